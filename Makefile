@@ -1,0 +1,43 @@
+# `make` alone lists what there is to make. What is built goes to build/<preset>/.
+
+preset ?= release
+
+.PHONY: help build run test check bench format clean setup
+
+help:  ## list these targets
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+
+build: build/$(preset)/build.ninja  ## build the server and its tests; preset=asan or tsan for sanitizers
+	@cmake --build --preset $(preset)
+
+run: build  ## build and start the server, e.g. make run ARGS="--http 127.0.0.1:9090"
+	@exec build/$(preset)/holdfast serve $(ARGS)
+
+test: build  ## build and run all tests
+	@ctest --preset $(preset) --parallel $(shell nproc)
+
+check: setup  ## format, clang-tidy, house rules, and the tests with and without sanitizers
+	@tools/check
+
+bench: build/bench/build.ninja  ## build and run the benchmarks
+	@cmake --build --preset bench
+	@bench/run
+
+format: setup  ## format the sources in place
+	@git ls-files -z '*.h' '*.cc' | xargs -0 clang-format-14 -i
+
+clean:  ## remove everything that was built
+	@rm -rf build
+
+# Once configured, a build folder looks after itself: this runs for a new one or for new presets.
+build/%/build.ninja: CMakePresets.json | setup
+	@cmake --preset $*
+	@touch $@
+
+# Installs what is missing for the target at hand.
+packages = build test
+check: packages += check
+bench: packages += bench
+format: packages = check
+setup:
+	@tools/setup $(packages)

@@ -1,0 +1,38 @@
+#include "wire/latency_histogram.h"
+
+#include <gtest/gtest.h>
+
+namespace holdfast::bench {
+namespace {
+
+using std::chrono::nanoseconds;
+
+TEST(LatencyHistogram, KnowsASingleValueToThreePercent) {
+    for (std::int64_t value = 1; value < (std::int64_t{1} << 40); value = value * 5 / 4 + 1) {
+        LatencyHistogram histogram;
+        histogram.add(nanoseconds(value));
+        const auto found = histogram.quantile(0.5).count();
+        EXPECT_GE(found, value);
+        EXPECT_LE(found, value + value / 32);
+    }
+}
+
+TEST(LatencyHistogram, OrdersItsValues) {
+    LatencyHistogram histogram;
+    for (int value = 1; value <= 1000; ++value) histogram.add(nanoseconds(value * 1000));
+    EXPECT_EQ(1000U, histogram.count());
+    EXPECT_NEAR(500'000.0, static_cast<double>(histogram.quantile(0.5).count()), 16'000.0);
+    EXPECT_NEAR(990'000.0, static_cast<double>(histogram.quantile(0.99).count()), 31'000.0);
+}
+
+TEST(LatencyHistogram, TakesWhatLiesOutside) {
+    LatencyHistogram histogram;
+    EXPECT_EQ(0, histogram.quantile(0.5).count());
+    histogram.add(nanoseconds(-1));
+    EXPECT_EQ(0, histogram.quantile(1).count());
+    histogram.add(nanoseconds::max());
+    EXPECT_EQ((std::int64_t{1} << 40) - 1, histogram.quantile(1).count());
+}
+
+}  // namespace
+}  // namespace holdfast::bench

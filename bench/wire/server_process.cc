@@ -1,0 +1,104 @@
+#include "wire/server_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <csignal>
+#include <ctime>
+#include <thread>
+
+#include "base/check.h"
+#include "wire/two_cores.h"
+
+namespace holdfast::bench {
+
+namespace {
+
+constexpr auto start_patience = std::chrono::seconds(60);  // under valgrind it takes some
+constexpr auto end_patience = std::chrono::seconds(10);
+
+[[noreturn]] void become(const ServerCommand& command, int output) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (command.core) stay_on_core(*command.core);
+    const int nowhere = ::open("/dev/null", O_RDWR);
+    ::dup2(nowhere, STDIN_FILENO);
+    ::dup2(output, STDOUT_FILENO);
+    ::dup2(nowhere, STDERR_FILENO);
+    std::vector<char*> words;
+    for (const std::string& word : command.words) words.push_back(const_cast<char*>(word.c_str()));
+    words.push_back(nullptr);
+    ::execvp(words.front(), words.data());
+    ::_exit(127);
+}
+
+// The port in the line `listening <door> <address>:<port>`, once it is there.
+std::optional<std::uint16_t> find_port(std::string_view output, const std::string& door) {
+    const auto at = output.find("listening " + door + " ");
+    if (at == output.npos) return std::nullopt;
+    const auto end = output.find('\n', at);
+    if (end == output.npos) return std::nullopt;
+    const auto line = output.substr(at, end - at);
+    const auto digits = line.substr(line.rfind(':') + 1);
+    std::uint16_t port = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), port);
+    return port;
+}
+
+base::Result<std::uint16_t> await_port(int input, const std::string& door) {
+    const auto end = std::chrono::steady_clock::now() + start_patience;
+    std::string output;
+    std::array<char, 1024> buffer;
+    while (std::chrono::steady_clock::now() < end) {
+        pollfd ready{.fd = input, .events = POLLIN, .revents = 0};
+        if (::poll(&ready, 1, 100) <= 0) continue;
+        const auto count = ::read(input, buffer.data(), buffer.size());
+        if (count <= 0) return base::fail("ended before it could be reached");
+        output.append(buffer.data(), static_cast<std::size_t>(count));
+        if (const auto port = find_port(output, door)) return *port;
+    }
+    return base::fail("did not say where it listens");
+}
+
+}  // namespace
+
+base::Result<ServerProcess> ServerProcess::start(const ServerCommand& command) {
+    std::array<int, 2> pipe{};
+    CHECK(::pipe2(pipe.data(), O_CLOEXEC) == 0);
+    const pid_t pid = ::fork();
+    CHECK(pid >= 0);
+    if (pid == 0) become(command, pipe[1]);
+    ::close(pipe[1]);
+    ServerProcess server(pid);
+    const auto port = await_port(pipe[0], command.door);
+    ::close(pipe[0]);
+    if (!port) return base::fail(command.words.front() + ": " + port.error().message);
+    server.port_ = *port;
+    return server;
+}
+
+std::chrono::nanoseconds ServerProcess::cpu_time() const {
+    clockid_t clock{};
+    timespec time{};
+    CHECK(::clock_getcpuclockid(pid_, &clock) == 0 && ::clock_gettime(clock, &time) == 0);
+    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+void ServerProcess::end() {
+    const pid_t pid = std::exchange(pid_, -1);
+    if (pid < 0) return;
+    ::kill(pid, SIGTERM);
+    const auto deadline = std::chrono::steady_clock::now() + end_patience;
+    while (std::chrono::steady_clock::now() < deadline) {
+        if (::waitpid(pid, nullptr, WNOHANG) != 0) return;
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+}
+
+}  // namespace holdfast::bench

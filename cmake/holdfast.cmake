@@ -1,0 +1,54 @@
+# How every part of Holdfast is compiled, and the two functions its folders are declared with.
+
+include(CTest)
+
+option(HOLDFAST_BENCHMARKS "Build the programs under bench/" OFF)
+option(HOLDFAST_FUZZERS "Build the libFuzzer targets (needs clang)" OFF)
+set(HOLDFAST_SANITIZE "" CACHE STRING "Sanitizers for everything, e.g. address,undefined")
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+
+find_program(CCACHE ccache)
+if(CCACHE)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+add_library(holdfast_flags INTERFACE)
+target_include_directories(holdfast_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+# A designated initialiser names what differs from the default; g++ would have it name everything.
+target_compile_options(holdfast_flags INTERFACE
+    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
+    -Wno-missing-field-initializers -fno-omit-frame-pointer)
+if(HOLDFAST_SANITIZE)
+    target_compile_options(holdfast_flags INTERFACE -fsanitize=${HOLDFAST_SANITIZE} -fno-sanitize-recover=all)
+    target_link_options(holdfast_flags INTERFACE -fsanitize=${HOLDFAST_SANITIZE})
+endif()
+
+# holdfast_module(core SOURCES a.cc DEPENDS holdfast_base TESTS a_test.cc TEST_DEPENDS rapidcheck)
+# makes the library holdfast_core and, with tests on, the program core_test, whose cases ctest knows one
+# by one.
+function(holdfast_module name)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS;TESTS;TEST_DEPENDS")
+    set(target holdfast_${name})
+    add_library(${target} STATIC ${arg_SOURCES})
+    target_link_libraries(${target} PUBLIC holdfast_flags ${arg_DEPENDS})
+    if(arg_TESTS)
+        holdfast_test(${name}_test SOURCES ${arg_TESTS} DEPENDS ${target} ${arg_TEST_DEPENDS})
+    endif()
+endfunction()
+
+function(holdfast_test name)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS")
+    if(NOT BUILD_TESTING)
+        return()
+    endif()
+    find_package(GTest REQUIRED CONFIG)
+    include(GoogleTest)
+    add_executable(${name} ${arg_SOURCES})
+    target_link_libraries(${name} PRIVATE holdfast_flags ${arg_DEPENDS} GTest::gtest GTest::gmock GTest::gtest_main)
+    gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300)
+endfunction()

@@ -1,0 +1,147 @@
+#include "app/host.h"
+
+#include <future>
+#include <thread>
+
+#include "app/http_router.h"
+#include "app/loop_executor.h"
+#include "app/random.h"
+#include "base/check.h"
+#include "base/log.h"
+#include "service/remote_port.h"
+#include "store/memory_store.h"
+
+namespace holdfast::app {
+
+// One I/O loop, its way to the service, and the dialects that speak on it.
+struct Host::Room {
+    net::EventLoop* loop = nullptr;
+    std::unique_ptr<net::EventLoop> own_loop;          // absent: the main loop serves itself
+    std::unique_ptr<LoopExecutor> executor;            // with own_loop
+    std::unique_ptr<service::RemotePort> remote_port;  // with own_loop
+    std::unique_ptr<dialects::homelab::HomelabHandler> homelab;
+    std::unique_ptr<HttpRouter> router;
+};
+
+namespace {
+
+// Without a disk the fencing numbers start at the wall clock in microseconds: more than any earlier
+// run can have given out, as long as it granted less than a million locks a second.
+core::TableOptions table_options(RandomBits& random) {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const auto now_us = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+    return {.first_fence = static_cast<std::uint64_t>(now_us), .hash_seed = random()};
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Host>> Host::start(const ServeOptions& options,
+                                                service::Clock& clock) {
+    TRY([[maybe_unused]] const auto ok, check(options).map([] { return true; }));
+    std::unique_ptr<Host> host(new Host(options, clock));
+    TRY([[maybe_unused]] const auto open, host->open_doors().map([] { return true; }));
+    return host;
+}
+
+Host::Host(const ServeOptions& options, service::Clock& clock)
+    : options_(options),
+      clock_(clock),
+      main_executor_(std::make_unique<LoopExecutor>(main_loop_)),
+      store_(std::make_unique<store::MemoryStore>()) {
+    RandomBits random;
+    service_ = std::make_unique<service::LockService>(
+        table_options(random), service::ServiceParts{.clock = clock_,
+                                                     .store = *store_,
+                                                     .executor = *main_executor_,
+                                                     .random = random,
+                                                     .on_event = [this](const core::Event& event) {
+                                                         event_log_.on_event(event);
+                                                     }});
+    http_limits_.body_bytes_max = options_.http_body_bytes_max;
+    const std::size_t loops = options_.threads;
+    for (std::size_t index = 0; index < loops; ++index) {
+        auto room = std::make_unique<Room>();
+        room->loop = &main_loop_;
+        service::Port* port = service_.get();
+        if (loops > 1) {
+            room->own_loop = std::make_unique<net::EventLoop>();
+            room->loop = room->own_loop.get();
+            room->executor = std::make_unique<LoopExecutor>(*room->loop);
+            room->remote_port =
+                std::make_unique<service::RemotePort>(*room->executor, *main_executor_, *service_);
+            port = room->remote_port.get();
+        }
+        room->homelab =
+            std::make_unique<dialects::homelab::HomelabHandler>(options_.homelab, *port, clock_);
+        room->router = std::make_unique<HttpRouter>(*room->homelab);
+        rooms_.push_back(std::move(room));
+    }
+}
+
+// Connections go before the rooms they speak in, and ports before the service.
+Host::~Host() {
+    http_server_.reset();
+    rooms_.clear();
+}
+
+base::Result<void> Host::open_doors() {
+    TRY(const auto endpoint, net::parse_endpoint(options_.http_address));
+    std::vector<net::EventLoop*> loops;
+    for (const auto& room : rooms_) loops.push_back(room->loop);
+    net::ServerOptions server_options{
+        .connections_max = options_.connections_max, .on_error = [](const base::Error& error) {
+            base::log(base::LogLevel::warning, "http listener", {{"error", error.message}});
+        }};
+    server_options.limits.request_timeout = options_.http_request_timeout;
+    server_options.limits.idle_timeout = options_.http_idle_timeout;
+    TRY(http_server_, net::Server::start(
+                          endpoint, std::move(loops),
+                          [this](net::Channel& channel, net::EventLoop& loop) {
+                              return std::make_unique<net::HttpProtocol>(
+                                  channel, *room_of(loop).router, http_limits_);
+                          },
+                          server_options));
+    return {};
+}
+
+Host::Room& Host::room_of(const net::EventLoop& loop) {
+    for (const auto& room : rooms_) {
+        if (room->loop == &loop) return *room;
+    }
+    CHECK(false);
+    std::abort();
+}
+
+void Host::run() {
+    std::vector<std::thread> threads;
+    for (const auto& room : rooms_) {
+        if (room->own_loop) threads.emplace_back([&room] { room->own_loop->run(); });
+    }
+    main_loop_.run();
+    for (std::thread& thread : threads) thread.join();
+}
+
+void Host::shut_down() {
+    main_loop_.post([this] {
+        if (is_shutting_down_) return;
+        is_shutting_down_ = true;
+        http_server_->shut_down(options_.shutdown_timeout,
+                                [this] { main_loop_.post([this] { stop_loops(); }); });
+    });
+}
+
+void Host::stop_loops() {
+    for (const auto& room : rooms_) room->loop->stop();
+    main_loop_.stop();
+}
+
+void Host::wake() {
+    std::promise<void> woken;
+    main_loop_.post([&] {
+        service_->wake();
+        woken.set_value();
+    });
+    woken.get_future().wait();
+}
+
+}  // namespace holdfast::app

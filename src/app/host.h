@@ -1,0 +1,68 @@
+#pragma once
+
+// Host: the whole server in one object: loops, service, store and doors, wired.
+//
+// With one thread everything runs on one loop and requests reach the lock table without a hop. With
+// more, a loop of its own owns the table, and each I/O loop talks to it through a RemotePort.
+//
+// Thread safety: shut_down() and wake() from any thread; run() once.
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "app/serve_options.h"
+#include "net/event_loop.h"
+#include "net/server.h"
+#include "service/clock.h"
+#include "service/event_log.h"
+#include "service/lock_service.h"
+#include "service/store.h"
+
+namespace holdfast::app {
+
+class Host {
+  public:
+    // Binds the listeners, so that clients may connect although nothing is answered before run().
+    // `clock` outlives the host.
+    [[nodiscard]] static base::Result<std::unique_ptr<Host>> start(const ServeOptions& options,
+                                                                   service::Clock& clock);
+    ~Host();
+
+    [[nodiscard]] const net::Endpoint& http_endpoint() const { return http_server_->endpoint(); }
+
+    // The loop that run() runs: for signals.
+    [[nodiscard]] net::EventLoop& main_loop() { return main_loop_; }
+
+    // Serves until shut_down() is complete.
+    void run();
+
+    // Stops accepting, answers what is in flight, and lets run() return. Further calls do nothing.
+    void shut_down();
+
+    // Tells the service that its clock has moved, and returns when everything due has happened.
+    // REQUIRES: run() is running, on another thread.
+    void wake();
+
+  private:
+    struct Room;  // what one I/O loop has for itself
+
+    Host(const ServeOptions& options, service::Clock& clock);
+    base::Result<void> open_doors();
+    Room& room_of(const net::EventLoop& loop);
+    void stop_loops();
+
+    const ServeOptions options_;
+    service::Clock& clock_;
+    net::EventLoop main_loop_;
+    std::unique_ptr<service::Executor> main_executor_;
+    std::unique_ptr<service::Store> store_;
+    service::EventLog event_log_;
+    std::unique_ptr<service::LockService> service_;
+    std::vector<std::unique_ptr<Room>> rooms_;
+    net::HttpLimits http_limits_;
+    std::unique_ptr<net::Server> http_server_;
+    bool is_shutting_down_ = false;  // on the main loop
+};
+
+}  // namespace holdfast::app

@@ -1,0 +1,119 @@
+#include "app/host.h"
+
+#include <gmock/gmock.h>
+
+#include <memory>
+#include <thread>
+
+#include "net/test_client.h"
+
+namespace holdfast::app {
+namespace {
+
+using ::testing::HasSubstr;
+using namespace std::chrono_literals;
+
+// A host on a free port, run by a thread until it is shut down.
+class RunningHost {
+  public:
+    explicit RunningHost(std::size_t threads, std::chrono::milliseconds shutdown_timeout = 10s)
+        : host_(Host::start({.http_address = "127.0.0.1:0",
+                             .threads = threads,
+                             .shutdown_timeout = shutdown_timeout},
+                            clock_)
+                    .value()),
+          thread_([this] { host_->run(); }) {}
+    ~RunningHost() { shut_down(); }
+
+    void shut_down() {
+        host_->shut_down();
+        join();
+    }
+    void join() {
+        if (thread_.joinable()) thread_.join();
+    }
+    Host& operator*() { return *host_; }
+    Host* operator->() { return host_.get(); }
+
+  private:
+    service::SystemClock clock_;
+    std::unique_ptr<Host> host_;
+    std::thread thread_;
+};
+
+class HostWithThreads : public ::testing::TestWithParam<std::size_t> {};
+INSTANTIATE_TEST_SUITE_P(Threads, HostWithThreads, ::testing::Values(1, 2, 5));
+
+TEST_P(HostWithThreads, ServesAndShutsDownWithIdleConnections) {
+    RunningHost host(GetParam());
+    std::vector<net::TestClient> clients;
+    for (int i = 0; i < 7; ++i) {
+        clients.emplace_back(host->http_endpoint());
+        clients.back().send("GET /lock HTTP/1.1\r\nHost: x\r\n\r\n");
+        EXPECT_EQ(clients.back().response().status, 200);
+    }
+    host.shut_down();
+    for (auto& client : clients) EXPECT_EQ(client.read_to_end(), "");
+}
+
+TEST_P(HostWithThreads, AnswersWhatIsInFlightWhenItShutsDown) {
+    RunningHost host(GetParam());
+    auto client = std::make_unique<net::TestClient>(host->http_endpoint());
+    client->send("GET /lock HTTP/1.1\r\nHost: x\r\n\r\nGET /lock HTT");
+    EXPECT_EQ(client->response().status, 200);
+    host->wake();  // what arrived together was read together: the second request has begun
+    host->shut_down();
+    host->shut_down();  // asking twice is asking once
+    client->send("P/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_EQ(client->response().status, 200);
+    EXPECT_EQ(client->read_to_end(), "");
+    client.reset();  // a server lingers until its peer has closed too
+    host.join();
+}
+
+TEST_P(HostWithThreads, DoesNotWaitForEverForARequest) {
+    RunningHost host(GetParam(), 50ms);
+    net::TestClient client(host->http_endpoint());
+    client.send("GET /lock HTTP/1.1\r\nHost: x\r\n\r\nGET /lock HTT");
+    EXPECT_EQ(client.response().status, 200);
+    host.shut_down();
+    EXPECT_EQ(client.read_to_end(), "");
+}
+
+TEST_P(HostWithThreads, MayGoWithoutHavingRun) {
+    service::SystemClock clock;
+    const auto host = Host::start({.http_address = "127.0.0.1:0", .threads = GetParam()}, clock);
+    ASSERT_TRUE(host);
+    EXPECT_NE((*host)->http_endpoint().port(), 0);
+}
+
+TEST(Host, LetsALeaseEndByItself) {
+    RunningHost host(1);
+    net::TestClient client(host->http_endpoint());
+    client.send("POST /lock?client=laptop1&ttl=1ms HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_EQ(client.response().status, 200);
+    std::string body;
+    do {
+        client.send("GET /lock HTTP/1.1\r\nHost: x\r\n\r\n");
+        body = client.response().body;
+    } while (body.find("\"is_expired\":false") != std::string::npos);
+    EXPECT_THAT(body, HasSubstr("\"is_expired\":true"));
+}
+
+TEST(Host, SaysWhichAddressIsTaken) {
+    RunningHost host(1);
+    const std::string address = net::to_text(host->http_endpoint());
+    service::SystemClock clock;
+    const auto second = Host::start({.http_address = address}, clock);
+    ASSERT_FALSE(second);
+    EXPECT_THAT(second.error().message, HasSubstr(address));
+}
+
+TEST(Host, RefusesWhatMustNotRun) {
+    service::SystemClock clock;
+    EXPECT_FALSE(Host::start({.http_address = "0.0.0.0:0"}, clock));
+    EXPECT_FALSE(Host::start({.http_address = "nowhere"}, clock));
+}
+
+}  // namespace
+}  // namespace holdfast::app

@@ -1,0 +1,78 @@
+// The `holdfast` program: reads the command line and starts what it names.
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "app/host.h"
+#include "app/serve_options.h"
+#include "base/log.h"
+#include "service/clock.h"
+
+namespace holdfast::app {
+namespace {
+
+constexpr int exit_cannot_start = 1;
+
+void say(const std::string& line) {
+    std::fputs((line + "\n").c_str(), stdout);
+    std::fflush(stdout);
+}
+
+// The first signal asks the host to finish; the second does not ask.
+void watch_signals(boost::asio::signal_set& signals, Host& host) {
+    signals.async_wait([&](const boost::system::error_code& error, int signal) {
+        if (error) return;
+        base::log(base::LogLevel::info, "shutting down", {{"signal", std::int64_t{signal}}});
+        host.shut_down();
+        signals.async_wait([](const boost::system::error_code& second_error, int second) {
+            if (!second_error) _exit(128 + second);
+        });
+    });
+}
+
+int serve(const ServeOptions& options) {
+    base::set_up_log(options.log_format, options.log_level);
+    std::signal(SIGPIPE, SIG_IGN);
+    service::SystemClock clock;
+    auto host = Host::start(options, clock);
+    if (!host) {
+        std::fprintf(stderr, "holdfast: %s\n", host.error().message.c_str());
+        return exit_cannot_start;
+    }
+    boost::asio::signal_set signals((*host)->main_loop().context(), SIGINT, SIGTERM);
+    watch_signals(signals, **host);
+    say("listening http " + net::to_text((*host)->http_endpoint()));
+    (*host)->run();
+    base::log(base::LogLevel::info, "stopped");
+    return EXIT_SUCCESS;
+}
+
+int run(int argument_count, char** arguments) {
+    CLI::App program{
+        "Holdfast: one lock server for everything that must not happen twice at once."};
+    program.set_version_flag("--version", "holdfast " HOLDFAST_VERSION);
+    program.require_subcommand(1);
+    program.footer("`holdfast serve --help` tells how to start it and how to take the first lock.");
+    ServeOptions options;
+    CLI::App* const serve_command = program.add_subcommand("serve", "start the lock server");
+    declare_serve_options(*serve_command, options);
+    try {
+        program.parse(argument_count, arguments);
+    } catch (const CLI::ParseError& error) {
+        return program.exit(error);
+    }
+    return serve(options);
+}
+
+}  // namespace
+}  // namespace holdfast::app
+
+int main(int argument_count, char** arguments) {
+    return holdfast::app::run(argument_count, arguments);
+}

@@ -1,0 +1,168 @@
+#include "app/serve_options.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <vector>
+
+#include "base/duration.h"
+#include "net/endpoint.h"
+
+namespace holdfast::app {
+
+namespace {
+
+// An option whose value is a duration such as 30s, 1m30s or 250ms.
+template <class Duration>
+CLI::Option* add_duration(CLI::App& command, const std::string& flag, Duration& value,
+                          const std::string& help) {
+    const auto parse = [&value](const CLI::results_t& texts) {
+        const auto duration = base::parse_duration(texts.back());
+        if (!duration || *duration < std::chrono::nanoseconds::zero()) return false;
+        value = std::chrono::ceil<Duration>(*duration);
+        return true;
+    };
+    return command.add_option(flag, parse, help)
+        ->type_name("DURATION")
+        ->default_str(base::format_duration(value));
+}
+
+void declare_listeners(CLI::App& command, ServeOptions& options) {
+    command
+        .add_option("--http", options.http_address,
+                    "where to listen for HTTP; port 0: any free port")
+        ->type_name("ADDR:PORT")
+        ->envname("HOLDFAST_HTTP")
+        ->capture_default_str();
+    command
+        .add_flag("--insecure", options.is_insecure,
+                  "listen beyond this machine although everybody there may take and release locks")
+        ->envname("HOLDFAST_INSECURE");
+    command
+        .add_option("--connections-max", options.connections_max,
+                    "connections at one time; further ones are closed at once")
+        ->envname("HOLDFAST_CONNECTIONS_MAX")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command
+        .add_option("--body-max", options.http_body_bytes_max,
+                    "largest HTTP request body, in bytes")
+        ->envname("HOLDFAST_BODY_MAX")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    add_duration(command, "--request-timeout", options.http_request_timeout,
+                 "how long a client may take to send one request")
+        ->envname("HOLDFAST_REQUEST_TIMEOUT");
+    add_duration(command, "--idle-timeout", options.http_idle_timeout,
+                 "how long a connection may stay open without a request")
+        ->envname("HOLDFAST_IDLE_TIMEOUT");
+}
+
+void declare_locks(CLI::App& command, ServeOptions& options) {
+    add_duration(command, "--default-ttl", options.homelab.default_ttl,
+                 "lease of a /lock request that names no ttl")
+        ->envname("HOLDFAST_DEFAULT_TTL");
+    add_duration(command, "--grace", options.homelab.grace,
+                 "how long an expired /lock is kept for its last holder")
+        ->envname("HOLDFAST_GRACE");
+    command
+        .add_flag("--memory", options.is_in_memory,
+                  "keep nothing: all locks are free after a restart")
+        ->envname("HOLDFAST_MEMORY");
+}
+
+void declare_process(CLI::App& command, ServeOptions& options) {
+    command
+        .add_option("--threads", options.threads,
+                    "threads that serve connections; one more owns the locks when this is above 1")
+        ->envname("HOLDFAST_THREADS")
+        ->check(CLI::Range(1, 256))
+        ->capture_default_str();
+    add_duration(command, "--shutdown-timeout", options.shutdown_timeout,
+                 "how long requests in flight may take after SIGTERM")
+        ->envname("HOLDFAST_SHUTDOWN_TIMEOUT");
+    options.log_format = isatty(STDERR_FILENO) == 1 ? base::LogFormat::text : base::LogFormat::json;
+    const std::map<std::string, base::LogFormat> formats{{"text", base::LogFormat::text},
+                                                         {"json", base::LogFormat::json}};
+    command
+        .add_option("--log-format", options.log_format,
+                    "text or json; not given: text on a terminal, json otherwise")
+        ->envname("HOLDFAST_LOG_FORMAT")
+        ->transform(CLI::CheckedTransformer(formats).description(""))
+        ->type_name("FORMAT");
+    const std::map<std::string, base::LogLevel> levels{{"debug", base::LogLevel::debug},
+                                                       {"info", base::LogLevel::info},
+                                                       {"warning", base::LogLevel::warning},
+                                                       {"error", base::LogLevel::error},
+                                                       {"off", base::LogLevel::off}};
+    command
+        .add_option("--log-level", options.log_level,
+                    "debug, info, warning, error or off; locks taken and released are info")
+        ->envname("HOLDFAST_LOG_LEVEL")
+        ->transform(CLI::CheckedTransformer(levels).description(""))
+        ->type_name("LEVEL")
+        ->default_str("info");
+}
+
+// Gives the options that neither the command line nor the environment named their values from the
+// file. CLI11's own config files belong to a whole program, not to one of its commands, and beat
+// the environment.
+void read_config_file(CLI::App& command, const std::string& path) {
+    CLI::ConfigBase file;
+    for (const CLI::ConfigItem& item : file.from_file(path)) {
+        CLI::Option* const option =
+            item.parents.empty() ? command.get_option_no_throw("--" + item.name) : nullptr;
+        if (option == nullptr || !option->get_configurable()) {
+            throw CLI::ConfigError(path + ": there is no option " + item.fullname());
+        }
+        if (option->count() > 0) continue;
+        const bool is_flag = option->get_expected_min() == 0;
+        option->add_result(is_flag ? std::vector{file.to_flag(item)} : item.inputs);
+        option->run_callback();
+    }
+}
+
+void declare_config_file(CLI::App& command) {
+    const std::string help = "read options from FILE: one `name = value` a line";
+    CLI::Option* const path = command.add_option("--config", help);
+    path->type_name("FILE")->envname("HOLDFAST_CONFIG")->check(CLI::ExistingFile.description(""));
+    path->configurable(false);
+    command.parse_complete_callback([&command, path] {
+        if (path->count() > 0) read_config_file(command, path->as<std::string>());
+    });
+}
+
+}  // namespace
+
+void declare_serve_options(CLI::App& command, ServeOptions& options) {
+    declare_listeners(command, options);
+    declare_locks(command, options);
+    declare_process(command, options);
+    declare_config_file(command);
+    command.footer(
+        "A flag beats the environment variable HOLDFAST_<NAME> (HOLDFAST_HTTP, HOLDFAST_GRACE, "
+        "...),\n"
+        "and that beats the file. Durations are written 250ms, 30s, 1m30s, 1h.\n"
+        "\n"
+        "Take a lock, look at it, give it back:\n"
+        "  curl -X POST   'http://127.0.0.1:8080/lock?client=laptop1&ttl=30s'\n"
+        "  curl           'http://127.0.0.1:8080/lock'\n"
+        "  curl -X DELETE 'http://127.0.0.1:8080/lock?client=laptop1'");
+}
+
+base::Result<void> check(const ServeOptions& options) {
+    if (options.http_address == "none") return base::fail("nothing to serve: --http is none");
+    TRY(const auto endpoint, net::parse_endpoint(options.http_address));
+    if (!endpoint.address().is_loopback() && !options.is_insecure) {
+        return base::fail("refusing to listen on " + options.http_address +
+                          ": anybody who can reach it could take and release locks. Listen on "
+                          "127.0.0.1, or say --insecure if that is what you want");
+    }
+    if (options.homelab.default_ttl <= core::Duration::zero()) {
+        return base::fail("--default-ttl must be longer than zero");
+    }
+    return {};
+}
+
+}  // namespace holdfast::app

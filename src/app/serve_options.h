@@ -1,0 +1,41 @@
+#pragma once
+
+// What `holdfast serve` can be told, with its defaults.
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "dialects/homelab/homelab_handler.h"
+
+namespace CLI {
+class App;
+}
+
+namespace holdfast::app {
+
+struct ServeOptions {
+    std::string http_address = "127.0.0.1:8080";
+    bool is_insecure = false;
+    bool is_in_memory = false;
+    std::size_t threads = 1;
+    dialects::homelab::HomelabOptions homelab;
+    std::size_t http_body_bytes_max = std::size_t{1024} * 1024;
+    std::chrono::milliseconds http_request_timeout{10'000};
+    std::chrono::milliseconds http_idle_timeout{75'000};
+    std::size_t connections_max = 10'000;
+    std::chrono::milliseconds shutdown_timeout{10'000};
+    base::LogFormat log_format = base::LogFormat::json;
+    base::LogLevel log_level = base::LogLevel::info;
+};
+
+// Declares the options of `serve` on its command. Parsing writes to `options`; a value that makes
+// no sense is refused by the command line with a sentence that names it.
+void declare_serve_options(CLI::App& command, ServeOptions& options);
+
+// Refuses combinations that must not run.
+[[nodiscard]] base::Result<void> check(const ServeOptions& options);
+
+}  // namespace holdfast::app

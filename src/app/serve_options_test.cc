@@ -1,0 +1,234 @@
+#include "app/serve_options.h"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace holdfast::app {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using namespace std::chrono_literals;
+
+// A variable of the environment, `NAME=value`, for the length of a test.
+class Variable {
+  public:
+    explicit Variable(const std::string& assignment)
+        : name_(assignment.substr(0, assignment.find('='))) {
+        ::setenv(name_.c_str(), assignment.c_str() + name_.size() + 1, 1);
+    }
+    ~Variable() { ::unsetenv(name_.c_str()); }
+    Variable(const Variable&) = delete;
+    Variable& operator=(const Variable&) = delete;
+
+  private:
+    const std::string name_;
+};
+
+// A config file for the length of a test.
+class ConfigFile {
+  public:
+    explicit ConfigFile(const std::string& text)
+        : path_(::testing::TempDir() + "holdfast_config_" + std::to_string(::getpid())) {
+        std::ofstream(path_) << text;
+    }
+    ~ConfigFile() { ::unlink(path_.c_str()); }
+    ConfigFile(const ConfigFile&) = delete;
+    ConfigFile& operator=(const ConfigFile&) = delete;
+    [[nodiscard]] const std::string& path() const { return path_; }
+
+  private:
+    const std::string path_;
+};
+
+// The options of `holdfast serve <flags>`, or what is wrong with them.
+base::Result<ServeOptions> parse(std::vector<std::string> flags) {
+    CLI::App program;
+    ServeOptions options;
+    declare_serve_options(*program.add_subcommand("serve"), options);
+    flags.insert(flags.begin(), "serve");
+    std::reverse(flags.begin(), flags.end());  // CLI11 takes them from the back
+    try {
+        program.parse(flags);
+    } catch (const CLI::ParseError& error) {
+        return base::fail(error.what());
+    }
+    return options;
+}
+
+TEST(ServeOptions, HaveTheDefaultsOfTheSeed) {
+    const auto options = parse({});
+    ASSERT_TRUE(options);
+    EXPECT_EQ(options->http_address, "127.0.0.1:8080");
+    EXPECT_EQ(options->homelab.default_ttl, 30s);
+    EXPECT_EQ(options->homelab.grace, 5s);
+    EXPECT_EQ(options->threads, 1U);
+    EXPECT_FALSE(options->is_insecure);
+    EXPECT_TRUE(check(*options));
+}
+
+TEST(ServeOptions, AreReadFromFlags) {
+    const auto options = parse({"--http",
+                                "[::1]:0",
+                                "--insecure",
+                                "--memory",
+                                "--threads",
+                                "3",
+                                "--default-ttl",
+                                "1m30s",
+                                "--grace",
+                                "0s",
+                                "--body-max",
+                                "10",
+                                "--connections-max",
+                                "20",
+                                "--request-timeout",
+                                "250ms",
+                                "--idle-timeout",
+                                "1h",
+                                "--shutdown-timeout",
+                                "1.5s",
+                                "--log-format",
+                                "text",
+                                "--log-level",
+                                "warning"});
+    ASSERT_TRUE(options) << options.error().message;
+    EXPECT_EQ(options->http_address, "[::1]:0");
+    EXPECT_TRUE(options->is_insecure);
+    EXPECT_TRUE(options->is_in_memory);
+    EXPECT_EQ(options->threads, 3U);
+    EXPECT_EQ(options->homelab.default_ttl, 90s);
+    EXPECT_EQ(options->homelab.grace, 0s);
+    EXPECT_EQ(options->http_body_bytes_max, 10U);
+    EXPECT_EQ(options->connections_max, 20U);
+    EXPECT_EQ(options->http_request_timeout, 250ms);
+    EXPECT_EQ(options->http_idle_timeout, 1h);
+    EXPECT_EQ(options->shutdown_timeout, 1500ms);
+    EXPECT_EQ(options->log_format, base::LogFormat::text);
+    EXPECT_EQ(options->log_level, base::LogLevel::warning);
+}
+
+TEST(ServeOptions, AreReadFromTheEnvironment) {
+    const Variable http("HOLDFAST_HTTP=127.0.0.1:1234");
+    const Variable grace("HOLDFAST_GRACE=7s");
+    const Variable insecure("HOLDFAST_INSECURE=true");
+    const Variable level("HOLDFAST_LOG_LEVEL=debug");
+    const auto options = parse({});
+    ASSERT_TRUE(options) << options.error().message;
+    EXPECT_EQ(options->http_address, "127.0.0.1:1234");
+    EXPECT_EQ(options->homelab.grace, 7s);
+    EXPECT_TRUE(options->is_insecure);
+    EXPECT_EQ(options->log_level, base::LogLevel::debug);
+}
+
+TEST(ServeOptions, AreReadFromAFile) {
+    const ConfigFile file(
+        "# a comment\n"
+        "http = \"127.0.0.1:1234\"\n"
+        "grace = 7s\n"
+        "insecure = true\n"
+        "threads = 2\n"
+        "log-level = debug\n");
+    for (const auto& options : {parse({"--config", file.path()}), [&] {
+                                    const Variable config("HOLDFAST_CONFIG=" + file.path());
+                                    return parse({});
+                                }()}) {
+        ASSERT_TRUE(options) << options.error().message;
+        EXPECT_EQ(options->http_address, "127.0.0.1:1234");
+        EXPECT_EQ(options->homelab.grace, 7s);
+        EXPECT_TRUE(options->is_insecure);
+        EXPECT_EQ(options->threads, 2U);
+        EXPECT_EQ(options->log_level, base::LogLevel::debug);
+    }
+}
+
+TEST(ServeOptions, AFlagBeatsTheEnvironmentWhichBeatsTheFile) {
+    const ConfigFile file("grace = 1s\ndefault-ttl = 1s\nthreads = 1\n");
+    const Variable grace("HOLDFAST_GRACE=2s");
+    const Variable ttl("HOLDFAST_DEFAULT_TTL=2s");
+    const auto options = parse({"--config", file.path(), "--grace", "3s"});
+    ASSERT_TRUE(options) << options.error().message;
+    EXPECT_EQ(options->homelab.grace, 3s);
+    EXPECT_EQ(options->homelab.default_ttl, 2s);
+    EXPECT_EQ(options->threads, 1U);
+}
+
+TEST(ServeOptions, AFlagMayBeSwitchedOffInAFile) {
+    const ConfigFile file("insecure = false\n");
+    const auto options = parse({"--config", file.path()});
+    ASSERT_TRUE(options) << options.error().message;
+    EXPECT_FALSE(options->is_insecure);
+}
+
+TEST(ServeOptions, FaultsAreNamed) {
+    struct Row {
+        std::vector<std::string> flags;
+        std::string named;
+    };
+    const Row rows[] = {
+        {{"--grace", "5"}, "--grace = 5"},
+        {{"--grace", "-1s"}, "--grace = -1s"},
+        {{"--default-ttl", "x"}, "--default-ttl"},
+        {{"--threads", "0"}, "--threads"},
+        {{"--threads", "257"}, "--threads"},
+        {{"--threads", "two"}, "--threads"},
+        {{"--connections-max", "0"}, "--conn"},
+        {{"--body-max", "-1"}, "--body-max"},
+        {{"--log-level", "loud"}, "--log-level"},
+        {{"--log-format", "xml"}, "--log-format"},
+        {{"--frobnicate"}, "--frobnicate"},
+        {{"--config", "/no/such"}, "/no/such"},
+        {{"stray"}, "stray"},
+    };
+    for (const Row& row : rows) {
+        const auto options = parse(row.flags);
+        ASSERT_FALSE(options) << row.named;
+        EXPECT_THAT(options.error().message, HasSubstr(row.named));
+    }
+}
+
+TEST(ServeOptions, FaultsInAFileAreNamed) {
+    for (const auto& [text, named] : {std::pair{"grce = 7s\n", "there is no option grce"},
+                                      {"grace = 7\n", "--grace = 7"},
+                                      {"[serve]\ngrace = 7s\n", "there is no option serve."},
+                                      {"config = other\n", "there is no option config"}}) {
+        const ConfigFile file(text);
+        const auto options = parse({"--config", file.path()});
+        ASSERT_FALSE(options) << text;
+        EXPECT_THAT(options.error().message, HasSubstr(named));
+    }
+}
+
+TEST(ServeOptions, ListeningBeyondThisMachineMustBeMeant) {
+    for (const char* address : {"0.0.0.0:8080", "192.168.1.2:8080", "[::]:8080"}) {
+        ServeOptions options{.http_address = address};
+        const auto refused = check(options);
+        ASSERT_FALSE(refused) << address;
+        EXPECT_THAT(refused.error().message, StartsWith("refusing to listen on"));
+        EXPECT_THAT(refused.error().message, HasSubstr(address));
+        EXPECT_THAT(refused.error().message, HasSubstr("--insecure"));
+        options.is_insecure = true;
+        EXPECT_TRUE(check(options)) << address;
+    }
+    for (const char* address : {"127.0.0.1:0", "127.1.2.3:8080", "[::1]:8080", "localhost:8080"}) {
+        EXPECT_TRUE(check({.http_address = address})) << address;
+    }
+}
+
+TEST(ServeOptions, WhatMakesNoSenseIsRefused) {
+    EXPECT_FALSE(check({.http_address = "none"}));
+    EXPECT_FALSE(check({.http_address = "8080"}));
+    EXPECT_FALSE(check({.http_address = "example.com:80"}));
+    EXPECT_FALSE(check({.homelab = {.default_ttl = 0s}}));
+    EXPECT_TRUE(check({.homelab = {.grace = 0s}}));
+}
+
+}  // namespace
+}  // namespace holdfast::app

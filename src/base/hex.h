@@ -1,0 +1,20 @@
+#pragma once
+
+// 64-bit numbers as 16 lower-case hexadecimal digits, the form in which tokens travel: fixed width,
+// so that the text sorts as the numbers do.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace holdfast::base {
+
+// Appends exactly 16 digits, leading zeros included.
+void append_hex(std::string& out, std::uint64_t value);
+
+// The number that append_hex() wrote as `text`. Anything else has no value: another length, upper
+// case, a prefix. So a number has one spelling, and tokens may be compared as text.
+[[nodiscard]] std::optional<std::uint64_t> parse_hex(std::string_view text);
+
+}  // namespace holdfast::base

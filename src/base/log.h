@@ -1,0 +1,43 @@
+#pragma once
+
+// The program's log: one line an event, for people or for machines.
+//
+//     log(LogLevel::info, "lock granted", {{"lock", name}, {"owner", owner}, {"fence", 7}});
+//
+//     text   2026-01-15 10:30:00.123 info  lock granted lock=backup owner=laptop1 fence=7
+//     json   {"time":"2026-01-15T10:30:00.123Z","level":"info","message":"lock
+//     granted","lock":"backup",...}
+//
+// Lines go to standard error. What came over the network is escaped in both forms, so nobody can
+// forge a line. Secrets do not belong here: callers pass a prefix at most.
+//
+// Thread safety: log() may be called from any thread after set_up_log().
+
+#include <cstdint>
+#include <initializer_list>
+#include <string_view>
+#include <variant>
+
+namespace holdfast::base {
+
+enum class LogFormat : std::uint8_t { text, json };
+enum class LogLevel : std::uint8_t { debug, info, warning, error, off };
+
+// One named value of a log line.
+struct LogField {
+    std::string_view key;
+    std::variant<std::string_view, std::int64_t, std::uint64_t, double> value;
+};
+
+// Chooses form and least level. Before this, nothing is written.
+void set_up_log(LogFormat format, LogLevel least);
+
+[[nodiscard]] bool is_logged(LogLevel level);
+
+void log(LogLevel level, std::string_view message, std::initializer_list<LogField> fields = {});
+
+// One line without its end, as log() would write it; `unix_ms` is when.
+void append_log_line(std::string& out, LogFormat format, LogLevel level, std::int64_t unix_ms,
+                     std::string_view message, std::initializer_list<LogField> fields);
+
+}  // namespace holdfast::base

@@ -1,0 +1,58 @@
+#include "base/rfc3339.h"
+
+#include <cstddef>
+
+#include "base/check.h"
+
+namespace holdfast::base {
+namespace {
+
+using std::chrono::floor;
+
+// Writes the last `width` decimal digits of `value`, zeros in front.
+template <std::size_t width>
+void put_digits(char* text, unsigned value) {
+    for (std::size_t at = width; at-- > 0; value /= 10) {
+        text[at] = static_cast<char>('0' + value % 10);
+    }
+}
+
+template <std::size_t width>
+void put_count(char* text, auto duration) {
+    put_digits<width>(text, static_cast<unsigned>(duration.count()));
+}
+
+// Appends `2024-01-15T10:30:00`.
+void append_date_and_time(std::string& out, std::chrono::sys_seconds time) {
+    const auto day = floor<std::chrono::days>(time);
+    const std::chrono::year_month_day date(day);
+    const std::chrono::hh_mm_ss clock(time - day);
+    const int year = static_cast<int>(date.year());
+    CHECK(year >= 0 && year <= 9999);
+
+    char text[] = "yyyy-mm-ddThh:mm:ss";
+    put_digits<4>(text, static_cast<unsigned>(year));
+    put_digits<2>(text + 5, static_cast<unsigned>(date.month()));
+    put_digits<2>(text + 8, static_cast<unsigned>(date.day()));
+    put_count<2>(text + 11, clock.hours());
+    put_count<2>(text + 14, clock.minutes());
+    put_count<2>(text + 17, clock.seconds());
+    out.append(text, sizeof text - 1);
+}
+
+}  // namespace
+
+void append_rfc3339(std::string& out, std::chrono::sys_seconds time) {
+    append_date_and_time(out, time);
+    out += 'Z';
+}
+
+void append_rfc3339(std::string& out, std::chrono::sys_time<std::chrono::milliseconds> time) {
+    const auto second = floor<std::chrono::seconds>(time);
+    append_date_and_time(out, second);
+    char text[] = ".mmmZ";
+    put_count<3>(text + 1, time - second);
+    out.append(text, sizeof text - 1);
+}
+
+}  // namespace holdfast::base

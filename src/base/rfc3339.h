@@ -1,0 +1,26 @@
+#pragma once
+
+// Points in time as RFC 3339 text in UTC.
+
+#include <chrono>
+#include <string>
+
+namespace holdfast::base {
+
+// Append `2024-01-15T10:30:00Z` and `2024-01-15T10:30:00.123Z`.
+// REQUIRES: the year has four digits (0 to 9999).
+void append_rfc3339(std::string& out, std::chrono::sys_seconds time);
+void append_rfc3339(std::string& out, std::chrono::sys_time<std::chrono::milliseconds> time);
+
+// The same for a time of any precision, rounded down: what is printed has always been reached.
+template <class Duration>
+void append_rfc3339_seconds(std::string& out, std::chrono::sys_time<Duration> time) {
+    append_rfc3339(out, std::chrono::floor<std::chrono::seconds>(time));
+}
+
+template <class Duration>
+void append_rfc3339_milliseconds(std::string& out, std::chrono::sys_time<Duration> time) {
+    append_rfc3339(out, std::chrono::floor<std::chrono::milliseconds>(time));
+}
+
+}  // namespace holdfast::base

@@ -1,0 +1,158 @@
+#include "core/lock_table.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "base/check.h"
+#include "core/key_hash.h"
+#include "core/slot_list.h"
+
+namespace holdfast::core {
+
+namespace {
+
+// What a scope's resource is called: its name, or the bytes of its inode's number.
+struct ResourceKey {
+    explicit ResourceKey(const Scope& scope) : kind(kind_of(scope.kind)), text(scope.name) {
+        if (kind != ResourceKind::inode) return;
+        number = std::bit_cast<std::array<char, sizeof scope.inode>>(scope.inode);
+        text = {number.data(), number.size()};
+    }
+    ResourceKey(const ResourceKey&) = delete;
+    ResourceKey& operator=(const ResourceKey&) = delete;
+
+    static ResourceKind kind_of(ScopeKind kind) {
+        switch (kind) {
+            case ScopeKind::named: return ResourceKind::named;
+            case ScopeKind::semaphore: return ResourceKind::semaphore;
+            case ScopeKind::path: return ResourceKind::path;
+            case ScopeKind::inode:
+            case ScopeKind::range: break;
+        }
+        return ResourceKind::inode;
+    }
+    [[nodiscard]] std::uint32_t hash(std::uint64_t seed) const {
+        return static_cast<std::uint32_t>(hash_text(seed + static_cast<unsigned>(kind), text));
+    }
+
+    ResourceKind kind;
+    std::array<char, sizeof(std::uint64_t)> number{};
+    std::string_view text;
+};
+
+}  // namespace
+
+LockTable::LockTable(const TableOptions& options)
+    : limits_(options.limits),
+      idle_retention_(options.idle_retention),
+      hash_seed_(options.hash_seed),
+      next_fence_(options.first_fence) {}
+
+void LockTable::advance(Time now) {
+    now_ = std::max(now_, now);
+    // Waits first: who no longer waits must not be granted what is freed at the same moment.
+    while (const auto due = waiter_deadlines_.top()) {
+        if (due->deadline > now_) break;
+        remove_waiter(due->slot, EventKind::wait_timed_out, Cause::request);
+    }
+    while (const auto due = lease_deadlines_.top()) {
+        if (due->deadline > now_) break;
+        const Time deadline = leases_[due->slot].deadline();
+        if (deadline > due->deadline) {
+            lease_deadlines_.postpone_top(deadline);
+        } else {
+            expire(due->slot);
+        }
+    }
+    while (idle_.first != no_slot && idle_ends_at() <= now_) {
+        drop_resource(idle_.first);
+    }
+}
+
+// When the longest idle resource is dropped. REQUIRES: there is one.
+Time LockTable::idle_ends_at() const {
+    return add_saturating(resources_[idle_.first].idle_since, idle_retention_);
+}
+
+std::optional<Time> LockTable::next_deadline() const {
+    std::optional<Time> next;
+    const auto consider = [&next](Time time) { next = next ? std::min(*next, time) : time; };
+    if (const auto due = waiter_deadlines_.top()) consider(due->deadline);
+    if (const auto due = lease_deadlines_.top()) consider(due->deadline);
+    if (idle_.first != no_slot) consider(idle_ends_at());
+    return next;
+}
+
+TableCounts LockTable::counts() const {
+    return {.locks = resources_.size(),
+            .idle = idle_count_,
+            .leases = leases_by_fence_.size(),
+            .waiters = waiters_.size(),
+            .sessions = sessions_.size()};
+}
+
+Slot LockTable::find_resource(const Scope& scope) const {
+    const ResourceKey key(scope);
+    return resources_by_key_.find(key.hash(hash_seed_), [&](Slot slot) {
+        const Resource& resource = resources_[slot];
+        return resource.kind == key.kind && resource.key.view() == key.text;
+    });
+}
+
+// A new resource, or no_slot when there are as many as there may be.
+Slot LockTable::make_resource(const Scope& scope, std::uint32_t limit) {
+    if (resources_.size() >= limits_.locks_max) {
+        if (idle_.first == no_slot) return no_slot;
+        drop_resource(idle_.first);
+    }
+    const ResourceKey key(scope);
+    const std::uint32_t hash = key.hash(hash_seed_);
+    const Slot slot = resources_.emplace(key.kind, key.text, hash);
+    if (key.kind == ResourceKind::semaphore) resources_[slot].limit = limit;
+    resources_by_key_.insert(slot, hash);
+    return slot;
+}
+
+// Drops the resource, or puts it among the idle ones, if nothing is left on it.
+void LockTable::settle(Slot slot) {
+    Resource& resource = resources_[slot];
+    if (resource.holder_count > 0 || resource.waiter_count > 0 || resource.lapsed != no_slot)
+        return;
+    if (idle_retention_ <= Duration::zero()) {
+        drop_resource(slot);
+        return;
+    }
+    CHECK(!resource.is_idle);
+    resource.is_idle = true;
+    resource.idle_since = now_;
+    append(resources_, idle_links, idle_, slot);
+    ++idle_count_;
+}
+
+void LockTable::wake_idle(Slot slot) {
+    Resource& resource = resources_[slot];
+    if (!resource.is_idle) return;
+    unlink(resources_, idle_links, idle_, slot);
+    resource.is_idle = false;
+    --idle_count_;
+}
+
+void LockTable::drop_resource(Slot slot) {
+    wake_idle(slot);
+    resources_by_key_.erase(slot, resources_[slot].hash);
+    resources_.erase(slot);
+}
+
+Slot LockTable::find_lease(Fence fence) const {
+    return leases_by_fence_.find(hash_of(fence),
+                                 [&](Slot slot) { return leases_[slot].token.fence == fence; });
+}
+
+Session* LockTable::find_session(SessionId id) {
+    if (!id || !sessions_.contains(id.slot) || sessions_[id.slot].id != id) return nullptr;
+    return &sessions_[id.slot];
+}
+
+}  // namespace holdfast::core

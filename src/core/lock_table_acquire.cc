@@ -1,0 +1,296 @@
+// Asking for a lock: the checks, the owner who comes back, the grant, and the queue.
+
+#include "base/check.h"
+#include "core/lock_table.h"
+#include "core/slot_list.h"
+
+namespace holdfast::core {
+
+namespace {
+
+// Everybody who is there came before a request that has just arrived.
+constexpr std::uint64_t after_everybody = UINT64_MAX;
+
+}  // namespace
+
+Outcome LockTable::acquire(Time now, const AcquireRequest& request) {
+    advance(now);
+    return admit(request, false);
+}
+
+Outcome LockTable::enqueue(Time now, const AcquireRequest& request) {
+    advance(now);
+    Session* session = find_session(request.session);
+    if (session == nullptr) return Outcome::refuse(Refusal::unknown_session);
+    const std::string key = to_text(request.scope);
+    if (session->enqueued && session->enqueued->contains(key)) {
+        return Outcome::refuse(Refusal::already_enqueued);
+    }
+    AcquireRequest patient = request;
+    patient.wait = wait_forever;
+    patient.renew_own = false;  // an entry stands for a place in the queue or a lease of its own
+    const Outcome outcome = admit(patient, true);
+    if (outcome.kind == Outcome::Kind::refused) return outcome;
+    if (!session->enqueued) session->enqueued = std::make_unique<std::map<std::string, Enqueued>>();
+    const bool is_queued = outcome.kind == Outcome::Kind::queued;
+    session->enqueued->emplace(key, Enqueued{.waiter = is_queued ? outcome.waiter.slot : no_slot,
+                                             .fence = outcome.lease.token.fence});
+    return outcome;
+}
+
+Outcome LockTable::wait(Time now, SessionId id, const Scope& scope, Duration timeout) {
+    advance(now);
+    Session* session = find_session(id);
+    if (session == nullptr) return Outcome::refuse(Refusal::unknown_session);
+    if (!session->enqueued) return Outcome::refuse(Refusal::not_enqueued);
+    const auto found = session->enqueued->find(to_text(scope));
+    if (found == session->enqueued->end()) return Outcome::refuse(Refusal::not_enqueued);
+    const Enqueued entry = found->second;
+    session->enqueued->erase(found);
+
+    if (entry.waiter == no_slot) {
+        const Slot lease = find_lease(entry.fence);
+        if (lease == no_slot) return Outcome::refuse(Refusal::lease_ended);
+        restart_lease(lease, add_saturating(now_, leases_[lease].ttl), leases_[lease].terms());
+        return with_lease(Outcome::Kind::granted, lease);
+    }
+    Waiter& waiter = waiters_[entry.waiter];
+    waiter.is_two_phase = false;
+    if (timeout <= Duration::zero()) {
+        remove_waiter(entry.waiter, EventKind::wait_timed_out, Cause::request);
+        return Outcome::refuse(Refusal::timed_out);
+    }
+    waiter.deadline = add_saturating(now_, timeout);
+    if (waiter.deadline != Time::max()) waiter_deadlines_.arm(entry.waiter, waiter.deadline);
+    return {.kind = Outcome::Kind::queued, .waiter = waiter.id};
+}
+
+Refusal LockTable::find_fault(const AcquireRequest& request) const {
+    const Scope& scope = request.scope;
+    if (scope.is_of_inode() ? scope.range.start >= scope.range.end : scope.name.empty()) {
+        return scope.is_of_inode() ? Refusal::empty_range : Refusal::empty_key;
+    }
+    if (scope.name.size() > limits_.key_length_max) return Refusal::key_length_max;
+    if (request.owner.name.size() > limits_.owner_length_max) return Refusal::owner_length_max;
+    if (request.ttl < limits_.ttl_min || request.ttl > limits_.ttl_max ||
+        request.grace < Duration::zero() || request.memory < Duration::zero()) {
+        return Refusal::ttl_out_of_range;
+    }
+    const bool is_semaphore = scope.kind == ScopeKind::semaphore;
+    if (is_semaphore && (request.limit == 0 || request.limit > limits_.permits_max)) {
+        return Refusal::permits_max;
+    }
+    return Refusal::none;
+}
+
+Outcome LockTable::admit(const AcquireRequest& asked, bool is_two_phase) {
+    if (const Refusal fault = find_fault(asked); fault != Refusal::none) {
+        return Outcome::refuse(fault);
+    }
+    if (asked.session && find_session(asked.session) == nullptr) {
+        return Outcome::refuse(Refusal::unknown_session);
+    }
+    AcquireRequest request = asked;
+    // A permit is a permit.
+    if (request.scope.kind == ScopeKind::semaphore) request.mode = Mode::exclusive;
+
+    Slot resource = find_resource(request.scope);
+    if (resource == no_slot) {
+        resource = make_resource(request.scope, request.limit);
+        if (resource == no_slot) return Outcome::refuse(Refusal::locks_max);
+    } else if (request.scope.kind == ScopeKind::semaphore &&
+               resources_[resource].limit != request.limit) {
+        return Outcome::refuse(Refusal::limit_mismatch);
+    } else if (auto outcome = take_own(resource, request)) {
+        return *outcome;
+    }
+    if (is_free_for(resource, request)) {
+        wake_idle(resource);
+        const Slot lease = grant(resource, request, nullptr, no_slot);
+        Outcome outcome = with_lease(Outcome::Kind::granted, lease);
+        outcome.previous_owner = previous_owner_;
+        return outcome;
+    }
+    if (request.wait <= Duration::zero()) return refuse_held(resource, request);
+    return join_queue(resource, request, is_two_phase);
+}
+
+// The owner is back: it renews what it holds, or takes again what is kept for it.
+std::optional<Outcome> LockTable::take_own(Slot slot, const AcquireRequest& request) {
+    const Resource& resource = resources_[slot];
+    if (!request.renew_own && resource.grace_count == 0) return std::nullopt;
+    for (Slot holder = resource.holders.first; holder != no_slot; holder = leases_[holder].next) {
+        const LeaseView lease = view(leases_[holder]);
+        if (lease.owner != request.owner || lease.mode != request.mode ||
+            lease.scope != request.scope) {
+            continue;
+        }
+        if (lease.state == LeaseState::grace) {
+            reclaim(holder, request);
+            Outcome outcome = with_lease(Outcome::Kind::granted, holder);
+            outcome.previous_owner = previous_owner_;
+            return outcome;
+        }
+        if (request.renew_own) {
+            restart_lease(holder, add_saturating(now_, request.ttl),
+                          {request.ttl, request.grace, request.memory});
+            return with_lease(Outcome::Kind::renewed, holder);
+        }
+    }
+    return std::nullopt;
+}
+
+// A lease in grace becomes a new one of the same owner in the same place: nobody can come in
+// between.
+void LockTable::reclaim(Slot slot, const AcquireRequest& request) {
+    Lease& lease = leases_[slot];
+    emit(EventKind::grace_ended, Cause::request, lease);
+    --resources_[lease.resource].grace_count;
+    lease.state = LeaseState::held;
+    previous_owner_ = lease.owner;
+    start_lease(slot, request);
+    emit(EventKind::granted, Cause::request, lease);
+}
+
+// Whether one more holder in this mode fits beside those there are, waiters not considered.
+bool LockTable::has_room_for(const Resource& resource, Mode mode) const {
+    if (resource.holder_count == 0) return true;
+    if (resource.kind == ResourceKind::semaphore) return resource.holder_count < resource.limit;
+    return !conflicts(mode, leases_[resource.holders.first].mode);
+}
+
+bool LockTable::is_free_for(Slot slot, const AcquireRequest& request) const {
+    const Resource& resource = resources_[slot];
+    if (resource.kind != ResourceKind::inode) {
+        return resource.waiter_count == 0 && has_room_for(resource, request.mode);
+    }
+    return ranges_.find_conflict(resource.ranges, request.scope.range, request.mode,
+                                 after_everybody) == no_slot;
+}
+
+// Names a holder that is in the way; behind a waiter in the way there is always one.
+Outcome LockTable::refuse_held(Slot slot, const AcquireRequest& request) const {
+    const Resource& resource = resources_[slot];
+    Slot holder = resource.holders.first;
+    if (resource.kind == ResourceKind::inode) {
+        Slot item = ranges_.find_conflict(resource.ranges, request.scope.range, request.mode,
+                                          after_everybody);
+        while (ranges_[item].is_waiter) item = ranges_[item].watched;
+        holder = ranges_[item].record;
+    }
+    Outcome outcome = with_lease(Outcome::Kind::refused, holder);
+    outcome.refusal = outcome.lease.state == LeaseState::grace ? Refusal::in_grace : Refusal::held;
+    outcome.queue_length = resource.waiter_count;
+    return outcome;
+}
+
+Outcome LockTable::join_queue(Slot resource_slot, const AcquireRequest& request,
+                              bool is_two_phase) {
+    Resource& resource = resources_[resource_slot];
+    if (waiters_.size() >= limits_.waiters_max) return Outcome::refuse(Refusal::waiters_max);
+    if (resource.waiter_count >= limits_.waiters_per_lock_max) {
+        return Outcome::refuse(Refusal::waiters_per_lock_max);
+    }
+    const Slot slot = waiters_.emplace(Waiter{.owner = std::string(request.owner.name),
+                                              .secret = request.secret,
+                                              .ttl = request.ttl,
+                                              .grace = request.grace,
+                                              .memory = request.memory,
+                                              .since = now_,
+                                              .deadline = add_saturating(now_, request.wait),
+                                              .resource = resource_slot,
+                                              .door = request.owner.door,
+                                              .kind = request.scope.kind,
+                                              .mode = request.mode,
+                                              .is_two_phase = is_two_phase});
+    Waiter& waiter = waiters_[slot];
+    waiter.id = {.serial = next_serial_++, .slot = slot};
+    if (resource.kind == ResourceKind::inode) {
+        watch_blocker(resource, slot, request.scope.range);
+    }
+    append(waiters_, queue_links, resource.waiters, slot);
+    ++resource.waiter_count;
+    if (request.session) {
+        waiter.session = request.session.slot;
+        append(waiters_, session_waiter_links, sessions_[waiter.session].waiters, slot);
+    }
+    if (waiter.deadline != Time::max()) waiter_deadlines_.arm(slot, waiter.deadline);
+    emit(EventKind::queued, Cause::request, waiter);
+    return {.kind = Outcome::Kind::queued, .waiter = waiter.id, .position = resource.waiter_count};
+}
+
+// Puts a new waiter among the inode's ranges, behind the youngest that is in its way.
+void LockTable::watch_blocker(Resource& resource, Slot slot, const Range& range) {
+    Waiter& waiter = waiters_[slot];
+    const Slot blocker =
+        ranges_.find_conflict(resource.ranges, range, waiter.mode, after_everybody);
+    waiter.range_item = ranges_.add(resource.ranges, {.range = range,
+                                                      .serial = waiter.id.serial,
+                                                      .mode = waiter.mode,
+                                                      .is_waiter = true,
+                                                      .record = slot});
+    ranges_.watch(waiter.range_item, blocker);
+}
+
+// Makes a lease of a request whose time has come. `waited` is its waiter, if it queued, and
+// `range_item` the waiter's place among the ranges.
+Slot LockTable::grant(Slot resource_slot, const AcquireRequest& request, const Waiter* waited,
+                      Slot range_item) {
+    Resource& resource = resources_[resource_slot];
+    previous_owner_.clear();
+    if (resource.lapsed != no_slot) {
+        previous_owner_ = leases_[resource.lapsed].owner;
+        drop_lapsed(resource_slot);
+    }
+    const Slot slot = add_holder(resource_slot, request, range_item);
+    start_lease(slot, request);
+    emit(EventKind::granted, Cause::request, leases_[slot], waited);
+    return slot;
+}
+
+// A lease of nobody's time yet, among the holders of its resource.
+Slot LockTable::add_holder(Slot resource_slot, const AcquireRequest& request, Slot range_item) {
+    Resource& resource = resources_[resource_slot];
+    const Slot slot = leases_.emplace();
+    Lease& lease = leases_[slot];
+    lease.owner = request.owner.name;
+    lease.door = request.owner.door;
+    lease.kind = request.scope.kind;
+    lease.mode = request.mode;
+    lease.resource = resource_slot;
+    append(leases_, holder_links, resource.holders, slot);
+    ++resource.holder_count;
+    if (resource.kind == ResourceKind::inode) {
+        if (range_item == no_slot) {
+            range_item = ranges_.add(
+                resource.ranges,
+                {.range = request.scope.range, .serial = next_serial_++, .mode = request.mode});
+        }
+        ranges_[range_item].is_waiter = false;
+        ranges_[range_item].record = slot;
+        lease.range_item = range_item;
+    }
+    return slot;
+}
+
+// Gives a lease its number, its times and its session.
+void LockTable::start_lease(Slot slot, const AcquireRequest& request) {
+    CHECK(next_fence_ <= as_number(fence_max));
+    Lease& lease = leases_[slot];
+    lease.token = {.fence = Fence{next_fence_++}, .secret = request.secret};
+    lease.is_restored = false;
+    lease.ttl = request.ttl;
+    lease.grace = request.grace;
+    lease.memory = request.memory;
+    lease.acquired_at = now_;
+    lease.expires_at = add_saturating(now_, request.ttl);
+    leases_by_fence_.insert(slot, hash_of(lease.token.fence));
+    lease_deadlines_.arm(slot, lease.expires_at);
+    if (request.session) {
+        lease.session = request.session.slot;
+        append(leases_, session_lease_links, sessions_[lease.session].leases, slot);
+    }
+    ++resources_[lease.resource].version;
+}
+
+}  // namespace holdfast::core

@@ -1,0 +1,207 @@
+// What must always hold, and the state as one number. Both look at everything: they are for tests.
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "core/key_hash.h"
+#include "core/lock_table.h"
+
+namespace holdfast::core {
+
+namespace {
+
+// A running hash over numbers and texts.
+class Digest {
+  public:
+    void add(std::uint64_t number) { state_ = mix(state_ ^ number, 0x9e3779b97f4a7c15) + number; }
+    void add(std::string_view text) { add(hash_text(1, text)); }
+    void add(Time time) { add(static_cast<std::uint64_t>(time.time_since_epoch().count())); }
+    void add(Duration duration) { add(static_cast<std::uint64_t>(duration.count())); }
+    template <class Enum>
+    requires std::is_enum_v<Enum>
+    void add(Enum value) { add(static_cast<std::uint64_t>(value)); }
+    [[nodiscard]] std::uint64_t value() const { return state_; }
+
+  private:
+    std::uint64_t state_ = 0x2545f4914f6cdd1d;
+};
+
+void add_lease(Digest& digest, const Lease& lease) {
+    digest.add(lease.owner);
+    digest.add(lease.token.fence);
+    digest.add(lease.token.secret);
+    digest.add(lease.acquired_at);
+    digest.add(lease.expires_at);
+    digest.add(lease.ttl);
+    digest.add(lease.grace);
+    digest.add(lease.memory);
+    for (const Slot link : {lease.resource, lease.next, lease.session, lease.session_next}) {
+        digest.add(std::uint64_t{link});
+    }
+    digest.add(lease.door);
+    digest.add(lease.kind);
+    digest.add(lease.mode);
+    digest.add(lease.state);
+    digest.add(std::uint64_t{lease.is_restored});
+}
+
+void add_waiter(Digest& digest, const Waiter& waiter) {
+    digest.add(waiter.id.serial);
+    digest.add(waiter.owner);
+    digest.add(waiter.secret);
+    digest.add(waiter.ttl);
+    digest.add(waiter.grace);
+    digest.add(waiter.memory);
+    digest.add(waiter.since);
+    digest.add(waiter.deadline);
+    for (const Slot link : {waiter.resource, waiter.next, waiter.session, waiter.session_next}) {
+        digest.add(std::uint64_t{link});
+    }
+    digest.add(waiter.door);
+    digest.add(waiter.kind);
+    digest.add(waiter.mode);
+    digest.add(std::uint64_t{waiter.is_two_phase});
+}
+
+}  // namespace
+
+std::uint64_t LockTable::digest() const {
+    Digest digest;
+    digest.add(now_);
+    digest.add(next_fence_);
+    digest.add(next_serial_);
+    resources_.for_each([&](Slot slot, const Resource& resource) {
+        digest.add(std::uint64_t{slot});
+        digest.add(resource.key.view());
+        digest.add(resource.kind);
+        digest.add(std::uint64_t{resource.limit});
+        digest.add(resource.version);
+        digest.add(std::uint64_t{resource.is_idle});
+        digest.add(resource.idle_since);
+    });
+    leases_.for_each([&](Slot slot, const Lease& lease) {
+        digest.add(std::uint64_t{slot});
+        add_lease(digest, lease);
+    });
+    waiters_.for_each([&](Slot slot, const Waiter& waiter) {
+        digest.add(std::uint64_t{slot});
+        add_waiter(digest, waiter);
+    });
+    sessions_.for_each([&](Slot, const Session& session) {
+        digest.add(session.id.serial);
+        digest.add(session.owner);
+        digest.add(session.door);
+        if (!session.enqueued) return;
+        for (const auto& [scope, entry] : *session.enqueued) {
+            digest.add(scope);
+            digest.add(entry.fence);
+            digest.add(std::uint64_t{entry.waiter});
+        }
+    });
+    return digest.value();
+}
+
+void LockTable::check_invariants() const {
+    std::size_t holders = 0, queued = 0, lapsed = 0, items = 0, idle = 0;
+    resources_.for_each([&](Slot slot, const Resource& resource) {
+        check_resource(slot, resource);
+        holders += resource.holder_count;
+        queued += resource.waiter_count;
+        lapsed += resource.lapsed != no_slot ? 1 : 0;
+        idle += resource.is_idle ? 1 : 0;
+        items += ranges_.check_invariants(resource.ranges);
+    });
+    CHECK(holders + lapsed == leases_.size());
+    CHECK(queued == waiters_.size());
+    CHECK(idle == idle_count_);
+    CHECK(items == ranges_.size());
+    CHECK(resources_.size() == resources_by_key_.size());
+    CHECK(resources_.size() <= limits_.locks_max);
+
+    std::size_t held = 0;
+    leases_.for_each([&](Slot slot, const Lease& lease) {
+        CHECK(as_number(lease.token.fence) < next_fence_);
+        CHECK(lease.deadline() > now_);
+        CHECK(lease_deadlines_.is_armed(slot));
+        if (lease.state != LeaseState::held) {
+            CHECK(lease.session == no_slot);
+            return;
+        }
+        ++held;
+        CHECK(find_lease(lease.token.fence) == slot);
+    });
+    CHECK(held == leases_by_fence_.size());
+    CHECK(lease_deadlines_.size() == leases_.size());
+    lease_deadlines_.check_invariants();
+
+    waiters_.for_each([&](Slot slot, const Waiter& waiter) {
+        CHECK(waiter.deadline > now_);
+        CHECK(waiter_deadlines_.is_armed(slot) == (waiter.deadline != Time::max()));
+        CHECK(!waiter.is_two_phase || waiter.session != no_slot);
+    });
+    waiter_deadlines_.check_invariants();
+    check_sessions();
+}
+
+void LockTable::check_sessions() const {
+    sessions_.for_each([&](Slot slot, const Session& session) {
+        CHECK(session.id.slot == slot && session.id.serial < next_serial_);
+        for (Slot lease = session.leases.first; lease != no_slot;
+             lease = leases_[lease].session_next) {
+            CHECK(leases_[lease].session == slot && leases_[lease].state == LeaseState::held);
+        }
+        std::uint64_t serial = 0;
+        for (Slot waiter = session.waiters.first; waiter != no_slot;
+             waiter = waiters_[waiter].session_next) {
+            CHECK(waiters_[waiter].session == slot && waiters_[waiter].id.serial > serial);
+            serial = waiters_[waiter].id.serial;
+        }
+        if (!session.enqueued) return;
+        for (const auto& [scope, entry] : *session.enqueued) {
+            CHECK(entry.waiter == no_slot || waiters_[entry.waiter].is_two_phase);
+        }
+    });
+}
+
+void LockTable::check_resource(Slot slot, const Resource& resource) const {
+    std::uint32_t holders = 0, in_grace = 0;
+    for (Slot lease = resource.holders.first; lease != no_slot; lease = leases_[lease].next) {
+        CHECK(leases_[lease].resource == slot && leases_[lease].state != LeaseState::lapsed);
+        in_grace += leases_[lease].state == LeaseState::grace ? 1 : 0;
+        ++holders;
+        const bool is_alone = resource.holder_count == 1;
+        const bool is_exclusive = leases_[lease].mode == Mode::exclusive;
+        const bool may_be_many =
+            resource.kind == ResourceKind::semaphore || resource.kind == ResourceKind::inode;
+        CHECK(is_alone || !is_exclusive || may_be_many);
+        if (leases_[lease].range_item == no_slot) continue;
+        // Nobody who came earlier is in the way of a holder.
+        const RangeIndex::Item& item = ranges_[leases_[lease].range_item];
+        CHECK(!item.is_waiter && item.record == lease);
+        CHECK(ranges_.find_conflict(resource.ranges, item.range, item.mode, item.serial) ==
+              no_slot);
+    }
+    CHECK(holders == resource.holder_count && in_grace == resource.grace_count);
+    CHECK(resource.kind != ResourceKind::semaphore || holders <= resource.limit);
+
+    std::uint32_t queued = 0;
+    std::uint64_t serial = 0;
+    for (Slot waiter = resource.waiters.first; waiter != no_slot; waiter = waiters_[waiter].next) {
+        CHECK(waiters_[waiter].resource == slot && waiters_[waiter].id.serial > serial);
+        serial = waiters_[waiter].id.serial;
+        ++queued;
+    }
+    CHECK(queued == resource.waiter_count);
+    // No lost wake-up: whoever is first in line is there because there is no room.
+    if (resource.kind != ResourceKind::inode && queued > 0) {
+        CHECK(!has_room_for(resource, waiters_[resource.waiters.first].mode));
+    }
+    const bool is_used = holders > 0 || queued > 0 || resource.lapsed != no_slot;
+    CHECK(is_used != resource.is_idle);
+    if (resource.lapsed != no_slot) {
+        CHECK(leases_[resource.lapsed].state == LeaseState::lapsed);
+        CHECK(leases_[resource.lapsed].resource == slot);
+    }
+}
+
+}  // namespace holdfast::core

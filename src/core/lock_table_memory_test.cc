@@ -1,0 +1,140 @@
+// Nothing leaks and nothing stays: counted by replacing the allocation functions of this program.
+
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "core/lock_table.h"
+#include "core/lock_table_test_fixture.h"
+
+namespace {
+
+std::size_t allocated = 0;
+
+void* allocate(std::size_t size, std::size_t alignment = alignof(std::max_align_t)) {
+    void* memory = nullptr;
+    if (posix_memalign(&memory, alignment, size) != 0) std::abort();
+    allocated += malloc_usable_size(memory);
+    return memory;
+}
+
+void give_back(void* memory) {
+    if (memory != nullptr) allocated -= malloc_usable_size(memory);
+    std::free(memory);
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) {
+    return allocate(size);
+}
+void* operator new(std::size_t size, std::align_val_t alignment) {
+    return allocate(size, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+    give_back(memory);
+}
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+    give_back(memory);
+}
+void operator delete(void* memory) noexcept {
+    give_back(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+    give_back(memory);
+}
+
+namespace holdfast::core {
+namespace {
+
+using namespace testing;
+
+// A table keeps one chunk of each kind of record once it has had one: address space, hardly memory.
+// So every test counts from a table that has been used a little.
+void use_a_little(LockTable& table) {
+    const SessionId session = table.open_session(at(0s), {.name = "conn"});
+    const Scope range = Scope::of_range(7, {0, 10});
+    table.acquire(at(0s), in(session, ask(range, "a")));
+    table.acquire(at(0s), in(session, queue(ask(range, "b"), 10s)));
+    table.end_session(at(0s), session);
+    table.clear_changes();
+}
+
+// What a table that has been busy may keep beyond that: some buffers.
+constexpr std::size_t kept_max = 1'500'000;
+constexpr int many = 100'000;
+
+TEST(LockTableMemory, ReturnsWhenLocksAreReleased) {
+    LockTable table;
+    std::vector<Token> tokens(many);
+    use_a_little(table);
+    const std::size_t before = allocated;
+    for (int round = 0; round < 2; ++round) {
+        for (std::size_t i = 0; i < tokens.size(); ++i) {
+            const std::string name = "lock number " + std::to_string(i);
+            tokens[i] = table.acquire(at(0s), ask(name, "a")).lease.token;
+            table.clear_changes();
+        }
+        EXPECT_GT(allocated, before + 20'000'000);
+        for (const Token& token : tokens) {
+            table.release(at(0s), {.token = token});
+            table.clear_changes();
+        }
+        EXPECT_LT(allocated, before + kept_max);
+    }
+}
+
+TEST(LockTableMemory, ReturnsWhenEverythingExpiresAtOnce) {
+    LockTable table;
+    use_a_little(table);
+    const std::size_t before = allocated;
+    for (int i = 0; i < many; ++i) {
+        table.acquire(at(0s), ask("lock number " + std::to_string(i), "a"));
+        table.clear_changes();
+    }
+    table.advance(at(30s));
+    table.clear_changes();
+    EXPECT_LT(allocated, before + kept_max);
+}
+
+TEST(LockTableMemory, ReturnsWhenWaitersAndRangesGo) {
+    LockTable table;
+    use_a_little(table);
+    const std::size_t before = allocated;
+    const SessionId session = table.open_session(at(0s), {.name = "conn"});
+    for (std::uint64_t i = 0; i < many; ++i) {
+        const Scope range = Scope::of_range(7, {i * 10, i * 10 + 10});
+        table.acquire(at(0s), in(session, ask(range, "a")));
+        table.acquire(at(0s), in(session, queue(ask(range, "b"), 10s)));
+        table.clear_changes();
+    }
+    table.end_session(at(1s), session);
+    table.clear_changes();
+    EXPECT_LT(allocated, before + kept_max);
+}
+
+TEST(LockTableMemory, IsNotAllocatedByRenewalsAndRefusals) {
+    LockTable table;
+    AcquireRequest request = ask("job", "laptop1");
+    request.renew_own = true;
+    const Token token = table.acquire(at(0s), request).lease.token;
+    const AcquireRequest other = ask("job", "laptop2");
+    table.acquire(at(0s), request);
+    table.clear_changes();
+    const std::size_t before = allocated;
+    for (int i = 0; i < 1000; ++i) {
+        table.acquire(at(1s), request);
+        table.acquire(at(1s), other);
+        table.renew(at(1s), {.token = token});
+        table.clear_changes();
+        ASSERT_EQ(allocated, before);
+    }
+}
+
+}  // namespace
+}  // namespace holdfast::core

@@ -1,0 +1,51 @@
+// Leases from before the start of the server.
+
+#include <algorithm>
+
+#include "core/lock_table.h"
+#include "core/slot_list.h"
+
+namespace holdfast::core {
+
+bool LockTable::restore(Time now, const RestoreRequest& request) {
+    advance(now);
+    const std::uint64_t number = as_number(request.token.fence);
+    const AcquireRequest terms{.scope = request.scope,
+                               .owner = request.owner,
+                               .mode = request.mode,
+                               .limit = request.limit,
+                               .ttl = request.ttl,
+                               .grace = request.grace,
+                               .memory = request.memory};
+    if (find_fault(terms) != Refusal::none || number == 0 || number > as_number(fence_max) ||
+        find_lease(request.token.fence) != no_slot) {
+        return false;
+    }
+    Slot resource = find_resource(request.scope);
+    if (resource == no_slot) resource = make_resource(request.scope, request.limit);
+    if (resource == no_slot || !is_free_for(resource, terms)) return false;
+    wake_idle(resource);
+    const Slot slot = add_holder(resource, terms, no_slot);
+    Lease& lease = leases_[slot];
+    lease.token = request.token;
+    lease.ttl = request.ttl;
+    lease.grace = request.grace;
+    lease.memory = request.memory;
+    lease.acquired_at = std::min(request.acquired_at, now_);
+    lease.is_restored = true;
+    const Time deadline = add_saturating(now_, std::max(request.remaining, Duration{1}));
+    if (request.is_in_grace) {
+        lease.state = LeaseState::grace;
+        lease.expires_at = deadline - request.grace;
+        ++resources_[resource].grace_count;
+    } else {
+        lease.expires_at = deadline;
+        leases_by_fence_.insert(slot, hash_of(lease.token.fence));
+    }
+    lease_deadlines_.arm(slot, lease.deadline());
+    resources_[resource].version = std::max(resources_[resource].version, request.version);
+    next_fence_ = std::max(next_fence_, number + 1);
+    return true;
+}
+
+}  // namespace holdfast::core

@@ -1,0 +1,73 @@
+#pragma once
+
+// What the tests of the lock table share: short ways to ask, and events as short texts.
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/lock_table.h"
+
+namespace holdfast::core::testing {
+
+using namespace std::chrono_literals;
+
+// A moment, counted from the table's first.
+inline Time at(Duration since_start) {
+    return Time{since_start};
+}
+
+// An exclusive 30-second lease on a name: what most tests want.
+inline AcquireRequest ask(std::string_view name, std::string_view owner) {
+    return {.scope = Scope::named(name),
+            .owner = {.name = owner},
+            .ttl = 30s,
+            .secret = Secret{0x5ec2e7}};
+}
+
+inline AcquireRequest ask(const Scope& scope, std::string_view owner) {
+    AcquireRequest request = ask("", owner);
+    request.scope = scope;
+    return request;
+}
+
+// The same, ready to queue.
+inline AcquireRequest queue(AcquireRequest request, Duration wait = wait_forever) {
+    request.wait = wait;
+    return request;
+}
+
+inline AcquireRequest shared(AcquireRequest request) {
+    request.mode = Mode::shared;
+    return request;
+}
+
+inline AcquireRequest in(SessionId session, AcquireRequest request) {
+    request.session = session;
+    return request;
+}
+
+inline Fence fence(std::uint64_t number) {
+    return Fence{number};
+}
+
+// The events so far, each as `granted job laptop1`; clears them.
+inline std::vector<std::string> take_events(LockTable& table) {
+    std::vector<std::string> texts;
+    for (std::size_t i = 0; i < table.changes().size(); ++i) {
+        const Event event = table.changes()[i];
+        std::string text{to_text(event.kind)};
+        if (!event.lease.scope.name.empty()) text.append(" ").append(event.lease.scope.name);
+        if (event.lease.scope.is_of_inode()) text.append(" ").append(to_text(event.lease.scope));
+        text.append(" ").append(event.lease.owner.name);
+        texts.push_back(std::move(text));
+    }
+    table.clear_changes();
+    return texts;
+}
+
+using Texts = std::vector<std::string>;
+using Kind = Outcome::Kind;
+
+}  // namespace holdfast::core::testing

@@ -1,0 +1,197 @@
+// What the table shows: outcomes, events and listings.
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/lock_table.h"
+
+namespace holdfast::core {
+
+namespace {
+
+ScopeKind scope_kind(ResourceKind kind) {
+    switch (kind) {
+        case ResourceKind::named: return ScopeKind::named;
+        case ResourceKind::semaphore: return ScopeKind::semaphore;
+        case ResourceKind::path: return ScopeKind::path;
+        case ResourceKind::inode: break;
+    }
+    return ScopeKind::inode;
+}
+
+// The order of listings: by kind, then by name or number.
+bool is_listed_before(const Scope& a, const Scope& b) {
+    if (a.kind != b.kind) return a.kind < b.kind;
+    return a.kind == ScopeKind::inode ? a.inode < b.inode : a.name < b.name;
+}
+
+}  // namespace
+
+Scope LockTable::scope_of(const Resource& resource, ScopeKind kind, Slot range_item) const {
+    Scope scope{.kind = kind};
+    if (resource.kind != ResourceKind::inode) {
+        scope.name = resource.key.view();
+        return scope;
+    }
+    std::memcpy(&scope.inode, resource.key.view().data(), sizeof scope.inode);
+    if (range_item != no_slot) scope.range = ranges_[range_item].range;
+    return scope;
+}
+
+LeaseView LockTable::view(const Lease& lease) const {
+    const Resource& resource = resources_[lease.resource];
+    SessionId session;
+    if (lease.session != no_slot) session = sessions_[lease.session].id;
+    return {.scope = scope_of(resource, lease.kind, lease.range_item),
+            .owner = {.door = lease.door, .name = lease.owner},
+            .mode = lease.mode,
+            .state = lease.state,
+            .token = lease.token,
+            .acquired_at = lease.acquired_at,
+            .expires_at = lease.expires_at,
+            .grace_until = lease.grace_until(),
+            .ttl = lease.ttl,
+            .session = session,
+            .version = resource.version};
+}
+
+// `waiter_ahead` is the nearest earlier waiter it conflicts with, if any; a range knows its own.
+WaiterView LockTable::view(const Waiter& waiter, Slot waiter_ahead) const {
+    const Resource& resource = resources_[waiter.resource];
+    WaiterView seen{.id = waiter.id,
+                    .scope = scope_of(resource, waiter.kind, waiter.range_item),
+                    .owner = {.door = waiter.door, .name = waiter.owner},
+                    .mode = waiter.mode,
+                    .since = waiter.since,
+                    .deadline = waiter.deadline};
+    if (waiter.session != no_slot) seen.session = sessions_[waiter.session].id;
+    Slot blocking_waiter = waiter_ahead, blocking_lease = resource.holders.first;
+    if (waiter.range_item != no_slot) {
+        const RangeIndex::Item& blocker = ranges_[ranges_[waiter.range_item].watched];
+        (blocker.is_waiter ? blocking_waiter : blocking_lease) = blocker.record;
+        if (!blocker.is_waiter) blocking_waiter = no_slot;
+    }
+    if (blocking_waiter != no_slot) {
+        const Waiter& blocker = waiters_[blocking_waiter];
+        seen.blocker = {.door = blocker.door, .name = blocker.owner};
+        seen.is_blocked_by_waiter = true;
+    } else {
+        const Lease& blocker = leases_[blocking_lease];
+        seen.blocker = {.door = blocker.door, .name = blocker.owner};
+        seen.blocker_fence = blocker.token.fence;
+    }
+    return seen;
+}
+
+LockView LockTable::view(Slot slot, std::size_t waiters_max) const {
+    const Resource& resource = resources_[slot];
+    LockView seen{.scope = scope_of(resource, scope_kind(resource.kind), no_slot),
+                  .limit = resource.limit,
+                  .version = resource.version,
+                  .waiter_count = resource.waiter_count};
+    seen.holders.reserve(resource.holder_count);
+    for (Slot lease = resource.holders.first; lease != no_slot; lease = leases_[lease].next) {
+        seen.holders.push_back(view(leases_[lease]));
+    }
+    Slot last_exclusive = no_slot;
+    for (Slot slot_ahead = no_slot, waiter = resource.waiters.first;
+         waiter != no_slot && seen.waiters.size() < waiters_max;
+         slot_ahead = waiter, waiter = waiters_[waiter].next) {
+        const bool is_shared = waiters_[waiter].mode == Mode::shared;
+        seen.waiters.push_back(view(waiters_[waiter], is_shared ? last_exclusive : slot_ahead));
+        seen.waiters.back().position = seen.waiters.size();
+        if (!is_shared) last_exclusive = waiter;
+    }
+    if (resource.lapsed != no_slot) seen.lapsed = view(leases_[resource.lapsed]);
+    if (resource.is_idle) seen.idle_since = resource.idle_since;
+    return seen;
+}
+
+std::optional<LockView> LockTable::inspect(const Scope& scope, std::size_t waiters_max) const {
+    const Slot slot = find_resource(scope);
+    if (slot == no_slot) return std::nullopt;
+    return view(slot, waiters_max);
+}
+
+std::vector<LockView> LockTable::list(const ListQuery& query) const {
+    struct Match {
+        Scope scope;
+        Slot slot;
+    };
+    const auto is_before = [](const Match& a, const Match& b) {
+        return is_listed_before(a.scope, b.scope);
+    };
+    // The first `limit` of all that match, as a heap with the last of them on top.
+    std::vector<Match> page;
+    resources_.for_each([&](Slot slot, const Resource& resource) {
+        if (resource.is_idle && !query.with_idle) return;
+        const Match match{scope_of(resource, scope_kind(resource.kind), no_slot), slot};
+        if (query.kind && *query.kind != match.scope.kind) return;
+        if (!query.prefix.empty() && !match.scope.name.starts_with(query.prefix)) return;
+        if (query.after && !is_listed_before(*query.after, match.scope)) return;
+        if (page.size() == query.limit) {
+            if (page.empty() || !is_before(match, page.front())) return;
+            std::pop_heap(page.begin(), page.end(), is_before);
+            page.pop_back();
+        }
+        page.push_back(match);
+        std::push_heap(page.begin(), page.end(), is_before);
+    });
+    std::sort_heap(page.begin(), page.end(), is_before);
+    std::vector<LockView> seen;
+    seen.reserve(page.size());
+    for (const Match& match : page) seen.push_back(view(match.slot, query.waiters_max));
+    return seen;
+}
+
+Outcome LockTable::with_lease(Outcome::Kind kind, Slot lease) const {
+    return {.kind = kind, .lease = view(leases_[lease])};
+}
+
+Event LockTable::event_of(EventKind kind, Cause cause, const Lease& lease) const {
+    return {.kind = kind,
+            .cause = cause,
+            .at = now_,
+            .lease = view(lease),
+            .grace = lease.grace,
+            .memory = lease.memory,
+            .limit = resources_[lease.resource].limit,
+            .queue_length = resources_[lease.resource].waiter_count};
+}
+
+void LockTable::emit(EventKind kind, Cause cause, const Lease& lease, const Waiter* waited) {
+    Event event = event_of(kind, cause, lease);
+    if (kind == EventKind::granted) event.previous_owner = previous_owner_;
+    if (waited != nullptr) {
+        event.waiter = waited->id;
+        event.waiting_since = waited->since;
+    }
+    changes_.add(event);
+}
+
+void LockTable::emit(EventKind kind, Cause cause, const Waiter& waiter) {
+    const Resource& resource = resources_[waiter.resource];
+    Event event{.kind = kind, .cause = cause, .at = now_};
+    event.lease.scope = scope_of(resource, waiter.kind, waiter.range_item);
+    event.lease.owner = {.door = waiter.door, .name = waiter.owner};
+    event.lease.mode = waiter.mode;
+    event.lease.ttl = waiter.ttl;
+    event.lease.version = resource.version;
+    if (waiter.session != no_slot) event.lease.session = sessions_[waiter.session].id;
+    event.grace = waiter.grace;
+    event.memory = waiter.memory;
+    event.limit = resource.limit;
+    event.waiter = waiter.id;
+    event.waiting_since = waiter.since;
+    event.queue_length = resource.waiter_count;
+    changes_.add(event);
+}
+
+void LockTable::emit(EventKind kind, const Session& session) {
+    Event event{.kind = kind, .at = now_};
+    event.lease.owner = {.door = session.door, .name = session.owner};
+    event.lease.session = session.id;
+    changes_.add(event);
+}
+
+}  // namespace holdfast::core

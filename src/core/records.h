@@ -1,0 +1,132 @@
+#pragma once
+
+// The records the lock table is made of. They know their neighbours by slot; all logic is in
+// LockTable.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/ids.h"
+#include "core/key_hash.h"
+#include "core/key_text.h"
+#include "core/range_index.h"
+#include "core/request.h"
+#include "core/slab.h"
+#include "core/time.h"
+
+namespace holdfast::core {
+
+// What requests queue up for: a name, a semaphore, a path, or an inode with all its ranges.
+enum class ResourceKind : std::uint8_t { named, semaphore, path, inode };
+
+// Head and tail of a doubly linked list threaded through records by slot.
+struct SlotList {
+    Slot first = no_slot;
+    Slot last = no_slot;
+};
+
+// One lockable thing somebody holds, wants, or has recently held.
+struct Resource {
+    Resource(ResourceKind resource_kind, std::string_view key_text, std::uint32_t key_hash)
+        : key(key_text), hash(key_hash), kind(resource_kind) {}
+
+    const KeyText key;  // the name; for an inode the eight bytes of its number
+    const std::uint32_t hash;
+    const ResourceKind kind;
+    bool is_idle = false;
+    std::uint32_t limit = 1;
+    std::uint64_t version = 0;
+    SlotList holders;  // leases that are held or in grace
+    std::uint32_t holder_count = 0;
+    std::uint32_t grace_count = 0;
+    SlotList waiters;
+    std::uint32_t waiter_count = 0;
+    Slot lapsed = no_slot;     // the lease of the last owner, while its name is remembered
+    RangeIndex::Roots ranges;  // inode: its holds and waits, by range
+    // Idle: neighbours in the list of idle resources, and since when.
+    Slot next_idle = no_slot, previous_idle = no_slot;
+    Time idle_since;
+};
+
+// One grant, from its beginning until nothing of it is remembered.
+struct Lease {
+    std::string owner;
+    Token token;
+    Time acquired_at;
+    Time expires_at;
+    Duration ttl{0};
+    Duration grace{0};
+    Duration memory{0};
+    Slot resource = no_slot;
+    Slot next = no_slot, previous = no_slot;  // in Resource::holders
+    Slot session = no_slot;
+    Slot session_next = no_slot, session_previous = no_slot;
+    Slot range_item = no_slot;
+    Door door{};
+    ScopeKind kind = ScopeKind::named;
+    Mode mode = Mode::exclusive;
+    LeaseState state : 7 = LeaseState::held;
+    bool is_restored : 1 = false;  // from a store, and not renewed since
+
+    [[nodiscard]] Time grace_until() const { return add_saturating(expires_at, grace); }
+    [[nodiscard]] LeaseTerms terms() const { return {ttl, grace, memory}; }
+    // When the next thing happens to it.
+    [[nodiscard]] Time deadline() const {
+        switch (state) {
+            case LeaseState::held: return expires_at;
+            case LeaseState::grace: return grace_until();
+            case LeaseState::lapsed: return add_saturating(grace_until(), memory);
+        }
+        return expires_at;
+    }
+};
+
+// What a lease is found by: well mixed, but for four numbers in a row, which lie side by side, so
+// that the next grants find their places in the cache.
+[[nodiscard]] inline std::uint32_t hash_of(Fence fence) {
+    const std::uint64_t number = as_number(fence);
+    const std::uint64_t mixed = mix(number >> 2 ^ 0x9e3779b97f4a7c15, 0xd1b54a32d192ed03);
+    return static_cast<std::uint32_t>(mixed << 2 | (number & 3));
+}
+
+// One request in a queue.
+struct Waiter {
+    WaiterId id;  // its serial grows with every waiter: the order of the queue
+    std::string owner;
+    Secret secret{};
+    Duration ttl{0};
+    Duration grace{0};
+    Duration memory{0};
+    Time since;
+    Time deadline = Time::max();
+    Slot resource = no_slot;
+    Slot next = no_slot, previous = no_slot;  // in Resource::waiters
+    Slot session = no_slot;
+    Slot session_next = no_slot, session_previous = no_slot;
+    Slot range_item = no_slot;
+    Door door{};
+    ScopeKind kind = ScopeKind::named;
+    Mode mode = Mode::exclusive;
+    bool is_two_phase = false;
+};
+
+// A two-phase entry: its waiter while it queues, the number of its grant afterwards.
+struct Enqueued {
+    Slot waiter = no_slot;
+    Fence fence{};
+};
+
+// A connection or login, with everything that ends when it ends.
+struct Session {
+    SessionId id;
+    std::string owner;
+    Door door{};
+    SlotList leases, waiters;
+    // Two-phase entries by scope (its text form). Most sessions have none.
+    std::unique_ptr<std::map<std::string, Enqueued>> enqueued;
+};
+
+}  // namespace holdfast::core

@@ -1,0 +1,87 @@
+#pragma once
+
+// What can be locked, and when two locks are in each other's way.
+//
+//     named N        conflicts with named N
+//     semaphore N    takes one of its permits; a different thing than named N
+//     path P         conflicts with path P (compared byte by byte: callers normalise)
+//     inode I        conflicts with inode I and with every range of it
+//     range I[a,b)   conflicts with inode I and with ranges of I that overlap it
+//
+// An inode is locked as the range of all its bytes, so "overlap" is the only rule the engine needs.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace holdfast::core {
+
+enum class ScopeKind : std::uint8_t { named, semaphore, path, inode, range };
+
+// Shared holders coexist; an exclusive one is alone.
+enum class Mode : std::uint8_t { exclusive, shared };
+
+// Whether two holds on the same thing exclude one another.
+[[nodiscard]] constexpr bool conflicts(Mode a, Mode b) {
+    return a == Mode::exclusive || b == Mode::exclusive;
+}
+
+// A half-open range of bytes. `end_of_file` as the end means "and whatever will be appended".
+struct Range {
+    static constexpr std::uint64_t end_of_file = UINT64_MAX;
+
+    std::uint64_t start = 0;
+    std::uint64_t end = end_of_file;
+
+    bool operator==(const Range&) const = default;
+    [[nodiscard]] bool overlaps(const Range& other) const {
+        return start < other.end && other.start < end;
+    }
+    [[nodiscard]] bool covers(const Range& other) const {
+        return start <= other.start && other.end <= end;
+    }
+};
+
+// One lockable thing. A view: the name belongs to whoever made it.
+struct Scope {
+    ScopeKind kind = ScopeKind::named;
+    std::string_view name;    // named, semaphore, path
+    std::uint64_t inode = 0;  // inode, range
+    Range range;              // range; for an inode always everything
+
+    static Scope named(std::string_view name) { return {.kind = ScopeKind::named, .name = name}; }
+    static Scope semaphore(std::string_view name) {
+        return {.kind = ScopeKind::semaphore, .name = name};
+    }
+    static Scope path(std::string_view path) { return {.kind = ScopeKind::path, .name = path}; }
+    static Scope of_inode(std::uint64_t inode) {
+        return {.kind = ScopeKind::inode, .inode = inode};
+    }
+    static Scope of_range(std::uint64_t inode, Range range) {
+        return {.kind = ScopeKind::range, .inode = inode, .range = range};
+    }
+
+    bool operator==(const Scope&) const = default;
+
+    // Whether this is a part of an inode.
+    [[nodiscard]] bool is_of_inode() const {
+        return kind == ScopeKind::inode || kind == ScopeKind::range;
+    }
+    // Whether holding this scope is enough to write what `other` names.
+    [[nodiscard]] bool covers(const Scope& other) const;
+};
+
+// `named`, `semaphore`, `path`, `inode`, `range`.
+[[nodiscard]] std::string_view to_text(ScopeKind kind);
+[[nodiscard]] std::string_view to_text(Mode mode);
+
+// The text form: `named:x`, `semaphore:x`, `path:/a/b`, `inode:7`, `range:7:0-4096`,
+// `range:7:4096-`.
+[[nodiscard]] std::string to_text(const Scope& scope);
+
+// Reads the text form. Nothing for anything else: an unknown kind, an empty name, a start that is
+// not before its end. The result's name points into `text`.
+[[nodiscard]] std::optional<Scope> parse_scope(std::string_view text);
+
+}  // namespace holdfast::core

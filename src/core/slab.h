@@ -1,0 +1,187 @@
+#pragma once
+
+// Slab<T>: records with small, stable numbers.
+//
+// Records live in chunks of 65536; a record's number (Slot) is its chunk and its place in it, so
+// finding one is two loads, and it never moves. The next record gets the place that was freed last:
+// that memory is still in the cache. A chunk whose last record goes is given back, so a table that
+// was once large does not stay so. Which slot a record gets depends only on the calls before: the
+// slab is as deterministic as its user.
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/large_block.h"
+
+namespace holdfast::core {
+
+using Slot = std::uint32_t;
+inline constexpr Slot no_slot = UINT32_MAX;
+
+template <class T>
+class Slab {
+  public:
+    Slab() = default;
+    Slab(const Slab&) = delete;
+    Slab& operator=(const Slab&) = delete;
+    ~Slab() {
+        for_each([this](Slot slot, T&) { std::destroy_at(&(*this)[slot]); });
+    }
+
+    // Makes a record from `arguments` and returns its number.
+    template <class... Arguments>
+    Slot emplace(Arguments&&... arguments) {
+        const Slot slot = take_slot();
+        Chunk& chunk = *chunks_[slot / chunk_size];
+        chunk.mark(slot % chunk_size);
+        std::construct_at(chunk.records + slot % chunk_size, std::forward<Arguments>(arguments)...);
+        ++chunk.live;
+        ++size_;
+        return slot;
+    }
+
+    // REQUIRES: the record exists.
+    void erase(Slot slot) {
+        Chunk& chunk = *chunks_[slot / chunk_size];
+        CHECK(chunk.is_used(slot % chunk_size));
+        std::destroy_at(chunk.records + slot % chunk_size);
+        chunk.unmark(slot % chunk_size);
+        --chunk.live;
+        --size_;
+        push_free(slot);
+        // A little used last chunk stays: a lone record that comes and goes should not allocate.
+        const bool is_worth_keeping = chunk_count_ == 1 && chunk.fresh <= fresh_kept_max;
+        if (chunk.live == 0 && !is_worth_keeping) drop_chunk(slot / chunk_size);
+    }
+
+    T& operator[](Slot slot) { return records_[slot / chunk_size][slot % chunk_size]; }
+    const T& operator[](Slot slot) const { return records_[slot / chunk_size][slot % chunk_size]; }
+
+    // Whether `slot` names a record now.
+    [[nodiscard]] bool contains(Slot slot) const {
+        const Slot number = slot / chunk_size;
+        return number < chunks_.size() && chunks_[number] &&
+               chunks_[number]->is_used(slot % chunk_size);
+    }
+
+    [[nodiscard]] std::size_t size() const { return size_; }
+
+    // Calls visit(slot, record) for every record in the order of their numbers. The visitor may not
+    // add or erase records.
+    template <class Visitor>
+    void for_each(Visitor visit) {
+        for (Slot number = 0; number < chunks_.size(); ++number) {
+            for (Slot word = 0; chunks_[number] && word < words; ++word) {
+                std::uint64_t used = chunks_[number]->used[word];
+                for (; used != 0; used &= used - 1) {
+                    const Slot place = word * 64 + static_cast<Slot>(std::countr_zero(used));
+                    visit(number * chunk_size + place, records_[number][place]);
+                }
+            }
+        }
+    }
+    template <class Visitor>
+    void for_each(Visitor visit) const {
+        const_cast<Slab*>(this)->for_each(
+            [&visit](Slot slot, const T& record) { visit(slot, record); });
+    }
+
+  private:
+    static constexpr Slot chunk_size = 65536;
+    static constexpr Slot words = chunk_size / 64;
+    static constexpr Slot fresh_kept_max = 4096;
+
+    struct Chunk {
+        Chunk() : records(static_cast<T*>(base::allocate_block(sizeof(T) * chunk_size))) {}
+        ~Chunk() { base::free_block(records, sizeof(T) * chunk_size); }
+        Chunk(const Chunk&) = delete;
+        Chunk& operator=(const Chunk&) = delete;
+
+        [[nodiscard]] bool is_used(Slot place) const {
+            return (used[place / 64] >> (place % 64) & 1) != 0;
+        }
+        void mark(Slot place) { used[place / 64] |= std::uint64_t{1} << (place % 64); }
+        void unmark(Slot place) { used[place / 64] &= ~(std::uint64_t{1} << (place % 64)); }
+
+        std::array<std::uint64_t, words> used{};
+        Slot live = 0;
+        Slot fresh = 0;    // places from here on were never used
+        T* const records;  // those that are not used are raw memory
+    };
+
+    // What a freed place holds: its neighbours in the list of free places.
+    struct Free {
+        Slot next, previous;
+    };
+    static_assert(sizeof(T) >= sizeof(Free) && alignof(T) >= alignof(Free));
+
+    Free& free_at(Slot slot) { return *reinterpret_cast<Free*>(&(*this)[slot]); }
+
+    Slot take_slot() {
+        if (first_free_ != no_slot) {
+            const Slot slot = first_free_;
+            unlink_free(slot);
+            return slot;
+        }
+        if (chunks_.empty() || !chunks_[newest_] || chunks_[newest_]->fresh == chunk_size) {
+            open_chunk();
+        }
+        return newest_ * chunk_size + chunks_[newest_]->fresh++;
+    }
+
+    void push_free(Slot slot) {
+        std::construct_at(&free_at(slot), Free{.next = first_free_, .previous = no_slot});
+        if (first_free_ != no_slot) free_at(first_free_).previous = slot;
+        first_free_ = slot;
+    }
+
+    void unlink_free(Slot slot) {
+        const Free gone = free_at(slot);
+        if (gone.next != no_slot) free_at(gone.next).previous = gone.previous;
+        (gone.previous != no_slot ? free_at(gone.previous).next : first_free_) = gone.next;
+    }
+
+    void open_chunk() {
+        if (!free_numbers_.empty()) {
+            newest_ = free_numbers_.back();
+            free_numbers_.pop_back();
+        } else {
+            newest_ = static_cast<Slot>(chunks_.size());
+            chunks_.emplace_back();
+            records_.emplace_back();
+        }
+        chunks_[newest_] = std::make_unique<Chunk>();
+        records_[newest_] = chunks_[newest_]->records;
+        ++chunk_count_;
+        // A table that fills its first chunk is a large one.
+        if (newest_ > 0) base::prefer_huge_pages(records_[newest_], sizeof(T) * chunk_size);
+    }
+
+    // Costs a step for each place that was ever used, which is less than filling it has cost.
+    void drop_chunk(Slot number) {
+        for (Slot place = 0; place < chunks_[number]->fresh; ++place) {
+            unlink_free(number * chunk_size + place);
+        }
+        chunks_[number].reset();
+        records_[number] = nullptr;
+        free_numbers_.push_back(number);
+        --chunk_count_;
+    }
+
+    std::vector<std::unique_ptr<Chunk>> chunks_;
+    std::vector<T*> records_;         // of each chunk
+    std::vector<Slot> free_numbers_;  // of chunks that were given back
+    Slot newest_ = 0;                 // the chunk whose fresh places are handed out
+    Slot first_free_ = no_slot;
+    std::size_t chunk_count_ = 0;
+    std::size_t size_ = 0;
+};
+
+}  // namespace holdfast::core

@@ -1,0 +1,42 @@
+#pragma once
+
+// Doubly linked lists threaded through slab records: O(1) at both ends and from the middle.
+
+#include "core/records.h"
+#include "core/slab.h"
+
+namespace holdfast::core {
+
+// Which two members of a record link it into a list.
+template <class T>
+struct Links {
+    Slot T::*next;
+    Slot T::*previous;
+};
+
+inline constexpr Links<Lease> holder_links{&Lease::next, &Lease::previous};
+inline constexpr Links<Lease> session_lease_links{&Lease::session_next, &Lease::session_previous};
+inline constexpr Links<Waiter> queue_links{&Waiter::next, &Waiter::previous};
+inline constexpr Links<Waiter> session_waiter_links{&Waiter::session_next,
+                                                    &Waiter::session_previous};
+inline constexpr Links<Resource> idle_links{&Resource::next_idle, &Resource::previous_idle};
+
+template <class T>
+void append(Slab<T>& records, Links<T> links, SlotList& list, Slot slot) {
+    T& record = records[slot];
+    record.*links.next = no_slot;
+    record.*links.previous = list.last;
+    (list.last == no_slot ? list.first : records[list.last].*links.next) = slot;
+    list.last = slot;
+}
+
+template <class T>
+void unlink(Slab<T>& records, Links<T> links, SlotList& list, Slot slot) {
+    T& record = records[slot];
+    const Slot next = record.*links.next, previous = record.*links.previous;
+    (next == no_slot ? list.last : records[next].*links.previous) = previous;
+    (previous == no_slot ? list.first : records[previous].*links.next) = next;
+    record.*links.next = record.*links.previous = no_slot;
+}
+
+}  // namespace holdfast::core

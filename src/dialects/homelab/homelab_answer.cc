@@ -1,0 +1,135 @@
+#include "dialects/homelab/homelab_answer.h"
+
+#include <optional>
+
+#include "base/json.h"
+#include "base/rfc3339.h"
+
+namespace holdfast::dialects::homelab {
+
+namespace {
+
+using Kind = core::Outcome::Kind;
+
+// One answer's fields, in the order of the original; what is empty is left out, but for the holder.
+struct Answer {
+    int status = 200;
+    std::string_view holder;
+    std::string message;
+    std::string_view error;
+    std::optional<core::Time> expires_at;
+    std::optional<bool> is_expired;
+    std::optional<core::Time> grace_until;
+};
+
+void append_time(std::string& body, std::string_view key, core::Time time,
+                 const service::Clock& clock) {
+    body.append(",\"").append(key).append("\":\"");
+    base::append_rfc3339_seconds(body, clock.wall(time));
+    body.append("\"");
+}
+
+void append_text(std::string& body, std::string_view key, std::string_view text) {
+    body.append(",\"").append(key).append("\":");
+    base::append_json_string(body, text);
+}
+
+void append(std::string& body, const Answer& answer, std::string_view job,
+            const service::Clock& clock) {
+    body.append(answer.status == 200 ? R"({"success":true)" : R"({"success":false)");
+    append_text(body, "job", job);
+    append_text(body, "holder", answer.holder);
+    if (!answer.message.empty()) append_text(body, "message", answer.message);
+    if (!answer.error.empty()) append_text(body, "error", answer.error);
+    if (answer.expires_at) append_time(body, "expires_at", *answer.expires_at, clock);
+    if (answer.is_expired) {
+        body.append(*answer.is_expired ? R"(,"is_expired":true)" : R"(,"is_expired":false)");
+    }
+    if (answer.grace_until) append_time(body, "grace_until", *answer.grace_until, clock);
+    body.append("}\n");
+}
+
+// A limit of the server, or a value it does not take.
+Answer refused_by_limit(core::Refusal refusal) {
+    switch (refusal) {
+        case core::Refusal::ttl_out_of_range: return {.status = 400, .error = "ttl out of range"};
+        case core::Refusal::key_length_max: return {.status = 400, .error = "job is too long"};
+        case core::Refusal::owner_length_max: return {.status = 400, .error = "client is too long"};
+        case core::Refusal::locks_max:
+            return {.status = 503, .error = "too many locks on this server"};
+        default: return {.status = 500, .error = core::to_text(refusal)};
+    }
+}
+
+Answer acquired(const HomelabRequest& request, const core::Outcome& outcome) {
+    const core::LeaseView& lease = outcome.lease;
+    if (outcome.kind == Kind::refused) {
+        if (outcome.refusal == core::Refusal::in_grace) {
+            return {.status = 409,
+                    .holder = lease.owner.name,
+                    .message = "grace period active",
+                    .error = "grace period active",
+                    .expires_at = lease.expires_at,
+                    .grace_until = lease.grace_until};
+        }
+        if (outcome.refusal != core::Refusal::held) return refused_by_limit(outcome.refusal);
+        return {.status = 409,
+                .holder = lease.owner.name,
+                .message = "held by another client",
+                .expires_at = lease.expires_at};
+    }
+    Answer answer{
+        .holder = lease.owner.name, .message = "acquired", .expires_at = lease.expires_at};
+    const bool is_back = outcome.previous_owner == request.client;
+    if (outcome.kind == Kind::renewed || is_back) {
+        answer.message = "renewed";
+    } else if (!outcome.previous_owner.empty()) {
+        answer.message.append(" from ").append(outcome.previous_owner);
+    }
+    return answer;
+}
+
+Answer released(const core::Outcome& outcome) {
+    if (outcome.kind == Kind::released) return {.message = "lock released"};
+    return {.status = 403, .error = "client does not hold the lock"};
+}
+
+// The original shows its last holder until somebody else takes the lock.
+Answer status(const service::Response& response) {
+    const core::LockView* lock = response.locks.empty() ? nullptr : &response.locks.front();
+    const core::LeaseView* lease = nullptr;
+    if (lock != nullptr && !lock->holders.empty()) lease = &lock->holders.front();
+    if (lease == nullptr && lock != nullptr && lock->lapsed) lease = &*lock->lapsed;
+    if (lease == nullptr) return {.message = "no lock held", .is_expired = true};
+    return {.holder = lease->owner.name,
+            .message = "lock held",
+            .expires_at = lease->expires_at,
+            .is_expired = lease->state != core::LeaseState::held,
+            .grace_until = lease->grace_until};
+}
+
+}  // namespace
+
+int append_answer(std::string& body, const HomelabRequest& request,
+                  const service::Response& response, const service::Clock& clock) {
+    Answer answer;
+    if (!response.failure.empty()) {
+        answer = {.status = 503, .error = response.failure};
+    } else {
+        switch (request.action) {
+            case Action::acquire: answer = acquired(request, response.outcome); break;
+            case Action::release: answer = released(response.outcome); break;
+            case Action::status: answer = status(response); break;
+        }
+    }
+    append(body, answer, request.job, clock);
+    return answer.status;
+}
+
+void append_fault(std::string& body, std::string_view error) {
+    body.append(R"({"success":false,"error":)");
+    base::append_json_string(body, error);
+    body.append("}\n");
+}
+
+}  // namespace holdfast::dialects::homelab

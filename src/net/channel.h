@@ -1,0 +1,74 @@
+#pragma once
+
+// Protocol and Channel: the two sides of a connection.
+//
+// The network gives a Protocol bytes and the Protocol appends answers to its Channel. Neither knows
+// what drives it: a socket, a TLS stream or a test.
+//
+// Thread safety: both live on one loop and are called on its thread only.
+// Lifetime: the connection owns its protocol; a protocol may use its channel until on_closed() has
+// returned.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace holdfast::net {
+
+// What a protocol may do to its connection. Nothing here calls back into the protocol.
+class Channel {
+  public:
+    // The bytes still to be sent: append, and leave what is there alone. Whatever is appended
+    // during on_input(), on_end_of_input() or on_read_timeout() is sent when that call returns.
+    [[nodiscard]] virtual std::string& output() = 0;
+
+    // Sends, at the end of this turn, what was appended outside of those calls.
+    virtual void flush() = 0;
+
+    // Sends what is in output() and closes; gives the protocol no further input.
+    virtual void close_after_flush() = 0;
+
+    // Holds back further input: on_input() is not called until resume(), however much arrives. That
+    // the peer has gone is still noticed at once.
+    virtual void pause() = 0;
+    virtual void resume() = 0;
+
+    // Whether so much output is waiting for a slow peer that on_input() should return before it
+    // appends more. It is called again with the rest when the peer has caught up.
+    [[nodiscard]] virtual bool congested() const = 0;
+
+    // Whether the server is shutting down: the connection will close as soon as its protocol is
+    // idle.
+    [[nodiscard]] virtual bool draining() const = 0;
+
+  protected:
+    ~Channel() = default;
+};
+
+// What speaks over a connection; one object for each.
+class Protocol {
+  public:
+    virtual ~Protocol() = default;
+
+    // Handles the whole requests at the front of `input` and returns the bytes they took. The rest
+    // comes again, with more behind it; all views are valid during the call only. A protocol that
+    // stops early although it could go on has called pause() or seen congested().
+    [[nodiscard]] virtual std::size_t on_input(std::string_view input) = 0;
+
+    // The peer has stopped sending: it is dead, or has half-closed and waits for its answers. Comes
+    // once, even while paused and then ahead of the input held back. The connection closes by
+    // itself once the protocol is idle.
+    virtual void on_end_of_input() {}
+
+    // A request began, but did not become whole in time. The connection stays open unless the
+    // protocol closes it, and is not timed again for the same bytes.
+    virtual void on_read_timeout() = 0;
+
+    // The connection is gone. The last call.
+    virtual void on_closed() {}
+
+    // Whether nothing is owed to the peer: no request half read or unanswered.
+    [[nodiscard]] virtual bool idle() const = 0;
+};
+
+}  // namespace holdfast::net

@@ -1,0 +1,78 @@
+#pragma once
+
+// HTTP messages as the handlers see them: a request is a set of views, a response is bytes.
+//
+// Lifetime: everything in a HttpRequest is valid during HttpHandler::handle() only.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace holdfast::net {
+
+struct HttpHeader {
+    std::string_view name;
+    std::string_view value;
+};
+
+// The header fields of a request: places in its bytes, because the bytes move while it grows.
+class HttpFields {
+  public:
+    static constexpr std::size_t count_max = 64;
+
+    // False when there are too many. REQUIRES: both lie in the first 64 KiB after `message`.
+    [[nodiscard]] bool add(const char* message, HttpHeader field);
+
+    // The value of the first field called `name`, in whatever case.
+    [[nodiscard]] std::optional<std::string_view> find(const char* message,
+                                                       std::string_view name) const;
+
+  private:
+    struct Place {
+        std::uint16_t name_at, name_bytes, value_at, value_bytes;
+    };
+
+    std::size_t count_ = 0;
+    std::array<Place, count_max> places_;
+};
+
+struct HttpRequest {
+    std::string_view method;
+    std::string_view target;  // as sent: "/lock/a%20b?client=x"
+    std::string_view path;    // "/lock/a%20b", not decoded; see url.h
+    std::string_view query;   // "client=x", not decoded; empty when there is none
+    std::string_view body;
+
+    // The value of a header, whose name is compared without regard to case.
+    [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const {
+        return fields->find(message, name);
+    }
+
+    const HttpFields* fields;
+    const char* message;
+};
+
+struct HttpResponse {
+    int status;
+    std::string_view content_type;  // empty: none is named
+    std::string_view body;
+    std::span<const HttpHeader> headers = {};
+};
+
+// What a request asks of its response.
+struct HttpTerms {
+    bool keep_alive = false;  // false: the connection closes after it
+    bool head = false;        // the body is described but not sent
+    bool http_1_0 = false;    // keeping the connection alive must be said
+};
+
+// Appends the response in bytes: status line, Date, Content-Type, Content-Length, Connection where
+// needed, then the headers given. Control characters in these become spaces, so that no value can
+// forge a second header.
+void append_response(std::string& out, const HttpResponse& response, const HttpTerms& terms);
+
+}  // namespace holdfast::net

@@ -1,0 +1,97 @@
+#pragma once
+
+// HttpParser: reads one HTTP/1.x request, however it is cut.
+//
+// Beast's basic_parser finds and checks the parts; this class remembers where they are. It never
+// copies them, except the body of a chunked request: the caller keeps the bytes of the request
+// together and offers all of them, from the first one, each time there are more.
+//
+// A parser lives on the stack when a request arrives whole, and moves to the heap when it does not.
+
+#include <boost/beast/http/basic_parser.hpp>
+#include <string>
+#include <string_view>
+
+#include "net/http_message.h"
+
+namespace holdfast::net {
+
+struct HttpLimits {
+    std::size_t header_bytes_max = std::size_t{16} * 1024;
+    std::size_t body_bytes_max = std::size_t{1024} * 1024;
+    // Requests of one connection handled but not yet answered; further ones wait.
+    std::size_t pending_max = 128;
+};
+
+// Why a request is refused by the server itself. The connection closes after it.
+struct HttpFault {
+    int status;
+    std::string_view json;  // the whole body, fixed text
+};
+
+class HttpParser final : private boost::beast::http::basic_parser<true> {
+  public:
+    enum class Outcome { need_more, complete, refused };
+
+    // REQUIRES: header_bytes_max < 64 KiB.
+    explicit HttpParser(const HttpLimits& limits);
+    HttpParser(HttpParser&&) = default;
+
+    // Reads on. `message` begins with the first byte of the request. Not to be called again once it
+    // has returned something else than need_more.
+    [[nodiscard]] Outcome parse(std::string_view message);
+
+    // After `complete`: the bytes that the request took, the request, and what it asks of its
+    // answer.
+    [[nodiscard]] std::size_t size() const { return size_; }
+    [[nodiscard]] HttpRequest request(std::string_view message) const;
+    [[nodiscard]] HttpTerms terms() const;
+
+    // After `refused`.
+    [[nodiscard]] const HttpFault& fault() const { return *fault_; }
+
+    // Whether the client waits for a `100 Continue` before it sends the body. True once.
+    [[nodiscard]] bool take_expectation();
+
+  private:
+    using Verb = boost::beast::http::verb;
+    using Field = boost::beast::http::field;
+    using StringView = boost::beast::string_view;
+    using ErrorCode = boost::beast::error_code;
+    using Length = boost::optional<std::uint64_t>;
+
+    struct Place {
+        std::uint16_t at = 0, bytes = 0;
+    };
+
+    Outcome parse_header(std::string_view message);
+    Outcome parse_body(std::string_view message);
+    Outcome parse_chunks(std::string_view message);
+    Outcome refuse(const HttpFault& fault);
+    Outcome refuse(const ErrorCode& error, std::string_view message);
+    Place place(StringView part) const;
+
+    void on_request_impl(Verb, StringView, StringView, int, ErrorCode&) override;
+    void on_response_impl(int, StringView, int, ErrorCode&) override {}
+    void on_field_impl(Field, StringView, StringView, ErrorCode&) override;
+    void on_header_impl(ErrorCode&) override {}
+    void on_body_init_impl(const Length&, ErrorCode&) override {}
+    std::size_t on_body_impl(StringView body, ErrorCode&) override { return body.size(); }
+    void on_chunk_header_impl(std::uint64_t, StringView, ErrorCode&) override {}
+    std::size_t on_chunk_body_impl(std::uint64_t, StringView, ErrorCode&) override;
+    void on_finish_impl(ErrorCode&) override {}
+
+    HttpLimits limits_;
+    const char* message_ = nullptr;  // during parse()
+    std::size_t parsed_ = 0;         // bytes of the message that Beast has taken
+    std::size_t header_bytes_ = 0;
+    std::size_t size_ = 0;
+    const HttpFault* fault_ = nullptr;
+    Place method_, target_;
+    int version_ = 11;
+    bool expects_continue_ = false;
+    HttpFields fields_;
+    std::string chunks_;  // the body of a chunked request
+};
+
+}  // namespace holdfast::net

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/changes.h"
+
+namespace holdfast::service {
+
+// EventLog: writes lock transitions to the program's log.
+//
+// Grants, releases and expiries are worth a line each to a person reading along, and worth nothing
+// at a hundred thousand a second. So lines beyond a budget per second are counted instead of
+// written, and the count is said when the second is over. Renewals and waits are for debugging. Of
+// a token only its fencing number is shown: the other half is the holder's secret.
+//
+// Thread safety: none.
+class EventLog {
+  public:
+    static constexpr std::uint32_t lines_per_second_max = 200;
+
+    void on_event(const core::Event& event);
+
+  private:
+    bool may_write(core::Time now);
+
+    core::Time second_began_{};
+    std::uint32_t lines_ = 0;
+    std::uint64_t left_out_ = 0;
+};
+
+}  // namespace holdfast::service

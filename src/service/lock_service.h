@@ -1,0 +1,105 @@
+#pragma once
+
+// LockService: the one writer of the lock table.
+//
+// It stamps every request with the time, runs it, and sees to everything that follows from it:
+// answers for those who waited, the commit, the events, the next wake-up. Requests of one thread
+// come in by the service itself (it is a Port); other threads use a RemotePort.
+//
+// The order of things: changes collect during a turn and are committed together at its end, or,
+// while a commit is under way, when that one is done. An answer whose request changed something
+// leaves after the commit of that change; one that changed nothing leaves at once. When a commit
+// fails, nobody is told of success, and nothing more is done: what is in memory is no longer what
+// is on disk.
+//
+// Thread safety: everything on the executor's thread, but for the constructor.
+// Lifetime: destroyed after its executor has stopped.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/lock_table.h"
+#include "service/clock.h"
+#include "service/executor.h"
+#include "service/port.h"
+#include "service/store.h"
+#include "service/texts.h"
+
+namespace holdfast::service {
+
+// What a service is made of. All of it outlives the service.
+struct ServiceParts {
+    Clock& clock;
+    Store& store;
+    Executor& executor;
+    // 64 unguessable bits at each call.
+    std::function<std::uint64_t()> random;
+    // Told of every transition, in order. May be empty.
+    std::function<void(const core::Event&)> on_event;
+};
+
+class LockService final : public Port {
+  public:
+    LockService(const core::TableOptions& options, ServiceParts parts);
+
+    [[nodiscard]] const Response* submit(const Request& request) override;
+    PromiseId await(std::unique_ptr<Answer> answer) override;
+    void abandon(PromiseId promise) override;
+
+    // Lets happen what is due. Called by the executor; by tests that moved the clock.
+    void wake();
+
+    [[nodiscard]] core::TableCounts counts() const { return table_.counts(); }
+
+  private:
+    // A response that is owed.
+    struct Promise {
+        std::unique_ptr<Answer> answer;
+        core::WaiterId waiter;             // what it waits for, if that is a lock
+        std::optional<core::Token> grant;  // what it was given, but not told of yet
+    };
+    // Responses that leave together, with the texts they point to.
+    struct Batch {
+        Texts texts;
+        std::vector<std::pair<PromiseId, Response>> responses;
+    };
+
+    void run(const Request& request);
+    bool absorb_changes();
+    void resolve_waiter(const core::Event& event, bool must_be_committed);
+    void owe(PromiseId promise, const Response& response, bool must_be_committed);
+    void end_turn();
+    void start_commit();
+    void finish_commit(const base::Result<void>& result);
+    void deliver(Batch batch);
+    void arm_wake();
+
+    Clock& clock_;
+    Store& store_;
+    Executor& executor_;
+    const std::function<std::uint64_t()> random_;
+    const std::function<void(const core::Event&)> on_event_;
+
+    core::LockTable table_;
+    Response response_;  // what the last submit() returned
+    std::optional<core::Time> wake_at_;
+    std::string failure_;  // why nothing more is done
+
+    std::uint64_t next_promise_ = 1;
+    std::optional<PromiseId> unclaimed_;  // submit() returned nullptr, await() has not come yet
+    std::unordered_map<std::uint64_t, Promise> promises_;
+    std::unordered_map<std::uint64_t, PromiseId> promises_by_waiter_;  // by serial
+
+    Batch ready_;                // leave at the end of this turn
+    core::Changes uncommitted_;  // go into the next commit,
+    Batch after_next_commit_;    // and these leave after it
+    Batch after_this_commit_;    // leave after the commit under way
+    bool is_committing_ = false;
+};
+
+}  // namespace holdfast::service

@@ -1,0 +1,142 @@
+// When nobody is there any more to hear the answer.
+
+#include <gmock/gmock.h>
+
+#include "service/lock_service.h"
+#include "service/test_service.h"
+
+namespace holdfast::service::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(Abandon, TakesAWaiterOutOfTheQueue) {
+    TestService at(Durability::none);
+    at.ask(take("laptop1"));
+    at.ask(wait_for("laptop2"));
+    at.service.abandon(at.promise);
+    EXPECT_EQ(at.service.counts().waiters, 0U);
+    at.ask(give_back("laptop1"));
+    at.executor.settle();
+    EXPECT_EQ(at.service.counts().leases, 0U);
+    EXPECT_THAT(at.notes, IsEmpty());
+}
+
+TEST(Abandon, ReleasesAGrantThatWasNotDeliveredYet) {
+    TestService at(Durability::none);
+    at.ask(take("laptop1"));
+    at.ask(wait_for("laptop2"), "2: ");
+    const PromiseId second = at.promise;
+    at.ask(wait_for("laptop3"), "3: ");
+    at.ask(give_back("laptop1"));  // laptop2 is granted; the turn is not over
+    at.service.abandon(second);
+    at.executor.settle();
+    EXPECT_THAT(at.notes, ElementsAre("3: granted laptop3"));
+}
+
+TEST(Abandon, ReleasesAGrantThatIsNotCommittedYet) {
+    TestService at(Durability::full);
+    at.ask(take("laptop1"));
+    at.executor.settle();
+    at.service.abandon(at.promise);
+    EXPECT_EQ(at.service.counts().leases, 0U);
+    at.executor.settle();
+    at.store.finish();
+    at.executor.settle();
+    EXPECT_THAT(at.notes, IsEmpty());
+    ASSERT_TRUE(at.store.is_committing()) << "what was granted on disk must be released there";
+    EXPECT_THAT(at.store.commits.back(), ElementsAre("released job laptop1"));
+}
+
+TEST(Abandon, ReleasesAGrantWhoseTurnHasNotEnded) {
+    TestService at(Durability::full);
+    at.ask(take("laptop1"));
+    at.service.abandon(at.promise);
+    at.executor.settle();
+    EXPECT_THAT(at.store.commits,
+                ElementsAre(ElementsAre("granted job laptop1", "released job laptop1")));
+    at.store.finish();
+    at.executor.settle();
+    EXPECT_THAT(at.notes, IsEmpty());
+}
+
+TEST(Abandon, CommitsItsReleaseWithoutWaitingForAnotherRequest) {
+    TestService at(Durability::full);
+    at.ask(take("laptop1"));
+    at.executor.settle();
+    at.store.commits_at_once = true;
+    at.service.abandon(at.promise);
+    at.store.finish();
+    at.executor.settle();
+    EXPECT_THAT(at.store.commits.back(), ElementsAre("released job laptop1"));
+}
+
+TEST(Abandon, WakesInTimeForTheLeaseItMadeRoomFor) {
+    TestService at(Durability::full);
+    core::AcquireRequest long_lease = take("laptop1");
+    long_lease.ttl = 1h;
+    at.ask(long_lease);
+    const PromiseId first = at.promise;
+    const core::SessionId session =
+        at.service.submit(OpenSession{.owner = {.name = "tcp"}})->session;
+    core::AcquireRequest queued = take("laptop2");
+    queued.session = session;
+    at.ask(Enqueue{.request = queued});  // nobody is owed an answer when this one is granted
+    at.executor.settle();
+    EXPECT_EQ(at.executor.wake_delay, 1h);
+    at.service.abandon(first);
+    at.executor.settle();
+    EXPECT_EQ(at.executor.wake_delay, 30s);
+}
+
+TEST(Abandon, DoesNothingOnceTheAnswerWasGiven) {
+    TestService at(Durability::full);
+    at.store.commits_at_once = true;
+    at.ask(take("laptop1"));
+    at.executor.settle();
+    EXPECT_THAT(at.notes, ElementsAre("granted laptop1"));
+    at.service.abandon(at.promise);
+    at.executor.settle();
+    EXPECT_EQ(at.service.counts().leases, 1U);
+}
+
+TEST(Abandon, LeavesARenewalAlone) {
+    TestService at(Durability::full);
+    at.store.commits_at_once = true;
+    core::AcquireRequest sticky = take("laptop1");
+    sticky.renew_own = true;
+    at.ask(sticky);
+    at.executor.settle();
+    at.ask(sticky);
+    at.service.abandon(at.promise);  // the first answer was heard: the lease is its holder's
+    at.executor.settle();
+    EXPECT_EQ(at.service.counts().leases, 1U);
+}
+
+TEST(Abandon, MayComeFromAnotherAnswer) {
+    TestService at(Durability::none);
+    at.ask(take("laptop1"));
+    PromiseId third{};
+    ASSERT_EQ(at.service.submit(wait_for("laptop2", 5s)), nullptr);
+    at.service.await(std::make_unique<NotedAnswer>(
+        at.notes, "2: ", [&](const Response&) { at.service.abandon(third); }));
+    at.ask(wait_for("laptop3", 5s), "3: ");
+    third = at.promise;
+    at.advance(5s);
+    EXPECT_THAT(at.notes, ElementsAre("2: refused timed_out"));
+}
+
+TEST(Abandon, ChangesNothingAfterAFailedCommit) {
+    TestService at(Durability::full);
+    at.ask(take("laptop1"));
+    at.executor.settle();
+    at.store.fail("disk full");
+    at.service.abandon(at.promise);
+    at.executor.settle();
+    EXPECT_THAT(at.notes, IsEmpty());
+    EXPECT_EQ(at.store.commits.size(), 1U);
+}
+
+}  // namespace
+}  // namespace holdfast::service::testing

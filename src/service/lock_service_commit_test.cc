@@ -1,0 +1,202 @@
+// The service on a durable store: what waits for a commit, what does not, and what a failed one
+// does.
+
+#include <gmock/gmock.h>
+
+#include "service/lock_service.h"
+#include "service/test_service.h"
+
+namespace holdfast::service::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
+
+struct DurableService : ::testing::Test, TestService {
+    DurableService() : TestService(Durability::full) {}
+
+    // Lets the commit under way succeed or fail, and the service hear of it.
+    void finish_commit() {
+        store.finish();
+        executor.settle();
+    }
+    void fail_commit(std::string message) {
+        store.fail(std::move(message));
+        executor.settle();
+    }
+};
+
+TEST_F(DurableService, HoldsAnAnswerUntilItsCommit) {
+    EXPECT_EQ(ask(take("laptop1")), "later");
+    EXPECT_THAT(store.commits, IsEmpty()) << "the turn may bring more";
+    executor.settle();
+    EXPECT_THAT(store.commits, ElementsAre(ElementsAre("granted job laptop1")));
+    EXPECT_THAT(notes, IsEmpty());
+    finish_commit();
+    EXPECT_THAT(notes, ElementsAre("granted laptop1"));
+}
+
+TEST_F(DurableService, AStoreMayCommitBeforeItReturns) {
+    store.commits_at_once = true;
+    EXPECT_EQ(ask(take("laptop1")), "later");
+    executor.settle();
+    EXPECT_THAT(notes, ElementsAre("granted laptop1"));
+}
+
+TEST_F(DurableService, OneTurnIsOneCommit) {
+    ask(take("laptop1", "a"));
+    ask(take("laptop2", "b"));
+    ask(give_back("laptop1", "a"));
+    executor.settle();
+    EXPECT_THAT(store.commits, ElementsAre(ElementsAre("granted a laptop1", "granted b laptop2",
+                                                       "released a laptop1")));
+    finish_commit();
+    EXPECT_THAT(notes, ElementsAre("granted laptop1", "granted laptop2", "released"));
+}
+
+TEST_F(DurableService, WhatArrivesDuringACommitSharesTheNext) {
+    ask(take("laptop1", "a"));
+    executor.settle();
+    for (const char* job : {"b", "c", "d"}) {
+        ask(take("laptop2", job));
+        executor.settle();  // each in a turn of its own
+    }
+    EXPECT_THAT(store.commits, SizeIs(1)) << "one at a time";
+    finish_commit();
+    EXPECT_THAT(take_notes(), ElementsAre("granted laptop1"));
+    ASSERT_THAT(store.commits, SizeIs(2));
+    EXPECT_THAT(store.commits[1],
+                ElementsAre("granted b laptop2", "granted c laptop2", "granted d laptop2"));
+    finish_commit();
+    EXPECT_THAT(take_notes(), ElementsAre("granted laptop2", "granted laptop2", "granted laptop2"));
+    EXPECT_FALSE(store.is_committing());
+}
+
+TEST_F(DurableService, RefusalsAndLooksDoNotWait) {
+    ask(take("laptop1"));
+    executor.settle();
+    EXPECT_EQ(ask(take("laptop2")), "refused held");
+    EXPECT_EQ(ask(give_back("laptop2")), "refused unknown_lease");
+    EXPECT_NE(service.submit(Inspect{.scope = core::Scope::named("job")}), nullptr);
+    EXPECT_NE(service.submit(List{}), nullptr);
+    EXPECT_NE(service.submit(OpenSession{.owner = {.name = "tcp"}}), nullptr);
+}
+
+TEST_F(DurableService, ATimeOutDoesNotWaitForTheCommitUnderWay) {
+    ask(take("laptop1"));
+    ask(wait_for("laptop2", 5s), "late: ");
+    executor.settle();
+    advance(5s);
+    EXPECT_THAT(notes, ElementsAre("late: refused timed_out"));
+}
+
+TEST_F(DurableService, AWaitersGrantWaitsForTheCommitOfTheReleaseBeforeIt) {
+    store.commits_at_once = true;
+    ask(take("laptop1"));
+    executor.settle();
+    take_notes();
+    store.commits_at_once = false;
+
+    ask(wait_for("laptop2"));
+    ask(give_back("laptop1"));
+    executor.settle();
+    EXPECT_THAT(notes, IsEmpty());
+    EXPECT_THAT(store.commits.back(), ElementsAre("released job laptop1", "granted job laptop2"));
+    finish_commit();
+    EXPECT_THAT(notes, UnorderedElementsAre("released", "granted laptop2"));
+}
+
+TEST_F(DurableService, AnExpiryIsCommittedAlthoughNobodyAsked) {
+    store.commits_at_once = true;
+    ask(take("laptop1"));
+    executor.settle();
+    advance(30s);
+    EXPECT_THAT(store.commits.back(), ElementsAre("expired job laptop1"));
+}
+
+TEST_F(DurableService, QueuesAndSessionsAreNotCommitted) {
+    ask(take("laptop1"));
+    executor.settle();
+    finish_commit();
+    const core::SessionId session = service.submit(OpenSession{.owner = {.name = "tcp"}})->session;
+    ask(wait_for("laptop2", 5s));
+    advance(5s);
+    ASSERT_NE(service.submit(EndSession{.session = session}), nullptr);
+    executor.settle();
+    EXPECT_THAT(store.commits, SizeIs(1));
+}
+
+TEST_F(DurableService, AnAnswerMaySubmitAgainAndItsCommitFollows) {
+    ASSERT_EQ(service.submit(take("laptop1")), nullptr);
+    service.await(std::make_unique<NotedAnswer>(
+        notes, "", [&](const Response&) { ask(give_back("laptop1")); }));
+    executor.settle();
+    finish_commit();
+    EXPECT_THAT(store.commits.back(), ElementsAre("released job laptop1"));
+    finish_commit();
+    EXPECT_THAT(notes, ElementsAre("granted laptop1", "released"));
+}
+
+TEST_F(DurableService, AFailedCommitAnswersNobodyWithSuccess) {
+    ask(take("laptop1", "a"), "1: ");
+    executor.settle();
+    ask(take("laptop2", "b"), "2: ");  // would have been in the next commit
+    executor.settle();
+    fail_commit("disk full");
+    EXPECT_THAT(notes, ElementsAre("1: failed: disk full", "2: failed: disk full"));
+    EXPECT_THAT(store.commits, SizeIs(1)) << "nothing is built on what failed";
+}
+
+TEST_F(DurableService, RefusesEverythingAfterAFailedCommit) {
+    ask(take("laptop1"));
+    executor.settle();
+    fail_commit("disk full");
+    take_notes();
+    EXPECT_EQ(ask(take("laptop2", "free")), "failed: disk full");
+    EXPECT_EQ(ask(give_back("laptop1")), "failed: disk full");
+    EXPECT_EQ(ask(Inspect{.scope = core::Scope::named("job")}), "failed: disk full");
+    advance(1h);
+    executor.settle();
+    EXPECT_THAT(store.commits, SizeIs(1));
+    EXPECT_THAT(notes, IsEmpty());
+}
+
+TEST_F(DurableService, AFailureWithoutAReasonIsAFailure) {
+    ask(take("laptop1"));
+    executor.settle();
+    fail_commit("");
+    EXPECT_THAT(notes, ElementsAre("failed: the store failed"));
+    EXPECT_EQ(ask(take("laptop2", "free")), "failed: the store failed");
+}
+
+TEST_F(DurableService, AFailedCommitAnswersThoseWhoWaitForALock) {
+    store.commits_at_once = true;
+    ask(take("laptop1"));
+    executor.settle();
+    take_notes();
+    store.commits_at_once = false;
+
+    ask(wait_for("laptop2"), "waiter: ");
+    ask(take("laptop3", "other"), "other: ");
+    executor.settle();
+    fail_commit("disk full");
+    EXPECT_THAT(notes,
+                UnorderedElementsAre("waiter: failed: disk full", "other: failed: disk full"));
+    service.abandon(promise);  // too late to matter
+    advance(1h);
+    EXPECT_THAT(notes, SizeIs(2)) << "each is answered once";
+}
+
+TEST_F(DurableService, AnAnswerToAFailureMaySubmitAgain) {
+    ASSERT_EQ(service.submit(take("laptop1")), nullptr);
+    service.await(std::make_unique<NotedAnswer>(
+        notes, "", [&](const Response&) { notes.push_back("then " + ask(take("laptop1"))); }));
+    executor.settle();
+    fail_commit("disk full");
+    EXPECT_THAT(notes, ElementsAre("failed: disk full", "then failed: disk full"));
+}
+
+}  // namespace
+}  // namespace holdfast::service::testing

@@ -1,0 +1,119 @@
+#include "service/remote_port.h"
+
+#include <utility>
+
+#include "base/check.h"
+
+namespace holdfast::service {
+
+namespace {
+
+std::uint64_t number(PromiseId promise) {
+    return static_cast<std::uint64_t>(promise);
+}
+
+}  // namespace
+
+// Takes the service's answer to a request that had to wait.
+class RemotePort::Forward final : public Answer {
+  public:
+    Forward(RemotePort& port, PromiseId promise) : port_(port), promise_(promise) {}
+
+    void on_response(const Response& response) override {
+        port_.waiting_there_.erase(number(promise_));
+        port_.return_later(promise_, response);
+    }
+
+  private:
+    RemotePort& port_;
+    const PromiseId promise_;
+};
+
+RemotePort::RemotePort(Executor& here, Executor& there, LockService& service)
+    : here_(here), there_(there), service_(service) {
+    here_.bind([this] { send(); }, [] {});
+}
+
+const Response* RemotePort::submit(const Request& request) {
+    outgoing_.items.push_back(
+        {.promise = PromiseId{next_promise_++}, .request = outgoing_.texts.keep(request)});
+    here_.at_end_of_turn();
+    return nullptr;
+}
+
+void RemotePort::release(core::Token token) {
+    static_cast<void>(submit(core::ReleaseRequest{.token = token}));  // nobody waits for the answer
+}
+
+PromiseId RemotePort::await(std::unique_ptr<Answer> answer) {
+    const PromiseId promise{next_promise_ - 1};
+    const bool is_first = answers_.emplace(number(promise), std::move(answer)).second;
+    CHECK(is_first);
+    return promise;
+}
+
+void RemotePort::abandon(PromiseId promise) {
+    if (answers_.erase(number(promise)) == 0) return;
+    outgoing_.items.push_back({.promise = promise, .is_abandoned = true});
+    here_.at_end_of_turn();
+}
+
+void RemotePort::send() {
+    if (outgoing_.items.empty()) return;
+    // A shared_ptr because std::function wants to be copyable; the batch itself is never shared.
+    auto batch = std::make_shared<Outgoing>(std::exchange(outgoing_, {}));
+    there_.post([this, batch] { run(*batch); });
+}
+
+void RemotePort::run(const Outgoing& outgoing) {
+    for (const Item& item : outgoing.items) {
+        if (item.is_abandoned) {
+            give_up(item.promise);
+        } else if (const Response* response = service_.submit(item.request)) {
+            return_later(item.promise, *response);
+        } else {
+            const PromiseId there = service_.await(std::make_unique<Forward>(*this, item.promise));
+            waiting_there_.emplace(number(item.promise), there);
+        }
+    }
+}
+
+void RemotePort::give_up(PromiseId promise) {
+    const auto found = waiting_there_.find(number(promise));
+    if (found != waiting_there_.end()) {
+        const PromiseId there = found->second;
+        waiting_there_.erase(found);
+        service_.abandon(there);
+    }
+}
+
+void RemotePort::return_later(PromiseId promise, const Response& response) {
+    returning_.responses.emplace_back(promise, returning_.texts.keep(response));
+    if (std::exchange(is_returning_, true)) return;
+    // Posted, so that everything that is answered now goes back together.
+    there_.post([this] { send_back(); });
+}
+
+void RemotePort::send_back() {
+    is_returning_ = false;
+    auto batch = std::make_shared<Incoming>(std::exchange(returning_, {}));
+    here_.post([this, batch] { receive(*batch); });
+}
+
+void RemotePort::receive(const Incoming& incoming) {
+    for (const auto& [promise, response] : incoming.responses) {
+        const auto found = answers_.find(number(promise));
+        if (found == answers_.end()) {
+            // Abandoned while the response was on its way: what it granted, nobody will ever
+            // release.
+            const bool is_granted = response.outcome.kind == core::Outcome::Kind::granted;
+            if (is_granted && response.failure.empty()) release(response.outcome.lease.token);
+            continue;
+        }
+        const std::unique_ptr<Answer> answer = std::move(found->second);
+        answers_.erase(found);
+        answer->on_response(response);
+    }
+}
+
+}  // namespace holdfast::service

@@ -1,0 +1,71 @@
+#pragma once
+
+// RemotePort: a port on another thread than the service's.
+//
+// What one turn of its thread submits travels to the service as one batch, and what one turn of the
+// service answers travels back as one: two hand-overs for any number of requests, and no lock is
+// held while anything runs.
+//
+// Thread safety: Port's methods on `here`'s thread only.
+// Lifetime: destroyed after both executors have stopped; before the service.
+
+#include <unordered_map>
+#include <vector>
+
+#include "service/executor.h"
+#include "service/lock_service.h"
+#include "service/port.h"
+
+namespace holdfast::service {
+
+class RemotePort final : public Port {
+  public:
+    // `here` is the executor of the thread that uses the port, `there` the service's.
+    RemotePort(Executor& here, Executor& there, LockService& service);
+
+    [[nodiscard]] const Response* submit(const Request& request) override;
+    PromiseId await(std::unique_ptr<Answer> answer) override;
+    void abandon(PromiseId promise) override;
+
+  private:
+    struct Item {
+        PromiseId promise;
+        bool is_abandoned = false;  // no request: give up an earlier one
+        Request request;
+    };
+    struct Outgoing {
+        Texts texts;
+        std::vector<Item> items;
+    };
+    struct Incoming {
+        Texts texts;
+        std::vector<std::pair<PromiseId, Response>> responses;
+    };
+    class Forward;
+
+    // Here.
+    void send();
+    void release(core::Token token);
+    void receive(const Incoming& incoming);
+
+    // There.
+    void run(const Outgoing& outgoing);
+    void give_up(PromiseId promise);
+    void return_later(PromiseId promise, const Response& response);
+    void send_back();
+
+    Executor& here_;
+    Executor& there_;
+    LockService& service_;
+
+    std::uint64_t next_promise_ = 1;
+    Outgoing outgoing_;
+    std::unordered_map<std::uint64_t, std::unique_ptr<Answer>> answers_;
+
+    // Touched on the service's thread only.
+    Incoming returning_;
+    bool is_returning_ = false;
+    std::unordered_map<std::uint64_t, PromiseId> waiting_there_;
+};
+
+}  // namespace holdfast::service

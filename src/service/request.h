@@ -1,0 +1,83 @@
+#pragma once
+
+// What a dialect asks of the service, and what it gets.
+//
+// Requests and responses are views like those of core: a request is read during submit() only; a
+// response is good until the next call on the port it came from. Texts::keep() makes copies that
+// live longer.
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/lock_table.h"
+
+namespace holdfast::service {
+
+// Two-phase, first half. Being queued is its answer.
+struct Enqueue {
+    core::AcquireRequest request;
+};
+
+// Two-phase, second half. Answered when granted or timed out.
+struct Wait {
+    core::SessionId session;
+    core::Scope scope;
+    core::Duration timeout{0};
+};
+
+// Ends what this owner has on the scope, without a token.
+struct ReleaseOwn {
+    core::Scope scope;
+    core::Owner owner;
+};
+
+// Ends what anybody has on the scope.
+struct ForceRelease {
+    core::Scope scope;
+};
+
+struct OpenSession {
+    core::Owner owner;
+};
+
+struct EndSession {
+    core::SessionId session;
+    core::LockTable::SessionLeases leases = core::LockTable::SessionLeases::release;
+};
+
+// One lock, its queue included.
+struct Inspect {
+    core::Scope scope;
+    std::size_t waiters_max = 0;
+};
+
+struct List {
+    core::ListQuery query;
+};
+
+// The lease of a token.
+struct Find {
+    core::Token token;
+};
+
+// An acquire that may wait is answered when it is granted, refused or has timed out. The service
+// draws the random bits of tokens itself.
+using Request =
+    std::variant<core::AcquireRequest, Enqueue, Wait, core::RenewRequest, core::ReleaseRequest,
+                 ReleaseOwn, ForceRelease, OpenSession, EndSession, Inspect, List, Find>;
+
+// The answer to any request; which fields mean something depends on the request.
+struct Response {
+    core::Time now;         // when it was decided
+    core::Outcome outcome;  // of everything that grants, renews, releases, queues or refuses
+    std::vector<core::LockView> locks;  // Inspect (none or one), List
+    core::SessionId session;            // OpenSession
+    std::size_t count = 0;              // ForceRelease, EndSession: how many were ended
+    // Set when the store failed: nothing was done, whatever the rest says. A sentence for people.
+    std::string_view failure;
+};
+
+}  // namespace holdfast::service

@@ -1,0 +1,115 @@
+#pragma once
+
+// What the tests of the service share: a service driven by hand, short ways to ask it, and answers
+// as short texts.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "service/lock_service.h"
+#include "service/test_executor.h"
+#include "service/test_store.h"
+
+namespace holdfast::service::testing {
+
+using namespace std::chrono_literals;
+
+using Notes = std::vector<std::string>;
+
+inline constexpr WallTime test_epoch{std::chrono::sys_days{std::chrono::January / 15 / 2024}};
+
+// `granted laptop1`, `refused held`, `failed: disk full`.
+inline std::string to_note(const Response& response) {
+    if (!response.failure.empty()) return "failed: " + std::string(response.failure);
+    const auto owner = std::string(response.outcome.lease.owner.name);
+    switch (response.outcome.kind) {
+        case core::Outcome::Kind::granted: return "granted " + owner;
+        case core::Outcome::Kind::renewed: return "renewed " + owner;
+        case core::Outcome::Kind::released: return "released";
+        case core::Outcome::Kind::queued: return "queued";
+        case core::Outcome::Kind::refused: break;
+    }
+    return "refused " + std::string(core::to_text(response.outcome.refusal));
+}
+
+// An answer that writes down what it was told, and then does something more, if given.
+class NotedAnswer final : public Answer {
+  public:
+    NotedAnswer(Notes& notes, std::string prefix, std::function<void(const Response&)> then = {})
+        : notes_(notes), prefix_(std::move(prefix)), then_(std::move(then)) {}
+
+    void on_response(const Response& response) override {
+        notes_.push_back(prefix_ + to_note(response));
+        if (then_) then_(response);
+    }
+
+  private:
+    Notes& notes_;
+    const std::string prefix_;
+    const std::function<void(const Response&)> then_;
+};
+
+// A thirty-second lease on the lock `job`, now or never.
+inline core::AcquireRequest take(std::string_view owner, std::string_view job = "job") {
+    return {.scope = core::Scope::named(job), .owner = {.name = owner}, .ttl = 30s};
+}
+
+// The same, ready to wait.
+inline core::AcquireRequest wait_for(std::string_view owner,
+                                     core::Duration wait = core::wait_forever) {
+    core::AcquireRequest request = take(owner);
+    request.wait = wait;
+    return request;
+}
+
+inline ReleaseOwn give_back(std::string_view owner, std::string_view job = "job") {
+    return {.scope = core::Scope::named(job), .owner = {.name = owner}};
+}
+
+enum class Durability { none, full };
+
+// A service of which the test holds every part.
+struct TestService {
+    explicit TestService(Durability durability) : store(durability == Durability::none) {}
+
+    // The response as a note, or `later`; then notes will say `<prefix><note>`.
+    std::string ask(const Request& request, const std::string& prefix = "") {
+        if (const Response* response = service.submit(request)) return to_note(*response);
+        promise = service.await(std::make_unique<NotedAnswer>(notes, prefix));
+        return "later";
+    }
+
+    // What answers were told since the last call.
+    Notes take_notes() { return std::exchange(notes, {}); }
+
+    void advance(core::Duration step) {
+        clock.advance(step);
+        executor.ring();
+    }
+
+    ManualClock clock{test_epoch};
+    TestStore store;
+    ManualExecutor executor;
+    std::uint64_t drawn = 0;  // random bits
+    Notes events;             // as `granted laptop1`
+    Notes notes;
+    PromiseId promise{};  // of the last request that is answered later
+    LockService service{{},
+                        {.clock = clock,
+                         .store = store,
+                         .executor = executor,
+                         .random = [this] { return ++drawn; },
+                         .on_event =
+                             [this](const core::Event& event) {
+                                 events.push_back(std::string(core::to_text(event.kind)) + " " +
+                                                  std::string(event.lease.owner.name));
+                             }}};
+};
+
+}  // namespace holdfast::service::testing

@@ -1,0 +1,53 @@
+#pragma once
+
+// TestStore: a store that commits when the test says so, or fails.
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "service/store.h"
+
+namespace holdfast::service::testing {
+
+class TestStore final : public Store {
+  public:
+    explicit TestStore(bool is_volatile) : is_volatile_(is_volatile) {}
+
+    [[nodiscard]] bool is_volatile() const override { return is_volatile_; }
+
+    void commit(core::Changes changes, std::function<void(base::Result<void>)> done) override {
+        CHECK(!is_committing());  // what the interface requires
+        std::vector<std::string> events;
+        for (std::size_t index = 0; index < changes.size(); ++index) {
+            const core::Event event = changes[index];
+            events.push_back(std::string(core::to_text(event.kind))
+                                 .append(" ")
+                                 .append(event.lease.scope.name)
+                                 .append(" ")
+                                 .append(event.lease.owner.name));
+        }
+        commits.push_back(std::move(events));
+        done_ = std::move(done);
+        if (commits_at_once) finish();
+    }
+
+    [[nodiscard]] bool is_committing() const { return done_ != nullptr; }
+
+    // The commit under way succeeds, or fails. REQUIRES: there is one.
+    void finish() { std::exchange(done_, nullptr)({}); }
+    void fail(std::string message) {
+        std::exchange(done_, nullptr)(base::fail(std::move(message)));
+    }
+
+    bool commits_at_once = false;                   // before commit() returns
+    std::vector<std::vector<std::string>> commits;  // the events of each, as `granted job laptop1`
+
+  private:
+    const bool is_volatile_;
+    std::function<void(base::Result<void>)> done_;
+};
+
+}  // namespace holdfast::service::testing

@@ -1,0 +1,64 @@
+// What the README tells people to type, typed: `make run`. It builds in build/release, where this
+// test was built too, so it runs alone and finds nothing to do.
+
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "server_process.h"
+
+namespace holdfast::e2e {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A folder before all others in PATH, in which apt-get only leaves a trace.
+class NoAptGet {
+  public:
+    NoAptGet() : folder_(::testing::TempDir() + "holdfast_path_" + std::to_string(::getpid())) {
+        ::mkdir(folder_.c_str(), 0700);
+        std::ofstream(program()) << "#!/bin/sh\necho called >>'" << trace() << "'\nexit 1\n";
+        ::chmod(program().c_str(), 0700);
+    }
+    ~NoAptGet() {
+        ::unlink(program().c_str());
+        ::unlink(trace().c_str());
+        ::rmdir(folder_.c_str());
+    }
+    NoAptGet(const NoAptGet&) = delete;
+    NoAptGet& operator=(const NoAptGet&) = delete;
+
+    [[nodiscard]] std::string path() const { return folder_ + ":" + std::getenv("PATH"); }
+    [[nodiscard]] bool was_called() const { return ::access(trace().c_str(), F_OK) == 0; }
+
+  private:
+    [[nodiscard]] std::string program() const { return folder_ + "/apt-get"; }
+    [[nodiscard]] std::string trace() const { return folder_ + "/trace"; }
+
+    const std::string folder_;
+};
+
+TEST(ReadmeMake, MakeRunServesUntilControlC) {
+    const NoAptGet apt_get;
+    ServerProcess server({.words = {"make", "run", "ARGS=--http 127.0.0.1:0"},
+                          // Not the make that runs this test.
+                          .environment = {{"MAKEFLAGS", ""},
+                                          {"MFLAGS", ""},
+                                          {"MAKEOVERRIDES", ""},
+                                          {"MAKELEVEL", ""},
+                                          {"preset", ""},
+                                          {"PATH", apt_get.path()}},
+                          .folder = HOLDFAST_SOURCE_DIR});
+    EXPECT_THAT(server.ask("POST /lock?client=laptop1&ttl=30s").body, HasSubstr("\"acquired\""));
+    server.process.signal_group(SIGINT);  // what Control-C does
+    server.process.wait();                // make's own exit code says that it was interrupted
+    EXPECT_THAT(server.process.error(), HasSubstr("stopped")) << "the server ended cleanly";
+    EXPECT_FALSE(apt_get.was_called()) << "nothing is installed where nothing is missing";
+}
+
+}  // namespace
+}  // namespace holdfast::e2e

@@ -1,0 +1,49 @@
+#pragma once
+
+// ServerProcess: the real `holdfast serve` on a free port.
+
+#include <string>
+#include <vector>
+
+#include "net/endpoint.h"
+#include "net/test_client.h"
+#include "process.h"
+
+namespace holdfast::e2e {
+
+inline const std::string holdfast_program = HOLDFAST_PROGRAM;
+
+inline Command serve_command(const std::vector<std::string>& flags = {}) {
+    Command command{.words = {holdfast_program, "serve"}};
+    command.words.insert(command.words.end(), flags.begin(), flags.end());
+    return command;
+}
+
+// Waits until the server says where it listens, and returns that: `127.0.0.1:43211`.
+inline std::string wait_for_address(Process& process) {
+    const std::string announced = "listening http ";
+    const std::string line = process.wait_for_output(announced);
+    return line.empty() ? "127.0.0.1:1" : line.substr(announced.size());
+}
+
+struct ServerProcess {
+    explicit ServerProcess(const std::vector<std::string>& flags = {"--http", "127.0.0.1:0"})
+        : ServerProcess(serve_command(flags)) {}
+    explicit ServerProcess(const Command& command) : process(command) {}
+
+    [[nodiscard]] net::TestClient connect() const {
+        return net::TestClient(net::parse_endpoint(address).value());
+    }
+
+    // Asks over a connection of its own.
+    [[nodiscard]] net::TestResponse ask(const std::string& line) const {
+        net::TestClient client = connect();
+        client.send(line + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        return client.response();
+    }
+
+    Process process;
+    const std::string address = wait_for_address(process);
+};
+
+}  // namespace holdfast::e2e

@@ -1,0 +1,65 @@
+#pragma once
+
+// Auditor: judges a lock table by its events alone.
+//
+// It keeps who holds what and who waits, from nothing but the stream of events, and complains when
+// that story breaks an invariant of facts/peers.md: (1) two holds that exclude one another, or more
+// permits than there are; (2) a fencing number that does not grow; (4) a grant to a waiter that is
+// gone, a renewal of a lease that has ended; (5) an expiry before its time, or one that is overdue;
+// (6) a grant out of turn. For readers of the events it also checks that these are complete:
+// nothing ends that has not begun, and the length of the queue is what was counted.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/changes.h"
+
+namespace holdfast::model {
+
+class Auditor {
+  public:
+    // Takes in one event. The complaint, if there is one.
+    std::optional<std::string> see(const core::Event& event);
+
+    // All that was due by `now` should have happened.
+    [[nodiscard]] std::optional<std::string> find_overdue(core::Time now) const;
+
+    [[nodiscard]] std::size_t holds() const { return holds_.size(); }
+    [[nodiscard]] std::size_t waits() const { return waits_.size(); }
+
+  private:
+    struct Hold {
+        core::Fence fence{};
+        std::string name, owner;
+        core::Scope scope;  // its name is `name`
+        core::Door door{};
+        core::Mode mode = core::Mode::exclusive;
+        core::Time expires_at, grace_until;
+        bool is_in_grace = false;
+    };
+    struct Wait {
+        core::WaiterId id;
+        std::string name;
+        core::Scope scope;
+        core::Mode mode = core::Mode::exclusive;
+    };
+
+    std::optional<std::string> see_grant(const core::Event& event);
+    std::optional<std::string> see_end(const core::Event& event);
+    [[nodiscard]] std::optional<std::string> find_rival_hold(const core::Event& event) const;
+    [[nodiscard]] std::optional<std::string> find_passed_over(const core::Event& event,
+                                                              std::size_t ahead) const;
+    [[nodiscard]] std::optional<std::size_t> find_hold(core::Fence fence) const;
+    [[nodiscard]] std::optional<std::size_t> find_wait(core::WaiterId id) const;
+    [[nodiscard]] std::size_t count_waits(const core::Scope& scope) const;
+
+    std::vector<Hold> holds_;
+    std::vector<Wait> waits_;  // in the order they came
+    std::uint64_t last_fence_ = 0;
+    core::Time last_time_{};
+    // Whose grace has just ended: the only one who may pass the queue.
+    std::optional<Hold> back_from_grace_;
+};
+
+}  // namespace holdfast::model

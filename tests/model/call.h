@@ -1,0 +1,110 @@
+#pragma once
+
+// One call on a lock table as data, and how to make it on any table with that interface.
+
+#include <optional>
+#include <string>
+#include <type_traits>
+
+#include "core/lock_table.h"
+#include "model/text.h"
+
+namespace holdfast::model {
+
+enum class Operation : std::uint8_t {
+    acquire,
+    release,
+    renew,
+    cancel,
+    enqueue,
+    wait,
+    release_own,
+    force_release,
+    open_session,
+    end_session,
+    advance,
+};
+
+// Waiters and sessions are named by their running number, so that the same call can be made on
+// tables that chose different ids. Number 0, or one that was not given out yet, names nobody.
+struct Call {
+    Operation operation = Operation::advance;
+    core::Time now;
+    core::AcquireRequest request;  // acquire, enqueue; its scope and owner serve the others as well
+    std::size_t session = 0;
+    std::size_t waiter = 0;
+    core::Token token;  // release, renew
+    std::optional<core::Scope> scope;
+    std::optional<core::Owner> owner;
+    std::optional<core::Duration> ttl;
+    bool never_shorten = false;
+    core::Duration timeout{0};  // wait
+    bool keeps_leases = false;  // end_session
+};
+
+[[nodiscard]] std::string to_text(const Call& call);
+
+// What a call returned: an outcome, or a number.
+struct Reply {
+    std::optional<core::Outcome> outcome;
+    std::size_t number = 0;
+};
+
+[[nodiscard]] inline std::string to_text(const Reply& reply, const Names& names) {
+    return reply.outcome ? to_text(*reply.outcome, names) : std::to_string(reply.number);
+}
+
+// Makes the call and notes the ids it gave out in `names`.
+template <class Table>
+Reply make_call(Table& table, Names& names, const Call& call) {
+    core::AcquireRequest request = call.request;
+    core::SessionId session{.serial = call.session == 0 ? 0 : UINT64_MAX};
+    if (call.session > 0 && call.session <= names.sessions.size()) {
+        session = names.sessions[call.session - 1];
+    }
+    core::WaiterId waiter{.serial = call.waiter == 0 ? 0 : UINT64_MAX};
+    if (call.waiter > 0 && call.waiter <= names.waiters.size()) {
+        waiter = names.waiters[call.waiter - 1];
+    }
+    request.session = session;
+    const auto with_waiter = [&names](const core::Outcome& outcome) {
+        if (outcome.kind == core::Outcome::Kind::queued) names.waiters.push_back(outcome.waiter);
+        return Reply{.outcome = outcome};
+    };
+    switch (call.operation) {
+        case Operation::acquire: return with_waiter(table.acquire(call.now, request));
+        case Operation::enqueue: return with_waiter(table.enqueue(call.now, request));
+        case Operation::wait:
+            return {.outcome = table.wait(call.now, session, request.scope, call.timeout)};
+        case Operation::renew:
+            return {.outcome = table.renew(call.now, {.token = call.token,
+                                                      .scope = call.scope,
+                                                      .owner = call.owner,
+                                                      .ttl = call.ttl,
+                                                      .never_shorten = call.never_shorten})};
+        case Operation::release:
+            return {.outcome = table.release(
+                        call.now, {.token = call.token, .scope = call.scope, .owner = call.owner})};
+        case Operation::release_own:
+            return {.outcome = table.release_own(call.now, request.scope, request.owner)};
+        case Operation::force_release:
+            return {.number = table.force_release(call.now, request.scope)};
+        case Operation::cancel: return {.number = table.cancel(call.now, waiter) ? 1u : 0u};
+        case Operation::open_session:
+            names.sessions.push_back(table.open_session(call.now, request.owner));
+            return {.number = names.sessions.size()};
+        case Operation::end_session:
+            if constexpr (std::is_same_v<Table, core::LockTable>) {
+                using Leases = core::LockTable::SessionLeases;
+                const auto leases = call.keeps_leases ? Leases::keep : Leases::release;
+                return {.number = table.end_session(call.now, session, leases) ? 1u : 0u};
+            } else {
+                return {.number =
+                            table.end_session(call.now, session, call.keeps_leases) ? 1u : 0u};
+            }
+        case Operation::advance: table.advance(call.now); return {};
+    }
+    return {};
+}
+
+}  // namespace holdfast::model

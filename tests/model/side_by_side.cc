@@ -1,0 +1,175 @@
+#include "model/side_by_side.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+
+namespace holdfast::model {
+
+using namespace core;
+
+namespace {
+
+const std::string* calls_to_print = nullptr;
+
+extern "C" void print_calls(int) {
+    if (calls_to_print != nullptr) std::fprintf(stderr, "after\n%s", calls_to_print->c_str());
+}
+
+// Empty if both are the same.
+std::string compare(std::string_view what, const std::string& engine, const std::string& model) {
+    if (engine == model) return {};
+    return fmt::format("{}\n engine:\n{}\n model:\n{}\n", what, engine, model);
+}
+
+// Two tables may keep the holders of one lock in different orders after a reclaim.
+LockView with_sorted_holders(LockView lock) {
+    std::sort(lock.holders.begin(), lock.holders.end(),
+              [](const LeaseView& a, const LeaseView& b) { return a.token.fence < b.token.fence; });
+    return lock;
+}
+
+}  // namespace
+
+SideBySide::SideBySide(const Universe& universe)
+    : universe_(universe), engine_(universe.options), model_(universe.options), history_(universe) {
+    calls_to_print = &calls_;
+    std::signal(SIGABRT, print_calls);
+}
+
+SideBySide::~SideBySide() {
+    std::signal(SIGABRT, SIG_DFL);
+    calls_to_print = nullptr;
+}
+
+std::string SideBySide::run(const Step& step) {
+    const Situation situation{.universe = universe_,
+                              .history = history_,
+                              .names = engine_names_,
+                              .now = model_.now(),
+                              .next_deadline = model_.next_due()};
+    const Call call = make_call_of(step, situation, ++serial_);
+    calls_ += to_text(call) + '\n';
+    engine_.clear_changes();
+    model_.clear_events();
+
+    const Reply answer = make_call(engine_, engine_names_, call);
+    calls_ += "  -> " + to_text(answer, engine_names_) + '\n';
+    engine_.check_invariants();
+    model_.follow(bear_witness());
+    const Reply expected = make_call(model_, model_names_, call);
+
+    std::string difference = find_difference(call, answer, expected);
+    if (difference.empty()) difference = ask_auditor();
+    history_.note(call, answer, engine_.changes());
+    if (difference.empty()) return {};
+    return fmt::format("{}\nafter\n{}", difference, calls_);
+}
+
+Witness SideBySide::bear_witness() const {
+    Witness witness;
+    const Changes& changes = engine_.changes();
+    for (std::size_t index = 0; index < changes.size(); ++index) {
+        const Event event = changes[index];
+        if (event.kind == EventKind::expired || event.kind == EventKind::grace_ended) {
+            witness.ended.push_back(
+                {event.lease.token.fence, event.kind == EventKind::grace_ended});
+        }
+        if (event.kind != EventKind::granted) continue;
+        witness.granted.push_back({event.lease.scope, std::string(event.previous_owner)});
+        if (event.waiter) witness.granted_waiters.push_back(engine_names_.number_of(event.waiter));
+    }
+    witness.has_lock = [this](const Scope& scope) { return engine_.inspect(scope).has_value(); };
+    return witness;
+}
+
+std::string SideBySide::find_difference(const Call& call, const Reply& answer,
+                                        const Reply& expected) const {
+    std::string difference = find_difference_of_answers(call, answer, expected);
+    if (difference.empty()) difference = find_difference_of_events();
+    if (difference.empty()) difference = find_difference_of_locks();
+    if (difference.empty()) difference = find_difference_of_deadlines();
+    if (difference.empty()) {
+        difference = compare("counts", to_text(engine_.counts()), to_text(model_.counts()));
+    }
+    if (difference.empty()) {
+        difference = compare("find", to_text(engine_.find(call.token), engine_names_),
+                             to_text(model_.find(call.token), model_names_));
+    }
+    if (difference.empty() && engine_.next_fence() != model_.next_fence()) {
+        difference = "the next fencing number";
+    }
+    return difference;
+}
+
+std::string SideBySide::find_difference_of_answers(const Call& call, const Reply& answer,
+                                                   const Reply& expected) const {
+    Reply seen = answer;
+    // `wait` may leave the place in the queue uncounted: it would have to walk the queue.
+    if (call.operation == Operation::wait && seen.outcome->position == 0) {
+        seen.outcome->position = expected.outcome->position;
+    }
+    std::string difference =
+        compare("answer", to_text(seen, engine_names_), to_text(expected, model_names_));
+    if (!difference.empty() || !answer.outcome) return difference;
+    const Outcome& outcome = *answer.outcome;
+    if (outcome.refusal != Refusal::held && outcome.refusal != Refusal::in_grace) return {};
+    const LeaseState state =
+        outcome.refusal == Refusal::held ? LeaseState::held : LeaseState::grace;
+    if (outcome.lease.state != state) return "refused as held by a lease in grace, or vice versa";
+    if (!model_.is_in_the_way(call.request, outcome.lease.token.fence)) {
+        return "refused because of a lease that is not in the way";
+    }
+    return {};
+}
+
+std::string SideBySide::find_difference_of_events() const {
+    std::vector<std::string> engine, model;
+    for (std::size_t index = 0; index < engine_.changes().size(); ++index) {
+        engine.push_back(to_text(engine_.changes()[index], engine_names_));
+    }
+    for (const Event& event : model_.events()) model.push_back(to_text(event, model_names_));
+    return compare("events", join_sorted(std::move(engine)), join_sorted(std::move(model)));
+}
+
+std::string SideBySide::find_difference_of_locks() const {
+    const ListQuery everything{.limit = SIZE_MAX, .waiters_max = SIZE_MAX, .with_idle = true};
+    std::vector<std::string> engine, model;
+    for (const LockView& lock : engine_.list(everything)) {
+        engine.push_back(to_text(with_sorted_holders(lock), engine_names_));
+        for (const WaiterView& waiter : lock.waiters) {
+            if (!model_.is_waiting_for_its_blocker(waiter)) {
+                return fmt::format("w{} does not wait for {}", engine_names_.number_of(waiter.id),
+                                   to_text(waiter.blocker));
+            }
+        }
+    }
+    for (const LockView& lock : model_.list()) {
+        const auto same = engine_.inspect(lock.scope);
+        if (!same) return "the engine does not know " + core::to_text(lock.scope);
+        model.push_back(to_text(with_sorted_holders(lock), model_names_));
+        std::string difference =
+            compare("inspect", to_text(with_sorted_holders(*same), engine_names_), model.back());
+        if (!difference.empty()) return difference;
+    }
+    return compare("list", join_sorted(std::move(engine)), join_sorted(std::move(model)));
+}
+
+std::string SideBySide::find_difference_of_deadlines() const {
+    const auto promised = engine_.next_deadline(), due = model_.next_due();
+    if (!due) return promised ? "a deadline, but nothing is due" : "";
+    if (!promised) return "no deadline, but something is due";
+    if (*promised > *due) return "the next deadline is late";
+    return {};
+}
+
+std::string SideBySide::ask_auditor() {
+    for (std::size_t index = 0; index < engine_.changes().size(); ++index) {
+        if (auto complaint = auditor_.see(engine_.changes()[index])) return *complaint;
+    }
+    return auditor_.find_overdue(engine_.now()).value_or("");
+}
+
+}  // namespace holdfast::model

@@ -1,0 +1,49 @@
+#pragma once
+
+// SideBySide: the engine and the naive model, given the same calls, watched by the auditor. After
+// every call everything that can be seen of the two is compared.
+
+#include <string>
+
+#include "core/lock_table.h"
+#include "model/auditor.h"
+#include "model/naive_table.h"
+#include "model/steps.h"
+
+namespace holdfast::model {
+
+class SideBySide {
+  public:
+    explicit SideBySide(const Universe& universe);
+    // If the engine stops the program in one of its own checks, the calls so far are printed:
+    // RapidCheck gets no chance to.
+    ~SideBySide();
+    SideBySide(const SideBySide&) = delete;
+    SideBySide& operator=(const SideBySide&) = delete;
+
+    // Makes the call on both. A description of the first difference, or nothing; with all calls
+    // that led to it, for pasting into a test.
+    [[nodiscard]] std::string run(const Step& step);
+
+  private:
+    [[nodiscard]] Witness bear_witness() const;
+    [[nodiscard]] std::string find_difference(const Call& call, const Reply& answer,
+                                              const Reply& expected) const;
+    [[nodiscard]] std::string find_difference_of_answers(const Call& call, const Reply& answer,
+                                                         const Reply& expected) const;
+    [[nodiscard]] std::string find_difference_of_events() const;
+    [[nodiscard]] std::string find_difference_of_locks() const;
+    [[nodiscard]] std::string find_difference_of_deadlines() const;
+    [[nodiscard]] std::string ask_auditor();
+
+    const Universe& universe_;
+    core::LockTable engine_;
+    NaiveTable model_;
+    Auditor auditor_;
+    Names engine_names_, model_names_;
+    History history_;
+    std::uint64_t serial_ = 0;
+    std::string calls_;
+};
+
+}  // namespace holdfast::model

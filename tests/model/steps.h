@@ -1,0 +1,110 @@
+#pragma once
+
+// Random calls. A Step is what RapidCheck draws and shrinks: small numbers that mean nothing yet.
+// What they mean ("the token before the last", "the moment of the next deadline") is found out when
+// its turn comes, from what has happened so far; so a list of steps stays sensible when some are
+// left out.
+
+#include <rapidcheck.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/changes.h"
+#include "model/call.h"
+#include "model/universe.h"
+
+namespace holdfast::model {
+
+// What is wrong with a request. Mostly nothing.
+enum class Flaw : std::uint8_t {
+    none,
+    secret,
+    fence,
+    scope,
+    owner,
+    empty_key,
+    long_key,
+    empty_range,
+    long_owner,
+    short_ttl,
+    long_ttl,
+    no_permits,
+    many_permits,
+    session,
+};
+
+// How far the clock moves.
+enum class Pace : std::uint8_t {
+    stand,
+    tick,             // `ticks` milliseconds
+    to_deadline,      // exactly to the next one
+    before_deadline,  // one microsecond short of it
+    jump,             // past most deadlines
+    back,             // which counts as standing
+};
+
+struct Step {
+    Operation operation = Operation::acquire;
+    Pace pace = Pace::stand;
+    Flaw flaw = Flaw::none;
+    std::uint8_t ticks = 1;
+    std::uint8_t scope = 0, owner = 0;
+    core::Mode mode = core::Mode::exclusive;
+    std::uint8_t limit = 1;
+    std::uint8_t ttl = 1, grace = 0, memory = 0;  // milliseconds
+    std::uint8_t wait = 0;                        // milliseconds; 255: for ever
+    std::uint8_t session = 0;                     // 0: none; 1: the latest
+    std::uint8_t reference = 0;                   // which token, waiter or entry; 0: the latest
+    bool flag = false;  // renew_own, never_shorten, keep: whatever the operation knows
+    bool with_scope = false, with_owner = false, with_ttl = false;
+};
+
+// What the engine gave out so far, for steps to refer to.
+class History {
+  public:
+    struct Grant {
+        core::Token token;
+        core::Scope scope;
+        core::Owner owner;
+    };
+
+    struct Enqueued {
+        std::size_t session = 0;
+        core::Scope scope;
+    };
+
+    explicit History(const Universe& universe) : universe_(universe) {}
+
+    // Takes note of the grants among the events, and of a first half that needs its second.
+    void note(const Call& call, const Reply& reply, const core::Changes& changes);
+
+    [[nodiscard]] const std::vector<Grant>& grants() const { return grants_; }
+    [[nodiscard]] const std::vector<Enqueued>& enqueued() const { return enqueued_; }
+
+  private:
+    const Universe& universe_;  // its scopes and owners outlive the events
+    std::vector<Grant> grants_;
+    std::vector<Enqueued> enqueued_;
+};
+
+// What a step refers to.
+struct Situation {
+    const Universe& universe;
+    const History& history;
+    const Names& names;
+    core::Time now;
+    std::optional<core::Time> next_deadline;
+};
+
+// What `step` means here. `serial` is different for every step: the secret is made of it.
+[[nodiscard]] Call make_call_of(const Step& step, const Situation& situation, std::uint64_t serial);
+
+// Up to about 400 steps, in the usual mixture.
+[[nodiscard]] rc::Gen<std::vector<Step>> arbitrary_steps();
+
+// For RapidCheck. The calls that the steps became are in the message of the failure.
+std::ostream& operator<<(std::ostream& stream, const Step& step);
+
+}  // namespace holdfast::model

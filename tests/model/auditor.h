@@ -3,7 +3,7 @@
 // Auditor: judges a lock table by its events alone.
 //
 // It keeps who holds what and who waits, from nothing but the stream of events, and complains when
-// that story breaks an invariant of facts/peers.md: (1) two holds that exclude one another, or more
+// that story breaks an invariant: (1) two holds that exclude one another, or more
 // permits than there are; (2) a fencing number that does not grow; (4) a grant to a waiter that is
 // gone, a renewal of a lease that has ended; (5) an expiry before its time, or one that is overdue;
 // (6) a grant out of turn. For readers of the events it also checks that these are complete:

@@ -1,6 +1,6 @@
 #pragma once
 
-// HomelabHandler: seed 000's lock, `/lock`, on the common engine.
+// HomelabHandler: the homelab lock, `/lock`, on the common engine.
 //
 // A job is a named lock. A client that asks again renews; after expiry the lock is kept for it
 // during the grace period, and its name is remembered for a day or until another client takes the

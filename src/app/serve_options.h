@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "dialects/homelab/homelab_handler.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): theirs
 class App;
 }
 

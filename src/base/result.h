@@ -32,7 +32,9 @@ using Result = tl::expected<T, Error>;
 // TRY(auto x, expression); declares x from the value of a Result, or returns its error.
 #define TRY(declaration, expression) \
     HOLDFAST_TRY_(declaration, expression, HOLDFAST_JOIN(try_result_, __LINE__))
+// A declaration cannot stand in parentheses. NOLINTBEGIN(bugprone-macro-parentheses)
 #define HOLDFAST_TRY_(declaration, expression, name)           \
     auto name = (expression);                                  \
     if (!name) return tl::unexpected(std::move(name).error()); \
     declaration = std::move(*name)
+// NOLINTEND(bugprone-macro-parentheses)

@@ -81,6 +81,13 @@ void DeadlineHeap::sift_down(std::size_t place, Entry entry) {
     put(place, entry);
 }
 
+void DeadlineHeap::restore_order() {
+    if (size() < 2) return;
+    for (std::size_t place = parent_of(entries_.size() - 1); place >= root; --place) {
+        sift_down(place, entries_[place]);
+    }
+}
+
 void DeadlineHeap::shrink_if_sparse() {
     constexpr std::size_t kept_capacity = 4096;
     if (size() == 0) {

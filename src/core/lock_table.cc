@@ -59,6 +59,11 @@ void LockTable::advance(Time now) {
     }
     while (const auto due = lease_deadlines_.top()) {
         if (due->deadline > now_) break;
+        for (const Slot next : lease_deadlines_.next_slots()) leases_.expect(next);
+        if (!leases_.contains(due->slot)) {  // it has ended before its time
+            lease_deadlines_.disarm(due->slot);
+            continue;
+        }
         const Time deadline = leases_[due->slot].deadline();
         if (deadline > due->deadline) {
             lease_deadlines_.postpone_top(deadline);
@@ -143,6 +148,15 @@ void LockTable::drop_resource(Slot slot) {
     wake_idle(slot);
     resources_by_key_.erase(slot, resources_[slot].hash);
     resources_.erase(slot);
+}
+
+// A lease that is over leaves its entry among the deadlines until that comes to the top; when most
+// entries are of that kind, they go.
+void LockTable::drop_lease(Slot slot) {
+    leases_.erase(slot);
+    if (leases_.size() == 0 || lease_deadlines_.size() > 2 * leases_.size() + 64) {
+        lease_deadlines_.keep_only([this](Slot lease) { return leases_.contains(lease); });
+    }
 }
 
 Slot LockTable::find_lease(Fence fence) const {

@@ -140,6 +140,7 @@ class LockTable {
     void wake_idle(Slot resource);
     [[nodiscard]] Time idle_ends_at() const;
     [[nodiscard]] Slot find_lease(Fence fence) const;
+    void drop_lease(Slot lease);
     [[nodiscard]] Session* find_session(SessionId session);
 
     // lock_table_acquire.cc

@@ -104,8 +104,8 @@ void LockTable::restart_lease(Slot slot, Time expires_at, const LeaseTerms& term
     lease.grace = terms.grace;
     lease.memory = terms.memory;
     lease.is_restored = false;
+    if (expires_at < lease.expires_at) lease_deadlines_.arm(slot, expires_at);
     lease.expires_at = expires_at;
-    lease_deadlines_.arm(slot, expires_at);
     ++resources_[lease.resource].version;
     Event event = event_of(EventKind::renewed, Cause::request, lease);
     event.has_new_terms = has_new_terms;
@@ -118,8 +118,7 @@ void LockTable::end_lease(Slot slot, EventKind kind, Cause cause) {
     ++resources_[resource].version;
     emit(kind, cause, leases_[slot]);
     std::vector<Slot> watchers = leave_holders(slot);
-    lease_deadlines_.disarm(slot);
-    leases_.erase(slot);
+    drop_lease(slot);
     hand_on(resource, std::move(watchers));
 }
 
@@ -162,8 +161,7 @@ void LockTable::expire(Slot slot) {
 void LockTable::drop_lapsed(Slot resource_slot) {
     Resource& resource = resources_[resource_slot];
     if (resource.lapsed == no_slot) return;
-    lease_deadlines_.disarm(resource.lapsed);
-    leases_.erase(resource.lapsed);
+    drop_lease(resource.lapsed);
     resource.lapsed = no_slot;
 }
 

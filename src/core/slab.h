@@ -64,6 +64,14 @@ class Slab {
     T& operator[](Slot slot) { return records_[slot / chunk_size][slot % chunk_size]; }
     const T& operator[](Slot slot) const { return records_[slot / chunk_size][slot % chunk_size]; }
 
+    // Says that this record will be looked at soon, if there is one.
+    void expect(Slot slot) const {
+        if (!contains(slot)) return;
+        const auto* bytes = reinterpret_cast<const char*>(&(*this)[slot]);
+        __builtin_prefetch(bytes);
+        __builtin_prefetch(bytes + sizeof(T) - 1);
+    }
+
     // Whether `slot` names a record now.
     [[nodiscard]] bool contains(Slot slot) const {
         const Slot number = slot / chunk_size;

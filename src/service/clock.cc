@@ -21,8 +21,9 @@ core::Time SystemClock::now() const {
 }
 
 WallTime SystemClock::wall(core::Time time) const {
-    // The coarse clocks cost next to nothing. Both are of the kernel's last tick, so their difference is
-    // exact; should a tick fall between the two reads, the time shown is a few milliseconds early.
+    // The coarse clocks cost next to nothing. Both are of the kernel's last tick, so their
+    // difference is exact; should a tick fall between the two reads, the time shown is a few
+    // milliseconds early.
     const auto wall_now = read(CLOCK_REALTIME_COARSE);
     const auto steady_now = read(CLOCK_MONOTONIC_COARSE);
     return WallTime{wall_now - steady_now + time.time_since_epoch()};

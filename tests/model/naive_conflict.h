@@ -1,7 +1,7 @@
 #pragma once
 
-// The conflict table of docs/protocols/scopes.md, written out by hand. It uses nothing of the engine but the
-// plain data: what it says must be found by reading it beside that table.
+// The conflict table of docs/protocols/scopes.md, written out by hand. It uses nothing of the
+// engine but the plain data: what it says must be found by reading it beside that table.
 
 #include "core/scope.h"
 

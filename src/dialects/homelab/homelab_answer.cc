@@ -11,7 +11,8 @@ namespace {
 
 using Kind = core::Outcome::Kind;
 
-// One answer's fields, in the order of the original; what is empty is left out, but for the holder.
+// One answer's fields, in the order of the original. An answer without a message has its error as
+// one.
 struct Answer {
     int status = 200;
     std::string_view holder;
@@ -39,7 +40,7 @@ void append(std::string& body, const Answer& answer, std::string_view job,
     body.append(answer.status == 200 ? R"({"success":true)" : R"({"success":false)");
     append_text(body, "job", job);
     append_text(body, "holder", answer.holder);
-    if (!answer.message.empty()) append_text(body, "message", answer.message);
+    append_text(body, "message", answer.message.empty() ? answer.error : answer.message);
     if (!answer.error.empty()) append_text(body, "error", answer.error);
     if (answer.expires_at) append_time(body, "expires_at", *answer.expires_at, clock);
     if (answer.is_expired) {
@@ -67,7 +68,6 @@ Answer acquired(const HomelabRequest& request, const core::Outcome& outcome) {
         if (outcome.refusal == core::Refusal::in_grace) {
             return {.status = 409,
                     .holder = lease.owner.name,
-                    .message = "grace period active",
                     .error = "grace period active",
                     .expires_at = lease.expires_at,
                     .grace_until = lease.grace_until};
@@ -126,9 +126,12 @@ int append_answer(std::string& body, const HomelabRequest& request,
     return answer.status;
 }
 
-void append_fault(std::string& body, std::string_view error) {
-    body.append(R"({"success":false,"error":)");
-    base::append_json_string(body, error);
+void append_fault(std::string& body, std::string_view job, std::string_view error) {
+    body.append(R"({"success":false)");
+    append_text(body, "job", job);
+    append_text(body, "holder", "");
+    append_text(body, "message", error);
+    append_text(body, "error", error);
     body.append("}\n");
 }
 

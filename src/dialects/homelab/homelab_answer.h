@@ -16,6 +16,6 @@ namespace holdfast::dialects::homelab {
                                 const service::Response& response, const service::Clock& clock);
 
 // The body of a request that could not be read.
-void append_fault(std::string& body, std::string_view error);
+void append_fault(std::string& body, std::string_view job, std::string_view error);
 
 }  // namespace holdfast::dialects::homelab

@@ -80,11 +80,14 @@ TEST(HomelabAnswer, ToAnAcquireThatSomebodyIsInTheWayOf) {
 }
 
 TEST(HomelabAnswer, ToAnAcquireBeyondALimit) {
-    const std::string start = R"( {"success":false,"job":"default","holder":"","error":")";
-    EXPECT_EQ(refuse(Refusal::ttl_out_of_range), "400" + start + "ttl out of range\"}\n");
-    EXPECT_EQ(refuse(Refusal::key_length_max), "400" + start + "job is too long\"}\n");
-    EXPECT_EQ(refuse(Refusal::owner_length_max), "400" + start + "client is too long\"}\n");
-    EXPECT_EQ(refuse(Refusal::locks_max), "503" + start + "too many locks on this server\"}\n");
+    const auto expected = [](const std::string& status, const std::string& error) {
+        return status + R"( {"success":false,"job":"default","holder":"","message":")" + error +
+               R"(","error":")" + error + "\"}\n";
+    };
+    EXPECT_EQ(refuse(Refusal::ttl_out_of_range), expected("400", "ttl out of range"));
+    EXPECT_EQ(refuse(Refusal::key_length_max), expected("400", "job is too long"));
+    EXPECT_EQ(refuse(Refusal::owner_length_max), expected("400", "client is too long"));
+    EXPECT_EQ(refuse(Refusal::locks_max), expected("503", "too many locks on this server"));
 }
 
 TEST(HomelabAnswer, ToARelease) {
@@ -92,10 +95,11 @@ TEST(HomelabAnswer, ToARelease) {
     EXPECT_EQ(answer(request, {.outcome = {.kind = Outcome::Kind::released}}),
               R"(200 {"success":true,"job":"default","holder":"","message":"lock released"})"
               "\n");
-    EXPECT_EQ(answer(request, {.outcome = Outcome::refuse(Refusal::unknown_lease)}),
-              R"(403 {"success":false,"job":"default","holder":"",)"
-              R"("error":"client does not hold the lock"})"
-              "\n");
+    EXPECT_EQ(
+        answer(request, {.outcome = Outcome::refuse(Refusal::unknown_lease)}),
+        R"(403 {"success":false,"job":"default","holder":"",)"
+        R"("message":"client does not hold the lock","error":"client does not hold the lock"})"
+        "\n");
 }
 
 TEST(HomelabAnswer, ToAStatus) {
@@ -124,9 +128,10 @@ TEST(HomelabAnswer, WhenTheStoreHasFailed) {
         const service::Response response{
             .outcome = {.kind = Outcome::Kind::granted, .lease = lease_of("laptop1")},
             .failure = "disk full"};
-        EXPECT_EQ(answer(request_of(action), response),
-                  R"(503 {"success":false,"job":"default","holder":"","error":"disk full"})"
-                  "\n");
+        EXPECT_EQ(
+            answer(request_of(action), response),
+            R"(503 {"success":false,"job":"default","holder":"","message":"disk full","error":"disk full"})"
+            "\n");
     }
 }
 
@@ -144,8 +149,10 @@ TEST(HomelabAnswer, EscapesNames) {
 
 TEST(HomelabAnswer, ToWhatCouldNotBeRead) {
     std::string body;
-    append_fault(body, "invalid \"ttl\"");
-    EXPECT_EQ(body, "{\"success\":false,\"error\":\"invalid \\\"ttl\\\"\"}\n");
+    append_fault(body, "sync", "invalid \"ttl\"");
+    EXPECT_EQ(body, R"({"success":false,"job":"sync","holder":"","message":"invalid \"ttl\"",)"
+                    R"("error":"invalid \"ttl\""})"
+                    "\n");
 }
 
 }  // namespace

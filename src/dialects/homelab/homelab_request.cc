@@ -27,6 +27,11 @@ std::optional<Action> action_of(std::string_view method) {
     return std::nullopt;
 }
 
+std::string job_of(std::string_view query) {
+    const auto request = parse_request(Action::status, query);
+    return request ? request->job : std::string(default_job);
+}
+
 base::Result<HomelabRequest> parse_request(Action action, std::string_view query) {
     HomelabRequest request{.action = action};
     TRY(auto job, net::query_parameter(query, "job"));

@@ -28,6 +28,9 @@ inline constexpr std::string_view default_job = "default";
 // The action a method stands for; HEAD is status. Nothing for other methods.
 [[nodiscard]] std::optional<Action> action_of(std::string_view method);
 
+// The job a query names; `default` if it names none, or cannot be read.
+[[nodiscard]] std::string job_of(std::string_view query);
+
 // Reads the query. Fails with the dialect's own words: `client parameter required`, `invalid ttl
 // format`.
 [[nodiscard]] base::Result<HomelabRequest> parse_request(Action action, std::string_view query);

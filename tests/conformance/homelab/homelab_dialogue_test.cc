@@ -50,10 +50,8 @@ std::string seen(const std::string& holder, const std::string& expires_at, bool 
            R"(,"grace_until":"2024-01-15T)" + grace_until + R"(Z"})";
 }
 std::string fault(const std::string& error) {
-    return R"({"success":false,"error":")" + error + R"("})";
-}
-std::string limit(const std::string& error) {
-    return R"({"success":false,"job":"default","holder":"","error":")" + error + R"("})";
+    return R"({"success":false,"job":"default","holder":"","message":")" + error +
+           R"(","error":")" + error + R"("})";
 }
 
 const std::string nobody =
@@ -61,7 +59,7 @@ const std::string nobody =
 const std::string released =
     R"({"success":true,"job":"default","holder":"","message":"lock released"})";
 const std::string not_yours =
-    R"({"success":false,"job":"default","holder":"","error":"client does not hold the lock"})";
+    R"({"success":false,"job":"default","holder":"","message":"client does not hold the lock","error":"client does not hold the lock"})";
 
 const std::string post1 = "POST /lock?client=laptop1&ttl=30s";
 const std::string post2 = "POST /lock?client=laptop2&ttl=30s";
@@ -178,7 +176,7 @@ std::vector<Dialogue> jobs_and_ttls() {
                             R"("expires_at":"2024-01-15T10:30:30Z"})")},
           {0s, post2, 200, ok("laptop2", "acquired", "10:30:30")},
           {0s, "DELETE /lock?client=laptop2&job=sync", 403,
-           R"({"success":false,"job":"sync","holder":"","error":"client does not hold the lock"})"},
+           R"({"success":false,"job":"sync","holder":"","message":"client does not hold the lock","error":"client does not hold the lock"})"},
           {0s, "DELETE /lock?client=laptop1&job=sync", 200,
            with_job("sync", R"("holder":"","message":"lock released"})")},
           {0s, "GET /lock?job=sync", 200,
@@ -207,8 +205,8 @@ std::vector<Dialogue> jobs_and_ttls() {
           {0s, "POST /lock?client=laptop1&ttl=1h", 200, ok("laptop1", "renewed", "11:30:00")},
           {0s, "POST /lock?client=laptop1&ttl=250ms", 200, ok("laptop1", "renewed", "10:30:00")}}},
         {"TtlBeyondTheLimits",
-         {{0s, "POST /lock?client=laptop1&ttl=1us", 400, limit("ttl out of range")},
-          {0s, "POST /lock?client=laptop1&ttl=1000000h", 400, limit("ttl out of range")},
+         {{0s, "POST /lock?client=laptop1&ttl=1us", 400, fault("ttl out of range")},
+          {0s, "POST /lock?client=laptop1&ttl=1000000h", 400, fault("ttl out of range")},
           {0s, "GET /lock", 200, nobody}}},
     };
     Dialogue bad_ttl{"BadTtl", {}};
@@ -246,10 +244,10 @@ std::vector<Dialogue> names() {
          {{0s, "POST /lock?client=%G1", 400,
            fault("a % is not followed by two hexadecimal digits")}}},
         {"TooLongNames",
-         {{0s, "POST /lock?client=" + std::string(1025, 'c'), 400, limit("client is too long")},
+         {{0s, "POST /lock?client=" + std::string(1025, 'c'), 400, fault("client is too long")},
           {0s, "POST /lock?client=laptop1&job=" + std::string(4097, 'j'), 400,
            R"({"success":false,"job":")" + std::string(4097, 'j') +
-               R"(","holder":"","error":"job is too long"})"},
+               R"(","holder":"","message":"job is too long","error":"job is too long"})"},
           {0s, "POST /lock?client=" + std::string(1024, 'c') + "&ttl=30s", 200,
            ok(std::string(1024, 'c'), "acquired", "10:30:30")}}},
         {"NoSuchPath",

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
 #include <set>
@@ -43,6 +44,29 @@ TEST(DeadlineHeap, GivesTheEarliestFirst) {
     heap.arm(3, at(20));
     EXPECT_EQ(heap.top()->deadline, at(10));
     EXPECT_EQ(drain(heap), (std::vector<Slot>{2, 3, 1}));
+}
+
+TEST(DeadlineHeap, KeepsOnlyWhatItIsTold) {
+    DeadlineHeap heap;
+    std::mt19937 random(3);
+    std::vector<std::pair<Time, Slot>> kept;
+    for (Slot slot = 0; slot < 10'000; ++slot) {
+        const Time deadline = at(static_cast<std::int64_t>(random() % 100'000));
+        heap.arm(slot, deadline);
+        if (slot % 7 == 0) kept.emplace_back(deadline, slot);
+    }
+    heap.keep_only([](Slot slot) { return slot % 7 == 0; });
+    heap.check_invariants();
+    EXPECT_FALSE(heap.is_armed(1));
+    std::sort(kept.begin(), kept.end());
+    std::vector<Slot> expected;
+    for (const auto& [deadline, slot] : kept) expected.push_back(slot);
+    EXPECT_EQ(drain(heap), expected);
+    heap.keep_only([](Slot) { return true; });
+    heap.arm(1, at(5));
+    heap.keep_only([](Slot) { return false; });
+    EXPECT_EQ(heap.size(), 0U);
+    heap.check_invariants();
 }
 
 TEST(DeadlineHeap, GivesEqualDeadlinesInTheOrderOfSlots) {

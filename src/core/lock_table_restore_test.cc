@@ -1,0 +1,99 @@
+#include <gtest/gtest.h>
+
+#include "core/lock_table.h"
+#include "core/lock_table_test_fixture.h"
+
+namespace holdfast::core {
+namespace {
+
+using namespace testing;
+
+// A lease on `scope` as a store might remember it.
+RestoreRequest remembered(const Scope& scope, std::uint64_t number) {
+    return {.scope = scope,
+            .owner = {.door = Door{1}, .name = "laptop1"},
+            .token = {.fence = Fence{number}, .secret = Secret{7}},
+            .ttl = 30s,
+            .remaining = 30s,
+            .version = 4};
+}
+
+TEST(RestoredLease, IsHeldUnderItsTokenForItsTime) {
+    LockTable table;
+    ASSERT_TRUE(table.restore(at(100s), remembered(Scope::named("job"), 41)));
+    EXPECT_TRUE(table.changes().empty());
+    const Outcome found = table.find({.fence = Fence{41}, .secret = Secret{7}});
+    ASSERT_EQ(found.kind, Kind::renewed);
+    EXPECT_EQ(found.lease.owner.name, "laptop1");
+    EXPECT_EQ(found.lease.expires_at, at(130s));
+    EXPECT_EQ(found.lease.version, 4U);
+    EXPECT_EQ(table.acquire(at(129s), ask("job", "b")).refusal, Refusal::held);
+    EXPECT_EQ(table.acquire(at(130s), ask("job", "b")).kind, Kind::granted);
+    table.check_invariants();
+}
+
+TEST(RestoredLease, LeavesOnlyLargerNumbersForWhatComesAfter) {
+    LockTable table;
+    ASSERT_TRUE(table.restore(at(0s), remembered(Scope::named("job"), 41)));
+    EXPECT_EQ(table.acquire(at(0s), ask("other", "b")).lease.token.fence, Fence{42});
+}
+
+TEST(RestoredLease, IsNewToAStoreWhenItIsFirstRenewed) {
+    LockTable table;
+    ASSERT_TRUE(table.restore(at(0s), remembered(Scope::named("job"), 1)));
+    const Token token{.fence = Fence{1}, .secret = Secret{7}};
+    table.renew(at(1s), {.token = token});
+    EXPECT_TRUE(table.changes()[0].has_new_terms);
+    table.clear_changes();
+    table.renew(at(2s), {.token = token});
+    EXPECT_FALSE(table.changes()[0].has_new_terms);
+    table.clear_changes();
+    table.renew(at(3s), {.token = token, .ttl = 10s});
+    EXPECT_TRUE(table.changes()[0].has_new_terms);
+}
+
+TEST(RestoredLease, InGraceIsKeptForItsOwnerOnly) {
+    LockTable table;
+    RestoreRequest request = remembered(Scope::named("job"), 9);
+    request.grace = request.remaining = 5s;
+    request.is_in_grace = true;
+    ASSERT_TRUE(table.restore(at(100s), request));
+    table.check_invariants();
+    EXPECT_EQ(table.acquire(at(104s), ask("job", "b")).refusal, Refusal::in_grace);
+    EXPECT_EQ(table.renew(at(104s), {.token = request.token}).refusal, Refusal::lease_ended);
+    AcquireRequest again = ask("job", "laptop1");
+    again.owner.door = Door{1};
+    EXPECT_EQ(table.acquire(at(104s), again).lease.token.fence, Fence{10});
+}
+
+TEST(RestoredLease, SharesAndOverlapsAsItDidBefore) {
+    LockTable table;
+    RestoreRequest shared = remembered(Scope::named("doc"), 1);
+    shared.mode = Mode::shared;
+    ASSERT_TRUE(table.restore(at(0s), shared));
+    shared.token.fence = Fence{2};
+    ASSERT_TRUE(table.restore(at(0s), shared));
+    ASSERT_TRUE(table.restore(at(0s), remembered(Scope::of_range(7, {0, 10}), 3)));
+    ASSERT_TRUE(table.restore(at(0s), remembered(Scope::of_range(7, {10, 20}), 4)));
+    RestoreRequest permit = remembered(Scope::semaphore("pool"), 5);
+    permit.limit = 2;
+    ASSERT_TRUE(table.restore(at(0s), permit));
+    permit.token.fence = Fence{6};
+    ASSERT_TRUE(table.restore(at(0s), permit));
+    EXPECT_EQ(table.counts().leases, 6U);
+    table.check_invariants();
+}
+
+TEST(RestoredLease, IsRefusedWhenItCannotBeTrue) {
+    LockTable table;
+    ASSERT_TRUE(table.restore(at(0s), remembered(Scope::named("job"), 5)));
+    EXPECT_FALSE(table.restore(at(0s), remembered(Scope::named("job"), 6))) << "held already";
+    EXPECT_FALSE(table.restore(at(0s), remembered(Scope::named("other"), 5))) << "number in use";
+    EXPECT_FALSE(table.restore(at(0s), remembered(Scope::named("other"), 0))) << "no number";
+    EXPECT_FALSE(table.restore(at(0s), remembered(Scope::named(""), 7))) << "no name";
+    EXPECT_EQ(table.counts().locks, 1U);
+    table.check_invariants();
+}
+
+}  // namespace
+}  // namespace holdfast::core

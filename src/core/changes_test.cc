@@ -8,6 +8,7 @@
 namespace holdfast::core {
 namespace {
 
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): the tests below read well with it
 Event event(EventKind kind, std::string_view name, std::string_view owner,
             std::string_view previous = {}) {
     Event made{

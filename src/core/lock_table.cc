@@ -116,7 +116,7 @@ Slot LockTable::make_resource(const Scope& scope, std::uint32_t limit) {
     const std::uint32_t hash = key.hash(hash_seed_);
     const Slot slot = resources_.emplace(key.kind, key.text, hash);
     if (key.kind == ResourceKind::semaphore) resources_[slot].limit = limit;
-    resources_by_key_.insert(slot, hash);
+    resources_by_key_.insert({.slot = slot, .hash = hash});
     return slot;
 }
 
@@ -146,7 +146,7 @@ void LockTable::wake_idle(Slot slot) {
 
 void LockTable::drop_resource(Slot slot) {
     wake_idle(slot);
-    resources_by_key_.erase(slot, resources_[slot].hash);
+    resources_by_key_.erase({.slot = slot, .hash = resources_[slot].hash});
     resources_.erase(slot);
 }
 

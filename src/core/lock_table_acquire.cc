@@ -284,7 +284,7 @@ void LockTable::start_lease(Slot slot, const AcquireRequest& request) {
     lease.memory = request.memory;
     lease.acquired_at = now_;
     lease.expires_at = add_saturating(now_, request.ttl);
-    leases_by_fence_.insert(slot, hash_of(lease.token.fence));
+    leases_by_fence_.insert({.slot = slot, .hash = hash_of(lease.token.fence)});
     lease_deadlines_.arm(slot, lease.expires_at);
     if (request.session) {
         lease.session = request.session.slot;

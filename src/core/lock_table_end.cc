@@ -169,7 +169,7 @@ void LockTable::drop_lapsed(Slot resource_slot) {
 void LockTable::stop_holding(Slot slot) {
     Lease& lease = leases_[slot];
     CHECK(lease.state == LeaseState::held);
-    leases_by_fence_.erase(slot, hash_of(lease.token.fence));
+    leases_by_fence_.erase({.slot = slot, .hash = hash_of(lease.token.fence)});
     if (lease.session != no_slot) {
         unlink(leases_, session_lease_links, sessions_[lease.session].leases, slot);
         lease.session = no_slot;

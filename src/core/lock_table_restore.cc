@@ -40,7 +40,7 @@ bool LockTable::restore(Time now, const RestoreRequest& request) {
         ++resources_[resource].grace_count;
     } else {
         lease.expires_at = deadline;
-        leases_by_fence_.insert(slot, hash_of(lease.token.fence));
+        leases_by_fence_.insert({.slot = slot, .hash = hash_of(lease.token.fence)});
     }
     lease_deadlines_.arm(slot, lease.deadline());
     resources_[resource].version = std::max(resources_[resource].version, request.version);

@@ -69,6 +69,7 @@ TEST(Slab, DestroysItsRecords) {
     {
         Slab<Tracked> slab;
         std::vector<Slot> slots;
+        slots.reserve(3000);
         for (int i = 0; i < 3000; ++i) slots.push_back(slab.emplace(alive));
         EXPECT_EQ(alive, 3000);
         for (int i = 0; i < 2000; ++i) slab.erase(slots[static_cast<std::size_t>(i)]);

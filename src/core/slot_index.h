@@ -25,18 +25,24 @@ namespace holdfast::core {
 
 class SlotIndex {
   public:
+    // A record, and the hash of what it is called.
+    struct Entry {
+        Slot slot = no_slot;
+        std::uint32_t hash = 0;
+    };
+
     // REQUIRES: the slot is not in the index.
-    void insert(Slot slot, std::uint32_t hash) {
+    void insert(Entry entry) {
         if ((size_ + 1) * 8 > entries_.size() * 5)
             resize(std::max(capacity_min, entries_.size() * 2));
-        place(Entry{slot, hash});
+        place(entry);
         ++size_;
     }
 
     // REQUIRES: the slot is in the index, with this hash.
-    void erase(Slot slot, std::uint32_t hash) {
-        std::size_t hole = hash & mask();
-        for (; entries_[hole].slot != slot; hole = (hole + 1) & mask()) {
+    void erase(Entry entry) {
+        std::size_t hole = entry.hash & mask();
+        for (; entries_[hole].slot != entry.slot; hole = (hole + 1) & mask()) {
             CHECK(entries_[hole].slot != no_slot);
         }
         for (std::size_t next = (hole + 1) & mask(); entries_[next].slot != no_slot;
@@ -72,10 +78,6 @@ class SlotIndex {
     [[nodiscard]] std::size_t size() const { return size_; }
 
   private:
-    struct Entry {
-        Slot slot = no_slot;
-        std::uint32_t hash = 0;
-    };
     using Entries = std::vector<Entry, base::BlockAllocator<Entry>>;
 
     static constexpr std::size_t capacity_min = 64, capacity_kept = 8192;

@@ -14,8 +14,8 @@ namespace {
 
 TEST(SlotIndex, FindsWhatWasPutIn) {
     SlotIndex index;
-    index.insert(3, 100);
-    index.insert(4, 200);
+    index.insert({.slot = 3, .hash = 100});
+    index.insert({.slot = 4, .hash = 200});
     const auto any = [](Slot) { return true; };
     EXPECT_EQ(index.find(100, any), 3U);
     EXPECT_EQ(index.find(200, any), 4U);
@@ -25,20 +25,20 @@ TEST(SlotIndex, FindsWhatWasPutIn) {
 
 TEST(SlotIndex, AsksWhenHashesAreEqual) {
     SlotIndex index;
-    for (Slot slot = 0; slot < 50; ++slot) index.insert(slot, 7);
+    for (Slot slot = 0; slot < 50; ++slot) index.insert({.slot = slot, .hash = 7});
     for (Slot slot = 0; slot < 50; ++slot) {
         EXPECT_EQ(index.find(7, [slot](Slot candidate) { return candidate == slot; }), slot);
     }
     EXPECT_EQ(index.find(7, [](Slot) { return false; }), no_slot);
-    index.erase(20, 7);
+    index.erase({.slot = 20, .hash = 7});
     EXPECT_EQ(index.find(7, [](Slot candidate) { return candidate == 20; }), no_slot);
     EXPECT_EQ(index.find(7, [](Slot candidate) { return candidate == 21; }), 21U);
 }
 
 TEST(SlotIndex, AsksOnlyAboutSlotsWithThatHash) {
     SlotIndex index;
-    index.insert(1, 10);
-    index.insert(2, 20);
+    index.insert({.slot = 1, .hash = 10});
+    index.insert({.slot = 2, .hash = 20});
     std::vector<Slot> asked;
     (void)index.find(20, [&](Slot slot) { return asked.push_back(slot), true; });
     EXPECT_EQ(asked, std::vector<Slot>{2});
@@ -46,8 +46,8 @@ TEST(SlotIndex, AsksOnlyAboutSlotsWithThatHash) {
 
 TEST(SlotIndexDeathTest, StopsWhenWhatIsNotThereIsErased) {
     SlotIndex index;
-    index.insert(1, 10);
-    EXPECT_DEATH(index.erase(2, 10), "no_slot");
+    index.insert({.slot = 1, .hash = 10});
+    EXPECT_DEATH(index.erase({.slot = 2, .hash = 10}), "no_slot");
 }
 
 TEST(SlotIndex, AgreesWithAMapWhileItGrowsAndShrinks) {
@@ -61,9 +61,9 @@ TEST(SlotIndex, AgreesWithAMapWhileItGrowsAndShrinks) {
         if (found == model.end() && grows) {
             // Few different hashes, so that many slots share one.
             model.emplace(slot, static_cast<std::uint32_t>(random() % 30'000));
-            index.insert(slot, model[slot]);
+            index.insert({.slot = slot, .hash = model[slot]});
         } else if (found != model.end() && !grows) {
-            index.erase(slot, found->second);
+            index.erase({.slot = slot, .hash = found->second});
             model.erase(found);
         }
         ASSERT_EQ(index.size(), model.size());

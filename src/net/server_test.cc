@@ -42,7 +42,7 @@ class ServerTest : public testing::Test {
         EXPECT_TRUE(server.eventually([this, count] { return desk_.later.size() == count; }));
     }
 
-    const HttpLimits limits_;
+    const HttpLimits limits_{};
     Desk desk_;
 };
 

@@ -23,14 +23,13 @@ struct Answer {
     std::optional<core::Time> grace_until;
 };
 
-void append_time(std::string& body, std::string_view key, core::Time time,
-                 const service::Clock& clock) {
+void append_time(std::string& body, const char* key, core::Time time, const service::Clock& clock) {
     body.append(",\"").append(key).append("\":\"");
     base::append_rfc3339_seconds(body, clock.wall(time));
     body.append("\"");
 }
 
-void append_text(std::string& body, std::string_view key, std::string_view text) {
+void append_text(std::string& body, const char* key, std::string_view text) {
     body.append(",\"").append(key).append("\":");
     base::append_json_string(body, text);
 }
@@ -126,12 +125,12 @@ int append_answer(std::string& body, const HomelabRequest& request,
     return answer.status;
 }
 
-void append_fault(std::string& body, std::string_view job, std::string_view error) {
+void append_fault(std::string& body, const HomelabFault& fault) {
     body.append(R"({"success":false)");
-    append_text(body, "job", job);
+    append_text(body, "job", fault.job);
     append_text(body, "holder", "");
-    append_text(body, "message", error);
-    append_text(body, "error", error);
+    append_text(body, "message", fault.error);
+    append_text(body, "error", fault.error);
     body.append("}\n");
 }
 

@@ -15,7 +15,11 @@ namespace holdfast::dialects::homelab {
 [[nodiscard]] int append_answer(std::string& body, const HomelabRequest& request,
                                 const service::Response& response, const service::Clock& clock);
 
-// The body of a request that could not be read.
-void append_fault(std::string& body, std::string_view job, std::string_view error);
+// Why a request could not be read.
+struct HomelabFault {
+    std::string_view job;
+    std::string_view error;
+};
+void append_fault(std::string& body, const HomelabFault& fault);
 
 }  // namespace holdfast::dialects::homelab

@@ -149,7 +149,7 @@ TEST(HomelabAnswer, EscapesNames) {
 
 TEST(HomelabAnswer, ToWhatCouldNotBeRead) {
     std::string body;
-    append_fault(body, "sync", "invalid \"ttl\"");
+    append_fault(body, {.job = "sync", .error = "invalid \"ttl\""});
     EXPECT_EQ(body, R"({"success":false,"job":"sync","holder":"","message":"invalid \"ttl\"",)"
                     R"("error":"invalid \"ttl\""})"
                     "\n");

@@ -42,13 +42,13 @@ void HomelabHandler::handle(const net::HttpRequest& http, net::HttpReply& reply)
     body_.clear();
     const auto action = action_of(http.method);
     if (!action) {
-        append_fault(body_, job_of(http.query), "Method not allowed");
+        append_fault(body_, {.job = job_of(http.query), .error = "Method not allowed"});
         reply.send(405, json, body_, {{"Allow", "GET, HEAD, POST, DELETE"}});
         return;
     }
     auto request = parse_request(*action, http.query);
     if (!request) {
-        append_fault(body_, job_of(http.query), request.error().message);
+        append_fault(body_, {.job = job_of(http.query), .error = request.error().message});
         reply.send(400, json, body_);
         return;
     }

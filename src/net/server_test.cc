@@ -1,5 +1,6 @@
 #include "net/server.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -95,6 +96,10 @@ TEST_F(ServerTest, ClosesConnectionsOverItsLimit) {
 }
 
 TEST_F(ServerTest, SurvivesALackOfDescriptors) {
+#ifdef __SANITIZE_ADDRESS__
+    // UBSan opens a pipe to look at an object's type, and takes the lack of one for a bad object.
+    GTEST_SKIP() << "the sanitizers need descriptors of their own";
+#endif
     std::atomic<int> faults = 0;
     TestServer server(factory(), {.limits = {}, .on_error = [&](const base::Error& error) {
                                       EXPECT_NE(error.message.npos, error.message.find("accept"));
@@ -103,7 +108,8 @@ TEST_F(ServerTest, SurvivesALackOfDescriptors) {
     rlimit before{};
     ASSERT_EQ(0, ::getrlimit(RLIMIT_NOFILE, &before));
     // The client's socket takes the last descriptor that is allowed.
-    const int next = ::dup(0);
+    const int next = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    ASSERT_GE(next, 0);
     ::close(next);
     const rlimit tight{.rlim_cur = static_cast<rlim_t>(next) + 1, .rlim_max = before.rlim_max};
     ASSERT_EQ(0, ::setrlimit(RLIMIT_NOFILE, &tight));

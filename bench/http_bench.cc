@@ -124,7 +124,7 @@ base::Result<HttpBench> HttpBench::start(const Options& options) {
     if (!cores) return base::fail("this takes two cores: one for the server, one for the client");
     stay_on_core(cores->client);
     raise_descriptor_limit();
-    ServerCommand command{.words = {options.holdfast, "serve", "--http", "127.0.0.1:0"},
+    ServerCommand command{.words = {options.holdfast, "serve", "--memory", "--http", "127.0.0.1:0"},
                           .door = "http",
                           .core = cores->server};
     command.words.insert(command.words.end(), options.serve_arguments.begin(),

@@ -46,7 +46,7 @@ base::Result<std::uint64_t> count_instructions(const Options& options, std::size
                                                const std::string& profile) {
     ServerCommand command{
         .words = {"valgrind", "--tool=callgrind", "--callgrind-out-file=" + profile,
-                  options.holdfast, "serve", "--http", "127.0.0.1:0"},
+                  options.holdfast, "serve", "--memory", "--http", "127.0.0.1:0"},
         .door = "http"};
     command.words.insert(command.words.end(), options.serve_arguments.begin(),
                          options.serve_arguments.end());

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "service/remote_port.h"
 #include "store/memory_store.h"
+#include "store/sqlite_store.h"
 
 namespace holdfast::app {
 
@@ -25,12 +26,23 @@ struct Host::Room {
 
 namespace {
 
-// Without a disk the fencing numbers start at the wall clock in microseconds: more than any earlier
-// run can have given out, as long as it granted less than a million locks a second.
+// Fencing numbers start at the wall clock in microseconds, or above all that the store knows of,
+// whichever is more. So they grow over restarts also where there is no store, and where an old copy
+// of one was put back, as long as less than a million locks a second were granted. A clock that is
+// a century wrong is not believed: the numbers have an end.
 core::TableOptions table_options(RandomBits& random) {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     const auto now_us = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
-    return {.first_fence = static_cast<std::uint64_t>(now_us), .hash_seed = random()};
+    const auto first = static_cast<std::uint64_t>(std::max<std::int64_t>(now_us, 1));
+    const bool is_believable = first < core::as_number(core::fence_max) / 2;
+    return {.first_fence = is_believable ? first : 1, .hash_seed = random()};
+}
+
+base::Result<std::unique_ptr<service::Store>> open_store(const ServeOptions& options,
+                                                         const service::Clock& clock) {
+    if (options.is_in_memory) return std::make_unique<store::MemoryStore>();
+    TRY(auto opened, store::SqliteStore::open(options.data_folder + "/holdfast.db", clock));
+    return std::unique_ptr<service::Store>(std::move(opened));
 }
 
 }  // namespace
@@ -38,16 +50,24 @@ core::TableOptions table_options(RandomBits& random) {
 base::Result<std::unique_ptr<Host>> Host::start(const ServeOptions& options,
                                                 service::Clock& clock) {
     TRY([[maybe_unused]] const auto ok, check(options).map([] { return true; }));
-    std::unique_ptr<Host> host(new Host(options, clock));
+    TRY(auto store, open_store(options, clock));
+    std::unique_ptr<Host> host(new Host(options, clock, std::move(store)));
+    const auto recovered = host->service_->recover();
+    if (!recovered) return base::fail("cannot recover the locks: " + recovered.error().message);
+    if (!options.is_in_memory) {
+        base::log(base::LogLevel::info, "recovered",
+                  {{"folder", options.data_folder}, {"leases", std::uint64_t{recovered->leases}}});
+    }
     TRY([[maybe_unused]] const auto open, host->open_doors().map([] { return true; }));
     return host;
 }
 
-Host::Host(const ServeOptions& options, service::Clock& clock)
+Host::Host(const ServeOptions& options, service::Clock& clock,
+           std::unique_ptr<service::Store> store)
     : options_(options),
       clock_(clock),
       main_executor_(std::make_unique<LoopExecutor>(main_loop_)),
-      store_(std::make_unique<store::MemoryStore>()) {
+      store_(std::move(store)) {
     RandomBits random;
     service_ = std::make_unique<service::LockService>(
         table_options(random), service::ServiceParts{.clock = clock_,
@@ -78,10 +98,12 @@ Host::Host(const ServeOptions& options, service::Clock& clock)
     }
 }
 
-// Connections go before the rooms they speak in, and ports before the service.
+// Connections go before the rooms they speak in, and ports before the service; the store finishes
+// its commit, of which nobody will hear, while there is a service to be told.
 Host::~Host() {
     http_server_.reset();
     rooms_.clear();
+    store_.reset();
 }
 
 base::Result<void> Host::open_doors() {
@@ -95,7 +117,7 @@ base::Result<void> Host::open_doors() {
     server_options.limits.request_timeout = options_.http_request_timeout;
     server_options.limits.idle_timeout = options_.http_idle_timeout;
     TRY(http_server_, net::Server::start(
-                          endpoint, std::move(loops),
+                          endpoint, loops,
                           [this](net::Channel& channel, net::EventLoop& loop) {
                               return std::make_unique<net::HttpProtocol>(
                                   channel, *room_of(loop).router, http_limits_);

@@ -47,7 +47,7 @@ class Host {
   private:
     struct Room;  // what one I/O loop has for itself
 
-    Host(const ServeOptions& options, service::Clock& clock);
+    Host(const ServeOptions& options, service::Clock& clock, std::unique_ptr<service::Store> store);
     base::Result<void> open_doors();
     Room& room_of(const net::EventLoop& loop);
     void stop_loops();

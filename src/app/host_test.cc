@@ -18,6 +18,7 @@ class RunningHost {
   public:
     explicit RunningHost(std::size_t threads, std::chrono::milliseconds shutdown_timeout = 10s)
         : host_(Host::start({.http_address = "127.0.0.1:0",
+                             .is_in_memory = true,
                              .threads = threads,
                              .shutdown_timeout = shutdown_timeout},
                             clock_)
@@ -82,7 +83,8 @@ TEST_P(HostWithThreads, DoesNotWaitForEverForARequest) {
 
 TEST_P(HostWithThreads, MayGoWithoutHavingRun) {
     service::SystemClock clock;
-    const auto host = Host::start({.http_address = "127.0.0.1:0", .threads = GetParam()}, clock);
+    const auto host = Host::start(
+        {.http_address = "127.0.0.1:0", .is_in_memory = true, .threads = GetParam()}, clock);
     ASSERT_TRUE(host);
     EXPECT_NE((*host)->http_endpoint().port(), 0);
 }
@@ -104,7 +106,7 @@ TEST(Host, SaysWhichAddressIsTaken) {
     RunningHost host(1);
     const std::string address = net::to_text(host->http_endpoint());
     service::SystemClock clock;
-    const auto second = Host::start({.http_address = address}, clock);
+    const auto second = Host::start({.http_address = address, .is_in_memory = true}, clock);
     ASSERT_FALSE(second);
     EXPECT_THAT(second.error().message, HasSubstr(address));
 }

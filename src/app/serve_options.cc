@@ -67,6 +67,12 @@ void declare_locks(CLI::App& command, ServeOptions& options) {
                  "how long an expired /lock is kept for its last holder")
         ->envname("HOLDFAST_GRACE");
     command
+        .add_option("--data", options.data_folder,
+                    "folder that keeps the locks over a restart; made if it is not there")
+        ->type_name("DIR")
+        ->envname("HOLDFAST_DATA")
+        ->capture_default_str();
+    command
         .add_flag("--memory", options.is_in_memory,
                   "keep nothing: all locks are free after a restart")
         ->envname("HOLDFAST_MEMORY");

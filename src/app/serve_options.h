@@ -19,6 +19,7 @@ namespace holdfast::app {
 struct ServeOptions {
     std::string http_address = "127.0.0.1:8080";
     bool is_insecure = false;
+    std::string data_folder = "./holdfast-data";
     bool is_in_memory = false;
     std::size_t threads = 1;
     dialects::homelab::HomelabOptions homelab;

@@ -78,6 +78,8 @@ TEST(ServeOptions, AreReadFromFlags) {
     const auto options = parse({"--http",
                                 "[::1]:0",
                                 "--insecure",
+                                "--data",
+                                "/var/lib/holdfast",
                                 "--memory",
                                 "--threads",
                                 "3",
@@ -103,6 +105,7 @@ TEST(ServeOptions, AreReadFromFlags) {
     EXPECT_EQ(options->http_address, "[::1]:0");
     EXPECT_TRUE(options->is_insecure);
     EXPECT_TRUE(options->is_in_memory);
+    EXPECT_EQ(options->data_folder, "/var/lib/holdfast");
     EXPECT_EQ(options->threads, 3U);
     EXPECT_EQ(options->homelab.default_ttl, 90s);
     EXPECT_EQ(options->homelab.grace, 0s);

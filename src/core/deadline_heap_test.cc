@@ -60,6 +60,7 @@ TEST(DeadlineHeap, KeepsOnlyWhatItIsTold) {
     EXPECT_FALSE(heap.is_armed(1));
     std::sort(kept.begin(), kept.end());
     std::vector<Slot> expected;
+    expected.reserve(kept.size());
     for (const auto& [deadline, slot] : kept) expected.push_back(slot);
     EXPECT_EQ(drain(heap), expected);
     heap.keep_only([](Slot) { return true; });
@@ -122,6 +123,7 @@ TEST(DeadlineHeap, ForgetsFromTheMiddle) {
         EXPECT_FALSE(heap.is_armed(gone));
         heap.check_invariants();
         std::vector<Slot> expected;
+        expected.reserve(model.size());
         for (const auto& [deadline, slot] : model) expected.push_back(slot);
         EXPECT_EQ(drain(heap), expected);
     }
@@ -160,6 +162,7 @@ TEST(DeadlineHeap, AgreesWithASetWhateverIsDone) {
         if (i % 1000 == 0) heap.check_invariants();
     }
     std::vector<Slot> expected;
+    expected.reserve(model.size());
     for (const auto& [deadline, slot] : model) expected.push_back(slot);
     EXPECT_EQ(drain(heap), expected);
 }

@@ -33,6 +33,7 @@
 // Thread safety: none. Lifetime: views in outcomes and changes are good until the next non-const
 // call.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -73,6 +74,9 @@ class LockTable {
     // no session. False, and nothing changes, if it conflicts with what is there or makes no sense:
     // then the store is wrong. No event: nothing has happened.
     [[nodiscard]] bool restore(Time now, const RestoreRequest& request);
+
+    // Gives out no fencing number below this one from now on.
+    void skip_fences_below(std::uint64_t number) { next_fence_ = std::max(next_fence_, number); }
 
     // Extends a lease: renewed, or refused as unknown_lease, lease_ended or ttl_out_of_range.
     Outcome renew(Time now, const RenewRequest& request);

@@ -18,10 +18,10 @@ std::uint64_t number(PromiseId promise) {
 bool is_kept(const core::Event& event) {
     switch (event.kind) {
         case core::EventKind::granted:
-        case core::EventKind::renewed:
         case core::EventKind::released:
         case core::EventKind::expired:
         case core::EventKind::grace_ended: return true;
+        case core::EventKind::renewed: return event.has_new_terms;
         case core::EventKind::queued:
         case core::EventKind::wait_timed_out:
         case core::EventKind::wait_cancelled:
@@ -30,6 +30,9 @@ bool is_kept(const core::Event& event) {
     }
     return true;
 }
+
+// How often a store that failed is tried again.
+constexpr core::Duration retry_interval = std::chrono::seconds{1};
 
 // Whether the answer comes with a grant or a time-out instead of at once.
 bool is_waiting(const Request& request, const core::Outcome& outcome) {
@@ -96,17 +99,33 @@ LockService::LockService(const core::TableOptions& options, ServiceParts parts)
       executor_(parts.executor),
       random_(std::move(parts.random)),
       on_event_(std::move(parts.on_event)),
-      table_(options) {
+      options_(options),
+      table_(std::make_unique<core::LockTable>(options)) {
     executor_.bind([this] { end_turn(); }, [this] { wake(); });
+}
+
+StoreResult<Recovered> LockService::recover() {
+    auto table = std::make_unique<core::LockTable>(options_);
+    const core::Time now = clock_.now();
+    const auto recovered = store_.recover(
+        [&](const core::RestoreRequest& lease) { return table->restore(now, lease); });
+    if (!recovered) return recovered;
+    table->skip_fences_below(recovered->next_fence);
+    table_ = std::move(table);
+    failure_.reset();
+    committed_fence_ = committing_fence_ = newest_fence();
+    executor_.at_end_of_turn();
+    return recovered;
 }
 
 const Response* LockService::submit(const Request& request) {
     CHECK(!unclaimed_);
     run(request);
     if (!response_.failure.empty()) return &response_;
-    const bool must_be_committed = absorb_changes();
+    const bool has_changes = absorb_changes();
     const bool waits = is_waiting(request, response_.outcome);
-    if (!waits && !must_be_committed) return &response_;
+    Batch* const batch = has_changes ? &after_next_commit_ : batch_of(response_.outcome);
+    if (!waits && batch == nullptr) return &response_;
     unclaimed_ = PromiseId{next_promise_++};
     Promise& promise = promises_[number(*unclaimed_)];
     if (waits) {
@@ -116,7 +135,7 @@ const Response* LockService::submit(const Request& request) {
         if (response_.outcome.kind == core::Outcome::Kind::granted) {
             promise.grant = response_.outcome.lease.token;
         }
-        owe(*unclaimed_, response_, must_be_committed);
+        owe(*unclaimed_, response_, *batch);
     }
     return nullptr;
 }
@@ -132,12 +151,12 @@ void LockService::abandon(PromiseId id) {
     if (found == promises_.end()) return;
     const Promise promise = std::move(found->second);
     promises_.erase(found);
-    if (!failure_.empty()) return;
+    if (failure_) return;
     if (promise.grant) {
-        table_.release(clock_.now(), {.token = *promise.grant});
+        table_->release(clock_.now(), {.token = *promise.grant});
     } else if (promise.waiter) {
         promises_by_waiter_.erase(promise.waiter.serial);
-        table_.cancel(clock_.now(), promise.waiter);
+        table_->cancel(clock_.now(), promise.waiter);
     }
     absorb_changes();
     executor_.at_end_of_turn();
@@ -145,8 +164,10 @@ void LockService::abandon(PromiseId id) {
 
 void LockService::wake() {
     wake_at_.reset();
-    if (failure_.empty()) {
-        table_.advance(clock_.now());
+    if (failure_) {
+        retry();
+    } else {
+        table_->advance(clock_.now());
         absorb_changes();
     }
     executor_.at_end_of_turn();
@@ -158,15 +179,31 @@ void LockService::run(const Request& request) {
     response_.locks.clear();
     response_.session = {};
     response_.count = 0;
-    response_.failure = failure_;
-    if (failure_.empty()) std::visit(Runner{table_, response_.now, random_, response_}, request);
+    response_.failure = failure_ ? std::string_view(failure_->message) : std::string_view();
+    response_.is_busy = failure_ && failure_->is_busy;
+    if (!failure_) std::visit(Runner{*table_, response_.now, random_, response_}, request);
     executor_.at_end_of_turn();
+}
+
+// The newest fencing number that was given out.
+std::uint64_t LockService::newest_fence() const {
+    return table_->next_fence() - 1;
+}
+
+// What an answer that changed nothing has to wait for: the commit of the lease it speaks of, if
+// that is not done. Nobody may be told of a lease that a crash could still undo.
+LockService::Batch* LockService::batch_of(const core::Outcome& outcome) {
+    const bool is_promise = outcome.kind == core::Outcome::Kind::renewed ||
+                            outcome.kind == core::Outcome::Kind::granted;
+    const std::uint64_t fence = core::as_number(outcome.lease.token.fence);
+    if (!is_promise || store_.is_volatile() || fence <= committed_fence_) return nullptr;
+    return fence <= committing_fence_ ? &after_this_commit_ : &after_next_commit_;
 }
 
 // Passes on what happened in the table. True if an answer that depends on it must wait for a
 // commit.
 bool LockService::absorb_changes() {
-    const core::Changes& changes = table_.changes();
+    const core::Changes& changes = table_->changes();
     bool must_be_committed = false;
     for (std::size_t index = 0; index < changes.size(); ++index) {
         const core::Event event = changes[index];
@@ -176,7 +213,7 @@ bool LockService::absorb_changes() {
         must_be_committed = must_be_committed || is_durable;
         if (event.waiter) resolve_waiter(event, is_durable);
     }
-    table_.clear_changes();
+    table_->clear_changes();
     return must_be_committed;
 }
 
@@ -198,11 +235,10 @@ void LockService::resolve_waiter(const core::Event& event, bool must_be_committe
         response.outcome.refusal =
             is_timeout ? core::Refusal::timed_out : core::Refusal::unknown_session;
     }
-    owe(id, response, must_be_committed);
+    owe(id, response, must_be_committed ? after_next_commit_ : ready_);
 }
 
-void LockService::owe(PromiseId promise, const Response& response, bool must_be_committed) {
-    Batch& batch = must_be_committed ? after_next_commit_ : ready_;
+void LockService::owe(PromiseId promise, const Response& response, Batch& batch) {
     batch.responses.emplace_back(promise, batch.texts.keep(response));
     executor_.at_end_of_turn();
 }
@@ -217,35 +253,58 @@ void LockService::end_turn() {
 void LockService::start_commit() {
     if (uncommitted_.empty()) return;
     is_committing_ = true;
+    committing_fence_ = newest_fence();
     after_this_commit_ = std::exchange(after_next_commit_, {});
-    store_.commit(std::exchange(uncommitted_, {}), [this](const base::Result<void>& result) {
+    store_.commit(std::exchange(uncommitted_, {}), [this](const StoreResult<void>& result) {
         executor_.post([this, result] { finish_commit(result); });
     });
 }
 
-void LockService::finish_commit(const base::Result<void>& result) {
+void LockService::finish_commit(const StoreResult<void>& result) {
     is_committing_ = false;
-    Batch batch = std::exchange(after_this_commit_, {});
     if (!result) {
-        failure_ = result.error().message.empty() ? "the store failed" : result.error().message;
-        base::log(base::LogLevel::error, "commit failed: refusing everything",
-                  {{"error", failure_}});
-        // Later changes were built on these: they fail with them. So do waits, which nothing will
-        // end now.
-        Batch later = std::exchange(after_next_commit_, {});
-        uncommitted_.clear();
-        for (const auto& [serial, promise] : std::exchange(promises_by_waiter_, {})) {
-            later.responses.emplace_back(promise, Response{.now = clock_.now()});
-        }
-        for (Batch* failed : {&batch, &later}) {
-            for (auto& [promise, response] : failed->responses) response.failure = failure_;
-        }
-        deliver(std::move(batch));
-        deliver(std::move(later));
+        fail(result.error());
     } else {
-        deliver(std::move(batch));
+        committed_fence_ = committing_fence_;
+        deliver(std::exchange(after_this_commit_, {}));
     }
     executor_.at_end_of_turn();
+}
+
+// A commit failed: what is in memory is more than what is on disk. Everybody who waits for an
+// answer is told so, later changes being built on the failed ones, and nothing more is done until
+// the store can be read, and written, again.
+void LockService::fail(const StoreFailure& why) {
+    failure_ = why;
+    if (failure_->message.empty()) failure_->message = "the store failed";
+    base::log(base::LogLevel::error, "commit failed: refusing everything",
+              {{"error", failure_->message}});
+    uncommitted_.clear();
+    Batch batch = std::exchange(after_this_commit_, {});
+    Batch later = std::exchange(after_next_commit_, {});
+    for (const auto& [serial, promise] : std::exchange(promises_by_waiter_, {})) {
+        later.responses.emplace_back(promise, Response{.now = clock_.now()});
+    }
+    for (Batch* failed : {&batch, &later}) {
+        for (auto& [promise, response] : failed->responses) {
+            response.failure = failure_->message;
+            response.is_busy = failure_->is_busy;
+        }
+    }
+    deliver(std::move(batch));
+    deliver(std::move(later));
+    executor_.wake_after(retry_interval);
+}
+
+// Begins anew from what the store really has, as a restart would.
+void LockService::retry() {
+    const auto recovered = recover();
+    if (!recovered) {
+        executor_.wake_after(retry_interval);
+        return;
+    }
+    base::log(base::LogLevel::info, "the store works again",
+              {{"leases", std::uint64_t{recovered->leases}}});
 }
 
 void LockService::deliver(Batch batch) {
@@ -261,8 +320,8 @@ void LockService::deliver(Batch batch) {
 // Sees to it that the service wakes no later than something is due. Waking early does no harm, so a
 // deadline that moved to later is left alone.
 void LockService::arm_wake() {
-    const auto next = table_.next_deadline();
-    if (!next || !failure_.empty() || (wake_at_ && *wake_at_ <= *next)) return;
+    const auto next = table_->next_deadline();
+    if (!next || failure_ || (wake_at_ && *wake_at_ <= *next)) return;
     wake_at_ = next;
     executor_.wake_after(std::max(core::Duration::zero(), *next - clock_.now()));
 }

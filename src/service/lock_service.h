@@ -8,9 +8,10 @@
 //
 // The order of things: changes collect during a turn and are committed together at its end, or,
 // while a commit is under way, when that one is done. An answer whose request changed something
-// leaves after the commit of that change; one that changed nothing leaves at once. When a commit
-// fails, nobody is told of success, and nothing more is done: what is in memory is no longer what
-// is on disk.
+// leaves after the commit of that change, and so does one that speaks of a lease whose grant is not
+// committed yet; others leave at once. When a commit fails, nobody is told of success, and
+// everything is refused until the service has begun anew from what the store really has, as after a
+// restart.
 //
 // Thread safety: everything on the executor's thread, but for the constructor.
 // Lifetime: destroyed after its executor has stopped.
@@ -47,6 +48,10 @@ class LockService final : public Port {
   public:
     LockService(const core::TableOptions& options, ServiceParts parts);
 
+    // Takes up what the store remembers. Before the first request; the service does so itself after
+    // a failed commit.
+    [[nodiscard]] StoreResult<Recovered> recover();
+
     [[nodiscard]] const Response* submit(const Request& request) override;
     PromiseId await(std::unique_ptr<Answer> answer) override;
     void abandon(PromiseId promise) override;
@@ -54,7 +59,7 @@ class LockService final : public Port {
     // Lets happen what is due. Called by the executor; by tests that moved the clock.
     void wake();
 
-    [[nodiscard]] core::TableCounts counts() const { return table_.counts(); }
+    [[nodiscard]] core::TableCounts counts() const { return table_->counts(); }
 
   private:
     // A response that is owed.
@@ -72,10 +77,14 @@ class LockService final : public Port {
     void run(const Request& request);
     bool absorb_changes();
     void resolve_waiter(const core::Event& event, bool must_be_committed);
-    void owe(PromiseId promise, const Response& response, bool must_be_committed);
+    [[nodiscard]] std::uint64_t newest_fence() const;
+    [[nodiscard]] Batch* batch_of(const core::Outcome& outcome);
+    void owe(PromiseId promise, const Response& response, Batch& batch);
     void end_turn();
     void start_commit();
-    void finish_commit(const base::Result<void>& result);
+    void finish_commit(const StoreResult<void>& result);
+    void fail(const StoreFailure& why);
+    void retry();
     void deliver(Batch batch);
     void arm_wake();
 
@@ -85,10 +94,11 @@ class LockService final : public Port {
     const std::function<std::uint64_t()> random_;
     const std::function<void(const core::Event&)> on_event_;
 
-    core::LockTable table_;
+    const core::TableOptions options_;
+    std::unique_ptr<core::LockTable> table_;
     Response response_;  // what the last submit() returned
     std::optional<core::Time> wake_at_;
-    std::string failure_;  // why nothing more is done
+    std::optional<StoreFailure> failure_;  // why nothing is done
 
     std::uint64_t next_promise_ = 1;
     std::optional<PromiseId> unclaimed_;  // submit() returned nullptr, await() has not come yet
@@ -100,6 +110,8 @@ class LockService final : public Port {
     Batch after_next_commit_;    // and these leave after it
     Batch after_this_commit_;    // leave after the commit under way
     bool is_committing_ = false;
+    // The largest numbers that are on disk, and that will be after the commit under way.
+    std::uint64_t committed_fence_ = 0, committing_fence_ = 0;
 };
 
 }  // namespace holdfast::service

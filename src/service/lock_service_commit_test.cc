@@ -149,7 +149,8 @@ TEST_F(DurableService, AFailedCommitAnswersNobodyWithSuccess) {
     EXPECT_THAT(store.commits, SizeIs(1)) << "nothing is built on what failed";
 }
 
-TEST_F(DurableService, RefusesEverythingAfterAFailedCommit) {
+TEST_F(DurableService, RefusesEverythingWhileTheStoreCannotBeReadAgain) {
+    store.cannot_recover = "disk full";
     ask(take("laptop1"));
     executor.settle();
     fail_commit("disk full");

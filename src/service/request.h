@@ -78,6 +78,7 @@ struct Response {
     std::size_t count = 0;              // ForceRelease, EndSession: how many were ended
     // Set when the store failed: nothing was done, whatever the rest says. A sentence for people.
     std::string_view failure;
+    bool is_busy = false;  // ... because somebody else has the store locked: trying again may help
 };
 
 }  // namespace holdfast::service

@@ -2,12 +2,32 @@
 
 // Store: where the truth is kept when the server is not running.
 
+#include <cstdint>
 #include <functional>
+#include <string>
 
 #include "base/result.h"
 #include "core/changes.h"
+#include "core/request.h"
 
 namespace holdfast::service {
+
+// Why a store could not do what was asked. `is_busy`: somebody else has it locked just now.
+struct StoreFailure {
+    bool is_busy = false;
+    std::string message;
+};
+
+template <class T>
+using StoreResult = tl::expected<T, StoreFailure>;
+
+using CommitDone = std::function<void(const StoreResult<void>&)>;
+
+// What a store remembered.
+struct Recovered {
+    std::size_t leases = 0;
+    std::uint64_t next_fence = 1;  // larger than every number that was ever committed
+};
 
 // Thread safety: called from the service's thread; `done` may be called on any thread.
 class Store {
@@ -17,9 +37,16 @@ class Store {
     // Whether nothing survives the process anyway. Then no answer has to wait for a commit.
     [[nodiscard]] virtual bool is_volatile() const = 0;
 
+    // Calls on_lease for every lease that was committed and has not ended, in the order of their
+    // numbers; it answers whether the lease makes sense. Fails if one does not. May be called again
+    // after a failed commit, to begin anew from what is really there. REQUIRES: no commit is under
+    // way.
+    [[nodiscard]] virtual StoreResult<Recovered> recover(
+        const std::function<bool(const core::RestoreRequest&)>& on_lease) = 0;
+
     // Makes `changes` durable, all or none, after everything committed before; then calls `done`,
     // perhaps before returning. REQUIRES: the commit before this one is done.
-    virtual void commit(core::Changes changes, std::function<void(base::Result<void>)> done) = 0;
+    virtual void commit(core::Changes changes, CommitDone done) = 0;
 };
 
 }  // namespace holdfast::service

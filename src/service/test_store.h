@@ -18,7 +18,18 @@ class TestStore final : public Store {
 
     [[nodiscard]] bool is_volatile() const override { return is_volatile_; }
 
-    void commit(core::Changes changes, std::function<void(base::Result<void>)> done) override {
+    // Gives back `remembered`, or fails while `cannot_recover` says why.
+    [[nodiscard]] StoreResult<Recovered> recover(
+        const std::function<bool(const core::RestoreRequest&)>& on_lease) override {
+        ++recoveries;
+        if (!cannot_recover.empty()) {
+            return tl::unexpected(StoreFailure{.message = cannot_recover});
+        }
+        for (const core::RestoreRequest& lease : remembered) CHECK(on_lease(lease));
+        return Recovered{.leases = remembered.size(), .next_fence = next_fence};
+    }
+
+    void commit(core::Changes changes, CommitDone done) override {
         CHECK(!is_committing());  // what the interface requires
         std::vector<std::string> events;
         for (std::size_t index = 0; index < changes.size(); ++index) {
@@ -39,15 +50,19 @@ class TestStore final : public Store {
     // The commit under way succeeds, or fails. REQUIRES: there is one.
     void finish() { std::exchange(done_, nullptr)({}); }
     void fail(std::string message) {
-        std::exchange(done_, nullptr)(base::fail(std::move(message)));
+        std::exchange(done_, nullptr)(tl::unexpected(StoreFailure{.message = std::move(message)}));
     }
 
+    std::vector<core::RestoreRequest> remembered;
+    std::uint64_t next_fence = 1;
+    std::string cannot_recover;
+    int recoveries = 0;
     bool commits_at_once = false;                   // before commit() returns
     std::vector<std::vector<std::string>> commits;  // the events of each, as `granted job laptop1`
 
   private:
     const bool is_volatile_;
-    std::function<void(base::Result<void>)> done_;
+    CommitDone done_;
 };
 
 }  // namespace holdfast::service::testing

@@ -2,7 +2,12 @@
 
 namespace holdfast::store {
 
-void MemoryStore::commit(core::Changes /*changes*/, std::function<void(base::Result<void>)> done) {
+service::StoreResult<service::Recovered> MemoryStore::recover(
+    const std::function<bool(const core::RestoreRequest&)>& /*on_lease*/) {
+    return service::Recovered{};
+}
+
+void MemoryStore::commit(core::Changes /*changes*/, service::CommitDone done) {
     done({});
 }
 

@@ -8,7 +8,9 @@ namespace holdfast::store {
 class MemoryStore final : public service::Store {
   public:
     [[nodiscard]] bool is_volatile() const override { return true; }
-    void commit(core::Changes changes, std::function<void(base::Result<void>)> done) override;
+    [[nodiscard]] service::StoreResult<service::Recovered> recover(
+        const std::function<bool(const core::RestoreRequest&)>& on_lease) override;
+    void commit(core::Changes changes, service::CommitDone done) override;
 };
 
 }  // namespace holdfast::store

@@ -44,7 +44,7 @@ class NoAptGet {
 
 TEST(ReadmeMake, MakeRunServesUntilControlC) {
     const NoAptGet apt_get;
-    ServerProcess server({.words = {"make", "run", "ARGS=--http 127.0.0.1:0"},
+    ServerProcess server({.words = {"make", "run", "ARGS=--http 127.0.0.1:0 --memory"},
                           // Not the make that runs this test.
                           .environment = {{"MAKEFLAGS", ""},
                                           {"MFLAGS", ""},

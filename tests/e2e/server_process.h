@@ -2,6 +2,7 @@
 
 // ServerProcess: the real `holdfast serve` on a free port.
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,11 @@ namespace holdfast::e2e {
 
 inline const std::string holdfast_program = HOLDFAST_PROGRAM;
 
+// Without a `--data` among the flags, nothing is kept.
 inline Command serve_command(const std::vector<std::string>& flags = {}) {
     Command command{.words = {holdfast_program, "serve"}};
+    const bool is_durable = std::find(flags.begin(), flags.end(), "--data") != flags.end();
+    if (!is_durable) command.environment["HOLDFAST_MEMORY"] = "true";
     command.words.insert(command.words.end(), flags.begin(), flags.end());
     return command;
 }

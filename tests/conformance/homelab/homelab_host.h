@@ -20,8 +20,11 @@ class HomelabHost {
   public:
     // Its clock starts at 2024-01-15T10:30:00Z.
     explicit HomelabHost(std::size_t threads, const dialects::homelab::HomelabOptions& options = {})
-        : host_(app::Host::start(
-                    {.http_address = "127.0.0.1:0", .threads = threads, .homelab = options}, clock_)
+        : host_(app::Host::start({.http_address = "127.0.0.1:0",
+                                  .is_in_memory = true,
+                                  .threads = threads,
+                                  .homelab = options},
+                                 clock_)
                     .value()),
           thread_([this] { host_->run(); }) {}
     ~HomelabHost() {

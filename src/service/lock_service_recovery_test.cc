@@ -1,0 +1,108 @@
+// The service and what its store remembers: at the start, and after a failed commit.
+
+#include <gmock/gmock.h>
+
+#include "service/lock_service.h"
+#include "service/test_service.h"
+
+namespace holdfast::service::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+struct RecoveredService : ::testing::Test, TestService {
+    RecoveredService() : TestService(Durability::full) {}
+
+    // The store has a thirty-second lease of laptop1 on `job`, with the number 41.
+    void remember() {
+        store.remembered = {{.scope = core::Scope::named("job"),
+                             .owner = {.name = "laptop1"},
+                             .token = token,
+                             .ttl = 30s,
+                             .remaining = 30s}};
+        store.next_fence = 50;
+    }
+
+    const core::Token token{.fence = core::Fence{41}, .secret = core::Secret{7}};
+};
+
+TEST_F(RecoveredService, HoldsWhatTheStoreRemembers) {
+    remember();
+    ASSERT_TRUE(service.recover());
+    EXPECT_EQ(ask(take("laptop2")), "refused held");
+    EXPECT_EQ(ask(Find{.token = token}), "renewed laptop1");
+    advance(30s);
+    EXPECT_EQ(ask(take("laptop2")), "later") << "its full TTL is over";
+}
+
+TEST_F(RecoveredService, NeverGivesOutAnOldNumber) {
+    remember();
+    ASSERT_TRUE(service.recover());
+    ASSERT_EQ(service.submit(take("laptop2", "other")), nullptr);
+    core::Fence fence{};
+    service.await(std::make_unique<NotedAnswer>(
+        notes, "", [&](const Response& r) { fence = r.outcome.lease.token.fence; }));
+    executor.settle();
+    store.finish();
+    executor.settle();
+    EXPECT_EQ(fence, core::Fence{50});
+}
+
+TEST_F(RecoveredService, WritesTheFirstRenewalAndNoOther) {
+    remember();
+    ASSERT_TRUE(service.recover());
+    EXPECT_EQ(ask(core::RenewRequest{.token = token}), "later");
+    executor.settle();
+    store.finish();
+    executor.settle();
+    EXPECT_EQ(ask(core::RenewRequest{.token = token}), "renewed laptop1");
+    executor.settle();
+    EXPECT_THAT(store.commits, ElementsAre(ElementsAre("renewed job laptop1")));
+}
+
+TEST_F(RecoveredService, DoesNotSpeakOfALeaseThatACrashCouldUndo) {
+    core::AcquireRequest again = take("laptop1");
+    again.renew_own = true;
+    EXPECT_EQ(ask(again, "granted: "), "later");
+    EXPECT_EQ(ask(again, "before the commit: "), "later") << "a renewal of what is not on disk";
+    executor.settle();
+    EXPECT_EQ(ask(again, "during it: "), "later");
+    EXPECT_THAT(notes, IsEmpty());
+    store.finish();
+    executor.settle();
+    EXPECT_THAT(notes, ElementsAre("granted: granted laptop1", "before the commit: renewed laptop1",
+                                   "during it: renewed laptop1"));
+    EXPECT_EQ(ask(again), "renewed laptop1") << "now it is on disk";
+}
+
+TEST_F(RecoveredService, BeginsAnewFromTheStoreAfterAFailedCommit) {
+    remember();
+    ASSERT_TRUE(service.recover());
+    ask(take("laptop2", "other"));
+    executor.settle();
+    store.fail("disk full");
+    store.cannot_recover = "disk full";
+    executor.settle();
+    EXPECT_THAT(take_notes(), ElementsAre("failed: disk full"));
+    EXPECT_EQ(executor.wake_delay, core::Duration{1s});
+    advance(1s);
+    EXPECT_EQ(ask(take("laptop3", "other")), "failed: disk full");
+
+    store.cannot_recover.clear();
+    advance(1s);
+    EXPECT_EQ(ask(take("laptop3")), "refused held") << "what was on disk is held";
+    EXPECT_EQ(ask(take("laptop3", "other")), "later") << "what was not is free";
+    EXPECT_EQ(store.recoveries, 3);
+}
+
+TEST_F(RecoveredService, SaysWhyItCannotBegin) {
+    store.cannot_recover = "it is damaged";
+    const auto recovered = service.recover();
+    ASSERT_FALSE(recovered);
+    EXPECT_EQ(recovered.error().message, "it is damaged");
+}
+
+}  // namespace
+}  // namespace holdfast::service::testing

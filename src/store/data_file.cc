@@ -1,0 +1,103 @@
+#include "store/data_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+namespace holdfast::store {
+
+namespace {
+
+using namespace std::string_view_literals;
+
+// The parts of SQLite's file header we look at (https://sqlite.org/fileformat2.html, 1.3).
+constexpr std::size_t header_size = 100, version_at = 60, application_id_at = 68;
+constexpr std::string_view magic = "SQLite format 3\0"sv;
+using Header = std::array<unsigned char, header_size>;
+
+class Descriptor {
+  public:
+    explicit Descriptor(int number) : number_(number) {}
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    ~Descriptor() {
+        if (number_ >= 0) close(number_);
+    }
+    [[nodiscard]] int get() const { return number_; }
+
+  private:
+    const int number_;
+};
+
+std::string reason() {
+    return std::strerror(errno);
+}
+
+std::uint32_t number_at(const Header& header, std::size_t at) {
+    std::uint32_t number = 0;
+    for (const unsigned char byte : std::span(header).subspan(at, 4)) number = number << 8 | byte;
+    return number;
+}
+
+base::Result<void> examine(const Header& header, std::uint32_t version_max) {
+    if (std::memcmp(header.data(), magic.data(), magic.size()) != 0) {
+        return base::fail("it is no SQLite database, or a damaged one");
+    }
+    if (number_at(header, application_id_at) != application_id) {
+        return base::fail("it is a database of another program");
+    }
+    if (const std::uint32_t version = number_at(header, version_at); version > version_max) {
+        return base::fail("it was written by a newer holdfast (the file has version " +
+                          std::to_string(version) + ", the newest known here is " +
+                          std::to_string(version_max) + ")");
+    }
+    return {};
+}
+
+}  // namespace
+
+base::Result<void> make_folder_of(const std::string& path) {
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    if (folder.empty()) return {};
+    if (mkdir(folder.c_str(), 0700) != 0) {
+        if (errno == EEXIST) return {};
+        return base::fail("cannot make the folder " + folder.string() + ": " + reason());
+    }
+    // The folder itself must survive a power cut too.
+    const std::filesystem::path above = folder.has_parent_path() ? folder.parent_path() : ".";
+    const Descriptor parent(open(above.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (parent.get() < 0 || fsync(parent.get()) != 0) {
+        return base::fail("cannot make the folder " + folder.string() + " durable: " + reason());
+    }
+    return {};
+}
+
+base::Result<void> make_or_examine_file(const std::string& path, std::uint32_t version_max) {
+    const Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    if (file.get() < 0) return base::fail("it cannot be opened for writing: " + reason());
+    Header header{};
+    const ssize_t size = pread(file.get(), header.data(), header.size(), 0);
+    if (size < 0) return base::fail("it cannot be read: " + reason());
+    if (size == 0) {
+        // SQLite would throw away the log of a database that has been lost.
+        struct stat log {};
+        if (stat((path + "-wal").c_str(), &log) == 0 && log.st_size > 0) {
+            return base::fail("it is empty, but the " + path +
+                              "-wal that belongs to it is not: the file was lost or cut off");
+        }
+        return {};
+    }
+    if (static_cast<std::size_t>(size) < header.size()) {
+        return base::fail("it is no SQLite database, or a damaged one");
+    }
+    return examine(header, version_max);
+}
+
+}  // namespace holdfast::store

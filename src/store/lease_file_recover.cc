@@ -1,0 +1,102 @@
+// How a LeaseFile finds its leases again.
+
+#include <algorithm>
+#include <utility>
+
+#include "store/lease_file.h"
+
+namespace holdfast::store {
+
+SqliteResult<service::Recovered> LeaseFile::recover(const BootClock& now, const OnLease& on_lease) {
+    unfolded_.clear();
+    journal_bytes_ = 0;
+    start_number_ = 0;
+    if (auto done = set_durable(true); !done) return tl::unexpected(done.error());
+    TRY(auto transaction, Transaction::begin(database_));
+    if (auto done = fold_by_sql(); !done) return tl::unexpected(done.error());
+    TRY(const auto starts, note_start(now));
+    if (auto done = transaction.commit(); !done) return tl::unexpected(done.error());
+
+    TRY(const auto recovered, visit(LeaseAges(starts), on_lease));
+    const std::int64_t present = starts.back().number;
+    if (const std::int64_t needed = std::min(present, oldest_start_);
+        starts.front().number < needed) {
+        TRY(auto forget, database_.prepare("DELETE FROM starts WHERE number < ?"));
+        forget.bind(1, needed);
+        if (auto done = forget.run(); !done) return tl::unexpected(done.error());
+    }
+    last_token_ = recovered.next_fence - 1;
+    start_number_ = present;
+    return recovered;
+}
+
+SqliteResult<void> LeaseFile::fold_by_sql() {
+    const std::string fold =
+        "DELETE FROM locks WHERE fencing_token IN"
+        " (SELECT fencing_token FROM last_entries WHERE fields->>'k' IS NULL);"
+        "INSERT OR REPLACE INTO locks (" +
+        std::string(row_columns) + ") SELECT " + std::string(entry_columns) +
+        " FROM last_entries WHERE fields->>'k' IS NOT NULL;"
+        "UPDATE tokens SET last_token ="
+        " max(last_token, (SELECT coalesce(max(last_token), 0) FROM journal));"
+        "DELETE FROM journal";
+    return database_.run(fold.c_str());
+}
+
+SqliteResult<std::vector<Start>> LeaseFile::note_start(const BootClock& now) {
+    TRY(auto insert, database_.prepare("INSERT INTO starts (boot, since_boot_us) VALUES (?, ?)"));
+    insert.bind(1, now.boot);
+    insert.bind(2, now.since_boot.count());
+    if (auto done = insert.run(); !done) return tl::unexpected(done.error());
+    TRY(auto select,
+        database_.prepare("SELECT number, boot, since_boot_us FROM starts ORDER BY number"));
+    std::vector<Start> starts;
+    for (;;) {
+        TRY(const bool has_row, select.step());
+        if (!has_row) return starts;
+        starts.push_back({.number = select.number(0),
+                          .at = {.boot = std::string(select.bytes(1)),
+                                 .since_boot = core::Duration{select.number(2)}}});
+    }
+}
+
+SqliteResult<service::Recovered> LeaseFile::visit(const LeaseAges& ages, const OnLease& on_lease) {
+    TRY(const auto last_token, database_.number("SELECT max(last_token) FROM tokens"));
+    service::Recovered recovered{.next_fence = static_cast<std::uint64_t>(last_token) + 1};
+    const std::string sql =
+        "SELECT " + std::string(row_columns) + " FROM locks ORDER BY fencing_token";
+    TRY(auto select, database_.prepare(sql.c_str()));
+    oldest_start_ = INT64_MAX;
+    for (;;) {
+        TRY(const bool has_row, select.step());
+        if (!has_row) return recovered;
+        const auto row = read_row(select);
+        if (!row || !on_lease(to_request(*row, ages))) {
+            return tl::unexpected(SqliteError{.message = "the lease with fencing number " +
+                                                         std::to_string(select.number(0)) +
+                                                         " in it makes no sense"});
+        }
+        oldest_start_ = std::min(oldest_start_, row->start_number);
+        recovered.next_fence = std::max(recovered.next_fence, row->fence + 1);
+        ++recovered.leases;
+    }
+}
+
+core::RestoreRequest LeaseFile::to_request(const LeaseRow& row, const LeaseAges& ages) const {
+    const bool is_in_grace = row.state == core::LeaseState::grace;
+    const core::Time now = clock_->now();
+    return {.scope = {.kind = row.kind, .name = row.name, .inode = row.inode, .range = row.range},
+            .owner = {.door = row.door, .name = row.owner},
+            .mode = row.mode,
+            .limit = row.permits,
+            .token = {.fence = core::Fence{row.fence}, .secret = core::Secret{row.secret}},
+            .ttl = row.ttl,
+            .grace = row.grace,
+            .memory = row.memory,
+            .is_in_grace = is_in_grace,
+            .remaining = ages.remaining(row.start_number, is_in_grace ? row.grace : row.ttl),
+            .acquired_at = now + (row.acquired_at - clock_->wall(now)),
+            .version = row.version};
+}
+
+}  // namespace holdfast::store

@@ -1,0 +1,211 @@
+#include "store/lease_row.h"
+
+#include <fmt/compile.h>
+#include <fmt/format.h>
+
+#include <bit>
+#include <initializer_list>
+#include <iterator>
+#include <limits>
+#include <optional>
+
+#include "base/hex.h"
+#include "base/json.h"
+
+namespace holdfast::store {
+
+namespace {
+
+constexpr std::string_view state_held = "held", state_grace = "grace";
+
+std::int64_t as_signed(std::uint64_t number) {
+    return std::bit_cast<std::int64_t>(number);
+}
+std::uint64_t as_unsigned(std::int64_t number) {
+    return std::bit_cast<std::uint64_t>(number);
+}
+
+std::int64_t nanoseconds(service::WallTime time) {
+    return std::chrono::nanoseconds(time.time_since_epoch()).count();
+}
+
+service::WallTime from_nanoseconds(std::int64_t count) {
+    return service::WallTime{
+        std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::nanoseconds{count})};
+}
+
+// `"n":"name"`, or `"nx":"hex"` for bytes that are no text. (SQLite's JSON stops at a NUL, too.)
+void append_bytes(std::string& out, char key, std::string_view bytes) {
+    if (is_plain_text(bytes)) {
+        fmt::format_to(std::back_inserter(out), FMT_COMPILE("\"{}\":"), key);
+        base::append_json_string(out, bytes);
+        return;
+    }
+    fmt::format_to(std::back_inserter(out), FMT_COMPILE("\"{}x\":\""), key);
+    for (const char byte : bytes) {
+        fmt::format_to(std::back_inserter(out), FMT_COMPILE("{:02x}"),
+                       static_cast<unsigned char>(byte));
+    }
+    out += '"';
+}
+
+// The one of `values` that is written as `text`.
+template <class Value>
+std::optional<Value> parse_one_of(std::initializer_list<Value> values, std::string_view text) {
+    for (const Value value : values) {
+        if (core::to_text(value) == text) return value;
+    }
+    return std::nullopt;
+}
+
+std::optional<core::ScopeKind> parse_kind(std::string_view text) {
+    using enum core::ScopeKind;
+    return parse_one_of({named, semaphore, path, inode, range}, text);
+}
+
+std::optional<core::Mode> parse_mode(std::string_view text) {
+    return parse_one_of({core::Mode::exclusive, core::Mode::shared}, text);
+}
+
+std::string_view state_text(core::LeaseState state) {
+    return state == core::LeaseState::grace ? state_grace : state_held;
+}
+
+std::optional<core::LeaseState> parse_state(std::string_view text) {
+    if (text == state_held) return core::LeaseState::held;
+    if (text == state_grace) return core::LeaseState::grace;
+    return std::nullopt;
+}
+
+std::string hex_of(std::uint64_t number) {
+    std::string text;
+    base::append_hex(text, number);
+    return text;
+}
+
+}  // namespace
+
+const std::string_view row_columns =
+    "fencing_token, lease_secret, kind, lock_name, inode, range_start, range_end, owner_id, door, "
+    "mode, permits, state, ttl_us, grace_us, memory_us, version, acquired_ns, lease_expiry_ns, "
+    "start_number";
+
+const std::string_view entry_columns =
+    "fencing_token, fields->>'s', fields->>'k', coalesce(fields->>'n', unhex(fields->>'nx')), "
+    "fields->>'i', fields->>'a', fields->>'b', coalesce(fields->>'o', unhex(fields->>'ox')), "
+    "fields->>'d', fields->>'m', fields->>'l', fields->>'st', fields->>'t', fields->>'g', "
+    "fields->>'y', fields->>'v', fields->>'q', fields->>'x', fields->>'z'";
+
+LeaseRow to_row(const core::Event& event, const service::Clock& clock, std::int64_t start_number) {
+    const core::LeaseView& lease = event.lease;
+    const bool is_in_grace = event.kind == core::EventKind::expired;
+    return {.fence = static_cast<std::uint64_t>(lease.token.fence),
+            .secret = static_cast<std::uint64_t>(lease.token.secret),
+            .kind = lease.scope.kind,
+            .name = std::string(lease.scope.name),
+            .inode = lease.scope.inode,
+            .range = lease.scope.range,
+            .owner = std::string(lease.owner.name),
+            .door = lease.owner.door,
+            .mode = lease.mode,
+            .permits = event.limit,
+            .state = is_in_grace ? core::LeaseState::grace : core::LeaseState::held,
+            .ttl = lease.ttl,
+            .grace = event.grace,
+            .memory = event.memory,
+            .version = lease.version,
+            .acquired_at = clock.wall(lease.acquired_at),
+            .expires_at = clock.wall(lease.expires_at),
+            .start_number = start_number};
+}
+
+void append_entry(std::string& out, const LeaseRow& row) {
+    fmt::format_to(std::back_inserter(out),
+                   FMT_COMPILE("{{\"f\":{},\"s\":\"{:016x}\",\"k\":\"{}\","), row.fence, row.secret,
+                   core::to_text(row.kind));
+    append_bytes(out, 'n', row.name);
+    out += ',';
+    append_bytes(out, 'o', row.owner);
+    fmt::format_to(
+        std::back_inserter(out),
+        FMT_COMPILE(",\"i\":{},\"a\":{},\"b\":{},\"d\":{},\"m\":\"{}\",\"l\":{},\"st\":\"{}\","
+                    "\"t\":{},\"g\":{},\"y\":{},\"v\":{},\"q\":{},\"x\":{},\"z\":{}}}"),
+        as_signed(row.inode), as_signed(row.range.start), as_signed(row.range.end),
+        static_cast<unsigned>(row.door), core::to_text(row.mode), row.permits,
+        state_text(row.state), row.ttl.count(), row.grace.count(), row.memory.count(),
+        as_signed(row.version), nanoseconds(row.acquired_at), nanoseconds(row.expires_at),
+        row.start_number);
+}
+
+void append_end(std::string& out, std::uint64_t fence) {
+    fmt::format_to(std::back_inserter(out), FMT_COMPILE("{{\"f\":{}}}"), fence);
+}
+
+void bind_row(Statement& statement, const LeaseRow& row) {
+    int place = 0;
+    const auto number = [&](std::int64_t value) { statement.bind(++place, value); };
+    const auto text = [&](std::string_view value) { statement.bind_text(++place, value); };
+    const auto bytes = [&](std::string_view value) { statement.bind(++place, value); };
+    number(as_signed(row.fence));
+    statement.bind_copy(++place, hex_of(row.secret));
+    text(core::to_text(row.kind));
+    bytes(row.name);
+    number(as_signed(row.inode));
+    number(as_signed(row.range.start));
+    number(as_signed(row.range.end));
+    bytes(row.owner);
+    number(static_cast<std::int64_t>(row.door));
+    text(core::to_text(row.mode));
+    number(row.permits);
+    text(state_text(row.state));
+    number(row.ttl.count());
+    number(row.grace.count());
+    number(row.memory.count());
+    number(as_signed(row.version));
+    number(nanoseconds(row.acquired_at));
+    number(nanoseconds(row.expires_at));
+    number(row.start_number);
+}
+
+std::optional<LeaseRow> read_row(const Statement& statement) {
+    int column = 0;
+    bool makes_sense = true;
+    const auto number = [&] { return statement.number(column++); };
+    const auto bytes = [&] { return statement.bytes(column++); };
+    const auto known = [&](auto parsed) {
+        makes_sense = makes_sense && parsed.has_value();
+        return parsed.value_or(typename decltype(parsed)::value_type{});
+    };
+    const auto number_below = [&](std::int64_t end) {
+        const std::int64_t value = number();
+        makes_sense = makes_sense && 0 <= value && value < end;
+        return value;
+    };
+    const auto duration = [&] {
+        return core::Duration{number_below(std::numeric_limits<std::int64_t>::max())};
+    };
+    LeaseRow row;
+    row.fence = as_unsigned(number());
+    row.secret = known(base::parse_hex(bytes()));
+    row.kind = known(parse_kind(bytes()));
+    row.name = bytes();
+    row.inode = as_unsigned(number());
+    row.range.start = as_unsigned(number());
+    row.range.end = as_unsigned(number());
+    row.owner = bytes();
+    row.door = core::Door{static_cast<std::uint8_t>(number_below(1 << 8))};
+    row.mode = known(parse_mode(bytes()));
+    row.permits = static_cast<std::uint32_t>(number_below(std::int64_t{1} << 32));
+    row.state = known(parse_state(bytes()));
+    row.ttl = duration();
+    row.grace = duration();
+    row.memory = duration();
+    row.version = as_unsigned(number());
+    row.acquired_at = from_nanoseconds(number());
+    row.expires_at = from_nanoseconds(number());
+    row.start_number = number();
+    if (!makes_sense) return std::nullopt;
+    return row;
+}
+
+}  // namespace holdfast::store

@@ -1,0 +1,24 @@
+#pragma once
+
+// The tables of holdfast.db, and how older files become newer ones.
+//
+//     locks       one row a lease: what the journal has been folded into
+//     tokens      the largest fencing number given out, as of then
+//     journal     what has been committed since, one row a commit, as JSON
+//     starts      when the server was started, for the leases it found
+//     lock_state  a view, for people: locks with the journal applied
+
+#include <cstdint>
+
+#include "store/sqlite.h"
+
+namespace holdfast::store {
+
+// The version of the file that prepare_schema() makes.
+[[nodiscard]] std::uint32_t schema_version();
+
+// Makes an empty file ours, or brings one of ours to this version. Fails for a newer or a damaged
+// one.
+[[nodiscard]] SqliteResult<void> prepare_schema(Database& database);
+
+}  // namespace holdfast::store

@@ -1,0 +1,108 @@
+#pragma once
+
+// A thin, owning, non-throwing way to speak to SQLite: a connection, its prepared statements, and
+// transactions.
+//
+// Thread safety: one thread at a time; the connection is opened without SQLite's own mutexes.
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace holdfast::store {
+
+// Why a statement failed. `is_busy`: somebody else has the file locked just now.
+struct SqliteError {
+    bool is_busy = false;
+    std::string message;
+};
+
+template <class T>
+using SqliteResult = tl::expected<T, SqliteError>;
+
+class Statement;
+
+// Whether SQLite can keep `bytes` as TEXT: well-formed, and no NUL, at which its tools would stop.
+[[nodiscard]] bool is_plain_text(std::string_view bytes);
+
+// One open database file.
+class Database {
+  public:
+    [[nodiscard]] static SqliteResult<Database> open(const std::string& path);
+
+    // Runs one or more statements that return nothing of interest.
+    [[nodiscard]] SqliteResult<void> run(const char* sql);
+    [[nodiscard]] SqliteResult<Statement> prepare(const char* sql);
+    // Makes the SQL function unhex(text), which SQLite has only since 3.41.
+    [[nodiscard]] SqliteResult<void> define_unhex();
+    void set_busy_timeout(std::chrono::milliseconds timeout);
+    // The first column of the first row, as a number or a text. Fails when there is no row.
+    [[nodiscard]] SqliteResult<std::int64_t> number(const char* sql);
+    [[nodiscard]] SqliteResult<std::string> text(const char* sql);
+
+  private:
+    friend class Transaction;
+    struct Closer {
+        void operator()(sqlite3* handle) const;
+    };
+    explicit Database(sqlite3* handle) : handle_(handle) {}
+
+    std::unique_ptr<sqlite3, Closer> handle_;
+};
+
+// A prepared statement. Outlived by its database. Bound texts must live until it has run.
+class Statement {
+  public:
+    void bind(int place, std::int64_t number);
+    // As a text; as a blob, if it is not plain text.
+    void bind(int place, std::string_view bytes);
+    void bind_text(int place, std::string_view text);  // REQUIRES: it is plain text
+    void bind_copy(int place, std::string_view text);  // the same, and it need not live on
+
+    // The next row: true; the end: false.
+    [[nodiscard]] SqliteResult<bool> step();
+    // Runs a statement that returns no rows, and makes it ready for the next values.
+    [[nodiscard]] SqliteResult<void> run();
+
+    [[nodiscard]] std::int64_t number(int column) const;
+    [[nodiscard]] std::string_view bytes(int column) const;  // text or blob; until the next step
+
+  private:
+    friend class Database;
+    struct Closer {
+        void operator()(sqlite3_stmt* handle) const;
+    };
+    explicit Statement(sqlite3_stmt* handle) : handle_(handle) {}
+
+    std::unique_ptr<sqlite3_stmt, Closer> handle_;
+};
+
+// All or nothing: what is not committed when this ends is undone.
+class Transaction {
+  public:
+    // Waits for another writer, as long as the busy timeout says.
+    [[nodiscard]] static SqliteResult<Transaction> begin(Database& database);
+
+    Transaction(Transaction&& other) noexcept = default;
+    Transaction& operator=(Transaction&&) = delete;
+    ~Transaction();
+
+    [[nodiscard]] SqliteResult<void> commit();
+
+  private:
+    struct Disarm {
+        void operator()(Database* /*not ours*/) const {}
+    };
+    explicit Transaction(Database& database) : database_(&database) {}
+
+    std::unique_ptr<Database, Disarm> database_;  // none: committed, or moved from
+};
+
+}  // namespace holdfast::store

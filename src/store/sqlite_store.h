@@ -1,0 +1,92 @@
+#pragma once
+
+// SqliteStore: locks that survive.
+//
+// A LeaseFile with a thread of its own, which commits what it is handed and folds when there is
+// nothing to commit for a while, or when the journal has grown too long. With nothing to do it
+// sleeps until it is called. What a failed commit leaves behind is decided by the file alone:
+// recover() reads it again.
+//
+// Thread safety: commit() and recover() from one thread; `done` is called on the store's own.
+// Lifetime: the destructor finishes the commit under way, folds all, and closes the file.
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "base/result.h"
+#include "service/clock.h"
+#include "service/store.h"
+#include "store/boot_clock.h"
+#include "store/lease_file.h"
+
+namespace holdfast::store {
+
+// When a SqliteStore does what. Tests choose other values.
+struct SqliteStoreOptions {
+    // A commit that finds the file locked by another program tries this long before it fails.
+    std::chrono::milliseconds busy_timeout{3'000};
+    // The journal is folded when it has grown to this, or when nothing was committed for a while.
+    std::size_t journal_bytes_max = std::size_t{4} * 1024 * 1024;
+    std::chrono::milliseconds idle_before_fold{500};
+    // A fold that failed is tried again so much later.
+    std::chrono::milliseconds fold_retry{5'000};
+    // Rows folded between two commits: a fold must not keep answers waiting.
+    std::size_t fold_rows_max = 2'000;
+    std::function<base::Result<BootClock>()> read_boot_clock = BootClock::read;
+};
+
+class SqliteStore final : public service::Store {
+  public:
+    // Opens or makes the file at `path`, and its folder. Fails with a sentence for people when
+    // another server has it, when it is not ours, newer, damaged, or cannot be written; it is left
+    // alone then. `clock` outlives the store.
+    [[nodiscard]] static base::Result<std::unique_ptr<SqliteStore>> open(
+        const std::string& path, const service::Clock& clock, SqliteStoreOptions options = {});
+    ~SqliteStore() override;
+
+    [[nodiscard]] bool is_volatile() const override { return false; }
+    [[nodiscard]] service::StoreResult<service::Recovered> recover(
+        const std::function<bool(const core::RestoreRequest&)>& on_lease) override;
+    // REQUIRES also: recover() has succeeded, and again after a commit that failed.
+    void commit(core::Changes changes, service::CommitDone done) override;
+
+  private:
+    struct Batch {
+        core::Changes changes;
+        service::CommitDone done;
+    };
+    using Pause = std::optional<std::chrono::milliseconds>;  // none: until called
+
+    SqliteStore(std::string path, LeaseFile file, SqliteStoreOptions options);
+
+    // On the store's thread.
+    void work();
+    std::optional<Batch> next_batch(Pause pause, bool& is_ending);
+    std::size_t commit_now(const Batch& batch);
+    Pause fold_some();
+    void fold_all();
+
+    service::StoreFailure to_failure(const SqliteError& error) const;
+
+    const std::string path_;
+    const SqliteStoreOptions options_;
+
+    std::mutex file_mutex_;  // the thread's work against recover(); taken before mutex_, if both
+    LeaseFile file_;
+    bool is_fold_failing_ = false;  // and somebody has been told
+
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    std::optional<Batch> batch_;  // handed in, not yet taken
+    bool is_ending_ = false;
+    std::thread thread_;
+};
+
+}  // namespace holdfast::store

@@ -1,0 +1,291 @@
+// What becomes of a store when the world is against it.
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "store/sqlite_store.h"
+#include "store/test_leases.h"
+
+namespace holdfast::store {
+namespace {
+
+using namespace testing;
+using core::EventKind;
+using ::testing::AnyOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+
+LeaseRow lease(std::uint64_t fence, std::string name) {
+    return {.fence = fence, .secret = 99, .name = std::move(name), .owner = "laptop1", .ttl = 30s};
+}
+
+core::Changes grant(std::uint64_t fence, std::string name) {
+    return changes_of({event_of(EventKind::granted, lease(fence, std::move(name)))});
+}
+
+std::string refusal(const std::string& path) {
+    const auto store = SqliteStore::open(path, test_clock());
+    return store ? "opened" : store.error().message;
+}
+
+void write_file(const std::string& path, const std::string& text) {
+    std::ofstream(path, std::ios::binary) << text;
+}
+
+// Refused with `why`, and as it was before.
+void expect_left_alone(const std::string& path, const std::string& why) {
+    const std::string before = read_file(path);
+    EXPECT_THAT(refusal(path), HasSubstr(why));
+    EXPECT_EQ(read_file(path), before);
+    EXPECT_FALSE(std::filesystem::exists(path + "-wal"));
+    EXPECT_FALSE(std::filesystem::exists(path + "-journal"));
+}
+
+// Commits one batch after another, telling of each through `pipe` once it is done.
+[[noreturn]] void commit_until_killed(const std::string& path, std::uint64_t seed, int pipe) {
+    RandomHistory history(seed);
+    const auto store = open_store(path, {.journal_bytes_max = seed * 5'000,
+                                         .idle_before_fold = std::chrono::milliseconds(seed % 3),
+                                         .fold_rows_max = 7});
+    recover(*store);
+    for (;;) {
+        if (!commit(*store, history.next_batch())) _exit(1);
+        if (write(pipe, "+", 1) != 1) _exit(2);
+    }
+}
+
+TEST(SqliteStoreFailure, LosesNothingItSaidWasDoneWhenTheServerIsKilled) {
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        const TemporaryFolder folder;
+        const std::string path = folder / "holdfast.db";
+        std::array<int, 2> pipe{};
+        ASSERT_EQ(pipe2(pipe.data(), O_CLOEXEC), 0);
+        const pid_t child = fork();
+        if (child == 0) commit_until_killed(path, seed, pipe[1]);
+        close(pipe[1]);
+        const std::uint64_t wanted = 20 + seed * 13;
+        std::uint64_t done = 0;
+        for (char byte = 0; done < wanted && read(pipe[0], &byte, 1) == 1;) ++done;
+        ASSERT_EQ(kill(child, SIGKILL), 0);
+        int status = 0;
+        ASSERT_EQ(waitpid(child, &status, 0), child);
+        ASSERT_TRUE(WIFSIGNALED(status)) << "the child failed by itself";
+        for (char byte = 0; read(pipe[0], &byte, 1) == 1;) ++done;
+        close(pipe[0]);
+
+        RandomHistory history(seed);
+        for (std::uint64_t batch = 0; batch < done; ++batch) history.next_batch();
+        const auto acknowledged = history.expected();
+        history.next_batch();  // the one that was under way: all or nothing
+        const auto store = open_store(path);
+        const Found found = recover(*store);
+        EXPECT_TRUE(found.leases == acknowledged || found.leases == history.expected())
+            << "seed " << seed << ", after " << done << " commits";
+    }
+}
+
+TEST(SqliteStoreFailure, ASecondServerIsRefused) {
+    const TemporaryFolder folder;
+    const std::string path = folder / "holdfast.db";
+    auto store = open_store(path);
+    EXPECT_EQ(refusal(path),
+              "cannot use " + path + ": it is in use by process " + std::to_string(getpid()));
+    store.reset();
+    EXPECT_EQ(refusal(path), "opened");
+}
+
+TEST(SqliteStoreFailure, LeavesTheDatabaseOfAnotherProgramAlone) {
+    const TemporaryFolder folder;
+    const std::string path = folder / "holdfast.db";
+    ASSERT_TRUE(Database::open(path)->run("CREATE TABLE songs (name)"));
+    expect_left_alone(path, "it is a database of another program");
+}
+
+TEST(SqliteStoreFailure, LeavesANewerDatabaseAlone) {
+    const TemporaryFolder folder;
+    const std::string path = folder / "holdfast.db";
+    open_store(path).reset();
+    ASSERT_TRUE(Database::open(path)->run("PRAGMA user_version=7"));
+    expect_left_alone(
+        path,
+        "it was written by a newer holdfast (the file has version 7, the newest known "
+        "here is 1)");
+}
+
+TEST(SqliteStoreFailure, LeavesWhatIsNoDatabaseAlone) {
+    const TemporaryFolder folder;
+    const std::string path = folder / "holdfast.db";
+    write_file(path, "dear diary");
+    expect_left_alone(path, "it is no SQLite database, or a damaged one");
+    write_file(path, std::string(10'000, '\x5a'));
+    expect_left_alone(path, "it is no SQLite database, or a damaged one");
+    std::filesystem::create_directory(folder / "folder.db");
+    EXPECT_THAT(refusal(folder / "folder.db"), EndsWith("for writing: Is a directory"));
+}
+
+TEST(SqliteStoreFailure, DoesNotReplaceADatabaseThatWasLost) {
+    const TemporaryFolder folder;
+    const std::string path = folder / "holdfast.db";
+    write_file(path + "-wal", "what was committed last");
+    EXPECT_THAT(refusal(path), HasSubstr("the file was lost or cut off"));
+    EXPECT_EQ(read_file(path + "-wal"), "what was committed last");
+}
+
+TEST(SqliteStoreFailure, DoesNotStartWithADamagedDatabase) {
+    const TemporaryFolder folder;
+    const std::string path = folder / "holdfast.db";
+    {
+        const auto store = open_store(path);
+        recover(*store);
+        core::Changes changes;
+        for (std::uint64_t fence = 1; fence <= 600; ++fence) {
+            changes.add(event_of(EventKind::granted, lease(fence, "job" + std::to_string(fence))));
+        }
+        ASSERT_TRUE(commit(*store, changes));
+    }
+    const std::string whole = read_file(path);
+    // Every page in turn is overwritten: refused, or (a free page) nothing is missing.
+    int refused = 0;
+    for (std::size_t page = 4'096; page < whole.size(); page += 4'096) {
+        std::string damaged = whole;
+        damaged.replace(page, 4'096, 4'096, '\x77');
+        write_file(path, damaged);
+        auto store = SqliteStore::open(path, test_clock());
+        std::size_t leases = 0;
+        const bool is_taken = store && (*store)->recover([&leases](const auto&) {
+            ++leases;
+            return true;
+        });
+        refused += is_taken ? 0 : 1;
+        EXPECT_TRUE(!is_taken || leases == 600) << "page at " << page;
+    }
+    EXPECT_GT(refused, 10);
+    write_file(path, whole.substr(0, whole.size() / 2));
+    const auto store = SqliteStore::open(path, test_clock());
+    EXPECT_FALSE(store && (*store)->recover([](const auto&) { return true; }));
+}
+
+TEST(SqliteStoreFailure, SaysThatItCannotWriteInAFolder) {
+    const TemporaryFolder folder;
+    const std::string path = folder / "locked/holdfast.db";
+    std::filesystem::create_directory(folder / "locked");
+    ASSERT_EQ(chmod((folder / "locked").c_str(), 0500), 0);
+    ASSERT_EQ(chmod((folder / ".").c_str(), 0755), 0);
+    // In a child, because root may write everywhere and must become somebody else.
+    const pid_t child = fork();
+    if (child == 0) {
+        if (geteuid() == 0 && setuid(65534) != 0) _exit(2);
+        _exit(refusal(path).ends_with("cannot open " + path + ".lock: Permission denied") ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    EXPECT_THAT(
+        refusal(folder / "no/such/holdfast.db"),
+        EndsWith("cannot make the folder " + (folder / "no/such") + ": No such file or directory"));
+}
+
+TEST(SqliteStoreFailure, SaysItIsBusyWhileAnotherProgramWrites) {
+    const TemporaryFolder folder;
+    const std::string path = folder / "holdfast.db";
+    const auto store =
+        open_store(path, {.busy_timeout = 20ms, .idle_before_fold = 1ms, .fold_retry = 1ms});
+    recover(*store);
+    ASSERT_TRUE(commit(*store, grant(1, "before")));
+    auto other = *Database::open(path);
+    other.set_busy_timeout(3s);
+    {
+        const auto writing = Transaction::begin(other);
+        ASSERT_TRUE(writing);
+        const auto refused = commit(*store, grant(2, "during"));
+        ASSERT_FALSE(refused);
+        EXPECT_TRUE(refused.error().is_busy);
+        EXPECT_EQ(refused.error().message, path + ": database is locked");
+        const auto recovered = store->recover([](const auto&) { return true; });
+        ASSERT_FALSE(recovered);
+        EXPECT_TRUE(recovered.error().is_busy);
+    }
+    EXPECT_EQ(recover(*store).leases, (Leases{{1, lease(1, "before")}}));
+    ASSERT_TRUE(commit(*store, grant(3, "after")));
+    EXPECT_EQ(recover(*store).leases, (Leases{{1, lease(1, "before")}, {3, lease(3, "after")}}));
+}
+
+// No file may grow beyond so many bytes while this exists: a full disk, as far as SQLite can see.
+class FullDisk {
+  public:
+    explicit FullDisk(rlim_t bytes_max) {
+        CHECK(getrlimit(RLIMIT_FSIZE, &before_) == 0);
+        signal(SIGXFSZ, SIG_IGN);
+        const rlimit full{.rlim_cur = bytes_max, .rlim_max = before_.rlim_max};
+        CHECK(setrlimit(RLIMIT_FSIZE, &full) == 0);
+    }
+    FullDisk(const FullDisk&) = delete;
+    FullDisk& operator=(const FullDisk&) = delete;
+    ~FullDisk() { CHECK(setrlimit(RLIMIT_FSIZE, &before_) == 0); }
+
+  private:
+    rlimit before_{};
+};
+
+TEST(SqliteStoreFailure, AFullDiskTakesNothingAndHarmsNothing) {
+    const TemporaryFolder folder;
+    const std::string path = folder / "holdfast.db";
+    auto store = open_store(path, {.idle_before_fold = 1h});
+    recover(*store);
+    ASSERT_TRUE(commit(*store, grant(1, "before")));
+    core::Changes many;
+    for (std::uint64_t fence = 2; fence < 10'000; ++fence) {
+        many.add(event_of(EventKind::granted, lease(fence, "job" + std::to_string(fence))));
+    }
+    {
+        const FullDisk disk(rlim_t{512} * 1024);
+        const auto refused = commit(*store, many);
+        ASSERT_FALSE(refused);
+        EXPECT_FALSE(refused.error().is_busy);
+        EXPECT_THAT(refused.error().message, AnyOf(HasSubstr("disk I/O error"), HasSubstr("full")));
+        EXPECT_EQ(recover(*store).leases, (Leases{{1, lease(1, "before")}}));
+        ASSERT_TRUE(commit(*store, grant(2, "small enough")));
+        ASSERT_FALSE(commit(*store, many));
+    }
+    ASSERT_TRUE(commit(*store, grant(3, "after")));
+    const Leases expected{
+        {1, lease(1, "before")}, {2, lease(2, "small enough")}, {3, lease(3, "after")}};
+    EXPECT_EQ(recover(*store).leases, expected);
+    ASSERT_TRUE(commit(*store, grant(4, "and at the end")));
+    store.reset();
+    store = open_store(path);
+    const Found found = recover(*store);
+    EXPECT_EQ(found.leases.size(), 4U);
+    EXPECT_EQ(found.next_fence, 5U);
+}
+
+TEST(SqliteStoreFailure, AFoldThatFailsIsDoneLater) {
+    const TemporaryFolder folder;
+    const std::string path = folder / "holdfast.db";
+    auto store = open_store(
+        path,
+        {.busy_timeout = 0ms, .idle_before_fold = 0ms, .fold_retry = 1ms, .fold_rows_max = 1});
+    recover(*store);
+    RandomHistory history(9);
+    auto other = *Database::open(path);
+    other.set_busy_timeout(3s);
+    for (int round = 0; round < 20; ++round) {
+        ASSERT_TRUE(commit(*store, history.next_batch()));
+        const auto writing = Transaction::begin(other);  // somewhere within the fold
+        ASSERT_TRUE(writing);
+        std::this_thread::sleep_for(2ms);
+    }
+    store.reset();
+    store = open_store(path);
+    EXPECT_EQ(recover(*store).leases, history.expected());
+}
+
+}  // namespace
+}  // namespace holdfast::store

@@ -1,0 +1,219 @@
+#include "store/sqlite_store.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "store/test_leases.h"
+
+namespace holdfast::store {
+namespace {
+
+using namespace testing;
+using core::EventKind;
+
+LeaseRow lease(std::uint64_t fence, std::string name) {
+    return {.fence = fence, .secret = 99, .name = std::move(name), .owner = "laptop1", .ttl = 30s};
+}
+
+// A store that folds only when it ends.
+SqliteStoreOptions lazy() {
+    return {.idle_before_fold = 1h};
+}
+
+// All of a view, as another program sees it.
+std::vector<std::string> rows_of(const std::string& path) {
+    auto database = *Database::open(path);
+    auto select = *database.prepare("SELECT * FROM lock_state ORDER BY fencing_token");
+    std::vector<std::string> rows;
+    while (select.step().value()) {
+        std::string row;
+        for (int column = 0; column < 13; ++column) row.append(select.bytes(column)).append("|");
+        rows.push_back(row);
+    }
+    return rows;
+}
+
+std::int64_t number_in(const std::string& path, const char* sql) {
+    return Database::open(path)->number(sql).value();
+}
+
+void wait_until_folded(const std::string& path) {
+    for (int tries = 0; tries < 5'000; ++tries) {
+        if (number_in(path, "SELECT count(*) FROM journal") == 0) return;
+        std::this_thread::sleep_for(2ms);
+    }
+    FAIL() << "the journal is never folded";
+}
+
+TEST(SqliteStore, FindsWhatWasCommitted) {
+    const TemporaryFolder folder;
+    const std::string path = folder / "data/holdfast.db";
+    const LeaseRow held = lease(1, "held");
+    LeaseRow kept = lease(2, "kept");
+    kept.grace = 5s;
+    const LeaseRow gone = lease(3, "gone");
+    {
+        const auto store = open_store(path);
+        EXPECT_EQ(recover(*store).next_fence, 1U);
+        EXPECT_TRUE(commit(*store, changes_of({event_of(EventKind::granted, held),
+                                               event_of(EventKind::granted, kept),
+                                               event_of(EventKind::granted, gone)})));
+        EXPECT_TRUE(commit(*store, changes_of({event_of(EventKind::expired, kept),
+                                               event_of(EventKind::released, gone)})));
+    }
+    kept.state = core::LeaseState::grace;
+    const auto store = open_store(path);
+    const Found found = recover(*store);
+    EXPECT_EQ(found.leases, (Leases{{1, held}, {2, kept}}));
+    EXPECT_EQ(found.remaining, (std::map<std::uint64_t, core::Duration>{{1, 30s}, {2, 5s}}));
+    EXPECT_EQ(found.next_fence, 4U);
+}
+
+TEST(SqliteStore, WritesOnlyWhatABatchChangesInTheEnd) {
+    const TemporaryFolder folder;
+    const std::string path = folder / "holdfast.db";
+    const auto store = open_store(path, lazy());
+    recover(*store);
+    const LeaseRow brief = lease(1, "brief");
+    EXPECT_TRUE(commit(*store, changes_of({event_of(EventKind::granted, brief),
+                                           event_of(EventKind::renewed, brief),
+                                           event_of(EventKind::released, brief)})));
+    EXPECT_EQ(number_in(path, "SELECT count(*) FROM journal WHERE entries = '[]'"), 1);
+    EXPECT_EQ(number_in(path, "SELECT last_token FROM journal"), 1);
+
+    core::Event same_terms = event_of(EventKind::renewed, brief);
+    same_terms.has_new_terms = false;
+    EXPECT_TRUE(commit(*store, changes_of({same_terms})));
+    EXPECT_EQ(number_in(path, "SELECT count(*) FROM journal"), 1);
+}
+
+TEST(SqliteStore, ShowsTheSameBeforeAndAfterAFold) {
+    const TemporaryFolder folder;
+    const std::string path = folder / "holdfast.db";
+    RandomHistory history(4);
+    auto store = open_store(path, lazy());
+    recover(*store);
+    for (int round = 0; round < 10; ++round) {
+        for (int batch = 0; batch < 5; ++batch) {
+            ASSERT_TRUE(commit(*store, history.next_batch()));
+        }
+        const auto before = rows_of(path);
+        EXPECT_EQ(before.size(), history.expected().size());
+        EXPECT_GT(number_in(path, "SELECT count(*) FROM journal"), 0);
+        store.reset();
+        EXPECT_EQ(number_in(path, "SELECT count(*) FROM journal"), 0);
+        EXPECT_EQ(rows_of(path), before);
+        store = open_store(path, lazy());
+        EXPECT_EQ(recover(*store).leases, history.expected());
+    }
+}
+
+TEST(SqliteStore, KeepsRandomHistoriesHoweverItFolds) {
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+        const TemporaryFolder folder;
+        const std::string path = folder / "holdfast.db";
+        RandomHistory history(seed);
+        const SqliteStoreOptions options{
+            .journal_bytes_max = seed % 3 == 0 ? 0 : seed * 2'000,
+            .idle_before_fold = seed % 2 == 0 ? std::chrono::milliseconds(1h) : 0ms,
+            .fold_rows_max = seed};
+        auto store = open_store(path, options);
+        recover(*store);
+        for (int step = 0; step < 60; ++step) {
+            ASSERT_TRUE(commit(*store, history.next_batch()));
+            if (history.random()() % 10 != 0) continue;
+            EXPECT_EQ(rows_of(path).size(), history.expected().size());
+            if (history.random()() % 2 == 0) store.reset(), store = open_store(path, options);
+            const Found found = recover(*store);
+            ASSERT_EQ(found.leases, history.expected()) << "seed " << seed << " step " << step;
+            ASSERT_EQ(found.next_fence, history.last_fence() + 1);
+        }
+    }
+}
+
+TEST(SqliteStore, FoldsWhenNothingIsCommittedForAWhile) {
+    const TemporaryFolder folder;
+    const std::string path = folder / "holdfast.db";
+    const auto store = open_store(path, {.idle_before_fold = 1ms, .fold_rows_max = 3});
+    recover(*store);
+    core::Changes changes;
+    for (std::uint64_t fence = 1; fence <= 20; ++fence) {
+        changes.add(event_of(EventKind::granted, lease(fence, "job" + std::to_string(fence))));
+    }
+    ASSERT_TRUE(commit(*store, changes));
+    wait_until_folded(path);
+    EXPECT_EQ(number_in(path, "SELECT count(*) FROM locks"), 20);
+    EXPECT_EQ(number_in(path, "SELECT last_token FROM tokens"), 20);
+}
+
+TEST(SqliteStore, FoldsAJournalThatHasGrownWithoutWaitingForAPause) {
+    const TemporaryFolder folder;
+    const std::string path = folder / "holdfast.db";
+    const auto store = open_store(path, {.journal_bytes_max = 1, .idle_before_fold = 1h});
+    recover(*store);
+    ASSERT_TRUE(commit(*store, changes_of({event_of(EventKind::granted, lease(1, "job"))})));
+    wait_until_folded(path);
+    EXPECT_EQ(number_in(path, "SELECT count(*) FROM locks"), 1);
+}
+
+TEST(SqliteStore, GivesALeaseItsTimeOnceHoweverOftenItIsStarted) {
+    const TemporaryFolder folder;
+    const std::string path = folder / "holdfast.db";
+    BootClock now{.boot = "one", .since_boot = 100s};
+    SqliteStoreOptions options = lazy();
+    options.read_boot_clock = [&now] { return base::Result<BootClock>(now); };
+    auto store = open_store(path, options);
+    recover(*store);
+    ASSERT_TRUE(commit(*store, changes_of({event_of(EventKind::granted, lease(1, "job"))})));
+    const auto restart = [&](core::Duration later) {
+        now.since_boot += later;
+        store.reset();
+        store = open_store(path, options);
+        return recover(*store).remaining.at(1);
+    };
+    EXPECT_EQ(restart(50s), 30s);
+    EXPECT_EQ(restart(10s), 20s);
+    EXPECT_EQ(restart(15s), 5s);
+    EXPECT_EQ(restart(15s), 0s);
+    now = {.boot = "two", .since_boot = 1s};
+    EXPECT_EQ(restart(0s), 30s);
+    EXPECT_EQ(restart(10s), 20s);
+    ASSERT_TRUE(commit(*store, changes_of({event_of(EventKind::renewed, lease(1, "job"))})));
+    EXPECT_EQ(restart(100s), 30s);
+    EXPECT_EQ(number_in(path, "SELECT count(*) FROM starts"), 2) << "the others serve nobody";
+    for (int boot = 0; boot < 10; ++boot) {
+        now.boot += "x";
+        EXPECT_EQ(restart(0s), boot < 9 ? 30s : 0s) << boot;
+    }
+}
+
+TEST(SqliteStore, RefusesALeaseTheEngineRefuses) {
+    const TemporaryFolder folder;
+    const std::string path = folder / "holdfast.db";
+    const auto store = open_store(path);
+    recover(*store);
+    ASSERT_TRUE(commit(*store, changes_of({event_of(EventKind::granted, lease(7, "job"))})));
+    const auto recovered = store->recover([](const auto&) { return false; });
+    ASSERT_FALSE(recovered);
+    EXPECT_EQ(recovered.error().message,
+              path + ": the lease with fencing number 7 in it makes no sense");
+    EXPECT_EQ(recover(*store).leases.size(), 1U);
+}
+
+TEST(SqliteStore, KeepsItsFilesToItself) {
+    const TemporaryFolder folder;
+    const auto store = open_store(folder / "data/holdfast.db");
+    recover(*store);
+    const auto mode_of = [&folder](const std::string& name) {
+        struct stat status {};
+        CHECK(stat((folder / name).c_str(), &status) == 0);
+        return status.st_mode & 0777U;
+    };
+    EXPECT_EQ(mode_of("data"), 0700U);
+    EXPECT_EQ(mode_of("data/holdfast.db"), 0600U);
+    EXPECT_EQ(mode_of("data/holdfast.db-wal"), 0600U);
+    EXPECT_EQ(mode_of("data/holdfast.db.lock"), 0600U);
+}
+
+}  // namespace
+}  // namespace holdfast::store

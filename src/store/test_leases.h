@@ -1,0 +1,233 @@
+#pragma once
+
+// What the tests of the store share: a folder that goes away, leases made up from a number, and the
+// stores that keep them.
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+#include "core/changes.h"
+#include "store/lease_row.h"
+#include "store/sqlite_store.h"
+
+namespace holdfast::store::testing {
+
+using namespace std::chrono_literals;
+
+class TemporaryFolder {
+  public:
+    TemporaryFolder() {
+        std::string name = "/tmp/holdfast-store-XXXXXX";
+        CHECK(mkdtemp(name.data()) != nullptr);
+        path_ = name;
+    }
+    TemporaryFolder(const TemporaryFolder&) = delete;
+    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+    ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+
+    [[nodiscard]] std::string operator/(const std::string& name) const { return path_ / name; }
+
+  private:
+    std::filesystem::path path_;
+};
+
+inline std::string read_file(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+inline std::string random_bytes(std::mt19937_64& random) {
+    static const std::string pieces[] = {
+        "a",    "job",  "\"",          "'",        "\\",
+        "\n",   "\x7f", "\xC3\xA4",    "\xFF\xFE", std::string(1, '\0'),
+        "\x01", "%s",   "\xE2\x82\xAC"};
+    std::string bytes = "n";
+    for (auto count = random() % 6; count > 0; --count)
+        bytes += pieces[random() % std::size(pieces)];
+    if (random() % 50 == 0) bytes.append(5000, 'x');
+    return bytes;
+}
+
+// Any row that can exist.
+inline LeaseRow random_row(std::mt19937_64& random, std::uint64_t fence) {
+    LeaseRow row{.fence = fence, .secret = random()};
+    row.kind = static_cast<core::ScopeKind>(random() % 5);
+    const bool is_of_inode =
+        row.kind == core::ScopeKind::inode || row.kind == core::ScopeKind::range;
+    if (is_of_inode) {
+        row.inode = random();
+    } else {
+        row.name = random_bytes(random);
+    }
+    if (row.kind == core::ScopeKind::range) row.range = {random() / 2, UINT64_MAX - random() % 2};
+    row.owner = random_bytes(random);
+    row.door = core::Door{static_cast<std::uint8_t>(random())};
+    row.mode = random() % 2 == 0 ? core::Mode::shared : core::Mode::exclusive;
+    row.permits = static_cast<std::uint32_t>(random());
+    row.ttl = core::Duration{static_cast<std::int64_t>(random() % 1'000'000'000 + 1'000)};
+    if (random() % 2 == 0) row.grace = core::Duration{static_cast<std::int64_t>(random() % 99 + 1)};
+    row.memory = core::Duration{static_cast<std::int64_t>(random() % 100)};
+    row.version = random() % (std::uint64_t{1} << 53);
+    row.acquired_at =
+        service::WallTime{std::chrono::microseconds{random() % 2'000'000'000'000'000}};
+    row.expires_at = row.acquired_at + row.ttl;
+    return row;
+}
+
+// What the engine says when a lease came to be as `row` is. The wall clock is the engine's here.
+inline core::Event event_of(core::EventKind kind, const LeaseRow& row) {
+    return {.kind = kind,
+            .lease = {.scope = {.kind = row.kind,
+                                .name = row.name,
+                                .inode = row.inode,
+                                .range = row.range},
+                      .owner = {.door = row.door, .name = row.owner},
+                      .mode = row.mode,
+                      .state = row.state,
+                      .token = {core::Fence{row.fence}, core::Secret{row.secret}},
+                      .acquired_at = core::Time{row.acquired_at.time_since_epoch()},
+                      .expires_at = core::Time{row.expires_at.time_since_epoch()},
+                      .ttl = row.ttl,
+                      .version = row.version},
+            .grace = row.grace,
+            .memory = row.memory,
+            .limit = row.permits,
+            .has_new_terms = kind == core::EventKind::renewed};
+}
+
+inline core::Changes changes_of(std::initializer_list<core::Event> events) {
+    core::Changes changes;
+    for (const core::Event& event : events) changes.add(event);
+    return changes;
+}
+
+using Leases = std::map<std::uint64_t, LeaseRow>;
+
+// The row a request to restore came from, as far as it tells.
+inline LeaseRow row_of(const core::RestoreRequest& request) {
+    return {.fence = core::as_number(request.token.fence),
+            .secret = static_cast<std::uint64_t>(request.token.secret),
+            .kind = request.scope.kind,
+            .name = std::string(request.scope.name),
+            .inode = request.scope.inode,
+            .range = request.scope.range,
+            .owner = std::string(request.owner.name),
+            .door = request.owner.door,
+            .mode = request.mode,
+            .permits = request.limit,
+            .state = request.is_in_grace ? core::LeaseState::grace : core::LeaseState::held,
+            .ttl = request.ttl,
+            .grace = request.grace,
+            .memory = request.memory,
+            .version = request.version,
+            .acquired_at = service::WallTime{request.acquired_at.time_since_epoch()}};
+}
+
+// The model: what must be found after the changes made with it, which are random but possible.
+class RandomHistory {
+  public:
+    explicit RandomHistory(std::uint64_t seed) : random_(seed) {}
+
+    core::Changes next_batch() {
+        core::Changes changes;
+        for (auto count = random_() % 20 + 1; count > 0; --count) add_event(changes);
+        return changes;
+    }
+    // As row_of() shows them.
+    [[nodiscard]] Leases expected() const {
+        Leases rows = live_;
+        for (auto& [fence, row] : rows) row.expires_at = {};
+        return rows;
+    }
+    [[nodiscard]] std::uint64_t last_fence() const { return last_fence_; }
+    std::mt19937_64& random() { return random_; }
+
+  private:
+    void add_event(core::Changes& changes) {
+        using core::EventKind;
+        if (live_.empty() || random_() % 2 == 0) {
+            const LeaseRow row = random_row(random_, ++last_fence_);
+            changes.add(event_of(EventKind::granted, row));
+            live_[row.fence] = row;
+            return;
+        }
+        // Mostly young leases, so that many come and go within a batch or between two folds.
+        auto place = std::prev(live_.end());
+        for (auto back = random_() % 10; back > 0 && place != live_.begin(); --back) --place;
+        if (random_() % 10 == 0) place = live_.begin();
+        LeaseRow& row = place->second;
+        if (row.state == core::LeaseState::grace) {
+            changes.add(event_of(EventKind::grace_ended, row));
+            live_.erase(place);
+        } else if (random_() % 3 == 0) {
+            row.ttl += 1ms;
+            changes.add(event_of(EventKind::renewed, row));
+        } else if (random_() % 2 == 0) {
+            changes.add(event_of(EventKind::released, row));
+            live_.erase(place);
+        } else {
+            changes.add(event_of(EventKind::expired, row));
+            row.state = core::LeaseState::grace;
+            if (row.grace == 0us) live_.erase(place);
+        }
+    }
+
+    std::mt19937_64 random_;
+    Leases live_;
+    std::uint64_t last_fence_ = 0;
+};
+
+// The engine's time is the wall clock's, from its beginning on.
+inline service::ManualClock& test_clock() {
+    static service::ManualClock clock{service::WallTime{}};
+    return clock;
+}
+
+inline service::StoreResult<void> commit(SqliteStore& store, core::Changes changes) {
+    std::promise<service::StoreResult<void>> done;
+    store.commit(std::move(changes), [&done](const auto& result) { done.set_value(result); });
+    return done.get_future().get();
+}
+
+struct Found {
+    Leases leases;
+    std::map<std::uint64_t, core::Duration> remaining;
+    std::uint64_t next_fence = 0;
+};
+
+inline Found recover(SqliteStore& store) {
+    Found found;
+    const auto recovered = store.recover([&found](const core::RestoreRequest& request) {
+        const std::uint64_t fence = core::as_number(request.token.fence);
+        CHECK(found.leases.empty() || found.leases.rbegin()->first < fence);
+        found.leases[fence] = row_of(request);
+        found.remaining[fence] = request.remaining;
+        return true;
+    });
+    CHECK(recovered.has_value());
+    CHECK(recovered->leases == found.leases.size());
+    found.next_fence = recovered->next_fence;
+    return found;
+}
+
+inline std::unique_ptr<SqliteStore> open_store(const std::string& path,
+                                               SqliteStoreOptions options = {}) {
+    auto store = SqliteStore::open(path, test_clock(), std::move(options));
+    CHECK(store.has_value());
+    return std::move(*store);
+}
+
+}  // namespace holdfast::store::testing

@@ -3,10 +3,10 @@
 // LeaseFile: leases in a SQLite file, written down as they change.
 //
 // A commit is one row of the journal table, in one transaction, with one fsync, however many
-// changes are in it. That costs a fraction of keeping the lock table itself up to date
-// (docs/decisions/0006). Between commits the journal is folded into the lock table; leases that
-// have come and gone by then cost nothing. The view lock_state shows both together, so whoever
-// opens the file with sqlite3 sees the truth at any time.
+// changes are in it and however many leases there are (docs/decisions/0006). Between commits the
+// journal is folded into the lock table; leases that have come and gone by then cost nothing. The
+// view lock_state shows both together, so whoever opens the file with sqlite3 sees the truth at any
+// time.
 //
 // What is known of the journal in memory (unfolded_) changes only after the file has: a failed
 // commit or fold leaves both as they were.

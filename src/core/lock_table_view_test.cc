@@ -13,6 +13,7 @@ using namespace testing;
 
 std::vector<std::string> names(const std::vector<LockView>& locks) {
     std::vector<std::string> texts;
+    texts.reserve(locks.size());
     for (const LockView& lock : locks) texts.push_back(to_text(lock.scope));
     return texts;
 }

@@ -69,8 +69,8 @@ TEST(Durable, AFolderHasOneServer) {
 }
 
 // The status of the answer, or 0 when none came: the server may be gone.
-int try_ask(const std::string& address, const std::string& line) {
-    const net::Endpoint server = net::parse_endpoint(address).value();
+int try_ask(const ServerProcess& process, const std::string& line) {
+    const net::Endpoint server = net::parse_endpoint(process.address).value();
     const int descriptor = ::socket(server.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
     const std::string request = line + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
     std::string answer(4096, '\0');
@@ -105,11 +105,11 @@ struct Crowd {
             const std::string job = "r" + std::to_string(round) + "c" + std::to_string(id) + "n" +
                                     std::to_string(number);
             const std::string query = "client=me&ttl=10m&job=" + job;
-            if (try_ask(server.address, "POST /lock?" + query) != 200) return;
+            if (try_ask(server, "POST /lock?" + query) != 200) return;
             ++acknowledged;
             if (number % 2 == 0) {
                 held[id].push_back(job);
-            } else if (try_ask(server.address, "DELETE /lock?" + query) == 200) {
+            } else if (try_ask(server, "DELETE /lock?" + query) == 200) {
                 free[id].push_back(job);
             }
         }

@@ -150,11 +150,18 @@ void LockTable::drop_resource(Slot slot) {
     resources_.erase(slot);
 }
 
+// How many entries there may be among the deadlines: all, and as many again of leases that are
+// over.
+std::size_t LockTable::lease_deadlines_max() const {
+    constexpr std::size_t few = 64;
+    return leases_.size() == 0 ? 0 : 2 * leases_.size() + few;
+}
+
 // A lease that is over leaves its entry among the deadlines until that comes to the top; when most
 // entries are of that kind, they go.
 void LockTable::drop_lease(Slot slot) {
     leases_.erase(slot);
-    if (leases_.size() == 0 || lease_deadlines_.size() > 2 * leases_.size() + 64) {
+    if (lease_deadlines_.size() > lease_deadlines_max()) {
         lease_deadlines_.keep_only([this](Slot lease) { return leases_.contains(lease); });
     }
 }

@@ -145,6 +145,7 @@ class LockTable {
     [[nodiscard]] Time idle_ends_at() const;
     [[nodiscard]] Slot find_lease(Fence fence) const;
     void drop_lease(Slot lease);
+    [[nodiscard]] std::size_t lease_deadlines_max() const;
     [[nodiscard]] Session* find_session(SessionId session);
 
     // lock_table_acquire.cc

@@ -131,8 +131,7 @@ void LockTable::check_invariants() const {
         CHECK(find_lease(lease.token.fence) == slot);
     });
     CHECK(held == leases_by_fence_.size());
-    CHECK(lease_deadlines_.size() <= 2 * leases_.size() + 64);
-    CHECK(leases_.size() > 0 || lease_deadlines_.size() == 0);
+    CHECK(lease_deadlines_.size() <= lease_deadlines_max());
     lease_deadlines_.check_invariants();
 
     waiters_.for_each([&](Slot slot, const Waiter& waiter) {

@@ -70,11 +70,6 @@ class SlotIndex {
         return no_slot;
     }
 
-    // Says that `hash` will be looked for or erased soon.
-    void expect(std::uint32_t hash) const {
-        if (size_ > 0) __builtin_prefetch(&entries_[hash & mask()]);
-    }
-
     [[nodiscard]] std::size_t size() const { return size_; }
 
   private:

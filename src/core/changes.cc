@@ -32,6 +32,8 @@ std::string_view to_text(Refusal refusal) {
         case Refusal::waiters_per_lock_max: return "waiters_per_lock_max";
         case Refusal::key_length_max: return "key_length_max";
         case Refusal::owner_length_max: return "owner_length_max";
+        case Refusal::request_id_length_max: return "request_id_length_max";
+        case Refusal::metadata_length_max: return "metadata_length_max";
         case Refusal::permits_max: return "permits_max";
         case Refusal::ttl_out_of_range: return "ttl_out_of_range";
         case Refusal::empty_key: return "empty_key";
@@ -41,19 +43,25 @@ std::string_view to_text(Refusal refusal) {
         case Refusal::not_enqueued: return "not_enqueued";
         case Refusal::unknown_lease: return "unknown_lease";
         case Refusal::lease_ended: return "lease_ended";
+        case Refusal::request_ended: return "request_ended";
+        case Refusal::request_superseded: return "request_superseded";
     }
     return "";
 }
 
 void Changes::add(const Event& event) {
-    const std::string_view name = event.lease.scope.name;
-    const std::string_view owner = event.lease.owner.name;
+    const auto append = [this](std::string_view text) {
+        texts_.append(text);
+        return static_cast<std::uint32_t>(text.size());
+    };
+    const std::size_t text_begin = texts_.size();
     entries_.push_back({.event = event,
-                        .text_begin = texts_.size(),
-                        .name_size = static_cast<std::uint32_t>(name.size()),
-                        .owner_size = static_cast<std::uint32_t>(owner.size()),
-                        .previous_size = static_cast<std::uint32_t>(event.previous_owner.size())});
-    texts_.append(name).append(owner).append(event.previous_owner);
+                        .text_begin = text_begin,
+                        .name_size = append(event.lease.scope.name),
+                        .owner_size = append(event.lease.owner.name),
+                        .previous_size = append(event.previous_owner),
+                        .request_id_size = append(event.lease.notes.request_id),
+                        .metadata_size = append(event.lease.notes.metadata)});
 }
 
 void Changes::clear() {
@@ -73,10 +81,17 @@ void Changes::swap(Changes& other) noexcept {
 Event Changes::operator[](std::size_t index) const {
     const Entry& entry = entries_[index];
     Event event = entry.event;
-    const std::string_view text = std::string_view(texts_).substr(entry.text_begin);
-    event.lease.scope.name = text.substr(0, entry.name_size);
-    event.lease.owner.name = text.substr(entry.name_size, entry.owner_size);
-    event.previous_owner = text.substr(entry.name_size + entry.owner_size, entry.previous_size);
+    const char* next = texts_.data() + entry.text_begin;
+    const auto take = [&next](std::uint32_t size) {
+        const std::string_view text(next, size);
+        next += size;
+        return text;
+    };
+    event.lease.scope.name = take(entry.name_size);
+    event.lease.owner.name = take(entry.owner_size);
+    event.previous_owner = take(entry.previous_size);
+    event.lease.notes.request_id = take(entry.request_id_size);
+    event.lease.notes.metadata = take(entry.metadata_size);
     return event;
 }
 

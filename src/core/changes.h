@@ -75,7 +75,7 @@ class Changes {
     struct Entry {
         Event event;  // its views are empty: the text is in texts_
         std::size_t text_begin;
-        std::uint32_t name_size, owner_size, previous_size;
+        std::uint32_t name_size, owner_size, previous_size, request_id_size, metadata_size;
     };
 
     std::vector<Entry> entries_;

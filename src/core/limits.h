@@ -14,6 +14,8 @@ struct Limits {
     std::size_t waiters_per_lock_max = 100'000;
     std::size_t key_length_max = 4096;
     std::size_t owner_length_max = 1024;
+    std::size_t request_id_length_max = 256;
+    std::size_t metadata_length_max = 1024;
     std::uint32_t permits_max = 1'000'000;
     Duration ttl_min = std::chrono::milliseconds{1};
     Duration ttl_max = std::chrono::hours{24 * 366};

@@ -72,6 +72,12 @@ Refusal LockTable::find_fault(const AcquireRequest& request) const {
     }
     if (scope.name.size() > limits_.key_length_max) return Refusal::key_length_max;
     if (request.owner.name.size() > limits_.owner_length_max) return Refusal::owner_length_max;
+    if (request.notes.request_id.size() > limits_.request_id_length_max) {
+        return Refusal::request_id_length_max;
+    }
+    if (request.notes.metadata.size() > limits_.metadata_length_max) {
+        return Refusal::metadata_length_max;
+    }
     if (request.ttl < limits_.ttl_min || request.ttl > limits_.ttl_max ||
         request.grace < Duration::zero() || request.memory < Duration::zero()) {
         return Refusal::ttl_out_of_range;
@@ -192,6 +198,7 @@ Outcome LockTable::join_queue(Slot resource_slot, const AcquireRequest& request,
         return Outcome::refuse(Refusal::waiters_per_lock_max);
     }
     const Slot slot = waiters_.emplace(Waiter{.owner = std::string(request.owner.name),
+                                              .notes = KeptNotes(request.notes),
                                               .secret = request.secret,
                                               .ttl = request.ttl,
                                               .grace = request.grace,
@@ -278,6 +285,7 @@ void LockTable::start_lease(Slot slot, const AcquireRequest& request) {
     CHECK(next_fence_ <= as_number(fence_max));
     Lease& lease = leases_[slot];
     lease.token = {.fence = Fence{next_fence_++}, .secret = request.secret};
+    lease.notes = KeptNotes(request.notes);
     lease.is_restored = false;
     lease.ttl = request.ttl;
     lease.grace = request.grace;

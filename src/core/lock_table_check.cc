@@ -28,6 +28,8 @@ class Digest {
 
 void add_lease(Digest& digest, const Lease& lease) {
     digest.add(lease.owner);
+    digest.add(lease.notes.view().request_id);
+    digest.add(lease.notes.view().metadata);
     digest.add(lease.token.fence);
     digest.add(lease.token.secret);
     digest.add(lease.acquired_at);
@@ -48,6 +50,8 @@ void add_lease(Digest& digest, const Lease& lease) {
 void add_waiter(Digest& digest, const Waiter& waiter) {
     digest.add(waiter.id.serial);
     digest.add(waiter.owner);
+    digest.add(waiter.notes.view().request_id);
+    digest.add(waiter.notes.view().metadata);
     digest.add(waiter.secret);
     digest.add(waiter.ttl);
     digest.add(waiter.grace);

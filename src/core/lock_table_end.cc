@@ -46,8 +46,13 @@ Outcome LockTable::renew(Time now, const RenewRequest& request) {
         return Outcome::refuse(Refusal::ttl_out_of_range);
     }
     Time expires_at = add_saturating(now_, ttl);
-    if (request.never_shorten) expires_at = std::max(expires_at, lease.expires_at);
-    restart_lease(found.slot, expires_at, {ttl, lease.grace, lease.memory});
+    LeaseTerms terms{ttl, lease.grace, lease.memory};
+    if (request.never_shorten) {
+        expires_at = std::max(expires_at, lease.expires_at);
+        // A restart gives a lease its TTL again, which must reach as far as its holder was told.
+        terms.ttl = std::max(ttl, lease.ttl);
+    }
+    restart_lease(found.slot, expires_at, terms);
     return with_lease(Outcome::Kind::renewed, found.slot);
 }
 
@@ -289,7 +294,8 @@ void LockTable::grant_waiter(Slot slot) {
         .grace = waiter.grace,
         .memory = waiter.memory,
         .session = session,
-        .secret = waiter.secret};
+        .secret = waiter.secret,
+        .notes = waiter.notes.view()};
     leave_queue(slot);
     --resources_[resource].waiter_count;
     const Slot lease = grant(resource, request, &waiter, waiter.range_item);

@@ -16,7 +16,8 @@ bool LockTable::restore(Time now, const RestoreRequest& request) {
                                .limit = request.limit,
                                .ttl = request.ttl,
                                .grace = request.grace,
-                               .memory = request.memory};
+                               .memory = request.memory,
+                               .notes = request.notes};
     if (find_fault(terms) != Refusal::none || number == 0 || number > as_number(fence_max) ||
         find_lease(request.token.fence) != no_slot) {
         return false;
@@ -28,6 +29,7 @@ bool LockTable::restore(Time now, const RestoreRequest& request) {
     const Slot slot = add_holder(resource, terms, no_slot);
     Lease& lease = leases_[slot];
     lease.token = request.token;
+    lease.notes = KeptNotes(request.notes);
     lease.ttl = request.ttl;
     lease.grace = request.grace;
     lease.memory = request.memory;

@@ -114,6 +114,36 @@ TEST(LockTable, KeepsTheLaterEndWhenAskedNotToShorten) {
     EXPECT_EQ(table.renew(at(29s), request).lease.expires_at, at(34s));
 }
 
+// What a store keeps of it must reach as far as its holder was told, and need not be written again.
+TEST(LockTable, KeepsTheLongerTtlWhenAskedNotToShorten) {
+    LockTable table;
+    const Token token = table.acquire(at(0s), ask("job", "a")).lease.token;
+    table.clear_changes();
+    const auto renewed = table.renew(at(1s), {.token = token, .ttl = 5s, .never_shorten = true});
+    EXPECT_EQ(renewed.lease.ttl, 30s);
+    EXPECT_FALSE(table.changes()[0].has_new_terms);
+    EXPECT_EQ(table.renew(at(1s), {.token = token, .ttl = 50s, .never_shorten = true}).lease.ttl,
+              50s);
+}
+
+TEST(LockTable, KeepsTheNotesOfARequest) {
+    LockTable table;
+    AcquireRequest first = ask("job", "a");
+    first.notes = {.request_id = "r1", .metadata = "nightly"};
+    AcquireRequest second = ask("job", "b");
+    second.notes = {.request_id = "r2", .metadata = "weekly"};
+    second.wait = 10s;
+    const Outcome granted = table.acquire(at(0s), first);
+    EXPECT_EQ(granted.lease.notes, first.notes);
+    table.acquire(at(0s), second);
+    EXPECT_EQ(table.inspect(second.scope)->waiters.front().notes, second.notes);
+    table.clear_changes();
+    table.release(at(1s), {.token = granted.lease.token});
+    EXPECT_EQ(table.inspect(second.scope)->holders.front().notes, second.notes);
+    EXPECT_EQ(table.changes()[0].lease.notes, first.notes);
+    EXPECT_EQ(table.changes()[1].lease.notes, second.notes);
+}
+
 TEST(LockTable, TellsAnEndedLeaseFromOneThatNeverWas) {
     LockTable table;
     const Token token = table.acquire(at(0s), ask("job", "a")).lease.token;

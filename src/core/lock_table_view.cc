@@ -52,7 +52,8 @@ LeaseView LockTable::view(const Lease& lease) const {
             .grace_until = lease.grace_until(),
             .ttl = lease.ttl,
             .session = session,
-            .version = resource.version};
+            .version = resource.version,
+            .notes = lease.notes.view()};
 }
 
 // `waiter_ahead` is the nearest earlier waiter it conflicts with, if any; a range knows its own.
@@ -63,7 +64,8 @@ WaiterView LockTable::view(const Waiter& waiter, Slot waiter_ahead) const {
                     .owner = {.door = waiter.door, .name = waiter.owner},
                     .mode = waiter.mode,
                     .since = waiter.since,
-                    .deadline = waiter.deadline};
+                    .deadline = waiter.deadline,
+                    .notes = waiter.notes.view()};
     if (waiter.session != no_slot) seen.session = sessions_[waiter.session].id;
     Slot blocking_waiter = waiter_ahead, blocking_lease = resource.holders.first;
     if (waiter.range_item != no_slot) {
@@ -177,6 +179,7 @@ void LockTable::emit(EventKind kind, Cause cause, const Waiter& waiter) {
     event.lease.mode = waiter.mode;
     event.lease.ttl = waiter.ttl;
     event.lease.version = resource.version;
+    event.lease.notes = waiter.notes.view();
     if (waiter.session != no_slot) event.lease.session = sessions_[waiter.session].id;
     event.grace = waiter.grace;
     event.memory = waiter.memory;

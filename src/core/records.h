@@ -51,9 +51,32 @@ struct Resource {
     Time idle_since;
 };
 
+// The notes of a lease or waiter. Most have none, and then it costs a pointer.
+class KeptNotes {
+  public:
+    KeptNotes() = default;
+    explicit KeptNotes(const Notes& notes) {
+        if (notes != Notes{}) texts_ = std::make_unique<Texts>(notes);
+    }
+    [[nodiscard]] Notes view() const {
+        if (!texts_) return {};
+        return {.request_id = texts_->request_id, .metadata = texts_->metadata};
+    }
+
+  private:
+    struct Texts {
+        explicit Texts(const Notes& notes)
+            : request_id(notes.request_id), metadata(notes.metadata) {}
+        std::string request_id, metadata;
+    };
+
+    std::unique_ptr<const Texts> texts_;
+};
+
 // One grant, from its beginning until nothing of it is remembered.
 struct Lease {
     std::string owner;
+    KeptNotes notes;
     Token token;
     Time acquired_at;
     Time expires_at;
@@ -96,6 +119,7 @@ struct Lease {
 struct Waiter {
     WaiterId id;  // its serial grows with every waiter: the order of the queue
     std::string owner;
+    KeptNotes notes;
     Secret secret{};
     Duration ttl{0};
     Duration grace{0};

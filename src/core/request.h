@@ -18,6 +18,14 @@ namespace holdfast::core {
 // A wait that only a grant, a cancel or the end of its session ends.
 inline constexpr Duration wait_forever = Duration::max();
 
+// Texts that are kept with a lease and shown with it. The engine does not look into them.
+struct Notes {
+    std::string_view request_id;  // by which its client recognises the request when it asks again
+    std::string_view metadata;    // for people
+
+    bool operator==(const Notes&) const = default;
+};
+
 // Ask for a lock.
 struct AcquireRequest {
     Scope scope;
@@ -37,6 +45,7 @@ struct AcquireRequest {
     bool renew_own = false;
     // Random bits for the token, should this be granted.
     Secret secret{};
+    Notes notes;
 };
 
 // A lease that was granted before the server was started, as a store remembers it.
@@ -53,6 +62,7 @@ struct RestoreRequest {
     Duration remaining{0};  // until the lease ends; in grace, until that is over
     Time acquired_at;
     std::uint64_t version = 0;
+    Notes notes;
 };
 
 // How a lease is kept.
@@ -70,7 +80,8 @@ struct RenewRequest {
     std::optional<Scope> scope;   // if given, the lease must be on exactly this
     std::optional<Owner> owner;   // if given, it must belong to this owner
     std::optional<Duration> ttl;  // its own again, if not given
-    bool never_shorten = false;   // keep the old end when that is the later one
+    // Keep the old end when that is the later one, and the lease's own TTL when that is the longer.
+    bool never_shorten = false;
 };
 
 // Give a lease back.
@@ -92,6 +103,8 @@ enum class Refusal : std::uint8_t {
     waiters_per_lock_max,
     key_length_max,
     owner_length_max,
+    request_id_length_max,
+    metadata_length_max,
     permits_max,
     ttl_out_of_range,
     empty_key,
@@ -101,6 +114,9 @@ enum class Refusal : std::uint8_t {
     not_enqueued,      // two-phase: it is not
     unknown_lease,     // no such token was ever given out, or it is not for this scope or owner
     lease_ended,       // it was, and is over
+    // By the service, of a request whose id was used before:
+    request_ended,       // what it was granted is over
+    request_superseded,  // the client asked again, and waits there
 };
 
 [[nodiscard]] std::string_view to_text(Refusal refusal);
@@ -124,6 +140,7 @@ struct LeaseView {
     Duration ttl{0};
     SessionId session;
     std::uint64_t version = 0;  // of the lock
+    Notes notes;
 };
 
 // The answer to acquire, enqueue, wait, renew and release.

@@ -19,6 +19,7 @@ struct WaiterView {
     Mode mode = Mode::exclusive;
     Time since;
     Time deadline;  // Time::max(): no limit
+    Notes notes;
     SessionId session;
     std::size_t position = 0;  // 1 is next
 

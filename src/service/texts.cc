@@ -14,6 +14,7 @@ struct PartsOf {
     void operator()(core::AcquireRequest& request) const {
         visit(request.scope);
         visit(request.owner);
+        visit(request.notes);
     }
     void operator()(Enqueue& request) const { (*this)(request.request); }
     void operator()(Wait& request) const { visit(request.scope); }
@@ -71,6 +72,7 @@ Response Texts::keep(Response response) {
 void Texts::keep(core::LeaseView& lease) {
     keep(lease.scope);
     keep(lease.owner);
+    keep(lease.notes);
 }
 
 void Texts::keep(core::LockView& lock) {
@@ -79,6 +81,7 @@ void Texts::keep(core::LockView& lock) {
     for (core::WaiterView& waiter : lock.waiters) {
         keep(waiter.scope);
         keep(waiter.owner);
+        keep(waiter.notes);
         keep(waiter.blocker);
     }
     if (lock.lapsed) keep(*lock.lapsed);

@@ -25,6 +25,10 @@ class Texts {
   private:
     void keep(core::Scope& scope) { scope.name = keep(scope.name); }
     void keep(core::Owner& owner) { owner.name = keep(owner.name); }
+    void keep(core::Notes& notes) {
+        notes.request_id = keep(notes.request_id);
+        notes.metadata = keep(notes.metadata);
+    }
     void keep(core::LeaseView& lease);
     void keep(core::LockView& lock);
 

@@ -72,6 +72,11 @@ Refusal NaiveTable::find_fault(const AcquireRequest& request) const {
     if (!is_of_inode && scope.name.empty()) return Refusal::empty_key;
     if (scope.name.size() > limits.key_length_max) return Refusal::key_length_max;
     if (request.owner.name.size() > limits.owner_length_max) return Refusal::owner_length_max;
+    const Notes& notes = request.notes;
+    if (notes.request_id.size() > limits.request_id_length_max) {
+        return Refusal::request_id_length_max;
+    }
+    if (notes.metadata.size() > limits.metadata_length_max) return Refusal::metadata_length_max;
     if (request.ttl < limits.ttl_min) return Refusal::ttl_out_of_range;
     if (request.ttl > limits.ttl_max) return Refusal::ttl_out_of_range;
     if (scope.kind == ScopeKind::semaphore) {
@@ -179,10 +184,12 @@ Outcome NaiveTable::renew(Time now, const RenewRequest& request) {
         return Outcome::refuse(Refusal::ttl_out_of_range);
     }
     Time expires_at = later(now_, ttl);
-    if (request.never_shorten && expires_at < lease.view.expires_at) {
-        expires_at = lease.view.expires_at;
+    Duration kept_ttl = ttl;
+    if (request.never_shorten) {
+        if (expires_at < lease.view.expires_at) expires_at = lease.view.expires_at;
+        if (kept_ttl < lease.view.ttl) kept_ttl = lease.view.ttl;
     }
-    restart(lease, expires_at, {ttl, lease.grace, lease.memory});
+    restart(lease, expires_at, {kept_ttl, lease.grace, lease.memory});
     return {.kind = Outcome::Kind::renewed, .lease = lease.view};
 }
 

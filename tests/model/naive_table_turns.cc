@@ -172,6 +172,7 @@ void NaiveTable::start(Lease& lease, const AcquireRequest& request) {
     lease.view.expires_at = later(now_, request.ttl);
     lease.view.grace_until = later(lease.view.expires_at, request.grace);
     lease.view.session = request.session;
+    lease.view.notes = request.notes;
     lease.grace = request.grace;
     lease.memory = request.memory;
 }

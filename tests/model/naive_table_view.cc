@@ -63,6 +63,7 @@ std::optional<LockView> NaiveTable::inspect(const Scope& scope) const {
                                 .mode = waiter.request.mode,
                                 .since = waiter.since,
                                 .deadline = waiter.deadline,
+                                .notes = waiter.request.notes,
                                 .session = waiter.request.session,
                                 .position = seen.waiters.size() + 1});
     }
@@ -172,6 +173,7 @@ void NaiveTable::emit(EventKind kind, Cause cause, const Waiter& waiter) {
     event.lease.mode = waiter.request.mode;
     event.lease.ttl = waiter.request.ttl;
     event.lease.session = waiter.request.session;
+    event.lease.notes = waiter.request.notes;
     event.grace = waiter.request.grace;
     event.memory = waiter.request.memory;
     event.limit = waiter.request.limit;

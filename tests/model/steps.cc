@@ -49,6 +49,8 @@ void put_flaw(Call& call, Flaw flaw, const Situation& situation) {
         case Flaw::long_key: request.scope = Scope::named(long_text); return;
         case Flaw::empty_range: request.scope = Scope::of_range(7, {10, 10}); return;
         case Flaw::long_owner: request.owner.name = long_text; return;
+        case Flaw::long_request_id: request.notes.request_id = long_text; return;
+        case Flaw::long_metadata: request.notes.metadata = long_text; return;
         case Flaw::short_ttl:
             request.ttl = microseconds{999};
             call.ttl = request.ttl;
@@ -97,6 +99,8 @@ rc::Gen<Flaw> arbitrary_flaw() {
                                            {1, Flaw::long_key},
                                            {1, Flaw::empty_range},
                                            {1, Flaw::long_owner},
+                                           {1, Flaw::long_request_id},
+                                           {1, Flaw::long_metadata},
                                            {1, Flaw::short_ttl},
                                            {1, Flaw::long_ttl},
                                            {1, Flaw::no_permits},
@@ -159,6 +163,8 @@ Call make_call_of(const Step& step, const Situation& situation, std::uint64_t se
         // An enqueued request that renews is a contradiction the engine does not rule out.
         .renew_own = step.flag && step.operation == Operation::acquire,
         .secret = Secret{serial * 0x9e3779b97f4a7c15}};
+    if (step.with_ttl) call.request.notes.metadata = "for people";
+    if (step.with_scope) call.request.notes.request_id = "again";
     call.timeout = call.request.wait;
     call.never_shorten = call.keeps_leases = step.flag;
     const bool needs_session = step.operation == Operation::enqueue ||

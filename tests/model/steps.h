@@ -28,6 +28,8 @@ enum class Flaw : std::uint8_t {
     long_key,
     empty_range,
     long_owner,
+    long_request_id,
+    long_metadata,
     short_ttl,
     long_ttl,
     no_permits,

@@ -73,6 +73,7 @@ TEST(Steps, ReachEveryAnswerAndEvent) {
         }
     }
     constexpr int often = 20;
+    // The service's own come after these.
     for (int refusal = 0; refusal <= static_cast<int>(Refusal::lease_ended); ++refusal) {
         const auto why = static_cast<Refusal>(refusal);
         EXPECT_GT(tally.refusals[why], often) << core::to_text(why);

@@ -67,14 +67,18 @@ std::string to_text(const Owner& owner) {
     return fmt::format("{}@{}", owner.name, static_cast<int>(owner.door));
 }
 
+std::string to_text(const Notes& notes) {
+    return fmt::format("'{}' '{}'", notes.request_id, notes.metadata);
+}
+
 std::string to_text(const LeaseView& lease, const Names& names) {
-    return fmt::format("{} {} by {} #{}/{} {} from {} to {} grace {} ttl {} s{}",
+    return fmt::format("{} {} by {} #{}/{} {} from {} to {} grace {} ttl {} s{} {}",
                        core::to_text(lease.scope), core::to_text(lease.mode), to_text(lease.owner),
                        static_cast<std::uint64_t>(lease.token.fence),
                        static_cast<std::uint64_t>(lease.token.secret), to_text(lease.state),
                        to_text(lease.acquired_at), to_text(lease.expires_at),
                        to_text(lease.grace_until), lease.ttl.count(),
-                       names.number_of(lease.session));
+                       names.number_of(lease.session), to_text(lease.notes));
 }
 
 std::string to_text(const Outcome& outcome, const Names& names) {
@@ -115,9 +119,10 @@ std::string to_text(const Event& event, const Names& names) {
         case EventKind::queued:
         case EventKind::wait_timed_out:
         case EventKind::wait_cancelled:
-            line += fmt::format("{} {} by {} ttl {} s{}", core::to_text(event.lease.scope),
+            line += fmt::format("{} {} by {} ttl {} s{} {}", core::to_text(event.lease.scope),
                                 core::to_text(event.lease.mode), to_text(event.lease.owner),
-                                event.lease.ttl.count(), names.number_of(event.lease.session));
+                                event.lease.ttl.count(), names.number_of(event.lease.session),
+                                to_text(event.lease.notes));
             break;
         case EventKind::session_opened:
         case EventKind::session_ended:
@@ -139,11 +144,11 @@ std::string to_text(const LockView& lock, const Names& names) {
         text += fmt::format("  holder {}\n", to_text(lease, names));
     }
     for (const WaiterView& waiter : lock.waiters) {
-        text +=
-            fmt::format("  {}. w{} {} {} by {} from {} to {} s{}\n", waiter.position,
-                        names.number_of(waiter.id), core::to_text(waiter.scope),
-                        core::to_text(waiter.mode), to_text(waiter.owner), to_text(waiter.since),
-                        to_text(waiter.deadline), names.number_of(waiter.session));
+        text += fmt::format("  {}. w{} {} {} by {} from {} to {} s{} {}\n", waiter.position,
+                            names.number_of(waiter.id), core::to_text(waiter.scope),
+                            core::to_text(waiter.mode), to_text(waiter.owner),
+                            to_text(waiter.since), to_text(waiter.deadline),
+                            names.number_of(waiter.session), to_text(waiter.notes));
     }
     if (lock.lapsed) text += fmt::format("  last {}\n", to_text(*lock.lapsed, names));
     return text;

@@ -25,6 +25,7 @@ struct Names {
 
 [[nodiscard]] std::string to_text(core::Time time);
 [[nodiscard]] std::string to_text(const core::Owner& owner);
+[[nodiscard]] std::string to_text(const core::Notes& notes);
 [[nodiscard]] std::string to_text(const core::LeaseView& lease, const Names& names);
 
 // `held` and `in_grace` read the same, without the lease that was named: there may be several in

@@ -68,6 +68,9 @@ struct Runner {
     }
     void operator()(const ForceRelease& request) const {
         response.count = table.force_release(now, request.scope);
+        if (response.count == 0 && request.or_else) {
+            response.count = table.force_release(now, *request.or_else);
+        }
     }
     void operator()(const OpenSession& request) const {
         response.session = table.open_session(now, request.owner);
@@ -77,9 +80,9 @@ struct Runner {
     }
     void operator()(const Inspect& request) const {
         table.advance(now);
-        if (auto lock = table.inspect(request.scope, request.waiters_max)) {
-            response.locks.push_back(std::move(*lock));
-        }
+        auto lock = table.inspect(request.scope, request.waiters_max);
+        if (!lock && request.or_else) lock = table.inspect(*request.or_else, request.waiters_max);
+        if (lock) response.locks.push_back(std::move(*lock));
     }
     void operator()(const List& request) const {
         table.advance(now);
@@ -89,6 +92,7 @@ struct Runner {
         table.advance(now);
         response.outcome = table.find(request.token);
     }
+    void operator()(const Measure&) const {}  // is no question to the table
 };
 
 }  // namespace
@@ -106,12 +110,16 @@ LockService::LockService(const core::TableOptions& options, ServiceParts parts)
 
 StoreResult<Recovered> LockService::recover() {
     auto table = std::make_unique<core::LockTable>(options_);
+    RequestMemory requests;
     const core::Time now = clock_.now();
-    const auto recovered = store_.recover(
-        [&](const core::RestoreRequest& lease) { return table->restore(now, lease); });
+    const auto recovered = store_.recover([&](const core::RestoreRequest& lease) {
+        requests.on_restored(lease);
+        return table->restore(now, lease);
+    });
     if (!recovered) return recovered;
     table->skip_fences_below(recovered->next_fence);
     table_ = std::move(table);
+    requests_ = std::move(requests);
     failure_.reset();
     committed_fence_ = committing_fence_ = newest_fence();
     executor_.at_end_of_turn();
@@ -121,18 +129,27 @@ StoreResult<Recovered> LockService::recover() {
 const Response* LockService::submit(const Request& request) {
     CHECK(!unclaimed_);
     run(request);
-    if (!response_.failure.empty()) return &response_;
+    const Operation operation = operation_of(request);
+    if (!response_.failure.empty()) {
+        figures_.on_answer(operation, response_, core::Duration::zero());
+        return &response_;
+    }
     const bool has_changes = absorb_changes();
     const bool waits = is_waiting(request, response_.outcome);
     Batch* const batch = has_changes ? &after_next_commit_ : batch_of(response_.outcome);
-    if (!waits && batch == nullptr) return &response_;
+    if (!waits && batch == nullptr) {
+        figures_.on_answer(operation, response_, core::Duration::zero());
+        return &response_;
+    }
     unclaimed_ = PromiseId{next_promise_++};
     Promise& promise = promises_[number(*unclaimed_)];
+    promise.operation = operation;
     if (waits) {
         promise.waiter = response_.outcome.waiter;
         promises_by_waiter_.emplace(promise.waiter.serial, *unclaimed_);
     } else {
-        if (response_.outcome.kind == core::Outcome::Kind::granted) {
+        const bool is_granted = response_.outcome.kind == core::Outcome::Kind::granted;
+        if (is_granted && response_.outcome.lease.notes.request_id.empty()) {
             promise.grant = response_.outcome.lease.token;
         }
         owe(*unclaimed_, response_, *batch);
@@ -167,10 +184,25 @@ void LockService::wake() {
     if (failure_) {
         retry();
     } else {
-        table_->advance(clock_.now());
-        absorb_changes();
+        sweep();
     }
     executor_.at_end_of_turn();
+}
+
+// Ends what has come to its end by itself.
+void LockService::sweep() {
+    const core::Time began = clock_.now();
+    const std::uint64_t expired_before = figures_.expired;
+    table_->advance(began);
+    absorb_changes();
+    const std::uint64_t expired = figures_.expired - expired_before;
+    if (expired == 0) return;
+    const core::Duration latency = clock_.now() - began;
+    figures_.sweep_seconds.add(std::chrono::duration<double>(latency).count());
+    base::log(base::LogLevel::debug, "sweep",
+              {{"expired", expired},
+               {"latency_us", std::int64_t{latency.count()}},
+               {"held", std::uint64_t{table_->counts().leases}}});
 }
 
 void LockService::run(const Request& request) {
@@ -179,10 +211,60 @@ void LockService::run(const Request& request) {
     response_.locks.clear();
     response_.session = {};
     response_.count = 0;
+    response_.figures.reset();
     response_.failure = failure_ ? std::string_view(failure_->message) : std::string_view();
     response_.is_busy = failure_ && failure_->is_busy;
-    if (!failure_) std::visit(Runner{*table_, response_.now, random_, response_}, request);
     executor_.at_end_of_turn();
+    if (std::holds_alternative<Measure>(request)) return measure();
+    if (failure_) return;
+    const auto* const acquire = std::get_if<core::AcquireRequest>(&request);
+    if (acquire != nullptr && answer_repeated(*acquire)) return;
+    std::visit(Runner{*table_, response_.now, random_, response_}, request);
+}
+
+// Answers also while everything else is refused.
+void LockService::measure() {
+    ServiceFigures seen = figures_;
+    seen.table = table_->counts();
+    seen.failure = std::exchange(response_.failure, {});
+    response_.is_busy = false;
+    response_.figures = std::make_shared<const ServiceFigures>(std::move(seen));
+}
+
+// Whether the request was made before; then its answer is what that one got.
+bool LockService::answer_repeated(const core::AcquireRequest& request) {
+    if (request.notes.request_id.empty()) return false;
+    table_->advance(response_.now);
+    absorb_changes();
+    const RequestMemory::Known* const known = requests_.find(request);
+    if (known == nullptr) return false;
+    switch (known->state) {
+        case RequestMemory::Known::State::waiting:
+            supersede(known->waiter);
+            response_.outcome = {.kind = core::Outcome::Kind::queued, .waiter = known->waiter};
+            break;
+        case RequestMemory::Known::State::held:
+            response_.outcome = table_->find(known->token);
+            CHECK(response_.outcome.kind == core::Outcome::Kind::renewed);
+            response_.outcome.kind = core::Outcome::Kind::granted;
+            break;
+        case RequestMemory::Known::State::ended:
+            response_.outcome = core::Outcome::refuse(core::Refusal::request_ended);
+            break;
+    }
+    return true;
+}
+
+// Whoever waits there is told that somebody else does so now.
+void LockService::supersede(core::WaiterId waiter) {
+    const auto found = promises_by_waiter_.find(waiter.serial);
+    if (found == promises_by_waiter_.end()) return;
+    const PromiseId id = found->second;
+    promises_by_waiter_.erase(found);
+    promises_.at(number(id)).waiter = {};
+    Response response{.now = response_.now};
+    response.outcome = core::Outcome::refuse(core::Refusal::request_superseded);
+    owe(id, response, ready_);
 }
 
 // The newest fencing number that was given out.
@@ -207,14 +289,26 @@ bool LockService::absorb_changes() {
     bool must_be_committed = false;
     for (std::size_t index = 0; index < changes.size(); ++index) {
         const core::Event event = changes[index];
-        if (on_event_) on_event_(event);
+        requests_.on_event(event);
+        figures_.on_event(event);
         const bool is_durable = !store_.is_volatile() && is_kept(event);
         if (is_durable) uncommitted_.add(event);
         must_be_committed = must_be_committed || is_durable;
+        tell(event);
         if (event.waiter) resolve_waiter(event, is_durable);
     }
     table_->clear_changes();
     return must_be_committed;
+}
+
+// Tells observers of an event, when all that happened up to it is on disk.
+void LockService::tell(const core::Event& event) {
+    if (!on_event_) return;
+    if (uncommitted_.empty() && !is_committing_) {
+        on_event_(event);
+    } else {
+        after_next_commit_.events.add(event);
+    }
 }
 
 // Somebody's wait is over.
@@ -229,7 +323,9 @@ void LockService::resolve_waiter(const core::Event& event, bool must_be_committe
     if (event.kind == core::EventKind::granted) {
         response.outcome.kind = core::Outcome::Kind::granted;
         response.outcome.previous_owner = event.previous_owner;
-        promises_.at(number(id)).grant = event.lease.token;
+        if (event.lease.notes.request_id.empty()) {
+            promises_.at(number(id)).grant = event.lease.token;
+        }
     } else {
         const bool is_timeout = event.kind == core::EventKind::wait_timed_out;
         response.outcome.refusal =
@@ -267,6 +363,8 @@ void LockService::finish_commit(const StoreResult<void>& result) {
     } else {
         committed_fence_ = committing_fence_;
         deliver(std::exchange(after_this_commit_, {}));
+        // What happened during the commit may have changed nothing that is kept.
+        if (uncommitted_.empty()) deliver(std::exchange(after_next_commit_, {}));
     }
     executor_.at_end_of_turn();
 }
@@ -286,6 +384,7 @@ void LockService::fail(const StoreFailure& why) {
         later.responses.emplace_back(promise, Response{.now = clock_.now()});
     }
     for (Batch* failed : {&batch, &later}) {
+        failed->events.clear();  // they never happened
         for (auto& [promise, response] : failed->responses) {
             response.failure = failure_->message;
             response.is_busy = failure_->is_busy;
@@ -308,10 +407,16 @@ void LockService::retry() {
 }
 
 void LockService::deliver(Batch batch) {
+    for (std::size_t index = 0; index < batch.events.size(); ++index) {
+        on_event_(batch.events[index]);
+    }
+    if (batch.responses.empty()) return;
+    const core::Time now = clock_.now();
     for (const auto& [id, response] : batch.responses) {
         const auto found = promises_.find(number(id));
         if (found == promises_.end()) continue;  // abandoned
         const std::unique_ptr<Answer> answer = std::move(found->second.answer);
+        figures_.on_answer(found->second.operation, response, now - response.now);
         promises_.erase(found);
         answer->on_response(response);
     }

@@ -27,7 +27,9 @@
 #include "core/lock_table.h"
 #include "service/clock.h"
 #include "service/executor.h"
+#include "service/figures.h"
 #include "service/port.h"
+#include "service/request_memory.h"
 #include "service/store.h"
 #include "service/texts.h"
 
@@ -40,7 +42,7 @@ struct ServiceParts {
     Executor& executor;
     // 64 unguessable bits at each call.
     std::function<std::uint64_t()> random;
-    // Told of every transition, in order. May be empty.
+    // Told of every transition, in order, once it can no longer be undone by a crash. May be empty.
     std::function<void(const core::Event&)> on_event;
 };
 
@@ -65,17 +67,26 @@ class LockService final : public Port {
     // A response that is owed.
     struct Promise {
         std::unique_ptr<Answer> answer;
-        core::WaiterId waiter;             // what it waits for, if that is a lock
-        std::optional<core::Token> grant;  // what it was given, but not told of yet
+        Operation operation = Operation::none;
+        core::WaiterId waiter;  // what it waits for, if that is a lock
+        // What it was given, but not told of yet. A request with an id is not abandoned by its
+        // connection: its client can ask again by that id.
+        std::optional<core::Token> grant;
     };
-    // Responses that leave together, with the texts they point to.
+    // What is told together: what happened, and the responses, with the texts they point to.
     struct Batch {
+        core::Changes events;
         Texts texts;
         std::vector<std::pair<PromiseId, Response>> responses;
     };
 
     void run(const Request& request);
+    void measure();
+    void sweep();
+    bool answer_repeated(const core::AcquireRequest& request);
+    void supersede(core::WaiterId waiter);
     bool absorb_changes();
+    void tell(const core::Event& event);
     void resolve_waiter(const core::Event& event, bool must_be_committed);
     [[nodiscard]] std::uint64_t newest_fence() const;
     [[nodiscard]] Batch* batch_of(const core::Outcome& outcome);
@@ -96,6 +107,8 @@ class LockService final : public Port {
 
     const core::TableOptions options_;
     std::unique_ptr<core::LockTable> table_;
+    RequestMemory requests_;
+    ServiceFigures figures_;
     Response response_;  // what the last submit() returned
     std::optional<core::Time> wake_at_;
     std::optional<StoreFailure> failure_;  // why nothing is done

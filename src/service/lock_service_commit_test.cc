@@ -199,5 +199,29 @@ TEST_F(DurableService, AnAnswerToAFailureMaySubmitAgain) {
     EXPECT_THAT(notes, ElementsAre("failed: disk full", "then failed: disk full"));
 }
 
+TEST_F(DurableService, ObserversHearOfWhatIsOnDiskOnlyAndInOrder) {
+    ask(take("laptop1"));
+    EXPECT_THAT(events, IsEmpty());
+    executor.settle();
+    ask(wait_for("laptop2"));  // changes nothing that is kept, but came later
+    executor.settle();
+    EXPECT_THAT(events, IsEmpty());
+    finish_commit();
+    EXPECT_THAT(events, ElementsAre("granted laptop1", "queued laptop2"));
+    ask(wait_for("laptop3"));
+    EXPECT_THAT(events, ElementsAre("granted laptop1", "queued laptop2", "queued laptop3"));
+}
+
+TEST_F(DurableService, ObserversHearNothingOfWhatNeverHappened) {
+    ask(take("laptop1"));
+    executor.settle();
+    fail_commit("disk full");
+    advance(1s);  // it works again
+    ask(take("laptop2"));
+    executor.settle();
+    finish_commit();
+    EXPECT_THAT(events, ElementsAre("granted laptop2"));
+}
+
 }  // namespace
 }  // namespace holdfast::service::testing

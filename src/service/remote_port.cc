@@ -41,8 +41,16 @@ const Response* RemotePort::submit(const Request& request) {
     return nullptr;
 }
 
-void RemotePort::release(core::Token token) {
-    static_cast<void>(submit(core::ReleaseRequest{.token = token}));  // nobody waits for the answer
+// The request was abandoned while its response was on the way: what that gives, nobody would ever
+// give back. Nobody waits for the answers. (By its id a request can be asked for again.)
+void RemotePort::undo(const Response& response) {
+    if (!response.failure.empty()) return;
+    const core::LeaseView& lease = response.outcome.lease;
+    const bool is_granted = response.outcome.kind == core::Outcome::Kind::granted;
+    if (is_granted && lease.notes.request_id.empty()) {
+        static_cast<void>(submit(core::ReleaseRequest{.token = lease.token}));
+    }
+    if (response.session) static_cast<void>(submit(EndSession{.session = response.session}));
 }
 
 PromiseId RemotePort::await(std::unique_ptr<Answer> answer) {
@@ -104,10 +112,7 @@ void RemotePort::receive(const Incoming& incoming) {
     for (const auto& [promise, response] : incoming.responses) {
         const auto found = answers_.find(number(promise));
         if (found == answers_.end()) {
-            // Abandoned while the response was on its way: what it granted, nobody will ever
-            // release.
-            const bool is_granted = response.outcome.kind == core::Outcome::Kind::granted;
-            if (is_granted && response.failure.empty()) release(response.outcome.lease.token);
+            undo(response);
             continue;
         }
         const std::unique_ptr<Answer> answer = std::move(found->second);

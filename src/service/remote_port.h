@@ -45,7 +45,7 @@ class RemotePort final : public Port {
 
     // Here.
     void send();
-    void release(core::Token token);
+    void undo(const Response& response);
     void receive(const Incoming& incoming);
 
     // There.

@@ -126,6 +126,29 @@ TEST(RemotePort, AbandonedWhileTheGrantIsOnItsWayBack) {
     EXPECT_THAT(remote.notes, IsEmpty());
 }
 
+TEST(RemotePort, AGrantWithARequestIdIsKeptForItsClientToAskAgain) {
+    Remote remote;
+    core::AcquireRequest request = take("laptop1");
+    request.notes.request_id = "r1";
+    const PromiseId asked = remote.submit(request);
+    remote.there.settle();
+    remote.abandon(asked);
+    remote.settle();
+    remote.submit(request);
+    remote.settle();
+    EXPECT_THAT(remote.notes, ElementsAre("granted laptop1"));
+    EXPECT_EQ(remote.service.counts().leases, 1U);
+}
+
+TEST(RemotePort, AnAbandonedSessionEnds) {
+    Remote remote;
+    const PromiseId asked = remote.submit(OpenSession{.owner = {.name = "laptop1"}});
+    remote.there.settle();
+    remote.abandon(asked);
+    remote.settle();
+    EXPECT_EQ(remote.service.counts().sessions, 0U);
+}
+
 TEST(RemotePort, AbandonedWhileItWaitsInTheQueue) {
     Remote remote;
     remote.ask(take("laptop1"));

@@ -7,6 +7,7 @@
 // live longer.
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <variant>
@@ -15,6 +16,8 @@
 #include "core/lock_table.h"
 
 namespace holdfast::service {
+
+struct ServiceFigures;
 
 // Two-phase, first half. Being queued is its answer.
 struct Enqueue {
@@ -34,9 +37,10 @@ struct ReleaseOwn {
     core::Owner owner;
 };
 
-// Ends what anybody has on the scope.
+// Ends what anybody has on the scope; if nobody has anything there, on the other one.
 struct ForceRelease {
     core::Scope scope;
+    std::optional<core::Scope> or_else;
 };
 
 struct OpenSession {
@@ -48,9 +52,10 @@ struct EndSession {
     core::LockTable::SessionLeases leases = core::LockTable::SessionLeases::release;
 };
 
-// One lock, its queue included.
+// One lock, its queue included; if nothing is known of it, the other one.
 struct Inspect {
     core::Scope scope;
+    std::optional<core::Scope> or_else;
     std::size_t waiters_max = 0;
 };
 
@@ -63,19 +68,23 @@ struct Find {
     core::Token token;
 };
 
+// What the service has counted.
+struct Measure {};
+
 // An acquire that may wait is answered when it is granted, refused or has timed out. The service
 // draws the random bits of tokens itself.
 using Request =
     std::variant<core::AcquireRequest, Enqueue, Wait, core::RenewRequest, core::ReleaseRequest,
-                 ReleaseOwn, ForceRelease, OpenSession, EndSession, Inspect, List, Find>;
+                 ReleaseOwn, ForceRelease, OpenSession, EndSession, Inspect, List, Find, Measure>;
 
 // The answer to any request; which fields mean something depends on the request.
 struct Response {
     core::Time now;         // when it was decided
     core::Outcome outcome;  // of everything that grants, renews, releases, queues or refuses
-    std::vector<core::LockView> locks;  // Inspect (none or one), List
-    core::SessionId session;            // OpenSession
-    std::size_t count = 0;              // ForceRelease, EndSession: how many were ended
+    std::vector<core::LockView> locks;              // Inspect (none or one), List
+    core::SessionId session;                        // OpenSession
+    std::size_t count = 0;                          // ForceRelease, EndSession: how many were ended
+    std::shared_ptr<const ServiceFigures> figures;  // Measure
     // Set when the store failed: nothing was done, whatever the rest says. A sentence for people.
     std::string_view failure;
     bool is_busy = false;  // ... because somebody else has the store locked: trying again may help

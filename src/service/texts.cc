@@ -24,10 +24,10 @@ struct PartsOf {
         visit(request.scope);
         visit(request.owner);
     }
-    void operator()(ForceRelease& request) const { visit(request.scope); }
+    void operator()(ForceRelease& request) const { either(request); }
     void operator()(OpenSession& request) const { visit(request.owner); }
     void operator()(EndSession&) const {}
-    void operator()(Inspect& request) const { visit(request.scope); }
+    void operator()(Inspect& request) const { either(request); }
     void operator()(List& request) const {
         core::Scope prefix{.name = request.query.prefix};
         visit(prefix);
@@ -35,7 +35,13 @@ struct PartsOf {
         if (request.query.after) visit(*request.query.after);
     }
     void operator()(Find&) const {}
+    void operator()(Measure&) const {}
 
+    template <class Either>
+    void either(Either& request) const {
+        visit(request.scope);
+        if (request.or_else) visit(*request.or_else);
+    }
     template <class Proof>
     void proof(Proof& request) const {
         if (request.scope) visit(*request.scope);

@@ -10,10 +10,6 @@ namespace holdfast::service {
 
 namespace {
 
-std::uint64_t number(PromiseId promise) {
-    return static_cast<std::uint64_t>(promise);
-}
-
 // Whether the event is part of what a restarted server must know.
 bool is_kept(const core::Event& event) {
     switch (event.kind) {
@@ -38,62 +34,6 @@ constexpr core::Duration retry_interval = std::chrono::seconds{1};
 bool is_waiting(const Request& request, const core::Outcome& outcome) {
     return outcome.kind == core::Outcome::Kind::queued && !std::holds_alternative<Enqueue>(request);
 }
-
-// Runs a request on the table and puts the answer into `response`.
-struct Runner {
-    core::LockTable& table;
-    core::Time now;
-    const std::function<std::uint64_t()>& random;
-    Response& response;
-
-    void operator()(core::AcquireRequest request) const {
-        request.secret = core::Secret{random()};
-        response.outcome = table.acquire(now, request);
-    }
-    void operator()(Enqueue enqueue) const {
-        enqueue.request.secret = core::Secret{random()};
-        response.outcome = table.enqueue(now, enqueue.request);
-    }
-    void operator()(const Wait& wait) const {
-        response.outcome = table.wait(now, wait.session, wait.scope, wait.timeout);
-    }
-    void operator()(const core::RenewRequest& request) const {
-        response.outcome = table.renew(now, request);
-    }
-    void operator()(const core::ReleaseRequest& request) const {
-        response.outcome = table.release(now, request);
-    }
-    void operator()(const ReleaseOwn& request) const {
-        response.outcome = table.release_own(now, request.scope, request.owner);
-    }
-    void operator()(const ForceRelease& request) const {
-        response.count = table.force_release(now, request.scope);
-        if (response.count == 0 && request.or_else) {
-            response.count = table.force_release(now, *request.or_else);
-        }
-    }
-    void operator()(const OpenSession& request) const {
-        response.session = table.open_session(now, request.owner);
-    }
-    void operator()(const EndSession& request) const {
-        response.count = table.end_session(now, request.session, request.leases) ? 1 : 0;
-    }
-    void operator()(const Inspect& request) const {
-        table.advance(now);
-        auto lock = table.inspect(request.scope, request.waiters_max);
-        if (!lock && request.or_else) lock = table.inspect(*request.or_else, request.waiters_max);
-        if (lock) response.locks.push_back(std::move(*lock));
-    }
-    void operator()(const List& request) const {
-        table.advance(now);
-        response.locks = table.list(request.query);
-    }
-    void operator()(const Find& request) const {
-        table.advance(now);
-        response.outcome = table.find(request.token);
-    }
-    void operator()(const Measure&) const {}  // is no question to the table
-};
 
 }  // namespace
 
@@ -142,7 +82,7 @@ const Response* LockService::submit(const Request& request) {
         return &response_;
     }
     unclaimed_ = PromiseId{next_promise_++};
-    Promise& promise = promises_[number(*unclaimed_)];
+    Promise& promise = promises_[as_number(*unclaimed_)];
     promise.operation = operation;
     if (waits) {
         promise.waiter = response_.outcome.waiter;
@@ -159,12 +99,12 @@ const Response* LockService::submit(const Request& request) {
 
 PromiseId LockService::await(std::unique_ptr<Answer> answer) {
     CHECK(unclaimed_);
-    promises_.at(number(*unclaimed_)).answer = std::move(answer);
+    promises_.at(as_number(*unclaimed_)).answer = std::move(answer);
     return *std::exchange(unclaimed_, std::nullopt);
 }
 
 void LockService::abandon(PromiseId id) {
-    const auto found = promises_.find(number(id));
+    const auto found = promises_.find(as_number(id));
     if (found == promises_.end()) return;
     const Promise promise = std::move(found->second);
     promises_.erase(found);
@@ -203,68 +143,6 @@ void LockService::sweep() {
               {{"expired", expired},
                {"latency_us", std::int64_t{latency.count()}},
                {"held", std::uint64_t{table_->counts().leases}}});
-}
-
-void LockService::run(const Request& request) {
-    response_.now = clock_.now();
-    response_.outcome = {};
-    response_.locks.clear();
-    response_.session = {};
-    response_.count = 0;
-    response_.figures.reset();
-    response_.failure = failure_ ? std::string_view(failure_->message) : std::string_view();
-    response_.is_busy = failure_ && failure_->is_busy;
-    executor_.at_end_of_turn();
-    if (std::holds_alternative<Measure>(request)) return measure();
-    if (failure_) return;
-    const auto* const acquire = std::get_if<core::AcquireRequest>(&request);
-    if (acquire != nullptr && answer_repeated(*acquire)) return;
-    std::visit(Runner{*table_, response_.now, random_, response_}, request);
-}
-
-// Answers also while everything else is refused.
-void LockService::measure() {
-    ServiceFigures seen = figures_;
-    seen.table = table_->counts();
-    seen.failure = std::exchange(response_.failure, {});
-    response_.is_busy = false;
-    response_.figures = std::make_shared<const ServiceFigures>(std::move(seen));
-}
-
-// Whether the request was made before; then its answer is what that one got.
-bool LockService::answer_repeated(const core::AcquireRequest& request) {
-    if (request.notes.request_id.empty()) return false;
-    table_->advance(response_.now);
-    absorb_changes();
-    const RequestMemory::Known* const known = requests_.find(request);
-    if (known == nullptr) return false;
-    switch (known->state) {
-        case RequestMemory::Known::State::waiting:
-            supersede(known->waiter);
-            response_.outcome = {.kind = core::Outcome::Kind::queued, .waiter = known->waiter};
-            break;
-        case RequestMemory::Known::State::held:
-            response_.outcome = table_->find(known->token);
-            CHECK(response_.outcome.kind == core::Outcome::Kind::renewed);
-            response_.outcome.kind = core::Outcome::Kind::granted;
-            break;
-        case RequestMemory::Known::State::ended:
-            response_.outcome = core::Outcome::refuse(core::Refusal::request_ended);
-            break;
-    }
-    return true;
-}
-
-// Whoever waits there is told that somebody else does so now.
-void LockService::supersede(core::WaiterId waiter) {
-    const auto found = promises_by_waiter_.find(waiter.serial);
-    if (found == promises_by_waiter_.end()) return;
-    const PromiseId id = found->second;
-    promises_by_waiter_.erase(found);
-    promises_.at(number(id)).waiter = {};
-    Response response{.now = response_.now};
-    response.outcome = core::Outcome::refuse(core::Refusal::request_superseded);
-    owe(id, response, ready_);
 }
 
 // The newest fencing number that was given out.
@@ -324,7 +202,7 @@ void LockService::resolve_waiter(const core::Event& event, bool must_be_committe
         response.outcome.kind = core::Outcome::Kind::granted;
         response.outcome.previous_owner = event.previous_owner;
         if (event.lease.notes.request_id.empty()) {
-            promises_.at(number(id)).grant = event.lease.token;
+            promises_.at(as_number(id)).grant = event.lease.token;
         }
     } else {
         const bool is_timeout = event.kind == core::EventKind::wait_timed_out;
@@ -413,7 +291,7 @@ void LockService::deliver(Batch batch) {
     if (batch.responses.empty()) return;
     const core::Time now = clock_.now();
     for (const auto& [id, response] : batch.responses) {
-        const auto found = promises_.find(number(id));
+        const auto found = promises_.find(as_number(id));
         if (found == promises_.end()) continue;  // abandoned
         const std::unique_ptr<Answer> answer = std::move(found->second.answer);
         figures_.on_answer(found->second.operation, response, now - response.now);

@@ -80,11 +80,14 @@ class LockService final : public Port {
         std::vector<std::pair<PromiseId, Response>> responses;
     };
 
+    // lock_service_run.cc
     void run(const Request& request);
     void measure();
-    void sweep();
     bool answer_repeated(const core::AcquireRequest& request);
     void supersede(core::WaiterId waiter);
+
+    // lock_service.cc
+    void sweep();
     bool absorb_changes();
     void tell(const core::Event& event);
     void resolve_waiter(const core::Event& event, bool must_be_committed);

@@ -31,6 +31,10 @@ class Answer {
 // A promised response. Never reused within a port.
 enum class PromiseId : std::uint64_t {};
 
+[[nodiscard]] constexpr std::uint64_t as_number(PromiseId promise) {
+    return static_cast<std::uint64_t>(promise);
+}
+
 class Port {
   public:
     virtual ~Port() = default;

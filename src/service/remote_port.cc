@@ -6,21 +6,13 @@
 
 namespace holdfast::service {
 
-namespace {
-
-std::uint64_t number(PromiseId promise) {
-    return static_cast<std::uint64_t>(promise);
-}
-
-}  // namespace
-
 // Takes the service's answer to a request that had to wait.
 class RemotePort::Forward final : public Answer {
   public:
     Forward(RemotePort& port, PromiseId promise) : port_(port), promise_(promise) {}
 
     void on_response(const Response& response) override {
-        port_.waiting_there_.erase(number(promise_));
+        port_.waiting_there_.erase(as_number(promise_));
         port_.return_later(promise_, response);
     }
 
@@ -55,13 +47,13 @@ void RemotePort::undo(const Response& response) {
 
 PromiseId RemotePort::await(std::unique_ptr<Answer> answer) {
     const PromiseId promise{next_promise_ - 1};
-    const bool is_first = answers_.emplace(number(promise), std::move(answer)).second;
+    const bool is_first = answers_.emplace(as_number(promise), std::move(answer)).second;
     CHECK(is_first);
     return promise;
 }
 
 void RemotePort::abandon(PromiseId promise) {
-    if (answers_.erase(number(promise)) == 0) return;
+    if (answers_.erase(as_number(promise)) == 0) return;
     outgoing_.items.push_back({.promise = promise, .is_abandoned = true});
     here_.at_end_of_turn();
 }
@@ -81,13 +73,13 @@ void RemotePort::run(const Outgoing& outgoing) {
             return_later(item.promise, *response);
         } else {
             const PromiseId there = service_.await(std::make_unique<Forward>(*this, item.promise));
-            waiting_there_.emplace(number(item.promise), there);
+            waiting_there_.emplace(as_number(item.promise), there);
         }
     }
 }
 
 void RemotePort::give_up(PromiseId promise) {
-    const auto found = waiting_there_.find(number(promise));
+    const auto found = waiting_there_.find(as_number(promise));
     if (found != waiting_there_.end()) {
         const PromiseId there = found->second;
         waiting_there_.erase(found);
@@ -110,7 +102,7 @@ void RemotePort::send_back() {
 
 void RemotePort::receive(const Incoming& incoming) {
     for (const auto& [promise, response] : incoming.responses) {
-        const auto found = answers_.find(number(promise));
+        const auto found = answers_.find(as_number(promise));
         if (found == answers_.end()) {
             undo(response);
             continue;

@@ -60,6 +60,9 @@ class Protocol {
     // itself once the protocol is idle.
     virtual void on_end_of_input() {}
 
+    // The server shuts down: time to end what would not end by itself. Comes once at most.
+    virtual void on_drain() {}
+
     // A request began, but did not become whole in time. The connection stays open unless the
     // protocol closes it, and is not timed again for the same bytes.
     virtual void on_read_timeout() = 0;

@@ -40,7 +40,8 @@ bool Connection::start(std::unique_ptr<Protocol> protocol) {
 }
 
 void Connection::drain() {
-    draining_ = true;
+    if (std::exchange(draining_, true) || state_ != State::open) return;
+    protocol_->on_drain();
     if (state_ == State::open && may_finish()) close();
 }
 

@@ -58,6 +58,29 @@ bool has_no_body(int status) {
     return status < 200 || status == 204 || status == 304;
 }
 
+void append_first_headers(std::string& out, const HttpResponse& response) {
+    append_status_line(out, response.status);
+    out.append(date_header());
+    if (!response.content_type.empty()) {
+        out.append("Content-Type: ").append(response.content_type).append("\r\n");
+    }
+}
+
+void append_last_headers(std::string& out, const HttpResponse& response, const HttpTerms& terms) {
+    if (!terms.keep_alive) {
+        out.append("Connection: close\r\n");
+    } else if (terms.http_1_0) {
+        out.append("Connection: keep-alive\r\n");
+    }
+    for (const auto& header : response.headers) {
+        append_harmless(out, header.name);
+        out.append(": ");
+        append_harmless(out, header.value);
+        out.append("\r\n");
+    }
+    out.append("\r\n");
+}
+
 }  // namespace
 
 bool HttpFields::add(const char* message, HttpHeader field) {
@@ -81,29 +104,39 @@ std::optional<std::string_view> HttpFields::find(const char* message, std::strin
 }
 
 void append_response(std::string& out, const HttpResponse& response, const HttpTerms& terms) {
-    append_status_line(out, response.status);
-    out.append(date_header());
-    if (!response.content_type.empty()) {
-        out.append("Content-Type: ").append(response.content_type).append("\r\n");
-    }
+    append_first_headers(out, response);
     if (!has_no_body(response.status)) {
         out.append("Content-Length: ");
         append_number(out, response.body.size());
         out.append("\r\n");
     }
-    if (!terms.keep_alive) {
-        out.append("Connection: close\r\n");
-    } else if (terms.http_1_0) {
-        out.append("Connection: keep-alive\r\n");
+    append_last_headers(out, response, terms);
+    if (has_body(response.status, terms)) out.append(response.body);
+}
+
+bool has_body(int status, const HttpTerms& terms) {
+    return !terms.head && !has_no_body(status);
+}
+
+void append_stream_header(std::string& out, const HttpResponse& response, const HttpTerms& terms) {
+    append_first_headers(out, response);
+    if (!terms.http_1_0 && !has_no_body(response.status)) {
+        out.append("Transfer-Encoding: chunked\r\n");
     }
-    for (const auto& header : response.headers) {
-        append_harmless(out, header.name);
-        out.append(": ");
-        append_harmless(out, header.value);
-        out.append("\r\n");
+    append_last_headers(out, response, terms);
+}
+
+void append_stream_piece(std::string& out, std::string_view piece, const HttpTerms& terms) {
+    if (terms.http_1_0) {
+        out.append(piece);
+        return;
     }
-    out.append("\r\n");
-    if (!terms.head && !has_no_body(response.status)) out.append(response.body);
+    fmt::format_to(std::back_inserter(out), FMT_COMPILE("{:x}\r\n"), piece.size());
+    out.append(piece).append("\r\n");
+}
+
+void append_stream_end(std::string& out, const HttpTerms& terms) {
+    if (!terms.http_1_0) out.append("0\r\n\r\n");
 }
 
 }  // namespace holdfast::net

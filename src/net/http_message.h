@@ -75,4 +75,16 @@ struct HttpTerms {
 // forge a second header.
 void append_response(std::string& out, const HttpResponse& response, const HttpTerms& terms);
 
+// A response whose body follows in pieces: chunked, or up to the end of the connection where the
+// client knows no chunks.
+
+// Whether a body follows the header at all.
+[[nodiscard]] bool has_body(int status, const HttpTerms& terms);
+// The header; the response's own body is not looked at.
+// REQUIRES: with http_1_0, not keep_alive, unless no body follows.
+void append_stream_header(std::string& out, const HttpResponse& response, const HttpTerms& terms);
+// REQUIRES: the piece is not empty.
+void append_stream_piece(std::string& out, std::string_view piece, const HttpTerms& terms);
+void append_stream_end(std::string& out, const HttpTerms& terms);
+
 }  // namespace holdfast::net

@@ -21,6 +21,9 @@ struct HttpLimits {
     std::size_t body_bytes_max = std::size_t{1024} * 1024;
     // Requests of one connection handled but not yet answered; further ones wait.
     std::size_t pending_max = 128;
+    // Bytes that wait on one connection for the answers before them, over which a streamed answer
+    // is congested.
+    std::size_t waiting_bytes_max = std::size_t{256} * 1024;
 };
 
 // Why a request is refused by the server itself. The connection closes after it.

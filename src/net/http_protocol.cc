@@ -11,10 +11,7 @@ constexpr HttpFault too_slow{408, "{\"error\":\"the request did not arrive in ti
 }  // namespace
 
 HttpProtocol::HttpProtocol(Channel& channel, HttpHandler& handler, const HttpLimits& limits)
-    : channel_(channel),
-      handler_(handler),
-      limits_(limits),
-      replies_(channel, limits.pending_max) {}
+    : channel_(channel), handler_(handler), limits_(limits), replies_(channel, limits) {}
 
 std::size_t HttpProtocol::on_input(std::string_view input) {
     std::size_t consumed = 0;
@@ -60,6 +57,7 @@ std::size_t HttpProtocol::finish(HttpParser& parser, HttpParser::Outcome outcome
     HttpReply reply(replies_, terms);
     handler_.handle(parser.request(input), reply);
     if (peer_ended_) replies_.abandon();
+    if (channel_.draining()) replies_.end_streams();
     return parser.size();
 }
 
@@ -76,6 +74,10 @@ void HttpProtocol::refuse(const HttpFault& fault) {
 void HttpProtocol::on_end_of_input() {
     peer_ended_ = true;
     replies_.abandon();
+}
+
+void HttpProtocol::on_drain() {
+    replies_.end_streams();
 }
 
 void HttpProtocol::on_read_timeout() {

@@ -36,6 +36,7 @@ class HttpProtocol final : public Protocol {
 
     std::size_t on_input(std::string_view input) override;
     void on_end_of_input() override;
+    void on_drain() override;
     void on_read_timeout() override;
     void on_closed() override;
     bool idle() const override { return replies_.empty() && (!partial_ || peer_ended_); }

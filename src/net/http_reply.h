@@ -1,16 +1,18 @@
 #pragma once
 
-// HttpReply and DeferredReply: the two ways to answer a request.
+// HttpReply, DeferredReply and StreamedReply: the three ways to answer a request.
 //
-// A handler answers at once with HttpReply::send(), or takes a DeferredReply and answers later.
-// Answers leave in the order of their requests, whichever comes first.
+// A handler answers at once with HttpReply::send(), or takes a DeferredReply and answers later, or
+// a StreamedReply and answers piece by piece. Answers leave in the order of their requests,
+// whichever comes first.
 //
 // Thread safety: only on the thread of the connection's loop.
-// Lifetime: a HttpReply lives during HttpHandler::handle(); a DeferredReply as long as it likes.
+// Lifetime: a HttpReply lives during HttpHandler::handle(); the others as long as they like.
 
 #include <functional>
 #include <initializer_list>
 #include <string_view>
+#include <utility>
 
 #include "net/http_message.h"
 
@@ -51,8 +53,44 @@ class DeferredReply {
     ReplySlot* slot_ = nullptr;
 };
 
-// The answer to the request being handled. REQUIRES: either send() or defer(), once. A handler that
-// returns without either has answered 500.
+// An answer in pieces, such as server-sent events. It is ended by end() or its destruction.
+//
+// Pieces sent while earlier requests of the connection are unanswered wait for their turn. Nothing
+// limits what a slow peer makes wait but its sender: look at is_congested(), and drop or end.
+//
+// `on_abandoned` is called once, in a turn of the loop, when the peer stops sending (it died, or
+// half-closed its connection), when the connection is gone or when the server shuts down; it may
+// end or destroy the reply. A shutdown waits for no stream: one that goes on is ended for it.
+class StreamedReply {
+  public:
+    StreamedReply() = default;
+    StreamedReply(StreamedReply&& other) noexcept;
+    StreamedReply& operator=(StreamedReply&& other) noexcept;
+    ~StreamedReply() { end(); }
+
+    // Whether what is sent still goes anywhere. A HEAD, and a status that has no body, are answered
+    // with the header alone: false from the start, and on_abandoned is never called.
+    [[nodiscard]] explicit operator bool() const;
+
+    // Sends one more piece at the end of this turn. Does nothing when it would go nowhere.
+    void send(std::string_view piece);
+
+    // Whether so much is waiting to be sent on this connection that the peer does not keep up.
+    [[nodiscard]] bool is_congested() const;
+
+    // Ends the answer, as the peer can tell from a connection that broke (except in HTTP/1.0). Does
+    // nothing if it has ended.
+    void end();
+
+  private:
+    friend class ReplyQueue;
+    explicit StreamedReply(ReplySlot& slot) : slot_(&slot) {}
+
+    ReplySlot* slot_ = nullptr;
+};
+
+// The answer to the request being handled. REQUIRES: either send() or defer() or stream(), once. A
+// handler that returns without any has answered 500.
 class HttpReply {
   public:
     HttpReply(ReplyQueue& queue, const HttpTerms& terms) : queue_(queue), terms_(terms) {}
@@ -69,6 +107,17 @@ class HttpReply {
     }
 
     [[nodiscard]] DeferredReply defer(std::function<void()> on_abandoned = {});
+
+    // Begins an answer in pieces. HTTP/1.0 knows no pieces: there the connection closes at the end.
+    [[nodiscard]] StreamedReply stream(int status, std::string_view content_type,
+                                       std::span<const HttpHeader> headers = {},
+                                       std::function<void()> on_abandoned = {});
+    [[nodiscard]] StreamedReply stream(int status, std::string_view content_type,
+                                       std::initializer_list<HttpHeader> headers,
+                                       std::function<void()> on_abandoned = {}) {
+        return stream(status, content_type, std::span(headers.begin(), headers.size()),
+                      std::move(on_abandoned));
+    }
 
   private:
     ReplyQueue& queue_;

@@ -16,8 +16,8 @@ constexpr HttpResponse no_answer{.status = 500,
 
 }  // namespace
 
-ReplyQueue::ReplyQueue(Channel& channel, std::size_t pending_max)
-    : channel_(channel), pending_max_(pending_max) {}
+ReplyQueue::ReplyQueue(Channel& channel, const HttpLimits& limits)
+    : channel_(channel), limits_(limits) {}
 
 ReplyQueue::~ReplyQueue() {
     detach();
@@ -62,24 +62,73 @@ ReplySlot& ReplyQueue::open_slot(const HttpTerms& terms) {
 }
 
 void ReplyQueue::answer_slot(ReplySlot& slot, const HttpResponse& response) {
-    const bool last = &slot == &slots_.back();
-    if (channel_.draining() && last && !paused_) {
-        slot.terms.keep_alive = false;
-        closing_ = true;
+    close_if_draining(slot);
+    append_response(place_for(slot), response, slot.terms);
+    finish(slot);
+}
+
+StreamedReply ReplyQueue::stream(const HttpResponse& head, HttpTerms terms,
+                                 std::function<void()> on_abandoned) {
+    if (!has_body(head.status, terms)) {
+        if (!terms.keep_alive) closing_ = true;
+        auto& slot = open_slot(terms);
+        append_stream_header(place_for(slot), head, terms);
+        finish(slot);
+        return {};
     }
-    slot.answered = true;
-    slot.on_abandoned = nullptr;
-    const bool first = &slot == &slots_.front();
-    append_response(first ? channel_.output() : slot.answer, response, slot.terms);
-    if (first) send_answered();
+    if (terms.http_1_0) terms.keep_alive = false;
+    if (!terms.keep_alive) closing_ = true;
+    auto& slot = open_slot(terms);
+    slot.streamed = true;
+    slot.on_abandoned = std::move(on_abandoned);
+    append_stream_header(place_for(slot), head, terms);
+    return StreamedReply(slot);
+}
+
+void ReplyQueue::append_piece(ReplySlot& slot, std::string_view piece) {
+    if (piece.empty()) return;
+    append_stream_piece(place_for(slot), piece, slot.terms);
     channel_.flush();
 }
 
+void ReplyQueue::end_stream(ReplySlot& slot) {
+    close_if_draining(slot);
+    append_stream_end(place_for(slot), slot.terms);
+    finish(slot);
+}
+
+bool ReplyQueue::congested() const {
+    std::size_t waiting_bytes = 0;
+    for (const ReplySlot& slot : slots_) waiting_bytes += slot.answer.size();
+    return waiting_bytes > limits_.waiting_bytes_max || channel_.congested();
+}
+
+// The last answer of a connection that is about to close says so, if its header is not sent yet.
+void ReplyQueue::close_if_draining(ReplySlot& slot) {
+    if (!channel_.draining() || &slot != &slots_.back() || paused_) return;
+    slot.terms.keep_alive = false;
+    closing_ = true;
+}
+
+std::string& ReplyQueue::place_for(ReplySlot& slot) {
+    return &slot == &slots_.front() ? channel_.output() : slot.answer;
+}
+
+void ReplyQueue::finish(ReplySlot& slot) {
+    slot.answered = true;
+    slot.on_abandoned = nullptr;
+    if (&slot == &slots_.front()) send_answered();
+    channel_.flush();
+}
+
+// What is behind an answer that is complete leaves with it, up to what is not answered; and if that
+// is a stream, the pieces it has.
 void ReplyQueue::send_answered() {
-    while (!slots_.empty() && slots_.front().answered) {
+    while (!slots_.empty()) {
+        channel_.output().append(std::exchange(slots_.front().answer, {}));
+        if (!slots_.front().answered) break;
         const std::unique_ptr<ReplySlot> slot(&slots_.front());
         slots_.pop_front();
-        channel_.output().append(slot->answer);
         if (!slot->terms.keep_alive) channel_.close_after_flush();
     }
     if (paused_ && !full()) {
@@ -98,6 +147,34 @@ void ReplyQueue::abandon() {
         std::exchange(slot->on_abandoned, nullptr)();
         slot = slots_.begin();
     }
+}
+
+// As above. A stream that was told and went on comes by a second time.
+void ReplyQueue::end_streams() {
+    for (auto slot = slots_.begin(); slot != slots_.end();) {
+        if (slot->answered || !slot->streamed) {
+            ++slot;
+            continue;
+        }
+        if (slot->on_abandoned) {
+            std::exchange(slot->on_abandoned, nullptr)();
+        } else {
+            take_from_owner(*slot);
+        }
+        slot = slots_.begin();
+    }
+}
+
+// Ends a stream whose reply lives on, and finds itself alone with a slot of no queue.
+void ReplyQueue::take_from_owner(ReplySlot& slot) {
+    auto own = std::make_unique<ReplySlot>();
+    own->queue = this;
+    own->terms = slot.terms;
+    own->answer = std::move(slot.answer);
+    const auto place = slots_.erase(slots_.iterator_to(slot));
+    slot.queue = nullptr;
+    slots_.insert(place, *own);
+    end_stream(*own.release());
 }
 
 void ReplyQueue::detach() {
@@ -139,6 +216,37 @@ void DeferredReply::send(int status, std::string_view content_type, std::string_
     }
 }
 
+StreamedReply::StreamedReply(StreamedReply&& other) noexcept
+    : slot_(std::exchange(other.slot_, nullptr)) {}
+
+StreamedReply& StreamedReply::operator=(StreamedReply&& other) noexcept {
+    StreamedReply old(std::move(*this));
+    slot_ = std::exchange(other.slot_, nullptr);
+    return *this;
+}
+
+StreamedReply::operator bool() const {
+    return slot_ && slot_->queue;
+}
+
+void StreamedReply::send(std::string_view piece) {
+    if (*this) slot_->queue->append_piece(*slot_, piece);
+}
+
+bool StreamedReply::is_congested() const {
+    return *this && slot_->queue->congested();
+}
+
+void StreamedReply::end() {
+    ReplySlot* const slot = std::exchange(slot_, nullptr);
+    if (!slot) return;
+    if (slot->queue) {
+        slot->queue->end_stream(*slot);
+    } else {
+        delete slot;
+    }
+}
+
 HttpReply::~HttpReply() {
     if (!used_) queue_.answer(no_answer, terms_);
 }
@@ -152,6 +260,13 @@ void HttpReply::send(int status, std::string_view content_type, std::string_view
 DeferredReply HttpReply::defer(std::function<void()> on_abandoned) {
     CHECK(!std::exchange(used_, true));
     return queue_.defer(terms_, std::move(on_abandoned));
+}
+
+StreamedReply HttpReply::stream(int status, std::string_view content_type,
+                                std::span<const HttpHeader> headers,
+                                std::function<void()> on_abandoned) {
+    CHECK(!std::exchange(used_, true));
+    return queue_.stream({status, content_type, {}, headers}, terms_, std::move(on_abandoned));
 }
 
 }  // namespace holdfast::net

@@ -4,12 +4,10 @@
 //
 // While nothing is owed it is empty, and an answer goes straight into the channel's output. A
 // deferred reply opens a slot; whatever is answered after it waits in a slot behind it until its
-// turn comes.
+// turn comes. So does a streamed reply: while its slot is at the front its pieces go straight into
+// the output, and it is answered by the last of them.
 //
-// A slot has one owner at any time: the DeferredReply until it is answered, the queue from then on.
-//
-// A streamed answer (server-sent events, files) would be a slot that, while it is at the front,
-// appends to the output piece by piece and is answered by its last piece.
+// A slot has one owner at any time: the reply until it is answered, the queue from then on.
 //
 // Thread safety: only on the channel's loop.
 
@@ -18,6 +16,7 @@
 #include <string>
 
 #include "net/channel.h"
+#include "net/http_parser.h"
 #include "net/http_reply.h"
 
 namespace holdfast::net {
@@ -26,20 +25,22 @@ struct ReplySlot : boost::intrusive::list_base_hook<> {
     ReplyQueue* queue = nullptr;  // null once the connection is gone
     HttpTerms terms;
     bool answered = false;
-    std::string answer;  // when answered out of turn
+    bool streamed = false;
+    std::string answer;  // as far as it was given out of turn
     std::function<void()> on_abandoned;
 };
 
 class ReplyQueue {
   public:
-    // Pauses the channel while `pending_max` requests have no answer sent.
-    ReplyQueue(Channel& channel, std::size_t pending_max);
+    // The limits outlive the queue.
+    ReplyQueue(Channel& channel, const HttpLimits& limits);
     ~ReplyQueue();
     ReplyQueue(const ReplyQueue&) = delete;
     ReplyQueue& operator=(const ReplyQueue&) = delete;
 
     [[nodiscard]] bool empty() const { return slots_.empty(); }
-    [[nodiscard]] bool full() const { return slots_.size() >= pending_max_; }
+    // Whether as many requests as may be are unanswered; the channel is paused meanwhile.
+    [[nodiscard]] bool full() const { return slots_.size() >= limits_.pending_max; }
     // Whether an answer after which the connection closes has been given: no request may follow.
     [[nodiscard]] bool closing() const { return closing_; }
 
@@ -50,17 +51,33 @@ class ReplyQueue {
     // Sends, in its turn, an interim response such as `100 Continue`.
     void interim(std::string_view bytes);
 
+    // Begins a streamed answer with its header; `head` has no body.
+    [[nodiscard]] StreamedReply stream(const HttpResponse& head, HttpTerms terms,
+                                       std::function<void()> on_abandoned);
+    // A piece, and the end, of what stream() began; both flush.
+    void append_piece(ReplySlot& slot, std::string_view piece);
+    void end_stream(ReplySlot& slot);
+    // Whether the channel, or what waits in front of it for its turn, is over its limit.
+    [[nodiscard]] bool congested() const;
+
     // Tells every unanswered reply, once, that nobody waits for it.
     void abandon();
+    // Tells every streamed reply, unless it was told before, that it must end, and ends those that
+    // do not.
+    void end_streams();
     // The connection is gone: lets go of every slot, then tells those not told yet.
     void detach();
 
   private:
     ReplySlot& open_slot(const HttpTerms& terms);
+    void close_if_draining(ReplySlot& slot);
+    std::string& place_for(ReplySlot& slot);
+    void finish(ReplySlot& slot);
+    void take_from_owner(ReplySlot& slot);
     void send_answered();
 
     Channel& channel_;
-    std::size_t pending_max_;
+    const HttpLimits& limits_;
     bool closing_ = false;
     bool paused_ = false;
     boost::intrusive::list<ReplySlot> slots_;

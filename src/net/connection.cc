@@ -33,7 +33,8 @@ Connection::~Connection() {
 
 bool Connection::start(std::unique_ptr<Protocol> protocol) {
     protocol_ = std::move(protocol);
-    interest_ = EPOLLIN | EPOLLRDHUP;
+    input_events_ = EPOLLIN;
+    interest_ = input_events_ | EPOLLRDHUP;
     if (!set_.loop().poller().add(transport_.descriptor(), interest_, *this)) return false;
     update_timeouts();
     return true;
@@ -85,7 +86,7 @@ bool Connection::congested() const {
 
 void Connection::on_ready(std::uint32_t events) {
     if (state_ == State::closed) return;
-    if ((events & interest_ & EPOLLIN) != 0) {
+    if ((events & input_events_) != 0) {
         receive();
     } else if ((events & (EPOLLERR | EPOLLHUP)) != 0) {
         close();
@@ -149,7 +150,7 @@ void Connection::settle() {
         send_output();
     }
     if (state_ == State::open && may_finish()) state_ = State::finishing;
-    if (state_ == State::finishing && output_.empty()) linger();
+    if (state_ == State::finishing && output_.empty() && transport_.finish_sending()) linger();
     if (state_ == State::lingering && end_received_) close();
     if (state_ == State::closed) return;
     update_interest();
@@ -169,10 +170,14 @@ void Connection::send_output() {
     if (output_.empty() && output_.capacity() > kept_output_bytes_max) release(output_);
 }
 
+// Once its output is empty, a finishing connection has its farewell to send.
+bool Connection::has_to_send() const {
+    return !output_.empty() || state_ == State::finishing;
+}
+
 void Connection::linger() {
     release(held_);
     held_back_ = false;
-    transport_.finish_sending();
     state_ = State::lingering;
     reading_.stop();
 }
@@ -191,21 +196,23 @@ bool Connection::wants_input() const {
 }
 
 void Connection::update_interest() {
-    std::uint32_t wanted = 0;
-    if (wants_input()) wanted |= EPOLLIN;
+    input_events_ = wants_input() ? transport_.receive_events() : 0;
+    std::uint32_t wanted = input_events_;
     if (!end_reported_) wanted |= EPOLLRDHUP;
-    if (!output_.empty()) wanted |= EPOLLOUT;
+    if (has_to_send()) wanted |= transport_.send_events();
     if (wanted == interest_) return;
     interest_ = wanted;
     set_.loop().poller().change(transport_.descriptor(), wanted, *this);
 }
 
 void Connection::update_timeouts() {
-    if (!output_.empty()) {
+    if (has_to_send()) {
         if (!writing_.running()) set_.start_timeout(Timeout::write, writing_);
     }
     if (state_ == State::lingering) {
         if (!reading_.running()) set_.start_timeout(Timeout::linger, reading_);
+    } else if (state_ == State::open && transport_.is_shaking_hands()) {
+        if (!reading_.running()) set_.start_timeout(Timeout::request, reading_);
     } else if (state_ == State::open && !held_.empty() && !held_back_) {
         if (!std::exchange(request_timed_, true)) set_.start_timeout(Timeout::request, reading_);
         return;

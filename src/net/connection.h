@@ -31,7 +31,8 @@ class ConnectionSet;
 
 // What one connection may take of memory and time. A duration of zero means for ever.
 struct ConnectionLimits {
-    // From the first byte of a request to its last, however slowly they trickle.
+    // From the first byte of a request to its last, however slowly they trickle. As long may a
+    // TLS handshake take, from the beginning of the connection.
     std::chrono::milliseconds request_timeout{10'000};
     // Without any request.
     std::chrono::milliseconds idle_timeout{75'000};
@@ -74,7 +75,7 @@ class Connection final : public boost::intrusive::list_base_hook<>,
   private:
     enum class State : std::uint8_t {
         open,       // requests in, answers out
-        finishing,  // no more input; closes when the output is sent
+        finishing,  // no more input; closes when the output, and that it was the last, is sent
         lingering,  // all is sent; waits for the peer to close, so that no reset overtakes the
                     // answers
         closed,     // waits for the end of the turn
@@ -90,6 +91,7 @@ class Connection final : public boost::intrusive::list_base_hook<>,
     void report_end_of_input();
     void settle();
     void send_output();
+    bool has_to_send() const;
     void linger();
     bool may_finish() const;
     bool wants_input() const;
@@ -100,11 +102,12 @@ class Connection final : public boost::intrusive::list_base_hook<>,
     Transport transport_;
     std::unique_ptr<Protocol> protocol_;
     std::string output_;
-    std::size_t sent_bytes_ = 0;  // of output_
-    std::string held_;            // input received but not consumed
-    TimeoutEntry reading_{this};  // request_timeout, idle_timeout or linger_timeout
-    TimeoutEntry writing_{this};  // write_timeout
-    std::uint32_t interest_ = 0;  // the events the poller watches for
+    std::size_t sent_bytes_ = 0;      // of output_
+    std::string held_;                // input received but not consumed
+    TimeoutEntry reading_{this};      // request_timeout, idle_timeout or linger_timeout
+    TimeoutEntry writing_{this};      // write_timeout
+    std::uint32_t interest_ = 0;      // the events the poller watches for
+    std::uint32_t input_events_ = 0;  // of these, those upon which to receive
     State state_ = State::open;
     bool paused_ = false;
     bool held_back_ = false;      // held_ was not offered since it grew: paused or congested

@@ -14,10 +14,11 @@ constexpr std::chrono::milliseconds tick{100};
 }  // namespace
 
 ConnectionSet::ConnectionSet(EventLoop& loop, const ConnectionLimits& limits,
-                             const ProtocolFactory& factory)
+                             const ProtocolFactory& factory, const TlsSource* tls)
     : loop_(loop),
       limits_(limits),
       factory_(factory),
+      tls_(tls),
       timeouts_{TimeoutQueue(limits.request_timeout), TimeoutQueue(limits.idle_timeout),
                 TimeoutQueue(limits.write_timeout), TimeoutQueue(limits.linger_timeout)},
       timer_(loop, [this] { expire(); }),
@@ -35,6 +36,7 @@ void ConnectionSet::hand_over(Transport transport) {
 }
 
 void ConnectionSet::adopt(Transport transport) {
+    if (tls_) transport.encrypt(*tls_->current());
     auto connection = std::make_unique<Connection>(*this, std::move(transport));
     if (draining_ || !connection->start(factory_(*connection, loop_))) return forget_one();
     connections_.push_back(*connection.release());

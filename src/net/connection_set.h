@@ -23,7 +23,9 @@ class ConnectionSet {
     // Why a connection is being timed.
     enum class Timeout : std::uint8_t { request, idle, write, linger };
 
-    ConnectionSet(EventLoop& loop, const ConnectionLimits& limits, const ProtocolFactory& factory);
+    // `tls` may be null: nothing is encrypted then.
+    ConnectionSet(EventLoop& loop, const ConnectionLimits& limits, const ProtocolFactory& factory,
+                  const TlsSource* tls);
     ~ConnectionSet();
 
     // Takes a connected socket; a set that is draining closes it. From any thread; the connection
@@ -54,6 +56,7 @@ class ConnectionSet {
     EventLoop& loop_;
     ConnectionLimits limits_;
     const ProtocolFactory& factory_;
+    const TlsSource* tls_;
     std::array<TimeoutQueue, 4> timeouts_;
     EventLoop::TimePoint armed_ = EventLoop::TimePoint::max();
     LoopTimer timer_;

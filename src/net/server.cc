@@ -20,7 +20,8 @@ Server::Server(std::unique_ptr<Listener> listener, const std::vector<EventLoop*>
                ProtocolFactory factory, ServerOptions options)
     : options_(std::move(options)), factory_(std::move(factory)), listener_(std::move(listener)) {
     for (EventLoop* loop : loops) {
-        sets_.push_back(std::make_unique<ConnectionSet>(*loop, options_.limits, factory_));
+        sets_.push_back(
+            std::make_unique<ConnectionSet>(*loop, options_.limits, factory_, options_.tls));
     }
     sets_draining_ = sets_.size();
     loops.front()->post([this] {

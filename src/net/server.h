@@ -23,6 +23,9 @@ struct ServerOptions {
     // Connections over this are accepted and closed at once.
     std::size_t connections_max = 10'000;
     ConnectionLimits limits;
+    // Where connections take their certificate from when they are accepted; null: they are plain.
+    // Outlives the server.
+    const TlsSource* tls = nullptr;
     // Told of faults that the server survives, such as too many open files; on the first loop's
     // thread.
     std::function<void(const base::Error&)> on_error;

@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <charconv>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,13 +40,13 @@ class TestClient {
     }
     TestClient(TestClient&& other) noexcept
         : descriptor_(std::exchange(other.descriptor_, -1)), unread_(std::move(other.unread_)) {}
-    ~TestClient() {
+    virtual ~TestClient() {
         if (descriptor_ >= 0) ::close(descriptor_);
     }
 
     void send(std::string_view bytes) {
         while (!bytes.empty()) {
-            const auto count = ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+            const auto count = write_some(bytes);
             ASSERT_GT(count, 0) << "the peer takes no more";
             bytes.remove_prefix(static_cast<std::size_t>(count));
         }
@@ -90,7 +92,7 @@ class TestClient {
         return response;
     }
 
-    void finish_sending() { ::shutdown(descriptor_, SHUT_WR); }
+    virtual void finish_sending() { ::shutdown(descriptor_, SHUT_WR); }
 
     // Dies without a farewell.
     void reset() {
@@ -99,11 +101,20 @@ class TestClient {
         ::close(std::exchange(descriptor_, -1));
     }
 
+  protected:
+    virtual ssize_t write_some(std::string_view bytes) {
+        return ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    }
+    virtual ssize_t read_some(std::span<char> buffer) {
+        const auto count = ::recv(descriptor_, buffer.data(), buffer.size(), 0);
+        EXPECT_FALSE(count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) << "nothing came";
+        return count;
+    }
+
   private:
     bool receive() {
         std::array<char, 16384> buffer;
-        const auto count = ::recv(descriptor_, buffer.data(), buffer.size(), 0);
-        EXPECT_FALSE(count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) << "nothing came";
+        const auto count = read_some(buffer);
         if (count > 0) unread_.append(buffer.data(), static_cast<std::size_t>(count));
         return count > 0;
     }

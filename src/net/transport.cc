@@ -28,7 +28,12 @@ Transport::~Transport() {
     close();
 }
 
+void Transport::encrypt(const TlsContext& context) {
+    tls_ = std::make_unique<TlsStream>(context, descriptor_);
+}
+
 IoResult Transport::receive(std::span<char> buffer) {
+    if (tls_) return tls_->receive(buffer);
     const ssize_t count = ::recv(descriptor_, buffer.data(), buffer.size(), 0);
     if (count > 0) return {IoStatus::moved, static_cast<std::size_t>(count)};
     if (count == 0) return {IoStatus::ended};
@@ -36,17 +41,24 @@ IoResult Transport::receive(std::span<char> buffer) {
 }
 
 IoResult Transport::send(std::string_view bytes) {
+    if (tls_) return tls_->send(bytes);
     const ssize_t count = ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (count >= 0) return {IoStatus::moved, static_cast<std::size_t>(count)};
     return {status_of(errno)};
 }
 
-void Transport::finish_sending() {
+bool Transport::finish_sending() {
+    if (tls_ && !tls_->finish_sending()) return false;
     ::shutdown(descriptor_, SHUT_WR);
+    return true;
 }
 
 void Transport::close() {
-    if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+    if (descriptor_ < 0) return;
+    // A farewell, if it fits: without one, the peer must think that something was cut off.
+    if (tls_) (void)tls_->finish_sending();
+    tls_.reset();
+    ::close(std::exchange(descriptor_, -1));
 }
 
 }  // namespace holdfast::net

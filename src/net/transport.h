@@ -3,48 +3,61 @@
 // Transport: the bytes of one accepted connection, without ever blocking.
 //
 // This is all a Connection knows of sockets. Encryption takes its place here: the same operations
-// on the same descriptor, with OpenSSL between them, answering `would_block` while it shakes hands.
+// on the same descriptor, with a TlsStream between them, answering `would_block` while it shakes
+// hands.
 //
 // Lifetime: owns the descriptor and closes it.
 
+#include <sys/epoll.h>
+
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <utility>
 
+#include "net/io_result.h"
+#include "net/tls_stream.h"
+
 namespace holdfast::net {
-
-enum class IoStatus {
-    moved,        // some bytes went through
-    would_block,  // none just now: wait until the descriptor is ready
-    ended,        // the peer has finished sending
-    failed,       // the connection is gone
-};
-
-struct IoResult {
-    IoStatus status;
-    std::size_t bytes = 0;
-};
 
 class Transport {
   public:
     // Takes a connected, non-blocking TCP socket. Switches the delaying of small answers off.
     explicit Transport(int descriptor);
-    Transport(Transport&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+    Transport(Transport&& other) noexcept
+        : descriptor_(std::exchange(other.descriptor_, -1)), tls_(std::move(other.tls_)) {}
     Transport& operator=(Transport&&) = delete;
     ~Transport();
 
+    // Encrypts everything from now on, as the server. REQUIRES: nothing was sent or received.
+    void encrypt(const TlsContext& context);
+
+    // REQUIRES: the buffer has room for TlsStream::record_bytes_max.
     [[nodiscard]] IoResult receive(std::span<char> buffer);
     [[nodiscard]] IoResult send(std::string_view bytes);
 
-    // Tells the peer that nothing more will be sent.
-    void finish_sending();
+    // Which of epoll's events to wait for before trying to receive, or send, again.
+    [[nodiscard]] std::uint32_t receive_events() const {
+        return tls_ ? tls_->receive_events() : std::uint32_t{EPOLLIN};
+    }
+    [[nodiscard]] std::uint32_t send_events() const {
+        return tls_ ? tls_->send_events() : std::uint32_t{EPOLLOUT};
+    }
+    // Whether the peer must still prove that it can speak before it can say anything.
+    [[nodiscard]] bool is_shaking_hands() const { return tls_ && tls_->is_shaking_hands(); }
+
+    // Tells the peer that nothing more will be sent. False when that must be tried again after
+    // send_events(). REQUIRES: all that was to be sent is sent.
+    [[nodiscard]] bool finish_sending();
+    // Whatever is not sent is lost.
     void close();
 
     [[nodiscard]] int descriptor() const { return descriptor_; }
 
   private:
     int descriptor_;
+    std::unique_ptr<TlsStream> tls_;  // absent: plain
 };
 
 }  // namespace holdfast::net

@@ -1,0 +1,64 @@
+#pragma once
+
+// TlsContext and TlsSource: the certificate a server shows, and the place new connections take it
+// from.
+//
+// A context never changes. A new certificate is a new context, which the source gives to
+// connections accepted from then on; those that are open keep theirs.
+//
+// Thread safety: every method from any thread.
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/result.h"
+
+struct ssl_ctx_st;  // NOLINT(readability-identifier-naming): OpenSSL's
+
+namespace holdfast::net {
+
+struct TlsFiles {
+    std::string certificate_file;  // PEM: the server's own, then those that lead to its issuer
+    std::string key_file;          // PEM, not encrypted
+};
+
+class TlsContext {
+  public:
+    // TLS 1.2 and later, HTTP/1.1 by ALPN. The error names the file that is at fault, and the
+    // fault.
+    [[nodiscard]] static base::Result<std::shared_ptr<const TlsContext>> load(
+        const TlsFiles& files);
+
+    [[nodiscard]] ssl_ctx_st& native() const { return *context_; }
+
+  private:
+    struct Free {
+        void operator()(ssl_ctx_st* context) const;
+    };
+    using Handle = std::unique_ptr<ssl_ctx_st, Free>;
+
+    explicit TlsContext(Handle context) : context_(std::move(context)) {}
+
+    Handle context_;
+};
+
+class TlsSource {
+  public:
+    [[nodiscard]] static base::Result<std::unique_ptr<TlsSource>> open(TlsFiles files);
+
+    [[nodiscard]] std::shared_ptr<const TlsContext> current() const;
+
+    // Reads the files again. If that fails, everything stays as it was.
+    [[nodiscard]] base::Result<void> reload();
+
+  private:
+    TlsSource(TlsFiles files, std::shared_ptr<const TlsContext> context)
+        : files_(std::move(files)), context_(std::move(context)) {}
+
+    const TlsFiles files_;
+    mutable std::mutex mutex_;
+    std::shared_ptr<const TlsContext> context_;  // under mutex_
+};
+
+}  // namespace holdfast::net

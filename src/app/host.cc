@@ -8,6 +8,7 @@
 #include "app/random.h"
 #include "base/check.h"
 #include "base/log.h"
+#include "dialects/lockserver/lockserver_handler.h"
 #include "service/remote_port.h"
 #include "store/memory_store.h"
 #include "store/sqlite_store.h"
@@ -21,21 +22,23 @@ struct Host::Room {
     std::unique_ptr<LoopExecutor> executor;            // with own_loop
     std::unique_ptr<service::RemotePort> remote_port;  // with own_loop
     std::unique_ptr<dialects::homelab::HomelabHandler> homelab;
+    std::unique_ptr<dialects::lockserver::EventStreams> streams;
+    std::unique_ptr<dialects::lockserver::LockserverHandler> lockserver;
     std::unique_ptr<HttpRouter> router;
 };
 
 namespace {
 
-// Fencing numbers start at the wall clock in microseconds, or above all that the store knows of,
-// whichever is more. So they grow over restarts also where there is no store, and where an old copy
-// of one was put back, as long as less than a million locks a second were granted. A clock that is
-// a century wrong is not believed: the numbers have an end.
-core::TableOptions table_options(RandomBits& random) {
+// Fencing numbers (and those of events) start at the wall clock in microseconds, or above all that
+// the store knows of, whichever is more. So they grow over restarts also where there is no store,
+// and where an old copy of one was put back, as long as less than a million locks a second were
+// granted. A clock that is a century wrong is not believed: the numbers have an end.
+std::uint64_t first_number() {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     const auto now_us = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
     const auto first = static_cast<std::uint64_t>(std::max<std::int64_t>(now_us, 1));
     const bool is_believable = first < core::as_number(core::fence_max) / 2;
-    return {.first_fence = is_believable ? first : 1, .hash_seed = random()};
+    return is_believable ? first : 1;
 }
 
 base::Result<std::unique_ptr<service::Store>> open_store(const ServeOptions& options,
@@ -67,22 +70,26 @@ Host::Host(const ServeOptions& options, service::Clock& clock,
     : options_(options),
       clock_(clock),
       main_executor_(std::make_unique<LoopExecutor>(main_loop_)),
+      event_feed_(first_number()),
       store_(std::move(store)) {
     RandomBits random;
     service_ = std::make_unique<service::LockService>(
-        table_options(random), service::ServiceParts{.clock = clock_,
-                                                     .store = *store_,
-                                                     .executor = *main_executor_,
-                                                     .random = random,
-                                                     .on_event = [this](const core::Event& event) {
-                                                         event_log_.on_event(event);
-                                                     }});
+        core::TableOptions{.first_fence = first_number(), .hash_seed = random()},
+        service::ServiceParts{.clock = clock_,
+                              .store = *store_,
+                              .executor = *main_executor_,
+                              .random = random,
+                              .on_event = [this](const core::Event& event) {
+                                  event_log_.on_event(event);
+                                  event_feed_.publish(event);
+                              }});
     http_limits_.body_bytes_max = options_.http_body_bytes_max;
     const std::size_t loops = options_.threads;
     for (std::size_t index = 0; index < loops; ++index) {
         auto room = std::make_unique<Room>();
         room->loop = &main_loop_;
         service::Port* port = service_.get();
+        service::Executor* executor = main_executor_.get();
         if (loops > 1) {
             room->own_loop = std::make_unique<net::EventLoop>();
             room->loop = room->own_loop.get();
@@ -90,10 +97,15 @@ Host::Host(const ServeOptions& options, service::Clock& clock,
             room->remote_port =
                 std::make_unique<service::RemotePort>(*room->executor, *main_executor_, *service_);
             port = room->remote_port.get();
+            executor = room->executor.get();
         }
         room->homelab =
             std::make_unique<dialects::homelab::HomelabHandler>(options_.homelab, *port, clock_);
-        room->router = std::make_unique<HttpRouter>(*room->homelab);
+        room->streams = std::make_unique<dialects::lockserver::EventStreams>(event_feed_, *executor,
+                                                                             *room->loop, clock_);
+        room->lockserver = std::make_unique<dialects::lockserver::LockserverHandler>(
+            *port, *room->streams, clock_);
+        room->router = std::make_unique<HttpRouter>(*room->homelab, *room->lockserver);
         rooms_.push_back(std::move(room));
     }
 }

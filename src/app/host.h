@@ -15,6 +15,7 @@
 #include "net/event_loop.h"
 #include "net/server.h"
 #include "service/clock.h"
+#include "service/event_feed.h"
 #include "service/event_log.h"
 #include "service/lock_service.h"
 #include "service/store.h"
@@ -56,8 +57,9 @@ class Host {
     service::Clock& clock_;
     net::EventLoop main_loop_;
     std::unique_ptr<service::Executor> main_executor_;
-    std::unique_ptr<service::Store> store_;
     service::EventLog event_log_;
+    service::EventFeed event_feed_;
+    std::unique_ptr<service::Store> store_;
     std::unique_ptr<service::LockService> service_;
     std::vector<std::unique_ptr<Room>> rooms_;
     net::HttpLimits http_limits_;

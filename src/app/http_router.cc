@@ -1,14 +1,16 @@
 #include "app/http_router.h"
 
+#include "dialects/lockserver/lockserver_request.h"
+
 namespace holdfast::app {
 
 void HttpRouter::handle(const net::HttpRequest& request, net::HttpReply& reply) {
-    if (request.path == "/lock") {
-        homelab_.handle(request, reply);
-        return;
+    if (request.path == "/lock") return homelab_.handle(request, reply);
+    if (dialects::lockserver::is_lockserver_path(request.path)) {
+        return lockserver_.handle(request, reply);
     }
     reply.send(404, "application/json",
-               "{\"error\":\"no such path; this server answers at /lock\"}\n");
+               "{\"error\":\"no such path; this server answers at /lock and /v1/locks\"}\n");
 }
 
 }  // namespace holdfast::app

@@ -20,6 +20,15 @@ std::string_view to_text(EventKind kind) {
     return "";
 }
 
+std::string_view to_text(Cause cause) {
+    switch (cause) {
+        case Cause::request: return "request";
+        case Cause::session_end: return "session_end";
+        case Cause::force: return "force";
+    }
+    return "";
+}
+
 std::string_view to_text(Refusal refusal) {
     switch (refusal) {
         case Refusal::none: return "none";

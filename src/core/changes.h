@@ -34,6 +34,7 @@ enum class EventKind : std::uint8_t {
 enum class Cause : std::uint8_t { request, session_end, force };
 
 [[nodiscard]] std::string_view to_text(EventKind kind);
+[[nodiscard]] std::string_view to_text(Cause cause);
 
 // One transition. Views point into the Changes it came from.
 struct Event {

@@ -9,10 +9,13 @@
 namespace holdfast::service {
 
 inline constexpr core::Door homelab_door{1};
+inline constexpr core::Door lockserver_door{2};
 
 // What people call it.
 [[nodiscard]] constexpr std::string_view to_text(core::Door door) {
-    return door == homelab_door ? "homelab" : "unknown";
+    if (door == homelab_door) return "homelab";
+    if (door == lockserver_door) return "lockserver";
+    return "unknown";
 }
 
 }  // namespace holdfast::service

@@ -26,15 +26,6 @@ base::LogLevel level_of(core::EventKind kind) {
     return base::LogLevel::debug;
 }
 
-std::string_view to_text(core::Cause cause) {
-    switch (cause) {
-        case core::Cause::request: return "request";
-        case core::Cause::session_end: return "session_end";
-        case core::Cause::force: return "force";
-    }
-    return "";
-}
-
 std::uint64_t milliseconds(core::Duration duration) {
     return static_cast<std::uint64_t>(
         std::chrono::duration_cast<std::chrono::milliseconds>(duration).count());
@@ -70,7 +61,7 @@ void EventLog::on_event(const core::Event& event) {
                        {"door", door},
                        {"token", token},
                        {"held_ms", milliseconds(event.at - event.lease.acquired_at)},
-                       {"cause", to_text(event.cause)}});
+                       {"cause", core::to_text(event.cause)}});
             break;
         case core::EventKind::queued:
         case core::EventKind::wait_timed_out:

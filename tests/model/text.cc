@@ -40,15 +40,6 @@ std::string_view to_text(LeaseState state) {
     return "";
 }
 
-std::string_view to_text(Cause cause) {
-    switch (cause) {
-        case Cause::request: return "request";
-        case Cause::session_end: return "session_end";
-        case Cause::force: return "force";
-    }
-    return "";
-}
-
 }  // namespace
 
 std::size_t Names::number_of(WaiterId id) const {
@@ -102,8 +93,8 @@ std::string to_text(const Outcome& outcome, const Names& names) {
 }
 
 std::string to_text(const Event& event, const Names& names) {
-    std::string line = fmt::format("{} {} at {} ", core::to_text(event.kind), to_text(event.cause),
-                                   to_text(event.at));
+    std::string line = fmt::format("{} {} at {} ", core::to_text(event.kind),
+                                   core::to_text(event.cause), to_text(event.at));
     switch (event.kind) {
         case EventKind::granted:
         case EventKind::renewed: line += to_text(event.lease, names); break;

@@ -251,10 +251,10 @@ std::vector<Dialogue> names() {
           {0s, "POST /lock?client=" + std::string(1024, 'c') + "&ttl=30s", 200,
            ok(std::string(1024, 'c'), "acquired", "10:30:30")}}},
         {"NoSuchPath",
-         {{0s, "GET /", 404, R"({"error":"no such path; this server answers at /lock"})"},
-          {0s, "GET /lock/", 404, R"({"error":"no such path; this server answers at /lock"})"},
+         {{0s, "GET /", 404, R"({"error":"no such path; this server answers at /lock and /v1/locks"})"},
+          {0s, "GET /lock/", 404, R"({"error":"no such path; this server answers at /lock and /v1/locks"})"},
           {0s, "POST /locks?client=a", 404,
-           R"({"error":"no such path; this server answers at /lock"})"}}},
+           R"({"error":"no such path; this server answers at /lock and /v1/locks"})"}}},
     };
 }
 

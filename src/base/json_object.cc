@@ -1,0 +1,83 @@
+#include "base/json_object.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::base {
+
+namespace {
+
+namespace ondemand = simdjson::ondemand;
+
+tl::unexpected<Error> no_json(simdjson::error_code error) {
+    if (error == simdjson::EMPTY) return fail("the body is empty; a JSON object is expected");
+    return fail(std::string("the body is not valid JSON: ") + simdjson::error_message(error));
+}
+
+tl::unexpected<Error> wrong_kind(std::string_view name, const char* kind) {
+    return fail(std::string(name) + " must be " + kind);
+}
+
+Result<void> take(ondemand::value& value, const JsonField& field) {
+    bool is_null = false;
+    if (const auto error = value.is_null().get(is_null)) return no_json(error);
+    if (is_null) return {};
+    if (auto* const* text = std::get_if<std::string*>(&field.target)) {
+        std::string_view seen;
+        const auto error = value.get_string().get(seen);
+        if (error == simdjson::INCORRECT_TYPE) return wrong_kind(field.name, "a string");
+        if (error) return no_json(error);
+        (*text)->assign(seen);
+        return {};
+    }
+    std::int64_t number = 0;
+    const auto error = value.get_int64().get(number);
+    if (error) return wrong_kind(field.name, "a whole number");
+    *std::get<std::optional<std::int64_t>*>(field.target) = number;
+    return {};
+}
+
+Result<void> take_all(ondemand::object& object, std::initializer_list<JsonField> fields) {
+    for (auto item : object) {
+        ondemand::field parsed;
+        if (const auto error = std::move(item).get(parsed)) return no_json(error);
+        std::string_view name;
+        if (const auto error = parsed.unescaped_key().get(name)) return no_json(error);
+        const auto* const field = std::find_if(
+            fields.begin(), fields.end(), [&](const JsonField& one) { return one.name == name; });
+        if (field == fields.end()) {
+            return fail("unknown field \"" + std::string(name.substr(0, 64)) + "\"");
+        }
+        if (auto taken = take(parsed.value(), *field); !taken) return taken;
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<void> read_json_object(std::string_view text, std::initializer_list<JsonField> fields) {
+    // Both grow to the size of what they read, and are kept; simdjson reads a little past the end.
+    thread_local ondemand::parser parser;
+    thread_local std::string padded;
+    padded.assign(text);
+    padded.append(simdjson::SIMDJSON_PADDING, '\0');
+    ondemand::document document;
+    if (const auto error =
+            parser.iterate(padded.data(), text.size(), padded.size()).get(document)) {
+        return no_json(error);
+    }
+    ondemand::object object;
+    if (const auto error = document.get_object().get(object)) {
+        if (error == simdjson::INCORRECT_TYPE) return fail("the body must be a JSON object");
+        return no_json(error);
+    }
+    if (auto taken = take_all(object, fields); !taken) return taken;
+    if (document.current_location().error() != simdjson::OUT_OF_BOUNDS) {
+        return fail("the body is not valid JSON: something follows the object");
+    }
+    return {};
+}
+
+}  // namespace holdfast::base

@@ -1,0 +1,33 @@
+#pragma once
+
+// Reading JSON objects whose fields are texts and whole numbers: the bodies of requests.
+//
+//     std::string owner;
+//     std::optional<std::int64_t> ttl_ms;
+//     read_json_object(body, {{"owner_id", &owner}, {"ttl_ms", &ttl_ms}})
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "base/result.h"
+
+namespace holdfast::base {
+
+// A field that may be there, and where its value goes. A field that is missing or null leaves its
+// target as it was.
+struct JsonField {
+    std::string_view name;
+    std::variant<std::string*, std::optional<std::int64_t>*> target;
+};
+
+// Reads `text`, which must be one object and nothing else. Fails with a sentence that names the
+// fault: no JSON, no object, a field that is not among `fields`, a value of another kind. Of a
+// field that comes twice the last one counts. The targets may have been written to when it fails.
+[[nodiscard]] Result<void> read_json_object(std::string_view text,
+                                            std::initializer_list<JsonField> fields);
+
+}  // namespace holdfast::base

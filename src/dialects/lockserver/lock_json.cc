@@ -1,0 +1,112 @@
+#include "dialects/lockserver/lock_json.h"
+
+#include <algorithm>
+
+#include "dialects/lockserver/lease_id.h"
+#include "service/doors.h"
+
+namespace holdfast::dialects::lockserver {
+
+namespace {
+
+void append_waiter(base::JsonWriter& json, const core::WaiterView& waiter,
+                   const service::Clock& clock) {
+    json.begin_object()
+        .field("position", waiter.position)
+        .field("owner_id", waiter.owner.name)
+        .field("mode", core::to_text(waiter.mode))
+        .field("waiting_since_ms", unix_ms(waiter.since, clock));
+    if (waiter.deadline != core::Time::max()) {
+        json.field("wait_until_ms", unix_ms(waiter.deadline, clock));
+    }
+    json.field("waits_for", waiter.blocker.name);
+    if (!waiter.notes.metadata.empty()) json.field("metadata", waiter.notes.metadata);
+    json.end_object();
+}
+
+void append_holders(base::JsonWriter& json, const core::LockView& lock,
+                    const service::Clock& clock) {
+    json.begin_array("holders");
+    for (const core::LeaseView& lease : lock.holders) {
+        json.begin_object();
+        append_lease(json, lease, clock);
+        json.field("door", service::to_text(lease.owner.door));
+        json.field("acquired_ms", unix_ms(lease.acquired_at, clock));
+        if (lease.scope.kind == core::ScopeKind::range) {
+            json.field("scope", core::to_text(lease.scope));
+        }
+        json.end_object();
+    }
+    json.end_array();
+}
+
+void append_listed(base::JsonWriter& json, const core::LockView& lock,
+                   const service::Clock& clock) {
+    const bool is_inode = lock.scope.kind == core::ScopeKind::inode;
+    json.begin_object()
+        .field("lock_name", is_inode ? std::to_string(lock.scope.inode) : lock.scope.name)
+        .field("kind", core::to_text(lock.scope.kind))
+        .field("held", !lock.holders.empty())
+        .field("version", lock.version)
+        .field("waiters", lock.waiter_count);
+    if (lock.scope.kind == core::ScopeKind::semaphore) json.field("limit", lock.limit);
+    append_holders(json, lock, clock);
+    json.end_object();
+}
+
+}  // namespace
+
+std::int64_t unix_ms(core::Time time, const service::Clock& clock) {
+    return std::chrono::floor<std::chrono::milliseconds>(clock.wall(time))
+        .time_since_epoch()
+        .count();
+}
+
+void append_lease(base::JsonWriter& json, const core::LeaseView& lease,
+                  const service::Clock& clock) {
+    std::string lease_id;
+    append_lease_id(lease_id, {.kind = lease.scope.kind, .token = lease.token});
+    json.field("owner_id", lease.owner.name)
+        .field("lease_id", lease_id)
+        .field("fencing_token", core::as_number(lease.token.fence))
+        .field("lease_expiry_ms", unix_ms(lease.expires_at, clock));
+    if (lease.mode == core::Mode::shared) json.field("mode", core::to_text(lease.mode));
+    if (lease.state == core::LeaseState::grace) {
+        json.field("grace_until_ms", unix_ms(lease.grace_until, clock));
+    }
+    if (!lease.notes.metadata.empty()) json.field("metadata", lease.notes.metadata);
+}
+
+void append_lock(std::string& out, std::string_view lock_name, const core::LockView* lock,
+                 bool with_queue, const service::Clock& clock) {
+    base::JsonWriter json(out);
+    const bool is_held = lock != nullptr && !lock->holders.empty();
+    json.begin_object().field("lock_name", lock_name).field("held", is_held);
+    if (is_held) {
+        append_lease(json, lock->holders.front(), clock);
+        json.field("version", lock->version);
+        if (lock->scope.kind == core::ScopeKind::semaphore) json.field("limit", lock->limit);
+        if (lock->holders.size() > 1) append_holders(json, *lock, clock);
+    }
+    if (with_queue) {
+        json.field("queue_length", lock == nullptr ? 0 : lock->waiter_count).begin_array("queue");
+        if (lock != nullptr) {
+            for (const core::WaiterView& waiter : lock->waiters) append_waiter(json, waiter, clock);
+        }
+        json.end_array();
+    }
+    json.end_object();
+}
+
+void append_page(std::string& out, const std::vector<core::LockView>& locks, std::size_t limit,
+                 const service::Clock& clock) {
+    const std::size_t shown = std::min(locks.size(), limit);
+    base::JsonWriter json(out);
+    json.begin_object().begin_array("locks");
+    for (std::size_t index = 0; index < shown; ++index) append_listed(json, locks[index], clock);
+    json.end_array();
+    if (shown < locks.size()) json.field("next", core::to_text(locks[shown - 1].scope));
+    json.end_object();
+}
+
+}  // namespace holdfast::dialects::lockserver

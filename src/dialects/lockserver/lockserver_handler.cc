@@ -1,0 +1,144 @@
+#include "dialects/lockserver/lockserver_handler.h"
+
+#include <memory>
+#include <utility>
+
+#include "dialects/lockserver/lock_json.h"
+#include "dialects/lockserver/lockserver_answer.h"
+#include "service/doors.h"
+
+namespace holdfast::dialects::lockserver {
+
+namespace {
+
+constexpr std::string_view json = "application/json";
+
+// A response that comes after a wait, a commit or from another thread.
+class LateAnswer final : public service::Answer {
+  public:
+    LateAnswer(LockserverRequest request, net::DeferredReply reply, const service::Clock& clock)
+        : request_(std::move(request)), reply_(std::move(reply)), clock_(clock) {}
+
+    // Only a wait can be abandoned; its client may have half-closed, and listens.
+    ~LateAnswer() override {
+        const auto* const acquire = std::get_if<Acquire>(&request_);
+        if (!reply_ || acquire == nullptr) return;
+        std::string body;
+        const int status = append_cancelled(body, *acquire);
+        reply_.send(status, json, body);
+    }
+
+    void on_response(const service::Response& response) override {
+        std::string body;
+        const int status = append_answer(body, request_, response, clock_);
+        reply_.send(status, json, body);
+    }
+
+  private:
+    const LockserverRequest request_;
+    net::DeferredReply reply_;
+    const service::Clock& clock_;
+};
+
+core::Owner owner(const std::string& id) {
+    return {.door = service::lockserver_door, .name = id};
+}
+
+// The scope that a lease of this dialect must be on.
+core::Scope scope_of(const LeaseId& lease, const std::string& lock_name) {
+    const bool is_semaphore = lease.kind == core::ScopeKind::semaphore;
+    return is_semaphore ? core::Scope::semaphore(lock_name) : core::Scope::named(lock_name);
+}
+
+// What the service is asked. Its views point into the request.
+struct Translator {
+    service::Request operator()(const Acquire& request) const {
+        const bool is_semaphore = request.limit > 1;
+        return core::AcquireRequest{
+            .scope = is_semaphore ? core::Scope::semaphore(request.lock_name)
+                                  : core::Scope::named(request.lock_name),
+            .owner = owner(request.owner_id),
+            .mode = request.mode,
+            .limit = request.limit,
+            .ttl = request.ttl,
+            .wait = request.wait,
+            .notes = {.request_id = request.request_id, .metadata = request.metadata}};
+    }
+    service::Request operator()(const Renew& request) const {
+        return core::RenewRequest{.token = request.lease.token,
+                                  .scope = scope_of(request.lease, request.lock_name),
+                                  .owner = owner(request.owner_id),
+                                  .ttl = request.extend_by,
+                                  .never_shorten = true};
+    }
+    service::Request operator()(const Release& request) const {
+        return core::ReleaseRequest{.token = request.lease.token,
+                                    .scope = scope_of(request.lease, request.lock_name),
+                                    .owner = owner(request.owner_id)};
+    }
+    service::Request operator()(const Get& request) const {
+        return service::Inspect{.scope = core::Scope::named(request.lock_name),
+                                .or_else = core::Scope::semaphore(request.lock_name),
+                                .waiters_max = request.with_queue ? shown_waiters_max : 0};
+    }
+    service::Request operator()(const ListLocks& request) const {
+        core::ListQuery query{.prefix = request.prefix, .limit = request.limit + 1};
+        if (!request.after.empty()) query.after = core::parse_scope(request.after);
+        return service::List{.query = query};
+    }
+    service::Request operator()(const ForceRelease& request) const {
+        return service::ForceRelease{.scope = core::Scope::named(request.lock_name),
+                                     .or_else = core::Scope::semaphore(request.lock_name)};
+    }
+    service::Request operator()(const WatchEvents&) const { return service::Measure{}; }
+};
+
+bool may_wait(const LockserverRequest& request) {
+    const auto* const acquire = std::get_if<Acquire>(&request);
+    return acquire != nullptr && acquire->wait > acquire->wait.zero();
+}
+
+}  // namespace
+
+LockserverHandler::LockserverHandler(service::Port& port, EventStreams& streams,
+                                     const service::Clock& clock)
+    : port_(port), streams_(streams), clock_(clock) {}
+
+void LockserverHandler::handle(const net::HttpRequest& http, net::HttpReply& reply) {
+    body_.clear();
+    const auto refuse = [&](const Fault& fault) {
+        append_error(body_, fault.error);
+        body_ += '\n';
+        if (fault.allowed_methods.empty()) return reply.send(fault.status, json, body_);
+        reply.send(fault.status, json, body_, {{"Allow", fault.allowed_methods}});
+    };
+    auto request = parse_request({.method = http.method,
+                                  .path = http.path,
+                                  .query = http.query,
+                                  .body = http.body,
+                                  .last_event_id = http.header("Last-Event-ID")});
+    if (!request) return refuse(request.error());
+    if (const auto* const watch = std::get_if<WatchEvents>(&*request)) {
+        return streams_.open(*watch, reply);
+    }
+    if (const service::Response* response = port_.submit(std::visit(Translator{}, *request))) {
+        const int status = append_answer(body_, *request, *response, clock_);
+        return reply.send(status, json, body_);
+    }
+    answer_later(std::move(*request), reply);
+}
+
+// A client that goes away while it waits for a lock leaves the queue. One that goes away during a
+// commit has its lock, for as long as it asked for.
+void LockserverHandler::answer_later(LockserverRequest request, net::HttpReply& reply) {
+    if (!may_wait(request)) {
+        port_.await(std::make_unique<LateAnswer>(std::move(request), reply.defer(), clock_));
+        return;
+    }
+    const auto promise = std::make_shared<service::PromiseId>();
+    auto later = reply.defer([this, promise] { port_.abandon(*promise); });
+    *promise =
+        port_.await(std::make_unique<LateAnswer>(std::move(request), std::move(later), clock_));
+}
+
+}  // namespace holdfast::dialects::lockserver

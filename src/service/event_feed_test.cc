@@ -1,0 +1,128 @@
+#include "service/event_feed.h"
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <thread>
+
+#include "service/test_executor.h"
+
+namespace holdfast::service::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+core::Event granted(std::string_view job) {
+    core::Event event;
+    event.lease.scope = core::Scope::named(job);
+    event.lease.owner.name = "laptop1";
+    return event;
+}
+
+std::vector<std::string> names(const EventFeed::Watch::Page& page) {
+    std::vector<std::string> result;
+    if (page.has_missed_some) result.emplace_back("missed some");
+    for (const auto& one : page.events) {
+        result.push_back(std::to_string(one->id) + " " + std::string(one->event.lease.scope.name));
+    }
+    return result;
+}
+
+struct Feed : ::testing::Test {
+    std::shared_ptr<EventFeed::Watch> watch(std::optional<std::uint64_t> after = std::nullopt) {
+        return feed.watch(executor, after, [this] { ++news; });
+    }
+
+    EventFeed feed{100, {.events_max = 3}};
+    ManualExecutor executor;
+    int news = 0;
+};
+
+TEST_F(Feed, TellsWhatHappensFromNowOn) {
+    feed.publish(granted("before"));
+    const auto watch = this->watch();
+    EXPECT_THAT(names(watch->read(10)), IsEmpty());
+    {
+        const std::string name = "a name that is gone when it is read, and longer than a word";
+        feed.publish(granted(name));
+    }
+    executor.settle();
+    EXPECT_EQ(news, 1);
+    EXPECT_THAT(names(watch->read(10)),
+                ElementsAre("101 a name that is gone when it is read, and longer than a word"));
+}
+
+TEST_F(Feed, CallsOnceUntilItIsRead) {
+    const auto watch = this->watch();
+    feed.publish(granted("a"));
+    feed.publish(granted("b"));
+    executor.settle();
+    EXPECT_EQ(news, 1);
+    EXPECT_THAT(names(watch->read(1)), ElementsAre("100 a"));
+    executor.settle();
+    EXPECT_EQ(news, 2) << "there is more";
+    EXPECT_THAT(names(watch->read(1)), ElementsAre("101 b"));
+    executor.settle();
+    EXPECT_EQ(news, 2);
+}
+
+TEST_F(Feed, GoesOnWhereAReaderStopped) {
+    for (const char* job : {"a", "b", "c"}) feed.publish(granted(job));
+    const auto watch = this->watch(100);
+    executor.settle();
+    EXPECT_EQ(news, 1);
+    EXPECT_THAT(names(watch->read(10)), ElementsAre("101 b", "102 c"));
+    EXPECT_THAT(names(this->watch(102)->read(10)), IsEmpty());
+}
+
+TEST_F(Feed, SaysWhenAReaderMissedSome) {
+    for (const char* job : {"a", "b", "c", "d", "e"}) feed.publish(granted(job));
+    EXPECT_THAT(names(watch(100)->read(10)), ElementsAre("missed some", "102 c", "103 d", "104 e"));
+    EXPECT_THAT(names(watch(101)->read(10)), ElementsAre("102 c", "103 d", "104 e"));
+    EXPECT_THAT(names(watch(7)->read(1)), ElementsAre("missed some", "102 c"));
+    EXPECT_THAT(names(watch(105)->read(10)), ElementsAre("missed some", "102 c", "103 d", "104 e"))
+        << "a number that was not given out yet";
+    EXPECT_THAT(names(watch(UINT64_MAX)->read(1)), ElementsAre("missed some", "102 c"));
+}
+
+TEST_F(Feed, KeepsNoMoreTextThanItMay) {
+    EventFeed small(1, {.bytes_max = 10'000});
+    for (int i = 0; i < 5; ++i) small.publish(granted(std::string(4'000, 'x')));
+    EXPECT_EQ(small.watch(executor, 0, [] {})->read(10).events.size(), 2U);
+}
+
+TEST_F(Feed, DoesNotCallAWatchThatIsGone) {
+    auto watch = this->watch();
+    feed.publish(granted("a"));
+    watch.reset();
+    executor.settle();
+    feed.publish(granted("b"));
+    executor.settle();
+    EXPECT_EQ(news, 0);
+}
+
+TEST_F(Feed, IsReadOnOtherThreadsWhileItIsWritten) {
+    EventFeed busy(1, {.events_max = 100'000});
+    constexpr std::uint64_t events = 5'000;
+    std::atomic<std::uint64_t> seen = 0;
+    std::shared_ptr<EventFeed::Watch> watch;
+    ThreadExecutor thread;
+    thread.bind([] {}, [] {});
+    thread.start();
+    thread.post([&] {
+        watch = busy.watch(thread, 0, [&] {
+            for (const auto& one : watch->read(100).events) {
+                EXPECT_EQ(one->id, seen + 1);
+                seen = one->id;
+            }
+        });
+    });
+    for (std::uint64_t i = 0; i < events; ++i) busy.publish(granted("job"));
+    while (seen < events) std::this_thread::yield();
+    thread.post([&] { watch.reset(); });
+    thread.stop();
+}
+
+}  // namespace
+}  // namespace holdfast::service::testing

@@ -3,6 +3,7 @@
 #include <future>
 #include <thread>
 
+#include "app/http_gate.h"
 #include "app/http_router.h"
 #include "app/loop_executor.h"
 #include "app/random.h"
@@ -25,6 +26,7 @@ struct Host::Room {
     std::unique_ptr<dialects::lockserver::EventStreams> streams;
     std::unique_ptr<dialects::lockserver::LockserverHandler> lockserver;
     std::unique_ptr<HttpRouter> router;
+    std::unique_ptr<HttpGate> gate;  // in front of the router
 };
 
 namespace {
@@ -53,8 +55,9 @@ base::Result<std::unique_ptr<service::Store>> open_store(const ServeOptions& opt
 base::Result<std::unique_ptr<Host>> Host::start(const ServeOptions& options,
                                                 service::Clock& clock) {
     TRY([[maybe_unused]] const auto ok, check(options).map([] { return true; }));
+    TRY(auto credentials, Credentials::read(options));
     TRY(auto store, open_store(options, clock));
-    std::unique_ptr<Host> host(new Host(options, clock, std::move(store)));
+    std::unique_ptr<Host> host(new Host(options, clock, std::move(credentials), std::move(store)));
     const auto recovered = host->service_->recover();
     if (!recovered) return base::fail("cannot recover the locks: " + recovered.error().message);
     if (!options.is_in_memory) {
@@ -66,9 +69,10 @@ base::Result<std::unique_ptr<Host>> Host::start(const ServeOptions& options,
 }
 
 Host::Host(const ServeOptions& options, service::Clock& clock,
-           std::unique_ptr<service::Store> store)
+           std::unique_ptr<Credentials> credentials, std::unique_ptr<service::Store> store)
     : options_(options),
       clock_(clock),
+      credentials_(std::move(credentials)),
       main_executor_(std::make_unique<LoopExecutor>(main_loop_)),
       event_feed_(first_number()),
       store_(std::move(store)) {
@@ -106,6 +110,7 @@ Host::Host(const ServeOptions& options, service::Clock& clock,
         room->lockserver = std::make_unique<dialects::lockserver::LockserverHandler>(
             *port, *room->streams, clock_);
         room->router = std::make_unique<HttpRouter>(*room->homelab, *room->lockserver);
+        room->gate = std::make_unique<HttpGate>(credentials_->tokens(), *room->router);
         rooms_.push_back(std::move(room));
     }
 }
@@ -126,13 +131,14 @@ base::Result<void> Host::open_doors() {
         .connections_max = options_.connections_max, .on_error = [](const base::Error& error) {
             base::log(base::LogLevel::warning, "http listener", {{"error", error.message}});
         }};
+    server_options.tls = credentials_->tls();
     server_options.limits.request_timeout = options_.http_request_timeout;
     server_options.limits.idle_timeout = options_.http_idle_timeout;
     TRY(http_server_, net::Server::start(
                           endpoint, loops,
                           [this](net::Channel& channel, net::EventLoop& loop) {
                               return std::make_unique<net::HttpProtocol>(
-                                  channel, *room_of(loop).router, http_limits_);
+                                  channel, *room_of(loop).gate, http_limits_);
                           },
                           server_options));
     return {};

@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "app/credentials.h"
 #include "app/serve_options.h"
 #include "net/event_loop.h"
 #include "net/server.h"
@@ -38,6 +39,10 @@ class Host {
     // Serves until shut_down() is complete.
     void run();
 
+    // Reads tokens and certificate again; they hold for new requests and new connections. If that
+    // fails, everything stays as it was. From any thread.
+    [[nodiscard]] base::Result<void> reload() { return credentials_->read_again(); }
+
     // Stops accepting, answers what is in flight, and lets run() return. Further calls do nothing.
     void shut_down();
 
@@ -48,13 +53,15 @@ class Host {
   private:
     struct Room;  // what one I/O loop has for itself
 
-    Host(const ServeOptions& options, service::Clock& clock, std::unique_ptr<service::Store> store);
+    Host(const ServeOptions& options, service::Clock& clock,
+         std::unique_ptr<Credentials> credentials, std::unique_ptr<service::Store> store);
     base::Result<void> open_doors();
     Room& room_of(const net::EventLoop& loop);
     void stop_loops();
 
     const ServeOptions options_;
     service::Clock& clock_;
+    const std::unique_ptr<Credentials> credentials_;
     net::EventLoop main_loop_;
     std::unique_ptr<service::Executor> main_executor_;
     service::EventLog event_log_;

@@ -36,6 +36,20 @@ void watch_signals(boost::asio::signal_set& signals, Host& host) {
     });
 }
 
+// Tokens and certificates are renewed in their files, and a SIGHUP says when.
+void watch_hangups(boost::asio::signal_set& hangups, Host& host) {
+    hangups.async_wait([&](const boost::system::error_code& error, int) {
+        if (error) return;
+        if (const auto reloaded = host.reload()) {
+            base::log(base::LogLevel::info, "reloaded");
+        } else {
+            base::log(base::LogLevel::error, "not reloaded: tokens and certificate stay as before",
+                      {{"error", reloaded.error().message}});
+        }
+        watch_hangups(hangups, host);
+    });
+}
+
 int serve(const ServeOptions& options) {
     base::set_up_log(options.log_format, options.log_level);
     std::signal(SIGPIPE, SIG_IGN);
@@ -47,7 +61,10 @@ int serve(const ServeOptions& options) {
     }
     boost::asio::signal_set signals((*host)->main_loop().context(), SIGINT, SIGTERM);
     watch_signals(signals, **host);
-    say("listening http " + net::to_text((*host)->http_endpoint()));
+    boost::asio::signal_set hangups((*host)->main_loop().context(), SIGHUP);
+    watch_hangups(hangups, **host);
+    const std::string scheme = options.tls.certificate_file.empty() ? "http " : "https ";
+    say("listening " + scheme + net::to_text((*host)->http_endpoint()));
     (*host)->run();
     base::log(base::LogLevel::info, "stopped");
     return EXIT_SUCCESS;

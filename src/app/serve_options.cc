@@ -59,6 +59,20 @@ void declare_listeners(CLI::App& command, ServeOptions& options) {
         ->envname("HOLDFAST_IDLE_TIMEOUT");
 }
 
+void declare_secrets(CLI::App& command, ServeOptions& options) {
+    const auto add = [&](const char* flag, const char* variable, std::string& path,
+                         const char* help) {
+        command.add_option(flag, path, help)->type_name("FILE")->envname(variable);
+    };
+    add("--auth-token-file", "HOLDFAST_AUTH_TOKEN_FILE", options.auth_token_file,
+        "requests must bear the token in the first line of FILE; read again on SIGHUP");
+    add("--admin-token-file", "HOLDFAST_ADMIN_TOKEN_FILE", options.admin_token_file,
+        "the token of those who may also release what others hold");
+    add("--tls-cert", "HOLDFAST_TLS_CERT", options.tls.certificate_file,
+        "speak TLS with this certificate chain, in PEM form; read again on SIGHUP");
+    add("--tls-key", "HOLDFAST_TLS_KEY", options.tls.key_file, "the certificate's key");
+}
+
 void declare_locks(CLI::App& command, ServeOptions& options) {
     add_duration(command, "--default-ttl", options.homelab.default_ttl,
                  "lease of a /lock request that names no ttl")
@@ -143,6 +157,7 @@ void declare_config_file(CLI::App& command) {
 
 void declare_serve_options(CLI::App& command, ServeOptions& options) {
     declare_listeners(command, options);
+    declare_secrets(command, options);
     declare_locks(command, options);
     declare_process(command, options);
     declare_config_file(command);
@@ -160,10 +175,15 @@ void declare_serve_options(CLI::App& command, ServeOptions& options) {
 base::Result<void> check(const ServeOptions& options) {
     if (options.http_address == "none") return base::fail("nothing to serve: --http is none");
     TRY(const auto endpoint, net::parse_endpoint(options.http_address));
-    if (!endpoint.address().is_loopback() && !options.is_insecure) {
+    const bool is_guarded = !options.auth_token_file.empty();
+    if (!endpoint.address().is_loopback() && !is_guarded && !options.is_insecure) {
         return base::fail("refusing to listen on " + options.http_address +
                           ": anybody who can reach it could take and release locks. Listen on "
-                          "127.0.0.1, or say --insecure if that is what you want");
+                          "127.0.0.1, or ask for a token with --auth-token-file, or say "
+                          "--insecure if that is what you want");
+    }
+    if (options.tls.certificate_file.empty() != options.tls.key_file.empty()) {
+        return base::fail("--tls-cert and --tls-key belong together: give both or neither");
     }
     if (options.homelab.default_ttl <= core::Duration::zero()) {
         return base::fail("--default-ttl must be longer than zero");

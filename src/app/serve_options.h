@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "dialects/homelab/homelab_handler.h"
+#include "net/tls_context.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): theirs
 class App;
@@ -19,6 +20,9 @@ namespace holdfast::app {
 struct ServeOptions {
     std::string http_address = "127.0.0.1:8080";
     bool is_insecure = false;
+    std::string auth_token_file;   // empty: nobody is asked for a token
+    std::string admin_token_file;  // empty: with an auth token, nobody is an admin
+    net::TlsFiles tls;             // both empty: plain
     std::string data_folder = "./holdfast-data";
     bool is_in_memory = false;
     std::size_t threads = 1;

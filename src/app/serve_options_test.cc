@@ -216,12 +216,45 @@ TEST(ServeOptions, ListeningBeyondThisMachineMustBeMeant) {
         ASSERT_FALSE(refused) << address;
         EXPECT_THAT(refused.error().message, StartsWith("refusing to listen on"));
         EXPECT_THAT(refused.error().message, HasSubstr(address));
-        EXPECT_THAT(refused.error().message, HasSubstr("--insecure"));
+        for (const char* way_out : {"127.0.0.1", "--auth-token-file", "--insecure"}) {
+            EXPECT_THAT(refused.error().message, HasSubstr(way_out));
+        }
         options.is_insecure = true;
         EXPECT_TRUE(check(options)) << address;
+        EXPECT_TRUE(check({.http_address = address, .auth_token_file = "token"})) << address;
+        EXPECT_FALSE(check({.http_address = address, .admin_token_file = "token"})) << address;
+        EXPECT_FALSE(check({.http_address = address, .tls = {"cert", "key"}})) << address;
     }
     for (const char* address : {"127.0.0.1:0", "127.1.2.3:8080", "[::1]:8080", "localhost:8080"}) {
         EXPECT_TRUE(check({.http_address = address})) << address;
+    }
+}
+
+TEST(ServeOptions, NameTheFilesOfSecrets) {
+    const ConfigFile file("auth-token-file = a\nadmin-token-file = b\ntls-cert = c\ntls-key = d\n");
+    for (const auto& options : {parse({"--auth-token-file", "a", "--admin-token-file", "b",
+                                       "--tls-cert", "c", "--tls-key", "d"}),
+                                parse({"--config", file.path()}), [] {
+                                    const Variable auth("HOLDFAST_AUTH_TOKEN_FILE=a"),
+                                        admin("HOLDFAST_ADMIN_TOKEN_FILE=b");
+                                    const Variable certificate("HOLDFAST_TLS_CERT=c"),
+                                        key("HOLDFAST_TLS_KEY=d");
+                                    return parse({});
+                                }()}) {
+        ASSERT_TRUE(options) << options.error().message;
+        EXPECT_EQ(options->auth_token_file, "a");
+        EXPECT_EQ(options->admin_token_file, "b");
+        EXPECT_EQ(options->tls.certificate_file, "c");
+        EXPECT_EQ(options->tls.key_file, "d");
+        EXPECT_TRUE(check(*options));
+    }
+}
+
+TEST(ServeOptions, ACertificateAndItsKeyBelongTogether) {
+    for (const auto& half : {net::TlsFiles{.certificate_file = "c"}, {.key_file = "k"}}) {
+        const auto refused = check({.tls = half});
+        ASSERT_FALSE(refused);
+        EXPECT_THAT(refused.error().message, HasSubstr("--tls-cert and --tls-key"));
     }
 }
 

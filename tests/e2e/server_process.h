@@ -23,11 +23,11 @@ inline Command serve_command(const std::vector<std::string>& flags = {}) {
     return command;
 }
 
-// Waits until the server says where it listens, and returns that: `127.0.0.1:43211`.
+// Waits until the server says where it listens for HTTP, or for it over TLS, and returns that:
+// `127.0.0.1:43211`.
 inline std::string wait_for_address(Process& process) {
-    const std::string announced = "listening http ";
-    const std::string line = process.wait_for_output(announced);
-    return line.empty() ? "127.0.0.1:1" : line.substr(announced.size());
+    const std::string line = process.wait_for_output("listening http");
+    return line.empty() ? "127.0.0.1:1" : line.substr(line.rfind(' ') + 1);
 }
 
 struct ServerProcess {

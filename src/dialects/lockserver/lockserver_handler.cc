@@ -121,6 +121,10 @@ void LockserverHandler::handle(const net::HttpRequest& http, net::HttpReply& rep
     if (const auto* const watch = std::get_if<WatchEvents>(&*request)) {
         return streams_.open(*watch, reply);
     }
+    if (std::holds_alternative<ForceRelease>(*request) && !http.is_privileged) {
+        return refuse({.status = 403,
+                       .error = "ending somebody else's lease needs the admin token"});
+    }
     if (const service::Response* response = port_.submit(std::visit(Translator{}, *request))) {
         const int status = append_answer(body_, *request, *response, clock_);
         return reply.send(status, json, body_);

@@ -1,0 +1,78 @@
+#pragma once
+
+// Credentials: the tokens that requests must bear and the certificate the server shows, as read
+// from files; and the places where those who need them find what holds now.
+//
+// Secrets come from files only: an argument is in the process list, a variable in every child.
+//
+// Thread safety: every method from any thread.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "app/serve_options.h"
+#include "base/result.h"
+#include "net/tls_context.h"
+
+namespace holdfast::app {
+
+// The secrets of a server; an empty one is none.
+struct Tokens {
+    std::string auth;   // may use the server
+    std::string admin;  // may do what is an admin's, too
+};
+
+// The tokens that hold now. One who asks often remembers them, with the version, until that has
+// changed.
+class TokenSource {
+  public:
+    explicit TokenSource(Tokens tokens)
+        : tokens_(std::make_shared<const Tokens>(std::move(tokens))) {}
+
+    [[nodiscard]] std::uint64_t version() const { return version_.load(std::memory_order_acquire); }
+    [[nodiscard]] std::shared_ptr<const Tokens> current() const;
+    void replace(Tokens tokens);
+
+  private:
+    mutable std::mutex mutex_;
+    std::shared_ptr<const Tokens> tokens_;  // under mutex_
+    std::atomic<std::uint64_t> version_ = 0;
+};
+
+class Credentials {
+  public:
+    // Reads what the options name. An error says which file is at fault. Files that everybody on
+    // this machine may read are warned of in the log, and so are tokens that will travel in the
+    // clear.
+    // REQUIRES: check() has passed the options.
+    [[nodiscard]] static base::Result<std::unique_ptr<Credentials>> read(
+        const ServeOptions& options);
+
+    // Reads the files again. All of them are good, or everything stays as it was.
+    [[nodiscard]] base::Result<void> read_again();
+
+    [[nodiscard]] const TokenSource& tokens() const { return tokens_; }
+    // Null: connections are plain.
+    [[nodiscard]] const net::TlsSource* tls() const { return tls_.get(); }
+
+  private:
+    struct Files {
+        std::string auth_token;
+        std::string admin_token;
+        net::TlsFiles tls;
+    };
+
+    Credentials(Files files, Tokens tokens, std::unique_ptr<net::TlsSource> tls)
+        : files_(std::move(files)), tokens_(std::move(tokens)), tls_(std::move(tls)) {}
+
+    static base::Result<Tokens> read_tokens(const Files& files);
+
+    const Files files_;
+    TokenSource tokens_;
+    const std::unique_ptr<net::TlsSource> tls_;
+};
+
+}  // namespace holdfast::app

@@ -1,0 +1,62 @@
+#include "app/http_gate.h"
+
+#include <boost/algorithm/string/predicate.hpp>
+#include <optional>
+#include <string_view>
+
+#include "base/secret.h"
+
+namespace holdfast::app {
+
+namespace {
+
+// The token that a request bears; empty if there is none.
+std::string_view bearer_token(const net::HttpRequest& request) {
+    const std::string_view scheme = "Bearer ";
+    std::string_view value = request.header("Authorization").value_or("");
+    if (!boost::algorithm::istarts_with(value, scheme)) return {};
+    value.remove_prefix(scheme.size());
+    value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
+    return value;
+}
+
+bool is_same(std::string_view secret, std::string_view shown) {
+    return !secret.empty() && base::equal_in_constant_time(secret, shown);
+}
+
+// Whether the server lives is for a supervisor to ask, which need not know secrets.
+bool is_for_everybody(const net::HttpRequest& request) {
+    const bool reads = request.method == "GET" || request.method == "HEAD";
+    return reads && (request.path == "/healthz" || request.path == "/readyz");
+}
+
+void refuse(net::HttpReply& reply, bool has_token) {
+    const std::string_view body =
+        has_token ? "{\"error\":\"the token is not the right one\"}\n"
+                  : "{\"error\":\"a token is needed: Authorization: Bearer <token>\"}\n";
+    reply.send(401, "application/json", body, {{"WWW-Authenticate", "Bearer realm=\"holdfast\""}});
+}
+
+}  // namespace
+
+HttpGate::HttpGate(const TokenSource& source, net::HttpHandler& handler)
+    : source_(source), handler_(handler), version_(source.version()), tokens_(source.current()) {}
+
+void HttpGate::handle(const net::HttpRequest& request, net::HttpReply& reply) {
+    if (const auto version = source_.version(); version != version_) {
+        version_ = version;
+        tokens_ = source_.current();
+    }
+    if (tokens_->auth.empty() && tokens_->admin.empty()) return handler_.handle(request, reply);
+
+    const std::string_view shown = bearer_token(request);
+    const bool is_user = is_same(tokens_->auth, shown);
+    const bool is_admin = is_same(tokens_->admin, shown);
+    const bool may_pass = tokens_->auth.empty() || is_user || is_admin || is_for_everybody(request);
+    if (!may_pass) return refuse(reply, !shown.empty());
+    net::HttpRequest known = request;
+    known.is_privileged = is_admin;
+    handler_.handle(known, reply);
+}
+
+}  // namespace holdfast::app

@@ -1,0 +1,121 @@
+#include "app/http_gate.h"
+
+#include <gmock/gmock.h>
+
+#include <string>
+
+#include "net/test_channel.h"
+
+namespace holdfast::app {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// Says whether the asker is privileged.
+class Room final : public net::HttpHandler {
+  public:
+    void handle(const net::HttpRequest& request, net::HttpReply& reply) override {
+        reply.send(200, "", request.is_privileged ? "privileged" : "ordinary");
+    }
+};
+
+class HttpGateTest : public testing::Test {
+  protected:
+    // The answer to a request with this Authorization header, or with none.
+    std::string ask(const std::string& authorization, const std::string& line = "GET /lock") {
+        const std::string header =
+            authorization.empty() ? "" : "Authorization: " + authorization + "\r\n";
+        channel_.feed(protocol_, line + " HTTP/1.1\r\n" + header + "\r\n");
+        return channel_.take();
+    }
+
+    Room room_;
+    TokenSource source_{{}};
+    HttpGate gate_{source_, room_};
+    net::HttpLimits limits_;
+    net::TestChannel channel_;
+    net::HttpProtocol protocol_{channel_, gate_, limits_};
+};
+
+const auto refused = StartsWith("HTTP/1.1 401 Unauthorized\r\n");
+const auto privileged = HasSubstr("\r\n\r\nprivileged");
+const auto ordinary = HasSubstr("\r\n\r\nordinary");
+
+TEST_F(HttpGateTest, IsOpenAndEverybodyPrivilegedWithoutSecrets) {
+    EXPECT_THAT(ask(""), privileged);
+    EXPECT_THAT(ask("Bearer whatever"), privileged);
+    EXPECT_THAT(ask("Bearer "), privileged);
+}
+
+TEST_F(HttpGateTest, AsksForTheTokenAndMakesNobodyPrivilegedWithoutAnAdminToken) {
+    source_.replace({.auth = "open sesame"});
+    EXPECT_THAT(ask("Bearer open sesame"), ordinary);
+    for (const char* wrong :
+         {"", "Bearer", "Bearer ", "Bearer open sesam", "Bearer open sesame!", "Bearer Open sesame",
+          "Basic open sesame", "open sesame", "Beareropen sesame", "Bearer open sesame, Bearer x",
+          "Bearer\topen sesame"}) {
+        EXPECT_THAT(ask(wrong), refused) << wrong;
+    }
+    EXPECT_FALSE(channel_.closed);
+}
+
+TEST_F(HttpGateTest, SaysWhatIsMissing) {
+    source_.replace({.auth = "secret"});
+    EXPECT_THAT(ask(""), AllOf(HasSubstr("\r\nWWW-Authenticate: Bearer realm=\"holdfast\"\r\n"),
+                               HasSubstr("\r\n\r\n{\"error\":\"a token is needed: ")));
+    EXPECT_THAT(ask("Bearer wrong"),
+                AllOf(HasSubstr("\r\nWWW-Authenticate: Bearer realm=\"holdfast\"\r\n"),
+                      HasSubstr("\r\n\r\n{\"error\":\"the token is not the right one\"}\n")));
+}
+
+TEST_F(HttpGateTest, TakesTheSchemeInAnyCaseAndAnySpacesBehindIt) {
+    source_.replace({.auth = "secret"});
+    for (const char* right :
+         {"Bearer secret", "bearer secret", "BEARER secret", "bEaReR    secret"}) {
+        EXPECT_THAT(ask(right), ordinary) << right;
+    }
+}
+
+TEST_F(HttpGateTest, LetsTheAdminPassAndBePrivileged) {
+    source_.replace({.auth = "user", .admin = "root"});
+    EXPECT_THAT(ask("Bearer user"), ordinary);
+    EXPECT_THAT(ask("Bearer root"), privileged);
+    EXPECT_THAT(ask("Bearer other"), refused);
+    EXPECT_THAT(ask(""), refused);
+}
+
+TEST_F(HttpGateTest, AsksNobodyWhereOnlyAdminsHaveATokenButKnowsThem) {
+    source_.replace({.admin = "root"});
+    EXPECT_THAT(ask(""), ordinary);
+    EXPECT_THAT(ask("Bearer other"), ordinary);
+    EXPECT_THAT(ask("Bearer root"), privileged);
+}
+
+TEST_F(HttpGateTest, LetsEverybodyAskHowTheServerIs) {
+    source_.replace({.auth = "user", .admin = "root"});
+    for (const char* line :
+         {"GET /healthz", "HEAD /healthz", "GET /readyz", "HEAD /readyz", "GET /readyz?verbose"}) {
+        EXPECT_THAT(ask("", line), StartsWith("HTTP/1.1 200")) << line;
+    }
+    EXPECT_THAT(ask("", "GET /healthz"), ordinary);
+    EXPECT_THAT(ask("Bearer root", "GET /healthz"), privileged);
+    for (const char* line : {"POST /healthz", "GET /healthz/", "GET /healthzz", "GET //healthz",
+                             "GET /", "GET /lock?/healthz", "GET /%68ealthz", "get /healthz"}) {
+        EXPECT_THAT(ask("", line), refused) << line;
+    }
+}
+
+TEST_F(HttpGateTest, KnowsTheTokensThatHoldNow) {
+    source_.replace({.auth = "old"});
+    EXPECT_THAT(ask("Bearer old"), ordinary);
+    source_.replace({.auth = "new"});
+    EXPECT_THAT(ask("Bearer old"), refused);
+    EXPECT_THAT(ask("Bearer new"), ordinary);
+    source_.replace({});
+    EXPECT_THAT(ask(""), privileged);
+}
+
+}  // namespace
+}  // namespace holdfast::app

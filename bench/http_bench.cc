@@ -55,7 +55,7 @@ double microseconds(std::chrono::nanoseconds time) {
 
 base::Result<void> run_round(LoadClient& client, const ServerProcess& server, double seconds,
                              Figures& figures) {
-    TRY([[maybe_unused]] const auto warm, client.run(warm_up));
+    TRY(client.run(warm_up));
     const auto cpu_before = server.cpu_time();
     const auto duration = std::chrono::duration<double>(seconds);
     TRY(const auto result,
@@ -144,7 +144,7 @@ base::Result<void> HttpBench::measure(const Setting& setting) {
     auto holdfast_load = load(setting, holdfast_.port());
     holdfast_load.answer_prefix = ok_prefix;
     holdfast_load.introduce = [](Peer& peer, std::size_t index) -> base::Result<std::string> {
-        TRY([[maybe_unused]] const auto answer, take_and_renew(peer, index));
+        TRY(take_and_renew(peer, index));
         return renewal_request(index);
     };
     auto echo_load = load(setting, echo_.port());
@@ -174,7 +174,7 @@ base::Result<void> run(const Options& options) {
         renewal_request(0).size(), bench.answer_bytes(), options.rounds, options.seconds);
     print_head();
     for (const Setting& setting : settings) {
-        if (auto done = bench.measure(setting); !done) return done;
+        TRY(bench.measure(setting));
     }
     return {};
 }

@@ -52,7 +52,7 @@ base::Result<std::uint64_t> count_instructions(const Options& options, std::size
                          options.serve_arguments.end());
     TRY(auto server, ServerProcess::start(command));
     TRY(auto peer, Peer::connect(server.port()));
-    TRY([[maybe_unused]] const auto first, take_and_renew(peer, 0));
+    TRY(take_and_renew(peer, 0));
     const std::string request = renewal_request(0);
     for (std::size_t i = 0; i < requests; ++i) {
         TRY(const auto answer, peer.exchange(request, http_answer));

@@ -46,17 +46,13 @@ base::Result<std::unique_ptr<LoadClient>> LoadClient::connect(const LoadOptions&
     std::unique_ptr<LoadClient> client(new LoadClient(options));
     client->lines_.reserve(options.connections);
     for (std::size_t index = 0; index < options.connections; ++index) {
-        if (auto opened = client->open_line(index); !opened) {
-            return tl::unexpected(std::move(opened).error());
-        }
+        TRY(client->open_line(index));
     }
     // Only now, so that connections opened early do not wait for those opened late.
     client->now_ = Clock::now();
     for (Line& line : client->lines_) {
         line.sent_at.assign(options.pipeline, client->now_);
-        if (auto sent = send_requests(line, options.pipeline); !sent) {
-            return tl::unexpected(std::move(sent).error());
-        }
+        TRY(send_requests(line, options.pipeline));
     }
     return client;
 }
@@ -91,8 +87,7 @@ base::Result<LoadResult> LoadClient::run(std::chrono::nanoseconds duration) {
         if (count < 0 && errno == EINTR) continue;
         if (count <= 0) return base::fail("the server answers nobody any more");
         for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
-            auto served = serve(*static_cast<Line*>(events[i].data.ptr), result.latency);
-            if (!served) return tl::unexpected(std::move(served).error());
+            TRY(serve(*static_cast<Line*>(events[i].data.ptr), result.latency));
         }
     }
     result.seconds = std::chrono::duration<double>(now_ - begin).count();

@@ -54,7 +54,7 @@ base::Result<std::unique_ptr<service::Store>> open_store(const ServeOptions& opt
 
 base::Result<std::unique_ptr<Host>> Host::start(const ServeOptions& options,
                                                 service::Clock& clock) {
-    TRY([[maybe_unused]] const auto ok, check(options).map([] { return true; }));
+    TRY(check(options));
     TRY(auto credentials, Credentials::read(options));
     TRY(auto store, open_store(options, clock));
     std::unique_ptr<Host> host(new Host(options, clock, std::move(credentials), std::move(store)));
@@ -64,7 +64,7 @@ base::Result<std::unique_ptr<Host>> Host::start(const ServeOptions& options,
         base::log(base::LogLevel::info, "recovered",
                   {{"folder", options.data_folder}, {"leases", std::uint64_t{recovered->leases}}});
     }
-    TRY([[maybe_unused]] const auto open, host->open_doors().map([] { return true; }));
+    TRY(host->open_doors());
     return host;
 }
 

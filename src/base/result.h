@@ -30,11 +30,18 @@ using Result = tl::expected<T, Error>;
 #define HOLDFAST_JOIN(a, b) HOLDFAST_JOIN_(a, b)
 
 // TRY(auto x, expression); declares x from the value of a Result, or returns its error.
-#define TRY(declaration, expression) \
-    HOLDFAST_TRY_(declaration, expression, HOLDFAST_JOIN(try_result_, __LINE__))
+// TRY(expression); goes on if the Result has no error, or returns that.
+#define TRY(...) \
+    HOLDFAST_TRY_CHOOSE_(__VA_ARGS__, HOLDFAST_TRY_VALUE_, HOLDFAST_TRY_DONE_, )(__VA_ARGS__)
+#define HOLDFAST_TRY_CHOOSE_(first, second, chosen, ...) chosen
+#define HOLDFAST_TRY_VALUE_(declaration, expression) \
+    HOLDFAST_TRY_NAMED_(declaration, expression, HOLDFAST_JOIN(try_result_, __LINE__))
 // A declaration cannot stand in parentheses. NOLINTBEGIN(bugprone-macro-parentheses)
-#define HOLDFAST_TRY_(declaration, expression, name)           \
+#define HOLDFAST_TRY_NAMED_(declaration, expression, name)     \
     auto name = (expression);                                  \
     if (!name) return tl::unexpected(std::move(name).error()); \
     declaration = std::move(*name)
 // NOLINTEND(bugprone-macro-parentheses)
+#define HOLDFAST_TRY_DONE_(expression)               \
+    if (auto try_result = (expression); !try_result) \
+    return tl::unexpected(std::move(try_result).error())

@@ -45,7 +45,8 @@ class Store {
         const std::function<bool(const core::RestoreRequest&)>& on_lease) = 0;
 
     // Makes `changes` durable, all or none, after everything committed before; then calls `done`,
-    // perhaps before returning. REQUIRES: the commit before this one is done.
+    // perhaps before returning. REQUIRES: the commit before this one is done, and the changes are
+    // those a restarted server must know of: grants, ends, and renewals on new terms.
     virtual void commit(core::Changes changes, CommitDone done) = 0;
 };
 

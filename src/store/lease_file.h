@@ -2,14 +2,10 @@
 
 // LeaseFile: leases in a SQLite file, written down as they change.
 //
-// A commit is one row of the journal table, in one transaction, with one fsync, however many
-// changes are in it and however many leases there are (docs/decisions/0006). Between commits the
-// journal is folded into the lock table; leases that have come and gone by then cost nothing. The
-// view lock_state shows both together, so whoever opens the file with sqlite3 sees the truth at any
-// time.
-//
-// What is known of the journal in memory (unfolded_) changes only after the file has: a failed
-// commit or fold leaves both as they were.
+// A commit is one transaction with one fsync, which writes a row for every lease that is new or
+// kept on other terms, and removes those of the leases that have ended (docs/decisions/0006). What
+// cancels out within a batch is not written at all. The file always shows what is committed, to us
+// and to whoever opens it with sqlite3.
 //
 // Thread safety: none.
 
@@ -50,18 +46,13 @@ class LeaseFile {
     [[nodiscard]] SqliteResult<service::Recovered> recover(const BootClock& now,
                                                            const OnLease& on_lease);
 
-    // Makes `changes` durable, all or none. REQUIRES: recover() has succeeded.
+    // Makes `changes` durable, all or none. REQUIRES: recover() has succeeded, and what
+    // service::Store requires of changes.
     [[nodiscard]] SqliteResult<void> write(const core::Changes& changes);
-
-    // How much there is to fold; 0: nothing.
-    [[nodiscard]] std::size_t journal_bytes() const { return journal_bytes_; }
-    // Folds at least rows_max rows, if there are so many; with the last ones the journal is
-    // emptied.
-    [[nodiscard]] SqliteResult<void> fold(std::size_t rows_max);
 
   private:
     struct Statements {
-        Statement append, put, drop, keep_token, clear_journal;
+        Statement put, drop, keep_token;
     };
     // What a batch does to a lease in the end.
     struct NetChange {
@@ -69,25 +60,16 @@ class LeaseFile {
         std::optional<LeaseRow> row;  // none: it has ended
     };
     struct NetChanges {
-        std::map<std::uint64_t, NetChange> leases;
+        std::map<std::uint64_t, NetChange> leases;  // by fencing number, as the rows lie
         std::uint64_t last_token = 0;
-    };
-    // A lease whose row in the lock table is not what the journal says.
-    struct Unfolded {
-        std::optional<LeaseRow> row;  // none: it has ended
-        bool may_be_in_table = true;  // an older row of it
     };
 
     LeaseFile(DataLock lock, Database database, Statements statements, const service::Clock& clock);
     static SqliteResult<Statements> prepare_statements(Database& database);
 
     [[nodiscard]] NetChanges net_changes(const core::Changes& changes) const;
-    SqliteResult<void> append(const std::string& entries, std::uint64_t last_token);
-    void remember(NetChanges&& changes);
-    SqliteResult<void> fold_lease(std::uint64_t fence, Unfolded& lease);
-    SqliteResult<void> set_durable(bool is_durable);
+    SqliteResult<void> write_lease(std::uint64_t fence, const NetChange& change);
 
-    SqliteResult<void> fold_by_sql();
     SqliteResult<std::vector<Start>> note_start(const BootClock& now);
     SqliteResult<service::Recovered> visit(const LeaseAges& ages, const OnLease& on_lease);
     [[nodiscard]] core::RestoreRequest to_request(const LeaseRow& row, const LeaseAges& ages) const;
@@ -97,12 +79,9 @@ class LeaseFile {
     Statements statements_;
     const service::Clock* clock_;
 
-    bool is_durable_ = true;         // whether a transaction ends with an fsync
     std::int64_t start_number_ = 0;  // 0: recover() has not succeeded
     std::int64_t oldest_start_ = 0;  // of the leases last visited
     std::uint64_t last_token_ = 0;
-    std::map<std::uint64_t, Unfolded> unfolded_;
-    std::size_t journal_bytes_ = 0;
 };
 
 }  // namespace holdfast::store

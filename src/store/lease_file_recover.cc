@@ -8,14 +8,10 @@
 namespace holdfast::store {
 
 SqliteResult<service::Recovered> LeaseFile::recover(const BootClock& now, const OnLease& on_lease) {
-    unfolded_.clear();
-    journal_bytes_ = 0;
     start_number_ = 0;
-    if (auto done = set_durable(true); !done) return tl::unexpected(done.error());
     TRY(auto transaction, Transaction::begin(database_));
-    if (auto done = fold_by_sql(); !done) return tl::unexpected(done.error());
     TRY(const auto starts, note_start(now));
-    if (auto done = transaction.commit(); !done) return tl::unexpected(done.error());
+    TRY(transaction.commit());
 
     TRY(const auto recovered, visit(LeaseAges(starts), on_lease));
     const std::int64_t present = starts.back().number;
@@ -23,31 +19,18 @@ SqliteResult<service::Recovered> LeaseFile::recover(const BootClock& now, const 
         starts.front().number < needed) {
         TRY(auto forget, database_.prepare("DELETE FROM starts WHERE number < ?"));
         forget.bind(1, needed);
-        if (auto done = forget.run(); !done) return tl::unexpected(done.error());
+        TRY(forget.run());
     }
     last_token_ = recovered.next_fence - 1;
     start_number_ = present;
     return recovered;
 }
 
-SqliteResult<void> LeaseFile::fold_by_sql() {
-    const std::string fold =
-        "DELETE FROM locks WHERE fencing_token IN"
-        " (SELECT fencing_token FROM last_entries WHERE fields->>'k' IS NULL);"
-        "INSERT OR REPLACE INTO locks (" +
-        std::string(row_columns) + ") SELECT " + std::string(entry_columns) +
-        " FROM last_entries WHERE fields->>'k' IS NOT NULL;"
-        "UPDATE tokens SET last_token ="
-        " max(last_token, (SELECT coalesce(max(last_token), 0) FROM journal));"
-        "DELETE FROM journal";
-    return database_.run(fold.c_str());
-}
-
 SqliteResult<std::vector<Start>> LeaseFile::note_start(const BootClock& now) {
     TRY(auto insert, database_.prepare("INSERT INTO starts (boot, since_boot_us) VALUES (?, ?)"));
     insert.bind(1, now.boot);
     insert.bind(2, now.since_boot.count());
-    if (auto done = insert.run(); !done) return tl::unexpected(done.error());
+    TRY(insert.run());
     TRY(auto select,
         database_.prepare("SELECT number, boot, since_boot_us FROM starts ORDER BY number"));
     std::vector<Start> starts;

@@ -1,16 +1,12 @@
 #include "store/lease_row.h"
 
-#include <fmt/compile.h>
-#include <fmt/format.h>
-
+#include <algorithm>
 #include <bit>
 #include <initializer_list>
-#include <iterator>
 #include <limits>
 #include <optional>
 
 #include "base/hex.h"
-#include "base/json.h"
 
 namespace holdfast::store {
 
@@ -32,21 +28,6 @@ std::int64_t nanoseconds(service::WallTime time) {
 service::WallTime from_nanoseconds(std::int64_t count) {
     return service::WallTime{
         std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::nanoseconds{count})};
-}
-
-// `"n":"name"`, or `"nx":"hex"` for bytes that are no text. (SQLite's JSON stops at a NUL, too.)
-void append_bytes(std::string& out, char key, std::string_view bytes) {
-    if (is_plain_text(bytes)) {
-        fmt::format_to(std::back_inserter(out), FMT_COMPILE("\"{}\":"), key);
-        base::append_json_string(out, bytes);
-        return;
-    }
-    fmt::format_to(std::back_inserter(out), FMT_COMPILE("\"{}x\":\""), key);
-    for (const char byte : bytes) {
-        fmt::format_to(std::back_inserter(out), FMT_COMPILE("{:02x}"),
-                       static_cast<unsigned char>(byte));
-    }
-    out += '"';
 }
 
 // The one of `values` that is written as `text`.
@@ -86,15 +67,17 @@ std::string hex_of(std::uint64_t number) {
 }  // namespace
 
 const std::string_view row_columns =
-    "fencing_token, lease_secret, kind, lock_name, inode, range_start, range_end, owner_id, door, "
+    "fencing_token, lease_id, kind, lock_name, inode, range_start, range_end, owner_id, door, "
     "mode, permits, state, ttl_us, grace_us, memory_us, version, acquired_ns, lease_expiry_ns, "
     "start_number";
 
-const std::string_view entry_columns =
-    "fencing_token, fields->>'s', fields->>'k', coalesce(fields->>'n', unhex(fields->>'nx')), "
-    "fields->>'i', fields->>'a', fields->>'b', coalesce(fields->>'o', unhex(fields->>'ox')), "
-    "fields->>'d', fields->>'m', fields->>'l', fields->>'st', fields->>'t', fields->>'g', "
-    "fields->>'y', fields->>'v', fields->>'q', fields->>'x', fields->>'z'";
+SqliteResult<Statement> prepare_put(Database& database) {
+    std::string sql = "INSERT OR REPLACE INTO locks (";
+    sql.append(row_columns).append(") VALUES (?");
+    for (auto more = std::ranges::count(row_columns, ','); more > 0; --more) sql += ",?";
+    sql += ')';
+    return database.prepare(sql.c_str());
+}
 
 LeaseRow to_row(const core::Event& event, const service::Clock& clock, std::int64_t start_number) {
     const core::LeaseView& lease = event.lease;
@@ -117,28 +100,6 @@ LeaseRow to_row(const core::Event& event, const service::Clock& clock, std::int6
             .acquired_at = clock.wall(lease.acquired_at),
             .expires_at = clock.wall(lease.expires_at),
             .start_number = start_number};
-}
-
-void append_entry(std::string& out, const LeaseRow& row) {
-    fmt::format_to(std::back_inserter(out),
-                   FMT_COMPILE("{{\"f\":{},\"s\":\"{:016x}\",\"k\":\"{}\","), row.fence, row.secret,
-                   core::to_text(row.kind));
-    append_bytes(out, 'n', row.name);
-    out += ',';
-    append_bytes(out, 'o', row.owner);
-    fmt::format_to(
-        std::back_inserter(out),
-        FMT_COMPILE(",\"i\":{},\"a\":{},\"b\":{},\"d\":{},\"m\":\"{}\",\"l\":{},\"st\":\"{}\","
-                    "\"t\":{},\"g\":{},\"y\":{},\"v\":{},\"q\":{},\"x\":{},\"z\":{}}}"),
-        as_signed(row.inode), as_signed(row.range.start), as_signed(row.range.end),
-        static_cast<unsigned>(row.door), core::to_text(row.mode), row.permits,
-        state_text(row.state), row.ttl.count(), row.grace.count(), row.memory.count(),
-        as_signed(row.version), nanoseconds(row.acquired_at), nanoseconds(row.expires_at),
-        row.start_number);
-}
-
-void append_end(std::string& out, std::uint64_t fence) {
-    fmt::format_to(std::back_inserter(out), FMT_COMPILE("{{\"f\":{}}}"), fence);
 }
 
 void bind_row(Statement& statement, const LeaseRow& row) {

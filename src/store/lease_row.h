@@ -1,6 +1,6 @@
 #pragma once
 
-// A lease as it is written down: in the journal as one JSON object, in the lock table as one row.
+// A lease as it is written down: one row of the lock table.
 
 #include <cstdint>
 #include <optional>
@@ -41,18 +41,14 @@ struct LeaseRow {
 [[nodiscard]] LeaseRow to_row(const core::Event& event, const service::Clock& clock,
                               std::int64_t start_number);
 
-// The journal's form of a row, and of the end of a lease.
-void append_entry(std::string& out, const LeaseRow& row);
-void append_end(std::string& out, std::uint64_t fence);
-
-// The lock table's form: places 1.. of an INSERT with `row_columns` in their order, and the same
-// read back from column 0 on; nothing for a row that nobody here can have written. `row` must live
-// until the statement has run.
+// The columns of a row, and the statement that writes one over what is there of that number.
 extern const std::string_view row_columns;
+[[nodiscard]] SqliteResult<Statement> prepare_put(Database& database);
+
+// Places the values of a row into a statement of prepare_put(); the row must live until that has
+// run. And the same read back from `row_columns`, the first of them in column 0; nothing for a row
+// that nobody here can have written.
 void bind_row(Statement& statement, const LeaseRow& row);
 [[nodiscard]] std::optional<LeaseRow> read_row(const Statement& statement);
-
-// What turns an entry of the journal (the column `fields` of last_entries) into `row_columns`.
-extern const std::string_view entry_columns;
 
 }  // namespace holdfast::store

@@ -14,7 +14,12 @@ class LeaseRowTest : public ::testing::Test {
   protected:
     LeaseRowTest() : database_(*Database::open(":memory:")) {
         CHECK(prepare_schema(database_).has_value());
-        CHECK(database_.define_unhex().has_value());
+    }
+
+    void put(const LeaseRow& row) {
+        auto statement = *prepare_put(database_);
+        bind_row(statement, row);
+        CHECK(statement.run().has_value());
     }
 
     std::optional<LeaseRow> read_back() {
@@ -27,53 +32,32 @@ class LeaseRowTest : public ::testing::Test {
     Database database_;
 };
 
-TEST_F(LeaseRowTest, ComesBackFromTheLockTableAsItWas) {
-    const std::string sql = "INSERT INTO locks (" + std::string(row_columns) +
-                            ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+TEST_F(LeaseRowTest, ComesBackAsItWas) {
     std::mt19937_64 random(1);
     for (std::uint64_t fence = 1; fence < 500; ++fence) {
         LeaseRow row = random_row(random, fence);
+        row.state = fence % 2 == 0 ? core::LeaseState::held : core::LeaseState::grace;
         row.start_number = 7;
-        auto put = *database_.prepare(sql.c_str());
-        bind_row(put, row);
-        ASSERT_TRUE(put.run());
+        put(row);
         EXPECT_EQ(read_back(), row);
         ASSERT_TRUE(database_.run("DELETE FROM locks"));
     }
 }
 
-TEST_F(LeaseRowTest, ComesBackFromTheJournalAsItWas) {
+TEST_F(LeaseRowTest, ReplacesTheRowOfTheSameNumber) {
     std::mt19937_64 random(2);
-    const std::string fold = "INSERT INTO locks (" + std::string(row_columns) + ") SELECT " +
-                             std::string(entry_columns) + " FROM last_entries";
-    for (std::uint64_t fence = 1; fence < 500; ++fence) {
-        LeaseRow row = random_row(random, fence);
-        row.state = fence % 2 == 0 ? core::LeaseState::held : core::LeaseState::grace;
-        std::string entries = "[";
-        append_entry(entries, row);
-        entries += ']';
-        auto append = *database_.prepare("INSERT INTO journal VALUES (1, 0, ?)");
-        append.bind_text(1, entries);
-        ASSERT_TRUE(append.run());
-        ASSERT_TRUE(database_.run(fold.c_str()));
-        EXPECT_EQ(read_back(), row) << entries;
-        ASSERT_TRUE(database_.run("DELETE FROM locks; DELETE FROM journal"));
-    }
+    put(random_row(random, 1));
+    const LeaseRow later = random_row(random, 1);
+    put(later);
+    EXPECT_EQ(read_back(), later);
+    EXPECT_EQ(database_.number("SELECT count(*) FROM locks").value(), 1);
 }
 
 TEST_F(LeaseRowTest, MakesNoSenseWithValuesNobodyWrote) {
-    std::string entries = "[";
     std::mt19937_64 random(3);
-    append_entry(entries, random_row(random, 1));
-    entries += ']';
-    auto append = *database_.prepare("INSERT INTO journal VALUES (1, 0, ?)");
-    append.bind_text(1, entries);
-    ASSERT_TRUE(append.run());
-    const std::string fold = "INSERT INTO locks (" + std::string(row_columns) + ") SELECT " +
-                             std::string(entry_columns) + " FROM last_entries";
-    for (const char* damage : {"lease_secret = 'xyz'", "kind = 'door'", "mode = ''",
-                               "state = 'gone'", "ttl_us = -1", "permits = -1", "door = 256"}) {
-        ASSERT_TRUE(database_.run(fold.c_str()));
+    for (const char* damage : {"lease_id = 'xyz'", "kind = 'door'", "mode = ''", "state = 'gone'",
+                               "ttl_us = -1", "permits = -1", "door = 256"}) {
+        put(random_row(random, 1));
         EXPECT_TRUE(read_back());
         ASSERT_TRUE(database_.run((std::string("UPDATE locks SET ") + damage).c_str()));
         EXPECT_FALSE(read_back()) << damage;

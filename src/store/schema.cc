@@ -13,56 +13,40 @@ namespace {
 const std::vector<std::string>& migrations() {
     static const std::vector<std::string> steps{R"sql(
 CREATE TABLE locks (
-    fencing_token INTEGER PRIMARY KEY,
-    lease_secret TEXT NOT NULL,
-    kind TEXT NOT NULL,
     lock_name NOT NULL,
+    owner_id NOT NULL,
+    lease_id TEXT NOT NULL,
+    fencing_token INTEGER PRIMARY KEY,
+    lease_expiry_ns INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    kind TEXT NOT NULL,
     inode INTEGER NOT NULL,
     range_start INTEGER NOT NULL,
     range_end INTEGER NOT NULL,
-    owner_id NOT NULL,
-    door INTEGER NOT NULL,
     mode TEXT NOT NULL,
     permits INTEGER NOT NULL,
     state TEXT NOT NULL,
+    door INTEGER NOT NULL,
     ttl_us INTEGER NOT NULL,
     grace_us INTEGER NOT NULL,
     memory_us INTEGER NOT NULL,
-    version INTEGER NOT NULL,
     acquired_ns INTEGER NOT NULL,
-    lease_expiry_ns INTEGER NOT NULL,
     start_number INTEGER NOT NULL
 );
-CREATE TABLE tokens (lock_name TEXT PRIMARY KEY, last_token INTEGER NOT NULL);
+CREATE TABLE tokens (lock_name TEXT PRIMARY KEY, last_token INTEGER NOT NULL) WITHOUT ROWID;
 INSERT INTO tokens VALUES ('*', 0);
-CREATE TABLE journal (
-    number INTEGER PRIMARY KEY,
-    last_token INTEGER NOT NULL,
-    entries TEXT NOT NULL
-);
 CREATE TABLE starts (
     number INTEGER PRIMARY KEY,
     boot TEXT NOT NULL,
     since_boot_us INTEGER NOT NULL
 );
--- What the journal says of each lease in the end; an entry without a kind ('k') is its end.
-CREATE VIEW last_entries AS
-SELECT item.value->>'f' AS fencing_token, item.value AS fields, max(journal.number) AS commit_number
-FROM journal, json_each(journal.entries) AS item GROUP BY 1;
 CREATE VIEW lock_state AS
 SELECT iif(typeof(lock_name) = 'blob', 'x''' || lower(hex(lock_name)) || '''', lock_name)
            AS lock_name,
-       kind,
        iif(typeof(owner_id) = 'blob', 'x''' || lower(hex(owner_id)) || '''', owner_id) AS owner_id,
-       lease_secret AS lease_id, fencing_token, lease_expiry_ns, version, mode, state, inode,
-       range_start, range_end, permits
-FROM locks WHERE fencing_token NOT IN (SELECT fencing_token FROM last_entries)
-UNION ALL
-SELECT coalesce(fields->>'n', 'x''' || (fields->>'nx') || ''''), fields->>'k',
-       coalesce(fields->>'o', 'x''' || (fields->>'ox') || ''''), fields->>'s', fencing_token,
-       fields->>'x', fields->>'v', fields->>'m', fields->>'st', fields->>'i', fields->>'a',
-       fields->>'b', fields->>'l'
-FROM last_entries WHERE fields->>'k' IS NOT NULL;
+       lease_id, fencing_token, lease_expiry_ns, version, kind, mode, state, inode, range_start,
+       range_end, permits
+FROM locks;
 )sql"};
     return steps;
 }
@@ -73,8 +57,8 @@ SqliteResult<void> migrate(Database& database, std::size_t version) {
                                  "PRAGMA application_id=" + std::to_string(application_id) +
                                  ";PRAGMA user_version=" + std::to_string(version + 1);
         TRY(auto transaction, Transaction::begin(database));
-        if (auto done = database.run(step.c_str()); !done) return done;
-        if (auto done = transaction.commit(); !done) return done;
+        TRY(database.run(step.c_str()));
+        TRY(transaction.commit());
     }
     return {};
 }

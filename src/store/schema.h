@@ -2,11 +2,10 @@
 
 // The tables of holdfast.db, and how older files become newer ones.
 //
-//     locks       one row a lease: what the journal has been folded into
-//     tokens      the largest fencing number given out, as of then
-//     journal     what has been committed since, one row a commit, as JSON
+//     locks       one row a lease that has not ended; the first columns are what people look for
+//     tokens      the largest fencing number given out: of all locks (`*`), which share one counter
 //     starts      when the server was started, for the leases it found
-//     lock_state  a view, for people: locks with the journal applied
+//     lock_state  a view, for people: locks, with names that are no text shown as x'hex'
 
 #include <cstdint>
 

@@ -22,21 +22,6 @@ SqliteError error_of(sqlite3* handle) {
     return {.is_busy = code == SQLITE_BUSY || code == SQLITE_LOCKED, .message = std::move(message)};
 }
 
-int digit(unsigned char c) {
-    return c <= '9' ? c - '0' : c - 'a' + 10;
-}
-
-// Our own journal is the only place its texts come from: lower-case digits, two a byte.
-void unhex(sqlite3_context* context, int /*count*/, sqlite3_value** values) {
-    const unsigned char* text = sqlite3_value_text(values[0]);
-    if (text == nullptr) return;  // NULL stays NULL
-    std::string bytes;
-    for (; text[0] != 0 && text[1] != 0; text += 2) {
-        bytes += static_cast<char>(digit(text[0]) << 4 | digit(text[1]));
-    }
-    sqlite3_result_blob64(context, bytes.data(), bytes.size(), SQLITE_TRANSIENT);
-}
-
 }  // namespace
 
 bool is_plain_text(std::string_view bytes) {
@@ -70,15 +55,6 @@ SqliteResult<Statement> Database::prepare(const char* sql) {
         return tl::unexpected(error_of(handle_.get()));
     }
     return Statement(handle);
-}
-
-SqliteResult<void> Database::define_unhex() {
-    const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC;
-    if (sqlite3_create_function_v2(handle_.get(), "unhex", 1, flags, nullptr, unhex, nullptr,
-                                   nullptr, nullptr) != SQLITE_OK) {
-        return tl::unexpected(error_of(handle_.get()));
-    }
-    return {};
 }
 
 void Database::set_busy_timeout(std::chrono::milliseconds timeout) {
@@ -149,9 +125,7 @@ std::string_view Statement::bytes(int column) const {
 }
 
 SqliteResult<Transaction> Transaction::begin(Database& database) {
-    if (auto begun = database.run("BEGIN IMMEDIATE"); !begun) {
-        return tl::unexpected(std::move(begun).error());
-    }
+    TRY(database.run("BEGIN IMMEDIATE"));
     return Transaction(database);
 }
 

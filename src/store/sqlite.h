@@ -40,8 +40,6 @@ class Database {
     // Runs one or more statements that return nothing of interest.
     [[nodiscard]] SqliteResult<void> run(const char* sql);
     [[nodiscard]] SqliteResult<Statement> prepare(const char* sql);
-    // Makes the SQL function unhex(text), which SQLite has only since 3.41.
-    [[nodiscard]] SqliteResult<void> define_unhex();
     void set_busy_timeout(std::chrono::milliseconds timeout);
     // The first column of the first row, as a number or a text. Fails when there is no row.
     [[nodiscard]] SqliteResult<std::int64_t> number(const char* sql);

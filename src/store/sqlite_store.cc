@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/log.h"
 
 namespace holdfast::store {
 
@@ -31,12 +30,11 @@ SqliteStore::~SqliteStore() {
 
 service::StoreResult<service::Recovered> SqliteStore::recover(
     const std::function<bool(const core::RestoreRequest&)>& on_lease) {
-    const auto now = options_.read_boot_clock();
-    if (!now) return tl::unexpected(service::StoreFailure{.message = now.error().message});
-    const std::lock_guard guard(file_mutex_);
-    auto recovered = file_.recover(*now, on_lease);
-    if (!recovered) return tl::unexpected(to_failure(recovered.error()));
-    return *recovered;
+    TRY(const auto now, options_.read_boot_clock().map_error([](const base::Error& error) {
+        return service::StoreFailure{.message = error.message};
+    }));
+    const auto failure = [this](const SqliteError& error) { return to_failure(error); };
+    return file_.recover(now, on_lease).map_error(failure);
 }
 
 void SqliteStore::commit(core::Changes changes, service::CommitDone done) {
@@ -49,70 +47,19 @@ void SqliteStore::commit(core::Changes changes, service::CommitDone done) {
 }
 
 void SqliteStore::work() {
-    Pause pause;
-    bool is_ending = false;
-    for (;;) {
-        auto batch = next_batch(pause, is_ending);
-        if (batch) {
-            const std::size_t journal_bytes = commit_now(*batch);
-            pause = options_.idle_before_fold;
-            if (journal_bytes == 0) pause.reset();
-            if (journal_bytes <= options_.journal_bytes_max) continue;
-        } else if (is_ending) {
-            break;
-        }
-        pause = fold_some();
-    }
-    fold_all();
+    while (const auto batch = next_batch()) commit_now(*batch);
 }
 
-// What is to be committed next, or nothing when the pause is over, or when the store is to end.
-std::optional<SqliteStore::Batch> SqliteStore::next_batch(Pause pause, bool& is_ending) {
+// What is to be committed next, which is waited for. Nothing when the store is to end.
+std::optional<SqliteStore::Batch> SqliteStore::next_batch() {
     std::unique_lock guard(mutex_);
-    const auto is_called = [this] { return batch_ || is_ending_; };
-    if (pause) {
-        wake_.wait_for(guard, *pause, is_called);
-    } else {
-        wake_.wait(guard, is_called);
-    }
-    is_ending = is_ending_;
+    wake_.wait(guard, [this] { return batch_ || is_ending_; });
     return std::exchange(batch_, std::nullopt);
 }
 
-// Returns how long the journal is then.
-std::size_t SqliteStore::commit_now(const Batch& batch) {
-    std::unique_lock guard(file_mutex_);
-    const auto written = file_.write(batch.changes);
-    const std::size_t journal_bytes = file_.journal_bytes();
-    guard.unlock();
-    if (written) {
-        batch.done({});
-    } else {
-        batch.done(tl::unexpected(to_failure(written.error())));
-    }
-    return journal_bytes;
-}
-
-// Returns when to go on.
-SqliteStore::Pause SqliteStore::fold_some() {
-    const std::lock_guard guard(file_mutex_);
-    const auto folded = file_.fold(options_.fold_rows_max);
-    if (!folded) {
-        if (!std::exchange(is_fold_failing_, true)) {
-            base::log(base::LogLevel::warning, "cannot fold the journal; trying again",
-                      {{"file", path_}, {"reason", folded.error().message}});
-        }
-        return options_.fold_retry;
-    }
-    is_fold_failing_ = false;
-    if (file_.journal_bytes() > 0) return Pause::value_type::zero();
-    return std::nullopt;
-}
-
-// What cannot be folded stays in the journal, where the next start finds it.
-void SqliteStore::fold_all() {
-    while (fold_some() == Pause::value_type::zero()) {
-    }
+void SqliteStore::commit_now(const Batch& batch) {
+    const auto failure = [this](const SqliteError& error) { return to_failure(error); };
+    batch.done(file_.write(batch.changes).map_error(failure));
 }
 
 service::StoreFailure SqliteStore::to_failure(const SqliteError& error) const {

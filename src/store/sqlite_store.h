@@ -2,17 +2,15 @@
 
 // SqliteStore: locks that survive.
 //
-// A LeaseFile with a thread of its own, which commits what it is handed and folds when there is
-// nothing to commit for a while, or when the journal has grown too long. With nothing to do it
-// sleeps until it is called. What a failed commit leaves behind is decided by the file alone:
-// recover() reads it again.
+// A LeaseFile with a thread of its own, which commits what it is handed and sleeps when there is
+// nothing. What a failed commit leaves behind is decided by the file alone: recover() reads it
+// again.
 //
 // Thread safety: commit() and recover() from one thread; `done` is called on the store's own.
-// Lifetime: the destructor finishes the commit under way, folds all, and closes the file.
+// Lifetime: the destructor finishes the commit under way, and closes the file.
 
 #include <chrono>
 #include <condition_variable>
-#include <cstddef>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -28,17 +26,10 @@
 
 namespace holdfast::store {
 
-// When a SqliteStore does what. Tests choose other values.
+// Tests choose other values.
 struct SqliteStoreOptions {
     // A commit that finds the file locked by another program tries this long before it fails.
     std::chrono::milliseconds busy_timeout{3'000};
-    // The journal is folded when it has grown to this, or when nothing was committed for a while.
-    std::size_t journal_bytes_max = std::size_t{4} * 1024 * 1024;
-    std::chrono::milliseconds idle_before_fold{500};
-    // A fold that failed is tried again so much later.
-    std::chrono::milliseconds fold_retry{5'000};
-    // Rows folded between two commits: a fold must not keep answers waiting.
-    std::size_t fold_rows_max = 2'000;
     std::function<base::Result<BootClock>()> read_boot_clock = BootClock::read;
 };
 
@@ -62,25 +53,20 @@ class SqliteStore final : public service::Store {
         core::Changes changes;
         service::CommitDone done;
     };
-    using Pause = std::optional<std::chrono::milliseconds>;  // none: until called
 
     SqliteStore(std::string path, LeaseFile file, SqliteStoreOptions options);
 
     // On the store's thread.
     void work();
-    std::optional<Batch> next_batch(Pause pause, bool& is_ending);
-    std::size_t commit_now(const Batch& batch);
-    Pause fold_some();
-    void fold_all();
+    std::optional<Batch> next_batch();
+    void commit_now(const Batch& batch);
 
     service::StoreFailure to_failure(const SqliteError& error) const;
 
     const std::string path_;
     const SqliteStoreOptions options_;
 
-    std::mutex file_mutex_;  // the thread's work against recover(); taken before mutex_, if both
-    LeaseFile file_;
-    bool is_fold_failing_ = false;  // and somebody has been told
+    LeaseFile file_;  // the thread's between a commit() and its `done`, otherwise recover()'s
 
     std::mutex mutex_;
     std::condition_variable wake_;

@@ -51,9 +51,7 @@ void expect_left_alone(const std::string& path, const std::string& why) {
 // Commits one batch after another, telling of each through `pipe` once it is done.
 [[noreturn]] void commit_until_killed(const std::string& path, std::uint64_t seed, int pipe) {
     RandomHistory history(seed);
-    const auto store = open_store(path, {.journal_bytes_max = seed * 5'000,
-                                         .idle_before_fold = std::chrono::milliseconds(seed % 3),
-                                         .fold_rows_max = 7});
+    const auto store = open_store(path);
     recover(*store);
     for (;;) {
         if (!commit(*store, history.next_batch())) _exit(1);
@@ -187,16 +185,12 @@ TEST(SqliteStoreFailure, SaysThatItCannotWriteInAFolder) {
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
-    EXPECT_THAT(
-        refusal(folder / "no/such/holdfast.db"),
-        EndsWith("cannot make the folder " + (folder / "no/such") + ": No such file or directory"));
 }
 
 TEST(SqliteStoreFailure, SaysItIsBusyWhileAnotherProgramWrites) {
     const TemporaryFolder folder;
     const std::string path = folder / "holdfast.db";
-    const auto store =
-        open_store(path, {.busy_timeout = 20ms, .idle_before_fold = 1ms, .fold_retry = 1ms});
+    const auto store = open_store(path, {.busy_timeout = 20ms});
     recover(*store);
     ASSERT_TRUE(commit(*store, grant(1, "before")));
     auto other = *Database::open(path);
@@ -237,7 +231,7 @@ class FullDisk {
 TEST(SqliteStoreFailure, AFullDiskTakesNothingAndHarmsNothing) {
     const TemporaryFolder folder;
     const std::string path = folder / "holdfast.db";
-    auto store = open_store(path, {.idle_before_fold = 1h});
+    auto store = open_store(path);
     recover(*store);
     ASSERT_TRUE(commit(*store, grant(1, "before")));
     core::Changes many;
@@ -264,27 +258,6 @@ TEST(SqliteStoreFailure, AFullDiskTakesNothingAndHarmsNothing) {
     const Found found = recover(*store);
     EXPECT_EQ(found.leases.size(), 4U);
     EXPECT_EQ(found.next_fence, 5U);
-}
-
-TEST(SqliteStoreFailure, AFoldThatFailsIsDoneLater) {
-    const TemporaryFolder folder;
-    const std::string path = folder / "holdfast.db";
-    auto store = open_store(
-        path,
-        {.busy_timeout = 0ms, .idle_before_fold = 0ms, .fold_retry = 1ms, .fold_rows_max = 1});
-    recover(*store);
-    RandomHistory history(9);
-    auto other = *Database::open(path);
-    other.set_busy_timeout(3s);
-    for (int round = 0; round < 20; ++round) {
-        ASSERT_TRUE(commit(*store, history.next_batch()));
-        const auto writing = Transaction::begin(other);  // somewhere within the fold
-        ASSERT_TRUE(writing);
-        std::this_thread::sleep_for(2ms);
-    }
-    store.reset();
-    store = open_store(path);
-    EXPECT_EQ(recover(*store).leases, history.expected());
 }
 
 }  // namespace

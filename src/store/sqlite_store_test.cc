@@ -1,5 +1,6 @@
 #include "store/sqlite_store.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -10,14 +11,11 @@ namespace {
 
 using namespace testing;
 using core::EventKind;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 LeaseRow lease(std::uint64_t fence, std::string name) {
     return {.fence = fence, .secret = 99, .name = std::move(name), .owner = "laptop1", .ttl = 30s};
-}
-
-// A store that folds only when it ends.
-SqliteStoreOptions lazy() {
-    return {.idle_before_fold = 1h};
 }
 
 // All of a view, as another program sees it.
@@ -35,14 +33,6 @@ std::vector<std::string> rows_of(const std::string& path) {
 
 std::int64_t number_in(const std::string& path, const char* sql) {
     return Database::open(path)->number(sql).value();
-}
-
-void wait_until_folded(const std::string& path) {
-    for (int tries = 0; tries < 5'000; ++tries) {
-        if (number_in(path, "SELECT count(*) FROM journal") == 0) return;
-        std::this_thread::sleep_for(2ms);
-    }
-    FAIL() << "the journal is never folded";
 }
 
 TEST(SqliteStore, FindsWhatWasCommitted) {
@@ -72,58 +62,47 @@ TEST(SqliteStore, FindsWhatWasCommitted) {
 TEST(SqliteStore, WritesOnlyWhatABatchChangesInTheEnd) {
     const TemporaryFolder folder;
     const std::string path = folder / "holdfast.db";
-    const auto store = open_store(path, lazy());
+    const auto store = open_store(path);
     recover(*store);
-    const LeaseRow brief = lease(1, "brief");
+    const LeaseRow brief = lease(7, "brief");
     EXPECT_TRUE(commit(*store, changes_of({event_of(EventKind::granted, brief),
                                            event_of(EventKind::renewed, brief),
                                            event_of(EventKind::released, brief)})));
-    EXPECT_EQ(number_in(path, "SELECT count(*) FROM journal WHERE entries = '[]'"), 1);
-    EXPECT_EQ(number_in(path, "SELECT last_token FROM journal"), 1);
-
-    core::Event same_terms = event_of(EventKind::renewed, brief);
-    same_terms.has_new_terms = false;
-    EXPECT_TRUE(commit(*store, changes_of({same_terms})));
-    EXPECT_EQ(number_in(path, "SELECT count(*) FROM journal"), 1);
+    EXPECT_THAT(rows_of(path), IsEmpty());
+    EXPECT_EQ(number_in(path, "SELECT last_token FROM tokens"), 7) << "it was given out";
+    EXPECT_EQ(recover(*store).next_fence, 8U);
 }
 
-TEST(SqliteStore, ShowsTheSameBeforeAndAfterAFold) {
+TEST(SqliteStore, ShowsPeopleWhatIsCommittedWhileItRuns) {
     const TemporaryFolder folder;
     const std::string path = folder / "holdfast.db";
-    RandomHistory history(4);
-    auto store = open_store(path, lazy());
+    const auto store = open_store(path);
     recover(*store);
-    for (int round = 0; round < 10; ++round) {
-        for (int batch = 0; batch < 5; ++batch) {
-            ASSERT_TRUE(commit(*store, history.next_batch()));
-        }
-        const auto before = rows_of(path);
-        EXPECT_EQ(before.size(), history.expected().size());
-        EXPECT_GT(number_in(path, "SELECT count(*) FROM journal"), 0);
-        store.reset();
-        EXPECT_EQ(number_in(path, "SELECT count(*) FROM journal"), 0);
-        EXPECT_EQ(rows_of(path), before);
-        store = open_store(path, lazy());
-        EXPECT_EQ(recover(*store).leases, history.expected());
-    }
+    LeaseRow text = lease(1, "backup");
+    text.version = 3;
+    const LeaseRow binary = lease(2, "\xFF\x01");
+    EXPECT_TRUE(commit(*store, changes_of({event_of(EventKind::granted, text),
+                                           event_of(EventKind::granted, binary)})));
+    EXPECT_THAT(
+        rows_of(path),
+        ElementsAre("backup|laptop1|0000000000000063|1|0|3|named|exclusive|held|0|0|-1|1|",
+                    "x'ff01'|laptop1|0000000000000063|2|0|0|named|exclusive|held|0|0|-1|1|"));
+    EXPECT_TRUE(commit(*store, changes_of({event_of(EventKind::released, text)})));
+    EXPECT_EQ(rows_of(path).size(), 1U);
 }
 
-TEST(SqliteStore, KeepsRandomHistoriesHoweverItFolds) {
+TEST(SqliteStore, KeepsRandomHistories) {
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
         const TemporaryFolder folder;
         const std::string path = folder / "holdfast.db";
         RandomHistory history(seed);
-        const SqliteStoreOptions options{
-            .journal_bytes_max = seed % 3 == 0 ? 0 : seed * 2'000,
-            .idle_before_fold = seed % 2 == 0 ? std::chrono::milliseconds(1h) : 0ms,
-            .fold_rows_max = seed};
-        auto store = open_store(path, options);
+        auto store = open_store(path);
         recover(*store);
         for (int step = 0; step < 60; ++step) {
             ASSERT_TRUE(commit(*store, history.next_batch()));
             if (history.random()() % 10 != 0) continue;
             EXPECT_EQ(rows_of(path).size(), history.expected().size());
-            if (history.random()() % 2 == 0) store.reset(), store = open_store(path, options);
+            if (history.random()() % 2 == 0) store.reset(), store = open_store(path);
             const Found found = recover(*store);
             ASSERT_EQ(found.leases, history.expected()) << "seed " << seed << " step " << step;
             ASSERT_EQ(found.next_fence, history.last_fence() + 1);
@@ -131,37 +110,12 @@ TEST(SqliteStore, KeepsRandomHistoriesHoweverItFolds) {
     }
 }
 
-TEST(SqliteStore, FoldsWhenNothingIsCommittedForAWhile) {
-    const TemporaryFolder folder;
-    const std::string path = folder / "holdfast.db";
-    const auto store = open_store(path, {.idle_before_fold = 1ms, .fold_rows_max = 3});
-    recover(*store);
-    core::Changes changes;
-    for (std::uint64_t fence = 1; fence <= 20; ++fence) {
-        changes.add(event_of(EventKind::granted, lease(fence, "job" + std::to_string(fence))));
-    }
-    ASSERT_TRUE(commit(*store, changes));
-    wait_until_folded(path);
-    EXPECT_EQ(number_in(path, "SELECT count(*) FROM locks"), 20);
-    EXPECT_EQ(number_in(path, "SELECT last_token FROM tokens"), 20);
-}
-
-TEST(SqliteStore, FoldsAJournalThatHasGrownWithoutWaitingForAPause) {
-    const TemporaryFolder folder;
-    const std::string path = folder / "holdfast.db";
-    const auto store = open_store(path, {.journal_bytes_max = 1, .idle_before_fold = 1h});
-    recover(*store);
-    ASSERT_TRUE(commit(*store, changes_of({event_of(EventKind::granted, lease(1, "job"))})));
-    wait_until_folded(path);
-    EXPECT_EQ(number_in(path, "SELECT count(*) FROM locks"), 1);
-}
-
 TEST(SqliteStore, GivesALeaseItsTimeOnceHoweverOftenItIsStarted) {
     const TemporaryFolder folder;
     const std::string path = folder / "holdfast.db";
     BootClock now{.boot = "one", .since_boot = 100s};
-    SqliteStoreOptions options = lazy();
-    options.read_boot_clock = [&now] { return base::Result<BootClock>(now); };
+    const SqliteStoreOptions options{
+        .read_boot_clock = [&now] { return base::Result<BootClock>(now); }};
     auto store = open_store(path, options);
     recover(*store);
     ASSERT_TRUE(commit(*store, changes_of({event_of(EventKind::granted, lease(1, "job"))})));

@@ -164,7 +164,7 @@ class RandomHistory {
             live_[row.fence] = row;
             return;
         }
-        // Mostly young leases, so that many come and go within a batch or between two folds.
+        // Mostly young leases, so that many come and go within a batch.
         auto place = std::prev(live_.end());
         for (auto back = random_() % 10; back > 0 && place != live_.begin(); --back) --place;
         if (random_() % 10 == 0) place = live_.begin();

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <span>
 #include <string_view>
+#include <system_error>
 
 namespace holdfast::store {
 
@@ -61,13 +62,11 @@ base::Result<void> examine(const Header& header, std::uint32_t version_max) {
     return {};
 }
 
-}  // namespace
-
-base::Result<void> make_folder_of(const std::string& path) {
-    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-    if (folder.empty()) return {};
-    if (mkdir(folder.c_str(), 0700) != 0) {
-        if (errno == EEXIST) return {};
+base::Result<void> make_folder(const std::filesystem::path& folder) {
+    std::error_code ignored;  // what cannot be seen cannot be made either, and that says why
+    if (folder.empty() || std::filesystem::is_directory(folder, ignored)) return {};
+    TRY(make_folder(folder.parent_path()));
+    if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
         return base::fail("cannot make the folder " + folder.string() + ": " + reason());
     }
     // The folder itself must survive a power cut too.
@@ -77,6 +76,12 @@ base::Result<void> make_folder_of(const std::string& path) {
         return base::fail("cannot make the folder " + folder.string() + " durable: " + reason());
     }
     return {};
+}
+
+}  // namespace
+
+base::Result<void> make_folder_of(const std::string& path) {
+    return make_folder(std::filesystem::path(path).parent_path());
 }
 
 base::Result<void> make_or_examine_file(const std::string& path, std::uint32_t version_max) {

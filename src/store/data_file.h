@@ -12,8 +12,8 @@ namespace holdfast::store {
 // "Hold" in ASCII: tells our files from other SQLite databases.
 inline constexpr std::uint32_t application_id = 0x486f6c64;
 
-// Makes the folder the file at `path` is to be in, for nobody else to read, if it is not there. Its
-// own parent must be.
+// Makes the folder the file at `path` is to be in, and those above it, if they are not there; those
+// it makes are for nobody else to read.
 [[nodiscard]] base::Result<void> make_folder_of(const std::string& path);
 
 // Makes an empty file at `path`, for nobody else to read, if there is none. Fails, and changes

@@ -187,6 +187,15 @@ TEST(SqliteStoreFailure, SaysThatItCannotWriteInAFolder) {
     EXPECT_EQ(status, 0);
 }
 
+TEST(SqliteStoreFailure, SaysWhichFolderItCannotMake) {
+    const TemporaryFolder folder;
+    write_file(folder / "diary", "dear diary");
+    EXPECT_THAT(refusal(folder / "diary/new/data/holdfast.db"),
+                EndsWith("cannot make the folder " + (folder / "diary/new") + ": Not a directory"));
+    EXPECT_THAT(refusal(folder / "diary/holdfast.db"), EndsWith(": Not a directory"));
+    EXPECT_EQ(read_file(folder / "diary"), "dear diary");
+}
+
 TEST(SqliteStoreFailure, SaysItIsBusyWhileAnotherProgramWrites) {
     const TemporaryFolder folder;
     const std::string path = folder / "holdfast.db";

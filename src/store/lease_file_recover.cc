@@ -79,7 +79,8 @@ core::RestoreRequest LeaseFile::to_request(const LeaseRow& row, const LeaseAges&
             .is_in_grace = is_in_grace,
             .remaining = ages.remaining(row.start_number, is_in_grace ? row.grace : row.ttl),
             .acquired_at = now + (row.acquired_at - clock_->wall(now)),
-            .version = row.version};
+            .version = row.version,
+            .notes = {.request_id = row.request_id, .metadata = row.metadata}};
 }
 
 }  // namespace holdfast::store

@@ -69,7 +69,7 @@ std::string hex_of(std::uint64_t number) {
 const std::string_view row_columns =
     "fencing_token, lease_id, kind, lock_name, inode, range_start, range_end, owner_id, door, "
     "mode, permits, state, ttl_us, grace_us, memory_us, version, acquired_ns, lease_expiry_ns, "
-    "start_number";
+    "request_id, metadata, start_number";
 
 SqliteResult<Statement> prepare_put(Database& database) {
     std::string sql = "INSERT OR REPLACE INTO locks (";
@@ -99,6 +99,8 @@ LeaseRow to_row(const core::Event& event, const service::Clock& clock, std::int6
             .version = lease.version,
             .acquired_at = clock.wall(lease.acquired_at),
             .expires_at = clock.wall(lease.expires_at),
+            .request_id = std::string(lease.notes.request_id),
+            .metadata = std::string(lease.notes.metadata),
             .start_number = start_number};
 }
 
@@ -125,6 +127,8 @@ void bind_row(Statement& statement, const LeaseRow& row) {
     number(as_signed(row.version));
     number(nanoseconds(row.acquired_at));
     number(nanoseconds(row.expires_at));
+    bytes(row.request_id);
+    bytes(row.metadata);
     number(row.start_number);
 }
 
@@ -164,6 +168,8 @@ std::optional<LeaseRow> read_row(const Statement& statement) {
     row.version = as_unsigned(number());
     row.acquired_at = from_nanoseconds(number());
     row.expires_at = from_nanoseconds(number());
+    row.request_id = bytes();
+    row.metadata = bytes();
     row.start_number = number();
     if (!makes_sense) return std::nullopt;
     return row;

@@ -32,6 +32,8 @@ struct LeaseRow {
     std::uint64_t version = 0;
     service::WallTime acquired_at;
     service::WallTime expires_at;
+    std::string request_id;
+    std::string metadata;
     std::int64_t start_number = 0;  // which run of the server wrote this
 
     bool operator==(const LeaseRow&) const = default;

@@ -31,6 +31,8 @@ CREATE TABLE locks (
     grace_us INTEGER NOT NULL,
     memory_us INTEGER NOT NULL,
     acquired_ns INTEGER NOT NULL,
+    request_id NOT NULL,
+    metadata NOT NULL,
     start_number INTEGER NOT NULL
 );
 CREATE TABLE tokens (lock_name TEXT PRIMARY KEY, last_token INTEGER NOT NULL) WITHOUT ROWID;

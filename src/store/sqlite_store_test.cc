@@ -41,6 +41,8 @@ TEST(SqliteStore, FindsWhatWasCommitted) {
     const LeaseRow held = lease(1, "held");
     LeaseRow kept = lease(2, "kept");
     kept.grace = 5s;
+    kept.request_id = "attempt 1";
+    kept.metadata = "nightly";
     const LeaseRow gone = lease(3, "gone");
     {
         const auto store = open_store(path);
@@ -154,19 +156,20 @@ TEST(SqliteStore, RefusesALeaseTheEngineRefuses) {
     EXPECT_EQ(recover(*store).leases.size(), 1U);
 }
 
-TEST(SqliteStore, KeepsItsFilesToItself) {
+TEST(SqliteStore, MakesItsFoldersAndKeepsItsFilesToItself) {
     const TemporaryFolder folder;
-    const auto store = open_store(folder / "data/holdfast.db");
+    const auto store = open_store(folder / "new/data/holdfast.db");
     recover(*store);
     const auto mode_of = [&folder](const std::string& name) {
         struct stat status {};
         CHECK(stat((folder / name).c_str(), &status) == 0);
         return status.st_mode & 0777U;
     };
-    EXPECT_EQ(mode_of("data"), 0700U);
-    EXPECT_EQ(mode_of("data/holdfast.db"), 0600U);
-    EXPECT_EQ(mode_of("data/holdfast.db-wal"), 0600U);
-    EXPECT_EQ(mode_of("data/holdfast.db.lock"), 0600U);
+    EXPECT_EQ(mode_of("new"), 0700U);
+    EXPECT_EQ(mode_of("new/data"), 0700U);
+    EXPECT_EQ(mode_of("new/data/holdfast.db"), 0600U);
+    EXPECT_EQ(mode_of("new/data/holdfast.db-wal"), 0600U);
+    EXPECT_EQ(mode_of("new/data/holdfast.db.lock"), 0600U);
 }
 
 }  // namespace

@@ -84,6 +84,8 @@ inline LeaseRow random_row(std::mt19937_64& random, std::uint64_t fence) {
     row.acquired_at =
         service::WallTime{std::chrono::microseconds{random() % 2'000'000'000'000'000}};
     row.expires_at = row.acquired_at + row.ttl;
+    if (random() % 2 == 0) row.request_id = random_bytes(random);
+    if (random() % 2 == 0) row.metadata = random_bytes(random);
     return row;
 }
 
@@ -101,7 +103,8 @@ inline core::Event event_of(core::EventKind kind, const LeaseRow& row) {
                       .acquired_at = core::Time{row.acquired_at.time_since_epoch()},
                       .expires_at = core::Time{row.expires_at.time_since_epoch()},
                       .ttl = row.ttl,
-                      .version = row.version},
+                      .version = row.version,
+                      .notes = {.request_id = row.request_id, .metadata = row.metadata}},
             .grace = row.grace,
             .memory = row.memory,
             .limit = row.permits,
@@ -133,7 +136,9 @@ inline LeaseRow row_of(const core::RestoreRequest& request) {
             .grace = request.grace,
             .memory = request.memory,
             .version = request.version,
-            .acquired_at = service::WallTime{request.acquired_at.time_since_epoch()}};
+            .acquired_at = service::WallTime{request.acquired_at.time_since_epoch()},
+            .request_id = std::string(request.notes.request_id),
+            .metadata = std::string(request.notes.metadata)};
 }
 
 // The model: what must be found after the changes made with it, which are random but possible.

@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 
+#include "base/histogram.h"
 #include "base/result.h"
 #include "core/changes.h"
 #include "core/request.h"
@@ -29,7 +30,20 @@ struct Recovered {
     std::uint64_t next_fence = 1;  // larger than every number that was ever committed
 };
 
-// Thread safety: called from the service's thread; `done` may be called on any thread.
+// What a store has done since it was opened, for people who watch it.
+struct StoreFigures {
+    std::uint64_t commits = 0;          // that succeeded
+    std::uint64_t commit_failures = 0;  // of any kind,
+    std::uint64_t busy_failures = 0;    // and those of them where somebody else had it locked
+    std::uint64_t changes = 0;          // in the commits that succeeded
+    std::uint64_t disk_bytes = 0;       // that its files have now
+    // Of each commit that succeeded.
+    base::Histogram commit_seconds{0.000'25, 13};
+    base::Histogram batch_sizes{1, 13};
+};
+
+// Thread safety: called from the service's thread, but for figures(); `done` may be called on any
+// thread.
 class Store {
   public:
     virtual ~Store() = default;
@@ -48,6 +62,9 @@ class Store {
     // perhaps before returning. REQUIRES: the commit before this one is done, and the changes are
     // those a restarted server must know of: grants, ends, and renewals on new terms.
     virtual void commit(core::Changes changes, CommitDone done) = 0;
+
+    // What it has done so far; zeros where nothing is kept. Any thread may ask.
+    [[nodiscard]] virtual StoreFigures figures() const { return {}; }
 };
 
 }  // namespace holdfast::service

@@ -1,5 +1,7 @@
 #include "store/sqlite_store.h"
 
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "base/check.h"
@@ -59,7 +61,36 @@ std::optional<SqliteStore::Batch> SqliteStore::next_batch() {
 
 void SqliteStore::commit_now(const Batch& batch) {
     const auto failure = [this](const SqliteError& error) { return to_failure(error); };
-    batch.done(file_.write(batch.changes).map_error(failure));
+    const auto begin = std::chrono::steady_clock::now();
+    const auto written = file_.write(batch.changes).map_error(failure);
+    count(batch, written, std::chrono::steady_clock::now() - begin);
+    batch.done(written);
+}
+
+void SqliteStore::count(const Batch& batch, const service::StoreResult<void>& result,
+                        std::chrono::nanoseconds time) {
+    const std::lock_guard guard(figures_mutex_);
+    if (result) {
+        ++figures_.commits;
+        figures_.changes += batch.changes.size();
+        figures_.commit_seconds.add(std::chrono::duration<double>(time).count());
+        figures_.batch_sizes.add(static_cast<double>(batch.changes.size()));
+    } else {
+        ++figures_.commit_failures;
+        if (result.error().is_busy) ++figures_.busy_failures;
+    }
+}
+
+service::StoreFigures SqliteStore::figures() const {
+    std::unique_lock guard(figures_mutex_);
+    service::StoreFigures figures = figures_;
+    guard.unlock();
+    for (const char* ending : {"", "-wal"}) {
+        std::error_code error;
+        const auto bytes = std::filesystem::file_size(path_ + ending, error);
+        if (!error) figures.disk_bytes += bytes;
+    }
+    return figures;
 }
 
 service::StoreFailure SqliteStore::to_failure(const SqliteError& error) const {

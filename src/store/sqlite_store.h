@@ -6,7 +6,8 @@
 // nothing. What a failed commit leaves behind is decided by the file alone: recover() reads it
 // again.
 //
-// Thread safety: commit() and recover() from one thread; `done` is called on the store's own.
+// Thread safety: commit() and recover() from one thread, figures() from any; `done` is called on
+// the store's own.
 // Lifetime: the destructor finishes the commit under way, and closes the file.
 
 #include <chrono>
@@ -47,6 +48,7 @@ class SqliteStore final : public service::Store {
         const std::function<bool(const core::RestoreRequest&)>& on_lease) override;
     // REQUIRES also: recover() has succeeded, and again after a commit that failed.
     void commit(core::Changes changes, service::CommitDone done) override;
+    [[nodiscard]] service::StoreFigures figures() const override;
 
   private:
     struct Batch {
@@ -60,6 +62,8 @@ class SqliteStore final : public service::Store {
     void work();
     std::optional<Batch> next_batch();
     void commit_now(const Batch& batch);
+    void count(const Batch& batch, const service::StoreResult<void>& result,
+               std::chrono::nanoseconds time);
 
     service::StoreFailure to_failure(const SqliteError& error) const;
 
@@ -72,6 +76,10 @@ class SqliteStore final : public service::Store {
     std::condition_variable wake_;
     std::optional<Batch> batch_;  // handed in, not yet taken
     bool is_ending_ = false;
+
+    mutable std::mutex figures_mutex_;
+    service::StoreFigures figures_;  // but for the size on disk
+
     std::thread thread_;
 };
 

@@ -211,6 +211,8 @@ TEST(SqliteStoreFailure, SaysItIsBusyWhileAnotherProgramWrites) {
         ASSERT_FALSE(refused);
         EXPECT_TRUE(refused.error().is_busy);
         EXPECT_EQ(refused.error().message, path + ": database is locked");
+        EXPECT_EQ(store->figures().commit_failures, 1U);
+        EXPECT_EQ(store->figures().busy_failures, 1U);
         const auto recovered = store->recover([](const auto&) { return true; });
         ASSERT_FALSE(recovered);
         EXPECT_TRUE(recovered.error().is_busy);

@@ -143,6 +143,26 @@ TEST(SqliteStore, GivesALeaseItsTimeOnceHoweverOftenItIsStarted) {
     }
 }
 
+TEST(SqliteStore, CountsWhatItCommits) {
+    const TemporaryFolder folder;
+    const auto store = open_store(folder / "holdfast.db");
+    recover(*store);
+    const service::StoreFigures before = store->figures();
+    EXPECT_EQ(before.commits, 0U);
+    EXPECT_GT(before.disk_bytes, 0U);
+    ASSERT_TRUE(commit(*store, changes_of({event_of(EventKind::granted, lease(1, "job")),
+                                           event_of(EventKind::granted, lease(2, "job2")),
+                                           event_of(EventKind::released, lease(1, "job"))})));
+    const service::StoreFigures after = store->figures();
+    EXPECT_EQ(after.commits, 1U);
+    EXPECT_EQ(after.changes, 3U);
+    EXPECT_EQ(after.commit_seconds.count(), 1U);
+    EXPECT_GT(after.commit_seconds.sum(), 0);
+    EXPECT_EQ(after.batch_sizes.counts()[2], 1U);
+    EXPECT_GT(after.disk_bytes, before.disk_bytes);
+    EXPECT_EQ(after.commit_failures, 0U);
+}
+
 TEST(SqliteStore, RefusesALeaseTheEngineRefuses) {
     const TemporaryFolder folder;
     const std::string path = folder / "holdfast.db";

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -16,6 +15,7 @@
 
 #include "wire/homelab_traffic.h"
 #include "wire/load_client.h"
+#include "wire/round.h"
 #include "wire/server_process.h"
 #include "wire/two_cores.h"
 
@@ -36,37 +36,6 @@ struct Setting {
 };
 
 constexpr std::array<Setting, 5> settings{{{1, 1}, {16, 1}, {80, 1}, {1000, 1}, {80, 16}}};
-constexpr auto warm_up = std::chrono::milliseconds(250);
-
-// What one server did, one value per round.
-struct Figures {
-    std::vector<double> per_second, p50_us, p99_us, cpu_us;
-};
-
-double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    const std::size_t middle = values.size() / 2;
-    return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
-double microseconds(std::chrono::nanoseconds time) {
-    return std::chrono::duration<double, std::micro>(time).count();
-}
-
-base::Result<void> run_round(LoadClient& client, const ServerProcess& server, double seconds,
-                             Figures& figures) {
-    TRY(client.run(warm_up));
-    const auto cpu_before = server.cpu_time();
-    const auto duration = std::chrono::duration<double>(seconds);
-    TRY(const auto result,
-        client.run(std::chrono::duration_cast<std::chrono::nanoseconds>(duration)));
-    const auto cpu = server.cpu_time() - cpu_before;
-    figures.per_second.push_back(result.answers_per_second());
-    figures.p50_us.push_back(microseconds(result.latency.quantile(0.5)));
-    figures.p99_us.push_back(microseconds(result.latency.quantile(0.99)));
-    figures.cpu_us.push_back(microseconds(cpu) / static_cast<double>(result.latency.count()));
-    return {};
-}
 
 void print_head() {
     fmt::print(
@@ -76,16 +45,13 @@ void print_head() {
 }
 
 void print_row(const Setting& setting, const Figures& echo, const Figures& holdfast) {
-    std::vector<double> ratios;
-    for (std::size_t round = 0; round < echo.per_second.size(); ++round) {
-        ratios.push_back(holdfast.per_second[round] / echo.per_second[round]);
-    }
     fmt::print(
         "| {} | {} | {:.0f} | {:.0f} | {:.2f} | {:.0f} / {:.0f} | {:.0f} / {:.0f} | {:.2f} | "
         "{:.2f} |\n",
         setting.connections, setting.pipeline, median(echo.per_second), median(holdfast.per_second),
-        median(ratios), median(echo.p50_us), median(echo.p99_us), median(holdfast.p50_us),
-        median(holdfast.p99_us), median(echo.cpu_us), median(holdfast.cpu_us));
+        median_ratio(holdfast.per_second, echo.per_second), median(echo.p50_us),
+        median(echo.p99_us), median(holdfast.p50_us), median(holdfast.p99_us), median(echo.cpu_us),
+        median(holdfast.cpu_us));
     std::fflush(stdout);
 }
 
@@ -143,24 +109,24 @@ base::Result<HttpBench> HttpBench::start(const Options& options) {
 base::Result<void> HttpBench::measure(const Setting& setting) {
     auto holdfast_load = load(setting, holdfast_.port());
     holdfast_load.answer_prefix = ok_prefix;
-    holdfast_load.introduce = [](Peer& peer, std::size_t index) -> base::Result<std::string> {
+    holdfast_load.introduce = [](Peer& peer, std::size_t index) -> base::Result<Requests> {
         TRY(take_and_renew(peer, index));
-        return renewal_request(index);
+        return Requests{renewal_request(index)};
     };
     auto echo_load = load(setting, echo_.port());
     echo_load.answer_prefix = std::string(ok_prefix.size(), 'x');
-    echo_load.introduce = [](Peer&, std::size_t index) -> base::Result<std::string> {
-        return renewal_request(index);
+    echo_load.introduce = [](Peer&, std::size_t index) -> base::Result<Requests> {
+        return Requests{renewal_request(index)};
     };
     TRY(const auto holdfast_client, LoadClient::connect(holdfast_load));
     TRY(const auto echo_client, LoadClient::connect(echo_load));
     Figures holdfast;
     Figures echo;
+    const auto duration = std::chrono::duration<double>(options_.seconds);
     for (int round = 0; round < 2 * options_.rounds; ++round) {
         const bool is_echo = (round + 1) / 2 % 2 == 0;  // each goes first every other time
-        auto done = is_echo ? run_round(*echo_client, echo_, options_.seconds, echo)
-                            : run_round(*holdfast_client, holdfast_, options_.seconds, holdfast);
-        if (!done) return done;
+        TRY(is_echo ? run_round(*echo_client, echo_, duration, echo)
+                    : run_round(*holdfast_client, holdfast_, duration, holdfast));
     }
     print_row(setting, echo, holdfast);
     return {};

@@ -4,6 +4,25 @@
 
 namespace holdfast::bench {
 
+namespace {
+
+// `space` makes up for a method with a shorter name: a header's value may have any before it.
+std::string request(std::string_view method, std::size_t number, std::string_view space) {
+    return fmt::format(
+        "{0} /lock?client=c{1:04}&job=j{1:04} HTTP/1.1\r\n"
+        "Host: 127.0.0.1:8080\r\n"
+        "User-Agent: curl/7.88.1\r\n"
+        "Accept:{2}*/*\r\n"
+        "\r\n",
+        method, number, space);
+}
+
+}  // namespace
+
+Requests take_and_give_back(std::size_t number) {
+    return {request("POST", number, "   "), request("DELETE", number, " ")};
+}
+
 std::string renewal_request(std::size_t number) {
     return fmt::format(
         "POST /lock?client=c{0:04}&ttl=30s&job=j{0:04} HTTP/1.1\r\n"

@@ -1,13 +1,14 @@
 #pragma once
 
-// The exchange that the HTTP benchmarks measure: a client renewing its lock at `/lock`, as curl
-// sends it.
+// The exchanges that the HTTP benchmarks measure, as curl sends them: a client renewing its lock at
+// `/lock`, or taking it and giving it back in turn.
 
 #include <cstddef>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
+#include "wire/load_client.h"
 #include "wire/peer.h"
 
 namespace holdfast::bench {
@@ -21,5 +22,9 @@ inline constexpr std::string_view ok_prefix = "HTTP/1.1 200";
 // Takes the lock of that client, renews it once, and returns the answer to the renewal. The answers
 // to all further renewals have its size.
 [[nodiscard]] base::Result<std::string> take_and_renew(Peer& peer, std::size_t number);
+
+// The client with this number takes its lock and gives it back; both requests are of one size.
+// REQUIRES: number < 10000.
+[[nodiscard]] Requests take_and_give_back(std::size_t number);
 
 }  // namespace holdfast::bench

@@ -22,8 +22,12 @@ constexpr int patience_ms = 5000;
 
 struct LoadClient::Line {
     Peer peer;
-    std::size_t request_bytes;
-    std::string requests;            // as many as may be in flight, in a row
+    // The requests in turn, so often that from each of them on there are as many in a row as may be
+    // in flight; and where in the text each begins.
+    std::string text;
+    std::vector<std::size_t> begins;
+    std::size_t cycle;               // after so many it begins anew
+    std::size_t next = 0;            // below cycle
     std::vector<TimePoint> sent_at;  // of each request in flight, a ring
     std::size_t oldest = 0;          // in the ring
     std::string held;                // the beginning of an answer
@@ -59,13 +63,17 @@ base::Result<std::unique_ptr<LoadClient>> LoadClient::connect(const LoadOptions&
 
 base::Result<void> LoadClient::open_line(std::size_t index) {
     TRY(auto peer, Peer::connect(options_.port));
-    TRY(const auto request, options_.introduce(peer, index));
-    if (request.empty() || request.size() * options_.pipeline > in_flight_bytes_max) {
+    TRY(const auto requests, options_.introduce(peer, index));
+    if (requests.empty()) return base::fail("there is nothing to ask");
+    Line& line = lines_.emplace_back(Line{.peer = std::move(peer), .cycle = requests.size()});
+    for (std::size_t i = 0; i + 1 < requests.size() + options_.pipeline; ++i) {
+        line.begins.push_back(line.text.size());
+        line.text.append(requests[i % requests.size()]);
+    }
+    line.begins.push_back(line.text.size());
+    if (line.text.empty() || line.text.size() > in_flight_bytes_max) {
         return base::fail("the requests in flight are empty or too large");
     }
-    Line& line =
-        lines_.emplace_back(Line{.peer = std::move(peer), .request_bytes = request.size()});
-    for (std::size_t i = 0; i < options_.pipeline; ++i) line.requests.append(request);
     const int descriptor = line.peer.descriptor();
     epoll_event event{};
     event.events = EPOLLIN;
@@ -127,10 +135,12 @@ base::Result<std::size_t> LoadClient::take_answers(Line& line, std::string_view 
     return answers;
 }
 
-base::Result<void> LoadClient::send_requests(const Line& line, std::size_t count) {
-    const std::size_t bytes = count * line.request_bytes;
-    const auto sent =
-        ::send(line.peer.descriptor(), line.requests.data(), bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+base::Result<void> LoadClient::send_requests(Line& line, std::size_t count) {
+    const std::size_t begin = line.begins[line.next];
+    const std::size_t bytes = line.begins[line.next + count] - begin;
+    line.next = (line.next + count) % line.cycle;
+    const auto sent = ::send(line.peer.descriptor(), line.text.data() + begin, bytes,
+                             MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent != static_cast<ssize_t>(bytes)) return base::fail("the server takes no more requests");
     return {};
 }

@@ -2,7 +2,7 @@
 
 // LoadClient: keeps a server busy from one thread, and measures how it answers.
 //
-// Think of it as a number of people, each repeating one request over a connection of their own,
+// Think of it as a number of people, each repeating their requests over a connection of their own,
 // with a fixed number of them in flight: for every answer the next request leaves at once. What was
 // asked and how an answer ends is the caller's affair; the client only checks that each answer
 // begins as expected. After connect() nothing is allocated, and an answer costs a few dozen
@@ -28,9 +28,12 @@
 
 namespace holdfast::bench {
 
-// Prepares the connection with this index, e.g. takes the lock to be renewed, and returns the
-// request to be repeated on it.
-using Introduction = std::function<base::Result<std::string>(Peer& peer, std::size_t index)>;
+// What is repeated on a connection: one request, or several in turn.
+using Requests = std::vector<std::string>;
+
+// Prepares the connection with this index, e.g. takes the lock to be renewed, and returns what is
+// to be repeated on it.
+using Introduction = std::function<base::Result<Requests>(Peer& peer, std::size_t index)>;
 
 struct LoadOptions {
     std::uint16_t port = 0;
@@ -79,7 +82,7 @@ class LoadClient {
     base::Result<void> serve(Line& line, LatencyHistogram& latency);
     base::Result<std::size_t> take_answers(Line& line, std::string_view received,
                                            LatencyHistogram& latency);
-    static base::Result<void> send_requests(const Line& line, std::size_t count);
+    static base::Result<void> send_requests(Line& line, std::size_t count);
 
     const LoadOptions options_;
     const int poll_;  // an epoll descriptor

@@ -7,6 +7,7 @@
 #include "app/http_router.h"
 #include "app/loop_executor.h"
 #include "app/random.h"
+#include "app/status_handler.h"
 #include "base/check.h"
 #include "base/log.h"
 #include "dialects/lockserver/lockserver_handler.h"
@@ -25,6 +26,7 @@ struct Host::Room {
     std::unique_ptr<dialects::homelab::HomelabHandler> homelab;
     std::unique_ptr<dialects::lockserver::EventStreams> streams;
     std::unique_ptr<dialects::lockserver::LockserverHandler> lockserver;
+    std::unique_ptr<StatusHandler> status;
     std::unique_ptr<HttpRouter> router;
     std::unique_ptr<HttpGate> gate;  // in front of the router
 };
@@ -46,7 +48,7 @@ std::uint64_t first_number() {
 base::Result<std::unique_ptr<service::Store>> open_store(const ServeOptions& options,
                                                          const service::Clock& clock) {
     if (options.is_in_memory) return std::make_unique<store::MemoryStore>();
-    TRY(auto opened, store::SqliteStore::open(options.data_folder + "/holdfast.db", clock));
+    TRY(auto opened, store::SqliteStore::open(database_file(options), clock));
     return std::unique_ptr<service::Store>(std::move(opened));
 }
 
@@ -62,7 +64,7 @@ base::Result<std::unique_ptr<Host>> Host::start(const ServeOptions& options,
     if (!recovered) return base::fail("cannot recover the locks: " + recovered.error().message);
     if (!options.is_in_memory) {
         base::log(base::LogLevel::info, "recovered",
-                  {{"folder", options.data_folder}, {"leases", std::uint64_t{recovered->leases}}});
+                  {{"file", database_file(options)}, {"leases", std::uint64_t{recovered->leases}}});
     }
     TRY(host->open_doors());
     return host;
@@ -109,7 +111,10 @@ Host::Host(const ServeOptions& options, service::Clock& clock,
                                                                              *room->loop, clock_);
         room->lockserver = std::make_unique<dialects::lockserver::LockserverHandler>(
             *port, *room->streams, clock_);
-        room->router = std::make_unique<HttpRouter>(*room->homelab, *room->lockserver);
+        room->status = std::make_unique<StatusHandler>(*port, *store_,
+                                                       [this] { return http_server_->counts(); });
+        room->router =
+            std::make_unique<HttpRouter>(*room->homelab, *room->lockserver, *room->status);
         room->gate = std::make_unique<HttpGate>(credentials_->tokens(), *room->router);
         rooms_.push_back(std::move(room));
     }

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <map>
 #include <vector>
 
@@ -143,12 +144,30 @@ void read_config_file(CLI::App& command, const std::string& path) {
     }
 }
 
-void declare_config_file(CLI::App& command) {
+// What LockServer's users have set up. Our own variables and flags count for more.
+void take_lockserver_variables(CLI::App& command, ServeOptions& options) {
+    const auto variable = [](const char* name) {
+        const char* const value = std::getenv(name);
+        return std::string(value == nullptr ? "" : value);
+    };
+    CLI::Option* const http = command.get_option("--http");
+    if (const std::string address = variable("LOCKSERVER_ADDR");
+        !address.empty() && http->count() == 0) {
+        http->add_result(address);
+        http->run_callback();
+    }
+    if (command.get_option("--data")->count() == 0) {
+        options.lockserver_database = variable("LOCKSERVER_DB");
+    }
+}
+
+void declare_config_file(CLI::App& command, ServeOptions& options) {
     const std::string help = "read options from FILE: one `name = value` a line";
     CLI::Option* const path = command.add_option("--config", help);
     path->type_name("FILE")->envname("HOLDFAST_CONFIG")->check(CLI::ExistingFile.description(""));
     path->configurable(false);
-    command.parse_complete_callback([&command, path] {
+    command.parse_complete_callback([&command, &options, path] {
+        take_lockserver_variables(command, options);
         if (path->count() > 0) read_config_file(command, path->as<std::string>());
     });
 }
@@ -160,16 +179,22 @@ void declare_serve_options(CLI::App& command, ServeOptions& options) {
     declare_secrets(command, options);
     declare_locks(command, options);
     declare_process(command, options);
-    declare_config_file(command);
+    declare_config_file(command, options);
     command.footer(
         "A flag beats the environment variable HOLDFAST_<NAME> (HOLDFAST_HTTP, HOLDFAST_GRACE, "
         "...),\n"
         "and that beats the file. Durations are written 250ms, 30s, 1m30s, 1h.\n"
+        "LOCKSERVER_ADDR and LOCKSERVER_DB are honoured where --http and --data are not given.\n"
         "\n"
         "Take a lock, look at it, give it back:\n"
         "  curl -X POST   'http://127.0.0.1:8080/lock?client=laptop1&ttl=30s'\n"
         "  curl           'http://127.0.0.1:8080/lock'\n"
         "  curl -X DELETE 'http://127.0.0.1:8080/lock?client=laptop1'");
+}
+
+std::string database_file(const ServeOptions& options) {
+    if (!options.lockserver_database.empty()) return options.lockserver_database;
+    return options.data_folder + "/holdfast.db";
 }
 
 base::Result<void> check(const ServeOptions& options) {

@@ -24,6 +24,7 @@ struct ServeOptions {
     std::string admin_token_file;  // empty: with an auth token, nobody is an admin
     net::TlsFiles tls;             // both empty: plain
     std::string data_folder = "./holdfast-data";
+    std::string lockserver_database;  // LOCKSERVER_DB: this file instead
     bool is_in_memory = false;
     std::size_t threads = 1;
     dialects::homelab::HomelabOptions homelab;
@@ -39,6 +40,9 @@ struct ServeOptions {
 // Declares the options of `serve` on its command. Parsing writes to `options`; a value that makes
 // no sense is refused by the command line with a sentence that names it.
 void declare_serve_options(CLI::App& command, ServeOptions& options);
+
+// The file that keeps the locks.
+[[nodiscard]] std::string database_file(const ServeOptions& options);
 
 // Refuses combinations that must not run.
 [[nodiscard]] base::Result<void> check(const ServeOptions& options);

@@ -266,5 +266,26 @@ TEST(ServeOptions, WhatMakesNoSenseIsRefused) {
     EXPECT_TRUE(check({.homelab = {.grace = 0s}}));
 }
 
+TEST(ServeOptions, HonourTheVariablesOfLockServer) {
+    const Variable address("LOCKSERVER_ADDR=127.0.0.1:9090");
+    const Variable database("LOCKSERVER_DB=./lockserver.db");
+    const auto options = parse({});
+    ASSERT_TRUE(options) << options.error().message;
+    EXPECT_EQ(options->http_address, "127.0.0.1:9090");
+    EXPECT_EQ(database_file(*options), "./lockserver.db");
+    const auto own = parse({"--http", "127.0.0.1:1", "--data", "here"});
+    ASSERT_TRUE(own) << own.error().message;
+    EXPECT_EQ(own->http_address, "127.0.0.1:1");
+    EXPECT_EQ(database_file(*own), "here/holdfast.db");
+}
+
+TEST(ServeOptions, AVariableOfLockServerBeatsTheFile) {
+    const Variable address("LOCKSERVER_ADDR=127.0.0.1:9090");
+    const ConfigFile file("http = \"127.0.0.1:7070\"\n");
+    const auto options = parse({"--config", file.path()});
+    ASSERT_TRUE(options) << options.error().message;
+    EXPECT_EQ(options->http_address, "127.0.0.1:9090");
+}
+
 }  // namespace
 }  // namespace holdfast::app

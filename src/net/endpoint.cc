@@ -27,6 +27,7 @@ base::Result<Endpoint> parse_endpoint(std::string_view text) {
     const bool bracketed = host.size() >= 2 && host.front() == '[' && host.back() == ']';
     if (bracketed) host = host.substr(1, host.size() - 2);
     if (host == "localhost") host = "127.0.0.1";
+    if (host.empty()) host = "0.0.0.0";
     boost::system::error_code error;
     const auto address = asio::ip::make_address(std::string(host), error);
     if (error) {

@@ -12,8 +12,9 @@ namespace holdfast::net {
 
 using Endpoint = boost::asio::ip::tcp::endpoint;
 
-// Reads `127.0.0.1:8080`, `[::1]:8080` or `localhost:8080` (which is 127.0.0.1). Port 0 means any
-// free one. No other names: a server should not depend on a name service to know its own address.
+// Reads `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080` (which is 127.0.0.1) or `:8080` (which is
+// every IPv4 address of the machine). Port 0 means any free one. No other names: a server should
+// not depend on a name service to know its own address.
 [[nodiscard]] base::Result<Endpoint> parse_endpoint(std::string_view text);
 
 // The inverse: `127.0.0.1:8080`, `[::1]:8080`.

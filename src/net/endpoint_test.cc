@@ -17,9 +17,13 @@ TEST(EndpointText, MayNameLocalhost) {
     EXPECT_EQ("127.0.0.1:6388", to_text(parse_endpoint("localhost:6388").value()));
 }
 
+TEST(EndpointText, WithoutAnAddressIsEveryAddress) {
+    EXPECT_EQ("0.0.0.0:8080", to_text(parse_endpoint(":8080").value()));
+}
+
 TEST(EndpointText, IsRefusedWithAReasonThatNamesIt) {
     for (const auto* text :
-         {"", "8080", "127.0.0.1", "127.0.0.1:", ":80", "127.0.0.1:65536", "127.0.0.1:-1",
+         {"", "8080", "127.0.0.1", "127.0.0.1:", ":", "127.0.0.1:65536", "127.0.0.1:-1",
           "127.0.0.1:8 ", "127.0.0.1:0x10", "::1:80", "[127.0.0.1]:80", "[::1:80", "::1]:80",
           "example.org:80", "1.2.3:80", "[]:80"}) {
         const auto endpoint = parse_endpoint(text);

@@ -1,0 +1,166 @@
+#include "app/metrics_text.h"
+
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+#include <limits>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+namespace holdfast::app {
+
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricType;
+using Labels = std::vector<ClientMetric::Label>;
+
+// Collects families in the order in which they are shown.
+class Page {
+  public:
+    void begin(MetricType type, const char* name, const char* help) {
+        families_.push_back({.name = name, .help = help, .type = type, .metric = {}});
+    }
+
+    // One value of the family at hand.
+    void value(double value, Labels labels = {}) {
+        ClientMetric& metric = add(std::move(labels));
+        metric.counter.value = metric.gauge.value = value;
+    }
+    void value(std::uint64_t number, Labels labels = {}) {
+        value(static_cast<double>(number), std::move(labels));
+    }
+    void value(const base::Histogram& histogram, Labels labels = {}) {
+        ClientMetric::Histogram& shown = add(std::move(labels)).histogram;
+        shown.sample_count = histogram.count();
+        shown.sample_sum = histogram.sum();
+        std::uint64_t so_far = 0;
+        for (std::size_t index = 0; index < histogram.counts().size(); ++index) {
+            const bool is_last = index + 1 == histogram.counts().size();
+            so_far += histogram.counts()[index];
+            shown.bucket.push_back({.cumulative_count = so_far,
+                                    .upper_bound = is_last ? std::numeric_limits<double>::infinity()
+                                                           : histogram.bound(index)});
+        }
+    }
+
+    // A family of one value.
+    template <class Value>
+    void counter(const char* name, const char* help, const Value& number) {
+        begin(MetricType::Counter, name, help);
+        value(number);
+    }
+    template <class Value>
+    void gauge(const char* name, const char* help, const Value& number) {
+        begin(MetricType::Gauge, name, help);
+        value(number);
+    }
+    void histogram(const char* name, const char* help, const base::Histogram& numbers) {
+        begin(MetricType::Histogram, name, help);
+        value(numbers);
+    }
+
+    [[nodiscard]] std::string text() const {
+        std::ostringstream out;
+        prometheus::TextSerializer().Serialize(out, families_);
+        return out.str();
+    }
+
+  private:
+    ClientMetric& add(Labels labels) {
+        ClientMetric& metric = families_.back().metric.emplace_back();
+        metric.label = std::move(labels);
+        return metric;
+    }
+
+    std::vector<prometheus::MetricFamily> families_;
+};
+
+void add_operations(Page& page, const service::ServiceFigures& service) {
+    const std::pair<const char*, const service::OperationFigures*> operations[] = {
+        {"acquire", &service.acquire}, {"renew", &service.renew}, {"release", &service.release}};
+    const std::pair<const char*, const char*> totals[] = {
+        {"lock_acquire_total", "Requests for a lock."},
+        {"lock_renew_total", "Requests to extend a lease."},
+        {"lock_release_total", "Requests to give a lock back."}};
+    for (std::size_t index = 0; index < std::size(operations); ++index) {
+        const service::OperationFigures& operation = *operations[index].second;
+        page.begin(MetricType::Counter, totals[index].first, totals[index].second);
+        page.value(operation.success, {{"result", "success"}});
+        page.value(operation.fail, {{"result", "fail"}});
+        page.value(operation.busy, {{"result", "busy"}});
+    }
+    page.begin(MetricType::Histogram, "lock_op_latency_ms",
+               "Milliseconds from the decision to the answer; waiting for a lock is not in it.");
+    for (const auto& [name, operation] : operations)
+        page.value(operation->latency_ms, {{"op", name}});
+    page.begin(MetricType::Counter, "lock_db_busy_total",
+               "Requests refused because another program had the database locked.");
+    for (const auto& [name, operation] : operations) page.value(operation->busy, {{"op", name}});
+}
+
+void add_locks(Page& page, const service::ServiceFigures& service) {
+    page.gauge("locks_held", "Leases that have not expired.", std::uint64_t{service.table.leases});
+    page.counter("lock_expired_total", "Leases that ended because nobody renewed them.",
+                 service.expired);
+    page.counter("holdfast_forced_releases_total", "Leases that somebody else has ended.",
+                 service.forced);
+    page.gauge("holdfast_locks", "Locks that somebody holds, wants or is remembered for.",
+               std::uint64_t{service.table.locks});
+    page.gauge("holdfast_waiters", "Requests that wait for a lock.",
+               std::uint64_t{service.table.waiters});
+    page.gauge("holdfast_sessions", "Connections and logins that own locks.",
+               std::uint64_t{service.table.sessions});
+    page.begin(MetricType::Counter, "holdfast_waits_total", "Waits for a lock, by how they ended.");
+    page.value(service.waits_granted, {{"result", "granted"}});
+    page.value(service.waits_timed_out, {{"result", "timed_out"}});
+    page.value(service.waits_cancelled, {{"result", "cancelled"}});
+    page.histogram("holdfast_wait_seconds", "How long those who were granted a lock waited for it.",
+                   service.wait_seconds);
+    page.histogram("holdfast_hold_seconds", "How long locks were held.", service.hold_seconds);
+    page.histogram("holdfast_sweep_seconds", "How long it took to end leases that had expired.",
+                   service.sweep_seconds);
+}
+
+void add_store(Page& page, const service::ServiceFigures& service,
+               const service::StoreFigures& store) {
+    page.gauge("holdfast_ready", "Whether locks are granted: 0 while the store cannot be written.",
+               std::uint64_t{service.failure.empty()});
+    page.counter("holdfast_store_commits_total", "Transactions written to disk.", store.commits);
+    page.begin(MetricType::Counter, "holdfast_store_commit_failures_total",
+               "Transactions that could not be written, by why.");
+    page.value(store.busy_failures, {{"reason", "busy"}});
+    page.value(store.commit_failures - store.busy_failures, {{"reason", "error"}});
+    page.counter("holdfast_store_changes_total", "Grants, ends and new terms written to disk.",
+                 store.changes);
+    page.histogram("holdfast_store_commit_seconds",
+                   "How long a transaction took, its fsync included.", store.commit_seconds);
+    page.histogram("holdfast_store_batch_changes", "How many changes shared a transaction.",
+                   store.batch_sizes);
+    page.gauge("holdfast_store_size_bytes", "What the database takes on disk.", store.disk_bytes);
+}
+
+void add_process(Page& page, const Figures& figures) {
+    page.gauge("holdfast_http_connections", "HTTP connections that are open.",
+               std::uint64_t{figures.http.connections});
+    page.counter("holdfast_http_connections_accepted_total", "HTTP connections that were accepted.",
+                 figures.http.accepted);
+    page.counter("holdfast_http_connections_refused_total",
+                 "Of these, those closed because there were too many.", figures.http.refused);
+    page.begin(MetricType::Gauge, "holdfast_build_info", "Which version this is.");
+    page.value(1.0, {{"version", std::string(figures.version)}});
+}
+
+}  // namespace
+
+std::string metrics_text(const Figures& figures) {
+    Page page;
+    add_operations(page, figures.service);
+    add_locks(page, figures.service);
+    add_store(page, figures.service, figures.store);
+    add_process(page, figures);
+    return page.text();
+}
+
+}  // namespace holdfast::app

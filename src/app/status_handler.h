@@ -1,0 +1,43 @@
+#pragma once
+
+// StatusHandler: how the server is, for machines that watch over it.
+//
+//     GET /healthz   200 {"status":"ok"}: the process lives and answers
+//     GET /readyz    200 {"status":"ready"}, or 503 with the reason: whether locks are granted
+//     GET /metrics   everything counted, for Prometheus
+//
+// Thread safety: one handler per loop.
+
+#include <functional>
+#include <string_view>
+
+#include "net/http_protocol.h"
+#include "net/server.h"
+#include "service/port.h"
+#include "service/store.h"
+
+namespace holdfast::app {
+
+class StatusHandler final : public net::HttpHandler {
+  public:
+    // The port and the store outlive the handler; `count_http` may be called on its loop.
+    StatusHandler(service::Port& port, const service::Store& store,
+                  std::function<net::ServerCounts()> count_http);
+
+    [[nodiscard]] static bool is_status_path(std::string_view path);
+
+    void handle(const net::HttpRequest& request, net::HttpReply& reply) override;
+
+  private:
+    enum class Question : std::uint8_t { metrics, readiness };
+
+    void ask(Question question, net::HttpReply& reply);
+    template <class Reply>
+    void answer(Question question, const service::Response& response, Reply& reply) const;
+
+    service::Port& port_;
+    const service::Store& store_;
+    const std::function<net::ServerCounts()> count_http_;
+};
+
+}  // namespace holdfast::app

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
@@ -37,7 +36,7 @@ class File {
     int descriptor_;
 };
 
-// Up to `size` bytes of the file, or nothing, and errno.
+// Up to `size` bytes of the file, or the system's reason why not.
 base::Result<std::string> read_beginning(const std::string& path, std::size_t size) {
     const File file(path);
     std::string text(size, '\0');

@@ -132,6 +132,7 @@ TEST(Credentials, StayAsTheyWereIfAnyFileIsBad) {
 TEST(TokenSource, MayBeReplacedWhileOthersReadIt) {
     TokenSource source({.auth = "0"});
     std::vector<std::thread> readers;
+    readers.reserve(3);
     for (int i = 0; i < 3; ++i) {
         readers.emplace_back([&] {
             while (source.version() < 100) EXPECT_FALSE(source.current()->auth.empty());

@@ -1,7 +1,7 @@
 #include "app/http_gate.h"
 
+#include <algorithm>
 #include <boost/algorithm/string/predicate.hpp>
-#include <optional>
 #include <string_view>
 
 #include "base/secret.h"

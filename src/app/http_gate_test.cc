@@ -24,10 +24,10 @@ class Room final : public net::HttpHandler {
 class HttpGateTest : public testing::Test {
   protected:
     // The answer to a request with this Authorization header, or with none.
-    std::string ask(const std::string& authorization, const std::string& line = "GET /lock") {
+    std::string ask(const std::string& authorization, const char* line = "GET /lock") {
         const std::string header =
             authorization.empty() ? "" : "Authorization: " + authorization + "\r\n";
-        channel_.feed(protocol_, line + " HTTP/1.1\r\n" + header + "\r\n");
+        channel_.feed(protocol_, std::string(line) + " HTTP/1.1\r\n" + header + "\r\n");
         return channel_.take();
     }
 

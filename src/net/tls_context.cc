@@ -4,7 +4,6 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>

@@ -94,6 +94,7 @@ TEST(TlsSource, MayBeReloadedWhileOthersTakeFromIt) {
     const TestCertificate certificate;
     const auto source = TlsSource::open(certificate.files()).value();
     std::vector<std::thread> takers;
+    takers.reserve(3);
     for (int i = 0; i < 3; ++i) {
         takers.emplace_back([&] {
             for (int round = 0; round < 1000; ++round) EXPECT_TRUE(source->current());

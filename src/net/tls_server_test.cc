@@ -291,6 +291,7 @@ TEST_F(TlsServer, ShowsNewConnectionsTheNewCertificateAndKeepsTheOldOnes) {
 TEST_F(TlsServer, MayBeReloadedWhileSeveralLoopsAccept) {
     serve({}, 3);
     std::vector<std::thread> clients;
+    clients.reserve(3);
     for (int i = 0; i < 3; ++i) {
         clients.emplace_back([this] {
             for (int round = 0; round < 10; ++round) {

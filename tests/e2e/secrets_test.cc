@@ -57,7 +57,7 @@ class Secrets : public ::testing::TestWithParam<const char*> {
 
     // What curl prints, with the status in the end; 000 when it trusts nobody there.
     [[nodiscard]] std::string curl(const ServerProcess& server, const std::string& token,
-                                   const std::string& path = "/lock") const {
+                                   const char* path = "/lock") const {
         Command command{.words = {"curl", "--silent", "--noproxy", "*", "--write-out",
                                   "%{http_code}", "--cacert",
                                   certificate_.files().certificate_file}};

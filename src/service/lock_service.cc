@@ -92,6 +92,7 @@ const Response* LockService::submit(const Request& request) {
         if (is_granted && response_.outcome.lease.notes.request_id.empty()) {
             promise.grant = response_.outcome.lease.token;
         }
+        promise.session = response_.session;
         owe(*unclaimed_, response_, *batch);
     }
     return nullptr;
@@ -106,11 +107,22 @@ PromiseId LockService::await(std::unique_ptr<Answer> answer) {
 void LockService::abandon(PromiseId id) {
     const auto found = promises_.find(as_number(id));
     if (found == promises_.end()) return;
+    if (!failure_) {
+        // What is due happens first: this one may be granted in this very moment.
+        table_->advance(clock_.now());
+        absorb_changes();
+    }
     const Promise promise = std::move(found->second);
     promises_.erase(found);
     if (failure_) return;
+    if (promise.session) table_->end_session(clock_.now(), promise.session);
     if (promise.grant) {
-        table_->release(clock_.now(), {.token = *promise.grant});
+        // Somebody who asked again is about to be told of the same lease: then it is that one's.
+        if (Promise* const other = find_promise_of(*promise.grant)) {
+            other->grant = promise.grant;
+        } else {
+            table_->release(clock_.now(), {.token = *promise.grant});
+        }
     } else if (promise.waiter) {
         promises_by_waiter_.erase(promise.waiter.serial);
         table_->cancel(clock_.now(), promise.waiter);
@@ -210,6 +222,21 @@ void LockService::resolve_waiter(const core::Event& event, bool must_be_committe
             is_timeout ? core::Refusal::timed_out : core::Refusal::unknown_session;
     }
     owe(id, response, must_be_committed ? after_next_commit_ : ready_);
+}
+
+// A promise whose answer will tell of this lease, if there is one.
+LockService::Promise* LockService::find_promise_of(core::Token lease) {
+    for (const Batch* batch : {&ready_, &after_this_commit_, &after_next_commit_}) {
+        for (const auto& [id, response] : batch->responses) {
+            const core::Outcome& outcome = response.outcome;
+            const bool tells = outcome.kind == core::Outcome::Kind::granted ||
+                               outcome.kind == core::Outcome::Kind::renewed;
+            if (!tells || outcome.lease.token != lease) continue;
+            const auto found = promises_.find(as_number(id));
+            if (found != promises_.end()) return &found->second;
+        }
+    }
+    return nullptr;
 }
 
 void LockService::owe(PromiseId promise, const Response& response, Batch& batch) {

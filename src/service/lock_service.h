@@ -72,6 +72,7 @@ class LockService final : public Port {
         // What it was given, but not told of yet. A request with an id is not abandoned by its
         // connection: its client can ask again by that id.
         std::optional<core::Token> grant;
+        core::SessionId session;  // the same of a session
     };
     // What is told together: what happened, and the responses, with the texts they point to.
     struct Batch {
@@ -93,6 +94,7 @@ class LockService final : public Port {
     void resolve_waiter(const core::Event& event, bool must_be_committed);
     [[nodiscard]] std::uint64_t newest_fence() const;
     [[nodiscard]] Batch* batch_of(const core::Outcome& outcome);
+    [[nodiscard]] Promise* find_promise_of(core::Token lease);
     void owe(PromiseId promise, const Response& response, Batch& batch);
     void end_turn();
     void start_commit();

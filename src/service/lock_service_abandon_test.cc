@@ -114,6 +114,60 @@ TEST(Abandon, LeavesARenewalAlone) {
     EXPECT_EQ(at.service.counts().leases, 1U);
 }
 
+// The timer is late: the lease in the way has ended, but nobody has noticed.
+TEST(Abandon, DoesNotLeaveALockToAWaiterWhoseTurnComesInThisMoment) {
+    TestService at(Durability::none);
+    at.ask(take("laptop1"));
+    at.ask(wait_for("laptop2"));
+    at.clock.advance(30s);
+    at.service.abandon(at.promise);
+    at.executor.settle();
+    EXPECT_EQ(at.service.counts().leases, 0U);
+    EXPECT_EQ(at.service.counts().waiters, 0U);
+}
+
+// A client asks, hears nothing, asks again by another connection, and then the first one dies.
+TEST(Abandon, LeavesALeaseToItsOwnerWhoAskedAgain) {
+    TestService at(Durability::full);
+    core::AcquireRequest sticky = take("laptop1");
+    sticky.renew_own = true;
+    at.ask(sticky, "first: ");
+    const PromiseId first = at.promise;
+    at.executor.settle();
+    at.ask(sticky, "again: ");
+    const PromiseId again = at.promise;
+    at.service.abandon(first);
+    EXPECT_EQ(at.service.counts().leases, 1U);
+    at.store.commits_at_once = true;
+    at.store.finish();
+    at.executor.settle();
+    EXPECT_THAT(at.notes, ElementsAre("again: renewed laptop1"));
+    at.service.abandon(again);
+    EXPECT_EQ(at.service.counts().leases, 1U) << "it was heard";
+}
+
+TEST(Abandon, ReleasesAGrantThatNoneOfTwoRequestsHeardOf) {
+    TestService at(Durability::full);
+    core::AcquireRequest sticky = take("laptop1");
+    sticky.renew_own = true;
+    at.ask(sticky);
+    const PromiseId first = at.promise;
+    at.executor.settle();
+    at.ask(sticky);
+    at.service.abandon(first);
+    at.service.abandon(at.promise);
+    EXPECT_EQ(at.service.counts().leases, 0U);
+}
+
+TEST(Abandon, EndsASessionThatNobodyHeardOf) {
+    TestService at(Durability::full);
+    at.ask(take("laptop1"));
+    at.clock.advance(30s);  // opening the session finds the lease expired, and must wait for that
+    ASSERT_EQ(at.ask(OpenSession{.owner = {.name = "tcp"}}), "later");
+    at.service.abandon(at.promise);
+    EXPECT_EQ(at.service.counts().sessions, 0U);
+}
+
 TEST(Abandon, MayComeFromAnotherAnswer) {
     TestService at(Durability::none);
     at.ask(take("laptop1"));

@@ -162,14 +162,17 @@ std::uint64_t LockService::newest_fence() const {
     return table_->next_fence() - 1;
 }
 
-// What an answer that changed nothing has to wait for: the commit of the lease it speaks of, if
-// that is not done. Nobody may be told of a lease that a crash could still undo.
+// What an answer that changed nothing has to wait for: the commit of the lease it speaks of, or of
+// its terms, if that is not done. Nobody may be told of a lease that a crash could still undo, or
+// make shorter.
 LockService::Batch* LockService::batch_of(const core::Outcome& outcome) {
     const bool is_promise = outcome.kind == core::Outcome::Kind::renewed ||
                             outcome.kind == core::Outcome::Kind::granted;
     const std::uint64_t fence = core::as_number(outcome.lease.token.fence);
-    if (!is_promise || store_.is_volatile() || fence <= committed_fence_) return nullptr;
-    return fence <= committing_fence_ ? &after_this_commit_ : &after_next_commit_;
+    if (!is_promise || store_.is_volatile()) return nullptr;
+    if (fence > committing_fence_ || next_terms_.contains(fence)) return &after_next_commit_;
+    if (fence > committed_fence_ || this_terms_.contains(fence)) return &after_this_commit_;
+    return nullptr;
 }
 
 // Passes on what happened in the table. True if an answer that depends on it must wait for a
@@ -183,6 +186,9 @@ bool LockService::absorb_changes() {
         figures_.on_event(event);
         const bool is_durable = !store_.is_volatile() && is_kept(event);
         if (is_durable) uncommitted_.add(event);
+        if (is_durable && event.kind == core::EventKind::renewed) {
+            next_terms_.insert(core::as_number(event.lease.token.fence));
+        }
         must_be_committed = must_be_committed || is_durable;
         tell(event);
         if (event.waiter) resolve_waiter(event, is_durable);
@@ -256,6 +262,7 @@ void LockService::start_commit() {
     is_committing_ = true;
     committing_fence_ = newest_fence();
     after_this_commit_ = std::exchange(after_next_commit_, {});
+    this_terms_ = std::exchange(next_terms_, {});
     store_.commit(std::exchange(uncommitted_, {}), [this](const StoreResult<void>& result) {
         executor_.post([this, result] { finish_commit(result); });
     });
@@ -263,6 +270,7 @@ void LockService::start_commit() {
 
 void LockService::finish_commit(const StoreResult<void>& result) {
     is_committing_ = false;
+    this_terms_.clear();
     if (!result) {
         fail(result.error());
     } else {
@@ -283,6 +291,7 @@ void LockService::fail(const StoreFailure& why) {
     base::log(base::LogLevel::error, "commit failed: refusing everything",
               {{"error", failure_->message}});
     uncommitted_.clear();
+    next_terms_.clear();
     Batch batch = std::exchange(after_this_commit_, {});
     Batch later = std::exchange(after_next_commit_, {});
     for (const auto& [serial, promise] : std::exchange(promises_by_waiter_, {})) {

@@ -21,6 +21,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -128,6 +129,8 @@ class LockService final : public Port {
     Batch after_next_commit_;    // and these leave after it
     Batch after_this_commit_;    // leave after the commit under way
     bool is_committing_ = false;
+    // Leases whose new terms go into the next commit, and into the one under way.
+    std::unordered_set<std::uint64_t> next_terms_, this_terms_;
     // The largest numbers that are on disk, and that will be after the commit under way.
     std::uint64_t committed_fence_ = 0, committing_fence_ = 0;
 };

@@ -128,6 +128,28 @@ TEST_F(DurableService, QueuesAndSessionsAreNotCommitted) {
     EXPECT_THAT(store.commits, SizeIs(1));
 }
 
+// A crash would undo the new terms, and with them the time the second answer speaks of.
+TEST_F(DurableService, ARenewalWaitsForTheNewTermsOfTheOneBefore) {
+    store.commits_at_once = true;
+    core::AcquireRequest sticky = take("laptop1");
+    sticky.renew_own = true;
+    ask(sticky);
+    executor.settle();
+    store.commits_at_once = false;
+    take_notes();
+    sticky.ttl = 60s;
+    EXPECT_EQ(ask(sticky, "longer: "), "later");
+    EXPECT_EQ(ask(sticky, "in the same turn: "), "later");
+    executor.settle();
+    EXPECT_EQ(ask(sticky, "during the commit: "), "later");
+    EXPECT_THAT(notes, IsEmpty());
+    finish_commit();
+    EXPECT_THAT(take_notes(),
+                ElementsAre("longer: renewed laptop1", "in the same turn: renewed laptop1",
+                            "during the commit: renewed laptop1"));
+    EXPECT_EQ(ask(sticky), "renewed laptop1");
+}
+
 TEST_F(DurableService, AnAnswerMaySubmitAgainAndItsCommitFollows) {
     ASSERT_EQ(service.submit(take("laptop1")), nullptr);
     service.await(std::make_unique<NotedAnswer>(

@@ -2,7 +2,7 @@
 
 preset ?= release
 
-.PHONY: help build run test check bench format clean setup
+.PHONY: help build run test sim check bench format clean setup
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -15,6 +15,11 @@ run: build  ## build and start the server, e.g. make run ARGS="--http 127.0.0.1:
 
 test: build  ## build and run all tests
 	@ctest --preset $(preset) --parallel $(shell nproc)
+
+SEEDS ?= 1..100000
+sim: build/$(preset)/build.ninja  ## simulate, e.g. make sim SEEDS=1..100000, or SEEDS=4711 for one whole history
+	@cmake --build --preset $(preset) --target holdfast_sim_program
+	@build/$(preset)/bin/holdfast_sim $(SEEDS)
 
 check: setup  ## format, clang-tidy, house rules, and the tests with and without sanitizers
 	@tools/check

@@ -1,0 +1,180 @@
+#include "sim/desk.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+namespace holdfast::sim {
+
+namespace {
+
+// The submission an event is about; 0: unknown.
+std::uint64_t submission_of(const core::Event& event) {
+    const std::string_view text = event.lease.notes.metadata;
+    return text.empty() ? 0 : std::stoull(std::string(text));
+}
+
+}  // namespace
+
+void Desk::add(const Submission& submission, const core::AcquireRequest& request, Moment deadline) {
+    open_[submission.id] = {.submission = submission, .request = request, .deadline = deadline};
+}
+
+void Desk::on_submitted(const Submission& submission) {
+    const service::Request& request = submission.call.request;
+    if (const auto* acquire = std::get_if<core::AcquireRequest>(&request)) {
+        add(submission, *acquire, add_saturating(submission.received, acquire->wait));
+    } else if (const auto* enqueue = std::get_if<service::Enqueue>(&request)) {
+        add(submission, enqueue->request, Moment::max());
+        open_[submission.id].is_ticket = true;
+    } else if (const auto* wait = std::get_if<service::Wait>(&request)) {
+        on_waiting(submission, *wait);
+    } else if (const auto* end = std::get_if<service::EndSession>(&request)) {
+        on_session_end(*end);
+    }
+}
+
+// The second half speaks for the first.
+void Desk::on_waiting(const Submission& submission, const service::Wait& wait) {
+    const auto ticket = std::ranges::find_if(open_, [&](const auto& item) {
+        const Entry& entry = item.second;
+        return entry.is_ticket && entry.request.session == wait.session &&
+               entry.request.scope == wait.scope;
+    });
+    if (ticket == open_.end()) return;
+    Entry& entry = ticket->second;
+    halves_[submission.id] = ticket->first;
+    entry.submission = submission;
+    entry.deadline = add_saturating(submission.received, wait.timeout);
+    entry.is_ticket = false;
+}
+
+void Desk::on_session_end(const service::EndSession& end) {
+    std::vector<std::uint64_t> ended;
+    for (auto& [id, entry] : open_) {
+        if (entry.request.session != end.session) continue;
+        entry.may_hold_in_secret = end.leases == core::LockTable::SessionLeases::keep;
+        ended.push_back(id);
+    }
+    for (const std::uint64_t id : ended) close(id);
+}
+
+void Desk::close(std::uint64_t id) {
+    auto node = open_.extract(id);
+    if (node.empty()) return;
+    node.mapped().closed_at = world_.now();
+    closed_.insert(std::move(node));
+}
+
+std::uint64_t Desk::entry_of(std::uint64_t submission) const {
+    const auto half = halves_.find(submission);
+    return half == halves_.end() ? submission : half->second;
+}
+
+const Desk::Entry* Desk::find_entry(std::uint64_t id) const {
+    for (const auto* entries : {&open_, &closed_}) {
+        if (const auto found = entries->find(id); found != entries->end()) return &found->second;
+    }
+    return nullptr;
+}
+
+void Desk::on_answered(const Submission& submission, const Reply& reply) {
+    const auto found = open_.find(entry_of(submission.id));
+    if (found == open_.end()) return;
+    const Entry& entry = found->second;
+    if (entry.is_ticket && reply.kind == core::Outcome::Kind::queued && !reply.is_failure) return;
+    if (!reply.is_failure && reply.refusal == core::Refusal::timed_out &&
+        reply.decided < entry.deadline && entry.request.notes.request_id.empty()) {
+        world_.accuse(
+            9, fmt::format("{} is told too early that its time is over", entry.request.owner.name));
+    }
+    close(found->first);
+}
+
+void Desk::on_abandoned(std::uint64_t submission) {
+    const auto found = open_.find(entry_of(submission));
+    // A place in a queue belongs to its session, whoever heard of it.
+    if (found != open_.end() && !found->second.is_ticket) close(found->first);
+}
+
+void Desk::on_event(const core::Event& event, Moment at) {
+    using core::EventKind;
+    const auto entry = open_.find(submission_of(event));
+    switch (event.kind) {
+        case EventKind::granted: on_granted(event, at); break;
+        case EventKind::released:
+        case EventKind::expired:
+        case EventKind::grace_ended: leases_.erase(event.lease.token.fence); break;
+        case EventKind::queued:
+        case EventKind::wait_timed_out:
+        case EventKind::wait_cancelled:
+            if (entry != open_.end()) entry->second.is_queued = event.kind == EventKind::queued;
+            break;
+        case EventKind::renewed:
+        case EventKind::session_opened:
+        case EventKind::session_ended: break;
+    }
+}
+
+// Whether somebody waited for this request then. One with an id may have been made again.
+bool Desk::is_awaited(const Entry& entry, Moment at) const {
+    const auto waits = [at](const Entry& one) {
+        return one.closed_at >= at && (at < one.deadline || at == one.submission.received);
+    };
+    if (waits(entry)) return true;
+    if (entry.request.notes.request_id.empty()) return false;
+    for (const auto* entries : {&open_, &closed_}) {
+        for (const auto& [id, other] : *entries) {
+            if (other.request.owner == entry.request.owner && waits(other)) return true;
+        }
+    }
+    return false;
+}
+
+void Desk::on_granted(const core::Event& event, Moment at) {
+    const std::uint64_t id = submission_of(event);
+    leases_[event.lease.token.fence] = id;
+    if (const auto open = open_.find(id); open != open_.end()) open->second.is_queued = false;
+    const Entry* const entry = find_entry(id);
+    if (entry != nullptr && is_awaited(*entry, at)) return;
+    world_.accuse(4, fmt::format("{} is granted #{}, and does not wait for it any more",
+                                 event.lease.owner.name, core::as_number(event.lease.token.fence)));
+}
+
+void Desk::clear() {
+    open_.clear();
+    closed_.clear();
+    halves_.clear();
+    leases_.clear();
+}
+
+void Desk::check(core::Duration lateness_max) const {
+    for (const auto& [id, entry] : open_) {
+        if (!entry.is_queued || entry.deadline == Moment::max()) continue;
+        // A request that was made again waits as long as the first one did.
+        if (!entry.request.notes.request_id.empty()) continue;
+        if (entry.deadline + lateness_max >= world_.now()) continue;
+        world_.accuse(
+            9, fmt::format("{} waits for an answer beyond its time", entry.request.owner.name));
+        return;
+    }
+    for (const auto& [fence, id] : leases_) {
+        if (open_.contains(id) || ledger_.knows(fence)) continue;
+        const Entry* const entry = find_entry(id);
+        if (entry == nullptr || entry->may_hold_in_secret ||
+            !entry->request.notes.request_id.empty()) {
+            continue;
+        }
+        world_.accuse(4, fmt::format("{} was given up, and has #{} without anybody knowing",
+                                     entry->request.owner.name, core::as_number(fence)));
+        return;
+    }
+}
+
+const Submission* Desk::find(std::uint64_t submission) const {
+    const auto found = open_.find(entry_of(submission));
+    return found == open_.end() ? nullptr : &found->second.submission;
+}
+
+}  // namespace holdfast::sim

@@ -1,0 +1,69 @@
+#pragma once
+
+// Desk: the requests that are with the server, and whether anybody still waits for them.
+//
+// A grant must go to a request that is alive: not abandoned, not answered, not out of time, its
+// session not ended. A request whose time is over must be told so, soon. And nothing is held that
+// nobody was told of. Requests carry their number as metadata, so that the events of the service,
+// which come after their commit, tell whose they are.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "core/changes.h"
+#include "sim/ledger.h"
+#include "sim/message.h"
+#include "sim/world.h"
+
+namespace holdfast::sim {
+
+class Desk {
+  public:
+    Desk(World& world, const Ledger& ledger) : world_(world), ledger_(ledger) {}
+
+    void on_submitted(const Submission& submission);
+    void on_answered(const Submission& submission, const Reply& reply);
+    // Nobody waits for it any more.
+    void on_abandoned(std::uint64_t submission);
+    // `at` is when the event happened.
+    void on_event(const core::Event& event, Moment at);
+    // The server has forgotten everybody.
+    void clear();
+
+    // When all events are known: whose time is over has been told, and nothing is held in secret.
+    void check(core::Duration lateness_max) const;
+
+    // The request that a submission is about, while somebody waits for it.
+    [[nodiscard]] const Submission* find(std::uint64_t submission) const;
+    [[nodiscard]] std::size_t waiting() const { return open_.size(); }
+
+  private:
+    struct Entry {
+        Submission submission;
+        core::AcquireRequest request;
+        Moment deadline;
+        bool is_ticket = false;  // the first half of a two-phase request
+        bool is_queued = false;
+        bool may_hold_in_secret = false;
+        Moment closed_at{Moment::max()};
+    };
+
+    void add(const Submission& submission, const core::AcquireRequest& request, Moment deadline);
+    void on_waiting(const Submission& submission, const service::Wait& wait);
+    void on_session_end(const service::EndSession& end);
+    void on_granted(const core::Event& event, Moment at);
+    void close(std::uint64_t id);
+    [[nodiscard]] std::uint64_t entry_of(std::uint64_t submission) const;
+    [[nodiscard]] const Entry* find_entry(std::uint64_t id) const;
+    [[nodiscard]] bool is_awaited(const Entry& entry, Moment at) const;
+
+    World& world_;
+    const Ledger& ledger_;
+    std::map<std::uint64_t, Entry> open_, closed_;   // by submission
+    std::map<std::uint64_t, std::uint64_t> halves_;  // second halves, and their first
+    std::map<core::Fence, std::uint64_t> leases_;    // whose they are, as the events say
+};
+
+}  // namespace holdfast::sim

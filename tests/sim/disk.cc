@@ -1,0 +1,125 @@
+#include "sim/disk.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::sim {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+core::RestoreRequest to_request(const Disk::Row& kept, const store::LeaseAges& ages,
+                                const Machine& machine) {
+    const store::LeaseRow& row = kept.lease;
+    const bool is_in_grace = row.state == core::LeaseState::grace;
+    const core::Time now = machine.now();
+    return {.scope = {.kind = row.kind, .name = row.name, .inode = row.inode, .range = row.range},
+            .owner = {.door = row.door, .name = row.owner},
+            .mode = row.mode,
+            .limit = row.permits,
+            .token = {.fence = core::Fence{row.fence}, .secret = core::Secret{row.secret}},
+            .ttl = row.ttl,
+            .grace = row.grace,
+            .memory = row.memory,
+            .is_in_grace = is_in_grace,
+            .remaining = ages.remaining(row.start_number, is_in_grace ? row.grace : row.ttl),
+            .acquired_at = now + (row.acquired_at - machine.wall(now)),
+            .version = row.version,
+            .notes = {.request_id = kept.request_id, .metadata = kept.metadata}};
+}
+
+}  // namespace
+
+void Disk::apply(const Write& write) {
+    for (const auto& [fence, row] : write.rows) {
+        if (row) {
+            rows.insert_or_assign(fence, *row);
+        } else {
+            rows.erase(fence);
+        }
+    }
+    last_token = std::max(last_token, write.last_token);
+}
+
+service::StoreResult<service::Recovered> DiskStore::recover(
+    const std::function<bool(const core::RestoreRequest&)>& on_lease) {
+    Disk& disk = parts_.disk;
+    if (disk.trouble) return tl::unexpected(*disk.trouble);
+    if (disk.in_doubt) {
+        const bool is_there = parts_.world.random().chance(0.5);
+        parts_.world.note("disk: the write in doubt is {}", is_there ? "there" : "not there");
+        if (is_there) disk.apply(*disk.in_doubt);
+        disk.in_doubt.reset();
+    }
+    hooks_.on_recovering();
+    disk.starts.push_back({.number = static_cast<std::int64_t>(disk.starts.size()) + 1,
+                           .at = parts_.machine.boot_clock()});
+    const store::LeaseAges ages(disk.starts);
+    service::Recovered recovered{.next_fence = disk.last_token + 1};
+    for (const auto& [fence, row] : disk.rows) {
+        const core::RestoreRequest request = to_request(row, ages, parts_.machine);
+        if (!on_lease(request)) {
+            parts_.world.accuse(
+                1, "what was written cannot all be held at once: #" + std::to_string(fence));
+            return tl::unexpected(service::StoreFailure{.message = "it makes no sense"});
+        }
+        hooks_.on_restored(request);
+        recovered.next_fence = std::max(recovered.next_fence, fence + 1);
+        ++recovered.leases;
+    }
+    hooks_.on_recovered();
+    return recovered;
+}
+
+void DiskStore::commit(core::Changes changes, service::CommitDone done) {
+    parts_.disk.in_doubt = to_write(changes);
+    if (is_time_to_crash()) return;
+    const core::Duration usual = parts_.world.random().between(50us, 5ms);
+    const core::Duration extra =
+        parts_.world.random().between(core::Duration::zero(), parts_.faults.disk_delay_max);
+    hooks_.later(usual + extra, [this, done = std::move(done)] { land(done); });
+}
+
+// The write reaches the disk, or cannot.
+void DiskStore::land(const service::CommitDone& done) {
+    Disk& disk = parts_.disk;
+    disk.last_landed = parts_.world.now();
+    if (disk.trouble) {
+        parts_.world.note("disk: a commit failed");
+        hooks_.on_failure();
+        done(tl::unexpected(*disk.trouble));
+        return;
+    }
+    disk.apply(*std::exchange(disk.in_doubt, std::nullopt));
+    if (!is_time_to_crash()) done({});
+}
+
+Disk::Write DiskStore::to_write(const core::Changes& changes) const {
+    Disk::Write write;
+    for (std::size_t index = 0; index < changes.size(); ++index) {
+        using core::EventKind;
+        const core::Event event = changes[index];
+        const std::uint64_t fence = core::as_number(event.lease.token.fence);
+        const bool is_in_grace =
+            event.kind == EventKind::expired && event.grace > core::Duration::zero();
+        if (event.kind == EventKind::granted || event.kind == EventKind::renewed || is_in_grace) {
+            const auto start = static_cast<std::int64_t>(parts_.disk.starts.size());
+            write.rows[fence] = Disk::Row{.lease = store::to_row(event, parts_.machine, start),
+                                          .request_id = std::string(event.lease.notes.request_id),
+                                          .metadata = std::string(event.lease.notes.metadata)};
+        } else {
+            write.rows[fence].reset();
+        }
+        if (event.kind == EventKind::granted) write.last_token = std::max(write.last_token, fence);
+    }
+    return write;
+}
+
+bool DiskStore::is_time_to_crash() {
+    if (!parts_.world.random().chance(parts_.faults.crash_around_commit)) return false;
+    hooks_.crash();
+    return true;
+}
+
+}  // namespace holdfast::sim

@@ -1,0 +1,85 @@
+#pragma once
+
+// A disk that outlives the server, and the store that a run of the server keeps on it.
+//
+// The disk promises what a real one does. A write that was acknowledged is there for ever. One that
+// was under way when the server died, or that failed, is there or not, as a whole; which of the two
+// is seen by whoever looks next. While it is in trouble (full, locked, broken) nothing can be
+// written or read. What is found again is re-armed by the rules of the real store, with its own
+// LeaseAges and its own rows.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "service/store.h"
+#include "sim/machine.h"
+#include "sim/settings.h"
+#include "sim/world.h"
+#include "store/lease_row.h"
+#include "store/starts.h"
+
+namespace holdfast::sim {
+
+struct Disk {
+    // A lease as it is written down.
+    struct Row {
+        store::LeaseRow lease;
+        std::string request_id, metadata;
+    };
+    struct Write {
+        std::map<std::uint64_t, std::optional<Row>> rows;  // none: it has ended
+        std::uint64_t last_token = 0;
+    };
+
+    void apply(const Write& write);
+
+    std::map<std::uint64_t, Row> rows;  // by fencing number
+    std::uint64_t last_token = 0;
+    std::vector<store::Start> starts;
+    std::optional<Write> in_doubt;  // under way, or failed
+    Moment last_landed;
+    std::optional<service::StoreFailure> trouble;
+};
+
+// Who is told what the store does, and what it can ask for.
+struct DiskHooks {
+    std::function<void(core::Duration, std::function<void()>)> later;  // if the server lives then
+    std::function<void()> crash;                                       // of the server, at once
+    std::function<void()> on_failure;
+    std::function<void()> on_recovering;
+    std::function<void(const core::RestoreRequest&)> on_restored;
+    std::function<void()> on_recovered;
+};
+
+class DiskStore final : public service::Store {
+  public:
+    // Everything outlives the store.
+    struct Parts {
+        World& world;
+        const Machine& machine;
+        const Faults& faults;
+        Disk& disk;
+    };
+
+    DiskStore(Parts parts, DiskHooks hooks) : parts_(parts), hooks_(std::move(hooks)) {}
+
+    [[nodiscard]] bool is_volatile() const override { return false; }
+    [[nodiscard]] service::StoreResult<service::Recovered> recover(
+        const std::function<bool(const core::RestoreRequest&)>& on_lease) override;
+    void commit(core::Changes changes, service::CommitDone done) override;
+
+  private:
+    [[nodiscard]] Disk::Write to_write(const core::Changes& changes) const;
+    void land(const service::CommitDone& done);
+    [[nodiscard]] bool is_time_to_crash();
+
+    const Parts parts_;
+    const DiskHooks hooks_;
+};
+
+}  // namespace holdfast::sim

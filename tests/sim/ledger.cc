@@ -1,0 +1,294 @@
+#include "sim/ledger.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "model/naive_conflict.h"
+
+namespace holdfast::sim {
+
+namespace {
+
+// An answer waits for its commit no longer than so many wishes take to come.
+constexpr std::size_t wishes_max = 200;
+
+// The name of the queue a scope belongs to.
+std::string lock_of(const core::Scope& scope) {
+    return core::to_text(scope.is_of_inode() ? core::Scope::of_inode(scope.inode) : scope);
+}
+
+double seconds(Moment moment) {
+    return std::chrono::duration<double>(moment.time_since_epoch()).count();
+}
+
+}  // namespace
+
+Ledger::Asked Ledger::asked_by(const core::AcquireRequest& request, bool may_be_old) {
+    const bool is_semaphore = request.scope.kind == core::ScopeKind::semaphore;
+    return {.scope = request.scope,
+            .owner = request.owner,
+            .mode = is_semaphore ? core::Mode::exclusive : request.mode,
+            .limit = request.limit,
+            .session = request.session,
+            .ttl = request.ttl,
+            .request_id = request.notes.request_id,
+            .may_be_old = may_be_old};
+}
+
+Ledger::Lease* Ledger::find(core::Token token) {
+    const auto found = leases_.find(token.fence);
+    if (found == leases_.end() || found->second.token != token) return nullptr;
+    return &found->second;
+}
+
+template <class Visitor>
+void Ledger::each_open(const Visitor& visit) {
+    std::erase_if(open_, [this](core::Fence fence) { return leases_.at(fence).over_since; });
+    for (const core::Fence fence : open_) visit(leases_.at(fence));
+}
+
+// Also for leases that nobody has been told of yet.
+void Ledger::wish_for_the_end(std::function<bool(const Asked&)> concerns) {
+    each_open(
+        [&](Lease& lease) { lease.may_be_over = lease.may_be_over || concerns(lease.asked); });
+    wishes_.push_back({.at = world_.now(), .concerns = std::move(concerns)});
+    if (wishes_.size() > wishes_max) wishes_.pop_front();
+}
+
+// A request that may renew the lease for `ttl` has arrived.
+void Ledger::on_renewing(Lease& lease, core::Duration ttl, bool may_shorten) {
+    const Moment now = world_.now();
+    if (lease.over_since || now >= lease.latest_end) return;
+    lease.ttl_max = std::max(lease.ttl_max, ttl);
+    lease.latest_end = std::max(lease.latest_end, now + ttl);
+    if (!may_shorten || lease.promised_until <= now + ttl) return;
+    lease.promised_until = now + ttl;
+    lease.kept_until = std::min(lease.kept_until, lease.promised_until);
+    lease.promise_decided = now;
+}
+
+void Ledger::on_submitted(const Submission& submission) {
+    const service::Request& request = submission.call.request;
+    if (const auto* renew = std::get_if<core::RenewRequest>(&request)) {
+        if (Lease* lease = find(renew->token)) {
+            on_renewing(*lease, renew->ttl.value_or(lease->ttl_max),
+                        renew->ttl && !renew->never_shorten);
+        }
+    } else if (const auto* release = std::get_if<core::ReleaseRequest>(&request)) {
+        if (Lease* lease = find(release->token)) lease->may_be_over = true;
+    } else if (const auto* own = std::get_if<service::ReleaseOwn>(&request)) {
+        wish_for_the_end([own = *own](const Asked& asked) {
+            return asked.owner == own.owner && asked.scope == own.scope;
+        });
+    } else if (const auto* force = std::get_if<service::ForceRelease>(&request)) {
+        wish_for_the_end([scope = force->scope](const Asked& asked) {
+            return model::is_overlapping(asked.scope, scope);
+        });
+    } else if (const auto* end = std::get_if<service::EndSession>(&request)) {
+        if (end->leases == core::LockTable::SessionLeases::keep) return;
+        wish_for_the_end(
+            [session = end->session](const Asked& asked) { return asked.session == session; });
+    } else if (const auto* wait = std::get_if<service::Wait>(&request)) {
+        const auto first = enqueued_.find({wait->session.serial, core::to_text(wait->scope)});
+        if (first != enqueued_.end()) {
+            waits_[submission.id] = first->second;
+            enqueued_.erase(first);
+        }
+        each_open([&](Lease& lease) {
+            if (lease.asked.session == wait->session && lease.asked.scope == wait->scope) {
+                on_renewing(lease, lease.ttl_max, false);
+            }
+        });
+    } else if (const auto* enqueue = std::get_if<service::Enqueue>(&request)) {
+        const Asked asked = asked_by(enqueue->request, true);
+        enqueued_.try_emplace({asked.session.serial, core::to_text(asked.scope)}, asked);
+    } else if (const auto* acquire = std::get_if<core::AcquireRequest>(&request)) {
+        each_open([&](Lease& lease) {
+            if (lease.asked.owner != acquire->owner || lease.asked.scope != acquire->scope) return;
+            // In its grace the owner takes it again, and what was kept for it is not kept any more.
+            if (lease.promised_until <= world_.now()) lease.kept_until = lease.promised_until;
+            if (acquire->renew_own) on_renewing(lease, acquire->ttl, true);
+        });
+    }
+}
+
+void Ledger::on_abandoned(const Submission& submission) {
+    const auto* wait = std::get_if<service::Wait>(&submission.call.request);
+    if (wait == nullptr) return;
+    wish_for_the_end([wait = *wait](const Asked& asked) {
+        return asked.session == wait.session && asked.scope == wait.scope;
+    });
+}
+
+void Ledger::on_answered(const Submission& submission, const Reply& reply) {
+    if (reply.is_failure) return;
+    const service::Request& request = submission.call.request;
+    if (const auto* acquire = std::get_if<core::AcquireRequest>(&request)) {
+        on_granted(asked_by(*acquire, !acquire->notes.request_id.empty()), reply);
+    } else if (const auto* enqueue = std::get_if<service::Enqueue>(&request)) {
+        on_granted(asked_by(enqueue->request, true), reply);
+    } else if (std::holds_alternative<service::Wait>(request)) {
+        if (const auto found = waits_.find(submission.id); found != waits_.end()) {
+            on_granted(found->second, reply);
+        } else if (Lease* lease = find(reply.token)) {
+            on_renewed(*lease, reply);
+        }
+    } else if (const auto* renew = std::get_if<core::RenewRequest>(&request)) {
+        on_shown(renew->token, reply);
+    } else if (const auto* release = std::get_if<core::ReleaseRequest>(&request)) {
+        on_shown(release->token, reply);
+    }
+}
+
+void Ledger::on_granted(const Asked& asked, const Reply& reply) {
+    const bool is_granted = reply.kind == core::Outcome::Kind::granted;
+    if (!is_granted && reply.kind != core::Outcome::Kind::renewed) return;
+    if (reply.expires_at < reply.decided + asked.ttl && !asked.may_be_old) {
+        world_.accuse(5, fmt::format("#{} is shorter than was asked for",
+                                     core::as_number(reply.token.fence)));
+    }
+    if (!asked.request_id.empty()) check_repeated(asked, reply);
+    Lease* const known = find(reply.token);
+    if (known != nullptr && (asked.may_be_old || !is_granted)) {
+        on_renewed(*known, reply);
+        return;
+    }
+    if (leases_.contains(reply.token.fence)) {
+        world_.accuse(2, fmt::format("number #{} is given to {} a second time",
+                                     core::as_number(reply.token.fence), asked.owner.name));
+    }
+    if (is_granted) check_number(asked, reply);
+    check_rivals(asked, reply);
+    add(asked, reply);
+}
+
+void Ledger::add(const Asked& asked, const Reply& reply) {
+    Lease lease{.asked = asked,
+                .token = reply.token,
+                .ttl_max = asked.ttl,
+                .promised_until = reply.expires_at,
+                .promise_decided = reply.decided,
+                .kept_until = reply.kept_until,
+                // It may have been renewed since, by somebody who needs no token.
+                .latest_end = std::max(reply.expires_at, world_.now() + asked.ttl)};
+    for (const Wish& wish : wishes_) {
+        if (wish.at >= reply.decided && wish.concerns(asked)) lease.may_be_over = true;
+    }
+    leases_.insert_or_assign(reply.token.fence, lease);
+    open_.push_back(reply.token.fence);
+}
+
+// Numbers grow in the order of the grants. The second half of a two-phase request tells of a grant
+// that may be older than others that were told of.
+void Ledger::check_number(const Asked& asked, const Reply& reply) {
+    core::Fence& last = last_fences_[lock_of(asked.scope)];
+    if (!asked.may_be_old && reply.token.fence <= last) {
+        world_.accuse(2, fmt::format("{} is granted #{} after #{}", core::to_text(asked.scope),
+                                     core::as_number(reply.token.fence), core::as_number(last)));
+    }
+    last = std::max(last, reply.token.fence);
+}
+
+// What was given by an id is what the same id gets again, for ten minutes; a restart forgets what
+// is over.
+void Ledger::check_repeated(const Asked& asked, const Reply& reply) {
+    const Given given{.token = reply.token, .decided = reply.decided, .recoveries = recoveries_};
+    const std::string key =
+        fmt::format("{} {} {}", core::to_text(asked.scope), asked.owner.name, asked.request_id);
+    const auto [known, is_first] = given_.try_emplace(key, given);
+    if (is_first) return;
+    if (known->second.token != reply.token && known->second.recoveries == recoveries_ &&
+        reply.decided < known->second.decided + std::chrono::minutes{10}) {
+        world_.accuse(7, fmt::format("request {} of {} is granted #{} and #{}", asked.request_id,
+                                     asked.owner.name, core::as_number(known->second.token.fence),
+                                     core::as_number(reply.token.fence)));
+    }
+    known->second = given;
+}
+
+void Ledger::check_rivals(const Asked& asked, const Reply& reply) {
+    std::uint32_t permits = 0;
+    each_open([&](Lease& lease) {
+        const bool is_semaphore = asked.scope.kind == core::ScopeKind::semaphore;
+        const bool is_rival =
+            is_semaphore
+                ? model::is_same_lock(lease.asked.scope, asked.scope)
+                : model::is_excluding(lease.asked.scope, lease.asked.mode, asked.scope, asked.mode);
+        if (!is_rival || lease.token == reply.token) return;
+        const Moment end =
+            lease.asked.owner == asked.owner ? lease.promised_until : lease.kept_until;
+        const bool is_in_force = !lease.may_be_over && end > reply.decided;
+        if (is_semaphore) {
+            permits += is_in_force ? 1 : 0;
+            return;
+        }
+        if (is_in_force) {
+            world_.accuse(lease.promised_until > reply.decided ? 1 : 5,
+                          fmt::format("{} is granted #{} at {:.6f}, and {} has #{} until {:.6f}",
+                                      asked.owner.name, core::as_number(reply.token.fence),
+                                      seconds(reply.decided), lease.asked.owner.name,
+                                      core::as_number(lease.token.fence), seconds(end)));
+        }
+        if (lease.token.fence < reply.token.fence) lease.over_since = reply.decided;
+    });
+    if (permits >= asked.limit && asked.scope.kind == core::ScopeKind::semaphore) {
+        world_.accuse(1, fmt::format("#{} is one permit too many of {}",
+                                     core::as_number(reply.token.fence), asked.limit));
+    }
+}
+
+void Ledger::on_renewed(Lease& lease, const Reply& reply) {
+    const auto number = core::as_number(lease.token.fence);
+    if (lease.over_since && reply.decided > *lease.over_since) {
+        world_.accuse(4, fmt::format("#{} is renewed after its end", number));
+    } else if (reply.decided >= lease.latest_end) {
+        world_.accuse(4, fmt::format("#{} is renewed at {:.6f}, and ended at {:.6f}", number,
+                                     seconds(reply.decided), seconds(lease.latest_end)));
+    }
+    if (reply.decided < lease.promise_decided) return;
+    lease.promise_decided = reply.decided;
+    lease.promised_until = reply.expires_at;
+    lease.kept_until = reply.kept_until;
+}
+
+// The answer to somebody who showed its token, to renew or to release.
+void Ledger::on_shown(core::Token token, const Reply& reply) {
+    Lease* const lease = find(token);
+    if (lease == nullptr) return;
+    if (reply.kind == core::Outcome::Kind::renewed) {
+        on_renewed(*lease, reply);
+    } else if (reply.kind == core::Outcome::Kind::released) {
+        if ((lease->over_since && reply.decided > *lease->over_since) ||
+            reply.decided >= lease->latest_end) {
+            world_.accuse(
+                4, fmt::format("#{} is released after its end", core::as_number(token.fence)));
+        }
+        lease->over_since = std::min(reply.decided, lease->over_since.value_or(Moment::max()));
+    } else if (!lease->may_be_over && reply.decided < lease->promised_until) {
+        world_.accuse(5, fmt::format("#{} is gone at {:.6f}, and was promised until {:.6f}",
+                                     core::as_number(token.fence), seconds(reply.decided),
+                                     seconds(lease->promised_until)));
+    }
+}
+
+void Ledger::on_recovered() {
+    each_open([this](Lease& lease) {
+        lease.latest_end = std::max(lease.latest_end, world_.now() + lease.ttl_max);
+        lease.asked.session = {};
+    });
+    enqueued_.clear();
+    waits_.clear();
+    ++recoveries_;
+}
+
+void Ledger::on_believed(core::Token token, Moment deadline) {
+    Lease* const lease = find(token);
+    if (lease == nullptr || lease->may_be_over || deadline <= lease->promised_until) return;
+    world_.accuse(8, fmt::format("the holder of #{} counts on it until {:.6f}, the server until "
+                                 "{:.6f}",
+                                 core::as_number(token.fence), seconds(deadline),
+                                 seconds(lease->promised_until)));
+}
+
+}  // namespace holdfast::sim

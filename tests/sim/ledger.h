@@ -1,0 +1,103 @@
+#pragma once
+
+// Ledger: what the service has promised, in its own answers.
+//
+// Every lease that somebody was told of is an entry. An answer that says "yours until then" binds
+// the server from the moment it was decided, over crashes and everything; only its holder's own
+// wish, a forced release or the end of its session frees the server earlier. The ledger knows
+// nothing of the table and nothing of the disk.
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/scope.h"
+#include "sim/message.h"
+#include "sim/world.h"
+
+namespace holdfast::sim {
+
+class Ledger {
+  public:
+    explicit Ledger(World& world) : world_(world) {}
+
+    // A request arrives. If it can end or shorten leases, it may have done so from now on.
+    void on_submitted(const Submission& submission);
+    // Its answer is not awaited any more.
+    void on_abandoned(const Submission& submission);
+    // It was answered. Accuses the service of what the answer breaks.
+    void on_answered(const Submission& submission, const Reply& reply);
+    // The server found its leases again: each may now last its whole time once more.
+    void on_recovered();
+    // A client counts on a lease until `deadline`.
+    void on_believed(core::Token token, Moment deadline);
+
+    [[nodiscard]] bool knows(core::Fence fence) const { return leases_.contains(fence); }
+
+  private:
+    struct Asked {
+        core::Scope scope;
+        core::Owner owner;
+        core::Mode mode = core::Mode::exclusive;
+        std::uint32_t limit = 1;
+        core::SessionId session;
+        core::Duration ttl{0};
+        std::string_view request_id;
+        // The second half of a two-phase request, or one that was made before: what it was given
+        // may be older than what others were.
+        bool may_be_old = false;
+    };
+    struct Lease {
+        Asked asked;
+        core::Token token;
+        core::Duration ttl_max{0};         // of all that were asked for
+        Moment promised_until;             // it lasts at least so long,
+        Moment promise_decided;            // as was decided then,
+        Moment kept_until;                 // and nobody else has it before this,
+        bool may_be_over = false;          // unless somebody wished otherwise.
+        Moment latest_end;                 // It does not last longer.
+        std::optional<Moment> over_since;  // It is certainly over.
+    };
+    // What a request with an id was given.
+    struct Given {
+        core::Token token;
+        Moment decided;
+        std::uint64_t recoveries = 0;  // there were so many by then
+    };
+    // Something that ends leases without naming their tokens.
+    struct Wish {
+        Moment at;
+        std::function<bool(const Asked&)> concerns;
+    };
+
+    static Asked asked_by(const core::AcquireRequest& request, bool may_be_old);
+    Lease* find(core::Token token);
+    template <class Visitor>
+    void each_open(const Visitor& visit);
+    void wish_for_the_end(std::function<bool(const Asked&)> concerns);
+    void on_renewing(Lease& lease, core::Duration ttl, bool may_shorten);
+    void on_granted(const Asked& asked, const Reply& reply);
+    void on_renewed(Lease& lease, const Reply& reply);
+    void on_shown(core::Token token, const Reply& reply);
+    void add(const Asked& asked, const Reply& reply);
+    void check_rivals(const Asked& asked, const Reply& reply);
+    void check_number(const Asked& asked, const Reply& reply);
+    void check_repeated(const Asked& asked, const Reply& reply);
+
+    World& world_;
+    std::uint64_t recoveries_ = 0;
+    std::map<core::Fence, Lease> leases_;                              // all there ever were
+    std::vector<core::Fence> open_;                                    // those not certainly over
+    std::map<std::string, core::Fence> last_fences_;                   // by lock
+    std::deque<Wish> wishes_;                                          // the latest
+    std::map<std::pair<std::uint64_t, std::string>, Asked> enqueued_;  // by session and scope
+    std::map<std::uint64_t, Asked> waits_;                             // by submission
+    std::map<std::string, Given> given_;                               // by request
+};
+
+}  // namespace holdfast::sim

@@ -1,0 +1,105 @@
+// holdfast_sim: runs worlds by their seeds and says how they went.
+//
+//     holdfast_sim 4711          one seed, with its whole history
+//     holdfast_sim 1..100000     many, up to the first violation
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/number.h"
+#include "sim/simulation.h"
+
+namespace holdfast::sim {
+
+namespace {
+
+constexpr std::size_t tail_lines = 40;
+
+struct Seeds {
+    std::uint64_t first = 1, last = 1;
+};
+
+std::optional<Seeds> parse_seeds(std::string_view text) {
+    const auto dots = text.find("..");
+    const auto first = base::parse_decimal<std::uint64_t>(text.substr(0, dots));
+    const auto last = dots == std::string_view::npos
+                          ? first
+                          : base::parse_decimal<std::uint64_t>(text.substr(dots + 2));
+    if (!first || !last || *last < *first) return std::nullopt;
+    return Seeds{.first = *first, .last = *last};
+}
+
+// What is running, for when the engine stops the program in one of its own checks.
+const Simulation* running = nullptr;
+std::uint64_t running_seed = 0;
+bool expects_violation = false;
+
+void on_abort(int /*signal*/) {
+    if (running != nullptr) {
+        fmt::print("{}seed {} stopped the program\nsee it again: make sim SEEDS={}\n",
+                   to_report({.seed = running_seed}, *running), running_seed, running_seed);
+        std::fflush(stdout);
+    }
+    std::_Exit(expects_violation ? EXIT_SUCCESS : EXIT_FAILURE);
+}
+
+// Whether nothing was broken.
+bool run(const Seeds& seeds) {
+    const bool is_single = seeds.first == seeds.last;
+    const auto began = std::chrono::steady_clock::now();
+    std::uint64_t steps = 0;
+    core::Duration virtual_time{0};
+    bool is_well = true;
+    std::uint64_t seed = seeds.first;
+    for (; seed <= seeds.last && is_well; ++seed) {
+        Simulation simulation(seed, is_single ? SIZE_MAX : tail_lines);
+        running = &simulation;
+        running_seed = seed;
+        const Result result = simulation.run();
+        steps += result.steps;
+        virtual_time += result.virtual_time;
+        is_well = !result.violation;
+        if (is_single) {
+            for (const std::string& line : simulation.history()) fmt::print("{}\n", line);
+            fmt::print("history {:016x}\n", result.hash);
+        }
+        if (!is_well) fmt::print("{}", to_report(result, simulation));
+        running = nullptr;
+    }
+    using Hours = std::chrono::duration<double, std::ratio<3600>>;
+    using Minutes = std::chrono::duration<double, std::ratio<60>>;
+    const double hours = Hours(virtual_time).count();
+    const double minutes = Minutes(std::chrono::steady_clock::now() - began).count();
+    fmt::print("{} seeds, {} steps, {:.0f} virtual hours, {:.0f} virtual hours a minute\n",
+               seed - seeds.first, steps, hours, hours / minutes);
+    return is_well;
+}
+
+}  // namespace
+
+}  // namespace holdfast::sim
+
+int main(int argc, char** argv) {
+    using namespace holdfast::sim;
+    CLI::App app{"Runs simulated worlds."};
+    std::string text = "1..1000";
+    app.add_option("seeds", text, "one seed, or a range like 1..1000");
+    app.add_flag("--expect-violation", expects_violation, "succeed only if a violation is found");
+    CLI11_PARSE(app, argc, argv);
+    const auto seeds = parse_seeds(text);
+    if (!seeds) {
+        fmt::print(stderr, "not a seed or a range of seeds: {}\n", text);
+        return EXIT_FAILURE;
+    }
+    std::signal(SIGABRT, on_abort);
+    return run(*seeds) != expects_violation ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,52 @@
+#pragma once
+
+// What travels between clients and the server.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "service/request.h"
+#include "sim/machine.h"
+#include "sim/world.h"
+
+namespace holdfast::sim {
+
+enum class ConnectionId : std::uint64_t {};
+
+// A request on its way. Its texts live as long as the world.
+struct Call {
+    std::uint64_t number = 0;  // of the client's; a duplicate has the same
+    std::size_t client = 0;
+    ConnectionId connection{};
+    service::Request request;
+    Moment sent;
+};
+
+// A call that has arrived at the server.
+struct Submission {
+    std::uint64_t id = 0;  // never used twice
+    Call call;
+    Moment received;
+};
+
+// What the service answered. Times are the world's.
+struct Reply {
+    std::uint64_t call = 0;
+    bool is_failure = false;  // the store failed
+    core::Outcome::Kind kind = core::Outcome::Kind::refused;
+    core::Refusal refusal = core::Refusal::none;
+    core::Token token;
+    core::Duration ttl{0};
+    Moment decided, expires_at, kept_until;
+    core::SessionId session;
+};
+
+[[nodiscard]] Reply make_reply(const Call& call, const service::Response& response,
+                               const Machine& machine);
+
+// For histories: `acquire named:job by w1.7 for 10s`, `granted #12`.
+[[nodiscard]] std::string to_text(const service::Request& request);
+[[nodiscard]] std::string to_text(const Reply& reply);
+
+}  // namespace holdfast::sim

@@ -1,0 +1,115 @@
+#include "sim/referee.h"
+
+#include <fmt/chrono.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace holdfast::sim {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+// Which invariant an auditor's complaint is about.
+int invariant_of(std::string_view complaint) {
+    static constexpr std::pair<std::string_view, int> table[] = {
+        {"it is held", 1},          {"no permit", 1}, {"the number", 2},
+        {"a lease that has", 4},    {"a waiter", 4},  {"it has ended", 5},
+        {"it ends too early", 5},   {"overdue", 5},   {"it was somebody", 6},
+        {"the queue is not as", 6},
+    };
+    for (const auto& [beginning, invariant] : table) {
+        if (complaint.starts_with(beginning)) return invariant;
+    }
+    return 4;  // something ends twice, or has not begun
+}
+
+}  // namespace
+
+void Referee::on_submitted(const Submission& submission) {
+    ledger_.on_submitted(submission);
+    desk_.on_submitted(submission);
+}
+
+void Referee::on_answered(const Submission& submission, const Reply& reply) {
+    ledger_.on_answered(submission, reply);
+    desk_.on_answered(submission, reply);
+}
+
+void Referee::on_abandoning(std::uint64_t submission) {
+    if (const Submission* known = desk_.find(submission)) ledger_.on_abandoned(*known);
+}
+
+void Referee::on_abandoned(std::uint64_t submission) {
+    desk_.on_abandoned(submission);
+}
+
+void Referee::on_event(const core::Event& event) {
+    const Moment at = machine_.to_world(event.at);
+    world_.note("        {} {} #{} {}, {} ago", core::to_text(event.kind),
+                core::to_text(event.lease.scope), core::as_number(event.lease.token.fence),
+                event.lease.owner.name, world_.now() - at);
+    desk_.on_event(event, at);
+    see(event);
+}
+
+void Referee::see(const core::Event& event) {
+    if (!auditor_) return;
+    if (const auto complaint = auditor_->see(event)) {
+        world_.accuse(invariant_of(*complaint), *complaint);
+    }
+}
+
+void Referee::on_store_failed() {
+    auditor_.reset();
+}
+
+void Referee::on_crashed() {
+    auditor_.reset();
+    desk_.clear();
+}
+
+void Referee::on_recovering() {
+    auditor_.emplace();
+    desk_.clear();
+    ledger_.on_recovered();
+}
+
+// For the auditor, a lease that was found again is one that was granted a moment ago.
+void Referee::on_restored(const core::RestoreRequest& lease) {
+    const core::Time now = machine_.now();
+    const core::Time end = now + std::max(lease.remaining, core::Duration{1us});
+    const core::Event event{.kind = core::EventKind::granted,
+                            .at = now - 1us,
+                            .lease = {.scope = lease.scope,
+                                      .owner = lease.owner,
+                                      .mode = lease.mode,
+                                      .token = lease.token,
+                                      .expires_at = lease.is_in_grace ? now : end,
+                                      .grace_until = lease.is_in_grace ? end : end + lease.grace},
+                            .limit = lease.limit};
+    world_.note("        restored {} #{} {}", core::to_text(lease.scope),
+                core::as_number(lease.token.fence), lease.owner.name);
+    see(event);
+    if (lease.is_in_grace) restored_in_grace_.push_back(event);
+}
+
+void Referee::on_recovered() {
+    for (core::Event& event : std::exchange(restored_in_grace_, {})) {
+        event.kind = core::EventKind::expired;
+        event.at = machine_.now();
+        see(event);
+    }
+}
+
+void Referee::look(core::Duration lateness_max) {
+    if (!auditor_) return;
+    if (const auto complaint = auditor_->find_overdue(machine_.now() - lateness_max - 1us)) {
+        world_.accuse(invariant_of(*complaint), *complaint);
+    }
+    desk_.check(lateness_max);
+}
+
+}  // namespace holdfast::sim

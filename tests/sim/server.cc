@@ -1,0 +1,262 @@
+#include "sim/server.h"
+
+#include <algorithm>
+
+#include "store/memory_store.h"
+
+namespace holdfast::sim {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+// A lease is given up after ten starts of the machine; a world has fewer.
+constexpr std::uint64_t reboots_max = 5;
+
+// For an answer that nobody waits for.
+class NoAnswer final : public service::Answer {
+  public:
+    void on_response(const service::Response& /*response*/) override {}
+};
+
+}  // namespace
+
+// Sends the response back on the connection its request came by.
+class Server::CallAnswer final : public service::Answer {
+  public:
+    CallAnswer(Server& server, Submission submission)
+        : server_(server), submission_(std::move(submission)) {}
+
+    void on_response(const service::Response& response) override {
+        auto& connections = server_.process_->connections;
+        const auto found = connections.find(submission_.call.connection);
+        if (found != connections.end()) found->second.promises.erase(submission_.id);
+        server_.answer(submission_, response);
+    }
+
+  private:
+    Server& server_;
+    const Submission submission_;
+};
+
+void Server::start() {
+    parts_.world.note("server: starts");
+    paused_until_ = Moment::min();
+    process_ = make_process();
+    bool is_recovered = false;
+    process_->executor->run([&] { is_recovered = process_->service->recover().has_value(); });
+    if (is_recovered) return;
+    parts_.world.note("server: cannot read its disk");
+    process_.reset();
+    parts_.world.after(1s, [this] { start(); });
+}
+
+std::shared_ptr<Server::Process> Server::make_process() {
+    auto process = std::make_shared<Process>();
+    const std::weak_ptr<Process> weak = process;
+    World& world = parts_.world;
+    const auto later = [this, weak](core::Duration delay, std::function<void()> task) {
+        parts_.world.after(delay, [this, weak, task = std::move(task)] {
+            if (!weak.expired()) turn(task);
+        });
+    };
+    const auto timer = [this, later](core::Duration delay, std::function<void()> task) {
+        const core::Duration lateness =
+            parts_.world.random().between(core::Duration::zero(), parts_.faults.timer_lateness_max);
+        later(delay + lateness, std::move(task));
+    };
+    process->executor =
+        std::make_unique<SimExecutor>(SimExecutor::Ways{.timer = timer, .post = later});
+    if (parts_.settings.is_volatile) {
+        process->store = std::make_unique<store::MemoryStore>();
+        parts_.referee.on_recovering();
+        parts_.referee.on_recovered();
+    } else {
+        process->store = std::make_unique<DiskStore>(DiskStore::Parts{.world = world,
+                                                                      .machine = parts_.machine,
+                                                                      .faults = parts_.faults,
+                                                                      .disk = parts_.disk},
+                                                     make_hooks(weak));
+    }
+    process->service = std::make_unique<service::LockService>(
+        core::TableOptions{.idle_retention = parts_.settings.idle_retention,
+                           .hash_seed = world.random().bits()},
+        service::ServiceParts{
+            .clock = parts_.machine,
+            .store = *process->store,
+            .executor = *process->executor,
+            .random = [&world] { return world.random().bits(); },
+            .on_event = [this](const core::Event& event) { parts_.referee.on_event(event); }});
+    return process;
+}
+
+DiskHooks Server::make_hooks(const std::weak_ptr<Process>& process) {
+    return {.later =
+                [this, process](core::Duration delay, std::function<void()> task) {
+                    parts_.world.after(delay, [process, task = std::move(task)] {
+                        if (!process.expired()) task();
+                    });
+                },
+            .crash =
+                [this, process] {
+                    parts_.world.next([this, process] {
+                        if (!process.expired()) crash();
+                    });
+                },
+            .on_failure = [this] { parts_.referee.on_store_failed(); },
+            .on_recovering = [this] { parts_.referee.on_recovering(); },
+            .on_restored =
+                [this](const core::RestoreRequest& lease) { parts_.referee.on_restored(lease); },
+            .on_recovered = [this] { parts_.referee.on_recovered(); }};
+}
+
+void Server::crash() {
+    if (!is_running()) return;
+    World& world = parts_.world;
+    const bool reboots = reboots_ < reboots_max && world.random().chance(parts_.faults.reboot);
+    world.note("server: dies{}", reboots ? " with its machine" : "");
+    process_.reset();
+    parts_.referee.on_crashed();
+    parts_.network.cut_all();
+    const core::Duration downtime = world.random().chance(0.5)
+                                        ? world.random().between(1ms, 100ms)
+                                        : world.random().about(parts_.settings.ttl / 2);
+    reboots_ += reboots ? 1 : 0;
+    world.after(downtime, [this, reboots] {
+        if (reboots) parts_.machine.reboot();
+        start();
+    });
+}
+
+void Server::pause(core::Duration length) {
+    if (!is_running()) return;
+    parts_.world.note("server: stands still");
+    paused_until_ = std::max(paused_until_, parts_.world.now() + length);
+    parts_.world.at(paused_until_, [this, process = std::weak_ptr(process_)] {
+        if (!process.expired()) resume();
+    });
+}
+
+void Server::resume() {
+    if (parts_.world.now() < paused_until_) return;
+    parts_.world.note("server: goes on");
+    const std::weak_ptr<Process> process = process_;
+    for (auto& task : std::exchange(process_->inbox, {})) {
+        if (!process.expired()) run_turn(task);
+    }
+}
+
+void Server::turn(std::function<void()> task) {
+    if (parts_.world.now() <= paused_until_) {
+        process_->inbox.push_back(std::move(task));
+        if (parts_.world.now() == paused_until_) resume();
+        return;
+    }
+    run_turn(task);
+}
+
+void Server::run_turn(const std::function<void()>& task) {
+    process_->executor->run(task);
+    flush();
+}
+
+// All answers of a turn leave together, unless the server dies before.
+void Server::flush() {
+    auto outbox = std::exchange(process_->outbox, {});
+    if (outbox.empty()) return;
+    if (parts_.world.random().chance(parts_.faults.crash_around_commit)) {
+        parts_.world.next([this, process = std::weak_ptr(process_)] {
+            if (!process.expired()) crash();
+        });
+        return;
+    }
+    for (const auto& [connection, reply] : outbox) parts_.network.reply(connection, reply);
+}
+
+void Server::receive(const Call& call) {
+    if (!is_running()) {
+        parts_.network.cut(call.connection);
+        return;
+    }
+    turn([this, call] { submit(call); });
+}
+
+void Server::submit(const Call& call) {
+    Submission submission{.id = ++submissions_, .call = call, .received = parts_.world.now()};
+    sign(submission);
+    parts_.world.note("server: c{}/{} {}", call.client, call.number, to_text(call.request));
+    parts_.referee.on_submitted(submission);
+    Connection& connection = process_->connections[call.connection];
+    service::LockService& service = *process_->service;
+    if (const service::Response* response = service.submit(submission.call.request)) {
+        answer(submission, *response);
+        return;
+    }
+    connection.promises[submission.id] =
+        service.await(std::make_unique<CallAnswer>(*this, submission));
+}
+
+// Everything that comes of the request bears its number.
+void Server::sign(Submission& submission) {
+    const std::string_view number = parts_.world.keep(std::to_string(submission.id));
+    if (auto* acquire = std::get_if<core::AcquireRequest>(&submission.call.request)) {
+        acquire->notes.metadata = number;
+    } else if (auto* enqueue = std::get_if<service::Enqueue>(&submission.call.request)) {
+        enqueue->request.notes.metadata = number;
+    }
+}
+
+void Server::answer(const Submission& submission, const service::Response& response) {
+    const Call& call = submission.call;
+    const Reply reply = make_reply(call, response, parts_.machine);
+    parts_.world.note("server: c{}/{} is answered: {}", call.client, call.number, to_text(reply));
+    parts_.referee.on_answered(submission, reply);
+    if (reply.session) {
+        const auto found = process_->connections.find(call.connection);
+        if (found == process_->connections.end()) {
+            end_session(reply.session);
+        } else {
+            found->second.sessions.push_back(reply.session);
+        }
+    }
+    process_->outbox.emplace_back(call.connection, reply);
+}
+
+void Server::hang_up(ConnectionId connection) {
+    if (!is_running()) return;
+    turn([this, connection] { drop_connection(connection); });
+}
+
+void Server::drop_connection(ConnectionId id) {
+    const auto found = process_->connections.find(id);
+    if (found == process_->connections.end()) return;
+    const Connection connection = std::move(found->second);
+    process_->connections.erase(found);
+    const auto end_sessions = [&] {
+        for (const core::SessionId session : connection.sessions) end_session(session);
+    };
+    const bool sessions_first = parts_.world.random().chance(0.5);
+    if (sessions_first) end_sessions();
+    for (const auto& [submission, promise] : connection.promises) {
+        parts_.referee.on_abandoning(submission);
+        process_->service->abandon(promise);
+        parts_.referee.on_abandoned(submission);
+    }
+    if (!sessions_first) end_sessions();
+}
+
+// The connection of a session is gone: so is the session, with or without its leases.
+void Server::end_session(core::SessionId session) {
+    const bool keeps = parts_.world.random().chance(0.2);
+    const service::EndSession request{.session = session,
+                                      .leases = keeps ? core::LockTable::SessionLeases::keep
+                                                      : core::LockTable::SessionLeases::release};
+    parts_.world.note("server: {}", to_text(request));
+    parts_.referee.on_submitted(
+        {.id = ++submissions_, .call = {.request = request}, .received = parts_.world.now()});
+    if (process_->service->submit(request) == nullptr) {
+        process_->service->await(std::make_unique<NoAnswer>());
+    }
+}
+
+}  // namespace holdfast::sim

@@ -1,0 +1,93 @@
+#pragma once
+
+// Server: the process around the real LockService. It can be paused, it can die at any moment, and
+// it comes back with nothing but what is on the disk.
+//
+// It does what a dialect does: submits what arrives, keeps the promises of each connection,
+// abandons them when the connection is gone, and ends the session that was opened on it.
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "service/lock_service.h"
+#include "sim/disk.h"
+#include "sim/executor.h"
+#include "sim/message.h"
+#include "sim/network.h"
+#include "sim/referee.h"
+
+namespace holdfast::sim {
+
+class Server {
+  public:
+    // Everything outlives the server.
+    struct Parts {
+        World& world;
+        const Settings& settings;
+        const Faults& faults;
+        Machine& machine;
+        Disk& disk;
+        Network& network;
+        Referee& referee;
+    };
+
+    explicit Server(Parts parts) : parts_(parts) {}
+
+    void start();
+    // It dies now, and comes back later.
+    void crash();
+    // It stands still so long, and knows nothing of it.
+    void pause(core::Duration length);
+
+    void receive(const Call& call);
+    void hang_up(ConnectionId connection);
+
+    [[nodiscard]] bool is_running() const { return process_ != nullptr; }
+    // Running, and not standing still.
+    [[nodiscard]] bool is_awake() const {
+        return process_ != nullptr && parts_.world.now() > paused_until_;
+    }
+    // REQUIRES: running.
+    [[nodiscard]] core::TableCounts counts() const { return process_->service->counts(); }
+
+  private:
+    struct Connection {
+        std::map<std::uint64_t, service::PromiseId> promises;  // by submission
+        std::vector<core::SessionId> sessions;
+    };
+    // All that a crash destroys.
+    struct Process {
+        std::unique_ptr<SimExecutor> executor;
+        std::unique_ptr<service::Store> store;
+        std::unique_ptr<service::LockService> service;
+        std::map<ConnectionId, Connection> connections;
+        std::vector<std::pair<ConnectionId, Reply>> outbox;
+        std::deque<std::function<void()>> inbox;  // what came while it stood still
+    };
+    class CallAnswer;
+
+    [[nodiscard]] std::shared_ptr<Process> make_process();
+    [[nodiscard]] DiskHooks make_hooks(const std::weak_ptr<Process>& process);
+    void turn(std::function<void()> task);
+    void run_turn(const std::function<void()>& task);
+    void flush();
+    void resume();
+    void submit(const Call& call);
+    void sign(Submission& submission);
+    void answer(const Submission& submission, const service::Response& response);
+    void drop_connection(ConnectionId id);
+    void end_session(core::SessionId session);
+
+    const Parts parts_;
+    std::shared_ptr<Process> process_;  // only weak ones elsewhere
+    Moment paused_until_{Moment::min()};
+    std::uint64_t submissions_ = 0;
+    std::uint64_t reboots_ = 0;
+};
+
+}  // namespace holdfast::sim

@@ -1,0 +1,65 @@
+#pragma once
+
+// Settings: what kind of world a seed is. Everything in it is drawn from the seed: how large it is,
+// what is locked there and for how long, and what goes wrong.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/scope.h"
+#include "core/time.h"
+#include "sim/random.h"
+
+namespace holdfast::sim {
+
+// What goes wrong. How often is said by a mean interval, zero meaning never, or by a chance.
+struct Faults {
+    double loss = 0;         // of a message
+    double duplication = 0;  // of a request, by another way
+    core::Duration delay_max{0};
+    core::Duration hang_up_every{0};  // a connection dies
+    core::Duration client_pause_every{0};
+    core::Duration client_crash_every{0};
+    core::Duration server_pause_every{0};
+    core::Duration server_crash_every{0};
+    double crash_around_commit = 0;  // before the write, after it, before the answers leave
+    double reboot = 0;               // the whole machine, when the server crashes
+    core::Duration wall_step_every{0};
+    core::Duration disk_trouble_every{0};
+    core::Duration disk_delay_max{0};
+    core::Duration timer_lateness_max{0};
+};
+
+// One thing to lock.
+struct Place {
+    core::Scope scope;
+    std::uint32_t limit = 1;
+};
+
+// How many clients of each kind there are.
+struct Crowd {
+    std::size_t workers = 0;
+    std::size_t homelab = 0;
+    std::size_t sessions = 0;
+    std::size_t admins = 0;
+};
+
+struct Settings {
+    Faults faults;
+    Crowd crowd;
+    std::vector<Place> places;
+    core::Duration ttl{0};             // the usual one; all other times are parts of it
+    core::Duration idle_retention{0};  // of the table
+    bool is_volatile = false;          // nothing is written to disk; the server never crashes then
+    std::uint64_t steps_max = 0;
+    core::Duration time_max{0};
+
+    static Settings draw(Random& random);
+};
+
+// `crash loss 0.05 ...`: for the first line of a history.
+[[nodiscard]] std::string to_text(const Settings& settings);
+
+}  // namespace holdfast::sim

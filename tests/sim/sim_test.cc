@@ -1,0 +1,55 @@
+// The seeds that every run of the tests tries, and what must hold of any seed.
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "sim/simulation.h"
+
+namespace holdfast::sim {
+namespace {
+
+constexpr std::size_t tail_lines = 40;
+
+// HOLDFAST_SIM_SEEDS is how many seeds a shard has; what a seed does never depends on it.
+class Worlds : public ::testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(Worlds, KeepTheirPromises) {
+    const std::uint64_t first = 1 + GetParam() * HOLDFAST_SIM_SEEDS;
+    for (std::uint64_t seed = first; seed < first + HOLDFAST_SIM_SEEDS; ++seed) {
+        Simulation simulation(seed, tail_lines);
+        const Result result = simulation.run();
+        ASSERT_FALSE(result.violation) << to_report(result, simulation);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shard, Worlds, ::testing::Range(std::uint64_t{0}, std::uint64_t{8}));
+
+TEST(World, IsTheSameWheneverItIsRun) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        const Result first = simulate(seed), second = simulate(seed);
+        EXPECT_EQ(first.hash, second.hash) << "seed " << seed;
+        EXPECT_EQ(first.steps, second.steps) << "seed " << seed;
+    }
+}
+
+TEST(World, IsAnotherForAnotherSeed) {
+    EXPECT_NE(simulate(1).hash, simulate(2).hash);
+}
+
+// A world in which nothing happens would keep all its promises.
+TEST(World, IsBusy) {
+    Simulation simulation(1, SIZE_MAX);
+    const Result result = simulation.run();
+    EXPECT_GT(result.steps, 300U);
+    std::size_t grants = 0, writes = 0;
+    for (const std::string& line : simulation.history()) {
+        grants += line.find("is answered: granted") != std::string::npos ? 1 : 0;
+        writes += line.find(": writes ") != std::string::npos ? 1 : 0;
+    }
+    EXPECT_GT(grants, 10U);
+    EXPECT_GT(writes, 10U);
+}
+
+}  // namespace
+}  // namespace holdfast::sim

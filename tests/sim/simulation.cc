@@ -1,0 +1,194 @@
+#include "sim/simulation.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "sim/crowd.h"
+
+namespace holdfast::sim {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::size_t report_lines = 40;
+
+}  // namespace
+
+Simulation::Simulation(std::uint64_t seed, std::size_t history_lines_max)
+    : seed_(seed),
+      world_(seed, history_lines_max),
+      settings_(Settings::draw(world_.random())),
+      faults_(settings_.faults),
+      machine_(world_),
+      network_(world_, faults_),
+      referee_(world_, machine_),
+      server_({.world = world_,
+               .settings = settings_,
+               .faults = faults_,
+               .machine = machine_,
+               .disk = disk_,
+               .network = network_,
+               .referee = referee_}),
+      stage_{.world = world_,
+             .settings = settings_,
+             .network = network_,
+             .referee = referee_,
+             .resources = resources_} {
+    network_.bind(
+        {.on_call = [this](const Call& call) { server_.receive(call); },
+         .on_hang_up = [this](ConnectionId connection) { server_.hang_up(connection); },
+         .on_reply = [this](std::size_t client,
+                            const Reply& reply) { clients_[client]->deliver(reply); },
+         .on_reset = [this](std::size_t client,
+                            ConnectionId connection) { clients_[client]->reset(connection); }});
+}
+
+Result Simulation::run() {
+    world_.note("seed {}: {}", seed_, to_text(settings_));
+    server_.start();
+    populate();
+    arrange_faults();
+    live();
+    if (!world_.violation()) {
+        heal();
+        drain();
+    }
+    return {.seed = seed_,
+            .steps = world_.steps(),
+            .virtual_time = world_.now().time_since_epoch(),
+            .hash = world_.history().hash(),
+            .violation = world_.violation()};
+}
+
+void Simulation::populate() {
+    const auto add = [this](std::size_t count, std::string_view kind, auto make) {
+        for (std::size_t number = 1; number <= count; ++number) {
+            clients_.push_back(make(clients_.size(), fmt::format("{}{}", kind, number)));
+        }
+    };
+    const auto make = [this]<class Kind>(std::type_identity<Kind> /*kind*/) {
+        return [this](std::size_t index, std::string name) -> std::unique_ptr<Client> {
+            return std::make_unique<Kind>(stage_, index, std::move(name));
+        };
+    };
+    add(settings_.crowd.workers, "worker", make(std::type_identity<Worker>{}));
+    add(settings_.crowd.homelab, "laptop", make(std::type_identity<HomelabUser>{}));
+    add(settings_.crowd.sessions, "session", make(std::type_identity<SessionUser>{}));
+    add(settings_.crowd.admins, "admin", make(std::type_identity<Admin>{}));
+    for (const auto& client : clients_) client->begin();
+}
+
+// Again and again until the faults heal, about so often; never if `mean` is zero.
+void Simulation::every(core::Duration mean, std::function<void()> action) {
+    if (mean == core::Duration::zero()) return;
+    world_.after(world_.random().about(mean), [this, mean, action = std::move(action)]() mutable {
+        if (is_healed_) return;
+        action();
+        every(mean, std::move(action));
+    });
+}
+
+void Simulation::arrange_faults() {
+    Random& random = world_.random();
+    const core::Duration ttl = settings_.ttl;
+    const auto any_client = [this, &random]() -> Client& {
+        return *clients_[static_cast<std::size_t>(random.below(clients_.size()))];
+    };
+    every(faults_.hang_up_every, [this] {
+        if (const auto connection = network_.any()) network_.cut(*connection);
+    });
+    every(faults_.client_pause_every, [=, &random] { any_client().pause(random.about(ttl * 2)); });
+    every(faults_.client_crash_every, [=] { any_client().crash(); });
+    every(faults_.server_pause_every,
+          [this, ttl, &random] { server_.pause(random.about(ttl * 2)); });
+    every(faults_.server_crash_every, [this] { server_.crash(); });
+    every(faults_.wall_step_every, [this, &random] {
+        world_.note("machine: the wall clock is set");
+        machine_.step_wall(random.between(-48h, 48h));
+    });
+    every(faults_.disk_trouble_every, [this] { trouble_disk(); });
+}
+
+void Simulation::trouble_disk() {
+    if (disk_.trouble) return;
+    const bool is_busy = world_.random().chance(0.3);
+    world_.note("disk: in trouble");
+    disk_.trouble = service::StoreFailure{.is_busy = is_busy, .message = "disk full"};
+    world_.after(world_.random().about(settings_.ttl), [this] {
+        if (disk_.trouble) world_.note("disk: well again");
+        disk_.trouble.reset();
+    });
+}
+
+bool Simulation::step(Moment end) {
+    if (world_.violation() || !world_.step(end)) return false;
+    const bool is_quiet = !disk_.in_doubt && world_.now() > disk_.last_landed;
+    if (server_.is_awake() && is_quiet) referee_.look(settings_.faults.timer_lateness_max);
+    return !world_.violation();
+}
+
+void Simulation::live() {
+    const Moment end = world_.now() + settings_.time_max;
+    while (world_.steps() < settings_.steps_max && step(end)) {
+    }
+}
+
+void Simulation::heal() {
+    world_.note("all faults heal");
+    is_healed_ = true;
+    faults_ = {};
+    disk_.trouble.reset();
+    for (const auto& client : clients_) client->stop();
+}
+
+// The longest lease, its grace and its memory, once more after a restart, and whoever waits for
+// ever gets its turn within.
+void Simulation::drain() {
+    const core::Duration enough = settings_.ttl * 60 + 60s;
+    const Moment middle = world_.now() + enough;
+    while (step(middle)) {
+    }
+    network_.close_all();
+    while (step(middle + enough)) {
+    }
+    if (!world_.violation()) check_empty();
+}
+
+void Simulation::check_empty() {
+    if (!server_.is_running()) {
+        world_.accuse(9, "the server does not come back");
+        return;
+    }
+    if (referee_.waiting() > 0) world_.accuse(9, "somebody still waits for an answer");
+    const core::TableCounts counts = server_.counts();
+    if (counts.locks + counts.leases + counts.waiters + counts.sessions > 0) {
+        world_.accuse(10,
+                      fmt::format("left in memory: {} locks, {} leases, {} waiters, {} sessions",
+                                  counts.locks, counts.leases, counts.waiters, counts.sessions));
+    }
+    if (!disk_.rows.empty() || disk_.in_doubt) {
+        world_.accuse(10, fmt::format("left on disk: {} leases", disk_.rows.size()));
+    }
+}
+
+Result simulate(std::uint64_t seed) {
+    return Simulation(seed, 1).run();
+}
+
+std::string to_report(const Result& result, const Simulation& simulation) {
+    std::string text;
+    const auto& lines = simulation.history();
+    const std::size_t first = lines.size() > report_lines ? lines.size() - report_lines : 0;
+    for (std::size_t index = first; index < lines.size(); ++index) text += lines[index] + "\n";
+    if (result.violation) {
+        text += fmt::format(
+            "seed {} broke invariant ({}) at step {}: {}\nsee it again: make sim SEEDS={}\n",
+            result.seed, result.violation->invariant, result.violation->step,
+            result.violation->what, result.seed);
+    }
+    return text;
+}
+
+}  // namespace holdfast::sim

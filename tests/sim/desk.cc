@@ -81,7 +81,7 @@ const Desk::Entry* Desk::find_entry(std::uint64_t id) const {
 
 void Desk::on_answered(const Submission& submission, const Reply& reply) {
     const auto found = open_.find(entry_of(submission.id));
-    if (found == open_.end()) return;
+    if (found == open_.end() || found->second.submission.id != submission.id) return;
     const Entry& entry = found->second;
     if (entry.is_ticket && reply.kind == core::Outcome::Kind::queued && !reply.is_failure) return;
     if (!reply.is_failure && reply.refusal == core::Refusal::timed_out &&
@@ -94,8 +94,9 @@ void Desk::on_answered(const Submission& submission, const Reply& reply) {
 
 void Desk::on_abandoned(std::uint64_t submission) {
     const auto found = open_.find(entry_of(submission));
+    if (found == open_.end() || found->second.submission.id != submission) return;
     // A place in a queue belongs to its session, whoever heard of it.
-    if (found != open_.end() && !found->second.is_ticket) close(found->first);
+    if (!found->second.is_ticket) close(found->first);
 }
 
 void Desk::on_event(const core::Event& event, Moment at) {
@@ -174,7 +175,8 @@ void Desk::check(core::Duration lateness_max) const {
 
 const Submission* Desk::find(std::uint64_t submission) const {
     const auto found = open_.find(entry_of(submission));
-    return found == open_.end() ? nullptr : &found->second.submission;
+    if (found == open_.end() || found->second.submission.id != submission) return nullptr;
+    return &found->second.submission;
 }
 
 }  // namespace holdfast::sim

@@ -108,13 +108,13 @@ void Holder::read_and_write(std::uint64_t hold) {
                                if (!value) {
                                    lose();
                                } else {
-                                   send_write(hold, *value + 1);
+                                   send_write(*value + 1);
                                }
                            });
                        });
 }
 
-void Holder::send_write(std::uint64_t hold, std::uint64_t value) {
+void Holder::send_write(std::uint64_t value) {
     const auto name = core::to_text(holding_->place.scope);
     const core::Duration delay =
         random().chance(0.1) ? random().about(holding_->ttl) : random().between(1ms, 20ms);
@@ -127,7 +127,7 @@ void Holder::send_write(std::uint64_t hold, std::uint64_t value) {
         if (resource.lost_updates() > 0)
             stage_.world.accuse(3, "an update of " + name + " is lost");
     });
-    later(delay, [this, hold] {
+    later(delay, [this, hold = hold_] {
         if (still_has(hold)) work(hold);
     });
 }

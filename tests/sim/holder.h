@@ -58,7 +58,7 @@ class Holder : public Client {
     void beat(core::Duration pause);
     void work(std::uint64_t hold);
     void read_and_write(std::uint64_t hold);
-    void send_write(std::uint64_t hold, std::uint64_t value);
+    void send_write(std::uint64_t value);
     void finish();
     void drop();
     void haunt(core::Token token);

@@ -7,7 +7,6 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
-#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -16,6 +15,7 @@
 #include <string_view>
 
 #include "base/number.h"
+#include "sim/last_words.h"
 #include "sim/simulation.h"
 
 namespace holdfast::sim {
@@ -38,22 +38,8 @@ std::optional<Seeds> parse_seeds(std::string_view text) {
     return Seeds{.first = *first, .last = *last};
 }
 
-// What is running, for when the engine stops the program in one of its own checks.
-const Simulation* running = nullptr;
-std::uint64_t running_seed = 0;
-bool expects_violation = false;
-
-void on_abort(int /*signal*/) {
-    if (running != nullptr) {
-        fmt::print("{}seed {} stopped the program\nsee it again: make sim SEEDS={}\n",
-                   to_report({.seed = running_seed}, *running), running_seed, running_seed);
-        std::fflush(stdout);
-    }
-    std::_Exit(expects_violation ? EXIT_SUCCESS : EXIT_FAILURE);
-}
-
 // Whether nothing was broken.
-bool run(const Seeds& seeds) {
+bool run(const Seeds& seeds, bool expects_violation) {
     const bool is_single = seeds.first == seeds.last;
     const auto began = std::chrono::steady_clock::now();
     std::uint64_t steps = 0;
@@ -62,8 +48,8 @@ bool run(const Seeds& seeds) {
     std::uint64_t seed = seeds.first;
     for (; seed <= seeds.last && is_well; ++seed) {
         Simulation simulation(seed, is_single ? SIZE_MAX : tail_lines);
-        running = &simulation;
-        running_seed = seed;
+        const LastWords last_words(simulation, seed,
+                                   expects_violation ? EXIT_SUCCESS : EXIT_FAILURE);
         const Result result = simulation.run();
         steps += result.steps;
         virtual_time += result.virtual_time;
@@ -73,7 +59,6 @@ bool run(const Seeds& seeds) {
             fmt::print("history {:016x}\n", result.hash);
         }
         if (!is_well) fmt::print("{}", to_report(result, simulation));
-        running = nullptr;
     }
     using Hours = std::chrono::duration<double, std::ratio<3600>>;
     using Minutes = std::chrono::duration<double, std::ratio<60>>;
@@ -92,6 +77,7 @@ int main(int argc, char** argv) {
     using namespace holdfast::sim;
     CLI::App app{"Runs simulated worlds."};
     std::string text = "1..1000";
+    bool expects_violation = false;
     app.add_option("seeds", text, "one seed, or a range like 1..1000");
     app.add_flag("--expect-violation", expects_violation, "succeed only if a violation is found");
     CLI11_PARSE(app, argc, argv);
@@ -100,6 +86,5 @@ int main(int argc, char** argv) {
         fmt::print(stderr, "not a seed or a range of seeds: {}\n", text);
         return EXIT_FAILURE;
     }
-    std::signal(SIGABRT, on_abort);
-    return run(*seeds) != expects_violation ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run(*seeds, expects_violation) != expects_violation ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "sim/last_words.h"
 #include "sim/simulation.h"
 
 namespace holdfast::sim {
@@ -18,6 +19,7 @@ TEST_P(Worlds, KeepTheirPromises) {
     const std::uint64_t first = 1 + GetParam() * HOLDFAST_SIM_SEEDS;
     for (std::uint64_t seed = first; seed < first + HOLDFAST_SIM_SEEDS; ++seed) {
         Simulation simulation(seed, tail_lines);
+        const LastWords last_words(simulation, seed);
         const Result result = simulation.run();
         ASSERT_FALSE(result.violation) << to_report(result, simulation);
     }

@@ -50,6 +50,7 @@ struct Violation {
 
 class World {
   public:
+    // NOLINTNEXTLINE(bugprone-easily-swappable-parameters): as a seed is read, then its history
     World(std::uint64_t seed, std::size_t history_lines_max)
         : random_(seed), history_(history_lines_max) {}
     World(const World&) = delete;

@@ -275,9 +275,11 @@ void LockService::finish_commit(const StoreResult<void>& result) {
         fail(result.error());
     } else {
         committed_fence_ = committing_fence_;
-        deliver(std::exchange(after_this_commit_, {}));
+        Batch committed = std::exchange(after_this_commit_, {});
+        start_commit();  // first, so that the disk is busy while answers are written
+        deliver(std::move(committed));
         // What happened during the commit may have changed nothing that is kept.
-        if (uncommitted_.empty()) deliver(std::exchange(after_next_commit_, {}));
+        if (!is_committing_ && uncommitted_.empty()) deliver(std::exchange(after_next_commit_, {}));
     }
     executor_.at_end_of_turn();
 }

@@ -41,7 +41,8 @@ base::Result<LeaseFile> LeaseFile::open(const std::string& path, const service::
     TRY(make_or_examine_file(path, schema_version()).map_error(refuse));
     TRY(auto database, open_database(path, busy_timeout).map_error(refuse));
     TRY(auto statements, prepare_statements(database).map_error(refuse));
-    return LeaseFile(std::move(lock), std::move(database), std::move(statements), clock);
+    return LeaseFile(std::move(lock), std::move(database), std::move(statements), clock,
+                     busy_timeout);
 }
 
 SqliteResult<LeaseFile::Statements> LeaseFile::prepare_statements(Database& database) {
@@ -53,11 +54,12 @@ SqliteResult<LeaseFile::Statements> LeaseFile::prepare_statements(Database& data
 }
 
 LeaseFile::LeaseFile(DataLock lock, Database database, Statements statements,
-                     const service::Clock& clock)
+                     const service::Clock& clock, std::chrono::milliseconds busy_timeout)
     : data_lock_(std::move(lock)),
       database_(std::move(database)),
       statements_(std::move(statements)),
-      clock_(&clock) {}
+      clock_(&clock),
+      busy_timeout_(busy_timeout) {}
 
 SqliteResult<void> LeaseFile::write(const core::Changes& changes) {
     CHECK(start_number_ > 0);

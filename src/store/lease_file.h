@@ -35,14 +35,16 @@ class LeaseFile {
     using OnLease = std::function<bool(const core::RestoreRequest&)>;
 
     // Opens or makes the file. Fails with a sentence for people when another server has it, when it
-    // is not ours, newer, damaged, or cannot be written; it is left alone then. Later statements
-    // wait `busy_timeout` for other writers. `clock` outlives this.
+    // is not ours, newer, damaged, or cannot be written; it is left alone then. Writing waits
+    // `busy_timeout` for other writers. `clock` outlives this.
     [[nodiscard]] static base::Result<LeaseFile> open(const std::string& path,
                                                       const service::Clock& clock,
                                                       std::chrono::milliseconds busy_timeout);
 
     // Forgets all it knows, notes a start of the server at `now`, and visits every lease in the
-    // file in the order of their numbers. Fails when the visitor refuses one.
+    // file in the order of their numbers. Fails when the visitor refuses one. Once it has
+    // succeeded, it does not wait for other writers any more: somebody is being served meanwhile,
+    // and will ask again.
     [[nodiscard]] SqliteResult<service::Recovered> recover(const BootClock& now,
                                                            const OnLease& on_lease);
 
@@ -64,7 +66,8 @@ class LeaseFile {
         std::uint64_t last_token = 0;
     };
 
-    LeaseFile(DataLock lock, Database database, Statements statements, const service::Clock& clock);
+    LeaseFile(DataLock lock, Database database, Statements statements, const service::Clock& clock,
+              std::chrono::milliseconds busy_timeout);
     static SqliteResult<Statements> prepare_statements(Database& database);
 
     [[nodiscard]] NetChanges net_changes(const core::Changes& changes) const;
@@ -78,7 +81,9 @@ class LeaseFile {
     Database database_;
     Statements statements_;
     const service::Clock* clock_;
+    std::chrono::milliseconds busy_timeout_;
 
+    bool has_recovered_ = false;     // ever
     std::int64_t start_number_ = 0;  // 0: recover() has not succeeded
     std::int64_t oldest_start_ = 0;  // of the leases last visited
     std::uint64_t last_token_ = 0;

@@ -9,6 +9,7 @@ namespace holdfast::store {
 
 SqliteResult<service::Recovered> LeaseFile::recover(const BootClock& now, const OnLease& on_lease) {
     start_number_ = 0;
+    database_.set_busy_timeout(has_recovered_ ? busy_timeout_.zero() : busy_timeout_);
     TRY(auto transaction, Transaction::begin(database_));
     TRY(const auto starts, note_start(now));
     TRY(transaction.commit());
@@ -23,6 +24,8 @@ SqliteResult<service::Recovered> LeaseFile::recover(const BootClock& now, const 
     }
     last_token_ = recovered.next_fence - 1;
     start_number_ = present;
+    has_recovered_ = true;
+    database_.set_busy_timeout(busy_timeout_);
     return recovered;
 }
 

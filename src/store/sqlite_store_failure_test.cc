@@ -222,6 +222,19 @@ TEST(SqliteStoreFailure, SaysItIsBusyWhileAnotherProgramWrites) {
     EXPECT_EQ(recover(*store).leases, (Leases{{1, lease(1, "before")}, {3, lease(3, "after")}}));
 }
 
+TEST(SqliteStoreFailure, DoesNotWaitForAnotherProgramWhenItRecoversAgain) {
+    const TemporaryFolder folder;
+    const std::string path = folder / "holdfast.db";
+    const auto store = open_store(path, {.busy_timeout = 1h});
+    recover(*store);
+    auto other = *Database::open(path);
+    const auto writing = Transaction::begin(other);
+    ASSERT_TRUE(writing);
+    const auto recovered = store->recover([](const auto&) { return true; });
+    ASSERT_FALSE(recovered);
+    EXPECT_TRUE(recovered.error().is_busy);
+}
+
 // No file may grow beyond so many bytes while this exists: a full disk, as far as SQLite can see.
 class FullDisk {
   public:

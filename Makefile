@@ -1,8 +1,10 @@
 # `make` alone lists what there is to make. What is built goes to build/<preset>/.
 
 preset ?= release
+rounds ?= 25
+SEEDS ?= 1..100000
 
-.PHONY: help build run test sim check bench format clean setup
+.PHONY: help build run test sim slow check bench format clean setup
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -16,10 +18,12 @@ run: build  ## build and start the server, e.g. make run ARGS="--http 127.0.0.1:
 test: build  ## build and run all tests
 	@ctest --preset $(preset) --parallel $(shell nproc)
 
-SEEDS ?= 1..100000
 sim: build/$(preset)/build.ninja  ## simulate, e.g. make sim SEEDS=1..100000, or SEEDS=4711 for one whole history
 	@cmake --build --preset $(preset) --target holdfast_sim_program
 	@build/$(preset)/bin/holdfast_sim $(SEEDS)
+
+slow: build  ## kill the server under load many times more than `make test` does; rounds=25
+	@HOLDFAST_ROUNDS=$(rounds) build/$(preset)/bin/e2e_test --gtest_filter='Durable.NothingAcknowledged*'
 
 check: setup  ## format, clang-tidy, house rules, and the tests with and without sanitizers
 	@tools/check

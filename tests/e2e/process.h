@@ -33,6 +33,7 @@ class Process {
     std::string wait_for_output(const std::string& part);
     std::string wait_for_error(const std::string& part);
 
+    [[nodiscard]] pid_t pid() const { return pid_; }
     void signal(int number) const;
     void signal_group(int number) const;
 

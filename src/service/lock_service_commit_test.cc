@@ -161,6 +161,20 @@ TEST_F(DurableService, AnAnswerMaySubmitAgainAndItsCommitFollows) {
     EXPECT_THAT(notes, ElementsAre("granted laptop1", "released"));
 }
 
+TEST_F(DurableService, TheNextCommitIsUnderWayWhenTheAnswersOfTheLastLeave) {
+    ASSERT_EQ(service.submit(take("laptop1", "a")), nullptr);
+    service.await(std::make_unique<NotedAnswer>(notes, "", [&](const Response&) {
+        notes.emplace_back(store.is_committing() ? "and on" : "idle");
+    }));
+    executor.settle();
+    ask(take("laptop2", "b"));
+    executor.settle();
+    finish_commit();
+    EXPECT_THAT(notes, ElementsAre("granted laptop1", "and on"));
+    finish_commit();
+    EXPECT_THAT(notes, ElementsAre("granted laptop1", "and on", "granted laptop2"));
+}
+
 TEST_F(DurableService, AFailedCommitAnswersNobodyWithSuccess) {
     ask(take("laptop1", "a"), "1: ");
     executor.settle();

@@ -28,7 +28,7 @@ void fill_and_recover(SmallDisk& disk) {
     std::vector<std::string> held;
     {
         ServerProcess server(command);
-        Crowd crowd(server, 1, false);
+        Crowd crowd(server, 1, Habit::keep);
         crowd.finish();  // everybody was refused, some time
         held = crowd.held();
         ASSERT_THAT(held, Not(IsEmpty()));

@@ -4,9 +4,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <optional>
+#include <string_view>
 
 namespace holdfast::e2e {
 
@@ -30,10 +33,28 @@ void kill_at_once(ServerProcess& server) {
     EXPECT_EQ(server.process.wait(), 128 + SIGKILL);
 }
 
-Heard try_ask(const ServerProcess& process, const std::string& line) {
+namespace {
+
+// The body of a whole answer; none while something is missing.
+std::optional<std::string_view> body_of(std::string_view answer) {
+    const auto end = answer.find("\r\n\r\n");
+    const auto length = answer.find("Content-Length: ");
+    if (end == answer.npos || length > end) return std::nullopt;
+    std::size_t bytes = 0;
+    std::from_chars(answer.data() + length + 16, answer.data() + end, bytes);
+    const std::string_view body = answer.substr(end + 4);
+    if (body.size() < bytes) return std::nullopt;
+    return body;
+}
+
+}  // namespace
+
+Heard try_ask(const ServerProcess& process, const std::string& line, const std::string& body) {
     const net::Endpoint server = net::parse_endpoint(process.address).value();
     const int descriptor = ::socket(server.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const std::string request = line + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    const std::string request = line +
+                                " HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: " +
+                                std::to_string(body.size()) + "\r\n\r\n" + body;
     std::string answer(4096, '\0');
     std::size_t size = 0;
     if (::connect(descriptor, server.data(), static_cast<socklen_t>(server.size())) == 0 &&
@@ -45,10 +66,21 @@ Heard try_ask(const ServerProcess& process, const std::string& line) {
         }
     }
     ::close(descriptor);
-    // Whole answers end in the body's newline; anything less was not heard.
-    if (size < 12 || answer[size - 1] != '\n') return {};
     answer.resize(size);
+    if (!body_of(answer)) return {};  // anything less was not heard
     return {.status = std::stoi(answer.substr(9, 3)), .text = answer};
+}
+
+std::int64_t try_take(const ServerProcess& server, const std::string& lock) {
+    const Heard heard = try_ask(server, "POST /v1/locks/" + lock + "/acquire",
+                                R"({"owner_id":"w","ttl_ms":600000})");
+    const std::string key = "\"fencing_token\":";
+    const auto at = heard.text.find(key);
+    std::int64_t token = 0;
+    if (heard.status != 200 || at == std::string::npos) return 0;
+    const char* const text = heard.text.data();
+    std::from_chars(text + at + key.size(), text + heard.text.size(), token);
+    return token;
 }
 
 Heard ask_until_served(const ServerProcess& server, const std::string& line) {
@@ -63,8 +95,7 @@ Heard ask_until_served(const ServerProcess& server, const std::string& line) {
     return heard;
 }
 
-Crowd::Crowd(const ServerProcess& server, int round, bool gives_back)
-    : server_(server), gives_back_(gives_back) {
+Crowd::Crowd(const ServerProcess& server, int round, Habit habit) : server_(server), habit_(habit) {
     for (std::size_t id = 0; id < clients; ++id) {
         threads_.emplace_back([this, round, id] { work(round, id); });
     }
@@ -84,11 +115,12 @@ void Crowd::work(int round, std::size_t id) {
         const Heard heard = try_ask(server_, "POST /lock?" + query);
         if (heard.status == 200) {
             ++grants_;
-            if (!gives_back_ || number % 2 == 0) {
+            if (habit_ == Habit::keep || number % 2 == 0) {
                 memory.held.push_back(job);
-            } else if (try_ask(server_, "DELETE /lock?" + query).status == 200) {
-                memory.free.push_back(job);
+                continue;
             }
+            if (try_ask(server_, "DELETE /lock?" + query).status == 200) memory.free.push_back(job);
+            if (const auto token = try_take(server_, "t" + job)) memory.tokens.push_back(token);
             continue;
         }
         if (heard.status != 0) {
@@ -110,12 +142,13 @@ void Crowd::finish() {
     }
 }
 
-std::vector<std::string> Crowd::all(std::vector<std::string> Client::*which) const {
-    std::vector<std::string> jobs;
+template <class Value>
+std::vector<Value> Crowd::all(std::vector<Value> Client::*which) const {
+    std::vector<Value> values;
     for (const Client& memory : memories_) {
-        jobs.insert(jobs.end(), (memory.*which).begin(), (memory.*which).end());
+        values.insert(values.end(), (memory.*which).begin(), (memory.*which).end());
     }
-    return jobs;
+    return values;
 }
 
 std::vector<std::string> Crowd::held() const {
@@ -127,13 +160,11 @@ std::vector<std::string> Crowd::free() const {
 std::vector<std::string> Crowd::refused() const {
     return all(&Client::refused);
 }
-
 std::vector<Heard> Crowd::refusals() const {
-    std::vector<Heard> heard;
-    for (const Client& memory : memories_) {
-        heard.insert(heard.end(), memory.refusals.begin(), memory.refusals.end());
-    }
-    return heard;
+    return all(&Client::refusals);
+}
+std::vector<std::int64_t> Crowd::tokens() const {
+    return all(&Client::tokens);
 }
 
 void expect_held(const ServerProcess& server, const std::vector<std::string>& jobs) {

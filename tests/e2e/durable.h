@@ -4,6 +4,7 @@
 // what they were told.
 
 #include <atomic>
+#include <cstdint>
 #include <string>
 #include <thread>
 #include <vector>
@@ -38,19 +39,26 @@ struct Heard {
     int status = 0;
     std::string text;
 };
-[[nodiscard]] Heard try_ask(const ServerProcess& server, const std::string& line);
+[[nodiscard]] Heard try_ask(const ServerProcess& server, const std::string& line,
+                            const std::string& body = "");
+
+// The fencing token of a lock taken at the LockServer door; 0 when it was not given.
+[[nodiscard]] std::int64_t try_take(const ServerProcess& server, const std::string& lock);
 
 // Asks until the server does anything but refuse to serve. Fails the test after a minute.
 [[nodiscard]] Heard ask_until_served(const ServerProcess& server, const std::string& line);
 
+// What a crowd does with its locks: keeps them all; or gives every second one back at once, and
+// takes another at the LockServer door, to see its token.
+enum class Habit : std::uint8_t { keep, give_back };
+
 // Clients that take locks of their own, until they are not given one; and what they were told.
-// Every second lock is given back at once, if `gives_back`.
 class Crowd {
   public:
     static constexpr std::size_t clients = 8;
 
     // `round` makes the names of the locks its own. The server outlives the crowd's last request.
-    Crowd(const ServerProcess& server, int round, bool gives_back);
+    Crowd(const ServerProcess& server, int round, Habit habit);
     ~Crowd();
     Crowd(const Crowd&) = delete;
     Crowd& operator=(const Crowd&) = delete;
@@ -66,19 +74,23 @@ class Crowd {
     [[nodiscard]] std::vector<std::string> free() const;
     [[nodiscard]] std::vector<std::string> refused() const;
     [[nodiscard]] std::vector<Heard> refusals() const;
+    // All that they saw.
+    [[nodiscard]] std::vector<std::int64_t> tokens() const;
     [[nodiscard]] int grants() const { return grants_; }
 
   private:
     struct Client {
         std::vector<std::string> held, free, refused;
         std::vector<Heard> refusals;
+        std::vector<std::int64_t> tokens;
     };
 
     void work(int round, std::size_t id);
-    [[nodiscard]] std::vector<std::string> all(std::vector<std::string> Client::*which) const;
+    template <class Value>
+    [[nodiscard]] std::vector<Value> all(std::vector<Value> Client::*which) const;
 
     const ServerProcess& server_;
-    const bool gives_back_;
+    const Habit habit_;
     std::atomic<bool> is_over_ = false;
     std::atomic<int> grants_ = 0;
     std::atomic<std::size_t> working_ = clients;

@@ -108,7 +108,7 @@ Crowd::~Crowd() {
 
 void Crowd::work(int round, std::size_t id) {
     Client& memory = memories_[id];
-    for (int number = 0; !is_over_; ++number) {
+    for (int number = 0; number < locks_max && !is_over_; ++number) {
         const std::string job =
             "r" + std::to_string(round) + "c" + std::to_string(id) + "n" + std::to_string(number);
         const std::string query = "client=me&ttl=10m&job=" + job;

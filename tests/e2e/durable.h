@@ -56,7 +56,7 @@ enum class Habit : std::uint8_t { keep, give_back };
 class Crowd {
   public:
     static constexpr std::size_t clients = 8;
-    static constexpr int locks_max = 2000;  // of each: more than any disk of a test has room for
+    static constexpr int locks_max = 500;  // of each: more than any disk of a test has room for
 
     // `round` makes the names of the locks its own. The server outlives the crowd's last request.
     Crowd(const ServerProcess& server, int round, Habit habit);

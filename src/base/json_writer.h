@@ -32,6 +32,7 @@ class JsonWriter {
     JsonWriter& end_object() { return close('}'); }
     JsonWriter& end_array() { return close(']'); }
 
+    // NOLINTNEXTLINE(bugprone-easily-swappable-parameters): first the name, as in the text
     JsonWriter& field(std::string_view name, std::string_view value) {
         key(name);
         append_json_string(out_, value);

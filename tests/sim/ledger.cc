@@ -179,15 +179,20 @@ void Ledger::add(const Asked& asked, const Reply& reply) {
     open_.push_back(reply.token.fence);
 }
 
-// Numbers grow in the order of the grants. The second half of a two-phase request tells of a grant
-// that may be older than others that were told of.
+// Numbers grow in the order in which grants are decided; answers to readers that were let in
+// together may overtake one another. The second half of a two-phase request tells of a grant that
+// may be older than its decision.
 void Ledger::check_number(const Asked& asked, const Reply& reply) {
-    core::Fence& last = last_fences_[lock_of(asked.scope)];
-    if (!asked.may_be_old && reply.token.fence <= last) {
-        world_.accuse(2, fmt::format("{} is granted #{} after #{}", core::to_text(asked.scope),
-                                     core::as_number(reply.token.fence), core::as_number(last)));
+    if (asked.may_be_old) return;
+    Decided& last = last_grants_[lock_of(asked.scope)];
+    const bool is_larger = reply.token.fence > last.fence;
+    if (reply.decided != last.at && is_larger != (reply.decided > last.at)) {
+        world_.accuse(
+            2, fmt::format("{} is granted #{} at {:.6f}, and #{} at {:.6f}",
+                           core::to_text(asked.scope), core::as_number(reply.token.fence),
+                           seconds(reply.decided), core::as_number(last.fence), seconds(last.at)));
     }
-    last = std::max(last, reply.token.fence);
+    if (is_larger) last = {.fence = reply.token.fence, .at = reply.decided};
 }
 
 // What was given by an id is what the same id gets again, for ten minutes; a restart forgets what

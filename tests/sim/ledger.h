@@ -63,6 +63,11 @@ class Ledger {
         Moment latest_end;                 // It does not last longer.
         std::optional<Moment> over_since;  // It is certainly over.
     };
+    // The largest number of a lock, and when it was given.
+    struct Decided {
+        core::Fence fence{};
+        Moment at;
+    };
     // What a request with an id was given.
     struct Given {
         core::Token token;
@@ -93,7 +98,7 @@ class Ledger {
     std::uint64_t recoveries_ = 0;
     std::map<core::Fence, Lease> leases_;                              // all there ever were
     std::vector<core::Fence> open_;                                    // those not certainly over
-    std::map<std::string, core::Fence> last_fences_;                   // by lock
+    std::map<std::string, Decided> last_grants_;                       // by lock
     std::deque<Wish> wishes_;                                          // the latest
     std::map<std::pair<std::uint64_t, std::string>, Asked> enqueued_;  // by session and scope
     std::map<std::uint64_t, Asked> waits_;                             // by submission

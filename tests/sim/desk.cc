@@ -27,7 +27,8 @@ void Desk::on_submitted(const Submission& submission) {
         add(submission, *acquire, add_saturating(submission.received, acquire->wait));
     } else if (const auto* enqueue = std::get_if<service::Enqueue>(&request)) {
         add(submission, enqueue->request, Moment::max());
-        open_[submission.id].is_ticket = true;
+        // An ended session gets no place in a queue, even if nobody hears that it was refused one.
+        open_[submission.id].is_ticket = !ended_sessions_.contains(enqueue->request.session.serial);
     } else if (const auto* wait = std::get_if<service::Wait>(&request)) {
         on_waiting(submission, *wait);
     } else if (const auto* end = std::get_if<service::EndSession>(&request)) {
@@ -51,6 +52,7 @@ void Desk::on_waiting(const Submission& submission, const service::Wait& wait) {
 }
 
 void Desk::on_session_end(const service::EndSession& end) {
+    ended_sessions_.insert(end.session.serial);
     std::vector<std::uint64_t> ended;
     for (auto& [id, entry] : open_) {
         if (entry.request.session != end.session) continue;
@@ -80,6 +82,8 @@ const Desk::Entry* Desk::find_entry(std::uint64_t id) const {
 }
 
 void Desk::on_answered(const Submission& submission, const Reply& reply) {
+    // Numbers of sessions are used again after a crash, and a client may end an old one late.
+    if (reply.session) ended_sessions_.erase(reply.session.serial);
     const auto found = open_.find(entry_of(submission.id));
     if (found == open_.end() || found->second.submission.id != submission.id) return;
     const Entry& entry = found->second;
@@ -144,6 +148,7 @@ void Desk::on_granted(const core::Event& event, Moment at) {
 }
 
 void Desk::clear() {
+    ended_sessions_.clear();
     open_.clear();
     closed_.clear();
     halves_.clear();

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "core/changes.h"
@@ -64,6 +65,7 @@ class Desk {
     std::map<std::uint64_t, Entry> open_, closed_;   // by submission
     std::map<std::uint64_t, std::uint64_t> halves_;  // second halves, and their first
     std::map<core::Fence, std::uint64_t> leases_;    // whose they are, as the events say
+    std::set<std::uint64_t> ended_sessions_;
 };
 
 }  // namespace holdfast::sim

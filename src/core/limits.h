@@ -26,6 +26,9 @@ struct TableOptions {
     Limits limits;
     // The number of the first grant. A durable server continues where it stopped.
     std::uint64_t first_fence = 1;
+    // The serial number of the first waiter or session. A table that takes the place of another
+    // begins where that one stopped: its sessions must not be mistaken for new ones.
+    std::uint64_t first_serial = 1;
     // How long a lock nobody holds or wants is remembered. Zero: it is dropped at once.
     Duration idle_retention{0};
     // Random: keys come from the network, and a fixed hash would let a peer choose collisions.

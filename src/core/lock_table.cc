@@ -48,7 +48,8 @@ LockTable::LockTable(const TableOptions& options)
     : limits_(options.limits),
       idle_retention_(options.idle_retention),
       hash_seed_(options.hash_seed),
-      next_fence_(options.first_fence) {}
+      next_fence_(options.first_fence),
+      next_serial_(options.first_serial) {}
 
 void LockTable::advance(Time now) {
     now_ = std::max(now_, now);

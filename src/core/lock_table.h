@@ -124,6 +124,7 @@ class LockTable {
     [[nodiscard]] TableCounts counts() const;
     [[nodiscard]] Time now() const { return now_; }
     [[nodiscard]] std::uint64_t next_fence() const { return next_fence_; }
+    [[nodiscard]] std::uint64_t next_serial() const { return next_serial_; }
 
     // What happened since the last clear, in order.
     [[nodiscard]] const Changes& changes() const { return changes_; }
@@ -204,7 +205,7 @@ class LockTable {
 
     Time now_{};
     std::uint64_t next_fence_;
-    std::uint64_t next_serial_ = 1;  // of waiters, sessions and range items
+    std::uint64_t next_serial_;  // of waiters, sessions and range items
 
     Slab<Resource> resources_;
     Slab<Lease> leases_;

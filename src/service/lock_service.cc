@@ -49,7 +49,9 @@ LockService::LockService(const core::TableOptions& options, ServiceParts parts)
 }
 
 StoreResult<Recovered> LockService::recover() {
-    auto table = std::make_unique<core::LockTable>(options_);
+    core::TableOptions options = options_;
+    options.first_serial = table_->next_serial();
+    auto table = std::make_unique<core::LockTable>(options);
     RequestMemory requests;
     const core::Time now = clock_.now();
     const auto recovered = store_.recover([&](const core::RestoreRequest& lease) {

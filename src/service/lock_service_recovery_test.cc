@@ -104,5 +104,22 @@ TEST_F(RecoveredService, SaysWhyItCannotBegin) {
     EXPECT_EQ(recovered.error().message, "it is damaged");
 }
 
+// A connection that outlives a failure of the store must not speak for somebody else's session.
+TEST(Recovery, DoesNotUseTheNumbersOfSessionsAgain) {
+    TestService at(Durability::full);
+    const core::SessionId old = at.service.submit(OpenSession{})->session;
+    at.ask(take("laptop1"));
+    at.executor.settle();
+    at.store.fail("disk full");
+    at.executor.settle();
+    at.advance(1s);
+    const core::SessionId fresh = at.service.submit(OpenSession{})->session;
+    ASSERT_TRUE(fresh);
+    EXPECT_NE(fresh.serial, old.serial);
+    const Response* const ended = at.service.submit(EndSession{.session = old});
+    EXPECT_EQ(ended->count, 0U);
+    EXPECT_EQ(at.service.counts().sessions, 1U);
+}
+
 }  // namespace
 }  // namespace holdfast::service::testing

@@ -56,6 +56,23 @@ void Ledger::wish_for_the_end(std::function<bool(const Asked&)> concerns) {
     if (wishes_.size() > wishes_max) wishes_.pop_front();
 }
 
+// In its grace the owner takes it again, and what was kept for it is not kept any more.
+void Ledger::take_again(const core::Owner& owner, const core::Scope& scope) {
+    takings_.push_back({.at = world_.now(), .concerns = [owner, scope](const Asked& asked) {
+                            return asked.owner == owner && asked.scope == scope;
+                        }});
+    if (takings_.size() > wishes_max) takings_.pop_front();
+    each_open([&](Lease& lease) { end_grace(lease); });
+}
+
+void Ledger::end_grace(Lease& lease) const {
+    for (const Wish& taking : takings_) {
+        if (taking.at >= lease.promised_until && taking.concerns(lease.asked)) {
+            lease.kept_until = lease.promised_until;
+        }
+    }
+}
+
 // A request that may renew the lease for `ttl` has arrived.
 void Ledger::on_renewing(Lease& lease, core::Duration ttl, bool may_shorten) {
     const Moment now = world_.now();
@@ -104,10 +121,9 @@ void Ledger::on_submitted(const Submission& submission) {
         const Asked asked = asked_by(enqueue->request, true);
         enqueued_.try_emplace({asked.session.serial, core::to_text(asked.scope)}, asked);
     } else if (const auto* acquire = std::get_if<core::AcquireRequest>(&request)) {
+        take_again(acquire->owner, acquire->scope);
         each_open([&](Lease& lease) {
             if (lease.asked.owner != acquire->owner || lease.asked.scope != acquire->scope) return;
-            // In its grace the owner takes it again, and what was kept for it is not kept any more.
-            if (lease.promised_until <= world_.now()) lease.kept_until = lease.promised_until;
             if (acquire->renew_own) on_renewing(lease, acquire->ttl, true);
         });
     }
@@ -175,6 +191,7 @@ void Ledger::add(const Asked& asked, const Reply& reply) {
     for (const Wish& wish : wishes_) {
         if (wish.at >= reply.decided && wish.concerns(asked)) lease.may_be_over = true;
     }
+    end_grace(lease);
     leases_.insert_or_assign(reply.token.fence, lease);
     open_.push_back(reply.token.fence);
 }
@@ -255,6 +272,7 @@ void Ledger::on_renewed(Lease& lease, const Reply& reply) {
     lease.promise_decided = reply.decided;
     lease.promised_until = reply.expires_at;
     lease.kept_until = reply.kept_until;
+    end_grace(lease);
 }
 
 // The answer to somebody who showed its token, to renew or to release.

@@ -85,6 +85,8 @@ class Ledger {
     template <class Visitor>
     void each_open(const Visitor& visit);
     void wish_for_the_end(std::function<bool(const Asked&)> concerns);
+    void take_again(const core::Owner& owner, const core::Scope& scope);
+    void end_grace(Lease& lease) const;
     void on_renewing(Lease& lease, core::Duration ttl, bool may_shorten);
     void on_granted(const Asked& asked, const Reply& reply);
     void on_renewed(Lease& lease, const Reply& reply);
@@ -99,7 +101,7 @@ class Ledger {
     std::map<core::Fence, Lease> leases_;                              // all there ever were
     std::vector<core::Fence> open_;                                    // those not certainly over
     std::map<std::string, Decided> last_grants_;                       // by lock
-    std::deque<Wish> wishes_;                                          // the latest
+    std::deque<Wish> wishes_, takings_;                                // the latest
     std::map<std::pair<std::uint64_t, std::string>, Asked> enqueued_;  // by session and scope
     std::map<std::uint64_t, Asked> waits_;                             // by submission
     std::map<std::string, Given> given_;                               // by request

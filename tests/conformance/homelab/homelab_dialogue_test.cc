@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "homelab_host.h"
+#include "../test_host.h"
 
 namespace holdfast::conformance {
 namespace {
@@ -251,8 +251,10 @@ std::vector<Dialogue> names() {
           {0s, "POST /lock?client=" + std::string(1024, 'c') + "&ttl=30s", 200,
            ok(std::string(1024, 'c'), "acquired", "10:30:30")}}},
         {"NoSuchPath",
-         {{0s, "GET /", 404, R"({"error":"no such path; this server answers at /lock and /v1/locks"})"},
-          {0s, "GET /lock/", 404, R"({"error":"no such path; this server answers at /lock and /v1/locks"})"},
+         {{0s, "GET /", 404,
+           R"({"error":"no such path; this server answers at /lock and /v1/locks"})"},
+          {0s, "GET /lock/", 404,
+           R"({"error":"no such path; this server answers at /lock and /v1/locks"})"},
           {0s, "POST /locks?client=a", 404,
            R"({"error":"no such path; this server answers at /lock and /v1/locks"})"}}},
     };
@@ -281,7 +283,7 @@ INSTANTIATE_TEST_SUITE_P(Names, HomelabDialogue,
 
 TEST_P(HomelabDialogue, GoesAsWritten) {
     const auto& [dialogue, threads] = GetParam();
-    HomelabHost host(threads, dialogue.options);
+    TestHost host(threads, dialogue.options);
     // Lines are said in turn over two connections, which with three threads are two loops.
     net::TestClient clients[] = {host.connect(), host.connect()};
     core::Duration now = 0s;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "homelab_host.h"
+#include "../test_host.h"
 
 namespace holdfast::conformance {
 namespace {
@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 class HomelabWire : public ::testing::TestWithParam<std::size_t> {
   protected:
-    HomelabHost host_{GetParam()};
+    TestHost host_{GetParam()};
 };
 INSTANTIATE_TEST_SUITE_P(Threads, HomelabWire, ::testing::Values(1, 3));
 

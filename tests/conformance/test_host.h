@@ -1,6 +1,6 @@
 #pragma once
 
-// HomelabHost: a whole server on a free port, whose clock the test moves.
+// TestHost: a whole server on a free port, whose clock the test moves.
 
 #include <chrono>
 #include <memory>
@@ -16,23 +16,23 @@ namespace holdfast::conformance {
 
 using namespace std::chrono_literals;
 
-class HomelabHost {
+class TestHost {
   public:
-    // Its clock starts at 2024-01-15T10:30:00Z.
-    explicit HomelabHost(std::size_t threads, const dialects::homelab::HomelabOptions& options = {})
+    // Keeps nothing. Its clock starts at 2024-01-15T10:30:00Z.
+    explicit TestHost(std::size_t threads, const dialects::homelab::HomelabOptions& homelab = {})
         : host_(app::Host::start({.http_address = "127.0.0.1:0",
                                   .is_in_memory = true,
                                   .threads = threads,
-                                  .homelab = options},
+                                  .homelab = homelab},
                                  clock_)
                     .value()),
           thread_([this] { host_->run(); }) {}
-    ~HomelabHost() {
+    ~TestHost() {
         host_->shut_down();
         thread_.join();
     }
-    HomelabHost(const HomelabHost&) = delete;
-    HomelabHost& operator=(const HomelabHost&) = delete;
+    TestHost(const TestHost&) = delete;
+    TestHost& operator=(const TestHost&) = delete;
 
     void advance(core::Duration step) {
         clock_.advance(step);
@@ -54,6 +54,14 @@ class HomelabHost {
 // The bytes of `POST /lock?client=x`.
 inline std::string http(std::string_view line) {
     return std::string(line) + " HTTP/1.1\r\nHost: localhost:8080\r\n\r\n";
+}
+
+// The bytes of a request with a body; an empty one is none.
+inline std::string http(std::string_view line, std::string_view body) {
+    if (body.empty()) return http(line);
+    return std::string(line) +
+           " HTTP/1.1\r\nHost: localhost:8080\r\nContent-Length: " + std::to_string(body.size()) +
+           "\r\n\r\n" + std::string(body);
 }
 
 }  // namespace holdfast::conformance

@@ -1,4 +1,4 @@
-# How every part of Holdfast is compiled, and the two functions its folders are declared with.
+# How every part of Holdfast is compiled, and the functions its folders are declared with.
 
 include(CTest)
 
@@ -51,4 +51,21 @@ function(holdfast_test name)
     add_executable(${name} ${arg_SOURCES})
     target_link_libraries(${name} PRIVATE holdfast_flags ${arg_DEPENDS} GTest::gtest GTest::gmock GTest::gtest_main)
     gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300)
+endfunction()
+
+# holdfast_embed(holdfast_web page.html NAMESPACE holdfast::web NAME page_html)
+# puts a file's bytes into the library, where `std::string_view holdfast::web::page_html()` returns them; a
+# header of the folder declares that.
+function(holdfast_embed target file)
+    cmake_parse_arguments(PARSE_ARGV 2 arg "" "NAMESPACE;NAME" "")
+    set(input ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+    set(output ${CMAKE_CURRENT_BINARY_DIR}/${arg_NAME}.cc)
+    set(script ${PROJECT_SOURCE_DIR}/cmake/embed_file.cmake)
+    add_custom_command(
+        OUTPUT ${output}
+        COMMAND ${CMAKE_COMMAND} -D input=${input} -D output=${output} -D namespace=${arg_NAMESPACE}
+            -D name=${arg_NAME} -P ${script}
+        DEPENDS ${input} ${script}
+        VERBATIM)
+    target_sources(${target} PRIVATE ${output})
 endfunction()

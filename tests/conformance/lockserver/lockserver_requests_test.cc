@@ -78,6 +78,20 @@ std::vector<Row> request_ids() {
             +5000
             d< 200 {"acquired":true,"lock_name":"x","owner_id":"w2","lease_id":"$lease2","fencing_token":$token2,"lease_expiry_ms":@10000}
         )"},
+        {"AWaitWhoseConnectionBrokeIsOver", w1_holds_by_id + R"(
+            b> POST /v1/locks/x/acquire {"owner_id":"w2","ttl_ms":5000,"wait_ms":60000,"request_id":"q1"}
+            queue x 1
+            c> POST /v1/locks/x/acquire {"owner_id":"w3","ttl_ms":5000,"wait_ms":60000}
+            queue x 2
+            b!
+            queue x 1
+            d> POST /v1/locks/x/acquire {"owner_id":"w2","ttl_ms":5000,"wait_ms":60000,"request_id":"q1"}
+            queue x 2
+            +5000
+            c< 200 {"acquired":true,"lock_name":"x","owner_id":"w3","lease_id":"$lease3","fencing_token":$token3,"lease_expiry_ms":@10000}
+            +5000
+            d< 200 {"acquired":true,"lock_name":"x","owner_id":"w2","lease_id":"$lease2","fencing_token":$token2,"lease_expiry_ms":@15000}
+        )"},
         {"AWaitInVainMayBeTriedAgain", w1_holds_by_id + R"(
             b> POST /v1/locks/x/acquire {"owner_id":"w2","ttl_ms":5000,"wait_ms":1000,"request_id":"q1"}
             queue x 1

@@ -64,7 +64,7 @@ void Dialogue::say(std::string_view line) {
     }
     if (line.starts_with("queue ")) {
         take_word(line);
-        const std::string_view lock = take_word(line);
+        const std::string lock(take_word(line));
         return wait_for_queue(lock, line);
     }
     const std::string name(leading(line, is_of_name));
@@ -98,8 +98,8 @@ void Dialogue::expect(const std::string& name, std::string_view answer) {
     EXPECT_NE(response.header.find("Content-Type: application/json\r\n"), std::string::npos);
 }
 
-void Dialogue::wait_for_queue(std::string_view lock, std::string_view length) {
-    const std::string request = http("GET /v1/locks/" + std::string(lock) + "?queue=true");
+void Dialogue::wait_for_queue(const std::string& lock, std::string_view length) {
+    const std::string request = http("GET /v1/locks/" + lock + "?queue=true");
     const std::string wanted = "\"queue_length\":" + std::string(length) + ",";
     const auto deadline = std::chrono::steady_clock::now() + 10s;
     std::string body;

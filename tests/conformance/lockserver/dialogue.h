@@ -41,7 +41,7 @@ class Dialogue {
     void say(std::string_view line);
     void send(const std::string& client, std::string_view request);
     void expect(const std::string& client, std::string_view answer);
-    void wait_for_queue(std::string_view lock, std::string_view length);
+    void wait_for_queue(const std::string& lock, std::string_view length);
     net::TestClient& client(const std::string& name);
     std::string fill_in(std::string_view text) const;
     // The text with blanks filled in from what was really said.

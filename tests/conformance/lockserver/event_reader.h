@@ -53,7 +53,7 @@ class EventReader {
             }
             text_ += chunk;
         }
-        const std::string block = text_.substr(0, end + 1);
+        std::string block = text_.substr(0, end + 1);
         text_.erase(0, end + 2);
         return block;
     }
@@ -65,13 +65,13 @@ class EventReader {
             if (byte.empty()) return "";
             size += byte;
         }
-        const std::string chunk = client_.read(std::stoul(size, nullptr, 16));
+        std::string chunk = client_.read(std::stoul(size, nullptr, 16));
         EXPECT_EQ(client_.read(2), "\r\n");
         return chunk;
     }
 
-    static std::string field(const std::string& block, const std::string& name) {
-        const std::string start = name + ": ";
+    static std::string field(const std::string& block, const char* name) {
+        const std::string start = std::string(name) + ": ";
         const auto at = block.starts_with(start) ? 0 : block.find("\n" + start);
         if (at == std::string::npos) return "";
         const auto begin = block.find(": ", at) + 2;

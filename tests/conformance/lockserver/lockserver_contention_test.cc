@@ -101,6 +101,7 @@ class LockserverContention : public ::testing::TestWithParam<Setup> {
     template <class Part>
     void run(Part part) {
         std::vector<std::thread> clients;
+        clients.reserve(client_count);
         for (int number = 0; number < client_count; ++number) {
             clients.emplace_back([this, part, number] {
                 LockClient client(host_.endpoint(), "w" + std::to_string(number));

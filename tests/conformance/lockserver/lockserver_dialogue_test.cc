@@ -215,7 +215,7 @@ std::vector<Row> looking() {
 
 // The faults, each with the text that names it.
 std::vector<Row> faults() {
-    std::vector<Row> rows{
+    return {
         {"OwnerRequired", R"(
             > POST /v1/locks/x/acquire {"ttl_ms":5000}
             < 400 {"error":"owner_id required"}
@@ -250,6 +250,11 @@ std::vector<Row> faults() {
             > POST /v1/locks/x/release {"owner_id":"w1","lease_id":"l","fencing_token":1,"extend_by_ms":1}
             < 400 {"error":"unknown field \"extend_by_ms\""}
         )"},
+    };
+}
+
+std::vector<Row> faults_of_paths() {
+    return {
         {"NoSuchPath", R"(
             > POST /v1/locks/x/steal {}
             < 404 {"error":"unknown action"}
@@ -297,7 +302,10 @@ std::vector<Row> faults() {
             < 400 {"error":"after must be the `next` of an earlier page"}
         )"},
     };
-    Row ttl{"TtlOutOfRange", ""}, extend_by{"ExtendByOutOfRange", ""}, proof{"ProofRequired", ""};
+}
+
+std::vector<Row> out_of_range() {
+    Row ttl{"TtlOutOfRange", ""}, extend_by{"ExtendByOutOfRange", ""};
     for (const char* number : {"0", "-1", "600001", "null"}) {
         ttl.text += R"(> POST /v1/locks/x/acquire {"owner_id":"w1","ttl_ms":)" +
                     std::string(number) + "}\n" +
@@ -307,6 +315,11 @@ std::vector<Row> faults() {
             std::string(number) + "}\n" +
             R"(< 400 {"error":"extend_by_ms must be in (0, 600000]"})" + "\n";
     }
+    return {ttl, extend_by};
+}
+
+Row proof_required() {
+    Row proof{"ProofRequired", ""};
     for (const char* body :
          {R"({"lease_id":"l","fencing_token":1})", R"({"owner_id":"w1","fencing_token":1})",
           R"({"owner_id":"w1","lease_id":"l"})",
@@ -316,6 +329,10 @@ std::vector<Row> faults() {
                           R"(< 400 {"error":"owner_id, lease_id, fencing_token required"})" + "\n";
         }
     }
+    return proof;
+}
+
+Row too_long_texts() {
     Row too_long{"TooLong", ""};
     const auto refuse = [&](const std::string& lock, const std::string& fields,
                             const std::string& what) {
@@ -327,8 +344,7 @@ std::vector<Row> faults() {
     refuse(std::string(4097, 'x'), w1, "lock_name");
     refuse("x", w1 + R"(,"request_id":")" + std::string(257, 'r') + "\"", "request_id");
     refuse("x", w1 + R"(,"metadata":")" + std::string(1025, 'm') + "\"", "metadata");
-    rows.insert(rows.end(), {ttl, extend_by, proof, too_long});
-    return rows;
+    return too_long;
 }
 
 class LockserverDialogue : public DialogueTest {};
@@ -338,6 +354,10 @@ INSTANTIATE_TEST_SUITE_P(Renewing, LockserverDialogue, with_threads(renewing()),
 INSTANTIATE_TEST_SUITE_P(Releasing, LockserverDialogue, with_threads(releasing()), name_of);
 INSTANTIATE_TEST_SUITE_P(Looking, LockserverDialogue, with_threads(looking()), name_of);
 INSTANTIATE_TEST_SUITE_P(Faults, LockserverDialogue, with_threads(faults()), name_of);
+INSTANTIATE_TEST_SUITE_P(Paths, LockserverDialogue, with_threads(faults_of_paths()), name_of);
+INSTANTIATE_TEST_SUITE_P(Ranges, LockserverDialogue, with_threads(out_of_range()), name_of);
+INSTANTIATE_TEST_SUITE_P(Texts, LockserverDialogue,
+                         with_threads({proof_required(), too_long_texts()}), name_of);
 
 TEST_P(LockserverDialogue, GoesAsWritten) {
     hold();

@@ -54,6 +54,11 @@ std::vector<Row> request_ids() {
             > POST /v1/locks/x/acquire {"owner_id":"w1","ttl_ms":5000,"request_id":"q1"}
             < 200 {"acquired":true,"lock_name":"x","owner_id":"w1","lease_id":"$lease3","fencing_token":$token3,"lease_expiry_ms":@610001}
         )"},
+    };
+}
+
+std::vector<Row> request_ids_of_waits() {
+    return {
         {"AWaitIsTakenOverWithItsPlace", w1_holds_by_id + R"(
             b> POST /v1/locks/x/acquire {"owner_id":"w2","ttl_ms":5000,"wait_ms":60000,"request_id":"q1"}
             queue x 1
@@ -207,6 +212,7 @@ std::vector<Row> listings() {
 class LockserverRequests : public DialogueTest {};
 
 INSTANTIATE_TEST_SUITE_P(RequestIds, LockserverRequests, with_threads(request_ids()), name_of);
+INSTANTIATE_TEST_SUITE_P(Waits, LockserverRequests, with_threads(request_ids_of_waits()), name_of);
 INSTANTIATE_TEST_SUITE_P(Doors, LockserverRequests, with_threads(doors()), name_of);
 INSTANTIATE_TEST_SUITE_P(Listings, LockserverRequests, with_threads(listings()), name_of);
 

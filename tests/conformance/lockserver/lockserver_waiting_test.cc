@@ -65,6 +65,11 @@ std::vector<Row> waiting() {
             b< 409 {"acquired":false,"lock_name":"x","reason":"CANCELLED"}
             queue x 0
         )"},
+    };
+}
+
+std::vector<Row> queueing() {
+    return {
         {"TheFirstToComeIsTheFirstToGo", w1_holds + R"(
             b> POST /v1/locks/x/acquire {"owner_id":"w2","ttl_ms":5000,"wait_ms":60000}
             queue x 1
@@ -224,6 +229,7 @@ std::vector<Row> metadata() {
 class LockserverWaiting : public DialogueTest {};
 
 INSTANTIATE_TEST_SUITE_P(Waiting, LockserverWaiting, with_threads(waiting()), name_of);
+INSTANTIATE_TEST_SUITE_P(Queueing, LockserverWaiting, with_threads(queueing()), name_of);
 INSTANTIATE_TEST_SUITE_P(Forcing, LockserverWaiting, with_threads(forcing()), name_of);
 INSTANTIATE_TEST_SUITE_P(Sharing, LockserverWaiting, with_threads(sharing()), name_of);
 INSTANTIATE_TEST_SUITE_P(Permits, LockserverWaiting, with_threads(permits()), name_of);

@@ -1,0 +1,307 @@
+#!/usr/bin/env python3
+"""Holds openapi.json against the real server.
+
+    openapi_test.py HOLDFAST OPENAPI_JSON
+
+Drives every operation into every status that is documented for it, and validates every answer. Fails when the
+server answers what is not documented, and when something documented was never seen.
+"""
+
+import contextlib
+import http.client
+import json
+import os
+import pathlib
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from openapi_document import Document, require
+
+PATIENCE_S = 60
+X = "/v1/locks/{lock}"
+AUTH, ADMIN = "the-users-token", "the-admins-token"
+
+
+class Answer:
+    def __init__(self, response):
+        self.status = response.status
+        self.headers = response.headers
+        self.text = response.read().decode()
+
+    def json(self):
+        return json.loads(self.text)
+
+
+class Server:
+    """`holdfast serve` on a free port, and requests to it whose answers are validated."""
+
+    def __init__(self, program, document, *flags):
+        self.document = document
+        self.process = subprocess.Popen([program, "serve", "--http", "127.0.0.1:0", "--log-level", "off", *flags],
+                                        stdout=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        require(line.startswith("listening http "), "the server said", line)
+        self.port = int(line.rsplit(":", 1)[1])
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def connect(self):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
+
+    def ask(self, method, path, *statuses, at=None, body=None, headers=None, is_valid=True):
+        """Asks for the operation at `path`, which is really the one `at`, and returns the answer."""
+        if isinstance(body, dict):
+            if is_valid:
+                self.document.check_request(method, path, body)
+            body = json.dumps(body)
+        with contextlib.closing(self.connect()) as connection:
+            connection.request(method, at or path.replace("{lock}", "x"), body, headers or {})
+            answer = Answer(connection.getresponse())
+        self.document.check_answer(method, path, answer)
+        require(answer.status in statuses, method, at or path, "got", answer.status, answer.text)
+        return answer
+
+    def acquire(self, *statuses, lock="x", **fields):
+        body = {"owner_id": "w1", "ttl_ms": 60000, **fields}
+        return self.ask("POST", X + "/acquire", *statuses, at=f"/v1/locks/{lock}/acquire", body=body).json()
+
+    def wait_for_queue(self, length):
+        until(lambda: self.ask("GET", X, 200, at="/v1/locks/x?queue=true").json()["queue_length"] == length)
+
+
+def until(is_so):
+    deadline = time.monotonic() + PATIENCE_S
+    while not is_so():
+        require(time.monotonic() < deadline, "it never came about")
+        time.sleep(0.005)
+
+
+def proof(lease):
+    return {key: lease[key] for key in ("owner_id", "lease_id", "fencing_token")}
+
+
+def jobs(server):
+    for path in ("/lock", "/lock?job=other"):
+        server.ask("GET", "/lock", 200, at=path)
+    server.ask("POST", "/lock", 200, at="/lock?client=a&ttl=1m")
+    server.ask("POST", "/lock", 200, at="/lock?client=a&ttl=1ms")
+    server.ask("POST", "/lock", 409, at="/lock?client=b")  # in its grace, or before that
+    server.ask("GET", "/lock", 200)
+    server.ask("DELETE", "/lock", 403, at="/lock?client=b")
+    server.ask("DELETE", "/lock", 200, at="/lock?client=a")
+    server.ask("POST", "/lock", 200, at="/lock?client=a&job=x&ttl=1h")
+    server.ask("POST", "/lock", 409, at="/lock?client=b&job=x")
+    server.ask("GET", X, 200)
+    server.ask("DELETE", "/lock", 200, at="/lock?client=a&job=x")
+    for method in ("POST", "DELETE"):
+        server.ask(method, "/lock", 400)
+    server.ask("GET", "/lock", 400, at="/lock?job=%G1")
+    server.ask("PUT", "/lock", 405)
+
+
+def leases(server):
+    server.ask("GET", X, 200)
+    lease = server.acquire(200, metadata="build 7")
+    server.acquire(409)
+    server.ask("GET", X, 200)
+    renewal = {**proof(lease), "extend_by_ms": 1000}
+    server.ask("POST", X + "/renew", 200, body=renewal)
+    server.ask("POST", X + "/renew", 409, body={**renewal, "owner_id": "w2"})
+    require(server.ask("POST", X + "/release", 200, body=proof(lease)).json() == {"released": True})
+    require(server.ask("POST", X + "/release", 200, body=proof(lease)).json()["reason"] == "NOT_OWNER")
+    for action in ("acquire", "renew", "release"):
+        server.ask("POST", f"{X}/{action}", 400, body={"owner_id": ""}, is_valid=False)
+        server.ask("POST", f"{X}/{action}", 404, at=f"/v1/locks/a/b/{action}", body={}, is_valid=False)
+        server.ask("GET", f"{X}/{action}", 405)
+    for method in ("GET", "DELETE"):
+        server.ask(method, X, 404, at="/v1/locks/a/b")
+        server.ask(method, X, 400, at="/v1/locks/%G1")
+    server.ask("PATCH", X, 405)
+
+
+def refusals(server):
+    """Every reason for which an acquire is refused, but for a busy store."""
+    reasons = set()
+
+    def refused(answer):
+        reasons.add(answer["reason"])
+
+    lease = server.acquire(200, request_id="q1")
+    refused(server.acquire(409))
+    refused(server.acquire(409, wait_ms=1))
+    first, second = [], []
+    waits = {"owner_id": "w2", "wait_ms": 60000, "request_id": "q2"}
+    waiter = threading.Thread(target=lambda: first.append(server.acquire(409, **waits)))
+    waiter.start()
+    server.wait_for_queue(1)
+    again = threading.Thread(target=lambda: second.append(server.acquire(200, **waits)))
+    again.start()
+    waiter.join()
+    refused(first[0])
+    server.ask("POST", X + "/release", 200, body=proof(lease))
+    again.join()
+    refused(server.acquire(409, request_id="q1"))
+    refused(cancelled(server))
+    server.ask("DELETE", X, 200)
+    server.acquire(200, lock="s", limit=2)
+    refused(server.acquire(409, lock="s", limit=3))
+    require(reasons == {"HELD", "WAIT_TIMED_OUT", "REQUEST_SUPERSEDED", "REQUEST_ENDED", "CANCELLED",
+                        "LIMIT_MISMATCH"}, reasons)
+
+
+def cancelled(server):
+    """The answer to a client that stops sending while it waits."""
+    body = json.dumps({"owner_id": "w9", "ttl_ms": 1000, "wait_ms": 60000})
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S) as connection:
+        connection.sendall(f"POST /v1/locks/x/acquire HTTP/1.1\r\nHost: x\r\n"
+                           f"Content-Length: {len(body)}\r\n\r\n{body}".encode())
+        server.wait_for_queue(1)
+        connection.shutdown(socket.SHUT_WR)
+        response = http.client.HTTPResponse(connection, method="POST")
+        response.begin()
+        answer = Answer(response)
+    server.document.check_answer("POST", X + "/acquire", answer)
+    return answer.json()
+
+
+def views(server):
+    """Everything that a lock can be shown with."""
+    for owner in ("r1", "r2"):
+        server.acquire(200, lock="r", owner_id=owner, mode="shared")
+    for owner in ("p1", "p2"):
+        server.acquire(200, lock="p", owner_id=owner, limit=2, metadata="m")
+    server.ask("POST", "/lock", 200, at="/lock?client=a&job=g&ttl=1ms")
+    until(lambda: "grace_until_ms" in server.ask("GET", X, 200, at="/v1/locks/g").json())
+    for lock in ("r", "p", "g"):
+        server.ask("GET", X, 200, at="/v1/locks/" + lock)
+    waiter = threading.Thread(target=server.acquire, args=(200,),
+                              kwargs={"lock": "r", "wait_ms": 60000, "metadata": "m"})
+    waiter.start()
+    until(lambda: server.ask("GET", X, 200, at="/v1/locks/r?queue=true").json()["queue_length"] == 1)
+    names, after = [], ""
+    while after is not None:
+        page = server.ask("GET", "/v1/locks", 200, at="/v1/locks?limit=1&after=" + after).json()
+        names += [lock["lock_name"] for lock in page["locks"]]
+        after = page.get("next")
+    require({"r", "p", "g"} <= set(names) and len(names) == len(set(names)), names)
+    server.ask("DELETE", X, 200, at="/v1/locks/r")
+    waiter.join()
+    server.ask("GET", "/v1/locks", 400, at="/v1/locks?limit=0")
+    server.ask("POST", "/v1/locks", 405)
+
+
+def events(server):
+    with contextlib.closing(server.connect()) as connection:
+        connection.request("GET", "/v1/events", headers={"Last-Event-ID": "1"})
+        response = connection.getresponse()
+        require(response.headers["Content-Type"] == "text/event-stream", response.headers["Content-Type"])
+        require(response.status == 200, response.status)
+        server.document.seen.add(("get", "/v1/events", "200"))
+        wanted = {"gap", "granted", "renewed", "released", "expired", "queued", "wait_timed_out", "wait_cancelled"}
+        event = {}
+        while wanted:
+            line = response.readline().decode().rstrip("\n")
+            if line and not line.startswith(":"):
+                name, value = line.split(": ", 1)
+                event[name] = value
+            elif event:
+                server.document.check_event(event["event"], event["data"])
+                wanted.discard(event["event"])
+                event = {}
+    server.ask("GET", "/v1/events", 400, headers={"Last-Event-ID": "x"})
+    server.ask("DELETE", "/v1/events", 405)
+
+
+def itself(server):
+    for path in ("/metrics", "/healthz", "/readyz", "/openapi.json"):
+        server.ask("GET", path, 200)
+        server.ask("DELETE", path, 405)
+    require(server.ask("GET", "/openapi.json", 200).text == server.document.text, "it is another document")
+
+
+def secrets(server):
+    for method, path, operation in server.document.operations():
+        if operation.get("security") != [{}]:
+            server.ask(method.upper(), path, 401)
+            server.ask(method.upper(), path, 401, headers={"Authorization": "Bearer of-bad-news"})
+        else:
+            server.ask(method.upper(), path, 200)
+    user, admin = ({"Authorization": "Bearer " + token} for token in (AUTH, ADMIN))
+    server.ask("DELETE", X, 403, headers=user)
+    server.ask("DELETE", X, 200, headers=admin)
+    for action in ("acquire", "renew", "release"):
+        server.ask("POST", f"{X}/{action}", 413, body=" " * 1000, headers=user)
+
+
+def failures(server, folder):
+    """Every operation that needs the store says so when that is locked by somebody else, and when it is broken."""
+    lease = server.acquire(200, lock="kept")
+    renewal = {**proof(lease), "extend_by_ms": 1000}
+    changes = (("acquire", {"owner_id": "w1", "ttl_ms": 1000}), ("renew", renewal), ("release", proof(lease)))
+
+    # The server begins anew every second, and then does not know yet that it will fail again.
+    def fail_at(is_failure, method, path, at, body=None):
+        def try_it():
+            server.acquire(200, 409, 503, lock="more")
+            return is_failure(server.ask(method, path, 200, 403, 409, 503, at=at, body=body))
+        until(try_it)
+
+    def is_unavailable(answer):
+        return answer.status == 503
+
+    def is_busy(answer):
+        return answer.json().get("reason") == "BUSY_RETRY"
+
+    with contextlib.closing(sqlite3.connect(folder / "holdfast.db", isolation_level=None, timeout=PATIENCE_S)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        for action, body in changes:
+            fail_at(is_busy, "POST", f"{X}/{action}", f"/v1/locks/kept/{action}", body)
+        other.execute("ROLLBACK")
+        other.execute("CREATE TRIGGER no BEFORE INSERT ON locks BEGIN SELECT RAISE(ABORT, 'no'); END")
+    for action, body in changes:
+        fail_at(is_unavailable, "POST", f"{X}/{action}", f"/v1/locks/kept/{action}", body)
+    for method, path, at in (("GET", "/lock", "/lock"), ("POST", "/lock", "/lock?client=a"),
+                             ("DELETE", "/lock", "/lock?client=a"), ("GET", "/v1/locks", "/v1/locks"), ("GET", X, None),
+                             ("DELETE", X, None), ("GET", "/readyz", None)):
+        fail_at(is_unavailable, method, path, at)
+
+
+def write(path, text):
+    path.write_text(text)
+    path.chmod(0o600)
+    return str(path)
+
+
+def main(program, document_file):
+    document = Document(pathlib.Path(document_file).read_text(encoding="utf-8"))
+    document.check_structure()
+    for name in [name for name in os.environ if name.startswith("HOLDFAST_")]:
+        del os.environ[name]
+    with contextlib.ExitStack() as stack:
+        folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
+
+        def start(*flags):
+            server = Server(program, document, *flags)
+            stack.callback(server.end)
+            return server
+
+        server = start("--memory")
+        for part in (itself, jobs, leases, refusals, views, events):
+            part(server)
+        secrets(start("--memory", "--body-max", "500", "--auth-token-file", write(folder / "auth", AUTH),
+                      "--admin-token-file", write(folder / "admin", ADMIN)))
+        failures(start("--data", str(folder / "data")), folder / "data")
+    document.check_everything_was_seen()
+    print(len(document.seen), "documented answers were seen")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -82,6 +82,7 @@ SqliteResult<Statement> prepare_put(Database& database) {
 LeaseRow to_row(const core::Event& event, const service::Clock& clock, std::int64_t start_number) {
     const core::LeaseView& lease = event.lease;
     const bool is_in_grace = event.kind == core::EventKind::expired;
+    const service::WallTime epoch = clock.wall(core::Time{});
     return {.fence = static_cast<std::uint64_t>(lease.token.fence),
             .secret = static_cast<std::uint64_t>(lease.token.secret),
             .kind = lease.scope.kind,
@@ -97,8 +98,8 @@ LeaseRow to_row(const core::Event& event, const service::Clock& clock, std::int6
             .grace = event.grace,
             .memory = event.memory,
             .version = lease.version,
-            .acquired_at = clock.wall(lease.acquired_at),
-            .expires_at = clock.wall(lease.expires_at),
+            .acquired_at = epoch + lease.acquired_at.time_since_epoch(),
+            .expires_at = epoch + lease.expires_at.time_since_epoch(),
             .request_id = std::string(lease.notes.request_id),
             .metadata = std::string(lease.notes.metadata),
             .start_number = start_number};

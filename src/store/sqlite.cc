@@ -61,6 +61,15 @@ void Database::set_busy_timeout(std::chrono::milliseconds timeout) {
     sqlite3_busy_timeout(handle_.get(), static_cast<int>(timeout.count()));
 }
 
+SqliteResult<void> Database::run_often(const char* literal) {
+    auto found = often_.find(literal);
+    if (found == often_.end()) {
+        TRY(auto statement, prepare(literal));
+        found = often_.emplace(literal, std::move(statement)).first;
+    }
+    return found->second.run();
+}
+
 SqliteResult<std::int64_t> Database::number(const char* sql) {
     TRY(auto statement, prepare(sql));
     TRY(const bool has_row, statement.step());
@@ -125,7 +134,7 @@ std::string_view Statement::bytes(int column) const {
 }
 
 SqliteResult<Transaction> Transaction::begin(Database& database) {
-    TRY(database.run("BEGIN IMMEDIATE"));
+    TRY(database.run_often("BEGIN IMMEDIATE"));
     return Transaction(database);
 }
 
@@ -137,7 +146,7 @@ Transaction::~Transaction() {
 }
 
 SqliteResult<void> Transaction::commit() {
-    auto done = database_->run("COMMIT");
+    auto done = database_->run_often("COMMIT");
     if (done) database_.reset();
     return done;
 }

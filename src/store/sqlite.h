@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -27,33 +28,8 @@ struct SqliteError {
 template <class T>
 using SqliteResult = tl::expected<T, SqliteError>;
 
-class Statement;
-
 // Whether SQLite can keep `bytes` as TEXT: well-formed, and no NUL, at which its tools would stop.
 [[nodiscard]] bool is_plain_text(std::string_view bytes);
-
-// One open database file.
-class Database {
-  public:
-    [[nodiscard]] static SqliteResult<Database> open(const std::string& path);
-
-    // Runs one or more statements that return nothing of interest.
-    [[nodiscard]] SqliteResult<void> run(const char* sql);
-    [[nodiscard]] SqliteResult<Statement> prepare(const char* sql);
-    void set_busy_timeout(std::chrono::milliseconds timeout);
-    // The first column of the first row, as a number or a text. Fails when there is no row.
-    [[nodiscard]] SqliteResult<std::int64_t> number(const char* sql);
-    [[nodiscard]] SqliteResult<std::string> text(const char* sql);
-
-  private:
-    friend class Transaction;
-    struct Closer {
-        void operator()(sqlite3* handle) const;
-    };
-    explicit Database(sqlite3* handle) : handle_(handle) {}
-
-    std::unique_ptr<sqlite3, Closer> handle_;
-};
 
 // A prepared statement. Outlived by its database. Bound texts must live until it has run.
 class Statement {
@@ -80,6 +56,32 @@ class Statement {
     explicit Statement(sqlite3_stmt* handle) : handle_(handle) {}
 
     std::unique_ptr<sqlite3_stmt, Closer> handle_;
+};
+
+// One open database file.
+class Database {
+  public:
+    [[nodiscard]] static SqliteResult<Database> open(const std::string& path);
+
+    // Runs one or more statements that return nothing of interest.
+    [[nodiscard]] SqliteResult<void> run(const char* sql);
+    // The same for one statement, a literal, that is run again and again: it is prepared once.
+    [[nodiscard]] SqliteResult<void> run_often(const char* literal);
+    [[nodiscard]] SqliteResult<Statement> prepare(const char* sql);
+    void set_busy_timeout(std::chrono::milliseconds timeout);
+    // The first column of the first row, as a number or a text. Fails when there is no row.
+    [[nodiscard]] SqliteResult<std::int64_t> number(const char* sql);
+    [[nodiscard]] SqliteResult<std::string> text(const char* sql);
+
+  private:
+    friend class Transaction;
+    struct Closer {
+        void operator()(sqlite3* handle) const;
+    };
+    explicit Database(sqlite3* handle) : handle_(handle) {}
+
+    std::unique_ptr<sqlite3, Closer> handle_;
+    std::map<const char*, Statement> often_;  // by their text
 };
 
 // All or nothing: what is not committed when this ends is undone.

@@ -1,0 +1,176 @@
+#include "dialects/dflockd/dflockd_answer.h"
+
+#include <fmt/compile.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+
+#include "base/hex.h"
+#include "base/json.h"
+#include "base/number.h"
+#include "service/doors.h"
+
+namespace holdfast::dialects::dflockd {
+
+namespace {
+
+using Kind = core::Outcome::Kind;
+
+constexpr std::string_view owner_prefix = "conn-";
+
+std::int64_t whole_seconds(core::Duration duration) {
+    return std::max<std::int64_t>(0, std::chrono::floor<std::chrono::seconds>(duration).count());
+}
+
+void append_number(std::string& out, std::int64_t number) {
+    fmt::format_to(std::back_inserter(out), FMT_COMPILE("{}"), number);
+}
+
+// `ok <token> <lease>`
+void append_grant(std::string& out, std::string_view word, const core::LeaseView& lease) {
+    out.append(word).append(" ");
+    base::append_hex(out, core::as_number(lease.token.fence));
+    base::append_hex(out, static_cast<std::uint64_t>(lease.token.secret));
+    out.append(" ");
+    // A client works out from this when to renew, so a part of a second is not promised; a lease
+    // that has no whole second is still not said to be none.
+    append_number(out, std::max<std::int64_t>(1, whole_seconds(lease.ttl)));
+    out.append("\n");
+}
+
+std::string_view refusal_line(core::Refusal refusal) {
+    switch (refusal) {
+        case core::Refusal::held:
+        case core::Refusal::in_grace:
+        case core::Refusal::timed_out: return "timeout\n";
+        case core::Refusal::locks_max: return "error_max_locks\n";
+        case core::Refusal::waiters_max:
+        case core::Refusal::waiters_per_lock_max: return "error_max_waiters\n";
+        case core::Refusal::limit_mismatch: return "error_limit_mismatch\n";
+        case core::Refusal::already_enqueued: return "error_already_enqueued\n";
+        case core::Refusal::not_enqueued: return "error_not_enqueued\n";
+        default: return "error\n";
+    }
+}
+
+// The connection that holds a lease; 0 if it is none, or gone.
+std::uint64_t connection_of(const core::LeaseView& lease) {
+    std::string_view name = lease.owner.name;
+    if (!lease.session || lease.owner.door != service::dflockd_door) return 0;
+    if (!name.starts_with(owner_prefix)) return 0;
+    name.remove_prefix(owner_prefix.size());
+    return base::parse_decimal<std::uint64_t>(name).value_or(0);
+}
+
+double seconds(core::Duration duration) {
+    return std::chrono::duration<double>(duration).count();
+}
+
+// The objects of one of the four lists in an answer to `stats`.
+class StatsList {
+  public:
+    StatsList(std::string& out, std::string_view name) : out_(out) {
+        out_.append(",\"").append(name).append("\":[");
+    }
+    ~StatsList() { out_.append("]"); }
+    StatsList(const StatsList&) = delete;
+    StatsList& operator=(const StatsList&) = delete;
+
+    // Begins an object with its key; the caller ends it.
+    void begin(const core::LockView& lock) {
+        out_.append(is_first_ ? "{\"key\":" : ",{\"key\":");
+        is_first_ = false;
+        base::append_json_string(out_, lock.scope.name);
+    }
+
+  private:
+    std::string& out_;
+    bool is_first_ = true;
+};
+
+bool is_idle(const core::LockView& lock) {
+    return lock.holders.empty() && lock.waiter_count == 0;
+}
+
+void append_locks(std::string& out, const service::Response& response) {
+    StatsList list(out, "locks");
+    for (const core::LockView& lock : response.locks) {
+        if (lock.scope.kind != core::ScopeKind::named || is_idle(lock)) continue;
+        const core::LeaseView* holder = lock.holders.empty() ? nullptr : &lock.holders.front();
+        const core::Duration left =
+            holder == nullptr ? core::Duration::zero() : holder->expires_at - response.now;
+        list.begin(lock);
+        fmt::format_to(std::back_inserter(out),
+                       R"(,"owner_conn_id":{},"lease_expires_in_s":{},"waiters":{}}})",
+                       holder == nullptr ? 0 : connection_of(*holder), std::max(0.0, seconds(left)),
+                       lock.waiter_count);
+    }
+}
+
+void append_semaphores(std::string& out, const service::Response& response) {
+    StatsList list(out, "semaphores");
+    for (const core::LockView& lock : response.locks) {
+        if (lock.scope.kind != core::ScopeKind::semaphore || is_idle(lock)) continue;
+        list.begin(lock);
+        fmt::format_to(std::back_inserter(out), R"(,"limit":{},"holders":{},"waiters":{}}})",
+                       lock.limit, lock.holders.size(), lock.waiter_count);
+    }
+}
+
+void append_idle(std::string& out, std::string_view name, core::ScopeKind kind,
+                 const service::Response& response) {
+    StatsList list(out, name);
+    for (const core::LockView& lock : response.locks) {
+        if (lock.scope.kind != kind || !is_idle(lock)) continue;
+        core::Time since = lock.idle_since.value_or(response.now);
+        if (lock.lapsed) since = lock.lapsed->grace_until;
+        list.begin(lock);
+        fmt::format_to(std::back_inserter(out), R"(,"idle_s":{}}})",
+                       std::max(0.0, seconds(response.now - since)));
+    }
+}
+
+}  // namespace
+
+void append_answer(std::string& out, Verb verb, const service::Response& response) {
+    const core::Outcome& outcome = response.outcome;
+    if (!response.failure.empty()) {
+        out.append("error\n");
+        return;
+    }
+    switch (outcome.kind) {
+        case Kind::granted:
+            return append_grant(out, verb == Verb::enqueue ? "acquired" : "ok", outcome.lease);
+        case Kind::queued: out.append("queued\n"); return;
+        case Kind::released: out.append("ok\n"); return;
+        case Kind::renewed:
+            out.append("ok ");
+            append_number(out, whole_seconds(outcome.lease.expires_at - response.now));
+            out.append("\n");
+            return;
+        case Kind::refused: break;
+    }
+    const bool is_late = verb == Verb::wait && outcome.refusal == core::Refusal::lease_ended;
+    out.append(is_late ? "error_lease_expired\n" : refusal_line(outcome.refusal));
+}
+
+void append_stats(std::string& out, std::size_t connections, const service::Response& response) {
+    if (!response.failure.empty()) {
+        out.append("error\n");
+        return;
+    }
+    fmt::format_to(std::back_inserter(out), R"(ok {{"connections":{})", connections);
+    append_locks(out, response);
+    append_semaphores(out, response);
+    append_idle(out, "idle_locks", core::ScopeKind::named, response);
+    append_idle(out, "idle_semaphores", core::ScopeKind::semaphore, response);
+    out.append("}\n");
+}
+
+std::string owner_name(std::uint64_t connection_id) {
+    return fmt::format(FMT_COMPILE("{}{}"), owner_prefix, connection_id);
+}
+
+}  // namespace holdfast::dialects::dflockd

@@ -1,0 +1,22 @@
+#pragma once
+
+// Writing a dflockd answer: one line for what the service said.
+
+#include <cstddef>
+#include <string>
+
+#include "dialects/dflockd/dflockd_request.h"
+#include "service/request.h"
+
+namespace holdfast::dialects::dflockd {
+
+// Appends the line that answers a `verb`. REQUIRES: it is one that asks the service, but not stats.
+void append_answer(std::string& out, Verb verb, const service::Response& response);
+
+// Appends the line that answers `stats`.
+void append_stats(std::string& out, std::size_t connections, const service::Response& response);
+
+// The owner of what a connection holds, by which people, also at other doors, recognise it.
+[[nodiscard]] std::string owner_name(std::uint64_t connection_id);
+
+}  // namespace holdfast::dialects::dflockd

@@ -1,0 +1,280 @@
+#include "dialects/dflockd/dflockd_protocol.h"
+
+#include <utility>
+
+#include "dialects/dflockd/dflockd_answer.h"
+#include "service/doors.h"
+
+namespace holdfast::dialects::dflockd {
+
+namespace {
+
+constexpr std::string_view fault_line = "error\n";
+constexpr std::string_view draining_line = "error_draining\n";
+
+// Requests of one connection that are on their way. What comes after them is not read.
+constexpr std::size_t owed_max = 128;
+
+// Locks in an answer to `stats`: it is for people, and should not stop the server.
+constexpr std::size_t stats_locks_max = 10'000;
+
+// For a request whose response interests nobody.
+class NoAnswer final : public service::Answer {
+    void on_response(const service::Response& /*response*/) override {}
+};
+
+}  // namespace
+
+// Takes the response to a request that was not answered at once.
+class DflockdProtocol::LateAnswer final : public service::Answer {
+  public:
+    LateAnswer(DflockdProtocol& protocol, Owed& owed) : protocol_(protocol), owed_(owed) {}
+    void on_response(const service::Response& response) override {
+        protocol_.on_late(owed_, response);
+    }
+
+  private:
+    DflockdProtocol& protocol_;
+    Owed& owed_;
+};
+
+class DflockdProtocol::LateSession final : public service::Answer {
+  public:
+    explicit LateSession(DflockdProtocol& protocol) : protocol_(protocol) {}
+    void on_response(const service::Response& response) override {
+        protocol_.opening_.reset();
+        protocol_.take_session(response);
+        protocol_.go_on();
+    }
+
+  private:
+    DflockdProtocol& protocol_;
+};
+
+DflockdProtocol::DflockdProtocol(net::Channel& channel, const DflockdPlace& place)
+    : channel_(channel),
+      door_(place.door),
+      port_(place.port),
+      loop_(place.loop),
+      owner_(owner_name(place.door.enter())) {}
+
+DflockdProtocol::~DflockdProtocol() {
+    door_.leave();
+}
+
+std::size_t DflockdProtocol::on_input(std::string_view input) {
+    std::size_t consumed = 0;
+    while (consumed < input.size()) {
+        if (is_over_) return input.size();
+        if (channel_.congested()) break;
+        if (is_held_up()) {
+            channel_.pause();
+            break;
+        }
+        const Frame frame = read_frame(input.substr(consumed));
+        if (frame.state == Frame::State::incomplete) break;
+        if (frame.state == Frame::State::too_long) {
+            answer(fault_line, true);
+        } else if (take(frame)) {
+            consumed += frame.size;
+        }
+    }
+    return consumed;
+}
+
+bool DflockdProtocol::is_held_up() const {
+    return is_waiting_ || is_refused_ || opening_ || owed_.size() >= owed_max;
+}
+
+bool DflockdProtocol::take(const Frame& frame) {
+    const auto request = parse_request(frame);
+    if (!is_admitted_ && !admit(request)) return true;
+    if (!request) return answer(fault_line), true;
+    switch (request->verb) {
+        case Verb::ping: return answer("ok\n"), true;
+        case Verb::auth:
+            if (door_.gate().is_open() || door_.gate().admits(request->secret)) {
+                answer("ok\n");
+            } else {
+                refuse();
+            }
+            return true;
+        default: return ask(*request);
+    }
+}
+
+// On a protected server the first request shows the secret.
+bool DflockdProtocol::admit(const std::optional<DflockdRequest>& request) {
+    const DflockdGate& gate = door_.gate();
+    const bool has_secret = request && request->verb == Verb::auth && gate.admits(request->secret);
+    is_admitted_ = has_secret || gate.is_open();
+    if (!is_admitted_) refuse();
+    return is_admitted_;
+}
+
+void DflockdProtocol::refuse() {
+    is_refused_ = true;
+    refusal_timer_ = std::make_unique<net::LoopTimer>(loop_, [this] {
+        is_refused_ = false;
+        answer("error_auth\n", true);
+        channel_.flush();
+        go_on();
+    });
+    refusal_timer_->call_at(net::EventLoop::Clock::now() + door_.options().refusal_delay);
+}
+
+bool DflockdProtocol::ask(const DflockdRequest& request) {
+    const bool uses_session =
+        request.verb == Verb::lock || request.verb == Verb::enqueue || request.verb == Verb::wait;
+    if (uses_session && !session_) {
+        if (!has_no_session_) open_session();
+        if (opening_) return false;
+        if (std::exchange(has_no_session_, false)) return answer(fault_line), true;
+    }
+    if (const service::Response* response = port_.submit(to_service(request))) {
+        const bool is_next = owed_.empty();
+        std::string& out = is_next ? channel_.output() : owed_.emplace_back(Owed{}).text;
+        append(out, request.verb, *response);
+        return true;
+    }
+    Owed& owed = owed_.emplace_back(Owed{.verb = request.verb});
+    owed.promise = port_.await(std::make_unique<LateAnswer>(*this, owed));
+    is_waiting_ = uses_session && patience(request) > core::Duration::zero();
+    if (is_waiting_ && is_ended_) leave();
+    return true;
+}
+
+// A connection that is about to close waits for nothing.
+core::Duration DflockdProtocol::patience(const DflockdRequest& request) const {
+    return channel_.draining() ? core::Duration::zero() : request.timeout;
+}
+
+service::Request DflockdProtocol::to_service(const DflockdRequest& request) const {
+    const core::AcquireRequest acquire{.scope = request.scope,
+                                       .owner = {.door = service::dflockd_door, .name = owner_},
+                                       .limit = request.limit,
+                                       .ttl = request.lease.value_or(door_.options().default_lease),
+                                       .wait = patience(request),
+                                       .session = session_};
+    switch (request.verb) {
+        case Verb::lock: return acquire;
+        case Verb::enqueue: return service::Enqueue{.request = acquire};
+        case Verb::wait:
+            return service::Wait{
+                .session = session_, .scope = request.scope, .timeout = patience(request)};
+        case Verb::release:
+            return core::ReleaseRequest{.token = request.token, .scope = request.scope};
+        case Verb::renew:
+            return core::RenewRequest{
+                .token = request.token, .scope = request.scope, .ttl = acquire.ttl};
+        case Verb::stats:
+        case Verb::ping:
+        case Verb::auth: break;
+    }
+    return service::List{.query = {.limit = stats_locks_max, .with_idle = true}};
+}
+
+void DflockdProtocol::open_session() {
+    const service::OpenSession request{.owner = {.door = service::dflockd_door, .name = owner_}};
+    if (const service::Response* response = port_.submit(request)) {
+        take_session(*response);
+    } else {
+        opening_ = port_.await(std::make_unique<LateSession>(*this));
+    }
+}
+
+void DflockdProtocol::take_session(const service::Response& response) {
+    session_ = response.session;
+    has_no_session_ = !session_;
+}
+
+void DflockdProtocol::end_session() {
+    if (!session_) return;
+    // A server that is restarted gives its clients time to come back with their tokens.
+    const bool is_kept = !door_.options().releases_on_disconnect || channel_.draining();
+    using Leases = core::LockTable::SessionLeases;
+    const service::EndSession request{.session = std::exchange(session_, {}),
+                                      .leases = is_kept ? Leases::keep : Leases::release};
+    if (port_.submit(request) == nullptr) port_.await(std::make_unique<NoAnswer>());
+}
+
+// Ends the session, and with it the wait; the answers that are owed are still given.
+void DflockdProtocol::leave() {
+    is_over_ = true;
+    end_session();
+}
+
+void DflockdProtocol::answer(std::string_view line, bool is_last) {
+    is_over_ = is_over_ || is_last;
+    if (!owed_.empty()) {
+        owed_.push_back(Owed{.text = std::string(line), .is_last = is_last});
+        return;
+    }
+    channel_.output().append(line);
+    if (is_last) channel_.close_after_flush();
+}
+
+void DflockdProtocol::append(std::string& out, Verb verb, const service::Response& response) {
+    if (verb == Verb::stats) return append_stats(out, door_.connections(), response);
+    append_answer(out, verb, response);
+    // After a failure of its store the service has begun anew, and knows none of its sessions.
+    const bool is_lost = response.outcome.refusal == core::Refusal::unknown_session;
+    if (is_lost && !is_over_) session_ = {};
+}
+
+void DflockdProtocol::on_late(Owed& owed, const service::Response& response) {
+    if (&owed == &owed_.back()) is_waiting_ = false;
+    if (&owed == &owed_.front()) {
+        append(channel_.output(), *owed.verb, response);
+        owed_.pop_front();
+    } else {
+        append(owed.text, *owed.verb, response);
+    }
+    send_answered();
+    channel_.flush();
+    go_on();
+}
+
+void DflockdProtocol::send_answered() {
+    while (!owed_.empty() && !owed_.front().text.empty()) {
+        channel_.output().append(owed_.front().text);
+        if (owed_.front().is_last) channel_.close_after_flush();
+        owed_.pop_front();
+    }
+}
+
+void DflockdProtocol::go_on() {
+    if (is_over_ || !is_held_up()) channel_.resume();
+}
+
+void DflockdProtocol::on_end_of_input() {
+    is_ended_ = true;
+    if (is_waiting_) leave();
+}
+
+void DflockdProtocol::on_drain() {
+    if (!is_waiting_) return;
+    port_.abandon(owed_.back().promise);
+    owed_.back().text = draining_line;
+    is_waiting_ = false;
+    is_over_ = true;
+    send_answered();
+    channel_.flush();
+    go_on();
+}
+
+void DflockdProtocol::on_read_timeout() {
+    answer(fault_line, true);
+}
+
+void DflockdProtocol::on_closed() {
+    refusal_timer_.reset();
+    if (opening_) port_.abandon(*opening_);
+    for (const Owed& owed : owed_) {
+        if (owed.text.empty()) port_.abandon(owed.promise);
+    }
+    owed_.clear();
+    end_session();
+}
+
+}  // namespace holdfast::dialects::dflockd

@@ -87,9 +87,10 @@ class DurableBench {
 
 base::Result<Participant> DurableBench::start_holdfast(const Options& options, int core,
                                                        std::vector<std::string> flags) {
-    ServerCommand command{.words = {options.holdfast, "serve", "--http", "127.0.0.1:0"},
-                          .door = "http",
-                          .core = core};
+    ServerCommand command{
+        .words = {options.holdfast, "serve", "--http", "127.0.0.1:0", "--dflockd", "none"},
+        .door = "http",
+        .core = core};
     command.words.insert(command.words.end(), flags.begin(), flags.end());
     TRY(auto process, ServerProcess::start(command));
     return Participant{.process = std::move(process),

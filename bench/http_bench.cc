@@ -90,7 +90,8 @@ base::Result<HttpBench> HttpBench::start(const Options& options) {
     if (!cores) return base::fail("this takes two cores: one for the server, one for the client");
     stay_on_core(cores->client);
     raise_descriptor_limit();
-    ServerCommand command{.words = {options.holdfast, "serve", "--memory", "--http", "127.0.0.1:0"},
+    ServerCommand command{.words = {options.holdfast, "serve", "--memory", "--http", "127.0.0.1:0",
+                                    "--dflockd", "none"},
                           .door = "http",
                           .core = cores->server};
     command.words.insert(command.words.end(), options.serve_arguments.begin(),

@@ -44,10 +44,10 @@ base::Result<std::uint64_t> read_total(const std::string& path) {
 // Runs the server for that many requests and leaves its profile in a file.
 base::Result<std::uint64_t> count_instructions(const Options& options, std::size_t requests,
                                                const std::string& profile) {
-    ServerCommand command{
-        .words = {"valgrind", "--tool=callgrind", "--callgrind-out-file=" + profile,
-                  options.holdfast, "serve", "--memory", "--http", "127.0.0.1:0"},
-        .door = "http"};
+    ServerCommand command{.words = {"valgrind", "--tool=callgrind",
+                                    "--callgrind-out-file=" + profile, options.holdfast, "serve",
+                                    "--memory", "--http", "127.0.0.1:0", "--dflockd", "none"},
+                          .door = "http"};
     command.words.insert(command.words.end(), options.serve_arguments.begin(),
                          options.serve_arguments.end());
     TRY(auto server, ServerProcess::start(command));

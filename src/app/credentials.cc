@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/log.h"
 #include "net/endpoint.h"
@@ -82,12 +83,32 @@ base::Result<std::string> read_token(const std::string& flag, const std::string&
     return std::string(line);
 }
 
+// Where somebody on another machine can reach the server.
+std::vector<std::string> addresses_beyond_this_machine(const ServeOptions& options) {
+    std::vector<std::string> addresses;
+    for (const std::string& address : {options.http_address, options.dflockd_address}) {
+        const auto endpoint = net::parse_endpoint(address);
+        if (endpoint && !endpoint->address().is_loopback()) addresses.push_back(address);
+    }
+    return addresses;
+}
+
+void warn_if_open_to_all(const ServeOptions& options) {
+    if (!options.auth_token.empty() || !options.auth_token_file.empty()) return;
+    for (const std::string& address : addresses_beyond_this_machine(options)) {
+        base::log(base::LogLevel::warning, "anybody there may take and release locks",
+                  {{"address", address}, {"remedy", "--auth-token-file"}});
+    }
+}
+
 void warn_if_in_the_clear(const ServeOptions& options) {
-    if (options.auth_token_file.empty() && options.admin_token_file.empty()) return;
-    const auto endpoint = net::parse_endpoint(options.http_address);
-    if (!endpoint || endpoint->address().is_loopback()) return;
-    base::log(base::LogLevel::warning, "tokens travel in the clear",
-              {{"http", options.http_address}, {"remedy", "--tls-cert and --tls-key"}});
+    const bool has_tokens = !options.auth_token.empty() || !options.auth_token_file.empty() ||
+                            !options.admin_token_file.empty();
+    if (!has_tokens) return;
+    for (const std::string& address : addresses_beyond_this_machine(options)) {
+        base::log(base::LogLevel::warning, "tokens travel in the clear",
+                  {{"address", address}, {"remedy", "--tls-cert and --tls-key"}});
+    }
 }
 
 }  // namespace
@@ -105,16 +126,21 @@ void TokenSource::replace(Tokens tokens) {
 }
 
 base::Result<Tokens> Credentials::read_tokens(const Files& files) {
-    TRY(auto auth, read_token("--auth-token-file", files.auth_token));
+    std::string auth = files.given_auth_token;
+    if (auth.empty()) {
+        TRY(auth, read_token("--auth-token-file", files.auth_token));
+    }
     TRY(auto admin, read_token("--admin-token-file", files.admin_token));
     return Tokens{.auth = std::move(auth), .admin = std::move(admin)};
 }
 
 base::Result<std::unique_ptr<Credentials>> Credentials::read(const ServeOptions& options) {
-    Files files{.auth_token = options.auth_token_file,
+    Files files{.given_auth_token = options.auth_token,
+                .auth_token = options.auth_token_file,
                 .admin_token = options.admin_token_file,
                 .tls = options.tls};
     TRY(auto tokens, read_tokens(files));
+    warn_if_open_to_all(options);
     std::unique_ptr<net::TlsSource> tls;
     if (files.tls.certificate_file.empty()) {
         warn_if_in_the_clear(options);

@@ -3,7 +3,8 @@
 // Credentials: the tokens that requests must bear and the certificate the server shows, as read
 // from files; and the places where those who need them find what holds now.
 //
-// Secrets come from files only: an argument is in the process list, a variable in every child.
+// Secrets come from files: an argument is in the process list, a variable in every child. Only
+// `holdfast dflockd` takes one as such, as dflockd does.
 //
 // Thread safety: every method from any thread.
 
@@ -60,6 +61,7 @@ class Credentials {
 
   private:
     struct Files {
+        std::string given_auth_token;  // no file: the token itself, or nothing
         std::string auth_token;
         std::string admin_token;
         net::TlsFiles tls;

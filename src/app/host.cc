@@ -10,6 +10,7 @@
 #include "app/status_handler.h"
 #include "base/check.h"
 #include "base/log.h"
+#include "dialects/dflockd/dflockd_protocol.h"
 #include "dialects/lockserver/lockserver_handler.h"
 #include "service/remote_port.h"
 #include "store/memory_store.h"
@@ -20,6 +21,7 @@ namespace holdfast::app {
 // One I/O loop, its way to the service, and the dialects that speak on it.
 struct Host::Room {
     net::EventLoop* loop = nullptr;
+    service::Port* port = nullptr;
     std::unique_ptr<net::EventLoop> own_loop;          // absent: the main loop serves itself
     std::unique_ptr<LoopExecutor> executor;            // with own_loop
     std::unique_ptr<service::RemotePort> remote_port;  // with own_loop
@@ -77,10 +79,15 @@ Host::Host(const ServeOptions& options, service::Clock& clock,
       credentials_(std::move(credentials)),
       main_executor_(std::make_unique<LoopExecutor>(main_loop_)),
       event_feed_(first_number()),
-      store_(std::move(store)) {
+      store_(std::move(store)),
+      dflockd_gate_(credentials_->tokens()),
+      dflockd_door_(options.dflockd, dflockd_gate_) {
     RandomBits random;
     service_ = std::make_unique<service::LockService>(
-        core::TableOptions{.first_fence = first_number(), .hash_seed = random()},
+        core::TableOptions{.limits = options.limits,
+                           .first_fence = first_number(),
+                           .idle_retention = options.idle_retention,
+                           .hash_seed = random()},
         service::ServiceParts{.clock = clock_,
                               .store = *store_,
                               .executor = *main_executor_,
@@ -90,63 +97,98 @@ Host::Host(const ServeOptions& options, service::Clock& clock,
                                   event_feed_.publish(event);
                               }});
     http_limits_.body_bytes_max = options_.http_body_bytes_max;
-    const std::size_t loops = options_.threads;
-    for (std::size_t index = 0; index < loops; ++index) {
-        auto room = std::make_unique<Room>();
-        room->loop = &main_loop_;
-        service::Port* port = service_.get();
-        service::Executor* executor = main_executor_.get();
-        if (loops > 1) {
-            room->own_loop = std::make_unique<net::EventLoop>();
-            room->loop = room->own_loop.get();
-            room->executor = std::make_unique<LoopExecutor>(*room->loop);
-            room->remote_port =
-                std::make_unique<service::RemotePort>(*room->executor, *main_executor_, *service_);
-            port = room->remote_port.get();
-            executor = room->executor.get();
-        }
-        room->homelab =
-            std::make_unique<dialects::homelab::HomelabHandler>(options_.homelab, *port, clock_);
-        room->streams = std::make_unique<dialects::lockserver::EventStreams>(event_feed_, *executor,
-                                                                             *room->loop, clock_);
-        room->lockserver = std::make_unique<dialects::lockserver::LockserverHandler>(
-            *port, *room->streams, clock_);
-        room->status = std::make_unique<StatusHandler>(*port, *store_,
-                                                       [this] { return http_server_->counts(); });
-        room->router =
-            std::make_unique<HttpRouter>(*room->homelab, *room->lockserver, *room->status);
-        room->gate = std::make_unique<HttpGate>(credentials_->tokens(), *room->router);
-        rooms_.push_back(std::move(room));
+    const bool has_own_loops = options_.threads > 1;
+    for (std::size_t index = 0; index < options_.threads; ++index) add_room(has_own_loops);
+}
+
+void Host::add_room(bool has_own_loop) {
+    auto room = std::make_unique<Room>();
+    room->loop = &main_loop_;
+    room->port = service_.get();
+    service::Executor* executor = main_executor_.get();
+    if (has_own_loop) {
+        room->own_loop = std::make_unique<net::EventLoop>();
+        room->loop = room->own_loop.get();
+        room->executor = std::make_unique<LoopExecutor>(*room->loop);
+        room->remote_port =
+            std::make_unique<service::RemotePort>(*room->executor, *main_executor_, *service_);
+        room->port = room->remote_port.get();
+        executor = room->executor.get();
     }
+    room->homelab =
+        std::make_unique<dialects::homelab::HomelabHandler>(options_.homelab, *room->port, clock_);
+    room->streams = std::make_unique<dialects::lockserver::EventStreams>(event_feed_, *executor,
+                                                                         *room->loop, clock_);
+    room->lockserver = std::make_unique<dialects::lockserver::LockserverHandler>(
+        *room->port, *room->streams, clock_);
+    room->status = std::make_unique<StatusHandler>(*room->port, *store_,
+                                                   [this] { return http_server_->counts(); });
+    room->router = std::make_unique<HttpRouter>(*room->homelab, *room->lockserver, *room->status);
+    room->gate = std::make_unique<HttpGate>(credentials_->tokens(), *room->router);
+    rooms_.push_back(std::move(room));
 }
 
 // Connections go before the rooms they speak in, and ports before the service; the store finishes
 // its commit, of which nobody will hear, while there is a service to be told.
 Host::~Host() {
+    dflockd_server_.reset();
     http_server_.reset();
     rooms_.clear();
     store_.reset();
 }
 
 base::Result<void> Host::open_doors() {
-    TRY(const auto endpoint, net::parse_endpoint(options_.http_address));
-    std::vector<net::EventLoop*> loops;
-    for (const auto& room : rooms_) loops.push_back(room->loop);
-    net::ServerOptions server_options{
-        .connections_max = options_.connections_max, .on_error = [](const base::Error& error) {
-            base::log(base::LogLevel::warning, "http listener", {{"error", error.message}});
-        }};
-    server_options.tls = credentials_->tls();
-    server_options.limits.request_timeout = options_.http_request_timeout;
-    server_options.limits.idle_timeout = options_.http_idle_timeout;
-    TRY(http_server_, net::Server::start(
-                          endpoint, loops,
+    net::ConnectionLimits http;
+    http.request_timeout = options_.http_request_timeout;
+    http.idle_timeout = options_.http_idle_timeout;
+    TRY(http_server_, open_door(
+                          options_.http_address, "http",
                           [this](net::Channel& channel, net::EventLoop& loop) {
                               return std::make_unique<net::HttpProtocol>(
                                   channel, *room_of(loop).gate, http_limits_);
                           },
-                          server_options));
+                          http));
+    net::ConnectionLimits dflockd;
+    dflockd.request_timeout = options_.dflockd_read_timeout;
+    dflockd.write_timeout = options_.dflockd_write_timeout;
+    dflockd.idle_timeout = std::chrono::milliseconds::zero();
+    using dialects::dflockd::DflockdPlace;
+    using dialects::dflockd::DflockdProtocol;
+    TRY(dflockd_server_, open_door(
+                             options_.dflockd_address, "dflockd",
+                             [this](net::Channel& channel, net::EventLoop& loop) {
+                                 const DflockdPlace place{dflockd_door_, *room_of(loop).port, loop};
+                                 return std::make_unique<DflockdProtocol>(channel, place);
+                             },
+                             dflockd));
     return {};
+}
+
+// A null server if the address is none.
+base::Result<std::unique_ptr<net::Server>> Host::open_door(const std::string& address,
+                                                           const char* name,
+                                                           net::ProtocolFactory factory,
+                                                           const net::ConnectionLimits& limits) {
+    if (address == no_address) return nullptr;
+    TRY(const auto endpoint, net::parse_endpoint(address));
+    std::vector<net::EventLoop*> loops;
+    for (const auto& room : rooms_) loops.push_back(room->loop);
+    return net::Server::start(
+        endpoint, loops, std::move(factory),
+        {.connections_max = options_.connections_max,
+         .limits = limits,
+         .tls = credentials_->tls(),
+         .on_error = [name](const base::Error& error) {
+             base::log(base::LogLevel::warning, "a listener has trouble",
+                       {{"door", std::string_view(name)}, {"error", error.message}});
+         }});
+}
+
+std::vector<net::Server*> Host::servers() const {
+    std::vector<net::Server*> servers;
+    if (http_server_) servers.push_back(http_server_.get());
+    if (dflockd_server_) servers.push_back(dflockd_server_.get());
+    return servers;
 }
 
 Host::Room& Host::room_of(const net::EventLoop& loop) {
@@ -170,8 +212,14 @@ void Host::shut_down() {
     main_loop_.post([this] {
         if (is_shutting_down_) return;
         is_shutting_down_ = true;
-        http_server_->shut_down(options_.shutdown_timeout,
-                                [this] { main_loop_.post([this] { stop_loops(); }); });
+        servers_open_ = servers().size();
+        for (net::Server* const server : servers()) {
+            server->shut_down(options_.shutdown_timeout, [this] {
+                main_loop_.post([this] {
+                    if (--servers_open_ == 0) stop_loops();
+                });
+            });
+        }
     });
 }
 

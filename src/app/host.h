@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "app/credentials.h"
+#include "app/dflockd_gate.h"
 #include "app/serve_options.h"
 #include "net/event_loop.h"
 #include "net/server.h"
@@ -31,7 +32,18 @@ class Host {
                                                                    service::Clock& clock);
     ~Host();
 
+    // Where a door is; null if it is switched off.
+    [[nodiscard]] const net::Endpoint* find_http_endpoint() const {
+        return http_server_ ? &http_server_->endpoint() : nullptr;
+    }
+    [[nodiscard]] const net::Endpoint* find_dflockd_endpoint() const {
+        return dflockd_server_ ? &dflockd_server_->endpoint() : nullptr;
+    }
+    // REQUIRES: the door is there.
     [[nodiscard]] const net::Endpoint& http_endpoint() const { return http_server_->endpoint(); }
+    [[nodiscard]] const net::Endpoint& dflockd_endpoint() const {
+        return dflockd_server_->endpoint();
+    }
 
     // The loop that run() runs: for signals.
     [[nodiscard]] net::EventLoop& main_loop() { return main_loop_; }
@@ -56,6 +68,12 @@ class Host {
     Host(const ServeOptions& options, service::Clock& clock,
          std::unique_ptr<Credentials> credentials, std::unique_ptr<service::Store> store);
     base::Result<void> open_doors();
+    base::Result<std::unique_ptr<net::Server>> open_door(const std::string& address,
+                                                         const char* name,
+                                                         net::ProtocolFactory factory,
+                                                         const net::ConnectionLimits& limits);
+    void add_room(bool has_own_loop);
+    [[nodiscard]] std::vector<net::Server*> servers() const;
     Room& room_of(const net::EventLoop& loop);
     void stop_loops();
 
@@ -70,8 +88,12 @@ class Host {
     std::unique_ptr<service::LockService> service_;
     std::vector<std::unique_ptr<Room>> rooms_;
     net::HttpLimits http_limits_;
-    std::unique_ptr<net::Server> http_server_;
-    bool is_shutting_down_ = false;  // on the main loop
+    const DflockdTokenGate dflockd_gate_;
+    dialects::dflockd::DflockdDoor dflockd_door_;
+    std::unique_ptr<net::Server> http_server_;     // null: switched off
+    std::unique_ptr<net::Server> dflockd_server_;  // likewise
+    bool is_shutting_down_ = false;                // on the main loop
+    std::size_t servers_open_ = 0;                 // while shutting down, on the main loop
 };
 
 }  // namespace holdfast::app

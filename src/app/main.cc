@@ -1,14 +1,19 @@
 // The `holdfast` program: reads the command line and starts what it names.
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "app/dflockd_command.h"
 #include "app/host.h"
 #include "app/serve_options.h"
 #include "base/log.h"
@@ -50,9 +55,27 @@ void watch_hangups(boost::asio::signal_set& hangups, Host& host) {
     });
 }
 
+// A connection takes a descriptor, and what the system permits is far more than it gives unasked.
+void raise_descriptor_limit() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+void say_where(const Host& host, bool has_tls) {
+    if (const net::Endpoint* const http = host.find_http_endpoint()) {
+        say((has_tls ? "listening https " : "listening http ") + net::to_text(*http));
+    }
+    if (const net::Endpoint* const dflockd = host.find_dflockd_endpoint()) {
+        say("listening dflockd " + net::to_text(*dflockd));
+    }
+}
+
 int serve(const ServeOptions& options) {
     base::set_up_log(options.log_format, options.log_level);
     std::signal(SIGPIPE, SIG_IGN);
+    raise_descriptor_limit();
     service::SystemClock clock;
     auto host = Host::start(options, clock);
     if (!host) {
@@ -63,14 +86,13 @@ int serve(const ServeOptions& options) {
     watch_signals(signals, **host);
     boost::asio::signal_set hangups((*host)->main_loop().context(), SIGHUP);
     watch_hangups(hangups, **host);
-    const std::string scheme = options.tls.certificate_file.empty() ? "http " : "https ";
-    say("listening " + scheme + net::to_text((*host)->http_endpoint()));
+    say_where(**host, !options.tls.certificate_file.empty());
     (*host)->run();
     base::log(base::LogLevel::info, "stopped");
     return EXIT_SUCCESS;
 }
 
-int run(int argument_count, char** arguments) {
+int run(std::vector<std::string> words) {
     CLI::App program{
         "Holdfast: one lock server for everything that must not happen twice at once."};
     program.set_version_flag("--version", "holdfast " HOLDFAST_VERSION);
@@ -79,17 +101,23 @@ int run(int argument_count, char** arguments) {
     ServeOptions options;
     CLI::App* const serve_command = program.add_subcommand("serve", "start the lock server");
     declare_serve_options(*serve_command, options);
+    DflockdCommand dflockd;
+    CLI::App* const dflockd_command =
+        program.add_subcommand("dflockd", "start it in the place of a dflockd, with its flags");
+    declare_dflockd_options(*dflockd_command, dflockd);
+    if (!words.empty() && words.front() == "dflockd") words = with_two_dashes(std::move(words));
+    std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
     try {
-        program.parse(argument_count, arguments);
+        program.parse(std::move(words));
     } catch (const CLI::ParseError& error) {
         return program.exit(error);
     }
-    return serve(options);
+    return serve(dflockd_command->parsed() ? to_serve_options(dflockd) : options);
 }
 
 }  // namespace
 }  // namespace holdfast::app
 
 int main(int argument_count, char** arguments) {
-    return holdfast::app::run(argument_count, arguments);
+    return holdfast::app::run({arguments + 1, arguments + argument_count});
 }

@@ -32,9 +32,16 @@ CLI::Option* add_duration(CLI::App& command, const std::string& flag, Duration& 
 void declare_listeners(CLI::App& command, ServeOptions& options) {
     command
         .add_option("--http", options.http_address,
-                    "where to listen for HTTP; port 0: any free port")
+                    "where to listen for HTTP; port 0: any free port; none: nowhere")
         ->type_name("ADDR:PORT")
         ->envname("HOLDFAST_HTTP")
+        ->capture_default_str();
+    options.dflockd_address = "127.0.0.1:6388";
+    command
+        .add_option("--dflockd", options.dflockd_address,
+                    "where to listen for clients of dflockd; none: nowhere")
+        ->type_name("ADDR:PORT")
+        ->envname("HOLDFAST_DFLOCKD")
         ->capture_default_str();
     command
         .add_flag("--insecure", options.is_insecure,
@@ -197,21 +204,37 @@ std::string database_file(const ServeOptions& options) {
     return options.data_folder + "/holdfast.db";
 }
 
+namespace {
+
+// Whether anybody who must not can be reached from there.
+base::Result<void> check_address(const std::string& address, const ServeOptions& options) {
+    if (address == no_address) return {};
+    TRY(const auto endpoint, net::parse_endpoint(address));
+    const bool is_guarded = !options.auth_token_file.empty() || !options.auth_token.empty();
+    if (endpoint.address().is_loopback() || is_guarded || options.is_insecure) return {};
+    return base::fail("refusing to listen on " + address +
+                      ": anybody who can reach it could take and release locks. Listen on "
+                      "127.0.0.1, or ask for a token with --auth-token-file, or say "
+                      "--insecure if that is what you want");
+}
+
+}  // namespace
+
 base::Result<void> check(const ServeOptions& options) {
-    if (options.http_address == "none") return base::fail("nothing to serve: --http is none");
-    TRY(const auto endpoint, net::parse_endpoint(options.http_address));
-    const bool is_guarded = !options.auth_token_file.empty();
-    if (!endpoint.address().is_loopback() && !is_guarded && !options.is_insecure) {
-        return base::fail("refusing to listen on " + options.http_address +
-                          ": anybody who can reach it could take and release locks. Listen on "
-                          "127.0.0.1, or ask for a token with --auth-token-file, or say "
-                          "--insecure if that is what you want");
+    if (options.http_address == no_address && options.dflockd_address == no_address) {
+        return base::fail("nothing to serve: --http and --dflockd are none");
     }
+    TRY(check_address(options.http_address, options));
+    TRY(check_address(options.dflockd_address, options));
     if (options.tls.certificate_file.empty() != options.tls.key_file.empty()) {
         return base::fail("--tls-cert and --tls-key belong together: give both or neither");
     }
     if (options.homelab.default_ttl <= core::Duration::zero()) {
         return base::fail("--default-ttl must be longer than zero");
+    }
+    if (options.dflockd.default_lease < options.limits.ttl_min ||
+        options.dflockd.default_lease > options.limits.ttl_max) {
+        return base::fail("--default-lease-ttl must be longer than zero, and at most 366 days");
     }
     return {};
 }

@@ -8,6 +8,8 @@
 
 #include "base/log.h"
 #include "base/result.h"
+#include "core/limits.h"
+#include "dialects/dflockd/dflockd_door.h"
 #include "dialects/homelab/homelab_handler.h"
 #include "net/tls_context.h"
 
@@ -17,9 +19,16 @@ class App;
 
 namespace holdfast::app {
 
+// An address that switches its door off.
+inline constexpr const char* no_address = "none";
+
 struct ServeOptions {
     std::string http_address = "127.0.0.1:8080";
+    // The command line's default is the original's 127.0.0.1:6388; hosts inside of tests have this
+    // door only if they ask for it.
+    std::string dflockd_address = no_address;
     bool is_insecure = false;
+    std::string auth_token;        // itself, where a script insists; else
     std::string auth_token_file;   // empty: nobody is asked for a token
     std::string admin_token_file;  // empty: with an auth token, nobody is an admin
     net::TlsFiles tls;             // both empty: plain
@@ -27,7 +36,12 @@ struct ServeOptions {
     std::string lockserver_database;  // LOCKSERVER_DB: this file instead
     bool is_in_memory = false;
     std::size_t threads = 1;
+    core::Limits limits;
+    core::Duration idle_retention{0};  // how long a lock that nobody wants is remembered
     dialects::homelab::HomelabOptions homelab;
+    dialects::dflockd::DflockdOptions dflockd;
+    std::chrono::milliseconds dflockd_read_timeout{23'000};
+    std::chrono::milliseconds dflockd_write_timeout{5'000};
     std::size_t http_body_bytes_max = std::size_t{1024} * 1024;
     std::chrono::milliseconds http_request_timeout{10'000};
     std::chrono::milliseconds http_idle_timeout{75'000};

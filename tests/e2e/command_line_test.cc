@@ -44,7 +44,8 @@ TEST(CommandLine, FaultsAreNamed) {
         {{"--threads", "0"}, "--threads"},
         {{"--http", "nowhere"}, "nowhere"},
         {{"--http", "127.0.0.1:99999"}, "127.0.0.1:99999"},
-        {{"--http", "none"}, "nothing to serve"},
+        {{"--http", "none", "--dflockd", "none"}, "nothing to serve"},
+        {{"--dflockd", "nowhere"}, "nowhere"},
         {{"--config", "/no/such/file"}, "/no/such/file"},
         {{"--default-ttl", "0s"}, "--default-ttl"},
     };
@@ -61,6 +62,10 @@ TEST(CommandLine, ListeningBeyondThisMachineMustBeMeant) {
     const Finished refused = run(serve_command({"--http", "0.0.0.0:0"}));
     EXPECT_EQ(refused.exit_code, 1);
     EXPECT_THAT(refused.error, AllOf(HasSubstr("0.0.0.0:0"), HasSubstr("--insecure")));
+    const Finished dflockd =
+        run(serve_command({"--http", "127.0.0.1:0", "--dflockd", "0.0.0.0:0"}));
+    EXPECT_EQ(dflockd.exit_code, 1);
+    EXPECT_THAT(dflockd.error, AllOf(HasSubstr("0.0.0.0:0"), HasSubstr("--insecure")));
     const ServerProcess meant({"--http", "0.0.0.0:0", "--insecure"});
     EXPECT_THAT(meant.address, StartsWith("0.0.0.0:"));
 }

@@ -44,15 +44,16 @@ class NoAptGet {
 
 TEST(ReadmeMake, MakeRunServesUntilControlC) {
     const NoAptGet apt_get;
-    ServerProcess server({.words = {"make", "run", "ARGS=--http 127.0.0.1:0 --memory"},
-                          // Not the make that runs this test.
-                          .environment = {{"MAKEFLAGS", ""},
-                                          {"MFLAGS", ""},
-                                          {"MAKEOVERRIDES", ""},
-                                          {"MAKELEVEL", ""},
-                                          {"preset", ""},
-                                          {"PATH", apt_get.path()}},
-                          .folder = HOLDFAST_SOURCE_DIR});
+    ServerProcess server(
+        {.words = {"make", "run", "ARGS=--http 127.0.0.1:0 --dflockd 127.0.0.1:0 --memory"},
+         // Not the make that runs this test.
+         .environment = {{"MAKEFLAGS", ""},
+                         {"MFLAGS", ""},
+                         {"MAKEOVERRIDES", ""},
+                         {"MAKELEVEL", ""},
+                         {"preset", ""},
+                         {"PATH", apt_get.path()}},
+         .folder = HOLDFAST_SOURCE_DIR});
     EXPECT_THAT(server.ask("POST /lock?client=laptop1&ttl=30s").body, HasSubstr("\"acquired\""));
     server.process.signal_group(SIGINT);  // what Control-C does
     server.process.wait();                // make's own exit code says that it was interrupted

@@ -14,11 +14,13 @@ namespace holdfast::e2e {
 
 inline const std::string holdfast_program = HOLDFAST_PROGRAM;
 
-// Without a `--data` among the flags, nothing is kept.
+// Without a `--data` among the flags, nothing is kept; without a `--dflockd`, that door is on a
+// free port, so that servers do not get in each other's way.
 inline Command serve_command(const std::vector<std::string>& flags = {}) {
     Command command{.words = {holdfast_program, "serve"}};
     const bool is_durable = std::find(flags.begin(), flags.end(), "--data") != flags.end();
     if (!is_durable) command.environment["HOLDFAST_MEMORY"] = "true";
+    command.environment["HOLDFAST_DFLOCKD"] = "127.0.0.1:0";
     command.words.insert(command.words.end(), flags.begin(), flags.end());
     return command;
 }

@@ -51,6 +51,19 @@ class DflockdProtocol::LateSession final : public service::Answer {
     DflockdProtocol& protocol_;
 };
 
+// Comes when all that was asked before has been looked at: what is unanswered then waits.
+class DflockdProtocol::Probe final : public service::Answer {
+  public:
+    explicit Probe(DflockdProtocol& protocol) : protocol_(protocol) {}
+    void on_response(const service::Response& /*response*/) override {
+        protocol_.probe_.reset();
+        if (protocol_.is_waiting_) protocol_.end_session();
+    }
+
+  private:
+    DflockdProtocol& protocol_;
+};
+
 DflockdProtocol::DflockdProtocol(net::Channel& channel, const DflockdPlace& place)
     : channel_(channel),
       door_(place.door),
@@ -140,7 +153,7 @@ bool DflockdProtocol::ask(const DflockdRequest& request) {
     Owed& owed = owed_.emplace_back(Owed{.verb = request.verb});
     owed.promise = port_.await(std::make_unique<LateAnswer>(*this, owed));
     is_waiting_ = uses_session && patience(request) > core::Duration::zero();
-    if (is_waiting_ && is_ended_) leave();
+    if (is_waiting_ && is_ended_) leave_if_blocked();
     return true;
 }
 
@@ -198,10 +211,14 @@ void DflockdProtocol::end_session() {
     if (port_.submit(request) == nullptr) port_.await(std::make_unique<NoAnswer>());
 }
 
-// Ends the session, and with it the wait; the answers that are owed are still given.
-void DflockdProtocol::leave() {
-    is_over_ = true;
-    end_session();
+// Whoever has stopped sending and waits for a lock is taken for dead: with its session ends the
+// wait. But perhaps the request has only not reached the service yet, or its answer us, and the
+// peer is one that closes one half and reads its answers. Something that is asked behind the
+// request tells.
+void DflockdProtocol::leave_if_blocked() {
+    if (probe_) port_.abandon(*std::exchange(probe_, std::nullopt));  // was for an earlier one
+    if (port_.submit(service::Find{}) != nullptr) return end_session();
+    probe_ = port_.await(std::make_unique<Probe>(*this));
 }
 
 void DflockdProtocol::answer(std::string_view line, bool is_last) {
@@ -217,9 +234,11 @@ void DflockdProtocol::answer(std::string_view line, bool is_last) {
 void DflockdProtocol::append(std::string& out, Verb verb, const service::Response& response) {
     if (verb == Verb::stats) return append_stats(out, door_.connections(), response);
     append_answer(out, verb, response);
-    // After a failure of its store the service has begun anew, and knows none of its sessions.
-    const bool is_lost = response.outcome.refusal == core::Refusal::unknown_session;
-    if (is_lost && !is_over_) session_ = {};
+    if (response.outcome.refusal != core::Refusal::unknown_session) return;
+    // It was ended because the peer seems dead: what that said before is not looked at. Or the
+    // service has begun anew after a failure of its store, and knows none of its sessions.
+    is_over_ = is_over_ || is_ended_;
+    session_ = {};
 }
 
 void DflockdProtocol::on_late(Owed& owed, const service::Response& response) {
@@ -249,7 +268,7 @@ void DflockdProtocol::go_on() {
 
 void DflockdProtocol::on_end_of_input() {
     is_ended_ = true;
-    if (is_waiting_) leave();
+    if (is_waiting_) leave_if_blocked();
 }
 
 void DflockdProtocol::on_drain() {
@@ -270,6 +289,7 @@ void DflockdProtocol::on_read_timeout() {
 void DflockdProtocol::on_closed() {
     refusal_timer_.reset();
     if (opening_) port_.abandon(*opening_);
+    if (probe_) port_.abandon(*probe_);
     for (const Owed& owed : owed_) {
         if (owed.text.empty()) port_.abandon(owed.promise);
     }

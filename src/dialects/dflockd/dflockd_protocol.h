@@ -61,6 +61,7 @@ class DflockdProtocol final : public net::Protocol {
     };
     class LateAnswer;
     class LateSession;
+    class Probe;
 
     // Whether the next request has to wait for something.
     [[nodiscard]] bool is_held_up() const;
@@ -74,7 +75,7 @@ class DflockdProtocol final : public net::Protocol {
     void open_session();
     void take_session(const service::Response& response);
     void end_session();
-    void leave();
+    void leave_if_blocked();
     void answer(std::string_view line, bool is_last = false);
     void append(std::string& out, Verb verb, const service::Response& response);
     void on_late(Owed& owed, const service::Response& response);
@@ -89,6 +90,7 @@ class DflockdProtocol final : public net::Protocol {
 
     core::SessionId session_;
     std::optional<service::PromiseId> opening_;  // the session that is
+    std::optional<service::PromiseId> probe_;    // whether the peer's death ends a wait
     bool has_no_session_ = false;                // it could not be opened
     std::list<Owed> owed_;                       // in the order of their requests
     bool is_waiting_ = false;                    // the last one owed may wait for a lock

@@ -1,0 +1,81 @@
+// One lock, two doors: what is held through dflockd is held for those who speak HTTP, and all wait
+// in one queue.
+
+#include <gmock/gmock.h>
+
+#include <string>
+
+#include "dflockd_host.h"
+
+namespace holdfast::conformance {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class DflockdDoors : public ::testing::TestWithParam<std::size_t> {
+  protected:
+    // Asks for the lock `x` at /v1/locks.
+    static void ask_lockserver(net::TestClient& client, const std::string& body) {
+        client.send("POST /v1/locks/x/acquire HTTP/1.1\r\nHost: x\r\nContent-Length: " +
+                    std::to_string(body.size()) + "\r\n\r\n" + body);
+    }
+
+    DflockdHost host_{options_of(Start::serve, GetParam())};
+};
+INSTANTIATE_TEST_SUITE_P(Threads, DflockdDoors, ::testing::Values(1, 3));
+
+TEST_P(DflockdDoors, WhatDflockdHoldsIsHeldForAll) {
+    DflockdClient dflockd = host_.connect();
+    net::TestClient http = host_.connect_http();
+    const std::string token = dflockd.lock("x", "0 60");
+    ask_lockserver(http, R"({"owner_id":"w1","ttl_ms":5000})");
+    EXPECT_THAT(http.response().body, AllOf(HasSubstr(R"("acquired":false)"),
+                                            HasSubstr(R"("current_owner_id":"conn-1")")));
+    http.send("GET /lock?job=x HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_THAT(http.response().body,
+                AllOf(HasSubstr(R"("holder":"conn-1")"), HasSubstr("lock held"),
+                      HasSubstr(R"("expires_at":"2024-01-15T10:31:00Z")")));
+    http.send("POST /lock?job=x&client=laptop1 HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_EQ(http.response().status, 409);
+    EXPECT_EQ(dflockd.ask("r|x|" + token), "ok");
+    http.send("POST /lock?job=x&client=laptop1 HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_EQ(http.response().status, 200);
+    EXPECT_EQ(dflockd.ask("l|x|0"), "timeout");
+    host_.advance(34s);
+    EXPECT_EQ(dflockd.ask("l|x|0"), "timeout") << "it is kept for laptop1, whose lid is closed";
+    host_.advance(1s);
+    EXPECT_THAT(dflockd.ask("l|x|0"), StartsWith("ok "));
+}
+
+TEST_P(DflockdDoors, AllWaitInOneQueue) {
+    DflockdClient first = host_.connect();
+    DflockdClient third = host_.connect();
+    net::TestClient second = host_.connect_http();
+    const std::string token = first.lock("x");
+    ask_lockserver(second, R"({"owner_id":"w2","ttl_ms":5000,"wait_ms":100000})");
+    ASSERT_TRUE(host_.comes_to("1 locks 1 waiters"));
+    third.send(lines_of("l|x|100"));
+    ASSERT_TRUE(host_.comes_to("1 locks 2 waiters"));
+    EXPECT_EQ(first.ask("r|x|" + token), "ok");
+    EXPECT_THAT(second.response().body, HasSubstr(R"("acquired":true)"));
+    EXPECT_EQ(first.ask("l|x|0"), "timeout");
+    host_.advance(5s);
+    EXPECT_THAT(third.hear(), StartsWith("ok ")) << "the lease of the second has ended";
+}
+
+TEST_P(DflockdDoors, AConnectionThatDiesLetsAnotherDoorIn) {
+    net::TestClient http = host_.connect_http();
+    {
+        DflockdClient dflockd = host_.connect();
+        dflockd.lock("x");
+        ask_lockserver(http, R"({"owner_id":"w1","ttl_ms":5000,"wait_ms":100000})");
+        ASSERT_TRUE(host_.comes_to("1 locks 1 waiters"));
+        dflockd.reset();
+    }
+    EXPECT_THAT(http.response().body, HasSubstr(R"("acquired":true)"));
+}
+
+}  // namespace
+}  // namespace holdfast::conformance

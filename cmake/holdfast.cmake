@@ -30,6 +30,11 @@ if(HOLDFAST_SANITIZE)
     target_link_options(holdfast_flags INTERFACE -fsanitize=${HOLDFAST_SANITIZE})
 endif()
 
+if(HOLDFAST_FUZZERS)
+    # So that the fuzzer sees which way its inputs take.
+    target_compile_options(holdfast_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 # holdfast_module(core SOURCES a.cc DEPENDS holdfast_base TESTS a_test.cc TEST_DEPENDS rapidcheck)
 # makes the library holdfast_core and, with tests on, the program core_test, whose cases ctest knows one
 # by one.

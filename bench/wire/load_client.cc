@@ -121,10 +121,16 @@ base::Result<std::size_t> LoadClient::take_answers(Line& line, std::string_view 
                                                    LatencyHistogram& latency) {
     std::size_t answers = 0;
     while (const std::size_t bytes = options_.framer(received)) {
-        if (!received.starts_with(options_.answer_prefix) || answers == options_.pipeline) {
+        const bool is_other =
+            !options_.other_prefix.empty() && received.starts_with(options_.other_prefix);
+        const bool is_expected = is_other || received.starts_with(options_.answer_prefix);
+        if (!is_expected || answers == options_.pipeline) {
             return base::fail("an unexpected answer: " + std::string(received.substr(0, bytes)));
         }
-        latency.add(now_ - line.sent_at[line.oldest]);
+        carry(line, answers, received.substr(0, bytes));
+        if (received.starts_with(options_.counted_prefix)) {
+            latency.add(now_ - line.sent_at[line.oldest]);
+        }
         line.sent_at[line.oldest] = now_;
         if (++line.oldest == options_.pipeline) line.oldest = 0;
         received.remove_prefix(bytes);
@@ -133,6 +139,19 @@ base::Result<std::size_t> LoadClient::take_answers(Line& line, std::string_view 
     if (received.size() >= buffer_bytes) return base::fail("an answer without end");
     line.held.assign(received);
     return answers;
+}
+
+// The request that was answered is as many before the next one as are in flight.
+void LoadClient::carry(Line& line, std::size_t answer_index, std::string_view answer) const {
+    const Carry& what = options_.carry;
+    if (what.bytes == 0) return;
+    const std::size_t half = line.cycle / 2;
+    const std::size_t asked =
+        (line.next + answer_index + line.cycle - options_.pipeline) % line.cycle;
+    if (asked >= half || answer.size() < what.answer_offset + what.bytes) return;
+    const auto token = answer.substr(what.answer_offset, what.bytes);
+    const std::size_t place = line.begins[asked + half] + what.request_offset;
+    std::copy(token.begin(), token.end(), line.text.begin() + static_cast<std::ptrdiff_t>(place));
 }
 
 base::Result<void> LoadClient::send_requests(Line& line, std::size_t count) {

@@ -35,6 +35,13 @@ using Requests = std::vector<std::string>;
 // to be repeated on it.
 using Introduction = std::function<base::Result<Requests>(Peer& peer, std::size_t index)>;
 
+// What of an answer is said again half a cycle later: a token that the server gave.
+struct Carry {
+    std::size_t answer_offset = 0;
+    std::size_t request_offset = 0;
+    std::size_t bytes = 0;  // none: nothing is carried
+};
+
 struct LoadOptions {
     std::uint16_t port = 0;
     std::size_t connections = 1;
@@ -42,6 +49,11 @@ struct LoadOptions {
     Introduction introduce;
     AnswerFramer framer;
     std::string answer_prefix;
+    std::string other_prefix = {};    // with which an answer may begin as well; empty: none
+    std::string counted_prefix = {};  // only answers that begin so are counted
+    // From answers to the first half of the requests into the second.
+    // REQUIRES: the cycle is twice as long as the pipeline.
+    Carry carry = {};
 };
 
 struct LoadResult {
@@ -82,6 +94,7 @@ class LoadClient {
     base::Result<void> serve(Line& line, LatencyHistogram& latency);
     base::Result<std::size_t> take_answers(Line& line, std::string_view received,
                                            LatencyHistogram& latency);
+    void carry(Line& line, std::size_t answer_index, std::string_view answer) const;
     static base::Result<void> send_requests(Line& line, std::size_t count);
 
     const LoadOptions options_;

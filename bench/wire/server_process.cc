@@ -1,8 +1,10 @@
 #include "wire/server_process.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +15,7 @@
 #include <thread>
 
 #include "base/check.h"
+#include "wire/peer.h"
 #include "wire/two_cores.h"
 
 namespace holdfast::bench {
@@ -64,7 +67,28 @@ base::Result<std::uint16_t> await_port(int input, const std::string& door) {
     return base::fail("did not say where it listens");
 }
 
+base::Result<std::uint16_t> await_connection(std::uint16_t port) {
+    const auto end = std::chrono::steady_clock::now() + start_patience;
+    while (std::chrono::steady_clock::now() < end) {
+        if (Peer::connect(port)) return port;
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return base::fail("cannot be reached");
+}
+
 }  // namespace
+
+std::uint16_t find_free_port() {
+    const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* const place = reinterpret_cast<sockaddr*>(&address);
+    CHECK(::bind(descriptor, place, size) == 0 && ::getsockname(descriptor, place, &size) == 0);
+    ::close(descriptor);
+    return ntohs(address.sin_port);
+}
 
 base::Result<ServerProcess> ServerProcess::start(const ServerCommand& command) {
     std::array<int, 2> pipe{};
@@ -74,7 +98,8 @@ base::Result<ServerProcess> ServerProcess::start(const ServerCommand& command) {
     if (pid == 0) become(command, pipe[1]);
     ::close(pipe[1]);
     ServerProcess server(pid);
-    const auto port = await_port(pipe[0], command.door);
+    const auto port =
+        command.port ? await_connection(*command.port) : await_port(pipe[0], command.door);
     ::close(pipe[0]);
     if (!port) return base::fail(command.words.front() + ": " + port.error().message);
     server.port_ = *port;

@@ -3,8 +3,8 @@
 // ServerProcess: a server started for a measurement, and ended with it.
 //
 // The server must print `listening <door> 127.0.0.1:<port>` on standard output once it can be
-// reached; what it says on standard error is thrown away. It dies with its starter, however that
-// ends.
+// reached, or be told its port; what it says on standard error is thrown away. It dies with its
+// starter, however that ends.
 //
 // Lifetime: the destructor asks the server to end, waits, and after ten seconds does not ask.
 
@@ -23,9 +23,14 @@ namespace holdfast::bench {
 
 struct ServerCommand {
     std::vector<std::string> words;  // the program and its arguments
-    std::string door;                // whose port we want: `http`
-    std::optional<int> core;         // the only one it may run on
+    std::string door = {};           // whose port we want: `http`
+    // Of a server that was told where to listen and does not say: it is there when it accepts.
+    std::optional<std::uint16_t> port = {};
+    std::optional<int> core;  // the only one it may run on
 };
+
+// A port that was free a moment ago.
+[[nodiscard]] std::uint16_t find_free_port();
 
 class ServerProcess {
   public:

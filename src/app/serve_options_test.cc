@@ -258,7 +258,22 @@ TEST(ServeOptions, ACertificateAndItsKeyBelongTogether) {
     }
 }
 
+TEST(ServeOptions, TheDflockdDoorIsOpenUnlessSwitchedOff) {
+    EXPECT_EQ(parse({})->dflockd_address, "127.0.0.1:6388");
+    EXPECT_EQ(parse({"--dflockd", "none"})->dflockd_address, "none");
+    const Variable variable("HOLDFAST_DFLOCKD=127.0.0.1:7000");
+    EXPECT_EQ(parse({})->dflockd_address, "127.0.0.1:7000");
+}
+
+TEST(ServeOptions, EveryDoorBeyondThisMachineIsGuarded) {
+    EXPECT_FALSE(check({.dflockd_address = "0.0.0.0:6388"}));
+    EXPECT_TRUE(check({.dflockd_address = "0.0.0.0:6388", .is_insecure = true}));
+    EXPECT_TRUE(check({.dflockd_address = "0.0.0.0:6388", .auth_token_file = "some/file"}));
+    EXPECT_TRUE(check({.http_address = "none", .dflockd_address = "127.0.0.1:6388"}));
+}
+
 TEST(ServeOptions, WhatMakesNoSenseIsRefused) {
+    EXPECT_FALSE(check({.dflockd_address = "nowhere"}));
     EXPECT_FALSE(check({.http_address = "none"}));
     EXPECT_FALSE(check({.http_address = "8080"}));
     EXPECT_FALSE(check({.http_address = "example.com:80"}));

@@ -1,6 +1,8 @@
 #include "net/listener.h"
 
 #include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -39,6 +41,18 @@ bool concerns_peer_only(int error_number) {
     }
 }
 
+// A peer whose machine or network is gone says no farewell. Asking it every so often whether it is
+// there finds out; accepted connections inherit this. What the system does not do is done without.
+void watch_for_dead_peers(int listener) {
+    const auto set = [listener](int level, int option, int value) {
+        ::setsockopt(listener, level, option, &value, sizeof value);
+    };
+    set(SOL_SOCKET, SO_KEEPALIVE, 1);
+    set(IPPROTO_TCP, TCP_KEEPIDLE, 15);   // seconds of silence
+    set(IPPROTO_TCP, TCP_KEEPINTVL, 15);  // between questions
+    set(IPPROTO_TCP, TCP_KEEPCNT, 4);     // without an answer
+}
+
 base::Error fault(const Endpoint& endpoint, const boost::system::error_code& error) {
     return {fmt::format("cannot listen on {}: {}", to_text(endpoint), error.message())};
 }
@@ -61,6 +75,7 @@ base::Result<std::unique_ptr<Listener>> Listener::open(EventLoop& loop, const En
     if (error) return tl::unexpected(fault(endpoint, error));
     auto bound = acceptor.local_endpoint(error);
     if (error) return tl::unexpected(fault(endpoint, error));
+    watch_for_dead_peers(acceptor.native_handle());
     const int descriptor = acceptor.release(error);
     if (error) return tl::unexpected(fault(endpoint, error));
     return std::unique_ptr<Listener>(new Listener(loop, descriptor, std::move(bound)));

@@ -5,8 +5,11 @@
 #include <sys/resource.h>
 
 #include <atomic>
+#include <fstream>
+#include <iomanip>
 #include <mutex>
 #include <set>
+#include <sstream>
 
 #include "net/http_protocol.h"
 #include "net/test_server.h"
@@ -81,6 +84,27 @@ TEST_F(ServerTest, CountsItsConnections) {
     }
     EXPECT_TRUE(server.eventually([&] { return server.server().counts().connections == 0; }));
     EXPECT_EQ(2u, server.server().counts().accepted);
+}
+
+// The kernel's own list of connections says by which timer each is watched.
+TEST_F(ServerTest, AsksSilentPeersWhetherTheyAreThere) {
+    TestServer server(factory());
+    const TestClient client = server.connect();
+    ASSERT_TRUE(server.eventually([&] { return server.server().counts().connections == 1; }));
+    std::ostringstream port;
+    port << ":" << std::hex << std::uppercase << std::setw(4) << std::setfill('0')
+         << server.server().endpoint().port();
+    std::ifstream list("/proc/net/tcp");
+    bool is_watched = false;
+    for (std::string line; std::getline(list, line);) {
+        std::istringstream fields(line);
+        std::string number, local, remote, state, queues, timer;
+        fields >> number >> local >> remote >> state >> queues >> timer;
+        const bool is_established = state == "01";
+        if (!is_established || !local.ends_with(port.str())) continue;
+        is_watched = is_watched || timer.starts_with("02:");
+    }
+    EXPECT_TRUE(is_watched);
 }
 
 TEST_F(ServerTest, ClosesConnectionsOverItsLimit) {

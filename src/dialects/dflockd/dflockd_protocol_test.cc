@@ -6,6 +6,7 @@
 #include <string>
 
 #include "net/test_channel.h"
+#include "service/remote_port.h"
 #include "service/test_service.h"
 
 namespace holdfast::dialects::dflockd {
@@ -200,6 +201,89 @@ TEST_F(DflockdProtocolTest, StopsWhileThePeerDoesNotRead) {
     line.channel.is_congested = false;
     EXPECT_EQ(line.hear(), "ok\nok\n");
     line.close();
+}
+
+// The same, a thread away from the service.
+class RemoteDflockdProtocol : public DflockdProtocolTest {
+  protected:
+    Line connect() { return Line(door_, port_, loop_); }
+
+    // Lets everything cross over, both ways, until nothing moves.
+    void settle() {
+        for (int i = 0; i < 10; ++i) {
+            here_.settle();
+            at_.executor.settle();
+        }
+    }
+    // What is answered when all has crossed over.
+    std::string exchange(Line& line, std::string_view bytes) {
+        std::string heard = line.say(bytes);
+        for (int i = 0; i < 3; ++i) {
+            settle();
+            heard += line.hear();
+        }
+        return heard;
+    }
+
+    service::testing::ManualExecutor here_;
+    service::RemotePort port_{here_, at_.executor, at_.service};
+};
+
+TEST_F(RemoteDflockdProtocol, AnswersInOrderWhateverCrossesOver) {
+    Line line = connect();
+    EXPECT_THAT(exchange(line, "ping\n_\n\nl\nk\n10\nping\n_\n\nl\nk\n0\nbad\n\n\ne\nk\n\n"),
+                MatchesRegex("ok\nok [0-9a-f]{32} 33\nok\ntimeout\nerror\nqueued\n"));
+    EXPECT_TRUE(line.protocol->idle());
+    line.close();
+    settle();
+    EXPECT_EQ(counts().sessions + counts().leases + counts().waiters, 0U);
+}
+
+TEST_F(RemoteDflockdProtocol, AGrantThatCrossesOverToAConnectionThatClosesGoesToTheNext) {
+    Line holder = connect();
+    Line cancelled = connect();
+    Line next = connect();
+    const std::string token = exchange(holder, "l\nk\n0\n").substr(3, 32);
+    EXPECT_EQ(exchange(cancelled, "l\nk\n10\n"), "");
+    EXPECT_EQ(exchange(next, "l\nk\n10\n"), "");
+    holder.say("r\nk\n" + token + "\n");
+    here_.settle();
+    at_.executor.settle();  // the token of the grant is on its way back
+    cancelled.close();
+    EXPECT_THAT(exchange(next, ""), StartsWith("ok "));
+    EXPECT_EQ(cancelled.channel.take(), "");
+    next.close();
+    holder.close();
+    settle();
+    EXPECT_EQ(counts().sessions + counts().leases + counts().waiters, 0U);
+}
+
+TEST_F(RemoteDflockdProtocol, AConnectionMayCloseWhileItsSessionOpens) {
+    Line line = connect();
+    EXPECT_EQ(line.say("l\nk\n10\n"), "");
+    line.close();
+    settle();
+    EXPECT_EQ(counts().sessions + counts().leases, 0U);
+    Line second = connect();
+    second.say("l\nk\n10\n");
+    here_.settle();
+    at_.executor.settle();
+    second.close();  // the session is there, and on its way
+    settle();
+    EXPECT_EQ(counts().sessions + counts().leases, 0U);
+}
+
+TEST_F(RemoteDflockdProtocol, APeerThatHasClosedOneHalfGetsItsAnswers) {
+    Line line = connect();
+    line.say("l\nk\n10\nping\n_\n\nl\nk\n10\nping\n_\n\n");
+    line.protocol->on_end_of_input();
+    EXPECT_THAT(exchange(line, ""), MatchesRegex("ok [0-9a-f]{32} 33\nok\nerror\n"))
+        << "the second would wait for the first, and nobody for it";
+    EXPECT_EQ(line.channel.held, "");
+    EXPECT_EQ(counts().waiters, 0U);
+    line.close();
+    settle();
+    EXPECT_EQ(counts().sessions + counts().leases, 0U);
 }
 
 class DurableDflockdProtocol : public DflockdProtocolTest {

@@ -46,6 +46,12 @@ std::vector<Dialogue> two_phases() {
           {5s, "b", "e|k|", "queued"},
           {5s, "b", "w|k|0", "timeout"},
           {5s, "?", "", "1 locks 0 waiters"}}},
+    };
+}
+
+// What may happen between enqueue and wait.
+std::vector<Dialogue> in_between() {
+    return {
         {"GrantedInBetweenAndBegunAnew",
          {{0s, "a", "l|k|0", "ok $1 33"},
           {0s, "b", "e|k|20", "queued"},
@@ -97,13 +103,18 @@ std::vector<Dialogue> two_phases() {
 using Parameters = std::tuple<Dialogue, std::size_t>;
 class DflockdTwoPhase : public ::testing::TestWithParam<Parameters> {};
 
-INSTANTIATE_TEST_SUITE_P(InBetween, DflockdTwoPhase,
+std::string name_of(const ::testing::TestParamInfo<Parameters>& info) {
+    return std::get<0>(info.param).name + "With" + std::to_string(std::get<1>(info.param));
+}
+
+INSTANTIATE_TEST_SUITE_P(TwoPhases, DflockdTwoPhase,
                          ::testing::Combine(::testing::ValuesIn(two_phases()),
                                             ::testing::Values(1, 3)),
-                         [](const auto& test) {
-                             return std::get<0>(test.param).name + "With" +
-                                    std::to_string(std::get<1>(test.param));
-                         });
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(InBetween, DflockdTwoPhase,
+                         ::testing::Combine(::testing::ValuesIn(in_between()),
+                                            ::testing::Values(1, 3)),
+                         name_of);
 
 TEST_P(DflockdTwoPhase, GoesAsWritten) {
     const auto& [dialogue, threads] = GetParam();

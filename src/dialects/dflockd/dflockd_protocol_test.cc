@@ -286,6 +286,20 @@ TEST_F(RemoteDflockdProtocol, APeerThatHasClosedOneHalfGetsItsAnswers) {
     EXPECT_EQ(counts().sessions + counts().leases, 0U);
 }
 
+TEST_F(RemoteDflockdProtocol, AConnectionMayCloseBeforeItIsKnownWhetherItWaits) {
+    Line holder = connect();
+    Line line = connect();
+    exchange(holder, "l\nk\n0\n");
+    EXPECT_EQ(exchange(line, "l\nk\n10\n"), "");
+    line.protocol->on_end_of_input();
+    line.close();
+    settle();
+    EXPECT_EQ(counts().waiters, 0U);
+    EXPECT_EQ(counts().sessions, 1U) << "the holder's";
+    holder.close();
+    settle();
+}
+
 class DurableDflockdProtocol : public DflockdProtocolTest {
   protected:
     DurableDflockdProtocol() : DflockdProtocolTest(service::testing::Durability::full) {}

@@ -42,7 +42,8 @@ class Server:
 
     def __init__(self, program, document, *flags):
         self.document = document
-        self.process = subprocess.Popen([program, "serve", "--http", "127.0.0.1:0", "--log-level", "off", *flags],
+        only_http = ["--http", "127.0.0.1:0", "--dflockd", "none"]
+        self.process = subprocess.Popen([program, "serve", *only_http, "--log-level", "off", *flags],
                                         stdout=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
         require(line.startswith("listening http "), "the server said", line)

@@ -122,7 +122,7 @@ void Host::add_room(bool has_own_loop) {
     room->lockserver = std::make_unique<dialects::lockserver::LockserverHandler>(
         *room->port, *room->streams, clock_);
     room->status = std::make_unique<StatusHandler>(*room->port, *store_,
-                                                   [this] { return http_server_->counts(); });
+                                                   [this] { return count_connections(); });
     room->router = std::make_unique<HttpRouter>(*room->homelab, *room->lockserver, *room->status);
     room->gate = std::make_unique<HttpGate>(credentials_->tokens(), *room->router);
     rooms_.push_back(std::move(room));
@@ -197,6 +197,15 @@ Host::Room& Host::room_of(const net::EventLoop& loop) {
     }
     CHECK(false);
     std::abort();
+}
+
+std::vector<ListenerFigures> Host::count_connections() const {
+    std::vector<ListenerFigures> listeners;
+    if (http_server_) listeners.push_back({.name = "http", .counts = http_server_->counts()});
+    if (dflockd_server_) {
+        listeners.push_back({.name = "dflockd", .counts = dflockd_server_->counts()});
+    }
+    return listeners;
 }
 
 void Host::run() {

@@ -13,6 +13,7 @@
 
 #include "app/credentials.h"
 #include "app/dflockd_gate.h"
+#include "app/metrics_text.h"
 #include "app/serve_options.h"
 #include "net/event_loop.h"
 #include "net/server.h"
@@ -76,6 +77,7 @@ class Host {
     [[nodiscard]] std::vector<net::Server*> servers() const;
     Room& room_of(const net::EventLoop& loop);
     void stop_loops();
+    [[nodiscard]] std::vector<ListenerFigures> count_connections() const;
 
     const ServeOptions options_;
     service::Clock& clock_;

@@ -142,12 +142,21 @@ void add_store(Page& page, const service::ServiceFigures& service,
 }
 
 void add_process(Page& page, const Figures& figures) {
-    page.gauge("holdfast_http_connections", "HTTP connections that are open.",
-               std::uint64_t{figures.http.connections});
-    page.counter("holdfast_http_connections_accepted_total", "HTTP connections that were accepted.",
-                 figures.http.accepted);
-    page.counter("holdfast_http_connections_refused_total",
-                 "Of these, those closed because there were too many.", figures.http.refused);
+    const auto family = [&](MetricType type, const char* name, const char* help, auto number_of) {
+        page.begin(type, name, help);
+        for (const ListenerFigures& listener : figures.listeners) {
+            page.value(std::uint64_t{number_of(listener.counts)},
+                       {{"listener", std::string(listener.name)}});
+        }
+    };
+    using Counts = net::ServerCounts;
+    family(MetricType::Gauge, "holdfast_connections", "Connections that are open.",
+           [](const Counts& counts) { return counts.connections; });
+    family(MetricType::Counter, "holdfast_connections_accepted_total",
+           "Connections that were accepted.", [](const Counts& counts) { return counts.accepted; });
+    family(MetricType::Counter, "holdfast_connections_refused_total",
+           "Of these, those closed because there were too many.",
+           [](const Counts& counts) { return counts.refused; });
     page.begin(MetricType::Gauge, "holdfast_build_info", "Which version this is.");
     page.value(1.0, {{"version", std::string(figures.version)}});
 }

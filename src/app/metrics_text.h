@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "net/server.h"
 #include "service/figures.h"
@@ -11,11 +12,17 @@
 
 namespace holdfast::app {
 
+// The connections of one listener.
+struct ListenerFigures {
+    std::string_view name;  // `http`
+    net::ServerCounts counts;
+};
+
 // What the server has counted, from all its parts.
 struct Figures {
     const service::ServiceFigures& service;
     service::StoreFigures store;
-    net::ServerCounts http;
+    std::vector<ListenerFigures> listeners;
     std::string_view version;
 };
 

@@ -20,7 +20,7 @@ TEST(MetricsText, HasLockServersMetricsByTheirNames) {
     service.expired = 4;
     service.table.leases = 9;
     const std::string text =
-        metrics_text({.service = service, .store = {}, .http = {}, .version = "1.2.3"});
+        metrics_text({.service = service, .store = {}, .listeners = {}, .version = "1.2.3"});
     for (const char* line :
          {"lock_acquire_total{result=\"success\"} 3\n", "lock_acquire_total{result=\"fail\"} 2\n",
           "lock_acquire_total{result=\"busy\"} 1\n", "lock_renew_total{result=\"success\"} 5\n",
@@ -44,18 +44,19 @@ TEST(MetricsText, TellsWhatTheStoreAndTheConnectionsDo) {
         .commits = 10, .commit_failures = 3, .busy_failures = 1, .changes = 20, .disk_bytes = 4096};
     store.commit_seconds.add(0.003);
     store.batch_sizes.add(2);
-    const std::string text = metrics_text({.service = service,
-                                           .store = store,
-                                           .http = {.connections = 2, .accepted = 5, .refused = 1},
-                                           .version = "1"});
+    const std::string text = metrics_text(
+        {.service = service,
+         .store = store,
+         .listeners = {{.name = "http", .counts = {.connections = 2, .accepted = 5, .refused = 1}}},
+         .version = "1"});
     for (const char* line :
          {"holdfast_ready 0\n", "holdfast_store_commits_total 10\n",
           "holdfast_store_commit_failures_total{reason=\"busy\"} 1\n",
           "holdfast_store_commit_failures_total{reason=\"error\"} 2\n",
           "holdfast_store_commit_seconds_count 1\n", "holdfast_store_batch_changes_sum 2\n",
-          "holdfast_store_size_bytes 4096\n", "holdfast_http_connections 2\n",
-          "holdfast_http_connections_accepted_total 5\n",
-          "holdfast_http_connections_refused_total 1\n"}) {
+          "holdfast_store_size_bytes 4096\n", "holdfast_connections{listener=\"http\"} 2\n",
+          "holdfast_connections_accepted_total{listener=\"http\"} 5\n",
+          "holdfast_connections_refused_total{listener=\"http\"} 1\n"}) {
         EXPECT_THAT(text, HasSubstr(line));
     }
 }

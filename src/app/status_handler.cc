@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "app/metrics_text.h"
 #include "base/json_writer.h"
 
 namespace holdfast::app {
@@ -30,8 +29,8 @@ class LateAnswer final : public service::Answer {
 }  // namespace
 
 StatusHandler::StatusHandler(service::Port& port, const service::Store& store,
-                             std::function<net::ServerCounts()> count_http)
-    : port_(port), store_(store), count_http_(std::move(count_http)) {}
+                             CountConnections count_connections)
+    : port_(port), store_(store), count_connections_(std::move(count_connections)) {}
 
 bool StatusHandler::is_status_path(std::string_view path) {
     return path == "/healthz" || path == "/readyz" || path == "/metrics";
@@ -65,7 +64,7 @@ void StatusHandler::answer(Question question, const service::Response& response,
     if (question == Question::metrics) {
         const std::string text = metrics_text({.service = service,
                                                .store = store_.figures(),
-                                               .http = count_http_(),
+                                               .listeners = count_connections_(),
                                                .version = HOLDFAST_VERSION});
         reply.send(200, "text/plain; version=0.0.4; charset=utf-8", text);
         return;

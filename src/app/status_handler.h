@@ -10,9 +10,10 @@
 
 #include <functional>
 #include <string_view>
+#include <vector>
 
+#include "app/metrics_text.h"
 #include "net/http_protocol.h"
-#include "net/server.h"
 #include "service/port.h"
 #include "service/store.h"
 
@@ -20,9 +21,11 @@ namespace holdfast::app {
 
 class StatusHandler final : public net::HttpHandler {
   public:
-    // The port and the store outlive the handler; `count_http` may be called on its loop.
+    using CountConnections = std::function<std::vector<ListenerFigures>()>;
+
+    // The port and the store outlive the handler; `count_connections` may be called on its loop.
     StatusHandler(service::Port& port, const service::Store& store,
-                  std::function<net::ServerCounts()> count_http);
+                  CountConnections count_connections);
 
     [[nodiscard]] static bool is_status_path(std::string_view path);
 
@@ -37,7 +40,7 @@ class StatusHandler final : public net::HttpHandler {
 
     service::Port& port_;
     const service::Store& store_;
-    const std::function<net::ServerCounts()> count_http_;
+    const CountConnections count_connections_;
 };
 
 }  // namespace holdfast::app

@@ -27,13 +27,14 @@ TEST_P(Status, CountsWhatHappens) {
                                 "POST /lock?client=a&job=other", "DELETE /lock?client=a"}) {
         static_cast<void>(server_.ask(request));
     }
-    EXPECT_THAT(server_.ask("GET /metrics").body,
-                AllOf(HasSubstr("lock_acquire_total{result=\"success\"} 2\n"),
-                      HasSubstr("lock_acquire_total{result=\"fail\"} 1\n"),
-                      HasSubstr("lock_renew_total{result=\"success\"} 1\n"),
-                      HasSubstr("lock_release_total{result=\"success\"} 1\n"),
-                      HasSubstr("locks_held 1\n"), HasSubstr("\nholdfast_http_connections "),
-                      HasSubstr("holdfast_http_connections_accepted_total 6\n")));
+    EXPECT_THAT(
+        server_.ask("GET /metrics").body,
+        AllOf(HasSubstr("lock_acquire_total{result=\"success\"} 2\n"),
+              HasSubstr("lock_acquire_total{result=\"fail\"} 1\n"),
+              HasSubstr("lock_renew_total{result=\"success\"} 1\n"),
+              HasSubstr("lock_release_total{result=\"success\"} 1\n"), HasSubstr("locks_held 1\n"),
+              HasSubstr("\nholdfast_connections{listener=\"dflockd\"} 0\n"),
+              HasSubstr("holdfast_connections_accepted_total{listener=\"http\"} 6\n")));
 }
 
 // Of one name only, which is LockServer's: its clients' dashboards read it.

@@ -75,7 +75,6 @@ class LeaseFile {
 
     SqliteResult<std::vector<Start>> note_start(const BootClock& now);
     SqliteResult<service::Recovered> visit(const LeaseAges& ages, const OnLease& on_lease);
-    [[nodiscard]] core::RestoreRequest to_request(const LeaseRow& row, const LeaseAges& ages) const;
 
     DataLock data_lock_;
     Database database_;

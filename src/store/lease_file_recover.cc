@@ -57,7 +57,7 @@ SqliteResult<service::Recovered> LeaseFile::visit(const LeaseAges& ages, const O
         TRY(const bool has_row, select.step());
         if (!has_row) return recovered;
         const auto row = read_row(select);
-        if (!row || !on_lease(to_request(*row, ages))) {
+        if (!row || !on_lease(to_request(*row, ages, *clock_))) {
             return tl::unexpected(SqliteError{.message = "the lease with fencing number " +
                                                          std::to_string(select.number(0)) +
                                                          " in it makes no sense"});
@@ -66,24 +66,6 @@ SqliteResult<service::Recovered> LeaseFile::visit(const LeaseAges& ages, const O
         recovered.next_fence = std::max(recovered.next_fence, row->fence + 1);
         ++recovered.leases;
     }
-}
-
-core::RestoreRequest LeaseFile::to_request(const LeaseRow& row, const LeaseAges& ages) const {
-    const bool is_in_grace = row.state == core::LeaseState::grace;
-    const core::Time now = clock_->now();
-    return {.scope = {.kind = row.kind, .name = row.name, .inode = row.inode, .range = row.range},
-            .owner = {.door = row.door, .name = row.owner},
-            .mode = row.mode,
-            .limit = row.permits,
-            .token = {.fence = core::Fence{row.fence}, .secret = core::Secret{row.secret}},
-            .ttl = row.ttl,
-            .grace = row.grace,
-            .memory = row.memory,
-            .is_in_grace = is_in_grace,
-            .remaining = ages.remaining(row.start_number, is_in_grace ? row.grace : row.ttl),
-            .acquired_at = now + (row.acquired_at - clock_->wall(now)),
-            .version = row.version,
-            .notes = {.request_id = row.request_id, .metadata = row.metadata}};
 }
 
 }  // namespace holdfast::store

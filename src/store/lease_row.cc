@@ -105,6 +105,25 @@ LeaseRow to_row(const core::Event& event, const service::Clock& clock, std::int6
             .start_number = start_number};
 }
 
+core::RestoreRequest to_request(const LeaseRow& row, const LeaseAges& ages,
+                                const service::Clock& clock) {
+    const bool is_in_grace = row.state == core::LeaseState::grace;
+    const core::Time now = clock.now();
+    return {.scope = {.kind = row.kind, .name = row.name, .inode = row.inode, .range = row.range},
+            .owner = {.door = row.door, .name = row.owner},
+            .mode = row.mode,
+            .limit = row.permits,
+            .token = {.fence = core::Fence{row.fence}, .secret = core::Secret{row.secret}},
+            .ttl = row.ttl,
+            .grace = row.grace,
+            .memory = row.memory,
+            .is_in_grace = is_in_grace,
+            .remaining = ages.remaining(row.start_number, is_in_grace ? row.grace : row.ttl),
+            .acquired_at = now + (row.acquired_at - clock.wall(now)),
+            .version = row.version,
+            .notes = {.request_id = row.request_id, .metadata = row.metadata}};
+}
+
 void bind_row(Statement& statement, const LeaseRow& row) {
     int place = 0;
     const auto number = [&](std::int64_t value) { statement.bind(++place, value); };

@@ -8,8 +8,10 @@
 #include <string_view>
 
 #include "core/changes.h"
+#include "core/request.h"
 #include "service/clock.h"
 #include "store/sqlite.h"
+#include "store/starts.h"
 
 namespace holdfast::store {
 
@@ -42,6 +44,10 @@ struct LeaseRow {
 // The row of the lease in `event`, as it is after it.
 [[nodiscard]] LeaseRow to_row(const core::Event& event, const service::Clock& clock,
                               std::int64_t start_number);
+
+// The lease of a row, as a server finds it again that has these ages. Its texts are the row's.
+[[nodiscard]] core::RestoreRequest to_request(const LeaseRow& row, const LeaseAges& ages,
+                                              const service::Clock& clock);
 
 // The columns of a row, and the statement that writes one over what is there of that number.
 extern const std::string_view row_columns;

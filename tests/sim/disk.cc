@@ -7,30 +7,6 @@ namespace holdfast::sim {
 
 using namespace std::chrono_literals;
 
-namespace {
-
-core::RestoreRequest to_request(const Disk::Row& kept, const store::LeaseAges& ages,
-                                const Machine& machine) {
-    const store::LeaseRow& row = kept.lease;
-    const bool is_in_grace = row.state == core::LeaseState::grace;
-    const core::Time now = machine.now();
-    return {.scope = {.kind = row.kind, .name = row.name, .inode = row.inode, .range = row.range},
-            .owner = {.door = row.door, .name = row.owner},
-            .mode = row.mode,
-            .limit = row.permits,
-            .token = {.fence = core::Fence{row.fence}, .secret = core::Secret{row.secret}},
-            .ttl = row.ttl,
-            .grace = row.grace,
-            .memory = row.memory,
-            .is_in_grace = is_in_grace,
-            .remaining = ages.remaining(row.start_number, is_in_grace ? row.grace : row.ttl),
-            .acquired_at = now + (row.acquired_at - machine.wall(now)),
-            .version = row.version,
-            .notes = {.request_id = kept.request_id, .metadata = kept.metadata}};
-}
-
-}  // namespace
-
 void Disk::apply(const Write& write) {
     for (const auto& [fence, row] : write.rows) {
         if (row) {
@@ -58,7 +34,7 @@ service::StoreResult<service::Recovered> DiskStore::recover(
     const store::LeaseAges ages(disk.starts);
     service::Recovered recovered{.next_fence = disk.last_token + 1};
     for (const auto& [fence, row] : disk.rows) {
-        const core::RestoreRequest request = to_request(row, ages, parts_.machine);
+        const core::RestoreRequest request = store::to_request(row, ages, parts_.machine);
         if (!on_lease(request)) {
             parts_.world.accuse(
                 1, "what was written cannot all be held at once: #" + std::to_string(fence));
@@ -105,9 +81,7 @@ Disk::Write DiskStore::to_write(const core::Changes& changes) const {
             event.kind == EventKind::expired && event.grace > core::Duration::zero();
         if (event.kind == EventKind::granted || event.kind == EventKind::renewed || is_in_grace) {
             const auto start = static_cast<std::int64_t>(parts_.disk.starts.size());
-            write.rows[fence] = Disk::Row{.lease = store::to_row(event, parts_.machine, start),
-                                          .request_id = std::string(event.lease.notes.request_id),
-                                          .metadata = std::string(event.lease.notes.metadata)};
+            write.rows[fence] = store::to_row(event, parts_.machine, start);
         } else {
             write.rows[fence].reset();
         }

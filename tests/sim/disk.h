@@ -26,19 +26,14 @@
 namespace holdfast::sim {
 
 struct Disk {
-    // A lease as it is written down.
-    struct Row {
-        store::LeaseRow lease;
-        std::string request_id, metadata;
-    };
     struct Write {
-        std::map<std::uint64_t, std::optional<Row>> rows;  // none: it has ended
+        std::map<std::uint64_t, std::optional<store::LeaseRow>> rows;  // none: it has ended
         std::uint64_t last_token = 0;
     };
 
     void apply(const Write& write);
 
-    std::map<std::uint64_t, Row> rows;  // by fencing number
+    std::map<std::uint64_t, store::LeaseRow> rows;  // by fencing number
     std::uint64_t last_token = 0;
     std::vector<store::Start> starts;
     std::optional<Write> in_doubt;  // under way, or failed

@@ -2,8 +2,11 @@
 
 // TestHost: a whole server on a free port, whose clock the test moves.
 
+#include <gmock/gmock.h>
+
 #include <chrono>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -62,6 +65,39 @@ inline std::string http(std::string_view line, std::string_view body) {
     return std::string(line) +
            " HTTP/1.1\r\nHost: localhost:8080\r\nContent-Length: " + std::to_string(body.size()) +
            "\r\n\r\n" + std::string(body);
+}
+
+// A request, and what its answer must be.
+struct Exchange {
+    std::string request;
+    int status;
+    std::string part;  // of the body
+};
+
+// Cuts each request in two at every byte, each time on a connection of its own.
+inline void expect_answers_wherever_cut(TestHost& host, std::span<const Exchange> exchanges) {
+    for (const Exchange& exchange : exchanges) {
+        for (std::size_t cut = 1; cut < exchange.request.size(); ++cut) {
+            net::TestClient client = host.connect();
+            client.send(exchange.request.substr(0, cut));
+            host.pause();
+            client.send(exchange.request.substr(cut));
+            const net::TestResponse response = client.response();
+            ASSERT_EQ(response.status, exchange.status) << exchange.request.substr(0, cut);
+            ASSERT_THAT(response.body, ::testing::HasSubstr(exchange.part))
+                << exchange.request.substr(0, cut);
+        }
+    }
+}
+
+// Ends the request before its end, at every byte.
+inline void expect_no_success_when_cut_short(TestHost& host, const std::string& request) {
+    for (std::size_t cut = 0; cut < request.size(); ++cut) {
+        net::TestClient client = host.connect();
+        client.send(request.substr(0, cut));
+        client.finish_sending();
+        ASSERT_EQ(client.read_to_end().find("HTTP/1.1 200"), std::string::npos) << cut;
+    }
 }
 
 }  // namespace holdfast::conformance

@@ -112,12 +112,7 @@ TEST_P(LockserverWire, EveryRequestMayBeCutAnywhere) {
     };
     const std::string proof = R"({"owner_id":"w1","lease_id":)" + value_of("lease_id") +
                               R"(,"fencing_token":)" + value_of("fencing_token");
-    struct Cut {
-        std::string request;
-        int status;
-        std::string part;
-    };
-    const Cut rows[] = {
+    const Exchange rows[] = {
         {http(acquire_x, by_w2), 409, R"("reason":"HELD")"},
         {http("POST /v1/locks/x/renew", proof + R"(,"extend_by_ms":9000})"), 200,
          R"({"renewed":true,"lease_expiry_ms":1705314609000})"},
@@ -126,27 +121,11 @@ TEST_P(LockserverWire, EveryRequestMayBeCutAnywhere) {
         {http("GET /v1/locks/%78?queue=true"), 200, R"("held":true,"owner_id":"w1")"},
         {http("GET /v1/locks?prefix=x"), 200, R"({"locks":[{"lock_name":"x")"},
     };
-    for (const Cut& row : rows) {
-        for (std::size_t cut = 1; cut < row.request.size(); ++cut) {
-            net::TestClient client = host_.connect();
-            client.send(row.request.substr(0, cut));
-            host_.pause();
-            client.send(row.request.substr(cut));
-            const net::TestResponse response = client.response();
-            ASSERT_EQ(response.status, row.status) << row.request.substr(0, cut);
-            ASSERT_THAT(response.body, HasSubstr(row.part)) << row.request.substr(0, cut);
-        }
-    }
+    expect_answers_wherever_cut(host_, rows);
 }
 
 TEST_P(LockserverWire, ARequestThatEndsTooEarlyDoesNothing) {
-    const std::string request = http(acquire_x, by_w1);
-    for (std::size_t cut = 0; cut < request.size(); ++cut) {
-        net::TestClient client = host_.connect();
-        client.send(request.substr(0, cut));
-        client.finish_sending();
-        ASSERT_EQ(client.read_to_end().find("HTTP/1.1 200"), std::string::npos) << cut;
-    }
+    expect_no_success_when_cut_short(host_, http(acquire_x, by_w1));
     net::TestClient client = host_.connect();
     client.send(http("GET /v1/locks/x"));
     EXPECT_EQ(client.response().body, "{\"lock_name\":\"x\",\"held\":false}\n");

@@ -5,6 +5,19 @@
 
 namespace holdfast::service {
 
+namespace {
+
+constexpr std::size_t chunk_events = 256;
+
+std::size_t bytes_of(const core::Event& event) {
+    const core::LeaseView& lease = event.lease;
+    return sizeof event + lease.scope.name.size() + lease.owner.name.size() +
+           event.previous_owner.size() + lease.notes.request_id.size() +
+           lease.notes.metadata.size();
+}
+
+}  // namespace
+
 FeedEvent::FeedEvent(std::uint64_t number, const core::Event& happened)
     : id(number),
       event(happened),
@@ -19,25 +32,31 @@ FeedEvent::FeedEvent(std::uint64_t number, const core::Event& happened)
     event.lease.notes = {.request_id = request_id_, .metadata = metadata_};
 }
 
-std::size_t FeedEvent::bytes() const {
-    return sizeof *this + name_.size() + owner_.size() + previous_owner_.size() +
-           request_id_.size() + metadata_.size();
-}
-
 EventFeed::EventFeed(std::uint64_t first_id, FeedLimits limits)
-    : limits_(limits), next_id_(first_id) {}
+    : limits_(limits), oldest_id_(first_id), next_id_(first_id) {}
 
 void EventFeed::publish(const core::Event& event) {
     const std::lock_guard guard(mutex_);
-    events_.push_back(std::make_shared<const FeedEvent>(next_id_++, event));
-    bytes_ += events_.back()->bytes();
-    while (events_.size() > limits_.events_max || bytes_ > limits_.bytes_max) drop_oldest();
+    if (chunks_.empty() || chunks_.back().events.size() == chunk_events) {
+        chunks_.push_back({.first_id = next_id_, .events = {}});
+    }
+    chunks_.back().events.add(event);
+    ++next_id_;
+    bytes_ += bytes_of(event);
+    while (next_id_ - oldest_id_ > limits_.events_max || bytes_ > limits_.bytes_max) drop_oldest();
     for (Watch* const watch : watches_) watch->call();
 }
 
+// REQUIRES: it is known.
+core::Event EventFeed::event(std::uint64_t id) const {
+    const std::uint64_t place = id - chunks_.front().first_id;  // all but the last are full
+    return chunks_[place / chunk_events].events[place % chunk_events];
+}
+
 void EventFeed::drop_oldest() {
-    bytes_ -= events_.front()->bytes();
-    events_.pop_front();
+    bytes_ -= bytes_of(event(oldest_id_));
+    ++oldest_id_;
+    if (oldest_id_ - chunks_.front().first_id == chunk_events) chunks_.pop_front();
 }
 
 std::shared_ptr<EventFeed::Watch> EventFeed::watch(Executor& here,
@@ -70,15 +89,15 @@ void EventFeed::Watch::call() {
 
 EventFeed::Watch::Page EventFeed::Watch::read(std::size_t events_max) {
     const std::lock_guard guard(feed_.mutex_);
-    const std::uint64_t oldest_id = feed_.next_id_ - feed_.events_.size();
     Page page;
     // A number that was not given out yet is from a server with another history.
-    page.has_missed_some = next_id_ < oldest_id || next_id_ > feed_.next_id_;
-    if (page.has_missed_some) next_id_ = oldest_id;
-    const auto first = feed_.events_.begin() + static_cast<std::ptrdiff_t>(next_id_ - oldest_id);
+    page.has_missed_some = next_id_ < feed_.oldest_id_ || next_id_ > feed_.next_id_;
+    if (page.has_missed_some) next_id_ = feed_.oldest_id_;
     const std::size_t count = std::min<std::size_t>(events_max, feed_.next_id_ - next_id_);
-    page.events.assign(first, first + static_cast<std::ptrdiff_t>(count));
-    next_id_ += count;
+    page.events.reserve(count);
+    for (const std::uint64_t end = next_id_ + count; next_id_ != end; ++next_id_) {
+        page.events.push_back(std::make_shared<const FeedEvent>(next_id_, feed_.event(next_id_)));
+    }
     is_called_ = false;
     if (next_id_ != feed_.next_id_) call();
     return page;

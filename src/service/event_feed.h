@@ -31,7 +31,6 @@ struct FeedEvent {
     explicit FeedEvent(std::uint64_t number, const core::Event& happened);
     FeedEvent(const FeedEvent&) = delete;
     FeedEvent& operator=(const FeedEvent&) = delete;
-    [[nodiscard]] std::size_t bytes() const;
 
   private:
     const std::string name_, owner_, previous_owner_, request_id_, metadata_;
@@ -59,13 +58,21 @@ class EventFeed {
                                                std::function<void()> on_news);
 
   private:
+    // Events in a row. Writing one down allocates nothing once the buffers have grown: most are
+    // never read.
+    struct Chunk {
+        std::uint64_t first_id = 0;
+        core::Changes events;
+    };
+
     void drop_oldest();
+    [[nodiscard]] core::Event event(std::uint64_t id) const;
 
     const FeedLimits limits_;
     std::mutex mutex_;
-    std::uint64_t next_id_;
+    std::uint64_t oldest_id_, next_id_;  // what is known, of all that is in the chunks
     std::size_t bytes_ = 0;
-    std::deque<std::shared_ptr<const FeedEvent>> events_;
+    std::deque<Chunk> chunks_;
     std::vector<Watch*> watches_;
 };
 

@@ -86,6 +86,18 @@ TEST_F(Feed, SaysWhenAReaderMissedSome) {
     EXPECT_THAT(names(watch(UINT64_MAX)->read(1)), ElementsAre("missed some", "102 c"));
 }
 
+TEST_F(Feed, KeepsTheLatestOfVeryMany) {
+    EventFeed long_feed(1, {.events_max = 300});
+    for (int i = 1; i <= 2'000; ++i) long_feed.publish(granted(std::to_string(i)));
+    const auto page = long_feed.watch(executor, 0, [] {})->read(1'000);
+    EXPECT_TRUE(page.has_missed_some);
+    ASSERT_EQ(page.events.size(), 300U);
+    for (std::size_t index = 0; index < page.events.size(); ++index) {
+        EXPECT_EQ(page.events[index]->id, 1'701 + index);
+        EXPECT_EQ(page.events[index]->event.lease.scope.name, std::to_string(1'701 + index));
+    }
+}
+
 TEST_F(Feed, KeepsNoMoreTextThanItMay) {
     EventFeed small(1, {.bytes_max = 10'000});
     for (int i = 0; i < 5; ++i) small.publish(granted(std::string(4'000, 'x')));

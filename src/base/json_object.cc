@@ -13,6 +13,9 @@ namespace ondemand = simdjson::ondemand;
 
 tl::unexpected<Error> no_json(simdjson::error_code error) {
     if (error == simdjson::EMPTY) return fail("the body is empty; a JSON object is expected");
+    if (error == simdjson::INCOMPLETE_ARRAY_OR_OBJECT) {  // all that simdjson looks at is the end
+        return fail("the body is not valid JSON: its object has no end, or something follows it");
+    }
     return fail(std::string("the body is not valid JSON: ") + simdjson::error_message(error));
 }
 

@@ -35,6 +35,8 @@ TEST(JsonObject, LeavesWhatIsMissingOrNull) {
 
 TEST(JsonObject, NamesTheFault) {
     EXPECT_EQ(read("").fault, "the body is empty; a JSON object is expected");
+    EXPECT_EQ(read(R"({"owner":"w"} and more)").fault,
+              "the body is not valid JSON: its object has no end, or something follows it");
     EXPECT_EQ(read("[1]").fault, "the body must be a JSON object");
     EXPECT_EQ(read("7").fault, "the body must be a JSON object");
     EXPECT_EQ(read(R"({"owner":7})").fault, "owner must be a string");

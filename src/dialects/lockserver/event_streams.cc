@@ -32,8 +32,7 @@ void append_data(base::JsonWriter& json, const core::Event& event, const service
         event.kind == EventKind::session_opened || event.kind == EventKind::session_ended;
     json.field("at_ms", unix_ms(event.at, clock));
     if (!is_of_session) {
-        const std::string number = std::to_string(lease.scope.inode);
-        json.field("lock_name", lease.scope.is_of_inode() ? number : lease.scope.name)
+        json.field("lock_name", shown_name(lease.scope))
             .field("kind", core::to_text(lease.scope.kind))
             .field("mode", core::to_text(lease.mode));
         if (lease.scope.kind == core::ScopeKind::range) {

@@ -42,9 +42,8 @@ void append_holders(base::JsonWriter& json, const core::LockView& lock,
 
 void append_listed(base::JsonWriter& json, const core::LockView& lock,
                    const service::Clock& clock) {
-    const bool is_inode = lock.scope.kind == core::ScopeKind::inode;
     json.begin_object()
-        .field("lock_name", is_inode ? std::to_string(lock.scope.inode) : lock.scope.name)
+        .field("lock_name", shown_name(lock.scope))
         .field("kind", core::to_text(lock.scope.kind))
         .field("held", !lock.holders.empty())
         .field("version", lock.version)
@@ -60,6 +59,10 @@ std::int64_t unix_ms(core::Time time, const service::Clock& clock) {
     return std::chrono::floor<std::chrono::milliseconds>(clock.wall(time))
         .time_since_epoch()
         .count();
+}
+
+std::string shown_name(const core::Scope& scope) {
+    return scope.is_of_inode() ? std::to_string(scope.inode) : std::string(scope.name);
 }
 
 void append_lease(base::JsonWriter& json, const core::LeaseView& lease,

@@ -18,6 +18,9 @@ inline constexpr std::size_t shown_waiters_max = 1'000;
 
 [[nodiscard]] std::int64_t unix_ms(core::Time time, const service::Clock& clock);
 
+// What a lock is called; an inode by its number.
+[[nodiscard]] std::string shown_name(const core::Scope& scope);
+
 // `"owner_id":..,"lease_id":..,"fencing_token":..,"lease_expiry_ms":..`, and what is not plain
 // about it: a shared mode, a grace period, metadata.
 void append_lease(base::JsonWriter& json, const core::LeaseView& lease,

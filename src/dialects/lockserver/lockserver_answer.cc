@@ -138,20 +138,19 @@ struct Writer {
         return 503;
     }
 
-    [[nodiscard]] int not_renewed(std::string_view reason) const {
-        base::JsonWriter json(body);
-        json.begin_object().field("renewed", false).field("reason", reason);
-        if (response.is_busy) json.field("recommended_retry_ms", busy_retry_ms);
-        json.end_object();
-        return 409;
+    [[nodiscard]] int not_renewed(const char* reason) const {
+        return not_done("renewed", reason, 409);
+    }
+    [[nodiscard]] int not_released(const char* reason) const {
+        return not_done("released", reason, 200);
     }
 
-    [[nodiscard]] int not_released(std::string_view reason) const {
+    int not_done(const char* what, const char* reason, int status) const {
         base::JsonWriter json(body);
-        json.begin_object().field("released", false).field("reason", reason);
+        json.begin_object().field(what, false).field("reason", reason);
         if (response.is_busy) json.field("recommended_retry_ms", busy_retry_ms);
         json.end_object();
-        return 200;
+        return status;
     }
 
     [[nodiscard]] int refuse(const Acquire& request) const {

@@ -122,8 +122,8 @@ void LockserverHandler::handle(const net::HttpRequest& http, net::HttpReply& rep
         return streams_.open(*watch, reply);
     }
     if (std::holds_alternative<ForceRelease>(*request) && !http.is_privileged) {
-        return refuse({.status = 403,
-                       .error = "ending somebody else's lease needs the admin token"});
+        return refuse(
+            {.status = 403, .error = "ending somebody else's lease needs the admin token"});
     }
     if (const service::Response* response = port_.submit(std::visit(Translator{}, *request))) {
         const int status = append_answer(body_, *request, *response, clock_);

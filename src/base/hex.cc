@@ -1,6 +1,8 @@
 #include "base/hex.h"
 
+#include <array>
 #include <cstddef>
+#include <cstring>
 
 namespace holdfast::base {
 namespace {
@@ -8,22 +10,47 @@ namespace {
 constexpr std::size_t digit_count = 16;
 constexpr std::string_view digits = "0123456789abcdef";
 
+// The two digits of every byte, one after another.
+constexpr auto byte_texts = [] {
+    std::array<char, 512> texts{};
+    for (std::size_t byte = 0; byte < 256; ++byte) {
+        texts[2 * byte] = digits[byte >> 4];
+        texts[2 * byte + 1] = digits[byte & 0xF];
+    }
+    return texts;
+}();
+
+// What every character stands for as a digit; more than a digit can be for all others.
+constexpr std::uint8_t no_digit = 0xFF;
+constexpr auto digit_values = [] {
+    std::array<std::uint8_t, 256> values{};
+    values.fill(no_digit);
+    for (std::size_t digit = 0; digit < digits.size(); ++digit) {
+        values[static_cast<unsigned char>(digits[digit])] = static_cast<std::uint8_t>(digit);
+    }
+    return values;
+}();
+
 }  // namespace
 
 void append_hex(std::string& out, std::uint64_t value) {
     char text[digit_count];
-    for (std::size_t at = digit_count; at-- > 0; value >>= 4) text[at] = digits[value & 0xF];
+    for (std::size_t at = digit_count; at > 0; at -= 2, value >>= 8) {
+        std::memcpy(text + at - 2, &byte_texts[2 * (value & 0xFF)], 2);
+    }
     out.append(text, digit_count);
 }
 
 std::optional<std::uint64_t> parse_hex(std::string_view text) {
     if (text.size() != digit_count) return std::nullopt;
     std::uint64_t value = 0;
+    std::uint8_t seen = 0;  // all digits' bits: more than a digit's if one was none
     for (const char c : text) {
-        const std::size_t digit = digits.find(c);
-        if (digit == std::string_view::npos) return std::nullopt;
+        const std::uint8_t digit = digit_values[static_cast<unsigned char>(c)];
+        seen |= digit;
         value = value << 4 | digit;
     }
+    if (seen > 0xF) return std::nullopt;
     return value;
 }
 

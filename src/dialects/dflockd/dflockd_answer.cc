@@ -25,7 +25,8 @@ std::int64_t whole_seconds(core::Duration duration) {
 }
 
 void append_number(std::string& out, std::int64_t number) {
-    fmt::format_to(std::back_inserter(out), FMT_COMPILE("{}"), number);
+    const fmt::format_int text(number);
+    out.append(text.data(), text.size());
 }
 
 // `ok <token> <lease>`

@@ -9,7 +9,16 @@ namespace holdfast::dialects::dflockd {
 
 namespace {
 
-constexpr std::string_view blanks = " \t";
+constexpr bool is_blank(char c) {
+    return c == ' ' || c == '\t';
+}
+
+// Where the first blank is; the size of the text if there is none. Two searches for one character
+// each are many times faster than one search for either.
+std::size_t find_blank(std::string_view text) {
+    text = text.substr(0, text.find('\t'));
+    return text.substr(0, text.find(' ')).size();
+}
 
 // A line at the front of `rest`, which it is taken from.
 Frame::State take_line(std::string_view& rest, std::size_t bytes_max, std::string_view& line) {
@@ -30,10 +39,9 @@ struct Fields {
 
     explicit Fields(std::string_view argument) {
         while (true) {
-            const auto begin = argument.find_first_not_of(blanks);
-            if (begin == std::string_view::npos) return;
-            argument.remove_prefix(begin);
-            const auto field = argument.substr(0, argument.find_first_of(blanks));
+            while (!argument.empty() && is_blank(argument.front())) argument.remove_prefix(1);
+            if (argument.empty()) return;
+            const auto field = argument.substr(0, find_blank(argument));
             argument.remove_prefix(field.size());
             if (count < count_max) texts[count] = field;
             ++count;
@@ -108,7 +116,7 @@ std::optional<Verb> verb_of(char letter) {
 }
 
 bool is_key(std::string_view text) {
-    return !text.empty() && text.find_first_of(blanks) == std::string_view::npos;
+    return !text.empty() && find_blank(text) == text.size();
 }
 
 }  // namespace

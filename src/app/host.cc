@@ -92,9 +92,10 @@ Host::Host(const ServeOptions& options, service::Clock& clock,
                               .store = *store_,
                               .executor = *main_executor_,
                               .random = random,
-                              .on_event = [this](const core::Event& event) {
-                                  event_log_.on_event(event);
-                                  event_feed_.publish(event);
+                              .on_changes = [this](const core::Changes& changes) {
+                                  for (const core::Event& event : changes)
+                                      event_log_.on_event(event);
+                                  event_feed_.publish(changes);
                               }});
     http_limits_.body_bytes_max = options_.http_body_bytes_max;
     const bool has_own_loops = options_.threads > 1;

@@ -1,5 +1,7 @@
 #include "core/changes.h"
 
+#include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace holdfast::core {
@@ -58,50 +60,68 @@ std::string_view to_text(Refusal refusal) {
     return "";
 }
 
+bool is_kept(const Event& event) {
+    switch (event.kind) {
+        case EventKind::granted:
+        case EventKind::released:
+        case EventKind::expired:
+        case EventKind::grace_ended: return true;
+        case EventKind::renewed: return event.has_new_terms;
+        case EventKind::queued:
+        case EventKind::wait_timed_out:
+        case EventKind::wait_cancelled:
+        case EventKind::session_opened:
+        case EventKind::session_ended: return false;
+    }
+    return true;
+}
+
 void Changes::add(const Event& event) {
-    const auto append = [this](std::string_view text) {
-        texts_.append(text);
-        return static_cast<std::uint32_t>(text.size());
-    };
-    const std::size_t text_begin = texts_.size();
-    entries_.push_back({.event = event,
-                        .text_begin = text_begin,
-                        .name_size = append(event.lease.scope.name),
-                        .owner_size = append(event.lease.owner.name),
-                        .previous_size = append(event.previous_owner),
-                        .request_id_size = append(event.lease.notes.request_id),
-                        .metadata_size = append(event.lease.notes.metadata)});
+    Event& kept = events_.emplace_back(event);
+    LeaseView& lease = kept.lease;
+    keep(lease.scope.name);
+    keep(lease.owner.name);
+    keep(kept.previous_owner);
+    keep(lease.notes.request_id);
+    keep(lease.notes.metadata);
+}
+
+void Changes::keep(std::string_view& text) {
+    if (text.empty()) return;
+    if (block_size_ - block_used_ < text.size()) make_room(text.size());
+    char* const place = block_.get() + block_used_;
+    block_used_ += text.size();
+    std::memcpy(place, text.data(), text.size());
+    text = {place, text.size()};
+}
+
+// Begins a block with room for `size` characters.
+void Changes::make_room(std::size_t size) {
+    constexpr std::size_t usual_size = 16 * 1024;
+    if (block_) full_blocks_.push_back(std::move(block_));
+    block_size_ = std::max(usual_size, size);
+    block_ = std::make_unique_for_overwrite<char[]>(block_size_);
+    block_used_ = 0;
 }
 
 void Changes::clear() {
-    // Keeps a buffer for the usual case, but not the one a million expiries at once have grown.
-    constexpr std::size_t kept_entries = 4096, kept_text = 256 * 1024;
-    if (entries_.capacity() > kept_entries) std::vector<Entry>().swap(entries_);
-    if (texts_.capacity() > kept_text) std::string().swap(texts_);
-    entries_.clear();
-    texts_.clear();
+    // Keeps room for the usual case, but not what a million expiries at once have grown.
+    constexpr std::size_t kept_events = 4096, kept_size = 256 * 1024;
+    if (events_.capacity() > kept_events) std::vector<Event>().swap(events_);
+    events_.clear();
+    full_blocks_.clear();
+    block_used_ = 0;
+    if (block_size_ <= kept_size) return;
+    block_.reset();
+    block_size_ = 0;
 }
 
 void Changes::swap(Changes& other) noexcept {
-    entries_.swap(other.entries_);
-    texts_.swap(other.texts_);
-}
-
-Event Changes::operator[](std::size_t index) const {
-    const Entry& entry = entries_[index];
-    Event event = entry.event;
-    const char* next = texts_.data() + entry.text_begin;
-    const auto take = [&next](std::uint32_t size) {
-        const std::string_view text(next, size);
-        next += size;
-        return text;
-    };
-    event.lease.scope.name = take(entry.name_size);
-    event.lease.owner.name = take(entry.owner_size);
-    event.previous_owner = take(entry.previous_size);
-    event.lease.notes.request_id = take(entry.request_id_size);
-    event.lease.notes.metadata = take(entry.metadata_size);
-    return event;
+    events_.swap(other.events_);
+    block_.swap(other.block_);
+    std::swap(block_size_, other.block_size_);
+    std::swap(block_used_, other.block_used_);
+    full_blocks_.swap(other.full_blocks_);
 }
 
 }  // namespace holdfast::core

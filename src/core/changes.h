@@ -4,13 +4,14 @@
 //
 // Every transition appends one Event. The events of a call are complete: who reads them all can
 // rebuild its leases (the store does), answer every waiter (the service does), count, log and show.
-// Strings are kept in one buffer that is reused, so writing an event allocates nothing once the
-// buffer has grown.
+// Strings are kept in buffers that are reused, so writing an event allocates nothing once there is
+// one.
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/request.h"
@@ -58,29 +59,45 @@ struct Event {
     std::size_t queue_length = 0;
 };
 
-// The events of one or more calls, in order. A value: may be swapped out and handed to another
-// thread.
+// Whether the event is part of what must survive a restart.
+[[nodiscard]] bool is_kept(const Event& event);
+
+// The events of one or more calls, in order. A value that is moved, not copied: may be swapped out
+// and handed to another thread.
 class Changes {
   public:
+    Changes() = default;
+    Changes(Changes&& other) noexcept { swap(other); }
+    Changes& operator=(Changes&& other) noexcept {
+        Changes(std::move(other)).swap(*this);
+        return *this;
+    }
+    Changes(const Changes&) = delete;
+    Changes& operator=(const Changes&) = delete;
+    ~Changes() = default;
+
     // Appends a copy of `event`, strings included.
     void add(const Event& event);
     void clear();
     void swap(Changes& other) noexcept;
 
-    [[nodiscard]] bool empty() const { return entries_.empty(); }
-    [[nodiscard]] std::size_t size() const { return entries_.size(); }
-    // Event number `index`; its views are good until the next add or clear.
-    [[nodiscard]] Event operator[](std::size_t index) const;
+    [[nodiscard]] bool empty() const { return events_.empty(); }
+    [[nodiscard]] std::size_t size() const { return events_.size(); }
+    // Event number `index`, good until the next add or clear; its views, until the next clear.
+    [[nodiscard]] const Event& operator[](std::size_t index) const { return events_[index]; }
+    [[nodiscard]] auto begin() const { return events_.begin(); }
+    [[nodiscard]] auto end() const { return events_.end(); }
 
   private:
-    struct Entry {
-        Event event;  // its views are empty: the text is in texts_
-        std::size_t text_begin;
-        std::uint32_t name_size, owner_size, previous_size, request_id_size, metadata_size;
-    };
+    // Makes `text` one of ours, which stays where it is.
+    void keep(std::string_view& text);
+    void make_room(std::size_t size);
 
-    std::vector<Entry> entries_;
-    std::string texts_;
+    std::vector<Event> events_;
+    // The events' texts: a block that is filled, and those that are full.
+    std::unique_ptr<char[]> block_;
+    std::size_t block_size_ = 0, block_used_ = 0;
+    std::vector<std::unique_ptr<char[]>> full_blocks_;
 };
 
 }  // namespace holdfast::core

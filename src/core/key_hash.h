@@ -28,9 +28,15 @@ __extension__ using Wide = unsigned __int128;
         state = mix(state ^ word ^ odd_a, seed ^ odd_b);
         data += sizeof word;
     }
-    if (left > 0) {  // an empty text may have no data at all
+    if (left > 0) {
         std::uint64_t word = 0;
-        std::memcpy(&word, data, left);
+        if (text.size() >= sizeof word) {  // the last eight, some of which were seen before
+            std::memcpy(&word, data + left - sizeof word, sizeof word);
+        } else {
+            for (std::size_t at = 0; at < left; ++at) {
+                word = word << 8 | static_cast<unsigned char>(data[at]);
+            }
+        }
         state = mix(state ^ word ^ odd_a, seed ^ odd_b);
     }
     return mix(state ^ odd_b, seed | 1);

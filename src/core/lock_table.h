@@ -129,6 +129,8 @@ class LockTable {
     // What happened since the last clear, in order.
     [[nodiscard]] const Changes& changes() const { return changes_; }
     void clear_changes() { changes_.clear(); }
+    // Exchanges them with `other`, in which the next ones are written down.
+    void swap_changes(Changes& other) { changes_.swap(other); }
 
     // A hash of the whole state. Equal histories have equal digests.
     [[nodiscard]] std::uint64_t digest() const;

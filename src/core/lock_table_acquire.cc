@@ -89,17 +89,18 @@ Refusal LockTable::find_fault(const AcquireRequest& request) const {
     return Refusal::none;
 }
 
-Outcome LockTable::admit(const AcquireRequest& asked, bool is_two_phase) {
-    if (const Refusal fault = find_fault(asked); fault != Refusal::none) {
+Outcome LockTable::admit(const AcquireRequest& request, bool is_two_phase) {
+    if (request.scope.kind == ScopeKind::semaphore && request.mode == Mode::shared) {
+        AcquireRequest permit = request;
+        permit.mode = Mode::exclusive;  // a permit is a permit
+        return admit(permit, is_two_phase);
+    }
+    if (const Refusal fault = find_fault(request); fault != Refusal::none) {
         return Outcome::refuse(fault);
     }
-    if (asked.session && find_session(asked.session) == nullptr) {
+    if (request.session && find_session(request.session) == nullptr) {
         return Outcome::refuse(Refusal::unknown_session);
     }
-    AcquireRequest request = asked;
-    // A permit is a permit.
-    if (request.scope.kind == ScopeKind::semaphore) request.mode = Mode::exclusive;
-
     Slot resource = find_resource(request.scope);
     if (resource == no_slot) {
         resource = make_resource(request.scope, request.limit);

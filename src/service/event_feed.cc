@@ -1,6 +1,7 @@
 #include "service/event_feed.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace holdfast::service {
@@ -35,28 +36,50 @@ FeedEvent::FeedEvent(std::uint64_t number, const core::Event& happened)
 EventFeed::EventFeed(std::uint64_t first_id, FeedLimits limits)
     : limits_(limits), oldest_id_(first_id), next_id_(first_id) {}
 
-void EventFeed::publish(const core::Event& event) {
+void EventFeed::publish(const core::Changes& changes) {
     const std::lock_guard guard(mutex_);
-    if (chunks_.empty() || chunks_.back().events.size() == chunk_events) {
-        chunks_.push_back({.first_id = next_id_, .events = {}});
+    for (const core::Event& event : changes) {
+        Chunk& chunk = chunk_to_fill();
+        const std::size_t bytes = bytes_of(event);
+        chunk.events.add(event);
+        chunk.bytes += bytes;
+        bytes_ += bytes;
+        ++next_id_;
     }
-    chunks_.back().events.add(event);
-    ++next_id_;
-    bytes_ += bytes_of(event);
-    while (next_id_ - oldest_id_ > limits_.events_max || bytes_ > limits_.bytes_max) drop_oldest();
+    if (next_id_ - oldest_id_ > limits_.events_max) oldest_id_ = next_id_ - limits_.events_max;
+    while (chunks_.size() > 1 &&
+           (bytes_ > limits_.bytes_max || chunks_[1].first_id <= oldest_id_)) {
+        drop_oldest_chunk();
+    }
     for (Watch* const watch : watches_) watch->call();
 }
 
-// REQUIRES: it is known.
-core::Event EventFeed::event(std::uint64_t id) const {
-    const std::uint64_t place = id - chunks_.front().first_id;  // all but the last are full
-    return chunks_[place / chunk_events].events[place % chunk_events];
+EventFeed::Chunk& EventFeed::chunk_to_fill() {
+    const bool has_room = !chunks_.empty() && chunks_.back().events.size() < chunk_events &&
+                          chunks_.back().bytes < limits_.bytes_max / 4;
+    if (!has_room) {
+        chunks_.push_back({.first_id = next_id_, .events = std::move(spare_)});
+        spare_ = {};
+    }
+    return chunks_.back();
 }
 
-void EventFeed::drop_oldest() {
-    bytes_ -= bytes_of(event(oldest_id_));
-    ++oldest_id_;
-    if (oldest_id_ - chunks_.front().first_id == chunk_events) chunks_.pop_front();
+// REQUIRES: it is not the only one.
+void EventFeed::drop_oldest_chunk() {
+    bytes_ -= chunks_.front().bytes;
+    spare_ = std::move(chunks_.front().events);
+    spare_.clear();
+    chunks_.pop_front();
+    oldest_id_ = std::max(oldest_id_, chunks_.front().first_id);
+}
+
+// REQUIRES: it is known.
+const core::Event& EventFeed::event(std::uint64_t id) const {
+    const auto after = std::upper_bound(
+        chunks_.begin(), chunks_.end(), id,
+        [](std::uint64_t wanted, const Chunk& chunk) { return wanted < chunk.first_id; });
+    const Chunk& chunk = *std::prev(after);
+    return chunk.events[id - chunk.first_id];
 }
 
 std::shared_ptr<EventFeed::Watch> EventFeed::watch(Executor& here,

@@ -49,7 +49,7 @@ class EventFeed {
     // readers come back after a restart, too.
     explicit EventFeed(std::uint64_t first_id, FeedLimits limits = {});
 
-    void publish(const core::Event& event);
+    void publish(const core::Changes& changes);
 
     // Reads what comes after event `after`; without it, what happens from now on. `on_news` is
     // called on `here` when there is something to read, and again only after it was read; not after
@@ -58,21 +58,24 @@ class EventFeed {
                                                std::function<void()> on_news);
 
   private:
-    // Events in a row. Writing one down allocates nothing once the buffers have grown: most are
-    // never read.
+    // Events in a row, which are forgotten together when there is too much text. Writing one down
+    // allocates nothing once the buffers have grown: most are never read.
     struct Chunk {
         std::uint64_t first_id = 0;
+        std::size_t bytes = 0;
         core::Changes events;
     };
 
-    void drop_oldest();
-    [[nodiscard]] core::Event event(std::uint64_t id) const;
+    [[nodiscard]] Chunk& chunk_to_fill();
+    void drop_oldest_chunk();
+    [[nodiscard]] const core::Event& event(std::uint64_t id) const;
 
     const FeedLimits limits_;
     std::mutex mutex_;
     std::uint64_t oldest_id_, next_id_;  // what is known, of all that is in the chunks
     std::size_t bytes_ = 0;
     std::deque<Chunk> chunks_;
+    core::Changes spare_;  // of a chunk that was forgotten
     std::vector<Watch*> watches_;
 };
 

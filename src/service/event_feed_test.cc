@@ -13,11 +13,13 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-core::Event granted(std::string_view job) {
+core::Changes granted(std::string_view job) {
     core::Event event;
     event.lease.scope = core::Scope::named(job);
     event.lease.owner.name = "laptop1";
-    return event;
+    core::Changes changes;
+    changes.add(event);
+    return changes;
 }
 
 std::vector<std::string> names(const EventFeed::Watch::Page& page) {
@@ -102,6 +104,21 @@ TEST_F(Feed, KeepsNoMoreTextThanItMay) {
     EventFeed small(1, {.bytes_max = 10'000});
     for (int i = 0; i < 5; ++i) small.publish(granted(std::string(4'000, 'x')));
     EXPECT_EQ(small.watch(executor, 0, [] {})->read(10).events.size(), 2U);
+}
+
+TEST_F(Feed, TakesWhatHappenedTogether) {
+    EventFeed long_feed(1, {.events_max = 300});
+    core::Changes together;
+    for (int i = 1; i <= 1'000; ++i) together.add(granted(std::to_string(i))[0]);
+    const auto watch = long_feed.watch(executor, 0, [this] { ++news; });
+    long_feed.publish(together);
+    executor.settle();
+    EXPECT_EQ(news, 1);
+    const auto page = watch->read(1'000);
+    EXPECT_TRUE(page.has_missed_some);
+    ASSERT_EQ(page.events.size(), 300U);
+    EXPECT_EQ(page.events.front()->event.lease.scope.name, "701");
+    EXPECT_EQ(page.events.back()->event.lease.scope.name, "1000");
 }
 
 TEST_F(Feed, DoesNotCallAWatchThatIsGone) {

@@ -10,23 +10,6 @@ namespace holdfast::service {
 
 namespace {
 
-// Whether the event is part of what a restarted server must know.
-bool is_kept(const core::Event& event) {
-    switch (event.kind) {
-        case core::EventKind::granted:
-        case core::EventKind::released:
-        case core::EventKind::expired:
-        case core::EventKind::grace_ended: return true;
-        case core::EventKind::renewed: return event.has_new_terms;
-        case core::EventKind::queued:
-        case core::EventKind::wait_timed_out:
-        case core::EventKind::wait_cancelled:
-        case core::EventKind::session_opened:
-        case core::EventKind::session_ended: return false;
-    }
-    return true;
-}
-
 // How often a store that failed is tried again.
 constexpr core::Duration retry_interval = std::chrono::seconds{1};
 
@@ -42,7 +25,7 @@ LockService::LockService(const core::TableOptions& options, ServiceParts parts)
       store_(parts.store),
       executor_(parts.executor),
       random_(std::move(parts.random)),
-      on_event_(std::move(parts.on_event)),
+      on_changes_(std::move(parts.on_changes)),
       options_(options),
       table_(std::make_unique<core::LockTable>(options)) {
     executor_.bind([this] { end_turn(); }, [this] { wake(); });
@@ -177,36 +160,32 @@ LockService::Batch* LockService::batch_of(const core::Outcome& outcome) {
     return nullptr;
 }
 
-// Passes on what happened in the table. True if an answer that depends on it must wait for a
-// commit.
+// Sees to what follows from what happened in the table. True if an answer that depends on it must
+// wait for a commit.
 bool LockService::absorb_changes() {
     const core::Changes& changes = table_->changes();
     bool must_be_committed = false;
-    for (std::size_t index = 0; index < changes.size(); ++index) {
-        const core::Event event = changes[index];
+    for (; absorbed_ < changes.size(); ++absorbed_) {
+        const core::Event& event = changes[absorbed_];
         requests_.on_event(event);
         figures_.on_event(event);
-        const bool is_durable = !store_.is_volatile() && is_kept(event);
-        if (is_durable) uncommitted_.add(event);
+        const bool is_durable = !store_.is_volatile() && core::is_kept(event);
         if (is_durable && event.kind == core::EventKind::renewed) {
             next_terms_.insert(core::as_number(event.lease.token.fence));
         }
         must_be_committed = must_be_committed || is_durable;
-        tell(event);
         if (event.waiter) resolve_waiter(event, is_durable);
     }
-    table_->clear_changes();
+    has_uncommitted_ = has_uncommitted_ || must_be_committed;
     return must_be_committed;
 }
 
-// Tells observers of an event, when all that happened up to it is on disk.
-void LockService::tell(const core::Event& event) {
-    if (!on_event_) return;
-    if (uncommitted_.empty() && !is_committing_) {
-        on_event_(event);
-    } else {
-        after_next_commit_.events.add(event);
-    }
+// Tells observers what happened lately, if all of it is on disk, or need not be.
+void LockService::tell() {
+    if (has_uncommitted_ || is_committing_ || table_->changes().empty()) return;
+    if (on_changes_) on_changes_(table_->changes());
+    table_->clear_changes();
+    absorbed_ = 0;
 }
 
 // Somebody's wait is over.
@@ -253,19 +232,26 @@ void LockService::owe(PromiseId promise, const Response& response, Batch& batch)
 }
 
 void LockService::end_turn() {
+    tell();
     // An answer may lead to the next request at once, and that to the next answer.
-    while (!ready_.responses.empty()) deliver(std::exchange(ready_, {}));
+    while (!ready_.responses.empty()) {
+        deliver(std::exchange(ready_, {}));
+        tell();
+    }
     if (!is_committing_) start_commit();
     arm_wake();
 }
 
 void LockService::start_commit() {
-    if (uncommitted_.empty()) return;
+    if (!has_uncommitted_) return;
+    has_uncommitted_ = false;
     is_committing_ = true;
+    table_->swap_changes(committing_);
+    absorbed_ = 0;
     committing_fence_ = newest_fence();
     after_this_commit_ = std::exchange(after_next_commit_, {});
     this_terms_ = std::exchange(next_terms_, {});
-    store_.commit(std::exchange(uncommitted_, {}), [this](const StoreResult<void>& result) {
+    store_.commit(committing_, [this](const StoreResult<void>& result) {
         executor_.post([this, result] { finish_commit(result); });
     });
 }
@@ -277,11 +263,13 @@ void LockService::finish_commit(const StoreResult<void>& result) {
         fail(result.error());
     } else {
         committed_fence_ = committing_fence_;
-        Batch committed = std::exchange(after_this_commit_, {});
+        Batch answers = std::exchange(after_this_commit_, {});
+        core::Changes committed = std::exchange(committing_, std::move(spare_));
         start_commit();  // first, so that the disk is busy while answers are written
-        deliver(std::move(committed));
-        // What happened during the commit may have changed nothing that is kept.
-        if (!is_committing_ && uncommitted_.empty()) deliver(std::exchange(after_next_commit_, {}));
+        if (on_changes_) on_changes_(committed);
+        deliver(std::move(answers));
+        committed.clear();
+        spare_ = std::move(committed);
     }
     executor_.at_end_of_turn();
 }
@@ -294,7 +282,11 @@ void LockService::fail(const StoreFailure& why) {
     if (failure_->message.empty()) failure_->message = "the store failed";
     base::log(base::LogLevel::error, "commit failed: refusing everything",
               {{"error", failure_->message}});
-    uncommitted_.clear();
+    // What was not committed never happened.
+    committing_.clear();
+    table_->clear_changes();
+    absorbed_ = 0;
+    has_uncommitted_ = false;
     next_terms_.clear();
     Batch batch = std::exchange(after_this_commit_, {});
     Batch later = std::exchange(after_next_commit_, {});
@@ -302,7 +294,6 @@ void LockService::fail(const StoreFailure& why) {
         later.responses.emplace_back(promise, Response{.now = clock_.now()});
     }
     for (Batch* failed : {&batch, &later}) {
-        failed->events.clear();  // they never happened
         for (auto& [promise, response] : failed->responses) {
             response.failure = failure_->message;
             response.is_busy = failure_->is_busy;
@@ -325,9 +316,6 @@ void LockService::retry() {
 }
 
 void LockService::deliver(Batch batch) {
-    for (std::size_t index = 0; index < batch.events.size(); ++index) {
-        on_event_(batch.events[index]);
-    }
     if (batch.responses.empty()) return;
     const core::Time now = clock_.now();
     for (const auto& [id, response] : batch.responses) {

@@ -43,8 +43,9 @@ struct ServiceParts {
     Executor& executor;
     // 64 unguessable bits at each call.
     std::function<std::uint64_t()> random;
-    // Told of every transition, in order, once it can no longer be undone by a crash. May be empty.
-    std::function<void(const core::Event&)> on_event;
+    // Told of all transitions, in order, once they can no longer be undone by a crash: at the end
+    // of a turn, or after a commit. May be empty.
+    std::function<void(const core::Changes&)> on_changes;
 };
 
 class LockService final : public Port {
@@ -75,9 +76,8 @@ class LockService final : public Port {
         std::optional<core::Token> grant;
         core::SessionId session;  // the same of a session
     };
-    // What is told together: what happened, and the responses, with the texts they point to.
+    // Responses that are given together, with the texts they point to.
     struct Batch {
-        core::Changes events;
         Texts texts;
         std::vector<std::pair<PromiseId, Response>> responses;
     };
@@ -91,7 +91,7 @@ class LockService final : public Port {
     // lock_service.cc
     void sweep();
     bool absorb_changes();
-    void tell(const core::Event& event);
+    void tell();
     void resolve_waiter(const core::Event& event, bool must_be_committed);
     [[nodiscard]] std::uint64_t newest_fence() const;
     [[nodiscard]] Batch* batch_of(const core::Outcome& outcome);
@@ -109,7 +109,7 @@ class LockService final : public Port {
     Store& store_;
     Executor& executor_;
     const std::function<std::uint64_t()> random_;
-    const std::function<void(const core::Event&)> on_event_;
+    const std::function<void(const core::Changes&)> on_changes_;
 
     const core::TableOptions options_;
     std::unique_ptr<core::LockTable> table_;
@@ -124,11 +124,16 @@ class LockService final : public Port {
     std::unordered_map<std::uint64_t, Promise> promises_;
     std::unordered_map<std::uint64_t, PromiseId> promises_by_waiter_;  // by serial
 
-    Batch ready_;                // leave at the end of this turn
-    core::Changes uncommitted_;  // go into the next commit,
-    Batch after_next_commit_;    // and these leave after it
-    Batch after_this_commit_;    // leave after the commit under way
+    // What happened since the last commit began is in the table: this much of it was looked at,
+    std::size_t absorbed_ = 0;
+    bool has_uncommitted_ = false;  // and some of it has to be committed.
     bool is_committing_ = false;
+    core::Changes committing_;  // what the commit under way is about
+    core::Changes spare_;       // room for later ones
+
+    Batch ready_;              // leave at the end of this turn
+    Batch after_next_commit_;  // leave after the next commit,
+    Batch after_this_commit_;  // and after the one under way
     // Leases whose new terms go into the next commit, and into the one under way.
     std::unordered_set<std::uint64_t> next_terms_, this_terms_;
     // The largest numbers that are on disk, and that will be after the commit under way.

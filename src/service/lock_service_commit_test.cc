@@ -245,6 +245,7 @@ TEST_F(DurableService, ObserversHearOfWhatIsOnDiskOnlyAndInOrder) {
     finish_commit();
     EXPECT_THAT(events, ElementsAre("granted laptop1", "queued laptop2"));
     ask(wait_for("laptop3"));
+    executor.settle();
     EXPECT_THAT(events, ElementsAre("granted laptop1", "queued laptop2", "queued laptop3"));
 }
 

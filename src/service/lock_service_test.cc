@@ -40,6 +40,8 @@ TEST_F(VolatileService, TellsEventsInOrder) {
     ask(take("laptop1"));
     ask(wait_for("laptop2"));
     ask(give_back("laptop1"));
+    EXPECT_THAT(events, IsEmpty()) << "those of a turn are told together";
+    executor.settle();
     EXPECT_THAT(events, ElementsAre("granted laptop1", "queued laptop2", "released laptop1",
                                     "granted laptop2"));
 }

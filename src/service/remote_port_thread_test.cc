@@ -28,7 +28,7 @@ struct ServiceThread {
                          .store = store,
                          .executor = executor,
                          .random = [this] { return ++drawn; },
-                         .on_event = {}}};
+                         .on_changes = {}}};
 };
 
 // A thread with a port to it.

@@ -58,10 +58,10 @@ class Store {
     [[nodiscard]] virtual StoreResult<Recovered> recover(
         const std::function<bool(const core::RestoreRequest&)>& on_lease) = 0;
 
-    // Makes `changes` durable, all or none, after everything committed before; then calls `done`,
-    // perhaps before returning. REQUIRES: the commit before this one is done, and the changes are
-    // those a restarted server must know of: grants, ends, and renewals on new terms.
-    virtual void commit(core::Changes changes, CommitDone done) = 0;
+    // Makes durable those of the changes that are to be kept, all or none, after everything
+    // committed before; then calls `done`, perhaps before returning. REQUIRES: the commit before
+    // this one is done; `changes` live, and stay as they are, until this one is.
+    virtual void commit(const core::Changes& changes, CommitDone done) = 0;
 
     // What it has done so far; zeros where nothing is kept. Any thread may ask.
     [[nodiscard]] virtual StoreFigures figures() const { return {}; }

@@ -105,10 +105,12 @@ struct TestService {
                          .store = store,
                          .executor = executor,
                          .random = [this] { return ++drawn; },
-                         .on_event =
-                             [this](const core::Event& event) {
-                                 events.push_back(std::string(core::to_text(event.kind)) + " " +
-                                                  std::string(event.lease.owner.name));
+                         .on_changes =
+                             [this](const core::Changes& changes) {
+                                 for (const core::Event& event : changes) {
+                                     events.push_back(std::string(core::to_text(event.kind)) + " " +
+                                                      std::string(event.lease.owner.name));
+                                 }
                              }}};
 };
 

@@ -29,11 +29,11 @@ class TestStore final : public Store {
         return Recovered{.leases = remembered.size(), .next_fence = next_fence};
     }
 
-    void commit(core::Changes changes, CommitDone done) override {
+    void commit(const core::Changes& changes, CommitDone done) override {
         CHECK(!is_committing());  // what the interface requires
         std::vector<std::string> events;
-        for (std::size_t index = 0; index < changes.size(); ++index) {
-            const core::Event event = changes[index];
+        for (const core::Event& event : changes) {
+            if (!core::is_kept(event)) continue;
             events.push_back(std::string(core::to_text(event.kind))
                                  .append(" ")
                                  .append(event.lease.scope.name)

@@ -78,19 +78,18 @@ SqliteResult<void> LeaseFile::write(const core::Changes& changes) {
 
 LeaseFile::NetChanges LeaseFile::net_changes(const core::Changes& changes) const {
     NetChanges net{.last_token = last_token_};
-    for (std::size_t index = 0; index < changes.size(); ++index) {
+    for (const core::Event& event : changes) {
         using core::EventKind;
-        const core::Event event = changes[index];
+        if (!core::is_kept(event)) continue;
         const std::uint64_t fence = core::as_number(event.lease.token.fence);
         const bool is_granted = event.kind == EventKind::granted;
-        const bool is_kept = is_granted || event.kind == EventKind::renewed ||
-                             (event.kind == EventKind::expired && event.grace > event.grace.zero());
-        CHECK(is_kept || event.kind == EventKind::released || event.kind == EventKind::expired ||
-              event.kind == EventKind::grace_ended);
+        const bool lives_on =
+            is_granted || event.kind == EventKind::renewed ||
+            (event.kind == EventKind::expired && event.grace > event.grace.zero());
         if (is_granted) net.last_token = std::max(net.last_token, fence);
         NetChange& change = net.leases[fence];
         change.is_new = change.is_new || is_granted;
-        if (is_kept) {
+        if (lives_on) {
             change.row = to_row(event, *clock_, start_number_);
         } else if (change.is_new) {
             net.leases.erase(fence);

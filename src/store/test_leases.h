@@ -201,9 +201,9 @@ inline service::ManualClock& test_clock() {
     return clock;
 }
 
-inline service::StoreResult<void> commit(SqliteStore& store, core::Changes changes) {
+inline service::StoreResult<void> commit(SqliteStore& store, const core::Changes& changes) {
     std::promise<service::StoreResult<void>> done;
-    store.commit(std::move(changes), [&done](const auto& result) { done.set_value(result); });
+    store.commit(changes, [&done](const auto& result) { done.set_value(result); });
     return done.get_future().get();
 }
 

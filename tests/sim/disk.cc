@@ -48,7 +48,7 @@ service::StoreResult<service::Recovered> DiskStore::recover(
     return recovered;
 }
 
-void DiskStore::commit(core::Changes changes, service::CommitDone done) {
+void DiskStore::commit(const core::Changes& changes, service::CommitDone done) {
     parts_.disk.in_doubt = to_write(changes);
     if (is_time_to_crash()) return;
     const core::Duration usual = parts_.world.random().between(50us, 5ms);
@@ -73,9 +73,9 @@ void DiskStore::land(const service::CommitDone& done) {
 
 Disk::Write DiskStore::to_write(const core::Changes& changes) const {
     Disk::Write write;
-    for (std::size_t index = 0; index < changes.size(); ++index) {
+    for (const core::Event& event : changes) {
         using core::EventKind;
-        const core::Event event = changes[index];
+        if (!core::is_kept(event)) continue;
         const std::uint64_t fence = core::as_number(event.lease.token.fence);
         const bool is_in_grace =
             event.kind == EventKind::expired && event.grace > core::Duration::zero();

@@ -66,7 +66,7 @@ class DiskStore final : public service::Store {
     [[nodiscard]] bool is_volatile() const override { return false; }
     [[nodiscard]] service::StoreResult<service::Recovered> recover(
         const std::function<bool(const core::RestoreRequest&)>& on_lease) override;
-    void commit(core::Changes changes, service::CommitDone done) override;
+    void commit(const core::Changes& changes, service::CommitDone done) override;
 
   private:
     [[nodiscard]] Disk::Write to_write(const core::Changes& changes) const;

@@ -81,12 +81,15 @@ std::shared_ptr<Server::Process> Server::make_process() {
     process->service = std::make_unique<service::LockService>(
         core::TableOptions{.idle_retention = parts_.settings.idle_retention,
                            .hash_seed = world.random().bits()},
-        service::ServiceParts{
-            .clock = parts_.machine,
-            .store = *process->store,
-            .executor = *process->executor,
-            .random = [&world] { return world.random().bits(); },
-            .on_event = [this](const core::Event& event) { parts_.referee.on_event(event); }});
+        service::ServiceParts{.clock = parts_.machine,
+                              .store = *process->store,
+                              .executor = *process->executor,
+                              .random = [&world] { return world.random().bits(); },
+                              .on_changes =
+                                  [this](const core::Changes& changes) {
+                                      for (const core::Event& event : changes)
+                                          parts_.referee.on_event(event);
+                                  }});
     return process;
 }
 

@@ -29,16 +29,16 @@ void append_number(std::string& out, std::int64_t number) {
     out.append(text.data(), text.size());
 }
 
-// `ok <token> <lease>`
+// `ok <token> <lease>`; the word comes with its blank.
 void append_grant(std::string& out, std::string_view word, const core::LeaseView& lease) {
-    out.append(word).append(" ");
+    out.append(word);
     base::append_hex(out, core::as_number(lease.token.fence));
     base::append_hex(out, static_cast<std::uint64_t>(lease.token.secret));
-    out.append(" ");
+    out.push_back(' ');
     // A client works out from this when to renew, so a part of a second is not promised; a lease
     // that has no whole second is still not said to be none.
     append_number(out, std::max<std::int64_t>(1, whole_seconds(lease.ttl)));
-    out.append("\n");
+    out.push_back('\n');
 }
 
 std::string_view refusal_line(core::Refusal refusal) {
@@ -143,7 +143,7 @@ void append_answer(std::string& out, Verb verb, const service::Response& respons
     }
     switch (outcome.kind) {
         case Kind::granted:
-            return append_grant(out, verb == Verb::enqueue ? "acquired" : "ok", outcome.lease);
+            return append_grant(out, verb == Verb::enqueue ? "acquired " : "ok ", outcome.lease);
         case Kind::queued: out.append("queued\n"); return;
         case Kind::released: out.append("ok\n"); return;
         case Kind::renewed:

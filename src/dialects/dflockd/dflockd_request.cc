@@ -1,6 +1,7 @@
 #include "dialects/dflockd/dflockd_request.h"
 
 #include <array>
+#include <cstring>
 
 #include "base/hex.h"
 #include "base/number.h"
@@ -13,11 +14,17 @@ constexpr bool is_blank(char c) {
     return c == ' ' || c == '\t';
 }
 
-// Where the first blank is; the size of the text if there is none. Two searches for one character
-// each are many times faster than one search for either.
+// Where the first blank is; the size of the text if there is none. Looks at eight characters at a
+// time, of which most have no blank or anything else that small among them.
 std::size_t find_blank(std::string_view text) {
-    text = text.substr(0, text.find('\t'));
-    return text.substr(0, text.find(' ')).size();
+    constexpr std::uint64_t ones = 0x0101010101010101, tops = 0x8080808080808080;
+    std::size_t at = 0;
+    for (std::uint64_t word = 0; text.size() - at >= sizeof word; at += sizeof word) {
+        std::memcpy(&word, text.data() + at, sizeof word);
+        if (((word - ones * 0x21) & ~word & tops) != 0) break;
+    }
+    while (at < text.size() && !is_blank(text[at])) ++at;
+    return at;
 }
 
 // A line at the front of `rest`, which it is taken from.

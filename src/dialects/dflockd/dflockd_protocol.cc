@@ -162,24 +162,28 @@ core::Duration DflockdProtocol::patience(const DflockdRequest& request) const {
     return channel_.draining() ? core::Duration::zero() : request.timeout;
 }
 
+core::AcquireRequest DflockdProtocol::to_acquire(const DflockdRequest& request) const {
+    return {.scope = request.scope,
+            .owner = {.door = service::dflockd_door, .name = owner_},
+            .limit = request.limit,
+            .ttl = request.lease.value_or(door_.options().default_lease),
+            .wait = patience(request),
+            .session = session_};
+}
+
 service::Request DflockdProtocol::to_service(const DflockdRequest& request) const {
-    const core::AcquireRequest acquire{.scope = request.scope,
-                                       .owner = {.door = service::dflockd_door, .name = owner_},
-                                       .limit = request.limit,
-                                       .ttl = request.lease.value_or(door_.options().default_lease),
-                                       .wait = patience(request),
-                                       .session = session_};
     switch (request.verb) {
-        case Verb::lock: return acquire;
-        case Verb::enqueue: return service::Enqueue{.request = acquire};
+        case Verb::lock: return to_acquire(request);
+        case Verb::enqueue: return service::Enqueue{.request = to_acquire(request)};
         case Verb::wait:
             return service::Wait{
                 .session = session_, .scope = request.scope, .timeout = patience(request)};
         case Verb::release:
             return core::ReleaseRequest{.token = request.token, .scope = request.scope};
         case Verb::renew:
-            return core::RenewRequest{
-                .token = request.token, .scope = request.scope, .ttl = acquire.ttl};
+            return core::RenewRequest{.token = request.token,
+                                      .scope = request.scope,
+                                      .ttl = request.lease.value_or(door_.options().default_lease)};
         case Verb::stats:
         case Verb::ping:
         case Verb::auth: break;

@@ -71,6 +71,7 @@ class DflockdProtocol final : public net::Protocol {
     void refuse();
     [[nodiscard]] bool ask(const DflockdRequest& request);
     [[nodiscard]] core::Duration patience(const DflockdRequest& request) const;
+    [[nodiscard]] core::AcquireRequest to_acquire(const DflockdRequest& request) const;
     [[nodiscard]] service::Request to_service(const DflockdRequest& request) const;
     void open_session();
     void take_session(const service::Response& response);

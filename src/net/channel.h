@@ -60,11 +60,22 @@ class Protocol {
     // itself once the protocol is idle.
     virtual void on_end_of_input() {}
 
+    // All the input there will ever be has come, and on_input() has left of it what it could not
+    // use. Comes once at most, after on_end_of_input().
+    virtual void on_end_of_data() {}
+
+    // All output is sent. Returns whether there is more of it now.
+    [[nodiscard]] virtual bool on_output_sent() { return false; }
+
+    // Whether the peer is in the middle of something long, and must go on with it in time.
+    [[nodiscard]] virtual bool awaits_input() const { return false; }
+
     // The server shuts down: time to end what would not end by itself. Comes once at most.
     virtual void on_drain() {}
 
-    // A request began, but did not become whole in time. The connection stays open unless the
-    // protocol closes it, and is not timed again for the same bytes.
+    // A request began, but did not become whole in time; or what awaits_input() did not go on. The
+    // connection stays open unless the protocol closes it, and is not timed again for the same
+    // bytes.
     virtual void on_read_timeout() = 0;
 
     // The connection is gone. The last call.

@@ -144,10 +144,15 @@ void Connection::report_end_of_input() {
 
 void Connection::settle() {
     if (state_ == State::closed) return;
-    send_output();
+    send_all_there_is();
     while (state_ == State::open && held_back_ && !paused_ && !congested()) {
         offer_held_input();
-        send_output();
+        send_all_there_is();
+    }
+    if (state_ == State::open && end_received_ && !held_back_ && !paused_ &&
+        !std::exchange(data_end_reported_, true)) {
+        protocol_->on_end_of_data();
+        send_all_there_is();
     }
     if (state_ == State::open && may_finish()) state_ = State::finishing;
     if (state_ == State::finishing && output_.empty() && transport_.finish_sending()) linger();
@@ -155,6 +160,13 @@ void Connection::settle() {
     if (state_ == State::closed) return;
     update_interest();
     update_timeouts();
+}
+
+// Lets the protocol go on with what it has to say as long as the socket takes it.
+void Connection::send_all_there_is() {
+    do {
+        send_output();
+    } while (output_.empty() && state_ == State::open && protocol_->on_output_sent());
 }
 
 // Sends once. What was sent is dropped when that is at least half of the buffer, so that every byte
@@ -213,6 +225,10 @@ void Connection::update_timeouts() {
         if (!reading_.running()) set_.start_timeout(Timeout::linger, reading_);
     } else if (state_ == State::open && transport_.is_shaking_hands()) {
         if (!reading_.running()) set_.start_timeout(Timeout::request, reading_);
+    } else if (state_ == State::open && !held_back_ && protocol_->awaits_input()) {
+        set_.start_timeout(Timeout::request, reading_);  // anew: what counts is that it goes on
+        request_timed_ = true;
+        return;
     } else if (state_ == State::open && !held_.empty() && !held_back_) {
         if (!std::exchange(request_timed_, true)) set_.start_timeout(Timeout::request, reading_);
         return;

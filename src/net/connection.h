@@ -91,6 +91,7 @@ class Connection final : public boost::intrusive::list_base_hook<>,
     void report_end_of_input();
     void settle();
     void send_output();
+    void send_all_there_is();
     bool has_to_send() const;
     void linger();
     bool may_finish() const;
@@ -110,10 +111,11 @@ class Connection final : public boost::intrusive::list_base_hook<>,
     std::uint32_t input_events_ = 0;  // of these, those upon which to receive
     State state_ = State::open;
     bool paused_ = false;
-    bool held_back_ = false;      // held_ was not offered since it grew: paused or congested
-    bool request_timed_ = false;  // reading_ runs, or has run out, for the request in held_
-    bool end_reported_ = false;   // the protocol knows that the peer has stopped sending
-    bool end_received_ = false;   // ... and all it sent has been received
+    bool held_back_ = false;          // held_ was not offered since it grew: paused or congested
+    bool request_timed_ = false;      // reading_ runs, or has run out, for the request in held_
+    bool end_reported_ = false;       // the protocol knows that the peer has stopped sending
+    bool end_received_ = false;       // ... and all it sent has been received
+    bool data_end_reported_ = false;  // ... and looked at
     bool draining_ = false;
 };
 

@@ -120,14 +120,18 @@ bool has_body(int status, const HttpTerms& terms) {
 
 void append_stream_header(std::string& out, const HttpResponse& response, const HttpTerms& terms) {
     append_first_headers(out, response);
-    if (!terms.http_1_0 && !has_no_body(response.status)) {
+    if (response.length && !has_no_body(response.status)) {
+        out.append("Content-Length: ");
+        append_number(out, *response.length);
+        out.append("\r\n");
+    } else if (!terms.http_1_0 && !has_no_body(response.status)) {
         out.append("Transfer-Encoding: chunked\r\n");
     }
     append_last_headers(out, response, terms);
 }
 
 void append_stream_piece(std::string& out, std::string_view piece, const HttpTerms& terms) {
-    if (terms.http_1_0) {
+    if (terms.http_1_0 || terms.plain) {
         out.append(piece);
         return;
     }
@@ -136,7 +140,7 @@ void append_stream_piece(std::string& out, std::string_view piece, const HttpTer
 }
 
 void append_stream_end(std::string& out, const HttpTerms& terms) {
-    if (!terms.http_1_0) out.append("0\r\n\r\n");
+    if (!terms.http_1_0 && !terms.plain) out.append("0\r\n\r\n");
 }
 
 }  // namespace holdfast::net

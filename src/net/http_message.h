@@ -65,6 +65,7 @@ struct HttpResponse {
     std::string_view content_type;  // empty: none is named
     std::string_view body;
     std::span<const HttpHeader> headers = {};
+    std::optional<std::uint64_t> length = {};  // of a streamed body, if it is known
 };
 
 // What a request asks of its response.
@@ -72,6 +73,7 @@ struct HttpTerms {
     bool keep_alive = false;  // false: the connection closes after it
     bool head = false;        // the body is described but not sent
     bool http_1_0 = false;    // keeping the connection alive must be said
+    bool plain = false;       // streams: the length was said, so pieces go as they are
 };
 
 // Appends the response in bytes: status line, Date, Content-Type, Content-Length, Connection where
@@ -79,13 +81,13 @@ struct HttpTerms {
 // forge a second header.
 void append_response(std::string& out, const HttpResponse& response, const HttpTerms& terms);
 
-// A response whose body follows in pieces: chunked, or up to the end of the connection where the
-// client knows no chunks.
+// A response whose body follows in pieces: as many bytes as were announced, or chunked, or up to
+// the end of the connection where the client knows no chunks.
 
 // Whether a body follows the header at all.
 [[nodiscard]] bool has_body(int status, const HttpTerms& terms);
 // The header; the response's own body is not looked at.
-// REQUIRES: with http_1_0, not keep_alive, unless no body follows.
+// REQUIRES: with http_1_0, not keep_alive, unless no body follows or its length is known.
 void append_stream_header(std::string& out, const HttpResponse& response, const HttpTerms& terms);
 // REQUIRES: the piece is not empty.
 void append_stream_piece(std::string& out, std::string_view piece, const HttpTerms& terms);

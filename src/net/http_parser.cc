@@ -1,5 +1,6 @@
 #include "net/http_parser.h"
 
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/core/string.hpp>
 #include <boost/beast/http/error.hpp>
@@ -47,19 +48,17 @@ bool names_http_version(std::string_view message) {
 HttpParser::HttpParser(const HttpLimits& limits) : limits_(limits) {
     CHECK(limits.header_bytes_max < 65536);
     header_limit(static_cast<std::uint32_t>(limits.header_bytes_max));
-    body_limit(limits.body_bytes_max);
+    body_limit(boost::none);  // known only when the body is: one in pieces may be of any size
 }
 
 HttpParser::Outcome HttpParser::parse(std::string_view message) {
-    message_ = message.data();
-    if (header_bytes_ == 0) {
-        const auto outcome = parse_header(message);
-        if (outcome != Outcome::complete) return outcome;
-    }
-    return parse_body(message);
+    const auto outcome = parse_header(message);
+    return outcome == Outcome::complete ? parse_body(message) : outcome;
 }
 
 HttpParser::Outcome HttpParser::parse_header(std::string_view message) {
+    message_ = message.data();
+    if (header_bytes_ > 0) return Outcome::complete;
     ErrorCode error;
     parsed_ += put({message.data() + parsed_, message.size() - parsed_}, error);
     if (error == http::error::need_more && message.size() < limits_.header_bytes_max) {
@@ -80,6 +79,7 @@ HttpParser::Outcome HttpParser::parse_header(std::string_view message) {
 
 HttpParser::Outcome HttpParser::parse_body(std::string_view message) {
     if (chunked()) return parse_chunks(message);
+    if (content_length().value_or(0) > limits_.body_bytes_max) return refuse(body_too_big);
     size_ = header_bytes_ + static_cast<std::size_t>(content_length().value_or(0));
     return message.size() < size_ ? Outcome::need_more : Outcome::complete;
 }
@@ -102,6 +102,35 @@ HttpParser::Outcome HttpParser::parse_chunks(std::string_view message) {
     return Outcome::complete;
 }
 
+HttpParser::Outcome HttpParser::parse_piece(std::string_view& input, BodySink& sink) {
+    sink_ = &sink;
+    if (chunked()) return parse_streamed_chunks(input);
+    const std::uint64_t rest = content_length().value_or(0) - streamed_;
+    const auto piece =
+        input.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(rest, input.size())));
+    input.remove_prefix(piece.size());
+    streamed_ += piece.size();
+    if (!piece.empty()) sink.on_piece(piece);
+    return piece.size() < rest ? Outcome::need_more : Outcome::complete;
+}
+
+HttpParser::Outcome HttpParser::parse_streamed_chunks(std::string_view& input) {
+    while (!is_done()) {
+        if (input.size() < chunked_rest_bytes_min) return Outcome::need_more;
+        ErrorCode error;
+        input.remove_prefix(put({input.data(), input.size()}, error));
+        if (error && error != http::error::need_more) return refuse(error, input);
+        if (error && input.size() > limits_.header_bytes_max) return refuse(bad_chunk);
+        if (error) return Outcome::need_more;
+    }
+    return Outcome::complete;
+}
+
+std::optional<std::uint64_t> HttpParser::body_size() const {
+    if (chunked()) return std::nullopt;
+    return content_length().value_or(0);
+}
+
 HttpParser::Outcome HttpParser::refuse(const HttpFault& fault) {
     fault_ = &fault;
     return Outcome::refused;
@@ -112,7 +141,6 @@ HttpParser::Outcome HttpParser::refuse(const ErrorCode& error, std::string_view 
     switch (static_cast<http::error>(error.value())) {
         case http::error::header_limit:
             return refuse(message.find("\r\n") == message.npos ? target_too_long : header_too_big);
-        case http::error::body_limit: return refuse(body_too_big);
         case http::error::bad_version:
             return refuse(names_http_version(message) ? not_http_1 : malformed);
         case http::error::bad_content_length:
@@ -139,16 +167,17 @@ HttpRequest HttpParser::request(std::string_view message) const {
         request.query = request.path.substr(mark + 1);
         request.path = request.path.substr(0, mark);
     }
-    request.body = chunked() ? std::string_view(chunks_)
-                             : message.substr(header_bytes_, size_ - header_bytes_);
+    if (size_ > 0) {
+        request.body = chunked() ? std::string_view(chunks_)
+                                 : message.substr(header_bytes_, size_ - header_bytes_);
+    }
     request.fields = &fields_;
     request.message = message.data();
     return request;
 }
 
 HttpTerms HttpParser::terms() const {
-    const bool head = std::string_view(message_ + method_.at, method_.bytes) == "HEAD";
-    return {.keep_alive = keep_alive(), .head = head, .http_1_0 = version_ < 11};
+    return {.keep_alive = keep_alive(), .head = method() == "HEAD", .http_1_0 = version_ < 11};
 }
 
 bool HttpParser::take_expectation() {
@@ -187,8 +216,18 @@ void HttpParser::on_field_impl(Field field, StringView name, StringView value, E
     if (fault_) error = http::error::bad_field;
 }
 
+void HttpParser::on_chunk_header_impl(std::uint64_t size, StringView, ErrorCode& error) {
+    if (sink_ != nullptr || size <= limits_.body_bytes_max - chunks_.size()) return;
+    fault_ = &body_too_big;
+    error = http::error::body_limit;
+}
+
 std::size_t HttpParser::on_chunk_body_impl(std::uint64_t, StringView body, ErrorCode&) {
-    chunks_.append(body.data(), body.size());
+    if (sink_ == nullptr) {
+        chunks_.append(body.data(), body.size());
+    } else if (!body.empty()) {
+        sink_->on_piece(std_view(body));
+    }
     return body.size();
 }
 

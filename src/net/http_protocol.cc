@@ -8,6 +8,17 @@ namespace {
 
 constexpr HttpFault too_slow{408, "{\"error\":\"the request did not arrive in time\"}\n"};
 
+// A refused body of no more than this is read past, so that the connection can go on.
+constexpr std::uint64_t skipped_bytes_max = 256 * 1024;
+
+// Takes a body that nobody wants.
+class NoSink final : public BodySink {
+    void on_piece(std::string_view /*piece*/) override {}
+    void on_whole() override {}
+    void on_fault(const HttpFault& /*fault*/) override {}
+    [[nodiscard]] bool is_congested() const override { return false; }
+};
+
 }  // namespace
 
 HttpProtocol::HttpProtocol(Channel& channel, HttpHandler& handler, const HttpLimits& limits)
@@ -28,8 +39,16 @@ std::size_t HttpProtocol::on_input(std::string_view input) {
 // Handles the request at the front of the input. Returns the bytes it took, 0 while it is
 // incomplete.
 std::size_t HttpProtocol::take_request(std::string_view input) {
+    if (body_) return take_body(input);
     if (partial_) {
-        const auto outcome = partial_->parse(input);
+        const bool had_header = partial_->header_size() > 0;
+        auto outcome = partial_->parse_header(input);
+        if (outcome == HttpParser::Outcome::complete) {
+            if (!had_header && handler_.takes_pieces(partial_->method())) {
+                return begin_body(*std::exchange(partial_, nullptr), input);
+            }
+            outcome = partial_->parse(input);
+        }
         if (outcome == HttpParser::Outcome::need_more) return await_rest(*partial_), 0;
         return finish(*std::exchange(partial_, nullptr), outcome, input);
     }
@@ -38,7 +57,11 @@ std::size_t HttpProtocol::take_request(std::string_view input) {
     if (input == "\r") return 0;
 
     HttpParser parser(limits_);
-    const auto outcome = parser.parse(input);
+    auto outcome = parser.parse_header(input);
+    if (outcome == HttpParser::Outcome::complete) {
+        if (handler_.takes_pieces(parser.method())) return begin_body(parser, input);
+        outcome = parser.parse(input);
+    }
     if (outcome == HttpParser::Outcome::need_more) {
         partial_ = std::make_unique<HttpParser>(std::move(parser));
         return await_rest(*partial_), 0;
@@ -61,6 +84,58 @@ std::size_t HttpProtocol::finish(HttpParser& parser, HttpParser::Outcome outcome
     return parser.size();
 }
 
+// The header of a request is there whose body is taken in pieces. Returns the header's size.
+std::size_t HttpProtocol::begin_body(HttpParser& parser, std::string_view input) {
+    auto terms = parser.terms();
+    auto terms_at_once = terms;
+    const bool is_short = parser.body_size() && *parser.body_size() <= skipped_bytes_max;
+    if (!is_short || parser.has_expectation()) terms_at_once.keep_alive = false;
+    HttpReply reply(replies_, terms, terms_at_once);
+    auto sink = handler_.receive(parser.request(input), reply, *this);
+    if (!sink) {
+        sink = std::make_unique<NoSink>();
+    } else if (parser.take_expectation()) {
+        replies_.interim_to_last("HTTP/1.1 100 Continue\r\n\r\n");
+    }
+    const std::size_t size = parser.header_size();
+    const bool is_empty = parser.body_size() == 0;
+    body_ = std::make_unique<Body>(Body{std::move(parser), std::move(sink)});
+    if (is_empty) take_body({});
+    return size;
+}
+
+// Gives the sink what there is of its body. Returns the bytes taken.
+std::size_t HttpProtocol::take_body(std::string_view input) {
+    if (body_->sink->is_congested()) {
+        is_body_paused_ = true;
+        channel_.pause();
+        return 0;
+    }
+    std::string_view rest = input;
+    const auto outcome = body_->parser.parse_piece(rest, *body_->sink);
+    if (outcome == HttpParser::Outcome::complete) {
+        std::exchange(body_, nullptr)->sink->on_whole();
+        if (peer_ended_) replies_.abandon();
+    } else if (outcome == HttpParser::Outcome::refused) {
+        fail_body(body_->parser.fault());
+    }
+    return input.size() - rest.size();
+}
+
+// The body will not be whole, though its peer is there.
+void HttpProtocol::fail_body(const HttpFault& fault) {
+    const auto body = std::exchange(body_, nullptr);
+    is_body_paused_ = false;
+    if (!replies_.empty()) replies_.close_after_last();
+    body->sink->on_fault(fault);
+    if (replies_.empty()) channel_.close_after_flush();  // it was answered before
+}
+
+void HttpProtocol::resume() {
+    if (!std::exchange(is_body_paused_, false)) return;
+    channel_.resume();
+}
+
 void HttpProtocol::await_rest(HttpParser& parser) {
     if (parser.take_expectation()) replies_.interim("HTTP/1.1 100 Continue\r\n\r\n");
 }
@@ -73,6 +148,12 @@ void HttpProtocol::refuse(const HttpFault& fault) {
 
 void HttpProtocol::on_end_of_input() {
     peer_ended_ = true;
+    if (!body_) replies_.abandon();
+}
+
+void HttpProtocol::on_end_of_data() {
+    if (!body_) return;
+    body_.reset();
     replies_.abandon();
 }
 
@@ -81,11 +162,13 @@ void HttpProtocol::on_drain() {
 }
 
 void HttpProtocol::on_read_timeout() {
+    if (body_) return fail_body(too_slow);
     partial_ = nullptr;
     refuse(too_slow);
 }
 
 void HttpProtocol::on_closed() {
+    body_.reset();
     replies_.detach();
 }
 

@@ -11,6 +11,7 @@
 
 #include <functional>
 #include <initializer_list>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -20,6 +21,14 @@ namespace holdfast::net {
 
 class ReplyQueue;
 struct ReplySlot;
+
+// How a body is sent in pieces.
+struct StreamOptions {
+    std::optional<std::uint64_t> length = {};  // of all of them, if it is known
+    std::function<void()> on_abandoned = {};
+};
+
+class StreamedReply;
 
 // A promise to answer. Exactly one answer is sent for it: if it is destroyed before, that is a 500.
 //
@@ -45,6 +54,14 @@ class DeferredReply {
               std::initializer_list<HttpHeader> headers) {
         send(status, content_type, body, std::span(headers.begin(), headers.size()));
     }
+
+    // Answers in pieces after all. REQUIRES: as send().
+    [[nodiscard]] StreamedReply stream(int status, std::string_view content_type,
+                                       std::span<const HttpHeader> headers, StreamOptions options);
+
+    // Closes the connection after the answer. For an answer that is given before the body of its
+    // request is whole: what is still to come of that is not read. REQUIRES: as send().
+    void close_after();
 
   private:
     friend class ReplyQueue;
@@ -78,8 +95,14 @@ class StreamedReply {
     // Whether so much is waiting to be sent on this connection that the peer does not keep up.
     [[nodiscard]] bool is_congested() const;
 
+    // Calls `on_room` once, in a turn of the loop, when all that was sent on this connection has
+    // left it: the moment for the next piece of something long. Not after the end, nor when the
+    // connection is gone. REQUIRES: it still goes somewhere.
+    void call_when_sent(std::function<void()> on_room);
+
     // Ends the answer, as the peer can tell from a connection that broke (except in HTTP/1.0). Does
-    // nothing if it has ended.
+    // nothing if it has ended. Before as many bytes were sent as were announced, this breaks the
+    // connection.
     void end();
 
   private:
@@ -93,7 +116,10 @@ class StreamedReply {
 // handler that returns without any has answered 500.
 class HttpReply {
   public:
-    HttpReply(ReplyQueue& queue, const HttpTerms& terms) : queue_(queue), terms_(terms) {}
+    // `terms_at_once` are those of an answer by send(), which may come before the request is read.
+    HttpReply(ReplyQueue& queue, const HttpTerms& terms, const HttpTerms& terms_at_once)
+        : queue_(queue), terms_(terms), terms_at_once_(terms_at_once) {}
+    HttpReply(ReplyQueue& queue, const HttpTerms& terms) : HttpReply(queue, terms, terms) {}
     ~HttpReply();
     HttpReply(const HttpReply&) = delete;
     HttpReply& operator=(const HttpReply&) = delete;
@@ -121,7 +147,7 @@ class HttpReply {
 
   private:
     ReplyQueue& queue_;
-    HttpTerms terms_;
+    HttpTerms terms_, terms_at_once_;
     bool used_ = false;
 };
 

@@ -1,5 +1,6 @@
 #include "net/reply_queue.h"
 
+#include <iterator>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -67,25 +68,63 @@ void ReplyQueue::answer_slot(ReplySlot& slot, const HttpResponse& response) {
     finish(slot);
 }
 
+void ReplyQueue::interim_to_last(std::string_view bytes) {
+    if (slots_.size() <= 1) {
+        channel_.output().append(bytes);
+        return;
+    }
+    auto slot = std::make_unique<ReplySlot>();
+    slot->queue = this;
+    slot->terms = {.keep_alive = true};
+    slot->answered = true;
+    slot->answer = bytes;
+    slots_.insert(std::prev(slots_.end()), *slot.release());
+}
+
+void ReplyQueue::close_after_last() {
+    closing_ = true;
+    slots_.back().terms.keep_alive = false;
+}
+
 StreamedReply ReplyQueue::stream(const HttpResponse& head, HttpTerms terms,
                                  std::function<void()> on_abandoned) {
-    if (!has_body(head.status, terms)) {
-        if (!terms.keep_alive) closing_ = true;
-        auto& slot = open_slot(terms);
-        append_stream_header(place_for(slot), head, terms);
+    return stream_slot(open_slot(terms), head, std::move(on_abandoned));
+}
+
+StreamedReply ReplyQueue::stream_slot(ReplySlot& slot, const HttpResponse& head,
+                                      std::function<void()> on_abandoned) {
+    const bool has_pieces = has_body(head.status, slot.terms);
+    slot.terms.plain = head.length.has_value();
+    slot.bytes_to_come = head.length.value_or(0);
+    if (has_pieces && slot.terms.http_1_0 && !slot.terms.plain) slot.terms.keep_alive = false;
+    if (!slot.terms.keep_alive) closing_ = true;
+    append_stream_header(place_for(slot), head, slot.terms);
+    if (!has_pieces) {
         finish(slot);
         return {};
     }
-    if (terms.http_1_0) terms.keep_alive = false;
-    if (!terms.keep_alive) closing_ = true;
-    auto& slot = open_slot(terms);
     slot.streamed = true;
     slot.on_abandoned = std::move(on_abandoned);
-    append_stream_header(place_for(slot), head, terms);
+    channel_.flush();
     return StreamedReply(slot);
 }
 
+void ReplyQueue::call_when_sent(ReplySlot& slot, std::function<void()> on_room) {
+    slot.on_room = std::move(on_room);
+    channel_.flush();
+}
+
+bool ReplyQueue::make_use_of_room() {
+    if (slots_.empty() || !slots_.front().on_room) return false;
+    std::exchange(slots_.front().on_room, nullptr)();
+    return !channel_.output().empty();
+}
+
 void ReplyQueue::append_piece(ReplySlot& slot, std::string_view piece) {
+    if (slot.terms.plain) {
+        CHECK(piece.size() <= slot.bytes_to_come);
+        slot.bytes_to_come -= piece.size();
+    }
     if (piece.empty()) return;
     append_stream_piece(place_for(slot), piece, slot.terms);
     channel_.flush();
@@ -93,6 +132,11 @@ void ReplyQueue::append_piece(ReplySlot& slot, std::string_view piece) {
 
 void ReplyQueue::end_stream(ReplySlot& slot) {
     close_if_draining(slot);
+    if (slot.bytes_to_come >
+        0) {  // the peer can tell only from the connection that this is not all
+        slot.terms.keep_alive = false;
+        closing_ = true;
+    }
     append_stream_end(place_for(slot), slot.terms);
     finish(slot);
 }
@@ -117,6 +161,7 @@ std::string& ReplyQueue::place_for(ReplySlot& slot) {
 void ReplyQueue::finish(ReplySlot& slot) {
     slot.answered = true;
     slot.on_abandoned = nullptr;
+    slot.on_room = nullptr;
     if (&slot == &slots_.front()) send_answered();
     channel_.flush();
 }
@@ -170,6 +215,7 @@ void ReplyQueue::take_from_owner(ReplySlot& slot) {
     auto own = std::make_unique<ReplySlot>();
     own->queue = this;
     own->terms = slot.terms;
+    own->bytes_to_come = slot.bytes_to_come;
     own->answer = std::move(slot.answer);
     const auto place = slots_.erase(slots_.iterator_to(slot));
     slot.queue = nullptr;
@@ -183,6 +229,7 @@ void ReplyQueue::detach() {
         ReplySlot& slot = slots_.front();
         slots_.pop_front();
         slot.queue = nullptr;
+        slot.on_room = nullptr;
         if (slot.answered) {
             delete &slot;
         } else if (slot.on_abandoned) {
@@ -216,6 +263,25 @@ void DeferredReply::send(int status, std::string_view content_type, std::string_
     }
 }
 
+StreamedReply DeferredReply::stream(int status, std::string_view content_type,
+                                    std::span<const HttpHeader> headers, StreamOptions options) {
+    CHECK(slot_);
+    ReplySlot* const slot = std::exchange(slot_, nullptr);
+    if (!slot->queue) {
+        delete slot;
+        return {};
+    }
+    slot->on_abandoned = nullptr;
+    const HttpResponse head{status, content_type, {}, headers, options.length};
+    return slot->queue->stream_slot(*slot, head, std::move(options.on_abandoned));
+}
+
+void DeferredReply::close_after() {
+    CHECK(slot_);
+    slot_->terms.keep_alive = false;
+    if (slot_->queue) slot_->queue->refuse_more();
+}
+
 StreamedReply::StreamedReply(StreamedReply&& other) noexcept
     : slot_(std::exchange(other.slot_, nullptr)) {}
 
@@ -233,6 +299,11 @@ void StreamedReply::send(std::string_view piece) {
     if (*this) slot_->queue->append_piece(*slot_, piece);
 }
 
+void StreamedReply::call_when_sent(std::function<void()> on_room) {
+    CHECK(*this);
+    slot_->queue->call_when_sent(*slot_, std::move(on_room));
+}
+
 bool StreamedReply::is_congested() const {
     return *this && slot_->queue->congested();
 }
@@ -248,13 +319,13 @@ void StreamedReply::end() {
 }
 
 HttpReply::~HttpReply() {
-    if (!used_) queue_.answer(no_answer, terms_);
+    if (!used_) queue_.answer(no_answer, terms_at_once_);
 }
 
 void HttpReply::send(int status, std::string_view content_type, std::string_view body,
                      std::span<const HttpHeader> headers) {
     CHECK(!std::exchange(used_, true));
-    queue_.answer({status, content_type, body, headers}, terms_);
+    queue_.answer({status, content_type, body, headers}, terms_at_once_);
 }
 
 DeferredReply HttpReply::defer(std::function<void()> on_abandoned) {

@@ -26,8 +26,10 @@ struct ReplySlot : boost::intrusive::list_base_hook<> {
     HttpTerms terms;
     bool answered = false;
     bool streamed = false;
-    std::string answer;  // as far as it was given out of turn
+    std::uint64_t bytes_to_come = 0;  // with terms.plain: of those that were announced
+    std::string answer;               // as far as it was given out of turn
     std::function<void()> on_abandoned;
+    std::function<void()> on_room;
 };
 
 class ReplyQueue {
@@ -48,12 +50,24 @@ class ReplyQueue {
     [[nodiscard]] DeferredReply defer(const HttpTerms& terms, std::function<void()> on_abandoned);
     // Answers a slot of this queue that defer() opened, and flushes.
     void answer_slot(ReplySlot& slot, const HttpResponse& response);
-    // Sends, in its turn, an interim response such as `100 Continue`.
+    // Sends, in its turn, an interim response such as `100 Continue`, to the request that is being
+    // read; or to the last one that was handled, and is unanswered.
     void interim(std::string_view bytes);
+    void interim_to_last(std::string_view bytes);
+    // The connection closes after the last answer that is owed. REQUIRES: there is one.
+    void close_after_last();
+    // No request may follow those there are.
+    void refuse_more() { closing_ = true; }
 
     // Begins a streamed answer with its header; `head` has no body.
     [[nodiscard]] StreamedReply stream(const HttpResponse& head, HttpTerms terms,
                                        std::function<void()> on_abandoned);
+    // The same for a slot that defer() opened.
+    [[nodiscard]] StreamedReply stream_slot(ReplySlot& slot, const HttpResponse& head,
+                                            std::function<void()> on_abandoned);
+    void call_when_sent(ReplySlot& slot, std::function<void()> on_room);
+    // All output is sent: lets whoever's turn it is send more. Returns whether it did.
+    [[nodiscard]] bool make_use_of_room();
     // A piece, and the end, of what stream() began; both flush.
     void append_piece(ReplySlot& slot, std::string_view piece);
     void end_stream(ReplySlot& slot);

@@ -9,9 +9,9 @@
 // The order of things: changes collect during a turn and are committed together at its end, or,
 // while a commit is under way, when that one is done. An answer whose request changed something
 // leaves after the commit of that change, and so does one that speaks of a lease whose grant is not
-// committed yet; others leave at once. When a commit fails, nobody is told of success, and
-// everything is refused until the service has begun anew from what the store really has, as after a
-// restart.
+// committed yet, or of a fence that is not; others leave at once. When a commit fails, nobody is
+// told of success, and everything is refused until the service has begun anew from what the store
+// really has, as after a restart.
 //
 // Thread safety: everything on the executor's thread, but for the constructor.
 // Lifetime: destroyed after its executor has stopped.
@@ -28,6 +28,7 @@
 #include "core/lock_table.h"
 #include "service/clock.h"
 #include "service/executor.h"
+#include "service/fence_book.h"
 #include "service/figures.h"
 #include "service/port.h"
 #include "service/request_memory.h"
@@ -45,6 +46,7 @@ struct ServiceParts {
     std::function<std::uint64_t()> random;
     // Told of every transition, in order, once it can no longer be undone by a crash. May be empty.
     std::function<void(const core::Event&)> on_event;
+    FenceLimits fence_limits = {};
 };
 
 class LockService final : public Port {
@@ -87,6 +89,7 @@ class LockService final : public Port {
     void measure();
     bool answer_repeated(const core::AcquireRequest& request);
     void supersede(core::WaiterId waiter);
+    [[nodiscard]] FenceBook make_fence_book() const;
 
     // lock_service.cc
     void sweep();
@@ -94,10 +97,14 @@ class LockService final : public Port {
     void tell(const core::Event& event);
     void resolve_waiter(const core::Event& event, bool must_be_committed);
     [[nodiscard]] std::uint64_t newest_fence() const;
-    [[nodiscard]] Batch* batch_of(const core::Outcome& outcome);
+    [[nodiscard]] Batch* batch_of(const Response& response);
+    [[nodiscard]] Batch* batch_of(const FenceOutcome& outcome);
     [[nodiscard]] Promise* find_promise_of(core::Token lease);
     void owe(PromiseId promise, const Response& response, Batch& batch);
     void end_turn();
+    [[nodiscard]] bool has_uncommitted() const {
+        return !uncommitted_.empty() || fences_.has_uncommitted();
+    }
     void start_commit();
     void finish_commit(const StoreResult<void>& result);
     void fail(const StoreFailure& why);
@@ -112,8 +119,10 @@ class LockService final : public Port {
     const std::function<void(const core::Event&)> on_event_;
 
     const core::TableOptions options_;
+    const FenceLimits fence_limits_;
     std::unique_ptr<core::LockTable> table_;
     RequestMemory requests_;
+    FenceBook fences_;
     ServiceFigures figures_;
     Response response_;  // what the last submit() returned
     std::optional<core::Time> wake_at_;

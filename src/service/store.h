@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/histogram.h"
 #include "base/result.h"
 #include "core/changes.h"
 #include "core/request.h"
+#include "service/fence.h"
 
 namespace holdfast::service {
 
@@ -28,6 +30,16 @@ using CommitDone = std::function<void(const StoreResult<void>&)>;
 struct Recovered {
     std::size_t leases = 0;
     std::uint64_t next_fence = 1;  // larger than every number that was ever committed
+    std::vector<FenceMark> fences;
+};
+
+// What is made durable together. The changes are those a restarted server must know of: grants,
+// ends, and renewals on new terms. Of fences, each resource at most once.
+struct Commit {
+    core::Changes changes;
+    std::vector<FenceMark> fences;
+
+    [[nodiscard]] std::size_t size() const { return changes.size() + fences.size(); }
 };
 
 // What a store has done since it was opened, for people who watch it.
@@ -58,10 +70,9 @@ class Store {
     [[nodiscard]] virtual StoreResult<Recovered> recover(
         const std::function<bool(const core::RestoreRequest&)>& on_lease) = 0;
 
-    // Makes `changes` durable, all or none, after everything committed before; then calls `done`,
-    // perhaps before returning. REQUIRES: the commit before this one is done, and the changes are
-    // those a restarted server must know of: grants, ends, and renewals on new terms.
-    virtual void commit(core::Changes changes, CommitDone done) = 0;
+    // Makes all of it durable, or none, after everything committed before; then calls `done`,
+    // perhaps before returning. REQUIRES: the commit before this one is done.
+    virtual void commit(Commit commit, CommitDone done) = 0;
 
     // What it has done so far; zeros where nothing is kept. Any thread may ask.
     [[nodiscard]] virtual StoreFigures figures() const { return {}; }

@@ -7,7 +7,7 @@ service::StoreResult<service::Recovered> MemoryStore::recover(
     return service::Recovered{};
 }
 
-void MemoryStore::commit(core::Changes /*changes*/, service::CommitDone done) {
+void MemoryStore::commit(service::Commit /*commit*/, service::CommitDone done) {
     done({});
 }
 

@@ -39,11 +39,11 @@ service::StoreResult<service::Recovered> SqliteStore::recover(
     return file_.recover(now, on_lease).map_error(failure);
 }
 
-void SqliteStore::commit(core::Changes changes, service::CommitDone done) {
+void SqliteStore::commit(service::Commit commit, service::CommitDone done) {
     {
         const std::lock_guard guard(mutex_);
         CHECK(!batch_);
-        batch_ = Batch{.changes = std::move(changes), .done = std::move(done)};
+        batch_ = Batch{.commit = std::move(commit), .done = std::move(done)};
     }
     wake_.notify_one();
 }
@@ -62,7 +62,7 @@ std::optional<SqliteStore::Batch> SqliteStore::next_batch() {
 void SqliteStore::commit_now(const Batch& batch) {
     const auto failure = [this](const SqliteError& error) { return to_failure(error); };
     const auto begin = std::chrono::steady_clock::now();
-    const auto written = file_.write(batch.changes).map_error(failure);
+    const auto written = file_.write(batch.commit).map_error(failure);
     count(batch, written, std::chrono::steady_clock::now() - begin);
     batch.done(written);
 }
@@ -72,9 +72,9 @@ void SqliteStore::count(const Batch& batch, const service::StoreResult<void>& re
     const std::lock_guard guard(figures_mutex_);
     if (result) {
         ++figures_.commits;
-        figures_.changes += batch.changes.size();
+        figures_.changes += batch.commit.size();
         figures_.commit_seconds.add(std::chrono::duration<double>(time).count());
-        figures_.batch_sizes.add(static_cast<double>(batch.changes.size()));
+        figures_.batch_sizes.add(static_cast<double>(batch.commit.size()));
     } else {
         ++figures_.commit_failures;
         if (result.error().is_busy) ++figures_.busy_failures;

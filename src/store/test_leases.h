@@ -201,9 +201,11 @@ inline service::ManualClock& test_clock() {
     return clock;
 }
 
-inline service::StoreResult<void> commit(SqliteStore& store, core::Changes changes) {
+inline service::StoreResult<void> commit(SqliteStore& store, core::Changes changes,
+                                         std::vector<service::FenceMark> fences = {}) {
     std::promise<service::StoreResult<void>> done;
-    store.commit(std::move(changes), [&done](const auto& result) { done.set_value(result); });
+    store.commit({.changes = std::move(changes), .fences = std::move(fences)},
+                 [&done](const auto& result) { done.set_value(result); });
     return done.get_future().get();
 }
 
@@ -211,6 +213,7 @@ struct Found {
     Leases leases;
     std::map<std::uint64_t, core::Duration> remaining;
     std::uint64_t next_fence = 0;
+    std::map<std::string, std::uint64_t> fences;
 };
 
 inline Found recover(SqliteStore& store) {
@@ -225,6 +228,9 @@ inline Found recover(SqliteStore& store) {
     CHECK(recovered.has_value());
     CHECK(recovered->leases == found.leases.size());
     found.next_fence = recovered->next_fence;
+    for (const service::FenceMark& mark : recovered->fences) {
+        CHECK(found.fences.emplace(mark.resource, mark.highest).second);
+    }
     return found;
 }
 

@@ -103,7 +103,12 @@ Host::Host(const ServeOptions& options, service::Clock& clock,
                     event_feed_.publish(event);
                 },
             .fence_limits = {.resources_max = options.fences_max,
-                             .resource_length_max = options.limits.key_length_max}});
+                             .resource_length_max = options.limits.key_length_max},
+            .on_fence_refused =
+                [this](const service::FenceRefusal& refusal) {
+                    event_log_.on_fence_refused(refusal);
+                    event_feed_.publish(refusal);
+                }});
     http_limits_.body_bytes_max = options_.http_body_bytes_max;
     const bool has_own_loops = options_.threads > 1;
     for (std::size_t index = 0; index < options_.threads; ++index) add_room(has_own_loops);

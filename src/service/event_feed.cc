@@ -18,7 +18,8 @@ std::size_t bytes_of(const core::Event& event) {
 
 }  // namespace
 
-FeedEvent::FeedEvent(std::uint64_t number, const core::Event& happened)
+FeedEvent::FeedEvent(std::uint64_t number, const core::Event& happened,
+                     std::optional<std::uint64_t> refused_by)
     : id(number),
       event(happened),
       name_(happened.lease.scope.name),
@@ -30,27 +31,56 @@ FeedEvent::FeedEvent(std::uint64_t number, const core::Event& happened)
     event.lease.owner.name = owner_;
     event.previous_owner = previous_owner_;
     event.lease.notes = {.request_id = request_id_, .metadata = metadata_};
+    if (!refused_by) return;
+    refused_fence = {.at = event.at,
+                     .resource = name_,
+                     .number = core::as_number(event.lease.token.fence),
+                     .highest = *refused_by};
 }
 
 EventFeed::EventFeed(std::uint64_t first_id, FeedLimits limits)
     : limits_(limits), oldest_id_(first_id), next_id_(first_id) {}
 
 void EventFeed::publish(const core::Event& event) {
+    add(event, std::nullopt);
+}
+
+void EventFeed::publish(const FenceRefusal& refusal) {
+    core::Event event{.at = refusal.at};
+    event.lease.scope.name = refusal.resource;
+    event.lease.token.fence = core::Fence{refusal.number};
+    add(event, refusal.highest);
+}
+
+void EventFeed::add(const core::Event& event, std::optional<std::uint64_t> refused_by) {
     const std::lock_guard guard(mutex_);
     if (chunks_.empty() || chunks_.back().events.size() == chunk_events) {
-        chunks_.push_back({.first_id = next_id_, .events = {}});
+        chunks_.push_back({.first_id = next_id_, .events = {}, .refused_by = {}});
     }
     chunks_.back().events.add(event);
+    if (refused_by) chunks_.back().refused_by.emplace(next_id_, *refused_by);
     ++next_id_;
     bytes_ += bytes_of(event);
     while (next_id_ - oldest_id_ > limits_.events_max || bytes_ > limits_.bytes_max) drop_oldest();
     for (Watch* const watch : watches_) watch->call();
 }
 
-// REQUIRES: it is known.
+// REQUIRES, as in the next two: it is known.
+const EventFeed::Chunk& EventFeed::chunk_of(std::uint64_t id) const {
+    return chunks_[(id - chunks_.front().first_id) / chunk_events];  // all but the last are full
+}
+
 core::Event EventFeed::event(std::uint64_t id) const {
-    const std::uint64_t place = id - chunks_.front().first_id;  // all but the last are full
-    return chunks_[place / chunk_events].events[place % chunk_events];
+    const Chunk& chunk = chunk_of(id);
+    return chunk.events[id - chunk.first_id];
+}
+
+std::shared_ptr<const FeedEvent> EventFeed::copy(std::uint64_t id) const {
+    const Chunk& chunk = chunk_of(id);
+    const auto found = chunk.refused_by.find(id);
+    const auto refused_by =
+        found == chunk.refused_by.end() ? std::nullopt : std::optional(found->second);
+    return std::make_shared<const FeedEvent>(id, event(id), refused_by);
 }
 
 void EventFeed::drop_oldest() {
@@ -96,7 +126,7 @@ EventFeed::Watch::Page EventFeed::Watch::read(std::size_t events_max) {
     const std::size_t count = std::min<std::size_t>(events_max, feed_.next_id_ - next_id_);
     page.events.reserve(count);
     for (const std::uint64_t end = next_id_ + count; next_id_ != end; ++next_id_) {
-        page.events.push_back(std::make_shared<const FeedEvent>(next_id_, feed_.event(next_id_)));
+        page.events.push_back(feed_.copy(next_id_));
     }
     is_called_ = false;
     if (next_id_ != feed_.next_id_) call();

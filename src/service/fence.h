@@ -5,6 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+
+#include "core/time.h"
 
 namespace holdfast::service {
 
@@ -39,6 +42,15 @@ struct FenceOutcome {
     Wait wait = Wait::nothing;
 
     bool operator==(const FenceOutcome&) const = default;
+};
+
+// Somebody came with a number that was too small: it had lost its lock, or never had it. The name
+// is good during the call that tells of it.
+struct FenceRefusal {
+    core::Time at;
+    std::string_view resource;
+    std::uint64_t number = 0;
+    std::uint64_t highest = 0;
 };
 
 }  // namespace holdfast::service

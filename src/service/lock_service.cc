@@ -43,6 +43,7 @@ LockService::LockService(const core::TableOptions& options, ServiceParts parts)
       executor_(parts.executor),
       random_(std::move(parts.random)),
       on_event_(std::move(parts.on_event)),
+      on_fence_refused_(std::move(parts.on_fence_refused)),
       options_(options),
       fence_limits_(parts.fence_limits),
       table_(std::make_unique<core::LockTable>(options)),

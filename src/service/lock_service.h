@@ -47,6 +47,8 @@ struct ServiceParts {
     // Told of every transition, in order, once it can no longer be undone by a crash. May be empty.
     std::function<void(const core::Event&)> on_event;
     FenceLimits fence_limits = {};
+    // Told of every stale number. May be empty.
+    std::function<void(const FenceRefusal&)> on_fence_refused = {};
 };
 
 class LockService final : public Port {
@@ -86,6 +88,7 @@ class LockService final : public Port {
 
     // lock_service_run.cc
     void run(const Request& request);
+    void tell_if_stale(const RaiseFence& request) const;
     void measure();
     bool answer_repeated(const core::AcquireRequest& request);
     void supersede(core::WaiterId waiter);
@@ -117,6 +120,7 @@ class LockService final : public Port {
     Executor& executor_;
     const std::function<std::uint64_t()> random_;
     const std::function<void(const core::Event&)> on_event_;
+    const std::function<void(const FenceRefusal&)> on_fence_refused_;
 
     const core::TableOptions options_;
     const FenceLimits fence_limits_;

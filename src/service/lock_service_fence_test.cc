@@ -62,6 +62,14 @@ TEST_F(Fences, RefusalsDoNotWait) {
     EXPECT_EQ(ask(DropFence{.resource = "other"}), "unknown");
 }
 
+TEST_F(Fences, ThatRefuseAreToldOf) {
+    ask(raise(7));
+    ask(raise(6));
+    ask(raise(7));
+    ask(raise(5));
+    EXPECT_THAT(events, ElementsAre("fence_refused bucket 6 7", "fence_refused bucket 5 7"));
+}
+
 TEST_F(Fences, ShareACommitWithLocks) {
     ask(take("laptop1"), "lock: ");
     ask(raise(7), "fence: ");

@@ -106,6 +106,15 @@ void LockService::run(const Request& request) {
     const auto* const acquire = std::get_if<core::AcquireRequest>(&request);
     if (acquire != nullptr && answer_repeated(*acquire)) return;
     std::visit(Runner{*table_, fences_, response_.now, random_, response_}, request);
+    if (const auto* const raise = std::get_if<RaiseFence>(&request)) tell_if_stale(*raise);
+}
+
+void LockService::tell_if_stale(const RaiseFence& request) const {
+    if (response_.fence->kind != FenceOutcome::Kind::stale || !on_fence_refused_) return;
+    on_fence_refused_({.at = response_.now,
+                       .resource = request.resource,
+                       .number = core::as_number(request.fence),
+                       .highest = response_.fence->highest});
 }
 
 FenceBook LockService::make_fence_book() const {

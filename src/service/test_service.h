@@ -109,7 +109,7 @@ struct TestService {
     TestStore store;
     ManualExecutor executor;
     std::uint64_t drawn = 0;  // random bits
-    Notes events;             // as `granted laptop1`
+    Notes events;             // as `granted laptop1`, `fence_refused bucket 6 7`
     Notes notes;
     PromiseId promise{};  // of the last request that is answered later
     LockService service{{},
@@ -121,6 +121,12 @@ struct TestService {
                              [this](const core::Event& event) {
                                  events.push_back(std::string(core::to_text(event.kind)) + " " +
                                                   std::string(event.lease.owner.name));
+                             },
+                         .on_fence_refused =
+                             [this](const FenceRefusal& refusal) {
+                                 events.push_back("fence_refused " + std::string(refusal.resource) +
+                                                  " " + std::to_string(refusal.number) + " " +
+                                                  std::to_string(refusal.highest));
                              }}};
 };
 

@@ -146,7 +146,8 @@ def events(server):
         require(response.headers["Content-Type"] == "text/event-stream", response.headers["Content-Type"])
         require(response.status == 200, response.status)
         server.document.seen.add(("get", "/v1/events", "200"))
-        wanted = {"gap", "granted", "renewed", "released", "expired", "queued", "wait_timed_out", "wait_cancelled"}
+        wanted = {"gap", "granted", "renewed", "released", "expired", "queued", "wait_timed_out", "wait_cancelled",
+                  "fence_refused"}
         event = {}
         while wanted:
             line = response.readline().decode().rstrip("\n")
@@ -249,7 +250,7 @@ def main(program, document_file):
             return server
 
         server = start("--memory")
-        for part in (itself, jobs, leases, refusals, views, events, scopes, scopes_refused, fences):
+        for part in (itself, jobs, leases, refusals, views, scopes, scopes_refused, fences, events):
             part(server)
         secrets(start("--memory", "--body-max", "500", "--auth-token-file", write(folder / "auth", AUTH),
                       "--admin-token-file", write(folder / "admin", ADMIN)))

@@ -196,5 +196,27 @@ TEST(ScopedEvents, AreThoseOfThisDoor) {
               R"({"at_ms":1705314605000)" + about + R"(,"held_ms":5000,"queue_length":0})");
 }
 
+TEST(ScopedEvents, TellOfRefusedFences) {
+    TestHost host(1);
+    EventReader reader(host), of_others(host, "?prefix=job");
+    Dialogue(host).hold(R"(
+        > POST /v1/fence/bucket {"fencing_token":34}
+        < 200 {"resource":"bucket","fencing_token":34,"highest":34}
+        +1000
+        > POST /v1/fence/bucket {"fencing_token":33}
+        < 409 {"error":"StaleFence","message":"a larger fencing token was shown for this resource","resource":"bucket","fencing_token":33,"highest":34}
+        > POST /v1/fence/job {"fencing_token":34}
+        < 200 {"resource":"job","fencing_token":34,"highest":34}
+        > POST /v1/fence/job {"fencing_token":1}
+        < 409 {"error":"StaleFence","message":"a larger fencing token was shown for this resource","resource":"job","fencing_token":1,"highest":34}
+    )");
+    const SeenEvent event = reader.next(), other = of_others.next();
+    EXPECT_EQ(event.kind, "fence_refused");
+    EXPECT_EQ(event.data,
+              R"({"at_ms":1705314601000,"resource":"bucket","fencing_token":33,"highest":34})");
+    EXPECT_EQ(other.data,
+              R"({"at_ms":1705314601000,"resource":"job","fencing_token":1,"highest":34})");
+}
+
 }  // namespace
 }  // namespace holdfast::conformance

@@ -297,15 +297,23 @@ void print_ranges() {
     fmt::print(
         "\nNanoseconds per operation on disjoint ranges of one inode.\n\n"
         "| live ranges | acquire + release | acquire | release |\n|---|---|---|---|\n");
-    for (const std::size_t count : {100U, 10'000U, 100'000U}) {
+    const auto measure = [](std::size_t count) {
         Held<RangeProof> held(count);
         PairCost cost;
         const double pair = median_of(runs, [&] {
             cost = measure_pair(held, std::max<std::size_t>(count, 100'000));
             return cost.acquire + cost.release;
         });
-        print_row(std::to_string(count), {pair, cost.acquire, cost.release}, 0);
-    }
+        return Row{pair, cost.acquire, cost.release};
+    };
+    const Row few = measure(100);
+    print_row("100", few, 0);
+    print_row("10 000", measure(10'000), 0);
+    const Row many = measure(100'000);
+    print_row("100 000", many, 0);
+    Row ratios;
+    for (std::size_t i = 0; i < few.size(); ++i) ratios.push_back(many[i] / few[i]);
+    print_row("100 000 : 100", ratios, 2);
 }
 
 double per_million(std::size_t before, std::size_t after) {

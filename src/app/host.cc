@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "dialects/dflockd/dflockd_protocol.h"
 #include "dialects/lockserver/lockserver_handler.h"
+#include "dialects/scoped/scoped_handler.h"
 #include "service/remote_port.h"
 #include "store/memory_store.h"
 #include "store/sqlite_store.h"
@@ -28,6 +29,7 @@ struct Host::Room {
     std::unique_ptr<dialects::homelab::HomelabHandler> homelab;
     std::unique_ptr<dialects::lockserver::EventStreams> streams;
     std::unique_ptr<dialects::lockserver::LockserverHandler> lockserver;
+    std::unique_ptr<dialects::scoped::ScopedHandler> scoped;
     std::unique_ptr<StatusHandler> status;
     std::unique_ptr<HttpRouter> router;
     std::unique_ptr<HttpGate> gate;  // in front of the router
@@ -66,7 +68,9 @@ base::Result<std::unique_ptr<Host>> Host::start(const ServeOptions& options,
     if (!recovered) return base::fail("cannot recover the locks: " + recovered.error().message);
     if (!options.is_in_memory) {
         base::log(base::LogLevel::info, "recovered",
-                  {{"file", database_file(options)}, {"leases", std::uint64_t{recovered->leases}}});
+                  {{"file", database_file(options)},
+                   {"leases", std::uint64_t{recovered->leases}},
+                   {"fences", std::uint64_t{recovered->fences.size()}}});
     }
     TRY(host->open_doors());
     return host;
@@ -88,15 +92,23 @@ Host::Host(const ServeOptions& options, service::Clock& clock,
                            .first_fence = first_number(),
                            .idle_retention = options.idle_retention,
                            .hash_seed = random()},
-        service::ServiceParts{.clock = clock_,
-                              .store = *store_,
-                              .executor = *main_executor_,
-                              .random = random,
-                              .on_changes = [this](const core::Changes& changes) {
-                                  for (const core::Event& event : changes)
-                                      event_log_.on_event(event);
-                                  event_feed_.publish(changes);
-                              }});
+        service::ServiceParts{
+            .clock = clock_,
+            .store = *store_,
+            .executor = *main_executor_,
+            .random = random,
+            .on_changes =
+                [this](const core::Changes& changes) {
+                    for (const core::Event& event : changes) event_log_.on_event(event);
+                    event_feed_.publish(changes);
+                },
+            .fence_limits = {.resources_max = options.fences_max,
+                             .resource_length_max = options.limits.key_length_max},
+            .on_fence_refused =
+                [this](const service::FenceRefusal& refusal) {
+                    event_log_.on_fence_refused(refusal);
+                    event_feed_.publish(refusal);
+                }});
     http_limits_.body_bytes_max = options_.http_body_bytes_max;
     const bool has_own_loops = options_.threads > 1;
     for (std::size_t index = 0; index < options_.threads; ++index) add_room(has_own_loops);
@@ -122,9 +134,15 @@ void Host::add_room(bool has_own_loop) {
                                                                          *room->loop, clock_);
     room->lockserver = std::make_unique<dialects::lockserver::LockserverHandler>(
         *room->port, *room->streams, clock_);
+    room->scoped =
+        std::make_unique<dialects::scoped::ScopedHandler>(options_.scoped, *room->port, clock_);
     room->status = std::make_unique<StatusHandler>(*room->port, *store_,
                                                    [this] { return count_connections(); });
-    room->router = std::make_unique<HttpRouter>(*room->homelab, *room->lockserver, *room->status);
+    room->router =
+        std::make_unique<HttpRouter>(HttpRouter::Handlers{.homelab = *room->homelab,
+                                                          .lockserver = *room->lockserver,
+                                                          .scoped = *room->scoped,
+                                                          .status = *room->status});
     room->gate = std::make_unique<HttpGate>(credentials_->tokens(), *room->router);
     rooms_.push_back(std::move(room));
 }

@@ -9,16 +9,20 @@ namespace holdfast::app {
 // Thread safety: one router per loop, like the handlers behind it.
 class HttpRouter final : public net::HttpHandler {
   public:
-    // The handlers outlive the router.
-    HttpRouter(net::HttpHandler& homelab, net::HttpHandler& lockserver, net::HttpHandler& status)
-        : homelab_(homelab), lockserver_(lockserver), status_(status) {}
+    // They outlive the router.
+    struct Handlers {
+        net::HttpHandler& homelab;
+        net::HttpHandler& lockserver;
+        net::HttpHandler& scoped;
+        net::HttpHandler& status;
+    };
+
+    explicit HttpRouter(const Handlers& handlers) : handlers_(handlers) {}
 
     void handle(const net::HttpRequest& request, net::HttpReply& reply) override;
 
   private:
-    net::HttpHandler& homelab_;
-    net::HttpHandler& lockserver_;
-    net::HttpHandler& status_;
+    const Handlers handlers_;
 };
 
 }  // namespace holdfast::app

@@ -5,6 +5,7 @@
 
 #include <limits>
 #include <sstream>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -123,6 +124,26 @@ void add_locks(Page& page, const service::ServiceFigures& service) {
                    service.sweep_seconds);
 }
 
+void add_fences(Page& page, const service::ServiceFigures& service) {
+    page.gauge("holdfast_fences", "Resources whose largest fencing number is remembered.",
+               service.fences);
+    page.begin(MetricType::Counter, "holdfast_fence_checks_total",
+               "Tokens shown for a scope and numbers for a resource, by what became of them.");
+    const service::FenceFigures& checks = service.fence_checks;
+    const std::tuple<const char*, const char*, std::uint64_t> results[] = {
+        {"token", "accepted", checks.tokens_accepted},
+        {"token", "mismatch", checks.tokens_mismatched},
+        {"token", "expired", checks.tokens_expired},
+        {"token", "unknown", checks.tokens_unknown},
+        {"number", "accepted", checks.numbers_accepted},
+        {"number", "stale", checks.numbers_stale},
+        {"number", "refused", checks.numbers_refused},
+        {"any", "failed", checks.failed}};
+    for (const auto& [check, result, count] : results) {
+        page.value(count, {{"check", check}, {"result", result}});
+    }
+}
+
 void add_store(Page& page, const service::ServiceFigures& service,
                const service::StoreFigures& store) {
     page.gauge("holdfast_ready", "Whether locks are granted: 0 while the store cannot be written.",
@@ -167,6 +188,7 @@ std::string metrics_text(const Figures& figures) {
     Page page;
     add_operations(page, figures.service);
     add_locks(page, figures.service);
+    add_fences(page, figures.service);
     add_store(page, figures.service, figures.store);
     add_process(page, figures);
     return page.text();

@@ -37,6 +37,33 @@ TEST(MetricsText, HasLockServersMetricsByTheirNames) {
     }
 }
 
+TEST(MetricsText, CountsFencesAndTheirChecks) {
+    service::ServiceFigures service;
+    service.fences = 6;
+    service.fence_checks = {.tokens_accepted = 1,
+                            .tokens_mismatched = 2,
+                            .tokens_expired = 3,
+                            .tokens_unknown = 4,
+                            .numbers_accepted = 5,
+                            .numbers_stale = 6,
+                            .numbers_refused = 7,
+                            .failed = 8};
+    const std::string text =
+        metrics_text({.service = service, .store = {}, .listeners = {}, .version = "1"});
+    for (const char* line :
+         {"holdfast_fences 6\n",
+          "holdfast_fence_checks_total{check=\"token\",result=\"accepted\"} 1\n",
+          "holdfast_fence_checks_total{check=\"token\",result=\"mismatch\"} 2\n",
+          "holdfast_fence_checks_total{check=\"token\",result=\"expired\"} 3\n",
+          "holdfast_fence_checks_total{check=\"token\",result=\"unknown\"} 4\n",
+          "holdfast_fence_checks_total{check=\"number\",result=\"accepted\"} 5\n",
+          "holdfast_fence_checks_total{check=\"number\",result=\"stale\"} 6\n",
+          "holdfast_fence_checks_total{check=\"number\",result=\"refused\"} 7\n",
+          "holdfast_fence_checks_total{check=\"any\",result=\"failed\"} 8\n"}) {
+        EXPECT_THAT(text, HasSubstr(line));
+    }
+}
+
 TEST(MetricsText, TellsWhatTheStoreAndTheConnectionsDo) {
     service::ServiceFigures service;
     service.failure = "disk full";

@@ -88,6 +88,17 @@ void declare_locks(CLI::App& command, ServeOptions& options) {
     add_duration(command, "--grace", options.homelab.grace,
                  "how long an expired /lock is kept for its last holder")
         ->envname("HOLDFAST_GRACE");
+    add_duration(command, "--lease-duration", options.scoped.default_duration,
+                 "lease of a /v1/leases request that names no duration_ms")
+        ->envname("HOLDFAST_LEASE_DURATION");
+    add_duration(command, "--lease-max", options.scoped.duration_max,
+                 "longest lease that can be asked for at /v1/leases")
+        ->envname("HOLDFAST_LEASE_MAX");
+    command
+        .add_option("--fences-max", options.fences_max,
+                    "resources whose fencing numbers /v1/fence remembers")
+        ->envname("HOLDFAST_FENCES_MAX")
+        ->capture_default_str();
     command
         .add_option("--data", options.data_folder,
                     "folder that keeps the locks over a restart; made if it is not there")
@@ -231,6 +242,13 @@ base::Result<void> check(const ServeOptions& options) {
     }
     if (options.homelab.default_ttl <= core::Duration::zero()) {
         return base::fail("--default-ttl must be longer than zero");
+    }
+    if (options.scoped.default_duration <= std::chrono::milliseconds::zero() ||
+        options.scoped.default_duration > options.scoped.duration_max ||
+        options.scoped.duration_max > options.limits.ttl_max) {
+        return base::fail(
+            "--lease-duration must be longer than zero and at most --lease-max, and that at most "
+            "366 days");
     }
     if (options.dflockd.default_lease < options.limits.ttl_min ||
         options.dflockd.default_lease > options.limits.ttl_max) {

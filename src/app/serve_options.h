@@ -11,7 +11,9 @@
 #include "core/limits.h"
 #include "dialects/dflockd/dflockd_door.h"
 #include "dialects/homelab/homelab_handler.h"
+#include "dialects/scoped/scoped_request.h"
 #include "net/tls_context.h"
+#include "service/fence.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): theirs
 class App;
@@ -38,7 +40,9 @@ struct ServeOptions {
     std::size_t threads = 1;
     core::Limits limits;
     core::Duration idle_retention{0};  // how long a lock that nobody wants is remembered
+    std::size_t fences_max = service::FenceLimits{}.resources_max;
     dialects::homelab::HomelabOptions homelab;
+    dialects::scoped::ScopedOptions scoped;
     dialects::dflockd::DflockdOptions dflockd;
     std::chrono::milliseconds dflockd_read_timeout{23'000};
     std::chrono::milliseconds dflockd_write_timeout{5'000};

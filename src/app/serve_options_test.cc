@@ -118,6 +118,24 @@ TEST(ServeOptions, AreReadFromFlags) {
     EXPECT_EQ(options->log_level, base::LogLevel::warning);
 }
 
+TEST(ServeOptions, OfLeasesAndFences) {
+    const auto usual = parse({});
+    ASSERT_TRUE(usual);
+    EXPECT_EQ(usual->scoped.default_duration, 30s);
+    EXPECT_EQ(usual->scoped.duration_max, 24h);
+    EXPECT_EQ(usual->fences_max, 100'000U);
+    const Variable longest("HOLDFAST_LEASE_MAX=5m");
+    const auto options = parse({"--lease-duration", "10s", "--fences-max", "7"});
+    ASSERT_TRUE(options) << options.error().message;
+    EXPECT_EQ(options->scoped.default_duration, 10s);
+    EXPECT_EQ(options->scoped.duration_max, 300s);
+    EXPECT_EQ(options->fences_max, 7U);
+    EXPECT_TRUE(check(*options));
+    EXPECT_FALSE(check({.scoped = {.default_duration = 0s}}));
+    EXPECT_FALSE(check({.scoped = {.default_duration = 6s, .duration_max = 5s}}));
+    EXPECT_FALSE(check({.scoped = {.duration_max = 24h * 367}}));
+}
+
 TEST(ServeOptions, AreReadFromTheEnvironment) {
     const Variable http("HOLDFAST_HTTP=127.0.0.1:1234");
     const Variable grace("HOLDFAST_GRACE=7s");

@@ -23,21 +23,52 @@ tl::unexpected<Error> wrong_kind(std::string_view name, const char* kind) {
     return fail(std::string(name) + " must be " + kind);
 }
 
+Result<void> read_text(ondemand::value& value, std::string_view name, std::string& text) {
+    std::string_view seen;
+    const auto error = value.get_string().get(seen);
+    if (error == simdjson::INCORRECT_TYPE) return wrong_kind(name, "a string");
+    if (error) return no_json(error);
+    text.assign(seen);
+    return {};
+}
+
+Result<void> read_text_or_object(ondemand::value& value, std::string_view name,
+                                 JsonTextOrObject& target) {
+    target = {};
+    ondemand::json_type type{};
+    if (const auto error = value.type().get(type)) return no_json(error);
+    if (type == ondemand::json_type::string) {
+        return read_text(value, name, target.text.emplace());
+    }
+    if (type != ondemand::json_type::object) return wrong_kind(name, "a string or an object");
+    ondemand::object object;
+    if (const auto error = value.get_object().get(object)) return no_json(error);
+    std::string_view seen;
+    if (const auto error = object.raw_json().get(seen)) return no_json(error);
+    target.object.emplace(seen);
+    return {};
+}
+
 Result<void> take(ondemand::value& value, const JsonField& field) {
     bool is_null = false;
     if (const auto error = value.is_null().get(is_null)) return no_json(error);
     if (is_null) return {};
     if (auto* const* text = std::get_if<std::string*>(&field.target)) {
-        std::string_view seen;
-        const auto error = value.get_string().get(seen);
-        if (error == simdjson::INCORRECT_TYPE) return wrong_kind(field.name, "a string");
-        if (error) return no_json(error);
-        (*text)->assign(seen);
+        return read_text(value, field.name, **text);
+    }
+    if (auto* const* either = std::get_if<JsonTextOrObject*>(&field.target)) {
+        return read_text_or_object(value, field.name, **either);
+    }
+    if (auto* const* natural = std::get_if<std::optional<std::uint64_t>*>(&field.target)) {
+        std::uint64_t number = 0;
+        if (value.get_uint64().get(number)) {
+            return wrong_kind(field.name, "a whole number that is not negative");
+        }
+        **natural = number;
         return {};
     }
     std::int64_t number = 0;
-    const auto error = value.get_int64().get(number);
-    if (error) return wrong_kind(field.name, "a whole number");
+    if (value.get_int64().get(number)) return wrong_kind(field.name, "a whole number");
     *std::get<std::optional<std::int64_t>*>(field.target) = number;
     return {};
 }

@@ -17,11 +17,19 @@
 
 namespace holdfast::base {
 
+// A value that may be written in two ways. At most one of these is set.
+struct JsonTextOrObject {
+    std::optional<std::string> text;
+    std::optional<std::string> object;  // as it stands there: for another read_json_object()
+};
+
 // A field that may be there, and where its value goes. A field that is missing or null leaves its
 // target as it was.
 struct JsonField {
     std::string_view name;
-    std::variant<std::string*, std::optional<std::int64_t>*> target;
+    std::variant<std::string*, std::optional<std::int64_t>*, std::optional<std::uint64_t>*,
+                 JsonTextOrObject*>
+        target;
 };
 
 // Reads `text`, which must be one object and nothing else. Fails with a sentence that names the

@@ -59,6 +59,52 @@ TEST(JsonObject, RefusesWhatIsNoJson) {
     }
 }
 
+TEST(JsonObject, ReadsNumbersUpToTheLargestThatAreNotNegative) {
+    std::optional<std::uint64_t> inode;
+    const auto fault_of = [&](std::string_view text) {
+        inode.reset();
+        const auto done = read_json_object(text, {{"inode", &inode}});
+        return done ? "" : done.error().message;
+    };
+    EXPECT_EQ(fault_of(R"({"inode":18446744073709551615})"), "");
+    EXPECT_EQ(inode, UINT64_MAX);
+    EXPECT_EQ(fault_of(R"({"inode":0})"), "");
+    EXPECT_EQ(inode, 0U);
+    for (const char* text : {R"({"inode":-1})", R"({"inode":18446744073709551616})",
+                             R"({"inode":1.5})", R"({"inode":"7"})", R"({"inode":1e3})"}) {
+        EXPECT_EQ(fault_of(text), "inode must be a whole number that is not negative") << text;
+    }
+}
+
+TEST(JsonObject, ReadsATextOrAnObject) {
+    JsonTextOrObject scope;
+    std::optional<std::int64_t> after;
+    const auto fault_of = [&](std::string_view text) {
+        scope = {};
+        const auto done = read_json_object(text, {{"scope", &scope}, {"after", &after}});
+        return done ? "" : done.error().message;
+    };
+    EXPECT_EQ(fault_of(R"({"scope":"inode:\u0037","after":3})"), "");
+    EXPECT_EQ(scope.text, "inode:7");
+    EXPECT_FALSE(scope.object);
+    EXPECT_EQ(fault_of(R"({"scope": {"kind":"inode","of":[{}]},"after":4})"), "");
+    EXPECT_EQ(scope.object, R"({"kind":"inode","of":[{}]})");
+    EXPECT_EQ(after, 4);
+    EXPECT_FALSE(scope.text);
+    EXPECT_EQ(fault_of(R"({"scope":{"a":1},"scope":"x"})"), "");
+    EXPECT_EQ(scope.text, "x");
+    EXPECT_FALSE(scope.object);
+    EXPECT_EQ(fault_of(R"({"scope":null})"), "");
+    EXPECT_FALSE(scope.text || scope.object);
+    for (const char* text : {R"({"scope":7})", R"({"scope":["inode"]})", R"({"scope":true})"}) {
+        EXPECT_EQ(fault_of(text), "scope must be a string or an object") << text;
+    }
+    const std::string whole = R"({"scope":{"kind":"inode"},"after":4})";
+    for (std::size_t size = 0; size < whole.size(); ++size) {
+        EXPECT_NE(fault_of(whole.substr(0, size)), "") << size;
+    }
+}
+
 TEST(JsonObject, EveryBeginningOfAnObjectIsRefused) {
     const std::string whole = R"({"owner":"w\u00e91","ttl":12})";
     EXPECT_EQ(read(whole).fault, "");

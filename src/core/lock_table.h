@@ -117,6 +117,10 @@ class LockTable {
     // The locks that match, ordered by kind and key.
     [[nodiscard]] std::vector<LockView> list(const ListQuery& query) const;
 
+    // The live leases that match, in the order of their grants. Looks at every lease, or at every
+    // holder of the lock asked for.
+    [[nodiscard]] std::vector<LeaseView> list_leases(const LeaseQuery& query) const;
+
     // The live lease of a token. Outcome: renewed with the lease (nothing changes), or refused as
     // unknown_lease or lease_ended. Call advance first.
     [[nodiscard]] Outcome find(Token token) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "core/lock_table.h"
 
@@ -143,6 +144,39 @@ std::vector<LockView> LockTable::list(const ListQuery& query) const {
     std::vector<LockView> seen;
     seen.reserve(page.size());
     for (const Match& match : page) seen.push_back(view(match.slot, query.waiters_max));
+    return seen;
+}
+
+std::vector<LeaseView> LockTable::list_leases(const LeaseQuery& query) const {
+    // The first `limit` of all that match, as a heap with the last of them on top.
+    std::vector<std::pair<Fence, Slot>> page;
+    const auto consider = [&](Slot slot, const Lease& lease) {
+        if (lease.state != LeaseState::held || lease.token.fence <= query.after) return;
+        if (query.kind && *query.kind != lease.kind) return;
+        if (!query.holder.empty() && query.holder != lease.owner) return;
+        const bool is_elsewhere = query.on && lease.range_item != no_slot &&
+                                  !ranges_[lease.range_item].range.overlaps(query.on->range);
+        if (is_elsewhere) return;
+        if (page.size() == query.limit) {
+            if (page.empty() || lease.token.fence >= page.front().first) return;
+            std::pop_heap(page.begin(), page.end());
+            page.pop_back();
+        }
+        page.emplace_back(lease.token.fence, slot);
+        std::push_heap(page.begin(), page.end());
+    };
+    if (!query.on) {
+        leases_.for_each(consider);
+    } else if (const Slot resource = find_resource(*query.on); resource != no_slot) {
+        for (Slot slot = resources_[resource].holders.first; slot != no_slot;
+             slot = leases_[slot].next) {
+            consider(slot, leases_[slot]);
+        }
+    }
+    std::sort_heap(page.begin(), page.end());
+    std::vector<LeaseView> seen;
+    seen.reserve(page.size());
+    for (const auto& [fence, slot] : page) seen.push_back(view(leases_[slot]));
     return seen;
 }
 

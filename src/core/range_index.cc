@@ -16,12 +16,28 @@ std::uint64_t priority(const RangeIndex::Item& item) {
 
 }  // namespace
 
+// Goes down to where the item belongs by its priority, and splits only what is below that. On the
+// way the sums can only grow, so nothing beside the way is looked at: among many ranges, most of
+// the time goes into fetching items.
 Slot RangeIndex::add(Roots& roots, const Item& item) {
     const Slot added = items_.emplace(item);
-    update_sums(added);
-    Slot& root = item.mode == Mode::exclusive ? roots.exclusive : roots.shared;
-    const Halves halves = split(root, added);
-    root = merge(merge(halves.before, added), halves.after);
+    const std::uint64_t rank = priority(item);
+    Slot parent = no_slot;
+    Slot* place = item.mode == Mode::exclusive ? &roots.exclusive : &roots.shared;
+    while (*place != no_slot && priority(items_[*place]) >= rank) {
+        parent = *place;
+        Item& above = items_[parent];
+        above.largest_end = std::max(above.largest_end, item.range.end);
+        above.smallest_serial = std::min(above.smallest_serial, item.serial);
+        above.largest_serial = std::max(above.largest_serial, item.serial);
+        place = is_before(parent, added) ? &above.right : &above.left;
+    }
+    const Halves halves = split(*place, added);
+    items_[added].left = halves.before;
+    items_[added].right = halves.after;
+    items_[added].parent = parent;
+    adopt_children(added);
+    *place = added;
     return added;
 }
 
@@ -36,7 +52,7 @@ std::vector<Slot> RangeIndex::remove(Roots& roots, Slot item) {
     std::sort(watchers.begin(), watchers.end(),
               [this](Slot a, Slot b) { return items_[a].serial < items_[b].serial; });
     Slot& root = removed.mode == Mode::exclusive ? roots.exclusive : roots.shared;
-    root = erase_from(root, item);
+    take_out(root, item);
     items_.erase(item);
     return watchers;
 }
@@ -101,12 +117,12 @@ RangeIndex::Halves RangeIndex::split(Slot root, Slot key) {
     if (is_before(root, key)) {
         const Halves halves = split(item.right, key);
         item.right = halves.before;
-        update_sums(root);
+        adopt_children(root);
         return {root, halves.after};
     }
     const Halves halves = split(item.left, key);
     item.left = halves.after;
-    update_sums(root);
+    adopt_children(root);
     return {halves.before, root};
 }
 
@@ -115,37 +131,55 @@ Slot RangeIndex::merge(Slot before, Slot after) {
     if (after == no_slot) return before;
     if (priority(items_[before]) > priority(items_[after])) {
         items_[before].right = merge(items_[before].right, after);
-        update_sums(before);
+        adopt_children(before);
         return before;
     }
     items_[after].left = merge(before, items_[after].left);
-    update_sums(after);
+    adopt_children(after);
     return after;
 }
 
-Slot RangeIndex::erase_from(Slot root, Slot item) {
-    CHECK(root != no_slot);
-    if (root == item) return merge(items_[item].left, items_[item].right);
-    Item& node = items_[root];
-    Slot& side = is_before(item, root) ? node.left : node.right;
-    side = erase_from(side, item);
-    update_sums(root);
-    return root;
+// Puts what is below the item in its place. The sums above are looked at only as far as the item
+// counted in them.
+void RangeIndex::take_out(Slot& root, Slot slot) {
+    const Item& item = items_[slot];
+    const Slot heir = merge(item.left, item.right);
+    if (heir != no_slot) items_[heir].parent = item.parent;
+    if (item.parent == no_slot) {
+        root = heir;
+        return;
+    }
+    Item& parent = items_[item.parent];
+    (parent.left == slot ? parent.left : parent.right) = heir;
+    for (Slot above = item.parent; above != no_slot; above = items_[above].parent) {
+        const Item& sums = items_[above];
+        const bool is_in_sums = sums.largest_end == item.range.end ||
+                                sums.smallest_serial == item.serial ||
+                                sums.largest_serial == item.serial;
+        if (!is_in_sums) return;
+        adopt_children(above);
+    }
 }
 
-void RangeIndex::update_sums(Slot slot) {
+// An item knows its children, and they know it.
+void RangeIndex::adopt_children(Slot slot) {
     Item& item = items_[slot];
     item.largest_end = item.range.end;
     item.smallest_serial = item.largest_serial = item.serial;
     for (const Slot child : {item.left, item.right}) {
         if (child == no_slot) continue;
-        item.largest_end = std::max(item.largest_end, items_[child].largest_end);
-        item.smallest_serial = std::min(item.smallest_serial, items_[child].smallest_serial);
-        item.largest_serial = std::max(item.largest_serial, items_[child].largest_serial);
+        Item& below = items_[child];
+        below.parent = slot;
+        item.largest_end = std::max(item.largest_end, below.largest_end);
+        item.smallest_serial = std::min(item.smallest_serial, below.smallest_serial);
+        item.largest_serial = std::max(item.largest_serial, below.largest_serial);
     }
 }
 
 std::size_t RangeIndex::check_invariants(const Roots& roots) const {
+    for (const Slot root : {roots.exclusive, roots.shared}) {
+        CHECK(root == no_slot || items_[root].parent == no_slot);
+    }
     return check_tree(roots.exclusive, Mode::exclusive) + check_tree(roots.shared, Mode::shared);
 }
 
@@ -158,6 +192,7 @@ std::size_t RangeIndex::check_tree(Slot root, Mode mode) const {
     for (const Slot child : {item.left, item.right}) {
         if (child == no_slot) continue;
         CHECK(is_before(child, root) == (child == item.left));
+        CHECK(items_[child].parent == root);
         CHECK(priority(items_[child]) <= priority(item));
         largest_end = std::max(largest_end, items_[child].largest_end);
         smallest_serial = std::min(smallest_serial, items_[child].smallest_serial);

@@ -40,7 +40,7 @@ class RangeIndex {
         Slot first_watcher = no_slot;
 
         // The tree.
-        Slot left = no_slot, right = no_slot;
+        Slot left = no_slot, right = no_slot, parent = no_slot;
         std::uint64_t largest_end = 0;
         std::uint64_t smallest_serial = 0, largest_serial = 0;
     };
@@ -77,8 +77,8 @@ class RangeIndex {
     void find_youngest(Slot root, const Range& range, std::uint64_t serial, Slot& best) const;
     Halves split(Slot root, Slot key);
     Slot merge(Slot before, Slot after);
-    Slot erase_from(Slot root, Slot item);
-    void update_sums(Slot item);
+    void take_out(Slot& root, Slot item);
+    void adopt_children(Slot item);
     void unwatch(Slot item);
     std::size_t check_tree(Slot root, Mode mode) const;
 

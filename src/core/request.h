@@ -117,6 +117,8 @@ enum class Refusal : std::uint8_t {
     // By the service, of a request whose id was used before:
     request_ended,       // what it was granted is over
     request_superseded,  // the client asked again, and waits there
+    // By the service, of a token that is shown for a scope:
+    scope_mismatch,  // its lease lives, but does not cover that
 };
 
 [[nodiscard]] std::string_view to_text(Refusal refusal);
@@ -149,8 +151,8 @@ struct Outcome {
 
     Kind kind = Kind::refused;
     Refusal refusal = Refusal::none;
-    // granted, renewed: the caller's lease. refused as held or in_grace: a lease that is in the
-    // way. Otherwise empty.
+    // granted, renewed: the caller's lease; also when refused as scope_mismatch. refused as held or
+    // in_grace: a lease that is in the way. Otherwise empty.
     LeaseView lease;
     // granted: who had the lock before, where that is still remembered.
     std::string_view previous_owner;

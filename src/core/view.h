@@ -51,6 +51,15 @@ struct ListQuery {
     bool with_idle = false;
 };
 
+// Which leases to list: live ones that match all that is given.
+struct LeaseQuery {
+    std::optional<ScopeKind> kind;
+    std::optional<Scope> on;  // on this lock; of an inode or a range, what overlaps it
+    std::string_view holder;  // the owner's name, whatever its door; empty: anybody
+    Fence after{};            // only those granted after this one: where the last page ended
+    std::size_t limit = 100;
+};
+
 // How many of each there are. Kept up to date: asking costs nothing.
 struct TableCounts {
     std::size_t locks = 0;  // of any kind, idle ones included

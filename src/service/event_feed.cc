@@ -19,7 +19,8 @@ std::size_t bytes_of(const core::Event& event) {
 
 }  // namespace
 
-FeedEvent::FeedEvent(std::uint64_t number, const core::Event& happened)
+FeedEvent::FeedEvent(std::uint64_t number, const core::Event& happened,
+                     std::optional<std::uint64_t> refused_by)
     : id(number),
       event(happened),
       name_(happened.lease.scope.name),
@@ -31,6 +32,11 @@ FeedEvent::FeedEvent(std::uint64_t number, const core::Event& happened)
     event.lease.owner.name = owner_;
     event.previous_owner = previous_owner_;
     event.lease.notes = {.request_id = request_id_, .metadata = metadata_};
+    if (!refused_by) return;
+    refused_fence = {.at = event.at,
+                     .resource = name_,
+                     .number = core::as_number(event.lease.token.fence),
+                     .highest = *refused_by};
 }
 
 EventFeed::EventFeed(std::uint64_t first_id, FeedLimits limits)
@@ -38,19 +44,40 @@ EventFeed::EventFeed(std::uint64_t first_id, FeedLimits limits)
 
 void EventFeed::publish(const core::Changes& changes) {
     const std::lock_guard guard(mutex_);
-    for (const core::Event& event : changes) {
-        Chunk& chunk = chunk_to_fill();
-        const std::size_t bytes = bytes_of(event);
-        chunk.events.add(event);
-        chunk.bytes += bytes;
-        bytes_ += bytes;
-        ++next_id_;
-    }
+    for (const core::Event& event : changes) add(event, std::nullopt);
+    drop_what_is_too_much();
+    call_watches();
+}
+
+void EventFeed::publish(const FenceRefusal& refusal) {
+    core::Event event{.at = refusal.at};
+    event.lease.scope.name = refusal.resource;
+    event.lease.token.fence = core::Fence{refusal.number};
+    const std::lock_guard guard(mutex_);
+    add(event, refusal.highest);
+    drop_what_is_too_much();
+    call_watches();
+}
+
+void EventFeed::add(const core::Event& event, std::optional<std::uint64_t> refused_by) {
+    Chunk& chunk = chunk_to_fill();
+    const std::size_t bytes = bytes_of(event);
+    chunk.events.add(event);
+    if (refused_by) chunk.refused_by.emplace(next_id_, *refused_by);
+    chunk.bytes += bytes;
+    bytes_ += bytes;
+    ++next_id_;
+}
+
+void EventFeed::drop_what_is_too_much() {
     if (next_id_ - oldest_id_ > limits_.events_max) oldest_id_ = next_id_ - limits_.events_max;
     while (chunks_.size() > 1 &&
            (bytes_ > limits_.bytes_max || chunks_[1].first_id <= oldest_id_)) {
         drop_oldest_chunk();
     }
+}
+
+void EventFeed::call_watches() {
     for (Watch* const watch : watches_) watch->call();
 }
 
@@ -74,12 +101,15 @@ void EventFeed::drop_oldest_chunk() {
 }
 
 // REQUIRES: it is known.
-const core::Event& EventFeed::event(std::uint64_t id) const {
+std::shared_ptr<const FeedEvent> EventFeed::copy(std::uint64_t id) const {
     const auto after = std::upper_bound(
         chunks_.begin(), chunks_.end(), id,
         [](std::uint64_t wanted, const Chunk& chunk) { return wanted < chunk.first_id; });
     const Chunk& chunk = *std::prev(after);
-    return chunk.events[id - chunk.first_id];
+    const auto found = chunk.refused_by.find(id);
+    const auto refused_by =
+        found == chunk.refused_by.end() ? std::nullopt : std::optional(found->second);
+    return std::make_shared<const FeedEvent>(id, chunk.events[id - chunk.first_id], refused_by);
 }
 
 std::shared_ptr<EventFeed::Watch> EventFeed::watch(Executor& here,
@@ -119,7 +149,7 @@ EventFeed::Watch::Page EventFeed::Watch::read(std::size_t events_max) {
     const std::size_t count = std::min<std::size_t>(events_max, feed_.next_id_ - next_id_);
     page.events.reserve(count);
     for (const std::uint64_t end = next_id_ + count; next_id_ != end; ++next_id_) {
-        page.events.push_back(std::make_shared<const FeedEvent>(next_id_, feed_.event(next_id_)));
+        page.events.push_back(feed_.copy(next_id_));
     }
     is_called_ = false;
     if (next_id_ != feed_.next_id_) call();

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -20,15 +21,19 @@
 
 #include "core/changes.h"
 #include "service/executor.h"
+#include "service/fence.h"
 
 namespace holdfast::service {
 
-// A core::Event with texts of its own.
+// A core::Event, or a refused fence, with texts of its own.
 struct FeedEvent {
     std::uint64_t id = 0;
-    core::Event event;  // its views point into the texts below
+    core::Event event;                          // its views point into the texts below
+    std::optional<FenceRefusal> refused_fence;  // instead: the event says nothing then
 
-    explicit FeedEvent(std::uint64_t number, const core::Event& happened);
+    // `refused_by`: what happened is a refused fence (see EventFeed), and this was the larger one.
+    FeedEvent(std::uint64_t number, const core::Event& happened,
+              std::optional<std::uint64_t> refused_by);
     FeedEvent(const FeedEvent&) = delete;
     FeedEvent& operator=(const FeedEvent&) = delete;
 
@@ -50,6 +55,7 @@ class EventFeed {
     explicit EventFeed(std::uint64_t first_id, FeedLimits limits = {});
 
     void publish(const core::Changes& changes);
+    void publish(const FenceRefusal& refusal);
 
     // Reads what comes after event `after`; without it, what happens from now on. `on_news` is
     // called on `here` when there is something to read, and again only after it was read; not after
@@ -64,11 +70,17 @@ class EventFeed {
         std::uint64_t first_id = 0;
         std::size_t bytes = 0;
         core::Changes events;
+        // A refused fence is in the row as an event on the name of its resource, with its number.
+        // These are the larger ones, by the ids of those.
+        std::map<std::uint64_t, std::uint64_t> refused_by;
     };
 
-    [[nodiscard]] Chunk& chunk_to_fill();
+    void add(const core::Event& event, std::optional<std::uint64_t> refused_by);
+    void drop_what_is_too_much();
     void drop_oldest_chunk();
-    [[nodiscard]] const core::Event& event(std::uint64_t id) const;
+    void call_watches();
+    [[nodiscard]] Chunk& chunk_to_fill();
+    [[nodiscard]] std::shared_ptr<const FeedEvent> copy(std::uint64_t id) const;
 
     const FeedLimits limits_;
     std::mutex mutex_;

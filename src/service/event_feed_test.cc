@@ -55,6 +55,30 @@ TEST_F(Feed, TellsWhatHappensFromNowOn) {
                 ElementsAre("101 a name that is gone when it is read, and longer than a word"));
 }
 
+TEST_F(Feed, TellsOfRefusedFencesInTheSameRow) {
+    const auto watch = this->watch();
+    feed.publish(granted("a"));
+    {
+        const std::string name = "a bucket that is gone when it is read, and longer than a word";
+        feed.publish(FenceRefusal{.at = core::Time{std::chrono::seconds{7}},
+                                  .resource = name,
+                                  .number = 33,
+                                  .highest = 34});
+    }
+    feed.publish(granted("b"));
+    const auto page = watch->read(10);
+    ASSERT_EQ(page.events.size(), 3U);
+    EXPECT_FALSE(page.events[0]->refused_fence);
+    EXPECT_FALSE(page.events[2]->refused_fence);
+    EXPECT_EQ(page.events[1]->id, 101U);
+    const auto& refused = page.events[1]->refused_fence;
+    ASSERT_TRUE(refused);
+    EXPECT_EQ(refused->resource, "a bucket that is gone when it is read, and longer than a word");
+    EXPECT_EQ(refused->number, 33U);
+    EXPECT_EQ(refused->highest, 34U);
+    EXPECT_EQ(refused->at, core::Time{std::chrono::seconds{7}});
+}
+
 TEST_F(Feed, CallsOnceUntilItIsRead) {
     const auto watch = this->watch();
     feed.publish(granted("a"));

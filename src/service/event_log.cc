@@ -83,6 +83,15 @@ void EventLog::on_event(const core::Event& event) {
     }
 }
 
+void EventLog::on_fence_refused(const FenceRefusal& refusal) {
+    const base::LogLevel level = base::LogLevel::warning;
+    if (!base::is_logged(level) || !may_write(refusal.at)) return;
+    base::log(level, "fence_refused",
+              {{"resource", refusal.resource},
+               {"fencing_token", refusal.number},
+               {"highest", refusal.highest}});
+}
+
 bool EventLog::may_write(core::Time now) {
     if (now - second_began_ >= std::chrono::seconds{1}) {
         if (left_out_ > 0) {

@@ -3,10 +3,11 @@
 #include <cstdint>
 
 #include "core/changes.h"
+#include "service/fence.h"
 
 namespace holdfast::service {
 
-// EventLog: writes lock transitions to the program's log.
+// EventLog: writes lock transitions, and refused fences, to the program's log.
 //
 // Grants, releases and expiries are worth a line each to a person reading along, and worth nothing
 // at a hundred thousand a second. So lines beyond a budget per second are counted instead of
@@ -19,6 +20,7 @@ class EventLog {
     static constexpr std::uint32_t lines_per_second_max = 200;
 
     void on_event(const core::Event& event);
+    void on_fence_refused(const FenceRefusal& refusal);
 
   private:
     bool may_write(core::Time now);

@@ -52,6 +52,15 @@ TEST(EventLog, AGrantIsALine) {
                                 "token=0000000000001234 ttl_ms=30000 queue=0\n"));
 }
 
+TEST(EventLog, ARefusedFenceIsAWarning) {
+    EventLog log;
+    const std::string text = logged(base::LogFormat::text, base::LogLevel::warning, [&] {
+        log.on_fence_refused({.resource = "bucket", .number = 33, .highest = 34});
+    });
+    EXPECT_THAT(text,
+                HasSubstr(" warning fence_refused resource=bucket fencing_token=33 highest=34\n"));
+}
+
 TEST(EventLog, AnEndSaysHowLongItWasHeldAndWhy) {
     EventLog log;
     core::Event event = event_of(core::EventKind::released, core::Time{2s});

@@ -14,6 +14,8 @@ bool is_success(Operation operation, core::Outcome::Kind kind) {
         case Operation::acquire: return kind == Kind::granted;
         case Operation::renew: return kind == Kind::renewed;
         case Operation::release: return kind == Kind::released;
+        case Operation::check_token:
+        case Operation::raise_fence:
         case Operation::none: break;
     }
     return false;
@@ -25,6 +27,8 @@ struct Namer {
     Operation operator()(const core::RenewRequest&) const { return Operation::renew; }
     Operation operator()(const core::ReleaseRequest&) const { return Operation::release; }
     Operation operator()(const ReleaseOwn&) const { return Operation::release; }
+    Operation operator()(const CheckToken&) const { return Operation::check_token; }
+    Operation operator()(const RaiseFence&) const { return Operation::raise_fence; }
     template <class Look>
     Operation operator()(const Look&) const {
         return Operation::none;
@@ -59,9 +63,30 @@ void ServiceFigures::on_event(const core::Event& event) {
     }
 }
 
+void FenceFigures::on_answer(Operation operation, const Response& response) {
+    if (!response.failure.empty()) {
+        ++failed;
+    } else if (operation == Operation::raise_fence) {
+        const FenceOutcome::Kind kind = response.fence.value_or(FenceOutcome{}).kind;
+        ++(kind == FenceOutcome::Kind::accepted ? numbers_accepted
+           : kind == FenceOutcome::Kind::stale  ? numbers_stale
+                                                : numbers_refused);
+    } else if (response.outcome.kind == core::Outcome::Kind::renewed) {
+        ++tokens_accepted;
+    } else {
+        const core::Refusal refusal = response.outcome.refusal;
+        ++(refusal == core::Refusal::scope_mismatch ? tokens_mismatched
+           : refusal == core::Refusal::lease_ended  ? tokens_expired
+                                                    : tokens_unknown);
+    }
+}
+
 void ServiceFigures::on_answer(Operation operation, const Response& response,
                                core::Duration latency) {
     if (operation == Operation::none) return;
+    if (operation == Operation::check_token || operation == Operation::raise_fence) {
+        return fence_checks.on_answer(operation, response);
+    }
     // An owner that asks again for what it holds (homelab) renews.
     const bool is_renewal = response.outcome.kind == core::Outcome::Kind::renewed;
     if (is_renewal && operation == Operation::acquire) operation = Operation::renew;

@@ -15,7 +15,7 @@
 namespace holdfast::service {
 
 // The kinds of requests that are counted. Everything else is a look.
-enum class Operation : std::uint8_t { none, acquire, renew, release };
+enum class Operation : std::uint8_t { none, acquire, renew, release, check_token, raise_fence };
 
 [[nodiscard]] Operation operation_of(const Request& request);
 
@@ -27,8 +27,25 @@ struct OperationFigures {
     base::Histogram latency_ms{1, 12};
 };
 
+// How those who asked whether they may still do something were answered: by their token for a
+// scope, or by a fencing number for an outside resource.
+struct FenceFigures {
+    std::uint64_t tokens_accepted = 0;
+    std::uint64_t tokens_mismatched = 0;  // of a lease on something else
+    std::uint64_t tokens_expired = 0;
+    std::uint64_t tokens_unknown = 0;
+    std::uint64_t numbers_accepted = 0;
+    std::uint64_t numbers_stale = 0;
+    std::uint64_t numbers_refused = 0;  // by a limit
+    std::uint64_t failed = 0;           // because the store did
+
+    void on_answer(Operation operation, const Response& response);
+};
+
 struct ServiceFigures {
     OperationFigures acquire, renew, release;
+    FenceFigures fence_checks;
+    std::uint64_t fences = 0;         // resources whose numbers are remembered
     std::uint64_t expired = 0;        // leases that ended by themselves
     std::uint64_t forced = 0;         // leases ended by somebody else
     std::uint64_t waits_granted = 0;  // how waits ended

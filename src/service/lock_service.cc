@@ -26,8 +26,11 @@ LockService::LockService(const core::TableOptions& options, ServiceParts parts)
       executor_(parts.executor),
       random_(std::move(parts.random)),
       on_changes_(std::move(parts.on_changes)),
+      on_fence_refused_(std::move(parts.on_fence_refused)),
       options_(options),
-      table_(std::make_unique<core::LockTable>(options)) {
+      fence_limits_(parts.fence_limits),
+      table_(std::make_unique<core::LockTable>(options)),
+      fences_(make_fence_book()) {
     executor_.bind([this] { end_turn(); }, [this] { wake(); });
 }
 
@@ -36,6 +39,7 @@ StoreResult<Recovered> LockService::recover() {
     options.first_serial = table_->next_serial();
     auto table = std::make_unique<core::LockTable>(options);
     RequestMemory requests;
+    FenceBook fences = make_fence_book();
     const core::Time now = clock_.now();
     const auto recovered = store_.recover([&](const core::RestoreRequest& lease) {
         requests.on_restored(lease);
@@ -43,8 +47,10 @@ StoreResult<Recovered> LockService::recover() {
     });
     if (!recovered) return recovered;
     table->skip_fences_below(recovered->next_fence);
+    for (const FenceMark& mark : recovered->fences) fences.restore(mark);
     table_ = std::move(table);
     requests_ = std::move(requests);
+    fences_ = std::move(fences);
     failure_.reset();
     committed_fence_ = committing_fence_ = newest_fence();
     executor_.at_end_of_turn();
@@ -61,7 +67,7 @@ const Response* LockService::submit(const Request& request) {
     }
     const bool has_changes = absorb_changes();
     const bool waits = is_waiting(request, response_.outcome);
-    Batch* const batch = has_changes ? &after_next_commit_ : batch_of(response_.outcome);
+    Batch* const batch = has_changes ? &after_next_commit_ : batch_of(response_);
     if (!waits && batch == nullptr) {
         figures_.on_answer(operation, response_, core::Duration::zero());
         return &response_;
@@ -150,13 +156,25 @@ std::uint64_t LockService::newest_fence() const {
 // What an answer that changed nothing has to wait for: the commit of the lease it speaks of, or of
 // its terms, if that is not done. Nobody may be told of a lease that a crash could still undo, or
 // make shorter.
-LockService::Batch* LockService::batch_of(const core::Outcome& outcome) {
+LockService::Batch* LockService::batch_of(const Response& response) {
+    if (response.fence) return batch_of(*response.fence);
+    const core::Outcome& outcome = response.outcome;
     const bool is_promise = outcome.kind == core::Outcome::Kind::renewed ||
                             outcome.kind == core::Outcome::Kind::granted;
     const std::uint64_t fence = core::as_number(outcome.lease.token.fence);
     if (!is_promise || store_.is_volatile()) return nullptr;
     if (fence > committing_fence_ || next_terms_.contains(fence)) return &after_next_commit_;
     if (fence > committed_fence_ || this_terms_.contains(fence)) return &after_this_commit_;
+    return nullptr;
+}
+
+// The same for a fence.
+LockService::Batch* LockService::batch_of(const FenceOutcome& outcome) {
+    switch (outcome.wait) {
+        case FenceOutcome::Wait::next_commit: return &after_next_commit_;
+        case FenceOutcome::Wait::commit_under_way: return &after_this_commit_;
+        case FenceOutcome::Wait::nothing: break;
+    }
     return nullptr;
 }
 
@@ -182,7 +200,7 @@ bool LockService::absorb_changes() {
 
 // Tells observers what happened lately, if all of it is on disk, or need not be.
 void LockService::tell() {
-    if (has_uncommitted_ || is_committing_ || table_->changes().empty()) return;
+    if (has_uncommitted() || is_committing_ || table_->changes().empty()) return;
     if (on_changes_) on_changes_(table_->changes());
     table_->clear_changes();
     absorbed_ = 0;
@@ -243,14 +261,15 @@ void LockService::end_turn() {
 }
 
 void LockService::start_commit() {
-    if (!has_uncommitted_) return;
+    if (!has_uncommitted()) return;
     has_uncommitted_ = false;
     is_committing_ = true;
-    table_->swap_changes(committing_);
+    table_->swap_changes(committing_.changes);
     absorbed_ = 0;
     committing_fence_ = newest_fence();
     after_this_commit_ = std::exchange(after_next_commit_, {});
     this_terms_ = std::exchange(next_terms_, {});
+    committing_.fences = fences_.begin_commit();
     store_.commit(committing_, [this](const StoreResult<void>& result) {
         executor_.post([this, result] { finish_commit(result); });
     });
@@ -263,10 +282,11 @@ void LockService::finish_commit(const StoreResult<void>& result) {
         fail(result.error());
     } else {
         committed_fence_ = committing_fence_;
+        fences_.end_commit();
         Batch answers = std::exchange(after_this_commit_, {});
-        core::Changes committed = std::exchange(committing_, std::move(spare_));
+        core::Changes committed = std::exchange(committing_.changes, std::move(spare_));
         start_commit();  // first, so that the disk is busy while answers are written
-        if (on_changes_) on_changes_(committed);
+        if (on_changes_ && !committed.empty()) on_changes_(committed);
         deliver(std::move(answers));
         committed.clear();
         spare_ = std::move(committed);
@@ -283,10 +303,11 @@ void LockService::fail(const StoreFailure& why) {
     base::log(base::LogLevel::error, "commit failed: refusing everything",
               {{"error", failure_->message}});
     // What was not committed never happened.
-    committing_.clear();
+    committing_ = {};
     table_->clear_changes();
     absorbed_ = 0;
     has_uncommitted_ = false;
+    fences_.forget_uncommitted();
     next_terms_.clear();
     Batch batch = std::exchange(after_this_commit_, {});
     Batch later = std::exchange(after_next_commit_, {});

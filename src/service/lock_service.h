@@ -9,9 +9,9 @@
 // The order of things: changes collect during a turn and are committed together at its end, or,
 // while a commit is under way, when that one is done. An answer whose request changed something
 // leaves after the commit of that change, and so does one that speaks of a lease whose grant is not
-// committed yet; others leave at once. When a commit fails, nobody is told of success, and
-// everything is refused until the service has begun anew from what the store really has, as after a
-// restart.
+// committed yet, or of a fence that is not; others leave at once. When a commit fails, nobody is
+// told of success, and everything is refused until the service has begun anew from what the store
+// really has, as after a restart.
 //
 // Thread safety: everything on the executor's thread, but for the constructor.
 // Lifetime: destroyed after its executor has stopped.
@@ -28,6 +28,7 @@
 #include "core/lock_table.h"
 #include "service/clock.h"
 #include "service/executor.h"
+#include "service/fence_book.h"
 #include "service/figures.h"
 #include "service/port.h"
 #include "service/request_memory.h"
@@ -46,6 +47,9 @@ struct ServiceParts {
     // Told of all transitions, in order, once they can no longer be undone by a crash: at the end
     // of a turn, or after a commit. May be empty.
     std::function<void(const core::Changes&)> on_changes;
+    FenceLimits fence_limits = {};
+    // Told of every stale number. May be empty.
+    std::function<void(const FenceRefusal&)> on_fence_refused = {};
 };
 
 class LockService final : public Port {
@@ -84,9 +88,11 @@ class LockService final : public Port {
 
     // lock_service_run.cc
     void run(const Request& request);
+    void tell_if_stale(const RaiseFence& request) const;
     void measure();
     bool answer_repeated(const core::AcquireRequest& request);
     void supersede(core::WaiterId waiter);
+    [[nodiscard]] FenceBook make_fence_book() const;
 
     // lock_service.cc
     void sweep();
@@ -94,10 +100,14 @@ class LockService final : public Port {
     void tell();
     void resolve_waiter(const core::Event& event, bool must_be_committed);
     [[nodiscard]] std::uint64_t newest_fence() const;
-    [[nodiscard]] Batch* batch_of(const core::Outcome& outcome);
+    [[nodiscard]] Batch* batch_of(const Response& response);
+    [[nodiscard]] Batch* batch_of(const FenceOutcome& outcome);
     [[nodiscard]] Promise* find_promise_of(core::Token lease);
     void owe(PromiseId promise, const Response& response, Batch& batch);
     void end_turn();
+    [[nodiscard]] bool has_uncommitted() const {
+        return has_uncommitted_ || fences_.has_uncommitted();
+    }
     void start_commit();
     void finish_commit(const StoreResult<void>& result);
     void fail(const StoreFailure& why);
@@ -110,10 +120,13 @@ class LockService final : public Port {
     Executor& executor_;
     const std::function<std::uint64_t()> random_;
     const std::function<void(const core::Changes&)> on_changes_;
+    const std::function<void(const FenceRefusal&)> on_fence_refused_;
 
     const core::TableOptions options_;
+    const FenceLimits fence_limits_;
     std::unique_ptr<core::LockTable> table_;
     RequestMemory requests_;
+    FenceBook fences_;
     ServiceFigures figures_;
     Response response_;  // what the last submit() returned
     std::optional<core::Time> wake_at_;
@@ -128,8 +141,8 @@ class LockService final : public Port {
     std::size_t absorbed_ = 0;
     bool has_uncommitted_ = false;  // and some of it has to be committed.
     bool is_committing_ = false;
-    core::Changes committing_;  // what the commit under way is about
-    core::Changes spare_;       // room for later ones
+    Commit committing_;    // what the commit under way is about
+    core::Changes spare_;  // room for later ones
 
     Batch ready_;              // leave at the end of this turn
     Batch after_next_commit_;  // leave after the next commit,

@@ -12,6 +12,7 @@ namespace {
 // Runs a request on the table and puts the answer into `response`.
 struct Runner {
     core::LockTable& table;
+    FenceBook& fences;
     core::Time now;
     const std::function<std::uint64_t()>& random;
     Response& response;
@@ -62,6 +63,27 @@ struct Runner {
         table.advance(now);
         response.outcome = table.find(request.token);
     }
+    void operator()(const CheckToken& request) const {
+        table.advance(now);
+        response.outcome = table.find(request.token);
+        const bool is_live = response.outcome.kind == core::Outcome::Kind::renewed;
+        if (!is_live || response.outcome.lease.scope.covers(request.scope)) return;
+        response.outcome.kind = core::Outcome::Kind::refused;
+        response.outcome.refusal = core::Refusal::scope_mismatch;
+    }
+    void operator()(const ListLeases& request) const {
+        table.advance(now);
+        response.leases = table.list_leases(request.query);
+    }
+    void operator()(const RaiseFence& request) const {
+        response.fence = fences.raise(request.resource, request.fence);
+    }
+    void operator()(const ReadFence& request) const {
+        response.fence = fences.read(request.resource);
+    }
+    void operator()(const DropFence& request) const {
+        response.fence = fences.drop(request.resource);
+    }
     void operator()(const Measure&) const {}  // is no question to the table
 };
 
@@ -71,6 +93,8 @@ void LockService::run(const Request& request) {
     response_.now = clock_.now();
     response_.outcome = {};
     response_.locks.clear();
+    response_.leases.clear();
+    response_.fence.reset();
     response_.session = {};
     response_.count = 0;
     response_.figures.reset();
@@ -81,13 +105,28 @@ void LockService::run(const Request& request) {
     if (failure_) return;
     const auto* const acquire = std::get_if<core::AcquireRequest>(&request);
     if (acquire != nullptr && answer_repeated(*acquire)) return;
-    std::visit(Runner{*table_, response_.now, random_, response_}, request);
+    std::visit(Runner{*table_, fences_, response_.now, random_, response_}, request);
+    if (const auto* const raise = std::get_if<RaiseFence>(&request)) tell_if_stale(*raise);
+}
+
+void LockService::tell_if_stale(const RaiseFence& request) const {
+    if (response_.fence->kind != FenceOutcome::Kind::stale || !on_fence_refused_) return;
+    on_fence_refused_({.at = response_.now,
+                       .resource = request.resource,
+                       .number = core::as_number(request.fence),
+                       .highest = response_.fence->highest});
+}
+
+FenceBook LockService::make_fence_book() const {
+    using Keeping = FenceBook::Keeping;
+    return {fence_limits_, store_.is_volatile() ? Keeping::in_memory : Keeping::durable};
 }
 
 // Answers also while everything else is refused.
 void LockService::measure() {
     ServiceFigures seen = figures_;
     seen.table = table_->counts();
+    seen.fences = fences_.size();
     seen.failure = std::exchange(response_.failure, {});
     response_.is_busy = false;
     response_.figures = std::make_shared<const ServiceFigures>(std::move(seen));

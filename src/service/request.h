@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/lock_table.h"
+#include "service/fence.h"
 
 namespace holdfast::service {
 
@@ -68,6 +69,33 @@ struct Find {
     core::Token token;
 };
 
+// Whether a token is that of a live lease that covers the scope. Answered as Find is; refused as
+// scope_mismatch, with the lease, when it does not cover it.
+struct CheckToken {
+    core::Token token;
+    core::Scope scope;
+};
+
+// Leases one by one.
+struct ListLeases {
+    core::LeaseQuery query;
+};
+
+// An outside resource is used under this fencing number. REQUIRES: a number above zero.
+struct RaiseFence {
+    std::string_view resource;
+    core::Fence fence{};
+};
+
+struct ReadFence {
+    std::string_view resource;
+};
+
+// Forgets what numbers the resource has seen.
+struct DropFence {
+    std::string_view resource;
+};
+
 // What the service has counted.
 struct Measure {};
 
@@ -75,13 +103,16 @@ struct Measure {};
 // draws the random bits of tokens itself.
 using Request =
     std::variant<core::AcquireRequest, Enqueue, Wait, core::RenewRequest, core::ReleaseRequest,
-                 ReleaseOwn, ForceRelease, OpenSession, EndSession, Inspect, List, Find, Measure>;
+                 ReleaseOwn, ForceRelease, OpenSession, EndSession, Inspect, List, Find, CheckToken,
+                 ListLeases, RaiseFence, ReadFence, DropFence, Measure>;
 
 // The answer to any request; which fields mean something depends on the request.
 struct Response {
     core::Time now;         // when it was decided
     core::Outcome outcome;  // of everything that grants, renews, releases, queues or refuses
     std::vector<core::LockView> locks;              // Inspect (none or one), List
+    std::vector<core::LeaseView> leases;            // ListLeases
+    std::optional<FenceOutcome> fence;              // RaiseFence, ReadFence, DropFence
     core::SessionId session;                        // OpenSession
     std::size_t count = 0;                          // ForceRelease, EndSession: how many were ended
     std::shared_ptr<const ServiceFigures> figures;  // Measure

@@ -2,14 +2,17 @@
 
 // Store: where the truth is kept when the server is not running.
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/histogram.h"
 #include "base/result.h"
 #include "core/changes.h"
 #include "core/request.h"
+#include "service/fence.h"
 
 namespace holdfast::service {
 
@@ -28,6 +31,20 @@ using CommitDone = std::function<void(const StoreResult<void>&)>;
 struct Recovered {
     std::size_t leases = 0;
     std::uint64_t next_fence = 1;  // larger than every number that was ever committed
+    std::vector<FenceMark> fences;
+};
+
+// What is made durable together: those of the changes that must survive a restart (core::is_kept),
+// and of fences each resource at most once.
+struct Commit {
+    core::Changes changes;
+    std::vector<FenceMark> fences;
+
+    // How much of it is to be kept.
+    [[nodiscard]] std::size_t size() const {
+        const auto kept = std::count_if(changes.begin(), changes.end(), core::is_kept);
+        return static_cast<std::size_t>(kept) + fences.size();
+    }
 };
 
 // What a store has done since it was opened, for people who watch it.
@@ -58,10 +75,10 @@ class Store {
     [[nodiscard]] virtual StoreResult<Recovered> recover(
         const std::function<bool(const core::RestoreRequest&)>& on_lease) = 0;
 
-    // Makes durable those of the changes that are to be kept, all or none, after everything
-    // committed before; then calls `done`, perhaps before returning. REQUIRES: the commit before
-    // this one is done; `changes` live, and stay as they are, until this one is.
-    virtual void commit(const core::Changes& changes, CommitDone done) = 0;
+    // Makes durable those of the changes that are to be kept, and the fences, all or none, after
+    // everything committed before; then calls `done`, perhaps before returning. REQUIRES: the
+    // commit before this one is done; `commit` lives, and stays as it is, until this one is.
+    virtual void commit(const Commit& commit, CommitDone done) = 0;
 
     // What it has done so far; zeros where nothing is kept. Any thread may ask.
     [[nodiscard]] virtual StoreFigures figures() const { return {}; }

@@ -24,9 +24,21 @@ using Notes = std::vector<std::string>;
 
 inline constexpr WallTime test_epoch{std::chrono::sys_days{std::chrono::January / 15 / 2024}};
 
-// `granted laptop1`, `refused held`, `failed: disk full`.
+inline std::string to_note(const FenceOutcome& outcome) {
+    switch (outcome.kind) {
+        case FenceOutcome::Kind::accepted: return "accepted " + std::to_string(outcome.highest);
+        case FenceOutcome::Kind::stale: return "stale " + std::to_string(outcome.highest);
+        case FenceOutcome::Kind::unknown: return "unknown";
+        case FenceOutcome::Kind::resources_max: return "resources_max";
+        case FenceOutcome::Kind::resource_length_max: return "resource_length_max";
+    }
+    return "";
+}
+
+// `granted laptop1`, `refused held`, `accepted 7`, `failed: disk full`.
 inline std::string to_note(const Response& response) {
     if (!response.failure.empty()) return "failed: " + std::string(response.failure);
+    if (response.fence) return to_note(*response.fence);
     const auto owner = std::string(response.outcome.lease.owner.name);
     switch (response.outcome.kind) {
         case core::Outcome::Kind::granted: return "granted " + owner;
@@ -97,7 +109,7 @@ struct TestService {
     TestStore store;
     ManualExecutor executor;
     std::uint64_t drawn = 0;  // random bits
-    Notes events;             // as `granted laptop1`
+    Notes events;             // as `granted laptop1`, `fence_refused bucket 6 7`
     Notes notes;
     PromiseId promise{};  // of the last request that is answered later
     LockService service{{},
@@ -111,6 +123,12 @@ struct TestService {
                                      events.push_back(std::string(core::to_text(event.kind)) + " " +
                                                       std::string(event.lease.owner.name));
                                  }
+                             },
+                         .on_fence_refused =
+                             [this](const FenceRefusal& refusal) {
+                                 events.push_back("fence_refused " + std::string(refusal.resource) +
+                                                  " " + std::to_string(refusal.number) + " " +
+                                                  std::to_string(refusal.highest));
                              }}};
 };
 

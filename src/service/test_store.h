@@ -26,19 +26,23 @@ class TestStore final : public Store {
             return tl::unexpected(StoreFailure{.message = cannot_recover});
         }
         for (const core::RestoreRequest& lease : remembered) CHECK(on_lease(lease));
-        return Recovered{.leases = remembered.size(), .next_fence = next_fence};
+        return Recovered{
+            .leases = remembered.size(), .next_fence = next_fence, .fences = remembered_fences};
     }
 
-    void commit(const core::Changes& changes, CommitDone done) override {
+    void commit(const Commit& commit, CommitDone done) override {
         CHECK(!is_committing());  // what the interface requires
         std::vector<std::string> events;
-        for (const core::Event& event : changes) {
+        for (const core::Event& event : commit.changes) {
             if (!core::is_kept(event)) continue;
             events.push_back(std::string(core::to_text(event.kind))
                                  .append(" ")
                                  .append(event.lease.scope.name)
                                  .append(" ")
                                  .append(event.lease.owner.name));
+        }
+        for (const FenceMark& mark : commit.fences) {
+            events.push_back("fence " + mark.resource + " " + std::to_string(mark.highest));
         }
         commits.push_back(std::move(events));
         done_ = std::move(done);
@@ -54,6 +58,7 @@ class TestStore final : public Store {
     }
 
     std::vector<core::RestoreRequest> remembered;
+    std::vector<FenceMark> remembered_fences;
     std::uint64_t next_fence = 1;
     std::string cannot_recover;
     int recoveries = 0;

@@ -6,7 +6,7 @@ namespace holdfast::service {
 
 namespace {
 
-// Calls visit(scope) and visit(owner) for every text-carrying part of a request.
+// Calls visit(part) for every part of a request that is or has a text.
 template <class Visit>
 struct PartsOf {
     Visit visit;
@@ -29,12 +29,18 @@ struct PartsOf {
     void operator()(EndSession&) const {}
     void operator()(Inspect& request) const { either(request); }
     void operator()(List& request) const {
-        core::Scope prefix{.name = request.query.prefix};
-        visit(prefix);
-        request.query.prefix = prefix.name;
+        visit(request.query.prefix);
         if (request.query.after) visit(*request.query.after);
     }
     void operator()(Find&) const {}
+    void operator()(CheckToken& request) const { visit(request.scope); }
+    void operator()(ListLeases& request) const {
+        if (request.query.on) visit(*request.query.on);
+        visit(request.query.holder);
+    }
+    void operator()(RaiseFence& request) const { visit(request.resource); }
+    void operator()(ReadFence& request) const { visit(request.resource); }
+    void operator()(DropFence& request) const { visit(request.resource); }
     void operator()(Measure&) const {}
 
     template <class Either>
@@ -63,34 +69,35 @@ std::string_view Texts::keep(std::string_view text) {
 
 Request Texts::keep(const Request& request) {
     Request kept = request;
-    std::visit(PartsOf{[this](auto& part) { keep(part); }}, kept);
+    std::visit(PartsOf{[this](auto& part) { replace(part); }}, kept);
     return kept;
 }
 
 Response Texts::keep(Response response) {
-    keep(response.outcome.lease);
+    replace(response.outcome.lease);
     response.outcome.previous_owner = keep(response.outcome.previous_owner);
-    for (core::LockView& lock : response.locks) keep(lock);
+    for (core::LockView& lock : response.locks) replace(lock);
+    for (core::LeaseView& lease : response.leases) replace(lease);
     response.failure = keep(response.failure);
     return response;
 }
 
-void Texts::keep(core::LeaseView& lease) {
-    keep(lease.scope);
-    keep(lease.owner);
-    keep(lease.notes);
+void Texts::replace(core::LeaseView& lease) {
+    replace(lease.scope);
+    replace(lease.owner);
+    replace(lease.notes);
 }
 
-void Texts::keep(core::LockView& lock) {
-    keep(lock.scope);
-    for (core::LeaseView& lease : lock.holders) keep(lease);
+void Texts::replace(core::LockView& lock) {
+    replace(lock.scope);
+    for (core::LeaseView& lease : lock.holders) replace(lease);
     for (core::WaiterView& waiter : lock.waiters) {
-        keep(waiter.scope);
-        keep(waiter.owner);
-        keep(waiter.notes);
-        keep(waiter.blocker);
+        replace(waiter.scope);
+        replace(waiter.owner);
+        replace(waiter.notes);
+        replace(waiter.blocker);
     }
-    if (lock.lapsed) keep(*lock.lapsed);
+    if (lock.lapsed) replace(*lock.lapsed);
 }
 
 }  // namespace holdfast::service

@@ -23,14 +23,16 @@ class Texts {
     [[nodiscard]] Response keep(Response response);
 
   private:
-    void keep(core::Scope& scope) { scope.name = keep(scope.name); }
-    void keep(core::Owner& owner) { owner.name = keep(owner.name); }
-    void keep(core::Notes& notes) {
-        notes.request_id = keep(notes.request_id);
-        notes.metadata = keep(notes.metadata);
+    // Puts kept texts in the place of others.
+    void replace(std::string_view& text) { text = keep(text); }
+    void replace(core::Scope& scope) { replace(scope.name); }
+    void replace(core::Owner& owner) { replace(owner.name); }
+    void replace(core::Notes& notes) {
+        replace(notes.request_id);
+        replace(notes.metadata);
     }
-    void keep(core::LeaseView& lease);
-    void keep(core::LockView& lock);
+    void replace(core::LeaseView& lease);
+    void replace(core::LockView& lock);
 
     std::unique_ptr<std::pmr::monotonic_buffer_resource> memory_;
 };

@@ -83,6 +83,24 @@ TEST(Texts, KeepsEveryTextOfARequest) {
     EXPECT_EQ(list.query.after->name, client);
 }
 
+TEST(Texts, KeepsEveryTextOfARequestAboutFences) {
+    PassingTexts passing;
+    Texts texts;
+    EXPECT_EQ(keep_and_destroy(passing, texts, CheckToken{.scope = passing.scope(job)}).scope.name,
+              job);
+    const auto leases = keep_and_destroy(
+        passing, texts,
+        ListLeases{.query = {.on = passing.scope(job), .holder = passing.make(client)}});
+    EXPECT_EQ(leases.query.on->name, job);
+    EXPECT_EQ(leases.query.holder, client);
+    EXPECT_EQ(keep_and_destroy(passing, texts, RaiseFence{.resource = passing.make(job)}).resource,
+              job);
+    EXPECT_EQ(keep_and_destroy(passing, texts, ReadFence{.resource = passing.make(job)}).resource,
+              job);
+    EXPECT_EQ(keep_and_destroy(passing, texts, DropFence{.resource = passing.make(job)}).resource,
+              job);
+}
+
 TEST(Texts, KeepsWhatIsNoText) {
     Texts texts;
     const Request kept = texts.keep(
@@ -114,6 +132,7 @@ TEST(Texts, KeepsEveryTextOfAResponse) {
                             .blocker = passing.owner("the one in the way, by its long name")});
     lock.lapsed = core::LeaseView{.scope = passing.scope(job), .owner = passing.owner(client)};
     response.locks.push_back(lock);
+    response.leases.push_back({.scope = passing.scope(job), .owner = passing.owner(client)});
 
     const Response kept = texts.keep(std::move(response));
     passing.destroy();
@@ -130,6 +149,8 @@ TEST(Texts, KeepsEveryTextOfAResponse) {
     EXPECT_EQ(kept_lock.waiters.at(0).blocker.name, "the one in the way, by its long name");
     EXPECT_EQ(kept_lock.lapsed->scope.name, job);
     EXPECT_EQ(kept_lock.lapsed->owner.name, client);
+    EXPECT_EQ(kept.leases.at(0).scope.name, job);
+    EXPECT_EQ(kept.leases.at(0).owner.name, client);
 }
 
 TEST(Texts, KeepsBytesOfAnyKind) {

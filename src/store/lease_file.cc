@@ -49,8 +49,11 @@ SqliteResult<LeaseFile::Statements> LeaseFile::prepare_statements(Database& data
     TRY(auto put, prepare_put(database));
     TRY(auto drop, database.prepare("DELETE FROM locks WHERE fencing_token = ?"));
     TRY(auto keep_token, database.prepare("UPDATE tokens SET last_token = ?"));
-    return Statements{
-        .put = std::move(put), .drop = std::move(drop), .keep_token = std::move(keep_token)};
+    TRY(auto fences, FenceTable::prepare(database));
+    return Statements{.put = std::move(put),
+                      .drop = std::move(drop),
+                      .keep_token = std::move(keep_token),
+                      .fences = std::move(fences)};
 }
 
 LeaseFile::LeaseFile(DataLock lock, Database database, Statements statements,
@@ -61,16 +64,19 @@ LeaseFile::LeaseFile(DataLock lock, Database database, Statements statements,
       clock_(&clock),
       busy_timeout_(busy_timeout) {}
 
-SqliteResult<void> LeaseFile::write(const core::Changes& changes) {
+SqliteResult<void> LeaseFile::write(const service::Commit& commit) {
     CHECK(start_number_ > 0);
-    const NetChanges net = net_changes(changes);
-    if (net.leases.empty() && net.last_token == last_token_) return {};
+    const NetChanges net = net_changes(commit.changes);
+    const bool is_nothing =
+        net.leases.empty() && net.last_token == last_token_ && commit.fences.empty();
+    if (is_nothing) return {};
     TRY(auto transaction, Transaction::begin(database_));
     for (const auto& [fence, change] : net.leases) TRY(write_lease(fence, change));
     if (net.last_token != last_token_) {
         statements_.keep_token.bind(1, static_cast<std::int64_t>(net.last_token));
         TRY(statements_.keep_token.run());
     }
+    TRY(statements_.fences.write(commit.fences));
     TRY(transaction.commit());
     last_token_ = net.last_token;
     return {};

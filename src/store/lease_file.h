@@ -1,6 +1,6 @@
 #pragma once
 
-// LeaseFile: leases in a SQLite file, written down as they change.
+// LeaseFile: leases in a SQLite file, written down as they change, and fences beside them.
 //
 // A commit is one transaction with one fsync, which writes a row for every lease that is new or
 // kept on other terms, and removes those of the leases that have ended (docs/decisions/0006). What
@@ -24,6 +24,7 @@
 #include "service/clock.h"
 #include "service/store.h"
 #include "store/data_lock.h"
+#include "store/fence_table.h"
 #include "store/lease_row.h"
 #include "store/sqlite.h"
 #include "store/starts.h"
@@ -48,13 +49,13 @@ class LeaseFile {
     [[nodiscard]] SqliteResult<service::Recovered> recover(const BootClock& now,
                                                            const OnLease& on_lease);
 
-    // Makes `changes` durable, all or none. REQUIRES: recover() has succeeded, and what
-    // service::Store requires of changes.
-    [[nodiscard]] SqliteResult<void> write(const core::Changes& changes);
+    // Makes it durable, all or nothing. REQUIRES: recover() has succeeded.
+    [[nodiscard]] SqliteResult<void> write(const service::Commit& commit);
 
   private:
     struct Statements {
         Statement put, drop, keep_token;
+        FenceTable fences;
     };
     // What a batch does to a lease in the end.
     struct NetChange {

@@ -14,7 +14,8 @@ SqliteResult<service::Recovered> LeaseFile::recover(const BootClock& now, const 
     TRY(const auto starts, note_start(now));
     TRY(transaction.commit());
 
-    TRY(const auto recovered, visit(LeaseAges(starts), on_lease));
+    TRY(auto recovered, visit(LeaseAges(starts), on_lease));
+    TRY(recovered.fences, FenceTable::read(database_));
     const std::int64_t present = starts.back().number;
     if (const std::int64_t needed = std::min(present, oldest_start_);
         starts.front().number < needed) {

@@ -7,7 +7,7 @@ service::StoreResult<service::Recovered> MemoryStore::recover(
     return service::Recovered{};
 }
 
-void MemoryStore::commit(const core::Changes& /*changes*/, service::CommitDone done) {
+void MemoryStore::commit(const service::Commit& /*commit*/, service::CommitDone done) {
     done({});
 }
 

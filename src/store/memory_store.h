@@ -10,7 +10,7 @@ class MemoryStore final : public service::Store {
     [[nodiscard]] bool is_volatile() const override { return true; }
     [[nodiscard]] service::StoreResult<service::Recovered> recover(
         const std::function<bool(const core::RestoreRequest&)>& on_lease) override;
-    void commit(const core::Changes& changes, service::CommitDone done) override;
+    void commit(const service::Commit& commit, service::CommitDone done) override;
 };
 
 }  // namespace holdfast::store

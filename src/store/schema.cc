@@ -49,6 +49,9 @@ SELECT iif(typeof(lock_name) = 'blob', 'x''' || lower(hex(lock_name)) || '''', l
        lease_id, fencing_token, lease_expiry_ns, version, kind, mode, state, inode, range_start,
        range_end, permits
 FROM locks;
+)sql",
+                                                R"sql(
+CREATE TABLE fences (resource PRIMARY KEY, highest_token INTEGER NOT NULL) WITHOUT ROWID;
 )sql"};
     return steps;
 }

@@ -4,6 +4,7 @@
 //
 //     locks       one row a lease that has not ended; the first columns are what people look for
 //     tokens      the largest fencing number given out: of all locks (`*`), which share one counter
+//     fences      the largest fencing number that each outside resource has seen
 //     starts      when the server was started, for the leases it found
 //     lock_state  a view, for people: locks, with names that are no text shown as x'hex'
 

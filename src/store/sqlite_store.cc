@@ -1,6 +1,5 @@
 #include "store/sqlite_store.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -40,11 +39,11 @@ service::StoreResult<service::Recovered> SqliteStore::recover(
     return file_.recover(now, on_lease).map_error(failure);
 }
 
-void SqliteStore::commit(const core::Changes& changes, service::CommitDone done) {
+void SqliteStore::commit(const service::Commit& commit, service::CommitDone done) {
     {
         const std::lock_guard guard(mutex_);
         CHECK(!batch_);
-        batch_ = Batch{.changes = &changes, .done = std::move(done)};
+        batch_ = Batch{.commit = &commit, .done = std::move(done)};
     }
     wake_.notify_one();
 }
@@ -63,20 +62,20 @@ std::optional<SqliteStore::Batch> SqliteStore::next_batch() {
 void SqliteStore::commit_now(const Batch& batch) {
     const auto failure = [this](const SqliteError& error) { return to_failure(error); };
     const auto begin = std::chrono::steady_clock::now();
-    const auto written = file_.write(*batch.changes).map_error(failure);
+    const auto written = file_.write(*batch.commit).map_error(failure);
     count(batch, written, std::chrono::steady_clock::now() - begin);
     batch.done(written);
 }
 
 void SqliteStore::count(const Batch& batch, const service::StoreResult<void>& result,
                         std::chrono::nanoseconds time) {
-    const auto kept = std::count_if(batch.changes->begin(), batch.changes->end(), core::is_kept);
+    const std::size_t size = batch.commit->size();
     const std::lock_guard guard(figures_mutex_);
     if (result) {
         ++figures_.commits;
-        figures_.changes += static_cast<std::uint64_t>(kept);
+        figures_.changes += size;
         figures_.commit_seconds.add(std::chrono::duration<double>(time).count());
-        figures_.batch_sizes.add(static_cast<double>(kept));
+        figures_.batch_sizes.add(static_cast<double>(size));
     } else {
         ++figures_.commit_failures;
         if (result.error().is_busy) ++figures_.busy_failures;

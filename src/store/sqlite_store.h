@@ -47,12 +47,12 @@ class SqliteStore final : public service::Store {
     [[nodiscard]] service::StoreResult<service::Recovered> recover(
         const std::function<bool(const core::RestoreRequest&)>& on_lease) override;
     // REQUIRES also: recover() has succeeded, and again after a commit that failed.
-    void commit(const core::Changes& changes, service::CommitDone done) override;
+    void commit(const service::Commit& commit, service::CommitDone done) override;
     [[nodiscard]] service::StoreFigures figures() const override;
 
   private:
     struct Batch {
-        const core::Changes* changes;
+        const service::Commit* commit;
         service::CommitDone done;
     };
 

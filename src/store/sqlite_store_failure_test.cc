@@ -114,7 +114,7 @@ TEST(SqliteStoreFailure, LeavesANewerDatabaseAlone) {
     expect_left_alone(
         path,
         "it was written by a newer holdfast (the file has version 7, the newest known "
-        "here is 1)");
+        "here is 2)");
 }
 
 TEST(SqliteStoreFailure, LeavesWhatIsNoDatabaseAlone) {

@@ -201,9 +201,12 @@ inline service::ManualClock& test_clock() {
     return clock;
 }
 
-inline service::StoreResult<void> commit(SqliteStore& store, const core::Changes& changes) {
+inline service::StoreResult<void> commit(SqliteStore& store, const core::Changes& changes,
+                                         std::vector<service::FenceMark> fences = {}) {
+    service::Commit commit{.changes = {}, .fences = std::move(fences)};
+    for (const core::Event& event : changes) commit.changes.add(event);
     std::promise<service::StoreResult<void>> done;
-    store.commit(changes, [&done](const auto& result) { done.set_value(result); });
+    store.commit(commit, [&done](const auto& result) { done.set_value(result); });
     return done.get_future().get();
 }
 
@@ -211,6 +214,7 @@ struct Found {
     Leases leases;
     std::map<std::uint64_t, core::Duration> remaining;
     std::uint64_t next_fence = 0;
+    std::map<std::string, std::uint64_t> fences;
 };
 
 inline Found recover(SqliteStore& store) {
@@ -225,6 +229,9 @@ inline Found recover(SqliteStore& store) {
     CHECK(recovered.has_value());
     CHECK(recovered->leases == found.leases.size());
     found.next_fence = recovered->next_fence;
+    for (const service::FenceMark& mark : recovered->fences) {
+        CHECK(found.fences.emplace(mark.resource, mark.highest).second);
+    }
     return found;
 }
 

@@ -14,75 +14,15 @@ import os
 import pathlib
 import socket
 import sqlite3
-import subprocess
 import sys
 import tempfile
 import threading
-import time
 
 from openapi_document import Document, require
+from openapi_scoped import fences, scopes, scopes_refused
+from openapi_server import PATIENCE_S, Answer, Server, X, until
 
-PATIENCE_S = 60
-X = "/v1/locks/{lock}"
 AUTH, ADMIN = "the-users-token", "the-admins-token"
-
-
-class Answer:
-    def __init__(self, response):
-        self.status = response.status
-        self.headers = response.headers
-        self.text = response.read().decode()
-
-    def json(self):
-        return json.loads(self.text)
-
-
-class Server:
-    """`holdfast serve` on a free port, and requests to it whose answers are validated."""
-
-    def __init__(self, program, document, *flags):
-        self.document = document
-        only_http = ["--http", "127.0.0.1:0", "--dflockd", "none"]
-        self.process = subprocess.Popen([program, "serve", *only_http, "--log-level", "off", *flags],
-                                        stdout=subprocess.PIPE, text=True)
-        line = self.process.stdout.readline()
-        require(line.startswith("listening http "), "the server said", line)
-        self.port = int(line.rsplit(":", 1)[1])
-
-    def end(self):
-        self.process.kill()
-        self.process.wait()
-        self.process.stdout.close()
-
-    def connect(self):
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
-
-    def ask(self, method, path, *statuses, at=None, body=None, headers=None, is_valid=True):
-        """Asks for the operation at `path`, which is really the one `at`, and returns the answer."""
-        if isinstance(body, dict):
-            if is_valid:
-                self.document.check_request(method, path, body)
-            body = json.dumps(body)
-        with contextlib.closing(self.connect()) as connection:
-            connection.request(method, at or path.replace("{lock}", "x"), body, headers or {})
-            answer = Answer(connection.getresponse())
-        self.document.check_answer(method, path, answer)
-        require(answer.status in statuses, method, at or path, "got", answer.status, answer.text)
-        return answer
-
-    def acquire(self, *statuses, lock="x", **fields):
-        body = {"owner_id": "w1", "ttl_ms": 60000, **fields}
-        return self.ask("POST", X + "/acquire", *statuses, at=f"/v1/locks/{lock}/acquire", body=body).json()
-
-    def wait_for_queue(self, length):
-        until(lambda: self.ask("GET", X, 200, at="/v1/locks/x?queue=true").json()["queue_length"] == length)
-
-
-def until(is_so):
-    deadline = time.monotonic() + PATIENCE_S
-    while not is_so():
-        require(time.monotonic() < deadline, "it never came about")
-        time.sleep(0.005)
 
 
 def proof(lease):
@@ -206,7 +146,8 @@ def events(server):
         require(response.headers["Content-Type"] == "text/event-stream", response.headers["Content-Type"])
         require(response.status == 200, response.status)
         server.document.seen.add(("get", "/v1/events", "200"))
-        wanted = {"gap", "granted", "renewed", "released", "expired", "queued", "wait_timed_out", "wait_cancelled"}
+        wanted = {"gap", "granted", "renewed", "released", "expired", "queued", "wait_timed_out", "wait_cancelled",
+                  "fence_refused"}
         event = {}
         while wanted:
             line = response.readline().decode().rstrip("\n")
@@ -238,8 +179,11 @@ def secrets(server):
     user, admin = ({"Authorization": "Bearer " + token} for token in (AUTH, ADMIN))
     server.ask("DELETE", X, 403, headers=user)
     server.ask("DELETE", X, 200, headers=admin)
-    for action in ("acquire", "renew", "release"):
-        server.ask("POST", f"{X}/{action}", 413, body=" " * 1000, headers=user)
+    server.ask("DELETE", "/v1/fence/{resource}", 403, headers=user)
+    server.ask("DELETE", "/v1/fence/{resource}", 404, headers=admin)
+    for path in (X + "/acquire", X + "/renew", X + "/release", "/v1/leases", "/v1/leases/{token}/renew",
+                 "/v1/fence/check", "/v1/fence/{resource}"):
+        server.ask("POST", path, 413, body=" " * 1000, headers=user)
 
 
 def failures(server, folder):
@@ -252,19 +196,28 @@ def failures(server, folder):
     def fail_at(is_failure, method, path, at, body=None):
         def try_it():
             server.acquire(200, 409, 503, lock="more")
-            return is_failure(server.ask(method, path, 200, 403, 409, 503, at=at, body=body))
+            return is_failure(server.ask(method, path, 200, 403, 404, 409, 410, 503, at=at, body=body))
         until(try_it)
 
     def is_unavailable(answer):
         return answer.status == 503
 
     def is_busy(answer):
-        return answer.json().get("reason") == "BUSY_RETRY"
+        return answer.json().get("reason") == "BUSY_RETRY" or answer.json().get("error") == "StoreBusy"
+
+    scoped = (("POST", "/v1/leases", {"scope": "inode:7", "holder": "w1"}), ("GET", "/v1/leases", None),
+              ("GET", "/v1/leases/{token}", None), ("DELETE", "/v1/leases/{token}", None),
+              ("POST", "/v1/leases/{token}/renew", {"duration_ms": 1}),
+              ("POST", "/v1/fence/check", {"token": "x", "scope": "inode:7"}),
+              ("POST", "/v1/fence/{resource}", {"fencing_token": 7}), ("GET", "/v1/fence/{resource}", None),
+              ("DELETE", "/v1/fence/{resource}", None))
 
     with contextlib.closing(sqlite3.connect(folder / "holdfast.db", isolation_level=None, timeout=PATIENCE_S)) as other:
         other.execute("BEGIN IMMEDIATE")
         for action, body in changes:
             fail_at(is_busy, "POST", f"{X}/{action}", f"/v1/locks/kept/{action}", body)
+        for method, path, body in scoped:
+            fail_at(is_busy, method, path, None, body)
         other.execute("ROLLBACK")
         other.execute("CREATE TRIGGER no BEFORE INSERT ON locks BEGIN SELECT RAISE(ABORT, 'no'); END")
     for action, body in changes:
@@ -273,6 +226,8 @@ def failures(server, folder):
                              ("DELETE", "/lock", "/lock?client=a"), ("GET", "/v1/locks", "/v1/locks"), ("GET", X, None),
                              ("DELETE", X, None), ("GET", "/readyz", None)):
         fail_at(is_unavailable, method, path, at)
+    for method, path, body in scoped:
+        fail_at(is_unavailable, method, path, None, body)
 
 
 def write(path, text):
@@ -295,7 +250,7 @@ def main(program, document_file):
             return server
 
         server = start("--memory")
-        for part in (itself, jobs, leases, refusals, views, events):
+        for part in (itself, jobs, leases, refusals, views, scopes, scopes_refused, fences, events):
             part(server)
         secrets(start("--memory", "--body-max", "500", "--auth-token-file", write(folder / "auth", AUTH),
                       "--admin-token-file", write(folder / "admin", ADMIN)))

@@ -16,6 +16,13 @@ void Disk::apply(const Write& write) {
         }
     }
     last_token = std::max(last_token, write.last_token);
+    for (const service::FenceMark& mark : write.fences) {
+        if (mark.highest == 0) {
+            fences.erase(mark.resource);
+        } else {
+            fences[mark.resource] = mark.highest;
+        }
+    }
 }
 
 service::StoreResult<service::Recovered> DiskStore::recover(
@@ -44,12 +51,15 @@ service::StoreResult<service::Recovered> DiskStore::recover(
         recovered.next_fence = std::max(recovered.next_fence, fence + 1);
         ++recovered.leases;
     }
+    for (const auto& [resource, highest] : disk.fences) {
+        recovered.fences.push_back({.resource = resource, .highest = highest});
+    }
     hooks_.on_recovered();
     return recovered;
 }
 
-void DiskStore::commit(const core::Changes& changes, service::CommitDone done) {
-    parts_.disk.in_doubt = to_write(changes);
+void DiskStore::commit(const service::Commit& commit, service::CommitDone done) {
+    parts_.disk.in_doubt = to_write(commit);
     if (is_time_to_crash()) return;
     const core::Duration usual = parts_.world.random().between(50us, 5ms);
     const core::Duration extra =
@@ -71,9 +81,9 @@ void DiskStore::land(const service::CommitDone& done) {
     if (!is_time_to_crash()) done({});
 }
 
-Disk::Write DiskStore::to_write(const core::Changes& changes) const {
-    Disk::Write write;
-    for (const core::Event& event : changes) {
+Disk::Write DiskStore::to_write(const service::Commit& commit) const {
+    Disk::Write write{.fences = commit.fences};
+    for (const core::Event& event : commit.changes) {
         using core::EventKind;
         if (!core::is_kept(event)) continue;
         const std::uint64_t fence = core::as_number(event.lease.token.fence);

@@ -29,12 +29,14 @@ struct Disk {
     struct Write {
         std::map<std::uint64_t, std::optional<store::LeaseRow>> rows;  // none: it has ended
         std::uint64_t last_token = 0;
+        std::vector<service::FenceMark> fences;
     };
 
     void apply(const Write& write);
 
     std::map<std::uint64_t, store::LeaseRow> rows;  // by fencing number
     std::uint64_t last_token = 0;
+    std::map<std::string, std::uint64_t> fences;  // the largest number each resource has seen
     std::vector<store::Start> starts;
     std::optional<Write> in_doubt;  // under way, or failed
     Moment last_landed;
@@ -66,10 +68,10 @@ class DiskStore final : public service::Store {
     [[nodiscard]] bool is_volatile() const override { return false; }
     [[nodiscard]] service::StoreResult<service::Recovered> recover(
         const std::function<bool(const core::RestoreRequest&)>& on_lease) override;
-    void commit(const core::Changes& changes, service::CommitDone done) override;
+    void commit(const service::Commit& commit, service::CommitDone done) override;
 
   private:
-    [[nodiscard]] Disk::Write to_write(const core::Changes& changes) const;
+    [[nodiscard]] Disk::Write to_write(const service::Commit& commit) const;
     void land(const service::CommitDone& done);
     [[nodiscard]] bool is_time_to_crash();
 

@@ -57,6 +57,21 @@ struct Describe {
     std::string operator()(const service::Find& request) const {
         return fmt::format("find #{}", core::as_number(request.token.fence));
     }
+    std::string operator()(const service::CheckToken& request) const {
+        return fmt::format("check #{} for {}", core::as_number(request.token.fence),
+                           core::to_text(request.scope));
+    }
+    std::string operator()(const service::ListLeases& /*request*/) const { return "list leases"; }
+    std::string operator()(const service::RaiseFence& request) const {
+        return fmt::format("raise fence {} to #{}", request.resource,
+                           core::as_number(request.fence));
+    }
+    std::string operator()(const service::ReadFence& request) const {
+        return fmt::format("read fence {}", request.resource);
+    }
+    std::string operator()(const service::DropFence& request) const {
+        return fmt::format("drop fence {}", request.resource);
+    }
     std::string operator()(const service::Measure& /*request*/) const { return "measure"; }
 };
 

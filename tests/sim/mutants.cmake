@@ -7,7 +7,7 @@ holdfast_mutant(fence_reused_after_restart
 
 holdfast_mutant(answer_before_commit
     service/lock_service.cc
-    "Batch* const batch = has_changes ? &after_next_commit_ : batch_of(response_.outcome);"
+    "Batch* const batch = has_changes ? &after_next_commit_ : batch_of(response_);"
     "Batch* const batch = has_changes ? &ready_ : nullptr;")
 
 holdfast_mutant(expired_waiter_granted

@@ -56,14 +56,26 @@ void append_data(base::JsonWriter& json, const core::Event& event, const service
     json.field("queue_length", event.queue_length);
 }
 
+void append_data(base::JsonWriter& json, const service::FenceRefusal& refusal,
+                 const service::Clock& clock) {
+    json.field("at_ms", unix_ms(refusal.at, clock))
+        .field("resource", refusal.resource)
+        .field("fencing_token", refusal.number)
+        .field("highest", refusal.highest);
+}
+
 }  // namespace
 
 void append_event(std::string& out, const service::FeedEvent& event, const service::Clock& clock) {
     fmt::format_to(std::back_inserter(out), FMT_COMPILE("id: {}\nevent: {}\ndata: "), event.id,
-                   core::to_text(event.event.kind));
+                   event.refused_fence ? "fence_refused" : core::to_text(event.event.kind));
     base::JsonWriter json(out);
     json.begin_object();
-    append_data(json, event.event, clock);
+    if (event.refused_fence) {
+        append_data(json, *event.refused_fence, clock);
+    } else {
+        append_data(json, event.event, clock);
+    }
     json.end_object();
     out += "\n\n";
 }

@@ -252,11 +252,11 @@ std::vector<Dialogue> names() {
            ok(std::string(1024, 'c'), "acquired", "10:30:30")}}},
         {"NoSuchPath",
          {{0s, "GET /", 404,
-           R"({"error":"no such path; this server answers at /lock and /v1/locks"})"},
+           R"({"error":"no such path; this server answers at /lock, /v1/locks, /v1/leases and /v1/fence"})"},
           {0s, "GET /lock/", 404,
-           R"({"error":"no such path; this server answers at /lock and /v1/locks"})"},
+           R"({"error":"no such path; this server answers at /lock, /v1/locks, /v1/leases and /v1/fence"})"},
           {0s, "POST /locks?client=a", 404,
-           R"({"error":"no such path; this server answers at /lock and /v1/locks"})"}}},
+           R"({"error":"no such path; this server answers at /lock, /v1/locks, /v1/leases and /v1/fence"})"}}},
     };
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "dialogue_test.h"
+#include "../http_dialogue_test.h"
 
 namespace holdfast::conformance {
 namespace {

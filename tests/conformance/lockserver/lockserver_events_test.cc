@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "dialogue.h"
-#include "event_reader.h"
+#include "../http_dialogue.h"
+#include "../event_reader.h"
 
 namespace holdfast::conformance {
 namespace {

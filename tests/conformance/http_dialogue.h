@@ -8,20 +8,22 @@
 //     b> GET /v1/locks/x                        another client, with a connection of its own
 //     b< 200 {"lock_name":"x","held":true,..}
 //     queue x 1                                 waits until so many are in the queue of x
+//     waiting 2                                 waits until so many wait, for whatever
 //     b/                                        stops sending, but still reads
 //     b!                                        its connection breaks
 //
 // An answer must be the text, byte for byte, and end in a newline. In it `@5000` is the time 5000
-// ms after the start, and `$name` is a blank: the first time it stands for any number, or, if its
-// name begins with `lease`, for any UUID of version 4; afterwards for what it stood for then. A
-// blank that begins with `token` is larger than every such blank before it.
+// ms after the start, `@@5000` the same as RFC 3339 has it, and `$name` is a blank: the first time
+// it stands for any number, or, if its name begins with `lease`, for any UUID of version 4, or with
+// `secret`, for 32 hexadecimal digits; afterwards for what it stood for then. A blank that begins
+// with `token` is larger than every such blank before it.
 
 #include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
 
-#include "../test_host.h"
+#include "test_host.h"
 
 namespace holdfast::conformance {
 
@@ -42,6 +44,8 @@ class Dialogue {
     void send(const std::string& client, std::string_view request);
     void expect(const std::string& client, std::string_view answer);
     void wait_for_queue(const std::string& lock, std::string_view length);
+    // Asks again and again, until the answer says so.
+    void wait_for(const std::string& request, const std::string& wanted);
     net::TestClient& client(const std::string& name);
     std::string fill_in(std::string_view text) const;
     // The text with blanks filled in from what was really said.

@@ -1,10 +1,12 @@
-#include "dialogue.h"
+#include "http_dialogue.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cctype>
 #include <regex>
+
+#include "base/rfc3339.h"
 
 namespace holdfast::conformance {
 
@@ -67,6 +69,10 @@ void Dialogue::say(std::string_view line) {
         const std::string lock(take_word(line));
         return wait_for_queue(lock, line);
     }
+    if (line.starts_with("waiting ")) {
+        take_word(line);
+        return wait_for("GET /metrics", "\nholdfast_waiters " + std::string(line) + "\n");
+    }
     const std::string name(leading(line, is_of_name));
     line.remove_prefix(name.size());
     ASSERT_FALSE(line.empty());
@@ -86,8 +92,8 @@ void Dialogue::say(std::string_view line) {
 
 void Dialogue::send(const std::string& name, std::string_view request) {
     const std::string_view method = take_word(request);
-    const std::string_view path = take_word(request);
-    client(name).send(http(std::string(method) + " " + std::string(path), fill_in(request)));
+    const std::string path = fill_in(take_word(request));
+    client(name).send(http(std::string(method) + " " + path, fill_in(request)));
 }
 
 void Dialogue::expect(const std::string& name, std::string_view answer) {
@@ -99,13 +105,16 @@ void Dialogue::expect(const std::string& name, std::string_view answer) {
 }
 
 void Dialogue::wait_for_queue(const std::string& lock, std::string_view length) {
-    const std::string request = http("GET /v1/locks/" + lock + "?queue=true");
-    const std::string wanted = "\"queue_length\":" + std::string(length) + ",";
+    wait_for("GET /v1/locks/" + lock + "?queue=true",
+             "\"queue_length\":" + std::string(length) + ",");
+}
+
+void Dialogue::wait_for(const std::string& request, const std::string& wanted) {
     const auto deadline = std::chrono::steady_clock::now() + 10s;
     std::string body;
     do {
         ASSERT_LT(std::chrono::steady_clock::now(), deadline) << body;
-        client("the one who looks").send(request);
+        client("the one who looks").send(http(request));
         body = client("the one who looks").response().body;
     } while (body.find(wanted) == std::string::npos);
 }
@@ -138,11 +147,19 @@ std::string Dialogue::fill_from(std::string_view expected, std::string_view said
         expected.remove_prefix(plain.size());
         if (expected.empty()) break;
         const bool is_time = expected.front() == '@';
+        const bool is_rfc3339 = expected.starts_with("@@");
+        if (is_rfc3339) expected.remove_prefix(1);
         const std::string word(is_time ? leading(expected.substr(1), is_digit)
                                        : leading(expected.substr(1), is_of_name));
         expected.remove_prefix(1 + word.size());
         if (is_time) {
-            filled += std::to_string(start_ms + std::stoll(word));
+            const std::chrono::milliseconds time{start_ms + std::stoll(word)};
+            if (is_rfc3339) {
+                base::append_rfc3339(filled,
+                                     std::chrono::sys_time<std::chrono::milliseconds>{time});
+            } else {
+                filled += std::to_string(time.count());
+            }
             continue;
         }
         // Where it is to be found: as far on as what was expected before it.
@@ -155,10 +172,13 @@ std::string Dialogue::fill_from(std::string_view expected, std::string_view said
 }
 
 void Dialogue::fill_blank(const std::string& name, std::string_view said) {
-    const bool is_lease = name.starts_with("lease");
-    const std::string value(is_lease ? said.substr(0, said.find('"')) : leading(said, is_digit));
+    const bool is_lease = name.starts_with("lease"), is_secret = name.starts_with("secret");
+    const std::string value(is_lease || is_secret ? said.substr(0, said.find('"'))
+                                                  : leading(said, is_digit));
     if (is_lease) {
         EXPECT_TRUE(is_uuid_4(value)) << value;
+    } else if (is_secret) {
+        EXPECT_TRUE(std::regex_match(value, std::regex("[0-9a-f]{32}"))) << value;
     } else {
         EXPECT_FALSE(value.empty()) << name;
     }

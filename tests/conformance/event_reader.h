@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "../test_host.h"
+#include "test_host.h"
 
 namespace holdfast::conformance {
 

@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-#include "dialogue.h"
+#include "http_dialogue.h"
 
 namespace holdfast::conformance {
 

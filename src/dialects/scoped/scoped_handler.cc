@@ -1,0 +1,131 @@
+#include "dialects/scoped/scoped_handler.h"
+
+#include <memory>
+#include <utility>
+
+#include "dialects/scoped/scoped_answer.h"
+#include "service/doors.h"
+
+namespace holdfast::dialects::scoped {
+
+namespace {
+
+constexpr std::string_view json = "application/json";
+
+// A response that comes after a wait, a commit or from another thread.
+class LateAnswer final : public service::Answer {
+  public:
+    LateAnswer(ScopedRequest request, net::DeferredReply reply, const service::Clock& clock)
+        : request_(std::move(request)), reply_(std::move(reply)), clock_(clock) {}
+
+    // Only a wait can be abandoned; its client may have half-closed, and listens.
+    ~LateAnswer() override {
+        const auto* const acquire = std::get_if<Acquire>(&request_);
+        if (!reply_ || acquire == nullptr) return;
+        std::string body;
+        const int status = append_cancelled(body, *acquire);
+        reply_.send(status, json, body);
+    }
+
+    void on_response(const service::Response& response) override {
+        std::string body;
+        const int status = append_answer(body, request_, response, clock_);
+        reply_.send(status, json, body);
+    }
+
+  private:
+    const ScopedRequest request_;
+    net::DeferredReply reply_;
+    const service::Clock& clock_;
+};
+
+// What the service is asked. Its views point into the request.
+struct Translator {
+    service::Request operator()(const Acquire& request) const {
+        return core::AcquireRequest{
+            .scope = request.scope.view(),
+            .owner = {.door = service::scoped_door, .name = request.holder},
+            .mode = request.mode,
+            .ttl = request.duration,
+            .wait = request.wait,
+            .notes = {.request_id = request.request_id, .metadata = request.metadata}};
+    }
+    service::Request operator()(const Renew& request) const {
+        return core::RenewRequest{.token = request.token, .ttl = request.duration};
+    }
+    service::Request operator()(const Release& request) const {
+        return core::ReleaseRequest{.token = request.token};
+    }
+    service::Request operator()(const Look& request) const {
+        return service::Find{.token = request.token};
+    }
+    service::Request operator()(const ListLeases& request) const {
+        core::LeaseQuery query{.kind = request.kind,
+                               .holder = request.holder,
+                               .after = request.after,
+                               .limit = request.limit + 1};
+        if (request.on) query.on = request.on->view();
+        return service::ListLeases{.query = query};
+    }
+    service::Request operator()(const CheckToken& request) const {
+        return service::CheckToken{.token = request.token, .scope = request.scope.view()};
+    }
+    service::Request operator()(const RaiseFence& request) const {
+        return service::RaiseFence{.resource = request.resource, .fence = request.fence};
+    }
+    service::Request operator()(const ReadFence& request) const {
+        return service::ReadFence{.resource = request.resource};
+    }
+    service::Request operator()(const DropFence& request) const {
+        return service::DropFence{.resource = request.resource};
+    }
+};
+
+bool may_wait(const ScopedRequest& request) {
+    const auto* const acquire = std::get_if<Acquire>(&request);
+    return acquire != nullptr && acquire->wait > acquire->wait.zero();
+}
+
+}  // namespace
+
+ScopedHandler::ScopedHandler(const ScopedOptions& options, service::Port& port,
+                             const service::Clock& clock)
+    : options_(options), port_(port), clock_(clock) {}
+
+void ScopedHandler::handle(const net::HttpRequest& http, net::HttpReply& reply) {
+    body_.clear();
+    const auto refuse = [&](const Fault& fault) {
+        append_fault(body_, fault);
+        if (fault.allowed_methods.empty()) return reply.send(fault.status, json, body_);
+        reply.send(fault.status, json, body_, {{"Allow", fault.allowed_methods}});
+    };
+    auto request = parse_request(
+        {.method = http.method, .path = http.path, .query = http.query, .body = http.body},
+        options_);
+    if (!request) return refuse(request.error());
+    if (std::holds_alternative<DropFence>(*request) && !http.is_privileged) {
+        return refuse({.status = 403,
+                       .code = "Forbidden",
+                       .message = "forgetting a resource's fence needs the admin token"});
+    }
+    if (const service::Response* response = port_.submit(std::visit(Translator{}, *request))) {
+        const int status = append_answer(body_, *request, *response, clock_);
+        return reply.send(status, json, body_);
+    }
+    answer_later(std::move(*request), reply);
+}
+
+// A client that goes away while it waits for a lock leaves the queue. One that goes away during a
+// commit has its lock, for as long as it asked for.
+void ScopedHandler::answer_later(ScopedRequest request, net::HttpReply& reply) {
+    if (!may_wait(request)) {
+        port_.await(std::make_unique<LateAnswer>(std::move(request), reply.defer(), clock_));
+        return;
+    }
+    const auto promise = std::make_shared<service::PromiseId>();
+    auto later = reply.defer([this, promise] { port_.abandon(*promise); });
+    *promise =
+        port_.await(std::make_unique<LateAnswer>(std::move(request), std::move(later), clock_));
+}
+
+}  // namespace holdfast::dialects::scoped

@@ -1,0 +1,108 @@
+"""The scoped door and the fences, as openapi_test.py drives them."""
+
+import http.client
+import json
+import socket
+import threading
+
+from openapi_document import require
+from openapi_server import PATIENCE_S, Answer, until
+
+LEASES, LEASE, RENEW = "/v1/leases", "/v1/leases/{token}", "/v1/leases/{token}/renew"
+CHECK, FENCE = "/v1/fence/check", "/v1/fence/{resource}"
+BYTES = {"kind": "range", "inode": 7, "start": 0, "end": 4096}
+
+
+def take(server, *statuses, **fields):
+    return server.ask("POST", LEASES, *statuses, body={"scope": BYTES, "holder": "w1", **fields}).json()
+
+
+def scopes(server):
+    lease = take(server, 200, metadata="m")
+    require(lease["scope"] == BYTES, lease)
+    for scope in ({"kind": "inode", "inode": 2**64 - 1}, "path:/a", {"kind": "named", "name": "n"}, "range:8:5-"):
+        take(server, 200, scope=scope, mode="shared")
+    at = "/v1/leases/" + lease["token"]
+    server.ask("GET", LEASE, 200, at=at)
+    server.ask("POST", RENEW, 200, at=at + "/renew", body={"duration_ms": 60000})
+    server.ask("POST", RENEW, 200, at=at + "/renew")
+    server.ask("POST", RENEW, 400, at=at + "/renew", body={"duration_ms": 0}, is_valid=False)
+    server.ask("POST", CHECK, 200, body={"token": lease["token"], "scope": "range:7:0-512"})
+    server.ask("POST", CHECK, 409, body={"token": lease["token"], "scope": "inode:7"})
+    server.ask("POST", CHECK, 400, body={"token": lease["token"]}, is_valid=False)
+    seen, after = 0, ""
+    while after is not None:
+        page = server.ask("GET", LEASES, 200, at="/v1/leases?limit=1&after=" + after).json()
+        seen += len(page["leases"])
+        after = page.get("next")
+    require(seen >= 5, seen)
+    server.ask("GET", LEASES, 400, at="/v1/leases?kind=x")
+    require(server.ask("DELETE", LEASE, 200, at=at).json() == {"released": True})
+    for status, token in ((410, lease["token"]), (404, "0" * 32)):
+        at = "/v1/leases/" + token
+        server.ask("GET", LEASE, status, at=at)
+        server.ask("DELETE", LEASE, status, at=at)
+        server.ask("POST", RENEW, status, at=at + "/renew", body={"duration_ms": 1000})
+        server.ask("POST", CHECK, status, body={"token": token, "scope": BYTES})
+    for path in (LEASES, LEASE, RENEW, CHECK, FENCE):
+        server.ask("PATCH", path, 405)
+
+
+def scopes_refused(server):
+    """Every way in which a lease is not given."""
+    errors = set()
+
+    def refused(answer):
+        errors.add(answer["error"])
+
+    def wait_for_waiters(count):
+        until(lambda: f"\nholdfast_waiters {count}\n" in server.ask("GET", "/metrics", 200).text)
+
+    lease = take(server, 200, request_id="q1")
+    refused(take(server, 409))
+    refused(take(server, 409, wait_ms=1))
+    first, second = [], []
+    waits = {"holder": "w2", "wait_ms": 60000, "request_id": "q2"}
+    waiter = threading.Thread(target=lambda: first.append(take(server, 409, **waits)))
+    waiter.start()
+    wait_for_waiters(1)
+    again = threading.Thread(target=lambda: second.append(take(server, 200, **waits)))
+    again.start()
+    waiter.join()
+    refused(first[0])
+    server.ask("DELETE", LEASE, 200, at="/v1/leases/" + lease["token"])
+    again.join()
+    refused(take(server, 409, request_id="q1"))
+    refused(cancelled(server, wait_for_waiters))
+    server.ask("DELETE", LEASE, 200, at="/v1/leases/" + second[0]["token"])
+    server.ask("POST", LEASES, 400, body={"scope": {"kind": "file"}, "holder": "w1"}, is_valid=False)
+    require(errors == {"LockHeld", "WaitTimedOut", "RequestSuperseded", "RequestEnded", "Cancelled"}, errors)
+
+
+def cancelled(server, wait_for_waiters):
+    """The answer to a client that stops sending while it waits."""
+    body = json.dumps({"scope": BYTES, "holder": "w9", "wait_ms": 60000})
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S) as connection:
+        connection.sendall(f"POST /v1/leases HTTP/1.1\r\nHost: x\r\n"
+                           f"Content-Length: {len(body)}\r\n\r\n{body}".encode())
+        wait_for_waiters(1)
+        connection.shutdown(socket.SHUT_WR)
+        response = http.client.HTTPResponse(connection, method="POST")
+        response.begin()
+        answer = Answer(response)
+    server.document.check_answer("POST", LEASES, answer)
+    return answer.json()
+
+
+def fences(server):
+    server.ask("GET", FENCE, 404)
+    server.ask("DELETE", FENCE, 404)
+    server.ask("POST", FENCE, 200, body={"fencing_token": 33})
+    server.ask("POST", FENCE, 200, body={"fencing_token": 34})
+    server.ask("POST", FENCE, 409, body={"fencing_token": 33})
+    require(server.ask("GET", FENCE, 200).json() == {"resource": "r", "highest": 34})
+    server.ask("DELETE", FENCE, 200)
+    server.ask("POST", FENCE, 400, body={"fencing_token": 0}, is_valid=False)
+    server.ask("POST", FENCE, 404, at="/v1/fence/a/b", body={"fencing_token": 1})
+    for method in ("GET", "DELETE"):
+        server.ask(method, FENCE, 400, at="/v1/fence/%G1")

@@ -21,14 +21,9 @@ enum class LockMode : std::uint8_t { exclusive, shared };
 //
 // Half of it is the fencing number of the grant, the other half is random. Later grants have larger
 // tokens, as numbers and as texts.
-class HOLDFAST_API LockToken {
-  public:
-    LockToken() = default;
-    LockToken(std::uint64_t fencing_number, std::uint64_t secret)
-        : fencing_number_(fencing_number), secret_(secret) {}
-
-    [[nodiscard]] std::uint64_t fencing_number() const { return fencing_number_; }
-    [[nodiscard]] std::uint64_t secret() const { return secret_; }
+struct HOLDFAST_API LockToken {
+    std::uint64_t fencing_number = 0;
+    std::uint64_t secret = 0;
 
     // 32 hexadecimal digits.
     [[nodiscard]] std::string to_text() const;
@@ -36,10 +31,6 @@ class HOLDFAST_API LockToken {
     [[nodiscard]] static std::optional<LockToken> parse(std::string_view text);
 
     auto operator<=>(const LockToken&) const = default;
-
-  private:
-    std::uint64_t fencing_number_ = 0;
-    std::uint64_t secret_ = 0;
 };
 
 // Asks for a lock.

@@ -65,7 +65,7 @@ class HOLDFAST_API LockHandle {
     // The lock as last renewed.
     [[nodiscard]] Lock lock() const;
     [[nodiscard]] LockToken token() const;
-    [[nodiscard]] std::uint64_t fencing_token() const { return token().fencing_number(); }
+    [[nodiscard]] std::uint64_t fencing_token() const { return token().fencing_number; }
 
     // Stops when the guarantee ends.
     [[nodiscard]] std::stop_token stop_token() const;

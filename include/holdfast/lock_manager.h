@@ -99,10 +99,9 @@ class HOLDFAST_API LockManager {
     // error if the lock could not be had, or if it was lost before the function was done: then what
     // it did may have been too late. What the function throws goes through, after the release.
     template <class Function>
-    LockResult<std::invoke_result_t<Function, LockHandle&>> with_lock(const LockRequest& request,
-                                                                      Function&& function,
-                                                                      HandleOptions options = {},
-                                                                      std::stop_token stop = {}) {
+    LockResult<std::decay_t<std::invoke_result_t<Function, LockHandle&>>> with_lock(
+        const LockRequest& request, Function&& function, HandleOptions options = {},
+        std::stop_token stop = {}) {
         auto handle = hold(request, std::move(options), std::move(stop));
         if (!handle) return handle.error();
         if constexpr (std::is_void_v<std::invoke_result_t<Function, LockHandle&>>) {

@@ -26,7 +26,8 @@ struct Told {
     std::promise<LeaseLost> promise;
 };
 
-LockHandle take(const TestManager& manager, LockRequest request, HandleOptions options = {}) {
+LockHandle take(const TestManager& manager, const LockRequest& request,
+                HandleOptions options = {}) {
     auto handle = manager->hold(request, std::move(options));
     CHECK(handle.has_value());
     return std::move(*handle);
@@ -228,6 +229,28 @@ TEST(LockHandle, OutlivesItsManager) {
     manager->engine.reset();
     EXPECT_TRUE(handle->is_guaranteed());
     handle.reset();  // the last to use the engine
+}
+
+// A callback that owns the manager: it must not be destroyed by a thread that the manager waits
+// for.
+TEST(LockHandle, MayHaveACallbackThatOwnsAllThereIs) {
+    for (const bool is_lost : {false, true}) {
+        auto opened = LockManager::open();
+        ASSERT_TRUE(opened);
+        auto manager = std::make_shared<LockManager>(std::move(*opened));
+        const auto told = std::make_shared<std::promise<void>>();
+        auto handle = std::make_optional(manager->hold(
+            job(), {.on_lost = [manager, told](const LeaseLost&) { told->set_value(); }}));
+        ASSERT_TRUE(*handle);
+        if (is_lost) {
+            ASSERT_TRUE(manager->release((*handle)->token()));
+            told->get_future().wait();
+        }
+        const std::weak_ptr<LockManager> watched = manager;
+        manager.reset();
+        handle.reset();
+        EXPECT_TRUE(watched.expired());
+    }
 }
 
 TEST(LockHandle, StopsWhatFollowsItsToken) {

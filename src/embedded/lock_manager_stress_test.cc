@@ -41,15 +41,17 @@ class Crowd {
   public:
     explicit Crowd(LockManager& manager) : manager_(manager) {}
 
-    void run(int threads, int rounds) {
-        std::vector<std::thread> members;
-        for (int member = 0; member < threads; ++member) {
+    static constexpr int size = 8;
+
+    void run(int rounds) {
+        std::vector<std::jthread> members;
+        members.reserve(size);
+        for (int member = 0; member < size; ++member) {
             members.emplace_back([this, member, rounds] {
                 std::mt19937 random(static_cast<unsigned>(member));
                 for (int round = 0; round < rounds; ++round) act(member, random);
             });
         }
-        for (std::thread& member : members) member.join();
     }
 
     std::atomic<int> grants = 0;
@@ -109,8 +111,9 @@ TEST(LockManagerStress, NeverTwoHoldersInMemory) {
     auto manager = LockManager::open();
     ASSERT_TRUE(manager);
     Crowd crowd(*manager);
-    crowd.run(8, 300);
-    EXPECT_GT(crowd.grants, 8 * 300 / 4) << "every fourth at least waits until it is served";
+    crowd.run(300);
+    EXPECT_GT(crowd.grants, Crowd::size * 300 / 4)
+        << "every fourth at least waits until it is served";
     expect_nothing_is_left(*manager);
 }
 
@@ -119,7 +122,7 @@ TEST(LockManagerStress, NeverTwoHoldersOnAFile) {
     auto manager = LockManager::open({.path = folder / "locks.db"});
     ASSERT_TRUE(manager);
     Crowd crowd(*manager);
-    crowd.run(6, 40);
+    crowd.run(40);
     EXPECT_GT(crowd.grants, 0);
     expect_nothing_is_left(*manager);
 }

@@ -29,7 +29,7 @@ TEST(LockManager, GrantsALockWithAllThereIsToKnowOfIt) {
     EXPECT_EQ(lock->expires_at, test_epoch + 110s);
     EXPECT_EQ(lock->deadline.time_since_epoch(), 110s);
     EXPECT_EQ(lock->duration, 10s);
-    EXPECT_EQ(lock->fencing_token, lock->token.fencing_number());
+    EXPECT_EQ(lock->fencing_token, lock->token.fencing_number);
     EXPECT_GT(lock->fencing_token, 0U);
 }
 
@@ -132,7 +132,7 @@ TEST(LockManager, KnowsNothingOfTokensItDidNotGiveOut) {
     TestManager manager;
     const auto lock = manager->try_acquire(job());
     ASSERT_TRUE(lock);
-    const LockToken guess{lock->fencing_token, lock->token.secret() + 1};
+    const LockToken guess{lock->fencing_token, lock->token.secret + 1};
     for (const LockToken token : {LockToken{}, LockToken{1, 1}, guess}) {
         EXPECT_EQ(to_note(manager->renew(token)), "not found");
         EXPECT_EQ(to_note(manager->release(token)), "not found");

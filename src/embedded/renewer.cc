@@ -29,7 +29,8 @@ core::Time to_time(std::chrono::steady_clock::time_point time) {
     return core::Time{std::chrono::floor<core::Duration>(time.time_since_epoch())};
 }
 
-// Tells the program, which may block or throw.
+// Tells the program, which may block or throw. What its callback owns may be the manager, or take
+// its time to be destroyed, so that is never done on a thread of the engine.
 void tell(Hold& hold) {
     hold.teller = std::this_thread::get_id();
     hold.stop.request_stop();
@@ -39,6 +40,7 @@ void tell(Hold& hold) {
         } catch (...) {  // NOLINT(bugprone-empty-catch): nobody is there to catch it
         }
     }
+    hold.on_lost = nullptr;
     hold.is_told = true;
     hold.is_told.notify_all();
 }
@@ -89,11 +91,13 @@ LockResult<std::shared_ptr<Hold>> Renewer::keep(const Lock& lock, HandleOptions 
 }
 
 std::optional<LockError> Renewer::let_go(Hold& hold) {
+    std::function<void(const LeaseLost&)> callback;  // destroyed here, and without the mutex
     {
         const std::lock_guard guard(mutex_);
         if (hold.is_let_go) return std::nullopt;
         if (!hold.loss) {
             hold.is_let_go = true;
+            callback.swap(hold.on_lost);
             unschedule(hold);
             holds_.erase(hold.lock.fencing_token);
             return std::nullopt;

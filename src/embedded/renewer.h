@@ -39,11 +39,11 @@ struct Hold {
 
     // Not guarded: fixed from the beginning.
     const std::chrono::milliseconds duration;
-    std::function<void(const LeaseLost&)> on_lost;
     core::Duration renew_every{0};
     core::Duration margin{0};
     std::stop_source stop;
 
+    std::function<void(const LeaseLost&)> on_lost;  // once it is lost, only the teller's
     Lock lock;
     core::Time guaranteed_until;  // unless it is lost before
     core::Time renew_at;

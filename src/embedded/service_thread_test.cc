@@ -57,6 +57,7 @@ TEST(ServiceThread, TakesTasksFromManyThreads) {
     thread.bind([] {}, [] {});
     thread.start();
     std::vector<std::thread> posters;
+    posters.reserve(4);
     for (int poster = 0; poster < 4; ++poster) {
         posters.emplace_back([&] {
             for (int task = 0; task < 1000; ++task) thread.post([&count] { ++count; });

@@ -18,7 +18,7 @@ namespace holdfast::embedded {
 [[nodiscard]] core::Duration to_core(std::chrono::milliseconds duration);
 
 [[nodiscard]] inline core::Token to_core(LockToken token) {
-    return {core::Fence{token.fencing_number()}, core::Secret{token.secret()}};
+    return {core::Fence{token.fencing_number}, core::Secret{token.secret}};
 }
 
 [[nodiscard]] inline core::Mode to_core(LockMode mode) {

@@ -2,9 +2,10 @@
 
 preset ?= release
 rounds ?= 25
+prefix ?= /usr/local
 SEEDS ?= 1..100000
 
-.PHONY: help build run test sim slow check bench format clean setup
+.PHONY: help build run test install sim slow check bench format clean setup
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -17,6 +18,9 @@ run: build  ## build and start the server, e.g. make run ARGS="--http 127.0.0.1:
 
 test: build  ## build and run all tests
 	@ctest --preset $(preset) --parallel $(shell nproc)
+
+install: build  ## install the server, the library and its headers; prefix=/usr/local
+	@cmake --install build/$(preset) --prefix $(prefix)
 
 sim: build/$(preset)/build.ninja  ## simulate, e.g. make sim SEEDS=1..100000, or SEEDS=4711 for one whole history
 	@cmake --build --preset $(preset) --target holdfast_sim_program

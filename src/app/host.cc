@@ -6,13 +6,14 @@
 #include "app/http_gate.h"
 #include "app/http_router.h"
 #include "app/loop_executor.h"
-#include "app/random.h"
 #include "app/status_handler.h"
 #include "base/check.h"
 #include "base/log.h"
+#include "base/random.h"
 #include "dialects/dflockd/dflockd_protocol.h"
 #include "dialects/lockserver/lockserver_handler.h"
 #include "dialects/scoped/scoped_handler.h"
+#include "service/first_number.h"
 #include "service/remote_port.h"
 #include "store/memory_store.h"
 #include "store/sqlite_store.h"
@@ -36,18 +37,6 @@ struct Host::Room {
 };
 
 namespace {
-
-// Fencing numbers (and those of events) start at the wall clock in microseconds, or above all that
-// the store knows of, whichever is more. So they grow over restarts also where there is no store,
-// and where an old copy of one was put back, as long as less than a million locks a second were
-// granted. A clock that is a century wrong is not believed: the numbers have an end.
-std::uint64_t first_number() {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    const auto now_us = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
-    const auto first = static_cast<std::uint64_t>(std::max<std::int64_t>(now_us, 1));
-    const bool is_believable = first < core::as_number(core::fence_max) / 2;
-    return is_believable ? first : 1;
-}
 
 base::Result<std::unique_ptr<service::Store>> open_store(const ServeOptions& options,
                                                          const service::Clock& clock) {
@@ -82,14 +71,14 @@ Host::Host(const ServeOptions& options, service::Clock& clock,
       clock_(clock),
       credentials_(std::move(credentials)),
       main_executor_(std::make_unique<LoopExecutor>(main_loop_)),
-      event_feed_(first_number()),
+      event_feed_(service::first_number()),
       store_(std::move(store)),
       dflockd_gate_(credentials_->tokens()),
       dflockd_door_(options.dflockd, dflockd_gate_) {
-    RandomBits random;
+    base::RandomBits random;
     service_ = std::make_unique<service::LockService>(
         core::TableOptions{.limits = options.limits,
-                           .first_fence = first_number(),
+                           .first_fence = service::first_number(),
                            .idle_retention = options.idle_retention,
                            .hash_seed = random()},
         service::ServiceParts{

@@ -67,6 +67,9 @@ class LockService final : public Port {
     // Lets happen what is due. Called by the executor; by tests that moved the clock.
     void wake();
 
+    // Tells observers now what they would hear at the end of this turn.
+    void tell();
+
     [[nodiscard]] core::TableCounts counts() const { return table_->counts(); }
 
   private:
@@ -97,7 +100,6 @@ class LockService final : public Port {
     // lock_service.cc
     void sweep();
     bool absorb_changes();
-    void tell();
     void resolve_waiter(const core::Event& event, bool must_be_committed);
     [[nodiscard]] std::uint64_t newest_fence() const;
     [[nodiscard]] Batch* batch_of(const Response& response);

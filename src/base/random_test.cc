@@ -1,10 +1,10 @@
-#include "app/random.h"
+#include "base/random.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-namespace holdfast::app {
+namespace holdfast::base {
 namespace {
 
 TEST(RandomBits, NeverRepeatsItself) {
@@ -34,4 +34,4 @@ TEST(RandomBits, GivesNothingTwiceWhenItIsCopied) {
 }
 
 }  // namespace
-}  // namespace holdfast::app
+}  // namespace holdfast::base

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace holdfast::app {
+namespace holdfast::base {
 
 // RandomBits: unguessable numbers from the kernel, fetched a page at a time.
 //
@@ -18,4 +18,4 @@ class RandomBits {
     std::size_t next_ = words_.size();
 };
 
-}  // namespace holdfast::app
+}  // namespace holdfast::base

@@ -1,4 +1,4 @@
-#include "app/random.h"
+#include "base/random.h"
 
 #include <sys/random.h>
 
@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 
-namespace holdfast::app {
+namespace holdfast::base {
 
 std::uint64_t RandomBits::operator()() {
     if (next_ == words_.size()) {
@@ -23,4 +23,4 @@ std::uint64_t RandomBits::operator()() {
     return word;
 }
 
-}  // namespace holdfast::app
+}  // namespace holdfast::base

@@ -1,0 +1,69 @@
+#pragma once
+
+// Why there is no lock: one type for each reason, each with what a program can act on.
+//
+//     if (const auto* held = std::get_if<LockHeld>(&result.error())) wait_for(held->holder);
+
+#include <chrono>
+#include <string>
+#include <variant>
+
+#include "holdfast/export.h"
+#include "holdfast/lock.h"
+#include "holdfast/lock_scope.h"
+
+namespace holdfast {
+
+// Somebody else has it, or something that conflicts with it.
+struct LockHeld {
+    LockScope scope;  // of the lock in the way
+    std::string holder;
+    std::chrono::system_clock::time_point expires_at;
+};
+
+// No such token was given out, or it is so long over that nobody remembers.
+struct LockNotFound {};
+
+// The lock is over: its lease ended, or it was released. It will not come back.
+struct LockExpired {};
+
+// The lock is good, but not for this.
+struct LockScopeMismatch {
+    LockScope held;
+    LockMode held_mode = LockMode::exclusive;
+    LockScope wanted;
+    LockMode wanted_mode = LockMode::exclusive;
+};
+
+// No renewal was confirmed in time: the lock may be over, and nobody can be sure.
+struct LockNotGuaranteed {
+    std::string message;  // how the last renewal failed, if one did
+};
+
+// The caller's std::stop_token said so. Nothing is held.
+struct LockCancelled {};
+
+// A limit of LockManagerOptions is reached.
+struct LockLimitReached {
+    std::string message;
+};
+
+// The request makes no sense: an empty name, a range without bytes, a duration out of bounds.
+struct InvalidLockRequest {
+    std::string message;
+};
+
+// The file that keeps the locks cannot be read or written. Nothing was done.
+struct LockStoreFailure {
+    std::string message;
+    bool is_busy = false;  // somebody else has it locked: trying again may help
+};
+
+using LockError =
+    std::variant<LockHeld, LockNotFound, LockExpired, LockScopeMismatch, LockNotGuaranteed,
+                 LockCancelled, LockLimitReached, InvalidLockRequest, LockStoreFailure>;
+
+// A sentence for people.
+[[nodiscard]] HOLDFAST_API std::string to_text(const LockError& error);
+
+}  // namespace holdfast

@@ -1,0 +1,67 @@
+#pragma once
+
+// GatedStore: a store that stops answering, or fails, when a test says so.
+//
+// Thread safety: the gate may be moved from any thread.
+
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "service/store.h"
+
+namespace holdfast::embedded::testing {
+
+class GatedStore final : public service::Store {
+  public:
+    enum class Gate : std::uint8_t { open, stuck, broken };
+
+    explicit GatedStore(std::unique_ptr<service::Store> inner) : inner_(std::move(inner)) {}
+
+    // Opening it lets through what was stuck.
+    void set(Gate gate) {
+        std::unique_lock guard(mutex_);
+        gate_ = gate;
+        if (gate_ != Gate::open || !done_) return;
+        auto done = std::exchange(done_, nullptr);
+        guard.unlock();
+        inner_->commit(*commit_, std::move(done));
+    }
+
+    [[nodiscard]] bool is_volatile() const override { return inner_->is_volatile(); }
+
+    [[nodiscard]] service::StoreResult<service::Recovered> recover(
+        const std::function<bool(const core::RestoreRequest&)>& on_lease) override {
+        if (gate() == Gate::broken) {
+            return tl::unexpected(service::StoreFailure{.message = "the disk is gone"});
+        }
+        return inner_->recover(on_lease);
+    }
+
+    void commit(const service::Commit& commit, service::CommitDone done) override {
+        std::unique_lock guard(mutex_);
+        if (gate_ == Gate::stuck) {
+            commit_ = &commit;
+            done_ = std::move(done);
+            return;
+        }
+        const bool is_broken = gate_ == Gate::broken;
+        guard.unlock();
+        if (!is_broken) return inner_->commit(commit, std::move(done));
+        done(tl::unexpected(service::StoreFailure{.message = "the disk is gone"}));
+    }
+
+  private:
+    [[nodiscard]] Gate gate() {
+        const std::lock_guard guard(mutex_);
+        return gate_;
+    }
+
+    const std::unique_ptr<service::Store> inner_;
+    std::mutex mutex_;
+    Gate gate_ = Gate::open;
+    const service::Commit* commit_ = nullptr;  // stuck
+    service::CommitDone done_;
+};
+
+}  // namespace holdfast::embedded::testing

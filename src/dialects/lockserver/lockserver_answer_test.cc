@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "service/doors.h"
+
 namespace holdfast::dialects::lockserver {
 namespace {
 
@@ -29,7 +31,7 @@ const Release release_x{.lock_name = "x", .owner_id = "w1"};
 
 core::LeaseView lease_of(std::string_view owner) {
     return {.scope = core::Scope::named("x"),
-            .owner = {.name = owner},
+            .owner = {.door = service::lockserver_door, .name = owner},
             .token = {.fence = core::Fence{7}, .secret = core::Secret{0}},
             .expires_at = core::Time{5s},
             .grace_until = core::Time{5s}};

@@ -130,11 +130,11 @@ std::vector<Row> doors() {
             > POST /v1/locks/x/acquire {"owner_id":"a","ttl_ms":5000}
             < 409 {"acquired":false,"lock_name":"x","current_owner_id":"a","current_expiry_ms":@10000,"recommended_retry_ms":1000,"reason":"HELD"}
             > GET /v1/locks/x
-            < 200 {"lock_name":"x","held":true,"owner_id":"a","lease_id":"$lease1","fencing_token":$token1,"lease_expiry_ms":@5000,"version":1}
-            # What another door granted is out of reach, even with the right numbers.
-            > POST /v1/locks/x/release {"owner_id":"a","lease_id":"$lease1","fencing_token":$token1}
+            < 200 {"lock_name":"x","held":true,"owner_id":"a","fencing_token":$token1,"lease_expiry_ms":@5000,"version":1}
+            # What another door granted is out of reach, and its secret is not shown.
+            > POST /v1/locks/x/release {"owner_id":"a","lease_id":"01981342-deaf-4ec0-a96c-e212d211d8de","fencing_token":$token1}
             < 200 {"released":false,"reason":"NOT_OWNER"}
-            > POST /v1/locks/x/renew {"owner_id":"a","lease_id":"$lease1","fencing_token":$token1,"extend_by_ms":1000}
+            > POST /v1/locks/x/renew {"owner_id":"a","lease_id":"01981342-deaf-4ec0-a96c-e212d211d8de","fencing_token":$token1,"extend_by_ms":1000}
             < 409 {"renewed":false,"reason":"NOT_OWNER_OR_EXPIRED"}
         )"},
         {"InGraceAtTheOtherOne", taken_at_lock + R"(
@@ -142,7 +142,7 @@ std::vector<Row> doors() {
             > POST /v1/locks/x/acquire {"owner_id":"w1","ttl_ms":5000}
             < 409 {"acquired":false,"lock_name":"x","current_owner_id":"a","current_expiry_ms":@10000,"recommended_retry_ms":1000,"reason":"HELD"}
             > GET /v1/locks/x
-            < 200 {"lock_name":"x","held":true,"owner_id":"a","lease_id":"$lease1","fencing_token":$token1,"lease_expiry_ms":@5000,"grace_until_ms":@10000,"version":2}
+            < 200 {"lock_name":"x","held":true,"owner_id":"a","fencing_token":$token1,"lease_expiry_ms":@5000,"grace_until_ms":@10000,"version":2}
             +4000
             > POST /v1/locks/x/acquire {"owner_id":"w1","ttl_ms":5000}
             < 200 {"acquired":true,"lock_name":"x","owner_id":"w1","lease_id":"$lease2","fencing_token":$token2,"lease_expiry_ms":@15000}
@@ -202,7 +202,7 @@ std::vector<Row> listings() {
             queue x 1
             +1
             > GET /v1/locks
-            < 200 {"locks":[{"lock_name":"x","kind":"named","held":true,"version":1,"waiters":1,"holders":[{"owner_id":"a","lease_id":"$lease2","fencing_token":$number,"lease_expiry_ms":@5000,"door":"homelab","acquired_ms":@0}]},{"lock_name":"s","kind":"semaphore","held":true,"version":1,"waiters":0,"limit":3,"holders":[{"owner_id":"w1","lease_id":"$lease1","fencing_token":$token1,"lease_expiry_ms":@5000,"metadata":"m","door":"lockserver","acquired_ms":@0}]}]}
+            < 200 {"locks":[{"lock_name":"x","kind":"named","held":true,"version":1,"waiters":1,"holders":[{"owner_id":"a","fencing_token":$number,"lease_expiry_ms":@5000,"door":"homelab","acquired_ms":@0}]},{"lock_name":"s","kind":"semaphore","held":true,"version":1,"waiters":0,"limit":3,"holders":[{"owner_id":"w1","lease_id":"$lease1","fencing_token":$token1,"lease_expiry_ms":@5000,"metadata":"m","door":"lockserver","acquired_ms":@0}]}]}
             > GET /v1/locks?prefix=s&limit=1
             < 200 {"locks":[{"lock_name":"s","kind":"semaphore","held":true,"version":1,"waiters":0,"limit":3,"holders":[{"owner_id":"w1","lease_id":"$lease1","fencing_token":$token1,"lease_expiry_ms":@5000,"metadata":"m","door":"lockserver","acquired_ms":@0}]}]}
         )"},

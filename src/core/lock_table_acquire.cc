@@ -234,9 +234,9 @@ void LockTable::watch_blocker(Resource& resource, Slot slot, const Range& range)
         ranges_.find_conflict(resource.ranges, range, waiter.mode, after_everybody);
     waiter.range_item = ranges_.add(resource.ranges, {.range = range,
                                                       .serial = waiter.id.serial,
+                                                      .record = slot,
                                                       .mode = waiter.mode,
-                                                      .is_waiter = true,
-                                                      .record = slot});
+                                                      .is_waiter = true});
     ranges_.watch(waiter.range_item, blocker);
 }
 

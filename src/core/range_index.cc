@@ -71,6 +71,9 @@ void RangeIndex::find_youngest(Slot root, const Range& range, std::uint64_t seri
                                Slot& best) const {
     if (root == no_slot) return;
     const Item& item = items_[root];
+    // Both sides are looked at, if only to turn back: let them come together.
+    if (item.left != no_slot) __builtin_prefetch(&items_[item.left]);
+    if (item.right != no_slot) __builtin_prefetch(&items_[item.right]);
     const bool is_hopeless = best != no_slot && item.largest_serial <= items_[best].serial;
     if (is_hopeless || item.largest_end <= range.start || item.smallest_serial >= serial) return;
     if (item.range.start < range.end) {

@@ -27,22 +27,23 @@ class RangeIndex {
         Slot exclusive = no_slot;
         Slot shared = no_slot;
     };
+    // What is looked at on the way through a tree comes first: it fills a line of the cache.
     struct Item {
         Range range;
         std::uint64_t serial = 0;
-        Mode mode = Mode::exclusive;
-        bool is_waiter = false;
-        Slot record = no_slot;  // the Waiter or Lease it stands for
 
+        // The tree.
+        std::uint64_t largest_end = 0;
+        std::uint64_t smallest_serial = 0, largest_serial = 0;
+        Slot left = no_slot, right = no_slot, parent = no_slot;
+
+        Slot record = no_slot;  // the Waiter or Lease it stands for
         // The watch: what this item waits for, and the list of those that wait for it.
         Slot watched = no_slot;
         Slot next_watcher = no_slot, previous_watcher = no_slot;
         Slot first_watcher = no_slot;
-
-        // The tree.
-        Slot left = no_slot, right = no_slot, parent = no_slot;
-        std::uint64_t largest_end = 0;
-        std::uint64_t smallest_serial = 0, largest_serial = 0;
+        Mode mode = Mode::exclusive;
+        bool is_waiter = false;
     };
 
     // Adds an item to its tree. Its links must be unset.

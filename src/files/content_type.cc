@@ -182,7 +182,8 @@ std::string_view content_type_by_name(std::string_view name) {
     return found != std::end(endings) && found->ending == ending ? found->type : unknown_type;
 }
 
-std::string_view content_type(std::string_view name, std::string_view content) {
+std::string_view content_type(const NamedContent& file) {
+    const auto& [name, content] = file;
     const std::string_view by_name = content_type_by_name(name);
     const std::string_view by_magic = content_type_by_magic(content.substr(0, magic_bytes_max));
     if (by_magic == "application/zip" && is_kept_in_zip(by_name)) return by_name;

@@ -24,9 +24,13 @@ inline constexpr std::size_t json_bytes_max = 1024 * 1024;
 // if that says nothing.
 [[nodiscard]] std::string_view content_type_by_name(std::string_view name);
 
-// The type of the file `name`, whose content is `content`, or begins with it if it is longer than
-// json_bytes_max.
-[[nodiscard]] std::string_view content_type(std::string_view name, std::string_view content);
+// A file's name, and its content, or what that begins with if it is longer than json_bytes_max.
+struct NamedContent {
+    std::string_view name;
+    std::string_view content;
+};
+
+[[nodiscard]] std::string_view content_type(const NamedContent& file);
 
 // Whether content_type() must see more than magic_bytes_max of a file that begins like `head`.
 [[nodiscard]] bool may_be_json(std::string_view head);

@@ -153,7 +153,7 @@ SystemResult<std::string> find_content_type(int descriptor, std::string_view nam
         content = read_head(descriptor, json_bytes_max + 1);
     }
     if (!content) return tl::unexpected(content.error());
-    return std::string(content_type(name, *content));
+    return std::string(content_type({.name = name, .content = *content}));
 }
 
 }  // namespace holdfast::files

@@ -37,11 +37,12 @@ std::uint64_t count_bytes(int root) {
         auto opened = open_beneath(root, folder, O_RDONLY | O_DIRECTORY);
         if (!opened) continue;
         const bool is_root = folder == ".";
+        const std::string prefix = is_root ? "" : folder + '/';
         const int descriptor = opened->get();  // open as long as it is being read
         // A failure ends the counting of this folder; there is nobody to tell.
         (void)read_directory(std::move(*opened), [&](const std::string& name, unsigned char type) {
             if (is_root && is_own_folder(name)) return;
-            if (type == DT_DIR) folders.push_back(is_root ? name : folder + '/' + name);
+            if (type == DT_DIR) folders.push_back(prefix + name);
             if (type != DT_REG) return;
             const auto status = stat_in(descriptor, name);
             if (status) bytes += static_cast<std::uint64_t>(status->st_size);
@@ -61,13 +62,14 @@ base::Result<std::unique_ptr<FileTree>> FileTree::open(FileTreeOptions options,
     TRY(auto own_folder, StateFolder::open(root.get()));
     TRY(auto inode_numbers, InodeNumbers::open(*own_folder));
     const std::uint64_t used_bytes = options.quota_bytes == 0 ? 0 : count_bytes(root.get());
-    std::unique_ptr<TreeState> state(new TreeState{.root = std::move(root),
-                                                   .own_folder = std::move(own_folder),
-                                                   .inode_numbers = std::move(inode_numbers),
-                                                   .quota = {options.quota_bytes, used_bytes},
-                                                   .file_bytes_max = options.file_bytes_max,
-                                                   .clock = clock,
-                                                   .on_change = std::move(options.on_change)});
+    std::unique_ptr<TreeState> state(
+        new TreeState{.root = std::move(root),
+                      .own_folder = std::move(own_folder),
+                      .inode_numbers = std::move(inode_numbers),
+                      .quota = Quota({options.quota_bytes, used_bytes}),
+                      .file_bytes_max = options.file_bytes_max,
+                      .clock = clock,
+                      .on_change = std::move(options.on_change)});
     return std::unique_ptr<FileTree>(new FileTree(std::move(state)));
 }
 

@@ -140,23 +140,19 @@ TEST_F(EscapeTest, LosesNoRaceAgainstLinks) {
         };
         while (!is_over) ASSERT_EQ(exchange(), 0);
     });
-    std::vector<std::thread> threads;
-    for (int i = 0; i < 3; ++i) {
-        threads.emplace_back([&, i] {
-            for (int j = 0; j < 300; ++j) {
-                const auto file = tree_->open_file(path_of("/swap/secret"));
-                EXPECT_FALSE(file && content_of(*file) == "secret");
-                (void)put(*tree_, "/swap/new" + std::to_string(i), "new");
-                (void)tree_->make_directory(path_of("/swap/directory"));
-                (void)tree_->remove_directory(path_of("/swap/directory"));
-                (void)tree_->remove_file(path_of("/swap/new" + std::to_string(i)), always);
-                const auto page = tree_->list(path_of("/"), {});
-                if (!page) continue;
-                for (const auto& entry : page->entries) EXPECT_NE(entry.path, "/link/secret/");
-            }
-        });
-    }
-    for (auto& thread : threads) thread.join();
+    run_together(3, [&](int i) {
+        for (int j = 0; j < 300; ++j) {
+            const auto file = tree_->open_file(path_of("/swap/secret"));
+            EXPECT_FALSE(file && content_of(*file) == "secret");
+            (void)put(*tree_, "/swap/new" + std::to_string(i), "new");
+            (void)tree_->make_directory(path_of("/swap/directory"));
+            (void)tree_->remove_directory(path_of("/swap/directory"));
+            (void)tree_->remove_file(path_of("/swap/new" + std::to_string(i)), always);
+            const auto page = tree_->list(path_of("/"), {});
+            if (!page) continue;
+            for (const auto& entry : page->entries) EXPECT_NE(entry.path, "/link/secret/");
+        }
+    });
     is_over = true;
     swapper.join();
     expect_unharmed();

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <string>
@@ -179,6 +181,42 @@ TEST_F(TreeTest, NoticesAFileThatWasChangedInPlace) {
     ASSERT_TRUE(file);
     EXPECT_EQ(file->info.hash, sha256_hex("longer than it was"));
     EXPECT_EQ(file->info.inode_number, done->info.inode_number);
+}
+
+TEST_F(TreeTest, NoticesAChangeThatKeepsTheSize) {
+    ASSERT_TRUE(put(*tree_, "/a", "ours"));
+    write_foreign_file(real("/a"), "them");
+    // Clocks of file systems tick slowly; a person's do not.
+    std::filesystem::last_write_time(real("/a"),
+                                     std::filesystem::file_time_type::clock::now() + 1h);
+    EXPECT_EQ(tree_->open_file(path_of("/a"))->info.hash, sha256_hex("them"));
+}
+
+// Root may do everything, so this is tried as somebody else.
+TEST(FileTree, ServesFilesItMayNotWriteTo) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        if (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0) _exit(2);
+        bool is_fine = false;
+        {
+            const TemporaryFolder folder;
+            const service::ManualClock clock{service::WallTime{}};
+            const auto tree = FileTree::open({.root = folder / "root"}, clock);
+            write_foreign_file(folder / "root/a", "x");
+            chmod((folder / "root/a").c_str(), 0444);
+            const auto file = (*tree)->open_file(path_of("/a"));
+            const auto done = put(**tree, "/a", "y");
+            is_fine = file && content_of(*file) == "x" && file->info.hash == sha256_hex("x") &&
+                      file->info.inode_number == 0 && done && done->info.inode_number != 0 &&
+                      get(**tree, "/a") == "y";
+        }
+        _exit(is_fine ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST_F(TreeTest, DoesNotTakeACopyForTheOriginal) {

@@ -3,9 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
+
+#include "files/test_tree.h"
 
 namespace holdfast::files {
 namespace {
@@ -13,16 +14,12 @@ namespace {
 TEST(PathGates, LetOneInAtATime) {
     PathGates gates;
     int counter = 0;  // not atomic: the gate is what protects it
-    std::vector<std::thread> threads;
-    for (int i = 0; i < 8; ++i) {
-        threads.emplace_back([&] {
-            for (int j = 0; j < 1'000; ++j) {
-                const auto pass = gates.enter("/a");
-                ++counter;
-            }
-        });
-    }
-    for (auto& thread : threads) thread.join();
+    testing::run_together(8, [&](int) {
+        for (int j = 0; j < 1'000; ++j) {
+            const auto pass = gates.enter("/a");
+            ++counter;
+        }
+    });
     EXPECT_EQ(counter, 8'000);
 }
 
@@ -39,17 +36,13 @@ TEST(PathGates, AreForgottenWhenNobodyIsThere) {
 
 TEST(PathGates, StandManyPathsComingAndGoing) {
     PathGates gates;
-    std::vector<std::thread> threads;
     std::vector<int> counters(50);
-    for (int i = 0; i < 4; ++i) {
-        threads.emplace_back([&] {
-            for (std::size_t j = 0; j < 5'000; ++j) {
-                const auto pass = gates.enter(std::to_string(j % 50));
-                ++counters[j % 50];
-            }
-        });
-    }
-    for (auto& thread : threads) thread.join();
+    testing::run_together(4, [&](int) {
+        for (std::size_t j = 0; j < 5'000; ++j) {
+            const auto pass = gates.enter(std::to_string(j % 50));
+            ++counters[j % 50];
+        }
+    });
     for (const int counter : counters) EXPECT_EQ(counter, 400);
     EXPECT_EQ(gates.size(), 0U);
 }

@@ -13,9 +13,12 @@ namespace holdfast::files {
 // Thread safety: any thread.
 class Quota {
   public:
-    // A limit of 0 is none.
-    Quota(std::uint64_t limit_bytes, std::uint64_t used_bytes)
-        : limit_bytes_(limit_bytes), used_bytes_(used_bytes) {}
+    struct Start {
+        std::uint64_t limit_bytes = 0;  // 0: no limit
+        std::uint64_t used_bytes = 0;
+    };
+    explicit Quota(const Start& start)
+        : limit_bytes_(start.limit_bytes), used_bytes_(start.used_bytes) {}
 
     // Sets `bytes` aside if there is room for them.
     [[nodiscard]] bool reserve(std::uint64_t bytes);

@@ -3,14 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <thread>
-#include <vector>
+
+#include "files/test_tree.h"
 
 namespace holdfast::files {
 namespace {
 
 TEST(Quota, CountsWhatIsUsedAndWhatIsOnItsWay) {
-    Quota quota(100, 40);
+    Quota quota({.limit_bytes = 100, .used_bytes = 40});
     EXPECT_TRUE(quota.reserve(50));
     EXPECT_FALSE(quota.reserve(11));
     EXPECT_TRUE(quota.reserve(10));
@@ -23,7 +23,7 @@ TEST(Quota, CountsWhatIsUsedAndWhatIsOnItsWay) {
 }
 
 TEST(Quota, GivesBackWhatAFileLoses) {
-    Quota quota(100, 100);
+    Quota quota({.limit_bytes = 100, .used_bytes = 100});
     quota.settle({.old_bytes = 60, .new_bytes = 10});
     EXPECT_EQ(quota.used_bytes(), 50U);
     quota.settle({.old_bytes = 80});  // grown by other means
@@ -31,27 +31,23 @@ TEST(Quota, GivesBackWhatAFileLoses) {
 }
 
 TEST(Quota, OfZeroIsNone) {
-    Quota quota(0, 0);
+    Quota quota({.limit_bytes = 0, .used_bytes = 0});
     EXPECT_TRUE(quota.reserve(std::uint64_t{1} << 60));
 }
 
 TEST(Quota, TakesNothingMoreOnceItIsPassed) {
-    Quota quota(100, 150);
+    Quota quota({.limit_bytes = 100, .used_bytes = 150});
     EXPECT_TRUE(quota.reserve(0));
     EXPECT_FALSE(quota.reserve(1));
     EXPECT_FALSE(quota.reserve(UINT64_MAX - 10));
 }
 
 TEST(Quota, IsNotPassedByManyTogether) {
-    Quota quota(1'000, 0);
+    Quota quota({.limit_bytes = 1'000, .used_bytes = 0});
     std::atomic<int> granted = 0;
-    std::vector<std::thread> threads;
-    for (int i = 0; i < 8; ++i) {
-        threads.emplace_back([&] {
-            for (int j = 0; j < 100; ++j) granted += quota.reserve(7) ? 1 : 0;
-        });
-    }
-    for (auto& thread : threads) thread.join();
+    testing::run_together(8, [&](int) {
+        for (int j = 0; j < 100; ++j) granted += quota.reserve(7) ? 1 : 0;
+    });
     EXPECT_EQ(granted, 1'000 / 7);
 }
 

@@ -135,18 +135,14 @@ TEST_F(SessionBookTest, PassesOverFilesThatAreNoSessions) {
 }
 
 TEST_F(SessionBookTest, StandsManyAtOnce) {
-    std::vector<std::thread> threads;
-    for (int i = 0; i < 4; ++i) {
-        threads.emplace_back([&] {
-            for (int j = 0; j < 25; ++j) {
-                const auto made = book_->create("bearer", start);
-                ASSERT_TRUE(made);
-                EXPECT_TRUE(book_->find(made->id, start));
-                EXPECT_EQ(book_->end(made->session.name), true);
-            }
-        });
-    }
-    for (auto& thread : threads) thread.join();
+    run_together(4, [&](int) {
+        for (int j = 0; j < 25; ++j) {
+            const auto made = book_->create("bearer", start);
+            ASSERT_TRUE(made);
+            EXPECT_TRUE(book_->find(made->id, start));
+            EXPECT_EQ(book_->end(made->session.name), true);
+        }
+    });
     EXPECT_TRUE(book_->list(start).empty());
 }
 

@@ -16,6 +16,7 @@
 namespace holdfast::files {
 namespace {
 
+using testing::run_together;
 using testing::TemporaryFolder;
 using testing::write_foreign_file;
 
@@ -99,18 +100,14 @@ TEST_F(StateFolderTest, NeverGivesAnInodeNumberTwice) {
         auto numbers = InodeNumbers::open(*state);
         ASSERT_TRUE(numbers) << numbers.error().message;
         std::mutex mutex;
-        std::vector<std::thread> threads;
-        for (int i = 0; i < 4; ++i) {
-            threads.emplace_back([&] {
-                for (int j = 0; j < 300; ++j) {
-                    const auto number = (*numbers)->take();
-                    const std::lock_guard lock(mutex);
-                    ASSERT_TRUE(number);
-                    EXPECT_TRUE(seen.insert(*number).second) << *number;
-                }
-            });
-        }
-        for (auto& thread : threads) thread.join();
+        run_together(4, [&](int) {
+            for (int j = 0; j < 300; ++j) {
+                const auto number = (*numbers)->take();
+                const std::lock_guard lock(mutex);
+                ASSERT_TRUE(number);
+                EXPECT_TRUE(seen.insert(*number).second) << *number;
+            }
+        });
     }
     EXPECT_EQ(seen.size(), 3'600U);
     EXPECT_FALSE(seen.contains(0));

@@ -27,26 +27,33 @@ auto repeat(Call call) {
     return result;
 }
 
-// For what copy_file_range cannot do: from one file system to another, or an old one.
-SystemResult<void> copy_through_memory(int from, int to, off_t from_at, off_t to_at,
-                                       std::uint64_t size) {
+SystemResult<void> write_at(int descriptor, std::string_view bytes, off_t at) {
+    while (!bytes.empty()) {
+        const ssize_t put =
+            repeat([&] { return pwrite(descriptor, bytes.data(), bytes.size(), at); });
+        if (put < 0) return last_error();
+        bytes.remove_prefix(static_cast<std::size_t>(put));
+        at += put;
+    }
+    return {};
+}
+
+// For what copy_file_range cannot do: from one file system to another, or an old one. Goes on where
+// that ended, `done` bytes into the span.
+SystemResult<void> copy_through_memory(const CopyEnds& ends, const CopySpan& span,
+                                       std::uint64_t done) {
     const auto buffer = std::make_unique<char[]>(piece_bytes);
-    while (size > 0) {
-        const auto wanted = std::min<std::uint64_t>(size, piece_bytes);
-        const ssize_t got = repeat([&] { return pread(from, buffer.get(), wanted, from_at); });
+    while (done < span.size_bytes) {
+        const auto wanted = std::min<std::uint64_t>(span.size_bytes - done, piece_bytes);
+        const ssize_t got = repeat(
+            [&] { return pread(ends.from, buffer.get(), wanted, static_cast<off_t>(done)); });
         if (got < 0) return last_error();
         if (got == 0) return tl::unexpected<int>(EIO);  // shorter than it was
-        for (ssize_t done = 0; done < got;) {
-            const ssize_t put = repeat([&] {
-                return pwrite(to, buffer.get() + done, static_cast<std::size_t>(got - done),
-                              to_at + done);
-            });
-            if (put < 0) return last_error();
-            done += put;
+        const std::string_view piece(buffer.get(), static_cast<std::size_t>(got));
+        if (auto put = write_at(ends.to, piece, static_cast<off_t>(span.at + done)); !put) {
+            return put;
         }
-        from_at += got;
-        to_at += got;
-        size -= static_cast<std::uint64_t>(got);
+        done += piece.size();
     }
     return {};
 }
@@ -123,23 +130,25 @@ SystemResult<std::string> read_head(int descriptor, std::size_t bytes_max) {
     return head;
 }
 
-SystemResult<void> clone_file(int from, int to) {
-    if (ioctl(to, FICLONE, from) == 0) return {};
-    const auto status = stat_of(from);
+SystemResult<void> clone_file(const CopyEnds& ends) {
+    if (ioctl(ends.to, FICLONE, ends.from) == 0) return {};
+    const auto status = stat_of(ends.from);
     if (!status) return tl::unexpected(status.error());
-    return copy_bytes(from, to, 0, static_cast<std::uint64_t>(status->st_size));
+    return copy_bytes(ends, {.size_bytes = static_cast<std::uint64_t>(status->st_size)});
 }
 
-SystemResult<void> copy_bytes(int from, int to, std::uint64_t at, std::uint64_t size) {
+SystemResult<void> copy_bytes(const CopyEnds& ends, const CopySpan& span) {
     off_t from_at = 0;
-    auto to_at = static_cast<off_t>(at);
-    while (size > 0) {
-        const auto piece = static_cast<std::size_t>(std::min<std::uint64_t>(size, 1U << 30));
+    auto to_at = static_cast<off_t>(span.at);
+    std::uint64_t done = 0;
+    while (done < span.size_bytes) {
+        const auto piece =
+            static_cast<std::size_t>(std::min<std::uint64_t>(span.size_bytes - done, 1U << 30));
         const ssize_t copied =
-            repeat([&] { return copy_file_range(from, &from_at, to, &to_at, piece, 0); });
+            repeat([&] { return copy_file_range(ends.from, &from_at, ends.to, &to_at, piece, 0); });
         if (copied < 0 && errno == ENOSPC) return last_error();
-        if (copied <= 0) return copy_through_memory(from, to, from_at, to_at, size);
-        size -= static_cast<std::uint64_t>(copied);
+        if (copied <= 0) return copy_through_memory(ends, span, done);
+        done += static_cast<std::uint64_t>(copied);
     }
     return {};
 }

@@ -40,10 +40,19 @@ using SystemResult = tl::expected<T, int>;
 // The first `bytes_max` bytes, or all there are.
 [[nodiscard]] SystemResult<std::string> read_head(int descriptor, std::size_t bytes_max);
 
-// Makes `to`, which is empty, a copy of `from`: shared with it where the file system can.
-[[nodiscard]] SystemResult<void> clone_file(int from, int to);
-// Copies the first `size` bytes of `from` over what is in `to` from `at` on.
-[[nodiscard]] SystemResult<void> copy_bytes(int from, int to, std::uint64_t at, std::uint64_t size);
+// Two open files, one to be read and one to be written.
+struct CopyEnds {
+    int from;
+    int to;
+};
+// Makes the other file, which is empty, a copy of the first: shared where the file system can.
+[[nodiscard]] SystemResult<void> clone_file(const CopyEnds& ends);
+// Copies the first bytes of one file over what is in the other one from `at` on.
+struct CopySpan {
+    std::uint64_t at = 0;
+    std::uint64_t size_bytes = 0;
+};
+[[nodiscard]] SystemResult<void> copy_bytes(const CopyEnds& ends, const CopySpan& span);
 
 // Visits what is in a directory except `.` and `..`, in the file system's order; `type` is the
 // DT_... of dirent, never DT_UNKNOWN.

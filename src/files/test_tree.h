@@ -10,12 +10,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -67,6 +69,7 @@ inline std::string content_of(const OpenFile& file) {
     return content;
 }
 
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): as in a request, first the path
 inline FileResult<Committed> put(FileTree& tree, std::string_view path, std::string_view content,
                                  const CommitCheck& check = always) {
     auto upload = tree.begin_upload({.path = path_of(path)});
@@ -94,6 +97,14 @@ template <class T>
 std::optional<Fault> fault_of(const FileResult<T>& result) {
     if (result) return std::nullopt;
     return result.error().fault;
+}
+
+// Does `work` on so many threads at the same time; each is told which one it is, from 0 on.
+inline void run_together(int thread_count, const std::function<void(int)>& work) {
+    std::vector<std::thread> threads;
+    threads.reserve(static_cast<std::size_t>(thread_count));
+    for (int i = 0; i < thread_count; ++i) threads.emplace_back([&work, i] { work(i); });
+    for (std::thread& thread : threads) thread.join();
 }
 
 // A tree in a folder that goes away, and what it told.

@@ -121,10 +121,10 @@ FileResult<Committed> Upload::commit_region(const CommitCheck& check) {
 
     auto copy = tree_->own_folder->make_temporary_file();
     if (!copy) return refuse_by_errno(copy.error(), doing);
-    auto done = clone_file(current->file.descriptor.get(), copy->descriptor());
+    auto done = clone_file({.from = current->file.descriptor.get(), .to = copy->descriptor()});
     if (done) {
-        done = copy_bytes(file_.descriptor(), copy->descriptor(), *plan_.region_start,
-                          received_bytes_);
+        done = copy_bytes({.from = file_.descriptor(), .to = copy->descriptor()},
+                          {.at = *plan_.region_start, .size_bytes = received_bytes_});
     }
     if (!done) return refuse_by_errno(done.error(), doing);
     auto hash = hash_content(copy->descriptor());

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -114,6 +115,18 @@ TEST_F(TreeTest, MakesTheDirectoryAgainThatWasRemovedDuringTheUpload) {
     ASSERT_TRUE(tree_->remove_directory(path_of("/a")));
     EXPECT_TRUE(upload->commit(always));
     EXPECT_EQ(get(*tree_, "/a/b"), "");
+}
+
+TEST_F(TreeTest, MakesTheDirectoryAgainThatWasRemovedDuringTheCommit) {
+    ASSERT_TRUE(tree_->make_directory(path_of("/a")));
+    int asked = 0;
+    const auto done = put(*tree_, "/a/b", "x", [&](const FileInfo*) {
+        if (++asked == 1) std::filesystem::remove(real("/a"));
+        return true;
+    });
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_GT(asked, 1);  // the last answer counts, and that was after the directory had come back
+    EXPECT_EQ(get(*tree_, "/a/b"), "x");
 }
 
 TEST_F(TreeTest, RefusesWhatIsLargerThanAFileMayBe) {

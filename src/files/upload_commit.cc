@@ -14,21 +14,20 @@ namespace {
 constexpr mode_t mode_of_new_files = 0644;
 constexpr int attempts_max = 100;
 
-// The version at the path, and the file it is in.
-struct Current {
-    FoundFile file;
-    FileInfo info;
-};
-
-FileResult<std::optional<Current>> find_current(TreeState& tree, const FilePath& path) {
+// The version at the path.
+FileResult<std::optional<OpenFile>> find_current(TreeState& tree, const FilePath& path) {
     TRY(auto found, find_file(tree, path));
     if (!found) return std::nullopt;
     TRY(auto info, complete_info(tree, *found, path, InfoDepth::whole));
-    return Current{.file = std::move(*found), .info = std::move(info)};
+    return OpenFile{.descriptor = std::move(found->descriptor), .info = std::move(info)};
 }
 
-const FileInfo* info_of(const std::optional<Current>& current) {
-    return current ? &current->info : nullptr;
+// Lets go of the file, and keeps what is known of it. If the last one to have a replaced file open
+// were we, closing it would be the moment when it is taken apart on disk.
+const FileInfo* close_file(std::optional<OpenFile>& file) {
+    if (!file) return nullptr;
+    file->descriptor = Descriptor();
+    return &file->info;
 }
 
 // Whether `next` may follow `current`: it keeps the number and the rights, and is younger.
@@ -94,8 +93,8 @@ FileResult<Committed> Upload::commit_whole(const CommitCheck& check) {
     TRY(seal(*tree_, plan_.path, descriptor, next, likely ? &*likely : nullptr));
 
     const auto pass = tree_->gates.enter(plan_.path.text());
-    TRY(const auto current, find_current(*tree_, plan_.path));
-    const FileInfo* const info = info_of(current);
+    TRY(auto current, find_current(*tree_, plan_.path));
+    const FileInfo* const info = close_file(current);
     const bool is_other_number = likely && info == nullptr;  // the path began anew meanwhile
     if (is_other_number) {
         next.inode_number = 0;
@@ -111,7 +110,7 @@ FileResult<Committed> Upload::commit_whole(const CommitCheck& check) {
 FileResult<Committed> Upload::commit_region(const CommitCheck& check) {
     const std::string doing = "write " + plan_.path.text();
     const auto pass = tree_->gates.enter(plan_.path.text());
-    TRY(const auto current, find_current(*tree_, plan_.path));
+    TRY(auto current, find_current(*tree_, plan_.path));
     if (!current) return refuse(Fault::not_found, "There is no file to write into");
     if (*plan_.region_start > current->info.size_bytes) {
         return refuse(Fault::leaves_hole, "The region begins behind the end of the file");
@@ -121,7 +120,7 @@ FileResult<Committed> Upload::commit_region(const CommitCheck& check) {
 
     auto copy = tree_->own_folder->make_temporary_file();
     if (!copy) return refuse_by_errno(copy.error(), doing);
-    auto done = clone_file({.from = current->file.descriptor.get(), .to = copy->descriptor()});
+    auto done = clone_file({.from = current->descriptor.get(), .to = copy->descriptor()});
     if (done) {
         done = copy_bytes({.from = file_.descriptor(), .to = copy->descriptor()},
                           {.at = *plan_.region_start, .size_bytes = received_bytes_});
@@ -133,7 +132,7 @@ FileResult<Committed> Upload::commit_region(const CommitCheck& check) {
     if (!type) return refuse_by_errno(type.error(), doing);
     FileInfo next{.hash = std::move(*hash), .content_type = std::move(*type)};
     TRY(seal(*tree_, plan_.path, copy->descriptor(), next, &current->info));
-    TRY(land(std::move(*copy), &current->info, next, check));
+    TRY(land(std::move(*copy), close_file(current), next, check));
     return Committed{.info = std::move(next)};
 }
 

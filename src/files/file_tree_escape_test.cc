@@ -141,7 +141,7 @@ TEST_F(EscapeTest, LosesNoRaceAgainstLinks) {
         while (!is_over) ASSERT_EQ(exchange(), 0);
     });
     run_together(3, [&](int i) {
-        for (int j = 0; j < 300; ++j) {
+        for (int j = 0; j < 100; ++j) {
             const auto file = tree_->open_file(path_of("/swap/secret"));
             EXPECT_FALSE(file && content_of(*file) == "secret");
             (void)put(*tree_, "/swap/new" + std::to_string(i), "new");

@@ -44,13 +44,16 @@ std::string to_text(const Session& session) {
            ' ' + session.owner + '\n';
 }
 
-std::optional<Session> parse(std::string_view id_hash, std::string_view text) {
+// From the name and the text of a file.
+std::optional<Session> parse(const std::pair<const std::string, std::string>& file) {
+    const std::string& id_hash = file.first;
+    std::string_view text = file.second;
     std::array<std::uint8_t, 32> digest{};
     if (!base::parse_hex_bytes(id_hash, digest)) return std::nullopt;
     if (!text.starts_with("1 ") || !text.ends_with('\n')) return std::nullopt;
     text.remove_prefix(2);
     text.remove_suffix(1);
-    Session session{.name = std::string(id_hash.substr(0, name_size))};
+    Session session{.name = id_hash.substr(0, name_size)};
     for (std::int64_t* number : {&session.created_ms, &session.expires_ms}) {
         const auto [end, error] = std::from_chars(text.begin(), text.end(), *number);
         if (error != std::errc() || end == text.end() || *end != ' ') return std::nullopt;
@@ -78,15 +81,15 @@ base::Result<std::unique_ptr<SessionBook>> SessionBook::open(StateFolder& folder
 base::Result<void> SessionBook::read() {
     const auto files = StateFolder::read_small_files(sessions_.get());
     if (!files) return fail_at("read the sessions", files.error());
-    for (const auto& [id_hash, text] : *files) {
-        auto session = parse(id_hash, text);
+    for (const auto& file : *files) {
+        auto session = parse(file);
         if (!session) {
-            base::log(base::LogLevel::warning, "a file that is no session", {{"name", id_hash}});
+            base::log(base::LogLevel::warning, "a file that is no session", {{"name", file.first}});
             continue;
         }
         std::string name = session->name;
         entries_.emplace(std::move(name),
-                         Entry{.session = std::move(*session), .id_hash = id_hash});
+                         Entry{.session = std::move(*session), .id_hash = file.first});
     }
     return {};
 }

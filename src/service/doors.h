@@ -12,6 +12,7 @@ inline constexpr core::Door homelab_door{1};
 inline constexpr core::Door lockserver_door{2};
 inline constexpr core::Door dflockd_door{3};
 inline constexpr core::Door scoped_door{4};
+inline constexpr core::Door hengdang_door{5};
 
 // What people call it.
 [[nodiscard]] constexpr std::string_view to_text(core::Door door) {
@@ -19,6 +20,7 @@ inline constexpr core::Door scoped_door{4};
     if (door == lockserver_door) return "lockserver";
     if (door == dflockd_door) return "dflockd";
     if (door == scoped_door) return "scoped";
+    if (door == hengdang_door) return "hengdang";
     return "unknown";
 }
 

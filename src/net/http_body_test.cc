@@ -297,6 +297,45 @@ TEST(HttpLongAnswer, ThatEndsEarlyBreaksTheConnection) {
     EXPECT_TRUE(channel.closed);
 }
 
+// An answer that nothing holds but what waits for room in it.
+class OwnAnswer : public std::enable_shared_from_this<OwnAnswer> {
+  public:
+    explicit OwnAnswer(int& alive) : alive_(alive) { ++alive_; }
+    ~OwnAnswer() { --alive_; }
+    void begin(HttpReply& reply) {
+        stream_ = reply.defer().stream(200, "", {}, {.length = 100});
+        stream_.send("some");
+        stream_.call_when_sent([self = shared_from_this()] { self->stream_.end(); });
+    }
+
+  private:
+    int& alive_;
+    StreamedReply stream_;
+};
+
+class OwnAnswers final : public HttpHandler {
+  public:
+    void handle(const HttpRequest&, HttpReply& reply) override {
+        std::make_shared<OwnAnswer>(alive)->begin(reply);
+    }
+
+    int alive = 0;
+};
+
+TEST(HttpLongAnswer, MayBeHeldByWhatWaitsForRoomAlone) {
+    OwnAnswers answers;
+    const HttpLimits limits;
+    for (const bool is_drained : {false, true}) {
+        TestChannel channel;
+        HttpProtocol protocol(channel, answers, limits);
+        channel.feed(protocol, "GET / HTTP/1.1\r\n\r\n");
+        EXPECT_EQ(answers.alive, 1);
+        if (is_drained) protocol.on_drain();
+        protocol.on_closed();
+        EXPECT_EQ(answers.alive, 0) << is_drained;
+    }
+}
+
 TEST(HttpLongAnswer, LeavesAsFastAsItIsRead) {
     Source source;
     const HttpLimits limits;

@@ -123,6 +123,19 @@ TEST_F(HttpBody, ComesInPiecesHoweverItIsCutAndOfAnySize) {
     }
 }
 
+TEST_F(HttpBody, OfTheLastRequestOfAConnectionIsTakenToo) {
+    const std::string request =
+        "PUT /a HTTP/1.1\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello";
+    for (std::size_t cut = 0; cut <= request.size(); ++cut) {
+        TestChannel channel;
+        HttpProtocol protocol(channel, depot_, limits_);
+        channel.feed(protocol, request.substr(0, cut));
+        channel.feed(protocol, request.substr(cut) + "GET /ignored HTTP/1.1\r\n\r\n");
+        EXPECT_EQ(channel.take(), answer("201 Created", "hello", true)) << "cut at " << cut;
+        EXPECT_TRUE(channel.closed);
+    }
+}
+
 TEST_F(HttpBody, IsGivenAsItArrives) {
     feed("PUT /a HTTP/1.1\r\nContent-Length: 5\r\n\r\nhe");
     EXPECT_EQ(depot_.pieces, 1);

@@ -10,7 +10,9 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "base/secret.h"
 #include "dialects/dflockd/dflockd_protocol.h"
+#include "dialects/hengdang/hengdang_handler.h"
 #include "dialects/lockserver/lockserver_handler.h"
 #include "dialects/scoped/scoped_handler.h"
 #include "service/first_number.h"
@@ -33,7 +35,8 @@ struct Host::Room {
     std::unique_ptr<dialects::scoped::ScopedHandler> scoped;
     std::unique_ptr<StatusHandler> status;
     std::unique_ptr<HttpRouter> router;
-    std::unique_ptr<HttpGate> gate;  // in front of the router
+    std::unique_ptr<HttpGate> gate;                              // in front of the router
+    std::unique_ptr<dialects::hengdang::HengdangHandler> files;  // with the door for files
 };
 
 namespace {
@@ -61,6 +64,7 @@ base::Result<std::unique_ptr<Host>> Host::start(const ServeOptions& options,
                    {"leases", std::uint64_t{recovered->leases}},
                    {"fences", std::uint64_t{recovered->fences.size()}}});
     }
+    TRY(host->open_files());
     TRY(host->open_doors());
     return host;
 }
@@ -125,8 +129,16 @@ void Host::add_room(bool has_own_loop) {
         *room->port, *room->streams, clock_);
     room->scoped =
         std::make_unique<dialects::scoped::ScopedHandler>(options_.scoped, *room->port, clock_);
-    room->status = std::make_unique<StatusHandler>(*room->port, *store_,
-                                                   [this] { return count_connections(); });
+    room->status = std::make_unique<StatusHandler>(
+        *room->port, *store_,
+        StatusHandler::Counters{.connections = [this] { return count_connections(); },
+                                .files =
+                                    [this] {
+                                        using FileFigures = dialects::hengdang::FileFigures;
+                                        return files_door_ ? std::optional<FileFigures>(
+                                                                 files_door_->figures())
+                                                           : std::nullopt;
+                                    }});
     room->router =
         std::make_unique<HttpRouter>(HttpRouter::Handlers{.homelab = *room->homelab,
                                                           .lockserver = *room->lockserver,
@@ -137,12 +149,44 @@ void Host::add_room(bool has_own_loop) {
 }
 
 // Connections go before the rooms they speak in, and ports before the service; the store finishes
-// its commit, of which nobody will hear, while there is a service to be told.
+// its commit, of which nobody will hear, while there is a service to be told. Those who work on the
+// files' disk are sent home while there are loops to report to, though nobody will read that.
 Host::~Host() {
+    files_server_.reset();
     dflockd_server_.reset();
     http_server_.reset();
+    if (files_door_) files_door_->close();
     rooms_.clear();
     store_.reset();
+}
+
+base::Result<void> Host::open_files() {
+    if (files_address(options_) == no_address) return {};
+    const auto is_secret = [this](std::string_view shown) {
+        const std::string secret = credentials_->tokens().current()->auth;
+        return !secret.empty() && base::equal_in_constant_time(secret, shown);
+    };
+    TRY(files_door_, dialects::hengdang::HengdangDoor::open(
+                         options_.files, {.clock = clock_,
+                                          .port = *service_,
+                                          .executor = *main_executor_,
+                                          .is_secret = is_secret,
+                                          .has_tls = credentials_->tls() != nullptr}));
+    for (const auto& room : rooms_) {
+        room->files =
+            std::make_unique<dialects::hengdang::HengdangHandler>(dialects::hengdang::HengdangPlace{
+                .door = *files_door_, .loop = *room->loop, .port = *room->port});
+    }
+    files_timer_ = std::make_unique<net::LoopTimer>(main_loop_, [this] { tend_files(); });
+    tend_files();
+    return {};
+}
+
+// Sessions end by the wall clock, which may be set: so it is looked at now and then.
+void Host::tend_files() {
+    constexpr std::chrono::seconds interval{1};
+    files_door_->tend();
+    files_timer_->call_at(net::EventLoop::Clock::now() + interval);
 }
 
 base::Result<void> Host::open_doors() {
@@ -169,6 +213,13 @@ base::Result<void> Host::open_doors() {
                                  return std::make_unique<DflockdProtocol>(channel, place);
                              },
                              dflockd));
+    TRY(files_server_, open_door(
+                           files_address(options_), "files",
+                           [this](net::Channel& channel, net::EventLoop& loop) {
+                               return std::make_unique<net::HttpProtocol>(
+                                   channel, *room_of(loop).files, http_limits_);
+                           },
+                           http));
     return {};
 }
 
@@ -196,6 +247,7 @@ std::vector<net::Server*> Host::servers() const {
     std::vector<net::Server*> servers;
     if (http_server_) servers.push_back(http_server_.get());
     if (dflockd_server_) servers.push_back(dflockd_server_.get());
+    if (files_server_) servers.push_back(files_server_.get());
     return servers;
 }
 
@@ -213,6 +265,7 @@ std::vector<ListenerFigures> Host::count_connections() const {
     if (dflockd_server_) {
         listeners.push_back({.name = "dflockd", .counts = dflockd_server_->counts()});
     }
+    if (files_server_) listeners.push_back({.name = "files", .counts = files_server_->counts()});
     return listeners;
 }
 
@@ -252,6 +305,7 @@ void Host::wake() {
         woken.set_value();
     });
     woken.get_future().wait();
+    if (files_door_) files_door_->end_expired_sessions();
 }
 
 }  // namespace holdfast::app

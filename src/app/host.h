@@ -15,7 +15,9 @@
 #include "app/dflockd_gate.h"
 #include "app/metrics_text.h"
 #include "app/serve_options.h"
+#include "dialects/hengdang/hengdang_door.h"
 #include "net/event_loop.h"
+#include "net/loop_timer.h"
 #include "net/server.h"
 #include "service/clock.h"
 #include "service/event_feed.h"
@@ -40,11 +42,15 @@ class Host {
     [[nodiscard]] const net::Endpoint* find_dflockd_endpoint() const {
         return dflockd_server_ ? &dflockd_server_->endpoint() : nullptr;
     }
+    [[nodiscard]] const net::Endpoint* find_files_endpoint() const {
+        return files_server_ ? &files_server_->endpoint() : nullptr;
+    }
     // REQUIRES: the door is there.
     [[nodiscard]] const net::Endpoint& http_endpoint() const { return http_server_->endpoint(); }
     [[nodiscard]] const net::Endpoint& dflockd_endpoint() const {
         return dflockd_server_->endpoint();
     }
+    [[nodiscard]] const net::Endpoint& files_endpoint() const { return files_server_->endpoint(); }
 
     // The loop that run() runs: for signals.
     [[nodiscard]] net::EventLoop& main_loop() { return main_loop_; }
@@ -69,6 +75,8 @@ class Host {
     Host(const ServeOptions& options, service::Clock& clock,
          std::unique_ptr<Credentials> credentials, std::unique_ptr<service::Store> store);
     base::Result<void> open_doors();
+    base::Result<void> open_files();
+    void tend_files();
     base::Result<std::unique_ptr<net::Server>> open_door(const std::string& address,
                                                          const char* name,
                                                          net::ProtocolFactory factory,
@@ -82,6 +90,7 @@ class Host {
     const ServeOptions options_;
     service::Clock& clock_;
     const std::unique_ptr<Credentials> credentials_;
+    std::unique_ptr<dialects::hengdang::HengdangDoor> files_door_;  // null: switched off
     net::EventLoop main_loop_;
     std::unique_ptr<service::Executor> main_executor_;
     service::EventLog event_log_;
@@ -94,6 +103,8 @@ class Host {
     dialects::dflockd::DflockdDoor dflockd_door_;
     std::unique_ptr<net::Server> http_server_;     // null: switched off
     std::unique_ptr<net::Server> dflockd_server_;  // likewise
+    std::unique_ptr<net::Server> files_server_;    // likewise
+    std::unique_ptr<net::LoopTimer> files_timer_;  // ends sessions in time
     bool is_shutting_down_ = false;                // on the main loop
     std::size_t servers_open_ = 0;                 // while shutting down, on the main loop
 };

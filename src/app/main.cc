@@ -70,6 +70,9 @@ void say_where(const Host& host, bool has_tls) {
     if (const net::Endpoint* const dflockd = host.find_dflockd_endpoint()) {
         say("listening dflockd " + net::to_text(*dflockd));
     }
+    if (const net::Endpoint* const files = host.find_files_endpoint()) {
+        say("listening files " + net::to_text(*files));
+    }
 }
 
 int serve(const ServeOptions& options) {

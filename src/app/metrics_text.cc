@@ -162,6 +162,25 @@ void add_store(Page& page, const service::ServiceFigures& service,
     page.gauge("holdfast_store_size_bytes", "What the database takes on disk.", store.disk_bytes);
 }
 
+void add_files(Page& page, const dialects::hengdang::FileFigures& files) {
+    page.begin(MetricType::Counter, "holdfast_files_requests_total",
+               "Requests to the file door that were answered, by operation and status.");
+    for (const auto& [what, count] : files.answers) {
+        page.value(count, {{"operation", std::string(dialects::hengdang::to_text(what.first))},
+                           {"status", std::to_string(what.second)}});
+    }
+    page.counter("holdfast_files_received_bytes_total", "Bytes of uploads that have arrived.",
+                 files.received_bytes);
+    page.counter("holdfast_files_sent_bytes_total", "Bytes of files that were sent.",
+                 files.sent_bytes);
+    page.gauge("holdfast_files_sessions", "Logins that have neither ended nor expired.",
+               std::uint64_t{files.sessions});
+    if (!files.used_bytes) return;
+    page.gauge("holdfast_files_used_bytes", "What all files have together.", *files.used_bytes);
+    page.gauge("holdfast_files_quota_bytes", "What all files may have together.",
+               files.quota_bytes);
+}
+
 void add_process(Page& page, const Figures& figures) {
     const auto family = [&](MetricType type, const char* name, const char* help, auto number_of) {
         page.begin(type, name, help);
@@ -190,6 +209,7 @@ std::string metrics_text(const Figures& figures) {
     add_locks(page, figures.service);
     add_fences(page, figures.service);
     add_store(page, figures.service, figures.store);
+    if (figures.files) add_files(page, *figures.files);
     add_process(page, figures);
     return page.text();
 }

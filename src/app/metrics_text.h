@@ -2,10 +2,12 @@
 
 // The page that Prometheus reads.
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "dialects/hengdang/file_figures.h"
 #include "net/server.h"
 #include "service/figures.h"
 #include "service/store.h"
@@ -24,6 +26,7 @@ struct Figures {
     service::StoreFigures store;
     std::vector<ListenerFigures> listeners;
     std::string_view version;
+    std::optional<dialects::hengdang::FileFigures> files = {};  // with the door for files
 };
 
 // The figures in Prometheus' text format. LockServer's seven metrics have its names, our own begin

@@ -3,11 +3,13 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <vector>
 
 #include "base/duration.h"
+#include "files/nostr_event.h"
 #include "net/endpoint.h"
 
 namespace holdfast::app {
@@ -65,6 +67,51 @@ void declare_listeners(CLI::App& command, ServeOptions& options) {
     add_duration(command, "--idle-timeout", options.http_idle_timeout,
                  "how long a connection may stay open without a request")
         ->envname("HOLDFAST_IDLE_TIMEOUT");
+}
+
+void declare_files(CLI::App& command, ServeOptions& options) {
+    command
+        .add_option("--files", options.files_address,
+                    "where to serve files; none: nowhere; not given: 127.0.0.1:8081, if there is a "
+                    "--files-root")
+        ->type_name("ADDR:PORT")
+        ->envname("HOLDFAST_FILES");
+    command
+        .add_option("--files-root", options.files.root,
+                    "folder whose files are served, with locks; made if it is not there")
+        ->type_name("DIR")
+        ->envname("HOLDFAST_FILES_ROOT");
+    const auto take_keys = [&options](const CLI::results_t& keys) {
+        options.files.owner_keys.clear();
+        for (std::string key : keys) {
+            std::transform(key.begin(), key.end(), key.begin(),
+                           [](unsigned char letter) { return std::tolower(letter); });
+            if (!files::is_public_key(key)) return false;
+            options.files.owner_keys.push_back(std::move(key));
+        }
+        return true;
+    };
+    command
+        .add_option("--files-owner", take_keys,
+                    "Nostr public key, 64 hexadecimal digits, that may log in; may be repeated")
+        ->type_name("HEX")
+        ->type_size(1)
+        ->expected(1, 1000)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->envname("HOLDFAST_FILES_OWNER");
+    command
+        .add_option("--files-quota", options.files.quota_bytes,
+                    "bytes that all files together may have; 0: no limit")
+        ->type_name("BYTES")
+        ->envname("HOLDFAST_FILES_QUOTA")
+        ->capture_default_str();
+    command
+        .add_option("--files-size-max", options.files.file_bytes_max,
+                    "bytes that one file may have; 0: no limit")
+        ->type_name("BYTES")
+        ->envname("HOLDFAST_FILES_SIZE_MAX")
+        ->capture_default_str();
 }
 
 void declare_secrets(CLI::App& command, ServeOptions& options) {
@@ -194,6 +241,7 @@ void declare_config_file(CLI::App& command, ServeOptions& options) {
 
 void declare_serve_options(CLI::App& command, ServeOptions& options) {
     declare_listeners(command, options);
+    declare_files(command, options);
     declare_secrets(command, options);
     declare_locks(command, options);
     declare_process(command, options);
@@ -208,6 +256,11 @@ void declare_serve_options(CLI::App& command, ServeOptions& options) {
         "  curl -X POST   'http://127.0.0.1:8080/lock?client=laptop1&ttl=30s'\n"
         "  curl           'http://127.0.0.1:8080/lock'\n"
         "  curl -X DELETE 'http://127.0.0.1:8080/lock?client=laptop1'");
+}
+
+std::string files_address(const ServeOptions& options) {
+    if (!options.files_address.empty()) return options.files_address;
+    return options.files.root.empty() ? no_address : "127.0.0.1:8081";
 }
 
 std::string database_file(const ServeOptions& options) {
@@ -229,12 +282,30 @@ base::Result<void> check_address(const std::string& address, const ServeOptions&
                       "--insecure if that is what you want");
 }
 
+// Whoever reaches the files must log in, so keys guard them as well as a secret does.
+base::Result<void> check_files(const ServeOptions& options) {
+    const std::string address = files_address(options);
+    if (address == no_address) return {};
+    if (options.files.root.empty()) return base::fail("--files needs a --files-root");
+    const bool has_secret = !options.auth_token_file.empty() || !options.auth_token.empty();
+    if (!has_secret && options.files.owner_keys.empty()) {
+        return base::fail(
+            "nobody could log in to the files: name the key of an owner with --files-owner, or a "
+            "secret with --auth-token-file");
+    }
+    if (options.files.owner_keys.empty()) return check_address(address, options);
+    TRY(net::parse_endpoint(address));
+    return {};
+}
+
 }  // namespace
 
 base::Result<void> check(const ServeOptions& options) {
-    if (options.http_address == no_address && options.dflockd_address == no_address) {
-        return base::fail("nothing to serve: --http and --dflockd are none");
+    if (options.http_address == no_address && options.dflockd_address == no_address &&
+        files_address(options) == no_address) {
+        return base::fail("nothing to serve: --http, --dflockd and --files are none");
     }
+    TRY(check_files(options));
     TRY(check_address(options.http_address, options));
     TRY(check_address(options.dflockd_address, options));
     if (options.tls.certificate_file.empty() != options.tls.key_file.empty()) {

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "core/limits.h"
 #include "dialects/dflockd/dflockd_door.h"
+#include "dialects/hengdang/hengdang_door.h"
 #include "dialects/homelab/homelab_handler.h"
 #include "dialects/scoped/scoped_request.h"
 #include "net/tls_context.h"
@@ -29,6 +30,7 @@ struct ServeOptions {
     // The command line's default is the original's 127.0.0.1:6388; hosts inside of tests have this
     // door only if they ask for it.
     std::string dflockd_address = no_address;
+    std::string files_address;  // empty: the usual one, if there is a root for files
     bool is_insecure = false;
     std::string auth_token;        // itself, where a script insists; else
     std::string auth_token_file;   // empty: nobody is asked for a token
@@ -44,6 +46,7 @@ struct ServeOptions {
     dialects::homelab::HomelabOptions homelab;
     dialects::scoped::ScopedOptions scoped;
     dialects::dflockd::DflockdOptions dflockd;
+    dialects::hengdang::HengdangOptions files;  // without a root, that door is switched off
     std::chrono::milliseconds dflockd_read_timeout{23'000};
     std::chrono::milliseconds dflockd_write_timeout{5'000};
     std::size_t http_body_bytes_max = std::size_t{1024} * 1024;
@@ -58,6 +61,9 @@ struct ServeOptions {
 // Declares the options of `serve` on its command. Parsing writes to `options`; a value that makes
 // no sense is refused by the command line with a sentence that names it.
 void declare_serve_options(CLI::App& command, ServeOptions& options);
+
+// Where the door for files is, or no_address.
+[[nodiscard]] std::string files_address(const ServeOptions& options);
 
 // The file that keeps the locks.
 [[nodiscard]] std::string database_file(const ServeOptions& options);

@@ -28,9 +28,8 @@ class LateAnswer final : public service::Answer {
 
 }  // namespace
 
-StatusHandler::StatusHandler(service::Port& port, const service::Store& store,
-                             CountConnections count_connections)
-    : port_(port), store_(store), count_connections_(std::move(count_connections)) {}
+StatusHandler::StatusHandler(service::Port& port, const service::Store& store, Counters counters)
+    : port_(port), store_(store), counters_(std::move(counters)) {}
 
 bool StatusHandler::is_status_path(std::string_view path) {
     return path == "/healthz" || path == "/readyz" || path == "/metrics";
@@ -64,8 +63,9 @@ void StatusHandler::answer(Question question, const service::Response& response,
     if (question == Question::metrics) {
         const std::string text = metrics_text({.service = service,
                                                .store = store_.figures(),
-                                               .listeners = count_connections_(),
-                                               .version = HOLDFAST_VERSION});
+                                               .listeners = counters_.connections(),
+                                               .version = HOLDFAST_VERSION,
+                                               .files = counters_.files()});
         reply.send(200, "text/plain; version=0.0.4; charset=utf-8", text);
         return;
     }

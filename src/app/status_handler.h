@@ -9,6 +9,7 @@
 // Thread safety: one handler per loop.
 
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -21,11 +22,14 @@ namespace holdfast::app {
 
 class StatusHandler final : public net::HttpHandler {
   public:
-    using CountConnections = std::function<std::vector<ListenerFigures>()>;
+    // What others have counted. Called on the handler's loop.
+    struct Counters {
+        std::function<std::vector<ListenerFigures>()> connections;
+        std::function<std::optional<dialects::hengdang::FileFigures>()> files;
+    };
 
-    // The port and the store outlive the handler; `count_connections` may be called on its loop.
-    StatusHandler(service::Port& port, const service::Store& store,
-                  CountConnections count_connections);
+    // The port and the store outlive the handler.
+    StatusHandler(service::Port& port, const service::Store& store, Counters counters);
 
     [[nodiscard]] static bool is_status_path(std::string_view path);
 
@@ -40,7 +44,7 @@ class StatusHandler final : public net::HttpHandler {
 
     service::Port& port_;
     const service::Store& store_;
-    const CountConnections count_connections_;
+    const Counters counters_;
 };
 
 }  // namespace holdfast::app

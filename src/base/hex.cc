@@ -54,4 +54,25 @@ std::optional<std::uint64_t> parse_hex(std::string_view text) {
     return value;
 }
 
+std::string to_hex(std::span<const std::uint8_t> bytes) {
+    std::string text;
+    text.reserve(2 * bytes.size());
+    for (const std::uint8_t byte : bytes) {
+        text += digits[byte >> 4];
+        text += digits[byte & 0xF];
+    }
+    return text;
+}
+
+bool parse_hex_bytes(std::string_view text, std::span<std::uint8_t> bytes) {
+    if (text.size() != 2 * bytes.size()) return false;
+    for (std::size_t at = 0; at < bytes.size(); ++at) {
+        const std::size_t high = digits.find(text[2 * at]);
+        const std::size_t low = digits.find(text[2 * at + 1]);
+        if (high == std::string_view::npos || low == std::string_view::npos) return false;
+        bytes[at] = static_cast<std::uint8_t>(high << 4 | low);
+    }
+    return true;
+}
+
 }  // namespace holdfast::base

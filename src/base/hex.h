@@ -1,10 +1,11 @@
 #pragma once
 
 // 64-bit numbers as 16 lower-case hexadecimal digits, the form in which tokens travel: fixed width,
-// so that the text sorts as the numbers do.
+// so that the text sorts as the numbers do. And bytes as two digits each, the form of hashes.
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -16,5 +17,12 @@ void append_hex(std::string& out, std::uint64_t value);
 // The number that append_hex() wrote as `text`. Anything else has no value: another length, upper
 // case, a prefix. So a number has one spelling, and tokens may be compared as text.
 [[nodiscard]] std::optional<std::uint64_t> parse_hex(std::string_view text);
+
+// Two digits a byte.
+[[nodiscard]] std::string to_hex(std::span<const std::uint8_t> bytes);
+
+// Fills `bytes` with what to_hex() wrote as `text`. False, and nothing promised about `bytes`, for
+// any other text: of another length, with upper case.
+[[nodiscard]] bool parse_hex_bytes(std::string_view text, std::span<std::uint8_t> bytes);
 
 }  // namespace holdfast::base

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -54,6 +55,25 @@ TEST(Hex, AcceptsOnlyTheSixteenDigits) {
 TEST(Hex, AcceptsNoOtherLength) {
     for (std::size_t length = 0; length <= 40; ++length) {
         EXPECT_EQ(parse_hex(std::string(length, 'a')).has_value(), length == 16) << length;
+    }
+}
+
+TEST(HexBytes, ReadsWhatItWrote) {
+    std::array<std::uint8_t, 256> bytes{};
+    for (std::size_t at = 0; at < bytes.size(); ++at) bytes[at] = static_cast<std::uint8_t>(at);
+    const std::string text = to_hex(bytes);
+    EXPECT_EQ(text.substr(0, 6), "000102");
+    EXPECT_EQ(text.substr(text.size() - 6), "fdfeff");
+    std::array<std::uint8_t, 256> read{};
+    ASSERT_TRUE(parse_hex_bytes(text, read));
+    EXPECT_EQ(read, bytes);
+}
+
+TEST(HexBytes, AcceptsNeitherUpperCaseNorAnotherLength) {
+    std::array<std::uint8_t, 2> bytes{};
+    EXPECT_TRUE(parse_hex_bytes("0aff", bytes));
+    for (const char* text : {"", "0af", "0aff0", "0AFF", "0aFF", "0x0a", "0ag0", " 0af"}) {
+        EXPECT_FALSE(parse_hex_bytes(text, bytes)) << text;
     }
 }
 

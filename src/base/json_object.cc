@@ -49,6 +49,24 @@ Result<void> read_text_or_object(ondemand::value& value, std::string_view name,
     return {};
 }
 
+Result<void> take_lists(ondemand::value& value, std::string_view name, TextLists& lists) {
+    constexpr const char* kind = "a list of lists of strings";
+    lists.clear();
+    ondemand::array outer;
+    if (value.get_array().get(outer)) return wrong_kind(name, kind);
+    for (auto item : outer) {
+        ondemand::array inner;
+        if (item.get_array().get(inner)) return wrong_kind(name, kind);
+        auto& list = lists.emplace_back();
+        for (auto text : inner) {
+            std::string_view seen;
+            if (text.get_string().get(seen)) return wrong_kind(name, kind);
+            list.emplace_back(seen);
+        }
+    }
+    return {};
+}
+
 Result<void> take(ondemand::value& value, const JsonField& field) {
     bool is_null = false;
     if (const auto error = value.is_null().get(is_null)) return no_json(error);
@@ -66,6 +84,9 @@ Result<void> take(ondemand::value& value, const JsonField& field) {
         }
         **natural = number;
         return {};
+    }
+    if (auto* const* lists = std::get_if<TextLists*>(&field.target)) {
+        return take_lists(value, field.name, **lists);
     }
     std::int64_t number = 0;
     if (value.get_int64().get(number)) return wrong_kind(field.name, "a whole number");
@@ -112,6 +133,13 @@ Result<void> read_json_object(std::string_view text, std::initializer_list<JsonF
         return fail("the body is not valid JSON: something follows the object");
     }
     return {};
+}
+
+bool is_json_document(std::string_view text) {
+    const std::size_t first = text.find_first_not_of(" \t\r\n");
+    if (first == std::string_view::npos || (text[first] != '{' && text[first] != '[')) return false;
+    simdjson::dom::parser parser;  // unlike the other one, it looks at everything
+    return parser.parse(text.data(), text.size()).error() == simdjson::SUCCESS;
 }
 
 }  // namespace holdfast::base

@@ -1,6 +1,7 @@
 #pragma once
 
-// Reading JSON objects whose fields are texts and whole numbers: the bodies of requests.
+// Reading JSON objects whose fields are texts, whole numbers and lists of lists of texts: the
+// bodies of requests.
 //
 //     std::string owner;
 //     std::optional<std::int64_t> ttl_ms;
@@ -12,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "base/result.h"
 
@@ -23,12 +25,14 @@ struct JsonTextOrObject {
     std::optional<std::string> object;  // as it stands there: for another read_json_object()
 };
 
+using TextLists = std::vector<std::vector<std::string>>;
+
 // A field that may be there, and where its value goes. A field that is missing or null leaves its
 // target as it was.
 struct JsonField {
     std::string_view name;
     std::variant<std::string*, std::optional<std::int64_t>*, std::optional<std::uint64_t>*,
-                 JsonTextOrObject*>
+                 JsonTextOrObject*, TextLists*>
         target;
 };
 
@@ -37,5 +41,9 @@ struct JsonField {
 // field that comes twice the last one counts. The targets may have been written to when it fails.
 [[nodiscard]] Result<void> read_json_object(std::string_view text,
                                             std::initializer_list<JsonField> fields);
+
+// Whether the whole of `text` is one JSON object or array. (A lone number or word is valid JSON,
+// too, but nobody would call it that.)
+[[nodiscard]] bool is_json_document(std::string_view text);
 
 }  // namespace holdfast::base

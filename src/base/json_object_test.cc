@@ -113,5 +113,26 @@ TEST(JsonObject, EveryBeginningOfAnObjectIsRefused) {
     }
 }
 
+TEST(JsonObject, ReadsListsOfListsOfTexts) {
+    TextLists lists;
+    ASSERT_TRUE(read_json_object(R"({"tags":[["u","http:\/\/x"],[],["a"]]})", {{"tags", &lists}}));
+    EXPECT_EQ(lists, (TextLists{{"u", "http://x"}, {}, {"a"}}));
+    for (const char* text :
+         {R"({"tags":[["u",1]]})", R"({"tags":["u"]})", R"({"tags":{}})", R"({"tags":[["u"]})",
+          R"({"tags":[["u" "v"]]})", R"({"tags":[["u"])"}) {
+        EXPECT_FALSE(read_json_object(text, {{"tags", &lists}})) << text;
+    }
+}
+
+TEST(JsonDocument, IsAWholeObjectOrArray) {
+    for (const char* text : {"{}", "[]", " \n[1,{\"a\":null}]\r\n", "{\"a\":[1.5e3,true]}"}) {
+        EXPECT_TRUE(is_json_document(text)) << text;
+    }
+    for (const char* text : {"", " ", "1", "\"a\"", "null", "{", "[1,]", "{}{}", "{} x", "{'a':1}",
+                             "{\"a\" 1}", "[\"\xFF\"]", "[01]"}) {
+        EXPECT_FALSE(is_json_document(text)) << text;
+    }
+}
+
 }  // namespace
 }  // namespace holdfast::base

@@ -123,6 +123,19 @@ TEST_F(HttpBody, ComesInPiecesHoweverItIsCutAndOfAnySize) {
     }
 }
 
+TEST_F(HttpBody, OfTheLastRequestOfAConnectionIsTakenToo) {
+    const std::string request =
+        "PUT /a HTTP/1.1\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello";
+    for (std::size_t cut = 0; cut <= request.size(); ++cut) {
+        TestChannel channel;
+        HttpProtocol protocol(channel, depot_, limits_);
+        channel.feed(protocol, request.substr(0, cut));
+        channel.feed(protocol, request.substr(cut) + "GET /ignored HTTP/1.1\r\n\r\n");
+        EXPECT_EQ(channel.take(), answer("201 Created", "hello", true)) << "cut at " << cut;
+        EXPECT_TRUE(channel.closed);
+    }
+}
+
 TEST_F(HttpBody, IsGivenAsItArrives) {
     feed("PUT /a HTTP/1.1\r\nContent-Length: 5\r\n\r\nhe");
     EXPECT_EQ(depot_.pieces, 1);
@@ -295,6 +308,45 @@ TEST(HttpLongAnswer, ThatEndsEarlyBreaksTheConnection) {
     channel.feed(protocol, "GET /7 HTTP/1.1\r\n\r\n");
     EXPECT_EQ(channel.take(), "HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\naaa");
     EXPECT_TRUE(channel.closed);
+}
+
+// An answer that nothing holds but what waits for room in it.
+class OwnAnswer : public std::enable_shared_from_this<OwnAnswer> {
+  public:
+    explicit OwnAnswer(int& alive) : alive_(alive) { ++alive_; }
+    ~OwnAnswer() { --alive_; }
+    void begin(HttpReply& reply) {
+        stream_ = reply.defer().stream(200, "", {}, {.length = 100});
+        stream_.send("some");
+        stream_.call_when_sent([self = shared_from_this()] { self->stream_.end(); });
+    }
+
+  private:
+    int& alive_;
+    StreamedReply stream_;
+};
+
+class OwnAnswers final : public HttpHandler {
+  public:
+    void handle(const HttpRequest&, HttpReply& reply) override {
+        std::make_shared<OwnAnswer>(alive)->begin(reply);
+    }
+
+    int alive = 0;
+};
+
+TEST(HttpLongAnswer, MayBeHeldByWhatWaitsForRoomAlone) {
+    OwnAnswers answers;
+    const HttpLimits limits;
+    for (const bool is_drained : {false, true}) {
+        TestChannel channel;
+        HttpProtocol protocol(channel, answers, limits);
+        channel.feed(protocol, "GET / HTTP/1.1\r\n\r\n");
+        EXPECT_EQ(answers.alive, 1);
+        if (is_drained) protocol.on_drain();
+        protocol.on_closed();
+        EXPECT_EQ(answers.alive, 0) << is_drained;
+    }
 }
 
 TEST(HttpLongAnswer, LeavesAsFastAsItIsRead) {

@@ -27,7 +27,7 @@ HttpProtocol::HttpProtocol(Channel& channel, HttpHandler& handler, const HttpLim
 std::size_t HttpProtocol::on_input(std::string_view input) {
     std::size_t consumed = 0;
     while (consumed < input.size()) {
-        if (replies_.closing()) return input.size();
+        if (replies_.closing() && !body_) return input.size();  // a last request may have a body
         if (replies_.full() || channel_.congested()) break;
         const std::size_t taken = take_request(input.substr(consumed));
         if (taken == 0) break;

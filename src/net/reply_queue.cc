@@ -212,6 +212,8 @@ void ReplyQueue::end_streams() {
 
 // Ends a stream whose reply lives on, and finds itself alone with a slot of no queue.
 void ReplyQueue::take_from_owner(ReplySlot& slot) {
+    // Whatever it holds goes last: that may be the owner, and with it the slot.
+    const auto dropped = std::exchange(slot.on_room, nullptr);
     auto own = std::make_unique<ReplySlot>();
     own->queue = this;
     own->terms = slot.terms;
@@ -224,12 +226,13 @@ void ReplyQueue::take_from_owner(ReplySlot& slot) {
 }
 
 void ReplyQueue::detach() {
-    std::vector<std::function<void()>> untold;
+    std::vector<std::function<void()>> untold, dropped;
     while (!slots_.empty()) {
         ReplySlot& slot = slots_.front();
         slots_.pop_front();
         slot.queue = nullptr;
-        slot.on_room = nullptr;
+        // What it holds may be the reply, and with it the slot, which is looked at below.
+        if (slot.on_room) dropped.push_back(std::exchange(slot.on_room, nullptr));
         if (slot.answered) {
             delete &slot;
         } else if (slot.on_abandoned) {

@@ -12,6 +12,7 @@ inline constexpr core::Door homelab_door{1};
 inline constexpr core::Door lockserver_door{2};
 inline constexpr core::Door dflockd_door{3};
 inline constexpr core::Door scoped_door{4};
+inline constexpr core::Door hengdang_door{5};
 inline constexpr core::Door embedded_door{6};  // no door: the program the engine is part of
 
 // What people call it.
@@ -20,6 +21,7 @@ inline constexpr core::Door embedded_door{6};  // no door: the program the engin
     if (door == lockserver_door) return "lockserver";
     if (door == dflockd_door) return "dflockd";
     if (door == scoped_door) return "scoped";
+    if (door == hengdang_door) return "hengdang";
     if (door == embedded_door) return "embedded";
     return "unknown";
 }

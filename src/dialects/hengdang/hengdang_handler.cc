@@ -1,0 +1,210 @@
+#include "dialects/hengdang/hengdang_handler.h"
+
+#include <utility>
+
+#include "base/number.h"
+#include "dialects/hengdang/lock_requests.h"
+#include "dialects/hengdang/reading.h"
+#include "dialects/hengdang/request_parts.h"
+#include "dialects/hengdang/session_requests.h"
+#include "dialects/hengdang/writing.h"
+#include "net/url.h"
+
+namespace holdfast::dialects::hengdang {
+
+namespace {
+
+constexpr std::string_view file_methods = "GET, HEAD, PUT, PATCH, DELETE, POST";
+constexpr std::string_view events_path = "/events/stream";
+
+bool is_look(const net::HttpRequest& request) {
+    return request.method == "GET" || request.method == "HEAD";
+}
+
+std::string text_of(const net::HttpRequest& request, std::string_view header) {
+    return std::string(request.header(header).value_or(""));
+}
+
+// What a PUT or PATCH says, apart from who asks.
+Parsed<WriteOrder> read_write_order(const net::HttpRequest& request) {
+    TRY(auto path, read_path(request.path));
+    if (path.is_reserved()) return tl::unexpected(refuse(files::PathFault::own_folder));
+    if (path.ends_in_slash()) {
+        return tl::unexpected(
+            refuse(400, "Invalid path", "A directory is made with POST, not written to"));
+    }
+    TRY(const auto wish, read_lock_wish(request.query));
+    if (wish) return tl::unexpected(refuse_method("GET"));
+    WriteOrder order{.path = std::move(path), .conditions = read_conditions(request)};
+    if (const auto length = request.header("Content-Length")) {
+        order.length = base::parse_decimal<std::uint64_t>(*length);
+    } else if (!request.header("Transfer-Encoding")) {
+        order.length = 0;
+    }
+    order.lock_token = read_lock_token(request);
+    const auto content_range = request.header("Content-Range");
+    if (request.method == "PATCH") {
+        order.region = parse_content_range(content_range.value_or(""));
+        if (!order.region) {
+            return tl::unexpected(refuse(400, "Invalid Content-Range",
+                                         "A PATCH says where its body goes: Content-Range: bytes "
+                                         "<first>-<last>/*"));
+        }
+        if (order.length && *order.length != order.region->size()) {
+            return tl::unexpected(refuse(400, "Invalid Content-Range",
+                                         "The body is not as long as Content-Range announces"));
+        }
+    } else if (content_range) {
+        // A server that does not know it must not take a part for the whole.
+        return tl::unexpected(
+            refuse(400, "Invalid Content-Range", "A PUT writes the whole file; PATCH a part"));
+    }
+    return order;
+}
+
+}  // namespace
+
+void HengdangHandler::answer(FileOperation operation, const FileAnswer& answer,
+                             net::HttpReply& reply) {
+    place_.door.counts().count_answer(operation, answer.status);
+    reply.send(answer.status, answer.content_type, answer.body, headers_of(answer));
+}
+
+std::shared_ptr<Exchange> HengdangHandler::defer(FileOperation operation,
+                                                 net::HttpReply& reply) const {
+    return std::make_shared<Exchange>(place_, operation, reply.defer());
+}
+
+std::unique_ptr<net::BodySink> HengdangHandler::receive(const net::HttpRequest& request,
+                                                        net::HttpReply& reply,
+                                                        net::BodySource& source) {
+    const auto operation = request.method == "PUT" ? FileOperation::put : FileOperation::patch;
+    auto order = read_write_order(request);
+    if (!order) {
+        answer(operation, order.error(), reply);
+        return nullptr;
+    }
+    auto session = find_session(request, place_.door.sessions(), place_.door.wall_now());
+    if (session) {
+        order->session_name = session->name;
+    } else if (order->conditions.is_empty()) {
+        answer(operation, session.error(), reply);
+        return nullptr;
+    } else {
+        order->lock_token.reset();
+        order->denial = std::move(session).error();
+    }
+    return begin_writing(place_, std::move(*order), reply, source);
+}
+
+void HengdangHandler::handle(const net::HttpRequest& request, net::HttpReply& reply) {
+    const auto path = read_path(request.path);
+    if (!path) return answer(FileOperation::other, path.error(), reply);
+    if (path->is_reserved()) return handle_reserved(request, *path, reply);
+    handle_file(request, *path, reply);
+}
+
+void HengdangHandler::handle_reserved(const net::HttpRequest& request, const files::FilePath& path,
+                                      net::HttpReply& reply) {
+    if (is_session_path(path.text()) && !path.ends_in_slash()) {
+        return handle_session_request(place_, path.text(), request, reply);
+    }
+    if (path.text() == events_path && !path.ends_in_slash()) {
+        if (is_look(request)) return watch(request, reply);
+        return answer(FileOperation::events, refuse_method("GET, HEAD"), reply);
+    }
+    answer(FileOperation::other, refuse(404, "Not found", "Nothing is here but the server's own"),
+           reply);
+}
+
+void HengdangHandler::handle_file(const net::HttpRequest& request, const files::FilePath& path,
+                                  net::HttpReply& reply) {
+    const auto wish = read_lock_wish(request.query);
+    if (!wish) return answer(FileOperation::lock, wish.error(), reply);
+    if (*wish && request.method != "GET") {
+        return answer(FileOperation::lock, refuse_method("GET"), reply);
+    }
+    if (request.method == "DELETE") return handle_delete(request, path, reply);
+    const bool is_post = request.method == "POST";
+    if (!is_look(request) && !is_post) {
+        return answer(FileOperation::other, refuse_method(file_methods), reply);
+    }
+    const auto operation = *wish ? FileOperation::lock : FileOperation::get;
+    auto session = find_session(request, place_.door.sessions(), place_.door.wall_now());
+    if (!session) return answer(operation, session.error(), reply);
+    if (*wish) {
+        return run_lock_order(defer(FileOperation::lock, reply),
+                              {.wish = **wish,
+                               .path = path,
+                               .session_id = std::string(session_id_of(request)),
+                               .session_name = session->name});
+    }
+    if (is_post) return handle_post(path, reply);
+    auto list = read_list_options(request.query);
+    if (!list) return answer(FileOperation::list, list.error(), reply);
+    begin_reading(place_,
+                  {.path = path,
+                   .conditions = read_conditions(request),
+                   .range = request.method == "GET" ? text_of(request, "Range") : "",
+                   .if_range = text_of(request, "If-Range"),
+                   .is_head = request.method == "HEAD",
+                   .list = std::move(*list)},
+                  reply);
+}
+
+void HengdangHandler::handle_post(const files::FilePath& path, net::HttpReply& reply) {
+    if (!path.ends_in_slash()) {
+        return answer(FileOperation::make_directory,
+                      refuse(400, "Invalid path",
+                             "POST makes a directory, whose path ends in /; PUT writes a file"),
+                      reply);
+    }
+    HengdangDoor& door = place_.door;
+    answer_from(door.writers(), defer(FileOperation::make_directory, reply), [&door, path] {
+        if (const auto done = door.tree().make_directory(path); !done) return refuse(done.error());
+        FileAnswer answer = tell_lock("Directory created", path.text() + "/");
+        answer.status = 201;
+        answer.headers.emplace_back("Location", percent_encode(path.text()) + "/");
+        return answer;
+    });
+}
+
+void HengdangHandler::handle_delete(const net::HttpRequest& request, const files::FilePath& path,
+                                    net::HttpReply& reply) {
+    auto session = find_session(request, place_.door.sessions(), place_.door.wall_now());
+    if (!path.ends_in_slash()) {
+        RemoveOrder order{.path = path, .conditions = read_conditions(request)};
+        if (session) {
+            order.lock_token = read_lock_token(request);
+            order.session_name = session->name;
+        } else {
+            order.denial = std::move(session).error();
+        }
+        return begin_removing(place_, std::move(order), reply);
+    }
+    if (!session) return answer(FileOperation::remove_directory, session.error(), reply);
+    HengdangDoor& door = place_.door;
+    answer_from(door.writers(), defer(FileOperation::remove_directory, reply), [&door, path] {
+        if (const auto done = door.tree().remove_directory(path); !done) {
+            return refuse(done.error());
+        }
+        return FileAnswer{.status = 204, .content_type = ""};
+    });
+}
+
+void HengdangHandler::watch(const net::HttpRequest& request, net::HttpReply& reply) {
+    const auto wanted = net::query_parameter(request.query, "path");
+    if (!wanted) {
+        return answer(FileOperation::events, refuse(400, "Invalid query", wanted.error().message),
+                      reply);
+    }
+    const auto watched = files::FilePath::parse(wanted->value_or("/"));
+    if (!watched) return answer(FileOperation::events, refuse(watched.error()), reply);
+    const auto session = find_session(request, place_.door.sessions(), place_.door.wall_now());
+    if (!session) return answer(FileOperation::events, session.error(), reply);
+    place_.door.counts().count_answer(FileOperation::events, 200);
+    streams_.open({.path = watched->text(), .session_id = std::string(session_id_of(request))},
+                  reply);
+}
+
+}  // namespace holdfast::dialects::hengdang

@@ -1,0 +1,50 @@
+#pragma once
+
+// Writing: takes the body of a PUT or PATCH to the disk, and makes it the file if it may.
+//
+// Two things go on side by side: the lock is asked for, and the bytes go to a temporary file; the
+// commit needs both. What has arrived and is not on its way to the disk waits in memory, and when
+// that is much the peer is not read from. Whatever goes wrong first is the answer, and leaves the
+// file as it was.
+//
+// At the commit the lock is asked for again (LeaseDesk): a session that has lost it meanwhile
+// cannot change anything. So it is with a Lock-Token, in whose place no lock is taken.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "dialects/hengdang/byte_range.h"
+#include "dialects/hengdang/conditions.h"
+#include "dialects/hengdang/exchange.h"
+#include "net/http_body.h"
+
+namespace holdfast::dialects::hengdang {
+
+struct WriteOrder {
+    files::FilePath path;
+    Conditions conditions;
+    std::optional<ByteSpan> region;         // of a PATCH
+    std::optional<std::uint64_t> length;    // of the body, if it is known
+    std::optional<core::Token> lock_token;  // that of nobody where the text makes none
+    std::string session_name;
+    // Nobody has logged in: only the conditions are looked at, and then this is the answer.
+    std::optional<FileAnswer> denial;
+};
+
+// Takes the body.
+[[nodiscard]] std::unique_ptr<net::BodySink> begin_writing(const HengdangPlace& place,
+                                                           WriteOrder order, net::HttpReply& reply,
+                                                           net::BodySource& source);
+
+// What a DELETE of a file needs. It takes the lock like a PUT.
+struct RemoveOrder {
+    files::FilePath path;
+    Conditions conditions;
+    std::optional<core::Token> lock_token;
+    std::string session_name;
+    std::optional<FileAnswer> denial;
+};
+void begin_removing(const HengdangPlace& place, RemoveOrder order, net::HttpReply& reply);
+
+}  // namespace holdfast::dialects::hengdang

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "base/result.h"
+#include "files/descriptor.h"
+#include "files/nostr_event.h"
+#include "files/state_folder.h"
+#include "service/clock.h"
+
+namespace holdfast::files {
+
+// UsedEvents: a signed event logs in once.
+//
+// Whoever sees an event on its way could send it again within the hour it is good for. So the id of
+// each that was used is kept for that long, on disk, since a restart would not make it a new one.
+//
+// Thread safety: any thread. use() waits for the disk.
+class UsedEvents {
+  public:
+    static constexpr std::size_t events_max_default = 10'000;
+
+    // Reads what `folder` has kept; it outlives this.
+    [[nodiscard]] static base::Result<std::unique_ptr<UsedEvents>> open(
+        StateFolder& folder, std::size_t events_max = events_max_default);
+
+    // Notes that the event is used. False if it was already. Fails when more have been used within
+    // the hour than can be remembered, or the disk does: it must not be accepted then.
+    // REQUIRES: verify_nostr_event() has accepted it, so that strangers cannot fill the memory.
+    [[nodiscard]] base::Result<bool> use(const NostrEvent& event, service::WallTime now);
+
+    [[nodiscard]] std::size_t size() const;
+
+  private:
+    UsedEvents(StateFolder& folder, Descriptor events, std::size_t events_max)
+        : folder_(folder), events_(std::move(events)), events_max_(events_max) {}
+
+    void forget_old(service::WallTime now);
+
+    StateFolder& folder_;
+    const Descriptor events_;
+    const std::size_t events_max_;
+    mutable std::mutex mutex_;
+    std::map<std::string, std::int64_t> created_s_;  // by id
+};
+
+}  // namespace holdfast::files

@@ -1,0 +1,170 @@
+// Logging in and out.
+
+#include <gmock/gmock.h>
+
+#include <string>
+
+#include "files_host.h"
+
+namespace holdfast::conformance {
+namespace {
+
+using files::testing::to_json;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class HengdangSession : public ::testing::TestWithParam<std::size_t> {
+  protected:
+    // Sends an event to log in, to the server by the name its clients know it by.
+    net::TestResponse log_in(const std::string& event) {
+        const std::string url = host_.login_url();
+        const std::string host = url.substr(7, url.find('/', 7) - 7);
+        net::TestClient client = host_.connect();
+        client.send("POST /auth/session HTTP/1.1\r\nHost: " + host +
+                    "\r\nContent-Length: " + std::to_string(event.size()) + "\r\n\r\n" + event);
+        return client.response();
+    }
+    std::string signed_by(const files::testing::NostrSigner& signer, std::int64_t created_s) {
+        return to_json(signer.sign_login(host_.login_url(), created_s));
+    }
+    void expect_refused(const std::string& event, int status, const char* error) {
+        const auto response = log_in(event);
+        EXPECT_EQ(response.status, status) << event;
+        EXPECT_EQ(field_of(response.body, "error"), error) << event;
+    }
+
+    FilesHost host_{GetParam()};
+};
+INSTANTIATE_TEST_SUITE_P(Threads, HengdangSession, ::testing::Values(1, 3));
+
+TEST_P(HengdangSession, BeginsWithASignedEvent) {
+    const auto response = log_in(signed_by(host_.owner(), host_.now_s()));
+    EXPECT_EQ(response.status, 201);
+    FilesClient client(host_);
+    client.id = field_of(response.body, "sessionId");
+    EXPECT_EQ(client.id.size(), 64U);
+    const std::int64_t expires_ms = files_start_ms + 7LL * 24 * 3600 * 1000;
+    EXPECT_THAT(response.body, HasSubstr(R"("permissions":["read","write"],"expiresAt":)" +
+                                         std::to_string(expires_ms)));
+    EXPECT_EQ(
+        header_of(response, "Set-Cookie"),
+        "hengdang_session=" + client.id + "; Path=/; HttpOnly; SameSite=Strict; Max-Age=604800");
+    EXPECT_EQ(client.put("/x", "hi").status, 201);
+    EXPECT_THAT(client.get("/auth/session").body,
+                HasSubstr(R"("owner":")" + host_.owner().public_key()));
+}
+
+TEST_P(HengdangSession, BeginsOnceWithAnEvent) {
+    const std::string event = signed_by(host_.owner(), host_.now_s());
+    EXPECT_EQ(log_in(event).status, 201);
+    expect_refused(event, 400, "Invalid auth event");
+    host_.restart();
+    expect_refused(event, 400, "Invalid auth event");
+}
+
+TEST_P(HengdangSession, BeginsWithNoOtherEvent) {
+    const files::testing::NostrSigner& owner = host_.owner();
+    const std::int64_t now_s = host_.now_s();
+    expect_refused("nonsense", 400, "Invalid Nostr event");
+    expect_refused("{}", 400, "Invalid Nostr event");
+    expect_refused(signed_by(owner, now_s - 3601), 400, "Invalid auth event");
+    expect_refused(to_json(owner.sign_login("http://elsewhere/auth/session", now_s)), 400,
+                   "Invalid auth event");
+    files::NostrEvent get = owner.sign_login(host_.login_url(), now_s);
+    get.tags.back().back() = "GET";
+    expect_refused(to_json(owner.sign(get)), 400, "Invalid auth event");
+    files::NostrEvent forged = owner.sign_login(host_.login_url(), now_s);
+    forged.signature[5] = forged.signature[5] == '0' ? '1' : '0';
+    expect_refused(to_json(forged), 401, "Invalid signature");
+    expect_refused(signed_by(files::testing::NostrSigner(8), now_s), 403, "Unauthorized");
+}
+
+TEST_P(HengdangSession, BeginsWithTheSecretOfTheHouse) {
+    FilesClient client(host_);
+    const auto with = [&](const std::string& bearer) {
+        return client
+            .ask({.line = "POST /auth/session", .headers = {"Authorization: Bearer " + bearer}})
+            .status;
+    };
+    EXPECT_EQ(with("wrong"), 401);
+    EXPECT_EQ(with(std::string(files_secret)), 201);
+    EXPECT_EQ(client.ask({.line = "POST /auth/session"}).status, 400);
+}
+
+TEST_P(HengdangSession, IsShownByCookieOrHeader) {
+    const FilesClient known = FilesClient::logged_in(host_);
+    FilesClient client(host_);
+    for (const std::string& header :
+         {"Authorization: Bearer " + known.id, "authorization: bearer " + known.id,
+          "Cookie: hengdang_session=" + known.id,
+          "Cookie: a=b; hengdang_session=" + known.id + "; c=d"}) {
+        const auto response = client.ask({.line = "GET /auth/session", .headers = {header}});
+        EXPECT_EQ(response.status, 200) << header;
+        EXPECT_THAT(response.body, HasSubstr(known.name));
+        EXPECT_THAT(response.body, Not(HasSubstr(known.id)));
+    }
+    EXPECT_EQ(client
+                  .ask({.line = "GET /auth/session",
+                        .headers = {"Cookie: xhengdang_session=" + known.id}})
+                  .status,
+              401);
+}
+
+TEST_P(HengdangSession, EndsWithEverythingItHas) {
+    FilesClient a = FilesClient::logged_in(host_), b = FilesClient::logged_in(host_);
+    EXPECT_EQ(a.get("/x?lock=acquire").status, 200);
+    EXPECT_EQ(a.get("/y?lock=acquire").status, 200);
+    EXPECT_EQ(b.get("/z?lock=acquire").status, 200);
+    EXPECT_EQ(a.ask({.line = "DELETE /auth/session"}).status, 204);
+    EXPECT_EQ(a.get("/auth/session").status, 401);
+    EXPECT_EQ(b.put("/x", "hi").status, 201);
+    EXPECT_EQ(b.put("/y", "hi").status, 201);
+    EXPECT_THAT(b.get("/z?lock=status").body, HasSubstr(R"("ownedByThisSession":true)"));
+}
+
+TEST_P(HengdangSession, ExpiresWithEverythingItHas) {
+    FilesClient a = FilesClient::logged_in(host_);
+    host_.advance(24h * 7 - 10min);
+    FilesClient b = FilesClient::logged_in(host_);
+    EXPECT_EQ(a.get("/x?lock=acquire").status, 200);
+    host_.advance(10min - 1ms);
+    EXPECT_EQ(b.put("/x", "no").status, 423);
+    host_.advance(1ms);
+    EXPECT_EQ(a.get("/x").status, 401);
+    EXPECT_THAT(b.get("/x?lock=status").body, HasSubstr(R"({"locked":false)"));
+    EXPECT_EQ(b.put("/x", "hi").status, 201);
+}
+
+TEST_P(HengdangSession, IsListedAndEndedByName) {
+    FilesClient a = FilesClient::logged_in(host_), b = FilesClient::logged_in(host_);
+    EXPECT_EQ(a.get("/x?lock=acquire").status, 200);
+    const std::string list = b.get("/auth/sessions").body;
+    EXPECT_THAT(list, HasSubstr(R"({"name":")" + a.name + R"(","owner":"secret","createdAt":)"));
+    EXPECT_THAT(list, HasSubstr(R"("current":true)"));
+    EXPECT_THAT(list, Not(HasSubstr(a.id)));
+    EXPECT_EQ(b.ask({.line = "DELETE /auth/sessions/nobody"}).status, 404);
+    EXPECT_EQ(b.ask({.line = "DELETE /auth/sessions/" + a.name}).status, 204);
+    EXPECT_EQ(a.get("/x").status, 401);
+    EXPECT_EQ(b.put("/x", "hi").status, 201);
+    EXPECT_THAT(b.get("/auth/sessions").body, Not(HasSubstr(a.name)));
+}
+
+TEST_P(HengdangSession, IsCountedForPrometheus) {
+    FilesClient a = FilesClient::logged_in(host_);
+    EXPECT_EQ(a.put("/x", "hello").status, 201);
+    EXPECT_EQ(a.get("/x").status, 200);
+    net::TestClient client = host_.connect_to_locks();
+    client.send(to_bytes({.line = "GET /metrics",
+                          .headers = {"Authorization: Bearer " + std::string(files_secret)}}));
+    const std::string page = client.response().body;
+    for (const char* line :
+         {R"(holdfast_files_requests_total{operation="put",status="201"} 1)",
+          R"(holdfast_files_requests_total{operation="get",status="200"} 1)",
+          "holdfast_files_received_bytes_total 5", "holdfast_files_sent_bytes_total 5",
+          "holdfast_files_sessions 1", R"(holdfast_connections{listener="files"} 1)"}) {
+        EXPECT_THAT(page, HasSubstr(line));
+    }
+}
+
+}  // namespace
+}  // namespace holdfast::conformance

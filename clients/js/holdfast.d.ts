@@ -1,3 +1,5 @@
+/// <reference lib="esnext.disposable" />
+
 // What holdfast.mjs exports. Times are milliseconds; `expiresAtMs` is since 1970, by the server's clock.
 
 export class HoldfastError extends Error {}

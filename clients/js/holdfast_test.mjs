@@ -200,6 +200,16 @@ check("a wait that is aborted leaves nothing behind", async ({ client, server })
     assert.equal((await client.get("x")).held, false);
 });
 
+check("what was granted to a request that is aborted is given back", async ({ client, far, proxy }) => {
+    proxy.loseAnswers(1, { silently: true });
+    const controller = new AbortController();
+    const asking = far.acquire("x", { ttlMs: 600_000, signal: controller.signal });
+    await until(async () => (await client.get("x")).held && proxy.lost === 1);
+    controller.abort(new RangeError("enough"));
+    await assert.rejects(asking, RangeError);
+    assert.equal((await client.get("x")).held, false);
+});
+
 check("lost answers leave no hold that nobody knows of", async ({ client, far, proxy }) => {
     proxy.loseAnswers(2);
     const lease = await far.acquire("s", { ttlMs: 60_000, limit: 2 });

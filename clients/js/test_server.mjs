@@ -73,6 +73,7 @@ export class Server {
 /** Stands before a server, at a port that stays the same, and loses what it is told to. */
 export class Proxy {
     #toLose = 0;
+    #isSilent = false;
     #open = new Set();
     #isCut = false;
     lost = 0;
@@ -86,9 +87,10 @@ export class Proxy {
         return proxy;
     }
 
-    /** The next so many answers of the server arrive here, and the client's connection breaks instead. */
-    loseAnswers(count) {
+    /** The next so many answers of the server arrive here; the client's connection breaks, or nothing is heard. */
+    loseAnswers(count, { silently = false } = {}) {
         this.#toLose = count;
+        this.#isSilent = silently;
     }
 
     /** Breaks all connections, and lets none in before `heal`. */
@@ -123,7 +125,7 @@ export class Proxy {
             if (this.#toLose === 0) return client.write(data);
             --this.#toLose;
             ++this.lost;
-            client.destroy();
+            if (!this.#isSilent) client.destroy();
         });
     }
 }

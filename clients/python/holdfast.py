@@ -256,10 +256,13 @@ class _Transport:
     def _send(self, connection: http.client.HTTPConnection, method: str, path: str, timeout: float,
               body: Optional[Json] = None, headers: Optional[Dict[str, str]] = None) -> http.client.HTTPResponse:
         connection.timeout = timeout
-        if connection.sock is None:
+        is_new = connection.sock is None
+        if is_new:
             connection.connect()
-            _keep_alive(connection.sock)
-        connection.sock.settimeout(timeout)
+        wire: socket.socket = connection.sock
+        if is_new:
+            _keep_alive(wire)
+        wire.settimeout(timeout)
         headers = dict(headers or {})
         if self._token:
             headers["Authorization"] = "Bearer " + self._token
@@ -866,7 +869,7 @@ def _is_to_be_asked_again(answer: _Answer, deadline: float) -> bool:
 
 
 def _expiry(body: Json) -> float:
-    return body["lease_expiry_ms"] / 1000 if "lease_expiry_ms" in body else _moment(body["expires_at"])
+    return float(body["lease_expiry_ms"]) / 1000 if "lease_expiry_ms" in body else _moment(body["expires_at"])
 
 
 def _read_lease(body: Json, name: str, ttl: float) -> Lease:

@@ -213,21 +213,31 @@ class Contention(ClientTest):
         self.client.release(first)
         self.assertGreater(waiting().fencing_token, first.fencing_token)
 
-    def test_an_interrupted_wait_leaves_nothing_behind(self):
-        first = self.client.acquire("x", 60)
-
+    def interrupt_when(self, is_time, work):
         def interrupt():
-            self.wait_for_queue("x", 1)
+            until(is_time, "the time to interrupt")
             os.kill(os.getpid(), signal.SIGINT)
 
         # Whoever starts us may have us ignore the signal.
         self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
         interrupted = self.in_background(interrupt)
         with self.assertRaises(KeyboardInterrupt):
-            self.connect(self.server.url).acquire("x", wait=PATIENCE_S)
-        interrupted()
+            work()
+        self.assertIsNone(interrupted())
+
+    def test_an_interrupted_wait_leaves_nothing_behind(self):
+        first = self.client.acquire("x", 60)
+        self.interrupt_when(lambda: self.client.get("x", queue=True)["queue_length"] == 1,
+                            lambda: self.connect(self.server.url).acquire("x", wait=PATIENCE_S))
         self.wait_for_queue("x", 0)
         self.client.release(first)
+        self.assertFalse(self.client.get("x")["held"])
+
+    def test_what_was_granted_to_somebody_interrupted_is_given_back(self):
+        proxy = self.proxy()
+        proxy.lose_answers(1, silently=True)
+        self.interrupt_when(lambda: self.client.get("x")["held"] and proxy.lost == 1,
+                            lambda: self.connect(proxy.url).acquire("x", 600))
         self.assertFalse(self.client.get("x")["held"])
 
 

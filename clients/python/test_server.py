@@ -69,6 +69,7 @@ class Proxy:
         self._server = server
         self._mutex = threading.Lock()
         self._to_lose = 0
+        self._is_silent = False
         self._open = set()
         self.lost = 0
         self.is_cut = False
@@ -76,10 +77,10 @@ class Proxy:
         self.url = "http://127.0.0.1:%d" % self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
 
-    def lose_answers(self, count):
-        """The next so many answers of the server arrive here, and the client's connection breaks instead."""
+    def lose_answers(self, count, silently=False):
+        """The next so many answers of the server arrive here; the client's connection breaks, or nothing is heard."""
         with self._mutex:
-            self._to_lose = count
+            self._to_lose, self._is_silent = count, silently
 
     def cut(self):
         """Breaks all connections, and lets none in before `heal`."""
@@ -120,9 +121,10 @@ class Proxy:
     def _pump(self, source, target, is_answer):
         with contextlib.suppress(OSError):
             while data := source.recv(65536):
-                if is_answer and self._is_to_be_lost():
+                if not is_answer or not self._is_to_be_lost():
+                    target.sendall(data)
+                elif not self._is_silent:
                     break
-                target.sendall(data)
         for one in (source, target):
             with contextlib.suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)

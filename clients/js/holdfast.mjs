@@ -681,7 +681,8 @@ export class Client {
                 const isOld = new Promise((resolve) => (timer = setTimeout(resolve, this.fetchMaxMs)));
                 const answer = await Promise.race([asked, isOld]);
                 clearTimeout(timer);
-                if (answer) return answer;
+                // An earlier turn that arrived later has the place now; the next one gets it from there.
+                if (answer && !isSuperseded(answer)) return answer;
             }
         } finally {
             clearTimeout(timer);
@@ -762,9 +763,11 @@ export class Client {
 
 const modeOf = (shared) => (shared ? "shared" : undefined);
 
-/** Whether we were cut off by ourselves, or waited as long as the server lets anybody and want to wait on. */
+const isSuperseded = ({ reason }) => reason === "REQUEST_SUPERSEDED" || reason === "RequestSuperseded";
+
+/** Whether the server thinks that we have gone, or we waited as long as the server lets anybody and want to wait on. */
 function isToBeAskedAgain({ reason }, untilMs) {
-    if (["REQUEST_SUPERSEDED", "RequestSuperseded", "CANCELLED", "Cancelled"].includes(reason)) return true;
+    if (reason === "CANCELLED" || reason === "Cancelled") return true;
     return ["WAIT_TIMED_OUT", "WaitTimedOut"].includes(reason) && clock() < untilMs;
 }
 

@@ -344,16 +344,39 @@ check(
     },
 );
 
-check("the README's example prints what it says", async ({ server, folder }) => {
+/** Runs the README's example in a process of its own, and checks what it prints. */
+async function runExample(folder, environment) {
     const text = await readFile(join(here, "README.md"), "utf8");
     const [, example, output] = /```js\n(.*?)```\n.*?```text\n(.*?)```/s.exec(text);
     await mkdir(join(folder, "node_modules"));
     await symlink(here, join(folder, "node_modules", "holdfast"));
     await writeFile(join(folder, "example.mjs"), example);
-    const environment = { ...process.env, HOLDFAST_SERVER: server.url };
-    const ran = await run(process.execPath, ["example.mjs"], { cwd: folder, env: environment, timeout: PATIENCE_MS });
-    assert.equal(ran.stdout, output);
+    const options = { cwd: folder, env: { ...process.env, ...environment }, timeout: PATIENCE_MS };
+    assert.equal((await run(process.execPath, ["example.mjs"], options)).stdout, output);
+}
+
+check("the README's example prints what it says", async ({ server, folder }) => {
+    await runExample(folder, { HOLDFAST_SERVER: server.url });
 });
+
+check(
+    "TLS is spoken with those whom Node trusts",
+    async ({ server, folder }) => {
+        await assert.rejects(connect(server.url, { retryForMs: 0 }).acquire("x"), holdfast.ServerUnavailable);
+        await runExample(folder, { HOLDFAST_SERVER: server.url, NODE_EXTRA_CA_CERTS: join(folder, "cert.pem") });
+    },
+    {
+        scheme: "https",
+        flags: async (folder) => {
+            const [certificate, key] = [join(folder, "cert.pem"), join(folder, "key.pem")];
+            await run("openssl", [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate,
+            ]);
+            return ["--tls-cert", certificate, "--tls-key", key];
+        },
+    },
+);
 
 test("the types name what there is", async () => {
     const text = await readFile(join(here, "holdfast.d.ts"), "utf8");

@@ -125,8 +125,10 @@ void Host::add_room(bool has_own_loop) {
         *room->port, *room->streams, clock_);
     room->scoped =
         std::make_unique<dialects::scoped::ScopedHandler>(options_.scoped, *room->port, clock_);
-    room->status = std::make_unique<StatusHandler>(*room->port, *store_,
-                                                   [this] { return count_connections(); });
+    room->status = std::make_unique<StatusHandler>(StatusHandler::Parts{
+        .port = *room->port, .store = *store_, .options = options_, .count_connections = [this] {
+            return count_connections();
+        }});
     room->router =
         std::make_unique<HttpRouter>(HttpRouter::Handlers{.homelab = *room->homelab,
                                                           .lockserver = *room->lockserver,
@@ -209,10 +211,12 @@ Host::Room& Host::room_of(const net::EventLoop& loop) {
 
 std::vector<ListenerFigures> Host::count_connections() const {
     std::vector<ListenerFigures> listeners;
-    if (http_server_) listeners.push_back({.name = "http", .counts = http_server_->counts()});
-    if (dflockd_server_) {
-        listeners.push_back({.name = "dflockd", .counts = dflockd_server_->counts()});
-    }
+    const auto add = [&](std::string_view name, const net::Server& server) {
+        listeners.push_back(
+            {.name = name, .endpoint = server.endpoint(), .counts = server.counts()});
+    };
+    if (http_server_) add("http", *http_server_);
+    if (dflockd_server_) add("dflockd", *dflockd_server_);
     return listeners;
 }
 

@@ -111,13 +111,38 @@ Parsed parse_release(std::string lock_name, std::string_view body) {
     return request;
 }
 
+tl::expected<Named, Fault> parse_named(std::string lock_name, std::string_view query) {
+    const auto kind = net::query_parameter(query, "kind");
+    if (!kind) return refuse(kind.error().message);
+    Named named{.lock_name = std::move(lock_name)};
+    if (!*kind) return named;
+    using core::ScopeKind;
+    for (const ScopeKind known :
+         {ScopeKind::named, ScopeKind::semaphore, ScopeKind::path, ScopeKind::inode}) {
+        if (**kind == core::to_text(known)) named.kind = known;
+    }
+    if (!named.kind) return refuse("kind must be named, semaphore, path or inode");
+    if (named.kind == ScopeKind::inode && !base::parse_decimal<std::uint64_t>(named.lock_name)) {
+        return refuse("an inode is a number");
+    }
+    return named;
+}
+
 Parsed parse_get(std::string lock_name, std::string_view query) {
+    auto named = parse_named(std::move(lock_name), query);
+    if (!named) return tl::make_unexpected(named.error());
     const auto queue = net::query_parameter(query, "queue");
     if (!queue) return refuse(queue.error().message);
     if (*queue && **queue != "true" && **queue != "false") {
         return refuse("queue must be true or false");
     }
-    return Get{.lock_name = std::move(lock_name), .with_queue = *queue && **queue == "true"};
+    return Get{std::move(*named), *queue && **queue == "true"};
+}
+
+Parsed parse_force_release(std::string lock_name, std::string_view query) {
+    auto named = parse_named(std::move(lock_name), query);
+    if (!named) return tl::make_unexpected(named.error());
+    return ForceRelease{std::move(*named)};
 }
 
 Parsed parse_list(std::string_view query) {
@@ -169,7 +194,7 @@ Parsed parse_lock(std::string lock_name, const RequestParts& parts) {
     if (parts.method == "GET" || parts.method == "HEAD") {
         return parse_get(std::move(lock_name), parts.query);
     }
-    if (parts.method == "DELETE") return ForceRelease{.lock_name = std::move(lock_name)};
+    if (parts.method == "DELETE") return parse_force_release(std::move(lock_name), parts.query);
     return only("GET, HEAD, DELETE");
 }
 

@@ -39,8 +39,14 @@ struct Release {
     LeaseId lease;
 };
 
-struct Get {
+// Which thing of that name: a lock, or if nothing is known of it the semaphore; or what `kind`
+// says.
+struct Named {
     std::string lock_name;
+    std::optional<core::ScopeKind> kind;  // never a range: an inode stands for its ranges
+};
+
+struct Get : Named {
     bool with_queue = false;
 };
 
@@ -50,9 +56,7 @@ struct ListLocks {
     std::size_t limit = 100;
 };
 
-struct ForceRelease {
-    std::string lock_name;
-};
+struct ForceRelease : Named {};
 
 struct WatchEvents {
     std::string prefix;

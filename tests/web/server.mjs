@@ -1,0 +1,55 @@
+// `holdfast serve` for the tests of the dashboard: on free ports, with nothing kept.
+
+import { spawn } from 'node:child_process';
+import net from 'node:net';
+import readline from 'node:readline';
+
+const PROGRAM = process.env.HOLDFAST_PROGRAM;
+
+/** A running server; {http: 'http://127.0.0.1:…', dflockdPort, stop()}. */
+export async function startServer({ flags = [], http = '127.0.0.1:0' } = {}) {
+  const child = spawn(PROGRAM, ['serve', '--http', http, '--dflockd', '127.0.0.1:0', '--log-level', 'off', '--memory', ...flags], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  const lines = readline.createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const address = async (door) => {
+    const { value } = await lines.next();
+    if (!value?.startsWith(`listening ${door} `)) throw new Error(`the server said ${value}`);
+    return value.split(' ')[2];
+  };
+  const httpAddress = await address('http');
+  const dflockdPort = Number((await address('dflockd')).split(':')[1]);
+  const stop = async () => {
+    child.kill('SIGKILL');
+    await ended;
+  };
+  return { http: `http://${httpAddress}`, address: httpAddress, dflockdPort, stop };
+}
+
+/** Requests to a server, with a token or without. */
+export function createClient(server, token = '') {
+  const headers = token ? { Authorization: `Bearer ${token}` } : {};
+  const send = async (method, path, body) => {
+    const response = await fetch(server.http + path, { method, headers, body: body && JSON.stringify(body) });
+    return response.json();
+  };
+  return {
+    send,
+    acquire: (name, owner_id, more = {}) => send('POST', `/v1/locks/${encodeURIComponent(name)}/acquire`, { owner_id, ttl_ms: 60_000, ...more }),
+    release: (lease) => send('POST', `/v1/locks/${encodeURIComponent(lease.lock_name)}/release`, { owner_id: lease.owner_id, lease_id: lease.lease_id, fencing_token: lease.fencing_token }),
+    job: (job, client, ttl) => send('POST', `/lock?job=${job}&client=${client}&ttl=${ttl}`),
+    lease: (scope, holder, more = {}) => send('POST', '/v1/leases', { scope, holder, duration_ms: 60_000, ...more }),
+  };
+}
+
+/** A connection to the dflockd door, and the answers to what is sent on it. */
+export function connectDflockd(port) {
+  const socket = net.connect(port, '127.0.0.1');
+  const lines = readline.createInterface({ input: socket })[Symbol.asyncIterator]();
+  return {
+    async ask(command, key, argument) {
+      socket.write(`${command}\n${key}\n${argument}\n`);
+      return (await lines.next()).value;
+    },
+    end: () => socket.destroy(),
+  };
+}

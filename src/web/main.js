@@ -16,6 +16,8 @@ import { tryView } from './view_try.js';
 
 const STATUS_INTERVAL_MS = 5000;
 const COUNTDOWN_INTERVAL_MS = 250;
+// However many events arrive, the page is drawn so often at most.
+const DRAW_INTERVAL_MS = 100;
 
 const VIEWS = [
   { path: '', title: 'Overview', open: overviewView }, { path: 'locks', title: 'Locks', open: locksView },
@@ -36,14 +38,17 @@ let lostAt = 0;
 function redraw() {
   if (isDrawPending) return;
   isDrawPending = true;
-  // However many events arrive, the page is drawn at most once for each picture the screen shows.
-  requestAnimationFrame(() => {
-    isDrawPending = false;
-    page.now = Date.now();
-    page.serverNow = page.now + clockOffsetMs;
-    view?.update(page);
-    drawConnection();
-  });
+  const early = DRAW_INTERVAL_MS - (Date.now() - page.now);
+  if (early > 0) setTimeout(() => requestAnimationFrame(draw), early);
+  else requestAnimationFrame(draw);
+}
+
+function draw() {
+  isDrawPending = false;
+  page.now = Date.now();
+  page.serverNow = page.now + clockOffsetMs;
+  view.update(page);
+  drawConnection();
 }
 
 function drawConnection() {
@@ -135,7 +140,7 @@ function route() {
   view = path === 'lock' && name ? lockView(root, kind, decodeURIComponent(name)) : chosen.open(root);
   document.title = `${view.title} · Holdfast`;
   morph(find('nav'), VIEWS.map((each) => h('a', { href: `#/${each.path}`, 'aria-current': each === chosen ? 'page' : false }, each.title)));
-  redraw();
+  draw();
 }
 
 addEventListener('hashchange', () => {

@@ -4,6 +4,15 @@ import { h } from './dom.js';
 import { clock, countdown, sentence } from './format.js';
 import { shareLeft } from './listing.js';
 
+/** What people call it: `inode 7`, but a name as it is. */
+export function title(lock) {
+  return lock.kind === 'inode' ? `inode ${lock.name}` : lock.name;
+}
+
+export function titleOfKey(key, name) {
+  return key.startsWith('inode:') ? `inode ${name}` : name;
+}
+
 export function lockHref(lock) {
   return `#/lock/${lock.kind}/${encodeURIComponent(lock.name)}`;
 }
@@ -39,7 +48,7 @@ export function historyList(entries, { withNames }) {
     h('time', {}, clock(entry.at)),
     h('span', { class: `event event-${entry.type}`, 'aria-hidden': 'true' }),
     h('span', { class: 'history-text' },
-      withNames && entry.key ? [h('a', { href: hrefOfKey(entry.key) }, entry.name), ' '] : withNames ? `${entry.name} ` : null,
+      withNames && entry.key ? [h('a', { href: hrefOfKey(entry.key) }, titleOfKey(entry.key, entry.name)), ' '] : withNames ? `${entry.name} ` : null,
       sentence(entry)))));
 }
 
@@ -52,4 +61,12 @@ export function emptyState() {
     h('pre', { tabindex: '0', 'aria-label': 'A command that takes a lock' }, h('code', {}, line)),
     h('p', {}, 'It appears here at once, counts down, and goes when its minute is over. Or ',
       h('a', { href: '#/try' }, 'try it in this page'), '.'));
+}
+
+/** A table that can be scrolled sideways where it is too wide, by keyboard too. */
+export function wideTable(label, heads, rows) {
+  return h('div', { class: 'table-scroll', tabindex: '0', role: 'group', 'aria-label': label },
+    h('table', { class: 'plain' },
+      h('thead', {}, h('tr', {}, heads.map((name) => h('th', { scope: 'col' }, name)))),
+      h('tbody', {}, rows)));
 }

@@ -95,4 +95,12 @@ test('the timeline shows the holds of its window, cut at its edges', () => {
   const { rows, more } = timelineRows([hold(1, 0, 50), hold(2, 50, 150), hold(3, 150, null), hold(4, 190, null, 'named:y')], { now: 200, windowMs: 100, rowsMax: 1 });
   assert.equal(more, 1);
   assert.deepEqual(rows[0].bars.map(({ token, left, width, isOpen }) => [token, left, width, isOpen]), [[2, 0, 0.5, false], [3, 0.5, 0.5, true]]);
+  assert.equal(rows[0].lanes, 1);
+});
+
+test('the timeline shows holders of the same lock below one another', () => {
+  const hold = (token, from, to) => ({ key: 'semaphore:s', name: 's', token, owner: 'o', door: 'd', from, to, ending: '' });
+  const { rows } = timelineRows([hold(1, 100, null), hold(2, 110, 130), hold(3, 130, null)], { now: 200, windowMs: 100, rowsMax: 5 });
+  assert.deepEqual(rows[0].bars.map(({ token, lane }) => [token, lane]), [[1, 0], [2, 1], [3, 1]]);
+  assert.equal(rows[0].lanes, 2);
 });

@@ -1,6 +1,6 @@
 // The last minutes of a number, second by second, for the small charts.
 
-export const SERIES_LENGTH = 180;
+export const SERIES_LENGTH = 120;
 
 export function createSeries() {
   return { held: [], waiting: [], grants: [], expiries: [], commit: [] };
@@ -29,4 +29,11 @@ export function linePoints(values, width, height) {
     const y = height - 1 - (value / top) * (height - 2);
     return `${(start + index * step).toFixed(1)},${y.toFixed(1)}`;
   }).join(' ');
+}
+
+/** The same line, closed along the bottom of the box, to be filled. */
+export function areaPoints(points, height) {
+  if (points === '') return '';
+  const all = points.split(' ');
+  return `${all[0].split(',')[0]},${height} ${points} ${all.at(-1).split(',')[0]},${height}`;
 }

@@ -1,5 +1,7 @@
 // Which holds the timeline shows, and where.
 
+const LANES_MAX = 4;
+
 /**
  * A row for each lock that was held in the window, those with most hand-offs first; its bars as shares of the window.
  * @param {Iterable<import('./store.js').Hold>} holds
@@ -23,8 +25,22 @@ export function timelineRows(holds, { now, windowMs, rowsMax }) {
       ms: end - hold.from,
     });
   }
+  for (const row of rows.values()) giveLanes(row);
   const all = [...rows.values()].sort((a, b) => b.bars.length - a.bars.length || b.latest - a.latest || (a.name < b.name ? -1 : 1));
   return { rows: all.slice(0, rowsMax), more: Math.max(0, all.length - rowsMax) };
+}
+
+// Who holds together with others is drawn below them; beyond a few lanes the rest share the last.
+function giveLanes(row) {
+  const ends = [];
+  row.bars.sort((a, b) => a.left - b.left || a.token - b.token);
+  for (const bar of row.bars) {
+    // What is handed over is granted in the same moment, give or take a rounding.
+    const free = ends.findIndex((end) => end <= bar.left + 1e-9);
+    bar.lane = free < 0 ? Math.min(ends.length, LANES_MAX - 1) : free;
+    ends[bar.lane] = Math.max(ends[bar.lane] ?? 0, bar.left + bar.width);
+  }
+  row.lanes = ends.length;
 }
 
 /** One of eight colours for an owner, always the same one. */

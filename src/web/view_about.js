@@ -1,5 +1,6 @@
 import { h, morph } from './dom.js';
 import { bytes, count, span } from './format.js';
+import { wideTable } from './parts.js';
 
 function facts(entries) {
   return h('dl', { class: 'facts' }, entries.map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value))));
@@ -21,9 +22,8 @@ export function aboutView(root) {
           ['Granted', count(figures.grants)], ['Renewed', count(figures.renewals)], ['Released', count(figures.releases)],
           ['Expired', count(figures.expiries)], ['Forced', count(figures.forced_releases)], ['On disk', bytes(figures.disk_bytes)],
         ])),
-        h('section', { class: 'card' }, h('h2', {}, 'Listeners'), h('table', { class: 'plain' },
-          h('thead', {}, h('tr', {}, ['Door', 'Address', 'TLS', 'Connections'].map((name) => h('th', { scope: 'col' }, name)))),
-          h('tbody', {}, status.listeners.map((listener) => h('tr', {}, h('td', {}, listener.name), h('td', {}, listener.address), h('td', {}, listener.tls ? 'yes' : 'no'), h('td', { class: 'number' }, count(listener.connections))))))),
+        h('section', { class: 'card' }, h('h2', {}, 'Listeners'), wideTable('Listeners', ['Door', 'Address', 'TLS', 'Connections'],
+          status.listeners.map((listener) => h('tr', {}, h('td', {}, listener.name), h('td', {}, listener.address), h('td', {}, listener.tls ? 'yes' : 'no'), h('td', { class: 'number' }, count(listener.connections)))))),
         h('section', { class: 'card' }, h('h2', {}, 'Configuration'), facts(Object.entries(status.configuration))),
         h('p', { class: 'quiet' }, 'For machines: ', h('a', { href: '/metrics' }, '/metrics'), ', ', h('a', { href: '/openapi.json' }, '/openapi.json'), '.'));
     },

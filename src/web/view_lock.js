@@ -1,8 +1,9 @@
 import { askJson, change, lockPath } from './api.js';
 import { h, morph } from './dom.js';
 import { clock, count, span } from './format.js';
-import { door, historyList, kind, leaseBar } from './parts.js';
-import { rangeChart } from './view_ranges.js';
+import { door, historyList, kind, leaseBar, title, wideTable } from './parts.js';
+import { parseRange } from './ranges.js';
+import { rangeChart, rangeText } from './view_ranges.js';
 import { historyOf, lockKey } from './store.js';
 
 // The queue is asked for again when something happened to the lock, and not more often than this.
@@ -10,30 +11,28 @@ const QUEUE_INTERVAL_MS = 300;
 
 function holdersTable(lock, now) {
   if (!lock || lock.holders.size === 0) return h('p', { class: 'quiet' }, 'Nobody holds it.');
-  return h('table', { class: 'plain' },
-    h('thead', {}, h('tr', {}, ['Owner', 'Door', 'Mode', 'Held for', 'Lease', 'Fencing token'].map((name) => h('th', { scope: 'col' }, name)))),
-    h('tbody', {}, [...lock.holders.values()].map((holder) => h('tr', {},
+  return wideTable('Holders', ['Owner', 'Door', 'Mode', 'Held for', 'Lease', 'Fencing token'],
+    [...lock.holders.values()].map((holder) => h('tr', {},
       h('td', {}, holder.owner, holder.metadata ? h('span', { class: 'quiet' }, ` ${holder.metadata}`) : null),
       h('td', {}, door(holder.door)),
-      h('td', {}, holder.mode, holder.scope ? ` ${holder.scope.replace(/^range:\d+:/, '')}` : ''),
+      h('td', {}, holder.mode, holder.scope ? `, ${rangeText(parseRange(holder.scope))}` : ''),
       h('td', {}, span(now - holder.acquired)),
       h('td', {}, leaseBar(holder, now)),
-      h('td', { class: 'number' }, String(holder.token))))));
+      h('td', { class: 'number' }, String(holder.token)))));
 }
 
 function queueTable(queue, length, now) {
   if (queue.length === 0) return h('p', { class: 'quiet' }, 'Nobody waits.');
   return [
-    h('table', { class: 'plain' },
-      h('thead', {}, h('tr', {}, ['', 'Owner', 'Door', 'Mode', 'Waiting for', 'Gives up in', 'Because of'].map((name) => h('th', { scope: 'col' }, name || h('span', { class: 'visually-hidden' }, 'Position'))))),
-      h('tbody', {}, queue.map((waiter) => h('tr', {},
+    wideTable('Queue', ['Place', 'Owner', 'Door', 'Mode', 'Waiting for', 'Gives up in', 'Because of'],
+      queue.map((waiter) => h('tr', {},
         h('td', { class: 'number' }, String(waiter.position)),
         h('td', {}, waiter.owner_id, waiter.metadata ? h('span', { class: 'quiet' }, ` ${waiter.metadata}`) : null),
         h('td', {}, door(waiter.door)),
-        h('td', {}, waiter.mode, waiter.scope ? ` ${waiter.scope.replace(/^range:\d+:/, '')}` : ''),
+        h('td', {}, waiter.mode, waiter.scope ? `, ${rangeText(parseRange(waiter.scope))}` : ''),
         h('td', {}, span(now - waiter.waiting_since_ms)),
         h('td', {}, waiter.wait_until_ms ? span(waiter.wait_until_ms - now) : 'never'),
-        h('td', {}, waiter.waits_for))))),
+        h('td', {}, waiter.waits_for)))),
     length > queue.length ? h('p', { class: 'quiet' }, `and ${count(length - queue.length)} more`) : null,
   ];
 }
@@ -76,7 +75,7 @@ export function lockView(root, lockKind, name) {
       const mayForce = page.status?.admin && lock && lock.holders.size > 0;
       morph(root,
         h('div', { class: 'toolbar' },
-          h('h1', { class: 'lock-title' }, name), kind(lockKind),
+          h('h1', { class: 'lock-title' }, title({ kind: lockKind, name })), kind(lockKind),
           lock?.limit > 1 ? h('span', { class: 'quiet' }, `${lock.holders.size} of ${lock.limit} permits held`) : null,
           h('span', { class: 'grow' }),
           mayForce ? h('button', { type: 'button', class: 'danger', id: 'force', on: { click: () => forceRelease(page) } }, 'Force release…') : null),

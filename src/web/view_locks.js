@@ -1,7 +1,7 @@
 import { h, morph } from './dom.js';
 import { count, countdown, span } from './format.js';
 import { firstHolder, rowsOf, shareLeft } from './listing.js';
-import { emptyState, lockHref } from './parts.js';
+import { emptyState, lockHref, title } from './parts.js';
 
 const ROW_HEIGHT = 40;
 const ROWS_BEYOND = 6;
@@ -42,7 +42,7 @@ function fillRow(row, lock, now) {
   const { parts } = row;
   const holder = firstHolder(lock);
   const others = lock.holders.size - 1;
-  setText(parts.link, lock.name);
+  setText(parts.link, title(lock));
   const href = lockHref(lock);
   if (parts.link.getAttribute('href') !== href) parts.link.setAttribute('href', href);
   setText(parts.kind, lock.kind === 'semaphore' ? `semaphore ${lock.holders.size}/${lock.limit}` : lock.kind);
@@ -82,8 +82,8 @@ export function locksView(root) {
     COLUMNS.map(({ id, title }) => h('option', { value: id }, title)));
   const heads = COLUMNS.map(({ id, title }) => h('span', { role: 'columnheader', class: `cell cell-${id}` },
     h('button', { type: 'button', class: 'sort', on: { click: () => sortBy(id, order.sort === id && !order.descending) } }, title)));
-  const spacer = h('div', { class: 'spacer', role: 'rowgroup' });
-  const scroller = h('div', { class: 'scroller', tabindex: '0', role: 'group', 'aria-label': 'Locks, scrollable' }, spacer);
+  const spacer = h('div', { class: 'spacer', role: 'presentation' });
+  const scroller = h('div', { class: 'scroller', tabindex: '0', role: 'rowgroup', 'aria-label': 'Locks, scrollable' }, spacer);
   const table = h('div', { class: 'locks', role: 'table', 'aria-label': 'Locks' },
     h('div', { class: 'row row-head', role: 'row' }, heads), scroller);
   const empty = h('div', {});

@@ -6,7 +6,8 @@ import { colourOf } from './timeline.js';
 
 const LANE_HEIGHT = 26;
 
-function rangeText({ start, end }) {
+/** Which bytes, for people. */
+export function rangeText({ start, end }) {
   return end === Infinity ? (start === 0 ? 'the whole file' : `${bytes(start)} to the end`) : `${bytes(start)} to ${bytes(end)}`;
 }
 

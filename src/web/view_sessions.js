@@ -1,6 +1,6 @@
 import { h, morph } from './dom.js';
 import { count, span } from './format.js';
-import { door, lockHref } from './parts.js';
+import { door, lockHref, title, wideTable } from './parts.js';
 import { leasesOfSession } from './store.js';
 
 const LOCKS_SHOWN = 6;
@@ -18,16 +18,14 @@ export function sessionsView(root) {
           h('td', {}, session.owner || '-'),
           h('td', {}, door(session.door)),
           h('td', {}, session.opened === null ? 'before this page' : span(serverNow - session.opened)),
-          h('td', {}, leases.length === 0 ? h('span', { class: 'quiet' }, 'nothing') : leases.slice(0, LOCKS_SHOWN).map(({ lock }, index) => [index > 0 ? ', ' : '', h('a', { href: lockHref(lock) }, lock.name)]).flat(),
+          h('td', {}, leases.length === 0 ? h('span', { class: 'quiet' }, 'nothing') : leases.slice(0, LOCKS_SHOWN).map(({ lock }, index) => [index > 0 ? ', ' : '', h('a', { href: lockHref(lock) }, title(lock))]).flat(),
             leases.length > LOCKS_SHOWN ? ` and ${count(leases.length - LOCKS_SHOWN)} more` : ''));
       });
       const all = status?.figures.sessions ?? sessions.length;
       morph(root,
         h('div', { class: 'toolbar' }, h('h1', {}, 'Sessions'), h('span', { class: 'quiet' }, `${count(all)} open`)),
         h('p', { class: 'quiet' }, 'A session is a connection that owns its locks: when it ends, they are given back. Shown are those that hold something or have been opened since this page was.'),
-        sessions.length === 0 ? null : h('section', { class: 'card' }, h('table', { class: 'plain' },
-          h('thead', {}, h('tr', {}, ['Number', 'Owner', 'Door', 'Open for', 'Holds'].map((name) => h('th', { scope: 'col' }, name)))),
-          h('tbody', {}, rows))));
+        sessions.length === 0 ? null : h('section', { class: 'card' }, wideTable('Sessions', ['Number', 'Owner', 'Door', 'Open for', 'Holds'], rows)));
     },
   };
 }

@@ -51,9 +51,11 @@ core::Scope scope_of(const LeaseId& lease, const std::string& lock_name) {
     return is_semaphore ? core::Scope::semaphore(lock_name) : core::Scope::named(lock_name);
 }
 
-core::Scope scope_of(const Named& named) {
-    const std::string& name = named.lock_name;
-    switch (named.kind.value_or(core::ScopeKind::named)) {
+// The scope that a request for one lock means.
+template <class OneLock>
+core::Scope scope_of(const OneLock& request) {
+    const std::string& name = request.lock_name;
+    switch (request.kind.value_or(core::ScopeKind::named)) {
         case core::ScopeKind::semaphore: return core::Scope::semaphore(name);
         case core::ScopeKind::path: return core::Scope::path(name);
         case core::ScopeKind::inode:
@@ -63,9 +65,10 @@ core::Scope scope_of(const Named& named) {
 }
 
 // Where to look if nothing is known of that.
-std::optional<core::Scope> or_else(const Named& named) {
-    if (named.kind) return std::nullopt;
-    return core::Scope::semaphore(named.lock_name);
+template <class OneLock>
+std::optional<core::Scope> or_else(const OneLock& request) {
+    if (request.kind) return std::nullopt;
+    return core::Scope::semaphore(request.lock_name);
 }
 
 // What the service is asked. Its views point into the request.

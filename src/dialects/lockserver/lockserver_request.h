@@ -39,14 +39,9 @@ struct Release {
     LeaseId lease;
 };
 
-// Which thing of that name: a lock, or if nothing is known of it the semaphore; or what `kind`
-// says.
-struct Named {
+struct Get {
     std::string lock_name;
-    std::optional<core::ScopeKind> kind;  // never a range: an inode stands for its ranges
-};
-
-struct Get : Named {
+    std::optional<core::ScopeKind> kind;  // none: a lock, or if nothing is known of it a semaphore
     bool with_queue = false;
 };
 
@@ -56,7 +51,10 @@ struct ListLocks {
     std::size_t limit = 100;
 };
 
-struct ForceRelease : Named {};
+struct ForceRelease {
+    std::string lock_name;
+    std::optional<core::ScopeKind> kind;  // as for Get
+};
 
 struct WatchEvents {
     std::string prefix;

@@ -1,11 +1,14 @@
 // Makes docs/images/*.png: the dashboard with a lively set of locks. Run by tools/screenshots.
 
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
 import { DESKTOP, openPage, PHONE, startBrowser } from './browser.mjs';
 import { livenUp } from './lively.mjs';
 import { startServer } from './server.mjs';
 
 const folder = process.argv[2];
-const SETTLE_MS = Number(process.env.SETTLE_MS ?? 45_000);
+const SETTLE_MS = Number(process.env.SETTLE_MS ?? 60_000);
 const VIEWS = [
   { name: 'overview', hash: '#/' }, { name: 'locks', hash: '#/locks' }, { name: 'lock', hash: '#/lock/named/migration-2026-11' },
   { name: 'files', hash: '#/files' }, { name: 'ranges', hash: '#/lock/inode/8211' }, { name: 'timeline', hash: '#/timeline' },
@@ -18,7 +21,9 @@ const KEPT = [
 ];
 const ALL = VIEWS.flatMap(({ name }) => [[name, 'light', DESKTOP], [name, 'dark', DESKTOP], [name, 'light', PHONE]]);
 
-const server = await startServer({ flags: [] });
+const data = fs.mkdtempSync(path.join(os.tmpdir(), 'holdfast-screenshots-'));
+const server = await startServer({ data });
+const life = await livenUp(server);
 const browser = await startBrowser();
 const pages = new Map();
 const pageFor = async (scheme, viewport) => {
@@ -27,7 +32,6 @@ const pageFor = async (scheme, viewport) => {
   return pages.get(key);
 };
 for (const [scheme, viewport] of [['light', DESKTOP], ['dark', DESKTOP], ['light', PHONE], ['dark', PHONE]]) await pageFor(scheme, viewport);
-const life = await livenUp(server);
 await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
 for (const [name, scheme, viewport] of process.env.ALL_VIEWS ? ALL : KEPT) {
   const page = await pageFor(scheme, viewport);
@@ -38,4 +42,5 @@ for (const [name, scheme, viewport] of process.env.ALL_VIEWS ? ALL : KEPT) {
 life.stop();
 await browser.close();
 await server.stop();
+fs.rmSync(data, { recursive: true });
 process.exit(0);

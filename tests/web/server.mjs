@@ -1,4 +1,4 @@
-// `holdfast serve` for the tests of the dashboard: on free ports, with nothing kept.
+// `holdfast serve` for the tests of the dashboard: on free ports, with nothing kept unless told where.
 
 import { spawn } from 'node:child_process';
 import net from 'node:net';
@@ -7,8 +7,8 @@ import readline from 'node:readline';
 const PROGRAM = process.env.HOLDFAST_PROGRAM;
 
 /** A running server; {http: 'http://127.0.0.1:…', dflockdPort, stop()}. */
-export async function startServer({ flags = [], http = '127.0.0.1:0' } = {}) {
-  const child = spawn(PROGRAM, ['serve', '--http', http, '--dflockd', '127.0.0.1:0', '--log-level', 'off', '--memory', ...flags], { stdio: ['ignore', 'pipe', 'inherit'] });
+export async function startServer({ flags = [], http = '127.0.0.1:0', data = null } = {}) {
+  const child = spawn(PROGRAM, ['serve', '--http', http, '--dflockd', '127.0.0.1:0', '--log-level', 'off', ...(data ? ['--data', data] : ['--memory']), ...flags], { stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = new Promise((resolve) => child.once('exit', resolve));
   const lines = readline.createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const address = async (door) => {

@@ -34,7 +34,9 @@ function listen(element, listeners) {
 
 /** Makes the children of `parent` look like `wanted`, changing as little as possible. */
 export function morph(parent, ...wanted) {
-  const children = wanted.flat().filter((child) => child !== null && child !== undefined && child !== false)
+  const children = wanted
+    .flat()
+    .filter((child) => child !== null && child !== undefined && child !== false)
     .map((child) => (child instanceof Node ? child : document.createTextNode(String(child))));
   children.forEach((child, index) => {
     const old = parent.childNodes[index];

@@ -19,7 +19,9 @@ export async function follow(state, on) {
   for (;;) {
     try {
       const stream = await openStream(isComplete ? state.lastEventId : null);
-      isComplete = await readStream(stream, state, on, isComplete, () => { retryMs = RETRY_MIN_MS; });
+      isComplete = await readStream(stream, state, on, isComplete, () => {
+        retryMs = RETRY_MIN_MS;
+      });
     } catch (error) {
       if (error instanceof NeedsToken) {
         await on.token(error.message);

@@ -17,13 +17,17 @@ function join(big, bigUnit, small, smallUnit) {
 
 /** What is left, to the tenth of a second at the end. */
 export function countdown(ms) {
-  return ms > 0 && ms < 10_000 ? `${(Math.ceil(ms / 100) / 10).toFixed(1)} s` : span(Math.ceil(ms / 1000) * 1000);
+  return ms > 0 && ms < 10_000
+    ? `${(Math.ceil(ms / 100) / 10).toFixed(1)} s`
+    : span(Math.ceil(ms / 1000) * 1000);
 }
 
 /** `10:31:07`, of this machine's time zone. */
 export function clock(ms) {
   const at = new Date(ms);
-  return [at.getHours(), at.getMinutes(), at.getSeconds()].map((part) => String(part).padStart(2, '0')).join(':');
+  return [at.getHours(), at.getMinutes(), at.getSeconds()]
+    .map((part) => String(part).padStart(2, '0'))
+    .join(':');
 }
 
 /** `12 345`. */
@@ -61,19 +65,28 @@ export function sentence(entry) {
   const waited = data.waited_ms >= 1000 ? ` after ${span(data.waited_ms)}` : '';
   switch (type) {
     case 'granted':
-      if (data.previous_owner_id && data.previous_owner_id !== owner) return `${owner} took over from ${data.previous_owner_id}${waited}`;
+      if (data.previous_owner_id && data.previous_owner_id !== owner)
+        return `${owner} took over from ${data.previous_owner_id}${waited}`;
       return `granted to ${owner}${waited}`;
-    case 'renewed': return `renewed by ${owner}`;
+    case 'renewed':
+      return `renewed by ${owner}`;
     case 'released':
       if (data.cause === 'force') return `taken from ${owner} by force`;
       if (data.cause === 'session_end') return `given back as the connection of ${owner} ended`;
       return `released by ${owner}`;
-    case 'expired': return `the lease of ${owner} expired`;
-    case 'grace_ended': return `no longer kept for ${owner}`;
-    case 'queued': return `${owner} waits, ${data.queue_length === 1 ? 'alone' : `one of ${data.queue_length}`}`;
-    case 'wait_timed_out': return `${owner} waited in vain`;
-    case 'wait_cancelled': return `${owner} stopped waiting`;
-    case 'fence_refused': return `refused ${owner}, which is too old`;
-    default: return type;
+    case 'expired':
+      return `the lease of ${owner} expired`;
+    case 'grace_ended':
+      return `no longer kept for ${owner}`;
+    case 'queued':
+      return `${owner} waits, ${data.queue_length === 1 ? 'alone' : `one of ${data.queue_length}`}`;
+    case 'wait_timed_out':
+      return `${owner} waited in vain`;
+    case 'wait_cancelled':
+      return `${owner} stopped waiting`;
+    case 'fence_refused':
+      return `refused ${owner}, which is too old`;
+    default:
+      return type;
   }
 }

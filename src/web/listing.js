@@ -26,7 +26,8 @@ function compareText(a = '', b = '') {
 export function matches(lock, words) {
   if (words.length === 0) return true;
   let text = `${lock.kind} ${lock.name}`;
-  for (const holder of lock.holders.values()) text += ` ${holder.owner} ${holder.door} ${holder.mode} ${holder.metadata}`;
+  for (const holder of lock.holders.values())
+    text += ` ${holder.owner} ${holder.door} ${holder.mode} ${holder.metadata}`;
   text = text.toLowerCase();
   return words.every((word) => text.includes(word));
 }
@@ -41,7 +42,10 @@ export function prefixOf(name) {
  * The rows of the table: {lock} or, when grouped, {group, count, waiters} before the locks of the group.
  * @param {Iterable<import('./store.js').Lock>} locks
  */
-export function rowsOf(locks, { filter = '', sort = 'name', descending = false, grouped = false, closed = new Set() }) {
+export function rowsOf(
+  locks,
+  { filter = '', sort = 'name', descending = false, grouped = false, closed = new Set() },
+) {
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
   const shown = [];
   for (const lock of locks) if (matches(lock, words)) shown.push(lock);
@@ -55,7 +59,12 @@ export function rowsOf(locks, { filter = '', sort = 'name', descending = false, 
     groups.get(group).push(lock);
   }
   return [...groups.entries()].flatMap(([group, members]) => [
-    { group, count: members.length, waiters: members.reduce((sum, lock) => sum + lock.waiters, 0), isClosed: closed.has(group) },
+    {
+      group,
+      count: members.length,
+      waiters: members.reduce((sum, lock) => sum + lock.waiters, 0),
+      isClosed: closed.has(group),
+    },
     ...(closed.has(group) ? [] : members.map((lock) => ({ lock }))),
   ]);
 }

@@ -20,16 +20,30 @@ const COUNTDOWN_INTERVAL_MS = 250;
 const DRAW_INTERVAL_MS = 100;
 
 const VIEWS = [
-  { path: '', title: 'Overview', open: overviewView }, { path: 'locks', title: 'Locks', open: locksView },
-  { path: 'files', title: 'Files', open: filesView }, { path: 'sessions', title: 'Sessions', open: sessionsView },
-  { path: 'timeline', title: 'Timeline', open: timelineView }, { path: 'try', title: 'Try it', open: tryView },
+  { path: '', title: 'Overview', open: overviewView },
+  { path: 'locks', title: 'Locks', open: locksView },
+  { path: 'files', title: 'Files', open: filesView },
+  { path: 'sessions', title: 'Sessions', open: sessionsView },
+  { path: 'timeline', title: 'Timeline', open: timelineView },
+  { path: 'try', title: 'Try it', open: tryView },
   { path: 'about', title: 'About', open: aboutView },
 ];
 
 const find = (id) => document.getElementById(id);
 const state = createState();
 const series = createSeries();
-const page = { state, series, status: null, connection: 'connecting', isLoaded: false, now: 0, serverNow: 0, redraw, confirm, say };
+const page = {
+  state,
+  series,
+  status: null,
+  connection: 'connecting',
+  isLoaded: false,
+  now: 0,
+  serverNow: 0,
+  redraw,
+  confirm,
+  say,
+};
 let clockOffsetMs = 0;
 let view = null;
 let isDrawPending = false;
@@ -60,7 +74,11 @@ function drawConnection() {
   const banner = find('banner');
   const isNotReady = page.connection === 'live' && page.status && !page.status.ready;
   banner.hidden = !isLost && !isNotReady;
-  if (isLost) morph(banner, `The connection to the server is lost since ${Math.round((page.now - lostAt) / 1000)} s. What you see is from before; it is being tried again.`);
+  if (isLost)
+    morph(
+      banner,
+      `The connection to the server is lost since ${Math.round((page.now - lostAt) / 1000)} s. What you see is from before; it is being tried again.`,
+    );
   else if (isNotReady) morph(banner, `The server grants nothing: ${page.status.reason}`);
 }
 
@@ -85,7 +103,9 @@ function confirm(title, text) {
   find('confirm-text').textContent = text;
   dialog.returnValue = 'no';
   dialog.showModal();
-  return new Promise((resolve) => dialog.addEventListener('close', () => resolve(dialog.returnValue === 'yes'), { once: true }));
+  return new Promise((resolve) =>
+    dialog.addEventListener('close', () => resolve(dialog.returnValue === 'yes'), { once: true }),
+  );
 }
 
 let tokenAsked = null;
@@ -96,12 +116,16 @@ function askForToken(complaint) {
     find('secret-error').textContent = complaint;
     input.value = '';
     dialog.showModal();
-    dialog.addEventListener('close', () => {
-      setToken(input.value.trim());
-      input.value = '';
-      tokenAsked = null;
-      resolve();
-    }, { once: true });
+    dialog.addEventListener(
+      'close',
+      () => {
+        setToken(input.value.trim());
+        input.value = '';
+        tokenAsked = null;
+        resolve();
+      },
+      { once: true },
+    );
   });
   return tokenAsked;
 }
@@ -126,7 +150,13 @@ async function readStatus() {
 let countedGrants = 0;
 let countedExpiries = 0;
 function sample() {
-  tick(series, { held: state.held, waiting: state.waiting, grants: state.granted - countedGrants, expiries: state.expired - countedExpiries, commit: page.commitMs ?? 0 });
+  tick(series, {
+    held: state.held,
+    waiting: state.waiting,
+    grants: state.granted - countedGrants,
+    expiries: state.expired - countedExpiries,
+    commit: page.commitMs ?? 0,
+  });
   countedGrants = state.granted;
   countedExpiries = state.expired;
   forgetHolds(state, Date.now() + clockOffsetMs);
@@ -139,7 +169,12 @@ function route() {
   find('view').replaceChildren(root);
   view = path === 'lock' && name ? lockView(root, kind, decodeURIComponent(name)) : chosen.open(root);
   document.title = `${view.title} · Holdfast`;
-  morph(find('nav'), VIEWS.map((each) => h('a', { href: `#/${each.path}`, 'aria-current': each === chosen ? 'page' : false }, each.title)));
+  morph(
+    find('nav'),
+    VIEWS.map((each) =>
+      h('a', { href: `#/${each.path}`, 'aria-current': each === chosen ? 'page' : false }, each.title),
+    ),
+  );
   draw();
 }
 

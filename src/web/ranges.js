@@ -29,7 +29,12 @@ export function layOut(items) {
     if (lane < 0) lane = laneEnds.length;
     laneEnds[lane] = item.end;
     const end = Math.min(item.end, extent);
-    places[index] = { lane, left: item.start / extent, width: Math.max(0, end - item.start) / extent, isOpen: item.end === Infinity };
+    places[index] = {
+      lane,
+      left: item.start / extent,
+      width: Math.max(0, end - item.start) / extent,
+      isOpen: item.end === Infinity,
+    };
   }
   return { extent, lanes: laneEnds.length, places };
 }

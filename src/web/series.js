@@ -25,10 +25,12 @@ export function linePoints(values, width, height) {
   const top = Math.max(1, ...values);
   const step = width / (SERIES_LENGTH - 1);
   const start = width - (values.length - 1) * step;
-  return values.map((value, index) => {
-    const y = height - 1 - (value / top) * (height - 2);
-    return `${(start + index * step).toFixed(1)},${y.toFixed(1)}`;
-  }).join(' ');
+  return values
+    .map((value, index) => {
+      const y = height - 1 - (value / top) * (height - 2);
+      return `${(start + index * step).toFixed(1)},${y.toFixed(1)}`;
+    })
+    .join(' ');
 }
 
 /** The same line, closed along the bottom of the box, to be filled. */

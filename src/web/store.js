@@ -18,7 +18,8 @@ export function createState() {
     /** @type {Map<string, Lock>} */ locks: new Map(),
     /** @type {HistoryEntry[]} */ history: [],
     /** @type {Map<number, Hold>} */ holds: new Map(),
-    /** @type {Map<number, {id: number, owner: string, door: string, opened: number | null}>} */ sessions: new Map(),
+    /** @type {Map<number, {id: number, owner: string, door: string, opened: number | null}>} */ sessions:
+      new Map(),
     held: 0,
     waiting: 0,
     granted: 0,
@@ -104,8 +105,14 @@ function holderOf(data, acquired, ttl) {
 
 function openHold(state, lock, holder) {
   state.holds.set(holder.token, {
-    key: lock.key, name: lock.name, token: holder.token, owner: holder.owner, door: holder.door,
-    from: holder.acquired, to: null, ending: '',
+    key: lock.key,
+    name: lock.name,
+    token: holder.token,
+    owner: holder.owner,
+    door: holder.door,
+    from: holder.acquired,
+    to: null,
+    ending: '',
   });
 }
 
@@ -128,7 +135,12 @@ export function forgetHolds(state, now) {
 
 function rememberSession(state, id, owner, door, opened) {
   const known = state.sessions.get(id);
-  state.sessions.set(id, { id, owner: owner || known?.owner || '', door, opened: opened ?? known?.opened ?? null });
+  state.sessions.set(id, {
+    id,
+    owner: owner || known?.owner || '',
+    door,
+    opened: opened ?? known?.opened ?? null,
+  });
 }
 
 const APPLY = {
@@ -153,7 +165,8 @@ const APPLY = {
     const holder = lock.holders.get(data.fencing_token);
     const hasGrace = (data.grace_until_ms ?? 0) > data.at_ms;
     removeHolder(state, lock, data.fencing_token);
-    if (holder && hasGrace) addHolder(state, lock, { ...holder, inGrace: true, graceUntil: data.grace_until_ms });
+    if (holder && hasGrace)
+      addHolder(state, lock, { ...holder, inGrace: true, graceUntil: data.grace_until_ms });
   },
   grace_ended(state, lock, data) {
     removeHolder(state, lock, data.fencing_token);
@@ -177,7 +190,14 @@ export function applyEvent(state, type, data, id = null) {
     if (lock.holders.size === 0 && lock.waiters === 0) state.locks.delete(lock.key);
     remember(state, { at: data.at_ms, type, key: lock.key, name: lock.name, owner: data.owner_id, data });
   } else if (type === 'fence_refused') {
-    const entry = { at: data.at_ms, type, key: '', name: data.resource, owner: `number ${data.fencing_token}`, data };
+    const entry = {
+      at: data.at_ms,
+      type,
+      key: '',
+      name: data.resource,
+      owner: `number ${data.fencing_token}`,
+      data,
+    };
     remember(state, entry);
   }
 }

@@ -2,9 +2,37 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { applyEvent, applySnapshot, createState, forgetHolds, historyOf, leasesOfSession } from './store.js';
 
-const granted = (name, token, more = {}) => ({ at_ms: 1000, lock_name: name, kind: 'named', mode: 'exclusive', owner_id: `owner-${token}`, door: 'lockserver', fencing_token: token, lease_expiry_ms: 6000, queue_length: 0, ...more });
-const listed = (name, holders, more = {}) => ({ lock_name: name, kind: 'named', held: holders.length > 0, version: 1, waiters: 0, holders, ...more });
-const holder = (token, more = {}) => ({ owner_id: `owner-${token}`, lease_id: 'x', fencing_token: token, lease_expiry_ms: 9000, door: 'homelab', acquired_ms: 500, ttl_ms: 8500, ...more });
+const granted = (name, token, more = {}) => ({
+  at_ms: 1000,
+  lock_name: name,
+  kind: 'named',
+  mode: 'exclusive',
+  owner_id: `owner-${token}`,
+  door: 'lockserver',
+  fencing_token: token,
+  lease_expiry_ms: 6000,
+  queue_length: 0,
+  ...more,
+});
+const listed = (name, holders, more = {}) => ({
+  lock_name: name,
+  kind: 'named',
+  held: holders.length > 0,
+  version: 1,
+  waiters: 0,
+  holders,
+  ...more,
+});
+const holder = (token, more = {}) => ({
+  owner_id: `owner-${token}`,
+  lease_id: 'x',
+  fencing_token: token,
+  lease_expiry_ms: 9000,
+  door: 'homelab',
+  acquired_ms: 500,
+  ttl_ms: 8500,
+  ...more,
+});
 
 test('a lock appears with its grant and vanishes with its release', () => {
   const state = createState();
@@ -89,16 +117,23 @@ test('sessions come and go, and hold what bears their number', () => {
   applyEvent(state, 'session_opened', { at_ms: 1, owner_id: 'c', door: 'dflockd', session: 4 });
   applyEvent(state, 'granted', granted('x', 1, { session: 4 }));
   assert.equal(state.sessions.get(4).opened, 1);
-  assert.deepEqual(leasesOfSession(state, 4).map(({ lock }) => lock.name), ['x']);
+  assert.deepEqual(
+    leasesOfSession(state, 4).map(({ lock }) => lock.name),
+    ['x'],
+  );
   applyEvent(state, 'session_ended', { at_ms: 2, owner_id: 'c', door: 'dflockd', session: 4 });
   assert.equal(state.sessions.size, 0);
 });
 
 test('history is by lock, the newest first, and does not grow for ever', () => {
   const state = createState();
-  for (let token = 1; token <= 9000; token += 1) applyEvent(state, 'granted', granted(token % 2 ? 'odd' : 'even', token));
+  for (let token = 1; token <= 9000; token += 1)
+    applyEvent(state, 'granted', granted(token % 2 ? 'odd' : 'even', token));
   assert.ok(state.history.length <= 3600);
-  assert.deepEqual(historyOf(state, 'named:odd', 2).map(({ owner }) => owner), ['owner-8999', 'owner-8997']);
+  assert.deepEqual(
+    historyOf(state, 'named:odd', 2).map(({ owner }) => owner),
+    ['owner-8999', 'owner-8997'],
+  );
 });
 
 test('holds are forgotten some minutes after their end', () => {

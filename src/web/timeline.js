@@ -26,7 +26,9 @@ export function timelineRows(holds, { now, windowMs, rowsMax }) {
     });
   }
   for (const row of rows.values()) giveLanes(row);
-  const all = [...rows.values()].sort((a, b) => b.bars.length - a.bars.length || b.latest - a.latest || (a.name < b.name ? -1 : 1));
+  const all = [...rows.values()].sort(
+    (a, b) => b.bars.length - a.bars.length || b.latest - a.latest || (a.name < b.name ? -1 : 1),
+  );
   return { rows: all.slice(0, rowsMax), more: Math.max(0, all.length - rowsMax) };
 }
 

@@ -10,21 +10,56 @@ export function tryView(root) {
   let page = null;
   const name = h('input', { id: 'try-name', value: 'my-first-lock', required: true, autocomplete: 'off' });
   const owner = h('input', { id: 'try-owner', value: 'me', required: true, autocomplete: 'off' });
-  const seconds = h('input', { id: 'try-seconds', type: 'number', min: '1', max: '600', value: '30', required: true });
-  const button = (text, action, tone = '') => h('button', { type: 'button', class: tone, on: { click: () => run(action) } }, text);
+  const seconds = h('input', {
+    id: 'try-seconds',
+    type: 'number',
+    min: '1',
+    max: '600',
+    value: '30',
+    required: true,
+  });
+  const button = (text, action, tone = '') =>
+    h('button', { type: 'button', class: tone, on: { click: () => run(action) } }, text);
   const acquire = button('Acquire', 'acquire', 'primary');
   const renew = button('Renew', 'renew');
   const release = button('Release', 'release');
-  const said = h('div', { class: 'said', role: 'status' }, h('p', { class: 'quiet' }, 'What is sent and answered will be shown here.'));
+  const said = h(
+    'div',
+    { class: 'said', role: 'status' },
+    h('p', { class: 'quiet' }, 'What is sent and answered will be shown here.'),
+  );
   const state = h('p', { class: 'try-state' });
-  morph(root,
+  morph(
+    root,
     h('div', { class: 'toolbar' }, h('h1', {}, 'Try it')),
-    h('section', { class: 'card' },
-      h('p', {}, 'Take a lock by hand. Keep the ', h('a', { href: '#/locks' }, 'table of locks'), ' open in another window, or take the same lock from a terminal, and see who gets it.'),
-      h('div', { class: 'fields' }, h('label', {}, 'Lock', name), h('label', {}, 'Owner', owner), h('label', {}, 'Seconds', seconds)),
-      h('div', { class: 'actions start' }, acquire, renew, release), state, said));
+    h(
+      'section',
+      { class: 'card' },
+      h(
+        'p',
+        {},
+        'Take a lock by hand. Keep the ',
+        h('a', { href: '#/locks' }, 'table of locks'),
+        ' open in another window, or take the same lock from a terminal, and see who gets it.',
+      ),
+      h(
+        'div',
+        { class: 'fields' },
+        h('label', {}, 'Lock', name),
+        h('label', {}, 'Owner', owner),
+        h('label', {}, 'Seconds', seconds),
+      ),
+      h('div', { class: 'actions start' }, acquire, renew, release),
+      state,
+      said,
+    ),
+  );
 
-  const proof = () => ({ owner_id: lease.owner_id, lease_id: lease.lease_id, fencing_token: lease.fencing_token });
+  const proof = () => ({
+    owner_id: lease.owner_id,
+    lease_id: lease.lease_id,
+    fencing_token: lease.fencing_token,
+  });
   const bodies = {
     acquire: () => ({ owner_id: owner.value, ttl_ms: Number(seconds.value) * 1000 }),
     renew: () => ({ ...proof(), extend_by_ms: Number(seconds.value) * 1000 }),
@@ -39,9 +74,19 @@ export function tryView(root) {
       const answer = await change('POST', path, body);
       if (answer.body.acquired) lease = answer.body;
       if (answer.body.renewed === false || action === 'release') lease = null;
-      morph(said,
-        h('pre', { tabindex: '0', 'aria-label': 'What was sent' }, h('code', {}, `curl ${location.origin}${path} \\\n  -d '${JSON.stringify(body)}'`)),
-        h('pre', { tabindex: '0', 'aria-label': 'What was answered', class: answer.status < 300 ? 'good' : 'low' }, h('code', {}, `${answer.status} ${JSON.stringify(answer.body, null, 1)}`)));
+      morph(
+        said,
+        h(
+          'pre',
+          { tabindex: '0', 'aria-label': 'What was sent' },
+          h('code', {}, `curl ${location.origin}${path} \\\n  -d '${JSON.stringify(body)}'`),
+        ),
+        h(
+          'pre',
+          { tabindex: '0', 'aria-label': 'What was answered', class: answer.status < 300 ? 'good' : 'low' },
+          h('code', {}, `${answer.status} ${JSON.stringify(answer.body, null, 1)}`),
+        ),
+      );
     } catch (error) {
       morph(said, h('p', { class: 'error' }, `It could not be sent: ${error.message}`));
     }

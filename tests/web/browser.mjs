@@ -24,7 +24,11 @@ export async function openPage(browser, url, { viewport = DESKTOP, colorScheme =
   const page = await context.newPage();
   page.faults = [];
   page.on('pageerror', (error) => page.faults.push(String(error)));
-  page.on('console', (message) => message.type() === 'error' && page.faults.push(`${message.text()} ${message.location().url}`));
+  page.on(
+    'console',
+    (message) =>
+      message.type() === 'error' && page.faults.push(`${message.text()} ${message.location().url}`),
+  );
   page.setDefaultTimeout(30_000);
   await page.goto(url);
   return page;
@@ -34,5 +38,11 @@ export async function openPage(browser, url, { viewport = DESKTOP, colorScheme =
 export async function findBarriers(page) {
   await page.evaluate(axeSource);
   const { violations } = await page.evaluate(() => globalThis.axe.run());
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 160)).slice(0, 3).join(' | ')}`);
+  return violations.map(
+    ({ id, nodes }) =>
+      `${id}: ${nodes
+        .map((node) => node.html.slice(0, 160))
+        .slice(0, 3)
+        .join(' | ')}`,
+  );
 }

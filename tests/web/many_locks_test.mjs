@@ -9,7 +9,10 @@ const LOCKS = 10_000;
 let browser, server, page;
 before(async () => {
   server = await startServer();
-  await acquireMany(server, Array.from({ length: LOCKS }, (_, index) => `lock-${String(index).padStart(5, '0')}`));
+  await acquireMany(
+    server,
+    Array.from({ length: LOCKS }, (_, index) => `lock-${String(index).padStart(5, '0')}`),
+  );
   browser = await startBrowser();
   page = await openPage(browser, `${server.http}/#/locks`);
   await page.getByText('10\u202f000 locks').waitFor();
@@ -21,21 +24,32 @@ after(async () => {
 
 /** Scrolls through the whole table, a piece with every frame, and measures the time between frames. */
 function scrollThrough(frames) {
-  return page.evaluate((count) => new Promise((resolve) => {
-    const scroller = document.querySelector('.scroller');
-    const times = [];
-    let rowsMax = 0;
-    let last = performance.now();
-    const step = (now) => {
-      times.push(now - last);
-      last = now;
-      rowsMax = Math.max(rowsMax, document.querySelectorAll('.slot').length);
-      scroller.scrollTop = (scroller.scrollHeight - scroller.clientHeight) * Math.min(1, times.length / count);
-      if (times.length <= count) requestAnimationFrame(step);
-      else resolve({ frames: times.length, over50: times.filter((time) => time > 50).length, longest: Math.max(...times), rowsMax });
-    };
-    requestAnimationFrame(step);
-  }), frames);
+  return page.evaluate(
+    (count) =>
+      new Promise((resolve) => {
+        const scroller = document.querySelector('.scroller');
+        const times = [];
+        let rowsMax = 0;
+        let last = performance.now();
+        const step = (now) => {
+          times.push(now - last);
+          last = now;
+          rowsMax = Math.max(rowsMax, document.querySelectorAll('.slot').length);
+          scroller.scrollTop =
+            (scroller.scrollHeight - scroller.clientHeight) * Math.min(1, times.length / count);
+          if (times.length <= count) requestAnimationFrame(step);
+          else
+            resolve({
+              frames: times.length,
+              over50: times.filter((time) => time > 50).length,
+              longest: Math.max(...times),
+              rowsMax,
+            });
+        };
+        requestAnimationFrame(step);
+      }),
+    frames,
+  );
 }
 
 test('only the rows in view exist, and scrolling shows the last lock', async (context) => {

@@ -8,7 +8,21 @@ const PROGRAM = process.env.HOLDFAST_PROGRAM;
 
 /** A running server; {http: 'http://127.0.0.1:…', dflockdPort, stop()}. */
 export async function startServer({ flags = [], http = '127.0.0.1:0', data = null } = {}) {
-  const child = spawn(PROGRAM, ['serve', '--http', http, '--dflockd', '127.0.0.1:0', '--log-level', 'off', ...(data ? ['--data', data] : ['--memory']), ...flags], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(
+    PROGRAM,
+    [
+      'serve',
+      '--http',
+      http,
+      '--dflockd',
+      '127.0.0.1:0',
+      '--log-level',
+      'off',
+      ...(data ? ['--data', data] : ['--memory']),
+      ...flags,
+    ],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
   const ended = new Promise((resolve) => child.once('exit', resolve));
   const lines = readline.createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const address = async (door) => {
@@ -34,10 +48,17 @@ export function createClient(server, token = '') {
   };
   return {
     send,
-    acquire: (name, owner_id, more = {}) => send('POST', `/v1/locks/${encodeURIComponent(name)}/acquire`, { owner_id, ttl_ms: 60_000, ...more }),
-    release: (lease) => send('POST', `/v1/locks/${encodeURIComponent(lease.lock_name)}/release`, { owner_id: lease.owner_id, lease_id: lease.lease_id, fencing_token: lease.fencing_token }),
+    acquire: (name, owner_id, more = {}) =>
+      send('POST', `/v1/locks/${encodeURIComponent(name)}/acquire`, { owner_id, ttl_ms: 60_000, ...more }),
+    release: (lease) =>
+      send('POST', `/v1/locks/${encodeURIComponent(lease.lock_name)}/release`, {
+        owner_id: lease.owner_id,
+        lease_id: lease.lease_id,
+        fencing_token: lease.fencing_token,
+      }),
     job: (job, client, ttl) => send('POST', `/lock?job=${job}&client=${client}&ttl=${ttl}`),
-    lease: (scope, holder, more = {}) => send('POST', '/v1/leases', { scope, holder, duration_ms: 60_000, ...more }),
+    lease: (scope, holder, more = {}) =>
+      send('POST', '/v1/leases', { scope, holder, duration_ms: 60_000, ...more }),
   };
 }
 
@@ -72,7 +93,9 @@ export async function acquireMany(server, names, ttl_ms = 600_000) {
   });
   for (const [index, name] of names.entries()) {
     const body = JSON.stringify({ owner_id: `worker-${index % 50}`, ttl_ms });
-    socket.write(`POST /v1/locks/${encodeURIComponent(name)}/acquire HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    socket.write(
+      `POST /v1/locks/${encodeURIComponent(name)}/acquire HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
   }
   await answered;
   socket.destroy();

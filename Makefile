@@ -5,7 +5,7 @@ rounds ?= 25
 prefix ?= /usr/local
 SEEDS ?= 1..100000
 
-.PHONY: help build run test install sim slow check bench format clean setup
+.PHONY: help build run test install sim slow check bench format clean setup browser
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -29,7 +29,7 @@ sim: build/$(preset)/build.ninja  ## simulate, e.g. make sim SEEDS=1..100000, or
 slow: build  ## kill the server under load many times more than `make test` does; rounds=25
 	@HOLDFAST_ROUNDS=$(rounds) build/$(preset)/bin/e2e_test --gtest_filter='Durable.NothingAcknowledged*'
 
-check: setup  ## format, clang-tidy, house rules, and the tests with and without sanitizers
+check: setup browser  ## format, clang-tidy, house rules, and the tests with and without sanitizers
 	@tools/check
 
 bench: build/bench/build.ninja  ## build and run the benchmarks
@@ -54,3 +54,7 @@ bench: packages += bench
 format: packages = check
 setup:
 	@tools/setup $(packages)
+
+# The dashboard is tested in a browser where there can be one; the tests say so themselves where there is none.
+browser: | setup
+	@tools/setup web || echo "*** no browser: the dashboard will not be tested ***"

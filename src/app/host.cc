@@ -129,16 +129,17 @@ void Host::add_room(bool has_own_loop) {
         *room->port, *room->streams, clock_);
     room->scoped =
         std::make_unique<dialects::scoped::ScopedHandler>(options_.scoped, *room->port, clock_);
-    room->status = std::make_unique<StatusHandler>(
-        *room->port, *store_,
-        StatusHandler::Counters{.connections = [this] { return count_connections(); },
-                                .files =
-                                    [this] {
-                                        using FileFigures = dialects::hengdang::FileFigures;
-                                        return files_door_ ? std::optional<FileFigures>(
-                                                                 files_door_->figures())
-                                                           : std::nullopt;
-                                    }});
+    room->status = std::make_unique<StatusHandler>(StatusHandler::Parts{
+        .port = *room->port,
+        .store = *store_,
+        .options = options_,
+        .count_connections = [this] { return count_connections(); },
+        .count_files =
+            [this] {
+                using FileFigures = dialects::hengdang::FileFigures;
+                return files_door_ ? std::optional<FileFigures>(files_door_->figures())
+                                   : std::nullopt;
+            }});
     room->router =
         std::make_unique<HttpRouter>(HttpRouter::Handlers{.homelab = *room->homelab,
                                                           .lockserver = *room->lockserver,
@@ -261,11 +262,13 @@ Host::Room& Host::room_of(const net::EventLoop& loop) {
 
 std::vector<ListenerFigures> Host::count_connections() const {
     std::vector<ListenerFigures> listeners;
-    if (http_server_) listeners.push_back({.name = "http", .counts = http_server_->counts()});
-    if (dflockd_server_) {
-        listeners.push_back({.name = "dflockd", .counts = dflockd_server_->counts()});
-    }
-    if (files_server_) listeners.push_back({.name = "files", .counts = files_server_->counts()});
+    const auto add = [&](std::string_view name, const net::Server& server) {
+        listeners.push_back(
+            {.name = name, .endpoint = server.endpoint(), .counts = server.counts()});
+    };
+    if (http_server_) add("http", *http_server_);
+    if (dflockd_server_) add("dflockd", *dflockd_server_);
+    if (files_server_) add("files", *files_server_);
     return listeners;
 }
 

@@ -4,6 +4,7 @@
 #include <boost/algorithm/string/predicate.hpp>
 #include <string_view>
 
+#include "app/dashboard.h"
 #include "base/secret.h"
 
 namespace holdfast::app {
@@ -24,10 +25,12 @@ bool is_same(std::string_view secret, std::string_view shown) {
     return !secret.empty() && base::equal_in_constant_time(secret, shown);
 }
 
-// Whether the server lives is for a supervisor to ask, which need not know secrets.
+// Whether the server lives is for a supervisor to ask, which need not know secrets. The dashboard's
+// files are the same for everybody and show nothing; what it then asks for needs a token.
 bool is_for_everybody(const net::HttpRequest& request) {
     const bool reads = request.method == "GET" || request.method == "HEAD";
-    return reads && (request.path == "/healthz" || request.path == "/readyz");
+    return reads && (request.path == "/healthz" || request.path == "/readyz" ||
+                     is_dashboard_path(request.path));
 }
 
 void refuse(net::HttpReply& reply, bool has_token) {

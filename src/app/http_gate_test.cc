@@ -95,14 +95,15 @@ TEST_F(HttpGateTest, AsksNobodyWhereOnlyAdminsHaveATokenButKnowsThem) {
 
 TEST_F(HttpGateTest, LetsEverybodyAskHowTheServerIs) {
     source_.replace({.auth = "user", .admin = "root"});
-    for (const char* line :
-         {"GET /healthz", "HEAD /healthz", "GET /readyz", "HEAD /readyz", "GET /readyz?verbose"}) {
+    for (const char* line : {"GET /healthz", "HEAD /healthz", "GET /readyz", "HEAD /readyz",
+                             "GET /readyz?verbose", "GET /", "GET /ui/main.js"}) {
         EXPECT_THAT(ask("", line), StartsWith("HTTP/1.1 200")) << line;
     }
     EXPECT_THAT(ask("", "GET /healthz"), ordinary);
     EXPECT_THAT(ask("Bearer root", "GET /healthz"), privileged);
-    for (const char* line : {"POST /healthz", "GET /healthz/", "GET /healthzz", "GET //healthz",
-                             "GET /", "GET /lock?/healthz", "GET /%68ealthz", "get /healthz"}) {
+    for (const char* line :
+         {"POST /healthz", "GET /healthz/", "GET /healthzz", "GET //healthz", "GET /v1/status",
+          "GET /ui", "POST /", "GET /lock?/healthz", "GET /%68ealthz", "get /healthz"}) {
         EXPECT_THAT(ask("", line), refused) << line;
     }
 }

@@ -1,5 +1,6 @@
 #include "app/http_router.h"
 
+#include "app/dashboard.h"
 #include "app/openapi.h"
 #include "app/status_handler.h"
 #include "dialects/lockserver/lockserver_request.h"
@@ -16,6 +17,7 @@ void HttpRouter::handle(const net::HttpRequest& request, net::HttpReply& reply) 
     if (dialects::scoped::is_scoped_path(request.path)) {
         return handlers_.scoped.handle(request, reply);
     }
+    if (is_dashboard_path(request.path)) return answer_dashboard(request, reply);
     if (StatusHandler::is_status_path(request.path)) return handlers_.status.handle(request, reply);
     reply.send(404, "application/json",
                "{\"error\":\"no such path; this server answers at /lock, /v1/locks, /v1/leases and "

@@ -17,6 +17,7 @@ namespace holdfast::app {
 // The connections of one listener.
 struct ListenerFigures {
     std::string_view name;  // `http`
+    net::Endpoint endpoint;
     net::ServerCounts counts;
 };
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "app/status_json.h"
 #include "base/json_writer.h"
 
 namespace holdfast::app {
@@ -28,11 +29,8 @@ class LateAnswer final : public service::Answer {
 
 }  // namespace
 
-StatusHandler::StatusHandler(service::Port& port, const service::Store& store, Counters counters)
-    : port_(port), store_(store), counters_(std::move(counters)) {}
-
 bool StatusHandler::is_status_path(std::string_view path) {
-    return path == "/healthz" || path == "/readyz" || path == "/metrics";
+    return path == "/healthz" || path == "/readyz" || path == "/metrics" || path == "/v1/status";
 }
 
 void StatusHandler::handle(const net::HttpRequest& request, net::HttpReply& reply) {
@@ -41,15 +39,18 @@ void StatusHandler::handle(const net::HttpRequest& request, net::HttpReply& repl
     } else if (request.path == "/healthz") {
         reply.send(200, json, "{\"status\":\"ok\"}\n");
     } else {
-        ask(request.path == "/metrics" ? Question::metrics : Question::readiness, reply);
+        const Matter matter = request.path == "/metrics"  ? Matter::metrics
+                              : request.path == "/readyz" ? Matter::readiness
+                                                          : Matter::status;
+        ask({.matter = matter, .is_privileged = request.is_privileged}, reply);
     }
 }
 
 void StatusHandler::ask(Question question, net::HttpReply& reply) {
-    if (const service::Response* response = port_.submit(service::Measure{})) {
+    if (const service::Response* response = parts_.port.submit(service::Measure{})) {
         return answer(question, *response, reply);
     }
-    port_.await(std::make_unique<LateAnswer>(
+    parts_.port.await(std::make_unique<LateAnswer>(
         reply.defer(),
         [this, question](const service::Response& response, net::DeferredReply& later) {
             answer(question, response, later);
@@ -60,15 +61,28 @@ template <class Reply>
 void StatusHandler::answer(Question question, const service::Response& response,
                            Reply& reply) const {
     const service::ServiceFigures& service = *response.figures;
-    if (question == Question::metrics) {
-        const std::string text = metrics_text({.service = service,
-                                               .store = store_.figures(),
-                                               .listeners = counters_.connections(),
-                                               .version = HOLDFAST_VERSION,
-                                               .files = counters_.files()});
-        reply.send(200, "text/plain; version=0.0.4; charset=utf-8", text);
-        return;
+    if (question.matter == Matter::readiness) return answer_readiness(service, reply);
+    const Figures figures{.service = service,
+                          .store = parts_.store.figures(),
+                          .listeners = parts_.count_connections(),
+                          .version = HOLDFAST_VERSION,
+                          .files = parts_.count_files()};
+    if (question.matter == Matter::metrics) {
+        return reply.send(200, "text/plain; version=0.0.4; charset=utf-8", metrics_text(figures));
     }
+    const auto uptime = std::chrono::steady_clock::now() - started_;
+    reply.send(200, json,
+               status_json({.figures = figures,
+                            .options = parts_.options,
+                            .now = std::chrono::duration_cast<std::chrono::milliseconds>(
+                                std::chrono::system_clock::now().time_since_epoch()),
+                            .uptime = std::chrono::duration_cast<std::chrono::milliseconds>(uptime),
+                            .is_privileged = question.is_privileged}),
+               {{"Cache-Control", "no-store"}});
+}
+
+template <class Reply>
+void StatusHandler::answer_readiness(const service::ServiceFigures& service, Reply& reply) {
     if (service.failure.empty()) return reply.send(200, json, "{\"status\":\"ready\"}\n");
     std::string body;
     base::JsonWriter(body)

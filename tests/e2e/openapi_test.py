@@ -163,7 +163,7 @@ def events(server):
 
 
 def itself(server):
-    for path in ("/metrics", "/healthz", "/readyz", "/openapi.json"):
+    for path in ("/metrics", "/v1/status", "/healthz", "/readyz", "/openapi.json"):
         server.ask("GET", path, 200)
         server.ask("DELETE", path, 405)
     require(server.ask("GET", "/openapi.json", 200).text == server.document.text, "it is another document")

@@ -45,6 +45,9 @@ void append_data(base::JsonWriter& json, const core::Event& event, const service
     if (const std::uint64_t fence = core::as_number(lease.token.fence); fence > 0) {
         json.field("fencing_token", fence)
             .field("lease_expiry_ms", unix_ms(lease.expires_at, clock));
+        if (lease.grace_until > lease.expires_at) {
+            json.field("grace_until_ms", unix_ms(lease.grace_until, clock));
+        }
         if (event.kind != EventKind::granted && event.kind != EventKind::renewed) {
             json.field("held_ms", milliseconds(event.at - lease.acquired_at));
         }

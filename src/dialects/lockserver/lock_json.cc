@@ -14,12 +14,16 @@ void append_waiter(base::JsonWriter& json, const core::WaiterView& waiter,
     json.begin_object()
         .field("position", waiter.position)
         .field("owner_id", waiter.owner.name)
+        .field("door", service::to_text(waiter.owner.door))
         .field("mode", core::to_text(waiter.mode))
         .field("waiting_since_ms", unix_ms(waiter.since, clock));
     if (waiter.deadline != core::Time::max()) {
         json.field("wait_until_ms", unix_ms(waiter.deadline, clock));
     }
     json.field("waits_for", waiter.blocker.name);
+    if (waiter.scope.kind == core::ScopeKind::range) {
+        json.field("scope", core::to_text(waiter.scope));
+    }
     if (!waiter.notes.metadata.empty()) json.field("metadata", waiter.notes.metadata);
     json.end_object();
 }
@@ -32,6 +36,9 @@ void append_holders(base::JsonWriter& json, const core::LockView& lock,
         append_lease(json, lease, clock);
         json.field("door", service::to_text(lease.owner.door));
         json.field("acquired_ms", unix_ms(lease.acquired_at, clock));
+        json.field("ttl_ms",
+                   std::chrono::duration_cast<std::chrono::milliseconds>(lease.ttl).count());
+        if (lease.session) json.field("session", lease.session.serial);
         if (lease.scope.kind == core::ScopeKind::range) {
             json.field("scope", core::to_text(lease.scope));
         }

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/number.h"
 #include "dialects/lockserver/lock_json.h"
 #include "dialects/lockserver/lockserver_answer.h"
 #include "service/doors.h"
@@ -50,6 +51,26 @@ core::Scope scope_of(const LeaseId& lease, const std::string& lock_name) {
     return is_semaphore ? core::Scope::semaphore(lock_name) : core::Scope::named(lock_name);
 }
 
+// The scope that a request for one lock means.
+template <class OneLock>
+core::Scope scope_of(const OneLock& request) {
+    const std::string& name = request.lock_name;
+    switch (request.kind.value_or(core::ScopeKind::named)) {
+        case core::ScopeKind::semaphore: return core::Scope::semaphore(name);
+        case core::ScopeKind::path: return core::Scope::path(name);
+        case core::ScopeKind::inode:
+            return core::Scope::of_inode(base::parse_decimal<std::uint64_t>(name).value_or(0));
+        default: return core::Scope::named(name);
+    }
+}
+
+// Where to look if nothing is known of that.
+template <class OneLock>
+std::optional<core::Scope> or_else(const OneLock& request) {
+    if (request.kind) return std::nullopt;
+    return core::Scope::semaphore(request.lock_name);
+}
+
 // What the service is asked. Its views point into the request.
 struct Translator {
     service::Request operator()(const Acquire& request) const {
@@ -77,8 +98,8 @@ struct Translator {
                                     .owner = owner(request.owner_id)};
     }
     service::Request operator()(const Get& request) const {
-        return service::Inspect{.scope = core::Scope::named(request.lock_name),
-                                .or_else = core::Scope::semaphore(request.lock_name),
+        return service::Inspect{.scope = scope_of(request),
+                                .or_else = or_else(request),
                                 .waiters_max = request.with_queue ? shown_waiters_max : 0};
     }
     service::Request operator()(const ListLocks& request) const {
@@ -87,8 +108,7 @@ struct Translator {
         return service::List{.query = query};
     }
     service::Request operator()(const ForceRelease& request) const {
-        return service::ForceRelease{.scope = core::Scope::named(request.lock_name),
-                                     .or_else = core::Scope::semaphore(request.lock_name)};
+        return service::ForceRelease{.scope = scope_of(request), .or_else = or_else(request)};
     }
     service::Request operator()(const WatchEvents&) const { return service::Measure{}; }
 };

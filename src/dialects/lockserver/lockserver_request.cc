@@ -111,13 +111,41 @@ Parsed parse_release(std::string lock_name, std::string_view body) {
     return request;
 }
 
+// Which of the things that share a name. Ranges are looked at together with their inode.
+tl::expected<std::optional<core::ScopeKind>, Fault> parse_kind(const std::string& lock_name,
+                                                               std::string_view query) {
+    using core::ScopeKind;
+    const auto text = net::query_parameter(query, "kind");
+    if (!text) return refuse(text.error().message);
+    if (!*text) return std::nullopt;
+    for (const ScopeKind kind :
+         {ScopeKind::named, ScopeKind::semaphore, ScopeKind::path, ScopeKind::inode}) {
+        if (**text != core::to_text(kind)) continue;
+        if (kind == ScopeKind::inode && !base::parse_decimal<std::uint64_t>(lock_name)) {
+            return refuse("an inode is a number");
+        }
+        return kind;
+    }
+    return refuse("kind must be named, semaphore, path or inode");
+}
+
 Parsed parse_get(std::string lock_name, std::string_view query) {
+    const auto kind = parse_kind(lock_name, query);
+    if (!kind) return tl::make_unexpected(kind.error());
     const auto queue = net::query_parameter(query, "queue");
     if (!queue) return refuse(queue.error().message);
     if (*queue && **queue != "true" && **queue != "false") {
         return refuse("queue must be true or false");
     }
-    return Get{.lock_name = std::move(lock_name), .with_queue = *queue && **queue == "true"};
+    return Get{.lock_name = std::move(lock_name),
+               .kind = *kind,
+               .with_queue = *queue && **queue == "true"};
+}
+
+Parsed parse_force_release(std::string lock_name, std::string_view query) {
+    const auto kind = parse_kind(lock_name, query);
+    if (!kind) return tl::make_unexpected(kind.error());
+    return ForceRelease{.lock_name = std::move(lock_name), .kind = *kind};
 }
 
 Parsed parse_list(std::string_view query) {
@@ -169,7 +197,7 @@ Parsed parse_lock(std::string lock_name, const RequestParts& parts) {
     if (parts.method == "GET" || parts.method == "HEAD") {
         return parse_get(std::move(lock_name), parts.query);
     }
-    if (parts.method == "DELETE") return ForceRelease{.lock_name = std::move(lock_name)};
+    if (parts.method == "DELETE") return parse_force_release(std::move(lock_name), parts.query);
     return only("GET, HEAD, DELETE");
 }
 

@@ -41,6 +41,7 @@ struct Release {
 
 struct Get {
     std::string lock_name;
+    std::optional<core::ScopeKind> kind;  // none: a lock, or if nothing is known of it a semaphore
     bool with_queue = false;
 };
 
@@ -52,6 +53,7 @@ struct ListLocks {
 
 struct ForceRelease {
     std::string lock_name;
+    std::optional<core::ScopeKind> kind;  // as for Get
 };
 
 struct WatchEvents {

@@ -155,6 +155,19 @@ TEST(LockserverRequest, ReadsLooks) {
     EXPECT_EQ(std::get<ForceRelease>(*parse("DELETE", "/v1/locks/x")).lock_name, "x");
 }
 
+TEST(LockserverRequest, ReadsWhichThingOfANameIsMeant) {
+    using core::ScopeKind;
+    EXPECT_FALSE(std::get<Get>(*parse("GET", "/v1/locks/x")).kind);
+    EXPECT_EQ(std::get<Get>(*parse("GET", "/v1/locks/%2Fa?kind=path")).kind, ScopeKind::path);
+    EXPECT_EQ(std::get<ForceRelease>(*parse("DELETE", "/v1/locks/7?kind=inode")).kind,
+              ScopeKind::inode);
+    for (const char* method : {"GET", "DELETE"}) {
+        EXPECT_EQ(fault(method, "/v1/locks/x?kind=range"),
+                  "400 kind must be named, semaphore, path or inode");
+        EXPECT_EQ(fault(method, "/v1/locks/x?kind=inode"), "400 an inode is a number");
+    }
+}
+
 TEST(LockserverRequest, ReadsWhereAWatcherStopped) {
     RequestParts parts{.method = "GET", .path = "/v1/events", .query = "prefix=jobs"};
     EXPECT_FALSE(std::get<WatchEvents>(*parse_request(parts)).after);

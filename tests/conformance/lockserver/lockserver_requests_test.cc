@@ -202,9 +202,9 @@ std::vector<Row> listings() {
             queue x 1
             +1
             > GET /v1/locks
-            < 200 {"locks":[{"lock_name":"x","kind":"named","held":true,"version":1,"waiters":1,"holders":[{"owner_id":"a","fencing_token":$number,"lease_expiry_ms":@5000,"door":"homelab","acquired_ms":@0}]},{"lock_name":"s","kind":"semaphore","held":true,"version":1,"waiters":0,"limit":3,"holders":[{"owner_id":"w1","lease_id":"$lease1","fencing_token":$token1,"lease_expiry_ms":@5000,"metadata":"m","door":"lockserver","acquired_ms":@0}]}]}
+            < 200 {"locks":[{"lock_name":"x","kind":"named","held":true,"version":1,"waiters":1,"holders":[{"owner_id":"a","fencing_token":$number,"lease_expiry_ms":@5000,"door":"homelab","acquired_ms":@0,"ttl_ms":5000}]},{"lock_name":"s","kind":"semaphore","held":true,"version":1,"waiters":0,"limit":3,"holders":[{"owner_id":"w1","lease_id":"$lease1","fencing_token":$token1,"lease_expiry_ms":@5000,"metadata":"m","door":"lockserver","acquired_ms":@0,"ttl_ms":5000}]}]}
             > GET /v1/locks?prefix=s&limit=1
-            < 200 {"locks":[{"lock_name":"s","kind":"semaphore","held":true,"version":1,"waiters":0,"limit":3,"holders":[{"owner_id":"w1","lease_id":"$lease1","fencing_token":$token1,"lease_expiry_ms":@5000,"metadata":"m","door":"lockserver","acquired_ms":@0}]}]}
+            < 200 {"locks":[{"lock_name":"s","kind":"semaphore","held":true,"version":1,"waiters":0,"limit":3,"holders":[{"owner_id":"w1","lease_id":"$lease1","fencing_token":$token1,"lease_expiry_ms":@5000,"metadata":"m","door":"lockserver","acquired_ms":@0,"ttl_ms":5000}]}]}
         )"},
     };
 }

@@ -101,7 +101,7 @@ std::vector<Row> queueing() {
             c> POST /v1/locks/x/acquire {"owner_id":"w3","ttl_ms":5000,"wait_ms":60000,"mode":"shared"}
             queue x 2
             > GET /v1/locks/x?queue=true
-            < 200 {"lock_name":"x","held":true,"owner_id":"w1","lease_id":"$lease1","fencing_token":$token1,"lease_expiry_ms":@5000,"version":1,"queue_length":2,"queue":[{"position":1,"owner_id":"w2","mode":"exclusive","waiting_since_ms":@1000,"wait_until_ms":@5000,"waits_for":"w1","metadata":"build 7"},{"position":2,"owner_id":"w3","mode":"shared","waiting_since_ms":@1500,"wait_until_ms":@61500,"waits_for":"w2"}]}
+            < 200 {"lock_name":"x","held":true,"owner_id":"w1","lease_id":"$lease1","fencing_token":$token1,"lease_expiry_ms":@5000,"version":1,"queue_length":2,"queue":[{"position":1,"owner_id":"w2","door":"lockserver","mode":"exclusive","waiting_since_ms":@1000,"wait_until_ms":@5000,"waits_for":"w1","metadata":"build 7"},{"position":2,"owner_id":"w3","door":"lockserver","mode":"shared","waiting_since_ms":@1500,"wait_until_ms":@61500,"waits_for":"w2"}]}
         )"},
     };
 }
@@ -144,7 +144,7 @@ std::vector<Row> sharing() {
     return {
         {"ReadersTogether", two_readers + R"(
             > GET /v1/locks/x
-            < 200 {"lock_name":"x","held":true,"owner_id":"r1","lease_id":"$lease1","fencing_token":$token1,"lease_expiry_ms":@5000,"mode":"shared","version":2,"holders":[{"owner_id":"r1","lease_id":"$lease1","fencing_token":$token1,"lease_expiry_ms":@5000,"mode":"shared","door":"lockserver","acquired_ms":@0},{"owner_id":"r2","lease_id":"$lease2","fencing_token":$token2,"lease_expiry_ms":@6000,"mode":"shared","door":"lockserver","acquired_ms":@0}]}
+            < 200 {"lock_name":"x","held":true,"owner_id":"r1","lease_id":"$lease1","fencing_token":$token1,"lease_expiry_ms":@5000,"mode":"shared","version":2,"holders":[{"owner_id":"r1","lease_id":"$lease1","fencing_token":$token1,"lease_expiry_ms":@5000,"mode":"shared","door":"lockserver","acquired_ms":@0,"ttl_ms":5000},{"owner_id":"r2","lease_id":"$lease2","fencing_token":$token2,"lease_expiry_ms":@6000,"mode":"shared","door":"lockserver","acquired_ms":@0,"ttl_ms":6000}]}
         )"},
         {"AWriterWaitsForAllReaders", two_readers + R"(
             b> POST /v1/locks/x/acquire {"owner_id":"w","ttl_ms":5000,"wait_ms":60000}
@@ -187,7 +187,7 @@ std::vector<Row> permits() {
             > POST /v1/locks/s/acquire {"owner_id":"w3","ttl_ms":5000,"limit":2}
             < 409 {"acquired":false,"lock_name":"s","current_owner_id":"w1","current_expiry_ms":@5000,"recommended_retry_ms":1000,"reason":"HELD"}
             > GET /v1/locks/s
-            < 200 {"lock_name":"s","held":true,"owner_id":"w1","lease_id":"$lease1","fencing_token":$token1,"lease_expiry_ms":@5000,"version":2,"limit":2,"holders":[{"owner_id":"w1","lease_id":"$lease1","fencing_token":$token1,"lease_expiry_ms":@5000,"door":"lockserver","acquired_ms":@0},{"owner_id":"w2","lease_id":"$lease2","fencing_token":$token2,"lease_expiry_ms":@6000,"door":"lockserver","acquired_ms":@0}]}
+            < 200 {"lock_name":"s","held":true,"owner_id":"w1","lease_id":"$lease1","fencing_token":$token1,"lease_expiry_ms":@5000,"version":2,"limit":2,"holders":[{"owner_id":"w1","lease_id":"$lease1","fencing_token":$token1,"lease_expiry_ms":@5000,"door":"lockserver","acquired_ms":@0,"ttl_ms":5000},{"owner_id":"w2","lease_id":"$lease2","fencing_token":$token2,"lease_expiry_ms":@6000,"door":"lockserver","acquired_ms":@0,"ttl_ms":6000}]}
         )"},
         {"AreRenewedReleasedAndWaitedFor", two_of_two + R"(
             > POST /v1/locks/s/renew {"owner_id":"w1","lease_id":"$lease1","fencing_token":$token1,"extend_by_ms":9000}

@@ -1,0 +1,48 @@
+// Talking to the server. The token lives in this module's memory and nowhere else.
+
+let token = '';
+
+export class NeedsToken extends Error {}
+
+export function setToken(value) {
+  token = value;
+}
+
+function headers(more = {}) {
+  return token === '' ? more : { ...more, Authorization: `Bearer ${token}` };
+}
+
+/** The answer, as it comes. Throws NeedsToken on 401, and what fetch throws when there is no server. */
+export async function ask(path, options = {}) {
+  const response = await fetch(path, { cache: 'no-store', ...options, headers: headers(options.headers) });
+  if (response.status === 401) throw new NeedsToken(token === '' ? '' : 'That is not the right token.');
+  return response;
+}
+
+/** The JSON of an answer. Throws on every status that is no success. */
+export async function askJson(path) {
+  const response = await ask(path);
+  if (!response.ok) throw new Error(`${path}: ${response.status}`);
+  return response.json();
+}
+
+/** The status and JSON of an answer to a request that changes something. */
+export async function change(method, path, body) {
+  const response = await ask(path, { method, body: body === undefined ? undefined : JSON.stringify(body) });
+  return { status: response.status, body: await response.json() };
+}
+
+/** All locks, page by page. */
+export async function listLocks() {
+  const locks = [];
+  for (let after = ''; ;) {
+    const page = await askJson(`/v1/locks?limit=1000&after=${encodeURIComponent(after)}`);
+    locks.push(...page.locks);
+    if (page.next === undefined) return locks;
+    after = page.next;
+  }
+}
+
+export function lockPath(lock, more = '') {
+  return `/v1/locks/${encodeURIComponent(lock.name)}?kind=${lock.kind}${more}`;
+}

@@ -1,0 +1,91 @@
+import { h, morph } from './dom.js';
+import { bytes, count, span } from './format.js';
+import { wideTable } from './parts.js';
+
+function facts(entries) {
+  return h(
+    'dl',
+    { class: 'facts' },
+    entries.map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value))),
+  );
+}
+
+/** Version, health, listeners, configuration. */
+export function aboutView(root) {
+  return {
+    title: 'About',
+    update({ status, connection }) {
+      if (!status) return morph(root, h('h1', {}, 'About'), h('p', { class: 'quiet' }, 'No answer yet.'));
+      const { figures } = status;
+      morph(
+        root,
+        h(
+          'div',
+          { class: 'toolbar' },
+          h('h1', {}, 'About'),
+          h('span', { class: 'quiet' }, `Holdfast ${status.version}`),
+        ),
+        h(
+          'section',
+          { class: 'card' },
+          h('h2', {}, 'Health'),
+          facts([
+            [
+              'State',
+              connection !== 'live'
+                ? 'not reachable'
+                : status.ready
+                  ? 'ready: locks are granted'
+                  : `not ready: ${status.reason}`,
+            ],
+            ['Running for', span(status.uptime_ms)],
+            [
+              'You are',
+              status.admin ? 'an admin: you may end leases of others' : 'a user: you may look, and use locks',
+            ],
+            ['Granted', count(figures.grants)],
+            ['Renewed', count(figures.renewals)],
+            ['Released', count(figures.releases)],
+            ['Expired', count(figures.expiries)],
+            ['Forced', count(figures.forced_releases)],
+            ['On disk', bytes(figures.disk_bytes)],
+          ]),
+        ),
+        h(
+          'section',
+          { class: 'card' },
+          h('h2', {}, 'Listeners'),
+          wideTable(
+            'Listeners',
+            ['Door', 'Address', 'TLS', 'Connections'],
+            status.listeners.map((listener) =>
+              h(
+                'tr',
+                {},
+                h('td', {}, listener.name),
+                h('td', {}, listener.address),
+                h('td', {}, listener.tls ? 'yes' : 'no'),
+                h('td', { class: 'number' }, count(listener.connections)),
+              ),
+            ),
+          ),
+        ),
+        h(
+          'section',
+          { class: 'card' },
+          h('h2', {}, 'Configuration'),
+          facts(Object.entries(status.configuration)),
+        ),
+        h(
+          'p',
+          { class: 'quiet' },
+          'For machines: ',
+          h('a', { href: '/metrics' }, '/metrics'),
+          ', ',
+          h('a', { href: '/openapi.json' }, '/openapi.json'),
+          '.',
+        ),
+      );
+    },
+  };
+}

@@ -1,0 +1,264 @@
+import { h, morph } from './dom.js';
+import { count, countdown, span } from './format.js';
+import { firstHolder, rowsOf, shareLeft } from './listing.js';
+import { emptyState, lockHref, title } from './parts.js';
+
+const ROW_HEIGHT = 40;
+const ROWS_BEYOND = 6;
+// However fast locks come and go, the list is put in order only so often; what is in view counts down meanwhile.
+const ORDER_INTERVAL_MS = 300;
+
+const COLUMNS = [
+  { id: 'name', title: 'Lock' },
+  { id: 'kind', title: 'Kind' },
+  { id: 'owner', title: 'Owner' },
+  { id: 'door', title: 'Door' },
+  { id: 'age', title: 'Held for' },
+  { id: 'lease', title: 'Lease' },
+  { id: 'token', title: 'Fencing' },
+  { id: 'queue', title: 'Queue' },
+];
+
+/** One row's elements, made once and filled again and again. */
+function createRow() {
+  const cell = (name, ...children) => h('span', { role: 'cell', class: `cell cell-${name}` }, ...children);
+  const parts = {
+    link: h('a', { class: 'lock-link' }),
+    kind: h('span', { class: 'kind' }),
+    owner: h('span', { class: 'owner' }),
+    mode: h('span', { class: 'mode' }),
+    door: h('span', { class: 'door' }),
+    age: h('span', {}),
+    fill: h('span', { class: 'lease-fill' }),
+    left: h('span', { class: 'lease-text' }),
+    token: h('span', {}),
+    queue: h('span', {}),
+  };
+  const lease = h(
+    'span',
+    { class: 'lease' },
+    h('span', { class: 'lease-track', 'aria-hidden': 'true' }, parts.fill),
+    parts.left,
+  );
+  const element = h(
+    'div',
+    { role: 'row', class: 'row' },
+    cell('name', parts.link),
+    cell('kind', parts.kind),
+    cell('owner', parts.owner, parts.mode),
+    cell('door', parts.door),
+    cell('age', parts.age),
+    cell('lease', lease),
+    cell('token', parts.token),
+    cell('queue', parts.queue),
+  );
+  const title = h('button', { class: 'group-toggle', type: 'button' });
+  const group = h(
+    'div',
+    { role: 'row', class: 'row row-group' },
+    h('span', { role: 'cell', class: 'cell' }, title),
+  );
+  return { element, parts, lease, group, title };
+}
+
+function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+function setClass(node, name) {
+  if (node.className !== name) node.className = name;
+}
+
+function fillRow(row, lock, now) {
+  const { parts } = row;
+  const holder = firstHolder(lock);
+  const others = lock.holders.size - 1;
+  setText(parts.link, title(lock));
+  const href = lockHref(lock);
+  if (parts.link.getAttribute('href') !== href) parts.link.setAttribute('href', href);
+  setText(parts.kind, lock.kind === 'semaphore' ? `semaphore ${lock.holders.size}/${lock.limit}` : lock.kind);
+  setClass(parts.kind, `kind kind-${lock.kind}`);
+  setText(parts.owner, holder ? `${holder.owner}${others > 0 ? ` and ${others} more` : ''}` : 'nobody');
+  setText(parts.mode, holder?.mode === 'shared' ? 'shared' : '');
+  setText(parts.door, holder?.door ?? '');
+  setClass(parts.door, holder ? `door door-${holder.door}` : '');
+  setText(parts.age, holder ? span(now - holder.acquired) : '');
+  setText(parts.token, holder ? String(holder.token) : '');
+  setText(parts.queue, lock.waiters === 0 ? '' : `${count(lock.waiters)} waiting`);
+  setClass(parts.queue, lock.waiters === 0 ? '' : 'badge');
+  if (!holder) {
+    setText(parts.left, '');
+    parts.fill.style.width = '0';
+    return;
+  }
+  const share = shareLeft(holder, now);
+  setClass(row.lease, `lease ${holder.inGrace ? 'grace' : share < 0.2 ? 'low' : 'good'}`);
+  parts.fill.style.width = `${(share * 100).toFixed(1)}%`;
+  setText(
+    parts.left,
+    `${countdown((holder.inGrace ? holder.graceUntil : holder.expiry) - now)}${holder.inGrace ? ' grace' : ''}`,
+  );
+}
+
+/** The table of all locks; only the rows in view exist. */
+export function locksView(root) {
+  const order = { filter: '', sort: 'name', descending: false, grouped: false, closed: new Set() };
+  let rows = [];
+  let orderedAt = 0;
+  let orderedRevision = -1;
+  let page = null;
+  const pool = [];
+
+  const filter = h('input', {
+    type: 'search',
+    id: 'filter',
+    placeholder: 'Filter by name, owner, door',
+    'aria-label': 'Filter locks',
+    on: {
+      input: () => {
+        order.filter = filter.value;
+        reorder();
+      },
+    },
+  });
+  const grouped = h('input', {
+    type: 'checkbox',
+    on: {
+      change: () => {
+        order.grouped = grouped.checked;
+        reorder();
+      },
+    },
+  });
+  const total = h('span', { class: 'quiet', role: 'status' });
+  const sortPick = h(
+    'select',
+    { 'aria-label': 'Sort by', on: { change: () => sortBy(sortPick.value, false) } },
+    COLUMNS.map(({ id, title }) => h('option', { value: id }, title)),
+  );
+  const heads = COLUMNS.map(({ id, title }) =>
+    h(
+      'span',
+      { role: 'columnheader', class: `cell cell-${id}` },
+      h(
+        'button',
+        {
+          type: 'button',
+          class: 'sort',
+          on: { click: () => sortBy(id, order.sort === id && !order.descending) },
+        },
+        title,
+      ),
+    ),
+  );
+  const spacer = h('div', { class: 'spacer', role: 'presentation' });
+  const scroller = h(
+    'div',
+    { class: 'scroller', tabindex: '0', role: 'rowgroup', 'aria-label': 'Locks, scrollable' },
+    spacer,
+  );
+  const table = h(
+    'div',
+    { class: 'locks', role: 'table', 'aria-label': 'Locks' },
+    h('div', { class: 'row row-head', role: 'row' }, heads),
+    scroller,
+  );
+  const empty = h('div', {});
+  morph(
+    root,
+    h(
+      'div',
+      { class: 'toolbar' },
+      h('h1', {}, 'Locks'),
+      filter,
+      h('label', { class: 'sort-pick' }, 'Sort ', sortPick),
+      h('label', { class: 'check' }, grouped, ' group by prefix'),
+      total,
+    ),
+    empty,
+    table,
+  );
+  scroller.addEventListener('scroll', () => page && fill(), { passive: true });
+
+  function sortBy(id, descending) {
+    order.sort = id;
+    order.descending = descending;
+    sortPick.value = id;
+    reorder();
+  }
+  function reorder() {
+    orderedRevision = -1;
+    if (page) update(page, true);
+  }
+
+  function update(next, isForced = false) {
+    page = next;
+    const isDue = page.state.revision !== orderedRevision && page.now - orderedAt >= ORDER_INTERVAL_MS;
+    if (isForced || isDue || orderedAt > page.now) {
+      rows = rowsOf(page.state.locks.values(), order);
+      orderedAt = page.now;
+      orderedRevision = page.state.revision;
+      spacer.style.height = `${rows.length * ROW_HEIGHT}px`;
+      table.setAttribute('aria-rowcount', String(rows.length + 1));
+      const shown = rows.filter((row) => row.lock).length;
+      setText(
+        total,
+        order.filter
+          ? `${count(shown)} of ${count(page.state.locks.size)}`
+          : `${count(page.state.locks.size)} locks`,
+      );
+      heads.forEach((head, index) =>
+        head.setAttribute(
+          'aria-sort',
+          COLUMNS[index].id !== order.sort ? 'none' : order.descending ? 'descending' : 'ascending',
+        ),
+      );
+      const isEmpty = page.isLoaded && page.state.locks.size === 0;
+      table.hidden = isEmpty;
+      morph(empty, isEmpty ? emptyState() : null);
+    }
+    fill();
+  }
+
+  function fill() {
+    const first = Math.max(0, Math.floor(scroller.scrollTop / ROW_HEIGHT) - ROWS_BEYOND);
+    const last = Math.min(
+      rows.length,
+      Math.ceil((scroller.scrollTop + scroller.clientHeight) / ROW_HEIGHT) + ROWS_BEYOND,
+    );
+    const needed = Math.max(0, last - first);
+    while (pool.length < needed) {
+      const slot = h('div', { class: 'slot', role: 'presentation' });
+      spacer.append(slot);
+      pool.push({ slot, row: createRow(), shown: null });
+    }
+    pool.forEach((entry, index) => {
+      // A row stays in its slot while it is in view, so that focus stays with it.
+      const at = first + ((((index - first) % pool.length) + pool.length) % pool.length);
+      const wanted = at < last ? rows[at] : null;
+      entry.slot.hidden = !wanted;
+      if (wanted) place(entry, wanted, at);
+    });
+  }
+
+  function place(entry, wanted, at) {
+    const { slot, row } = entry;
+    const top = `translateY(${at * ROW_HEIGHT}px)`;
+    if (slot.style.transform !== top) slot.style.transform = top;
+    const element = wanted.lock ? row.element : row.group;
+    if (slot.firstChild !== element) slot.replaceChildren(element);
+    element.setAttribute('aria-rowindex', String(at + 2));
+    if (wanted.lock) return fillRow(row, wanted.lock, page.serverNow);
+    setText(
+      row.title,
+      `${wanted.isClosed ? '▸' : '▾'} ${wanted.group}… ${count(wanted.count)} locks${wanted.waiters ? `, ${count(wanted.waiters)} waiting` : ''}`,
+    );
+    row.title.setAttribute('aria-expanded', String(!wanted.isClosed));
+    row.title.onclick = () => {
+      if (!order.closed.delete(wanted.group)) order.closed.add(wanted.group);
+      reorder();
+    };
+  }
+
+  return { title: 'Locks', update };
+}

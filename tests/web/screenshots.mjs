@@ -1,0 +1,75 @@
+// Makes docs/images/*.png: the dashboard with a lively set of locks. Run by tools/screenshots.
+
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { DESKTOP, openPage, PHONE, startBrowser } from './browser.mjs';
+import { livenUp } from './lively.mjs';
+import { startServer } from './server.mjs';
+
+const folder = process.argv[2];
+const SETTLE_MS = Number(process.env.SETTLE_MS ?? 60_000);
+const VIEWS = [
+  { name: 'overview', hash: '#/' },
+  { name: 'locks', hash: '#/locks' },
+  { name: 'lock', hash: '#/lock/named/migration-2026-11' },
+  { name: 'files', hash: '#/files' },
+  { name: 'ranges', hash: '#/lock/inode/8211' },
+  { name: 'timeline', hash: '#/timeline' },
+  { name: 'sessions', hash: '#/sessions' },
+  { name: 'about', hash: '#/about' },
+  { name: 'try', hash: '#/try' },
+];
+// What the documents show; the rest is for looking at.
+const KEPT = [
+  ['overview', 'light', DESKTOP],
+  ['overview', 'dark', DESKTOP],
+  ['locks', 'light', DESKTOP],
+  ['locks', 'dark', DESKTOP],
+  ['timeline', 'light', DESKTOP],
+  ['ranges', 'light', DESKTOP],
+  ['lock', 'dark', DESKTOP],
+  ['overview', 'light', PHONE],
+  ['locks', 'dark', PHONE],
+];
+const ALL = VIEWS.flatMap(({ name }) => [
+  [name, 'light', DESKTOP],
+  [name, 'dark', DESKTOP],
+  [name, 'light', PHONE],
+]);
+
+const data = fs.mkdtempSync(path.join(os.tmpdir(), 'holdfast-screenshots-'));
+const server = await startServer({ data });
+const life = await livenUp(server);
+const browser = await startBrowser();
+const pages = new Map();
+const pageFor = async (scheme, viewport) => {
+  const key = `${scheme} ${viewport.width}`;
+  if (!pages.has(key))
+    pages.set(key, await openPage(browser, `${server.http}/`, { viewport, colorScheme: scheme }));
+  return pages.get(key);
+};
+for (const [scheme, viewport] of [
+  ['light', DESKTOP],
+  ['dark', DESKTOP],
+  ['light', PHONE],
+  ['dark', PHONE],
+])
+  await pageFor(scheme, viewport);
+await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+for (const [name, scheme, viewport] of process.env.ALL_VIEWS ? ALL : KEPT) {
+  const page = await pageFor(scheme, viewport);
+  await page.evaluate(
+    (hash) => {
+      location.hash = hash;
+    },
+    VIEWS.find((view) => view.name === name).hash,
+  );
+  await page.waitForTimeout(900);
+  await page.screenshot({ path: `${folder}/${name}-${scheme}${viewport === PHONE ? '-phone' : ''}.png` });
+}
+life.stop();
+await browser.close();
+await server.stop();
+fs.rmSync(data, { recursive: true });
+process.exit(0);

@@ -74,6 +74,38 @@ TEST(ServeOptions, HaveTheDefaultsOfTheSeed) {
     EXPECT_TRUE(check(*options));
 }
 
+TEST(ServeOptions, OfFilesNeedARootAndSomebodyWhoMayLogIn) {
+    const std::string key(64, 'a');
+    const auto none = parse({});
+    ASSERT_TRUE(none);
+    EXPECT_EQ(files_address(*none), no_address);
+    const auto usual = parse({"--files-root", "f", "--files-owner", key});
+    ASSERT_TRUE(usual);
+    EXPECT_EQ(files_address(*usual), "127.0.0.1:8081");
+    EXPECT_TRUE(check(*usual));
+    const auto several =
+        parse({"--files-root", "f", "--files-owner", key, "--files-owner", std::string(64, 'A'),
+               "--files-quota", "5", "--files-size-max", "4", "--files", "127.0.0.1:0"});
+    ASSERT_TRUE(several);
+    EXPECT_THAT(several->files.owner_keys, ::testing::ElementsAre(key, key));
+    EXPECT_EQ(several->files.quota_bytes, 5U);
+    EXPECT_EQ(several->files.file_bytes_max, 4U);
+    EXPECT_EQ(files_address(*several), "127.0.0.1:0");
+    EXPECT_FALSE(parse({"--files-owner", "short"}));
+    const auto refusal = [](const std::vector<std::string>& flags) {
+        const auto options = parse(flags);
+        if (!options) return std::string("unread");
+        const auto checked = check(*options);
+        return checked ? std::string() : checked.error().message;
+    };
+    EXPECT_THAT(refusal({"--files", "127.0.0.1:0"}), HasSubstr("--files-root"));
+    EXPECT_THAT(refusal({"--files-root", "f"}), HasSubstr("nobody could log in"));
+    EXPECT_EQ(refusal({"--files-root", "f", "--files", "none"}), "");
+    EXPECT_EQ(refusal({"--files-root", "f", "--auth-token-file", "t"}), "");
+    EXPECT_EQ(refusal({"--files-root", "f", "--files-owner", key, "--files", "0.0.0.0:0"}), "");
+    EXPECT_NE(refusal({"--files-root", "f", "--files-owner", key, "--files", "nowhere"}), "");
+}
+
 TEST(ServeOptions, AreReadFromFlags) {
     const auto options = parse({"--http",
                                 "[::1]:0",

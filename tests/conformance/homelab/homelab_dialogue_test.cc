@@ -251,7 +251,7 @@ std::vector<Dialogue> names() {
           {0s, "POST /lock?client=" + std::string(1024, 'c') + "&ttl=30s", 200,
            ok(std::string(1024, 'c'), "acquired", "10:30:30")}}},
         {"NoSuchPath",
-         {{0s, "GET /", 404,
+         {{0s, "GET /nowhere", 404,
            R"({"error":"no such path; this server answers at /lock, /v1/locks, /v1/leases and /v1/fence"})"},
           {0s, "GET /lock/", 404,
            R"({"error":"no such path; this server answers at /lock, /v1/locks, /v1/leases and /v1/fence"})"},

@@ -13,7 +13,7 @@ export async function livenUp(server) {
     while (!isStopped) await work().catch(() => pause(100));
   };
 
-  await client.job('photos-sync', 'laptop-anna', '90s');
+  await client.job('photos-sync', 'laptop-2', '90s');
   await client.job('music-sync', 'nas', '45s');
   await client.job('backup-home', 'desktop', '25s');
   await client.acquire('migration-2026-11', 'worker-3', { ttl_ms: 240_000, metadata: 'add index on orders' });
@@ -68,7 +68,7 @@ export async function livenUp(server) {
     await pause(11_000);
   });
   forever(async () => {
-    await client.job('photos-sync', 'laptop-anna', '90s');
+    await client.job('photos-sync', 'laptop-2', '90s');
     await client.job('music-sync', 'nas', '45s');
     await pause(20_000);
   });

@@ -56,5 +56,5 @@ setup:
 	@tools/setup $(packages)
 
 # The dashboard is tested in a browser where there can be one; the tests say so themselves where there is none.
-browser: | setup
+browser: | setup  ## install what the tests of the dashboard need: Chromium, npm
 	@tools/setup web || echo "*** no browser: the dashboard will not be tested ***"

@@ -13,20 +13,6 @@ namespace {
 
 constexpr std::string_view json = "application/json";
 
-// A response from another thread.
-class LateAnswer final : public service::Answer {
-  public:
-    using Send = std::function<void(const service::Response&, net::DeferredReply&)>;
-
-    LateAnswer(net::DeferredReply reply, Send send)
-        : reply_(std::move(reply)), send_(std::move(send)) {}
-    void on_response(const service::Response& response) override { send_(response, reply_); }
-
-  private:
-    net::DeferredReply reply_;
-    const Send send_;
-};
-
 }  // namespace
 
 bool StatusHandler::is_status_path(std::string_view path) {
@@ -50,9 +36,8 @@ void StatusHandler::ask(Question question, net::HttpReply& reply) {
     if (const service::Response* response = parts_.port.submit(service::Measure{})) {
         return answer(question, *response, reply);
     }
-    parts_.port.await(std::make_unique<LateAnswer>(
-        reply.defer(),
-        [this, question](const service::Response& response, net::DeferredReply& later) {
+    parts_.port.await(service::answer_by(
+        [this, question, later = reply.defer()](const service::Response& response) mutable {
             answer(question, response, later);
         }));
 }

@@ -40,22 +40,6 @@ struct Engine::Acquiring {
     }
 };
 
-// Takes a response that had to wait.
-class Engine::Later final : public service::Answer {
-  public:
-    Later(Engine& engine, Then then) : engine_(engine), then_(std::move(then)) {}
-
-    void on_response(const service::Response& response) override {
-        const bool has_failed = !response.failure.empty();
-        then_(response);
-        engine_.heed(has_failed);
-    }
-
-  private:
-    Engine& engine_;
-    const Then then_;
-};
-
 LockResult<std::shared_ptr<Engine>> Engine::start(const LockManagerOptions& options,
                                                   service::Clock& clock,
                                                   std::unique_ptr<service::Store> store) {
@@ -205,7 +189,12 @@ Result Engine::ask(const service::Request& request,
 std::optional<service::PromiseId> Engine::submit(const service::Request& request, Then then) {
     const service::Response* const response = service_->submit(request);
     if (response == nullptr) {
-        return service_->await(std::make_unique<Later>(*this, std::move(then)));
+        return service_->await(
+            service::answer_by([this, then = std::move(then)](const service::Response& late) {
+                const bool has_failed = !late.failure.empty();
+                then(late);
+                heed(has_failed);
+            }));
     }
     // What is counted is right before anybody can ask for more.
     service_->tell();

@@ -63,7 +63,6 @@ class Engine {
   private:
     using Then = std::function<void(const service::Response&)>;
     struct Acquiring;
-    class Later;
 
     Engine(const LockManagerOptions& options, service::Clock& clock,
            std::unique_ptr<service::Store> store);

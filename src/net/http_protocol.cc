@@ -40,33 +40,22 @@ std::size_t HttpProtocol::on_input(std::string_view input) {
 // incomplete.
 std::size_t HttpProtocol::take_request(std::string_view input) {
     if (body_) return take_body(input);
-    if (partial_) {
-        const bool had_header = partial_->header_size() > 0;
-        auto outcome = partial_->parse_header(input);
-        if (outcome == HttpParser::Outcome::complete) {
-            if (!had_header && handler_.takes_pieces(partial_->method())) {
-                return begin_body(*std::exchange(partial_, nullptr), input);
-            }
-            outcome = partial_->parse(input);
-        }
-        if (outcome == HttpParser::Outcome::need_more) return await_rest(*partial_), 0;
-        return finish(*std::exchange(partial_, nullptr), outcome, input);
+    if (!partial_) {
+        // A line end after a body is a common mistake, which the next request need not suffer for.
+        if (input.starts_with("\r\n")) return 2;
+        if (input == "\r") return 0;
     }
-    // A line end after a body is a common mistake, which the next request need not suffer for.
-    if (input.starts_with("\r\n")) return 2;
-    if (input == "\r") return 0;
-
-    HttpParser parser(limits_);
+    std::unique_ptr<HttpParser> begun = std::exchange(partial_, nullptr);
+    HttpParser fresh(limits_);
+    HttpParser& parser = begun ? *begun : fresh;
     auto outcome = parser.parse_header(input);
     if (outcome == HttpParser::Outcome::complete) {
         if (handler_.takes_pieces(parser.method())) return begin_body(parser, input);
         outcome = parser.parse(input);
     }
-    if (outcome == HttpParser::Outcome::need_more) {
-        partial_ = std::make_unique<HttpParser>(std::move(parser));
-        return await_rest(*partial_), 0;
-    }
-    return finish(parser, outcome, input);
+    if (outcome != HttpParser::Outcome::need_more) return finish(parser, outcome, input);
+    partial_ = begun ? std::move(begun) : std::make_unique<HttpParser>(std::move(fresh));
+    return await_rest(*partial_), 0;
 }
 
 std::size_t HttpProtocol::finish(HttpParser& parser, HttpParser::Outcome outcome,

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "service/request.h"
 
@@ -27,6 +28,20 @@ class Answer {
     // Called at most once. The response is good during the call.
     virtual void on_response(const Response& response) = 0;
 };
+
+// An answer that calls `function` with the response.
+template <class Function>
+[[nodiscard]] std::unique_ptr<Answer> answer_by(Function function) {
+    class Caller final : public Answer {
+      public:
+        explicit Caller(Function called) : function_(std::move(called)) {}
+        void on_response(const Response& response) override { function_(response); }
+
+      private:
+        Function function_;
+    };
+    return std::make_unique<Caller>(std::move(function));
+}
 
 // A promised response. Never reused within a port.
 enum class PromiseId : std::uint64_t {};

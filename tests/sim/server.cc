@@ -13,12 +13,6 @@ namespace {
 // A lease is given up after ten starts of the machine; a world has fewer.
 constexpr std::uint64_t reboots_max = 5;
 
-// For an answer that nobody waits for.
-class NoAnswer final : public service::Answer {
-  public:
-    void on_response(const service::Response& /*response*/) override {}
-};
-
 }  // namespace
 
 // Sends the response back on the connection its request came by.
@@ -258,7 +252,7 @@ void Server::end_session(core::SessionId session) {
     parts_.referee.on_submitted(
         {.id = ++submissions_, .call = {.request = request}, .received = parts_.world.now()});
     if (process_->service->submit(request) == nullptr) {
-        process_->service->await(std::make_unique<NoAnswer>());
+        process_->service->await(service::answer_by([](const service::Response&) {}));
     }
 }
 

@@ -18,51 +18,7 @@ constexpr std::size_t owed_max = 128;
 // Locks in an answer to `stats`: it is for people, and should not stop the server.
 constexpr std::size_t stats_locks_max = 10'000;
 
-// For a request whose response interests nobody.
-class NoAnswer final : public service::Answer {
-    void on_response(const service::Response& /*response*/) override {}
-};
-
 }  // namespace
-
-// Takes the response to a request that was not answered at once.
-class DflockdProtocol::LateAnswer final : public service::Answer {
-  public:
-    LateAnswer(DflockdProtocol& protocol, Owed& owed) : protocol_(protocol), owed_(owed) {}
-    void on_response(const service::Response& response) override {
-        protocol_.on_late(owed_, response);
-    }
-
-  private:
-    DflockdProtocol& protocol_;
-    Owed& owed_;
-};
-
-class DflockdProtocol::LateSession final : public service::Answer {
-  public:
-    explicit LateSession(DflockdProtocol& protocol) : protocol_(protocol) {}
-    void on_response(const service::Response& response) override {
-        protocol_.opening_.reset();
-        protocol_.take_session(response);
-        protocol_.go_on();
-    }
-
-  private:
-    DflockdProtocol& protocol_;
-};
-
-// Comes when all that was asked before has been looked at: what is unanswered then waits.
-class DflockdProtocol::Probe final : public service::Answer {
-  public:
-    explicit Probe(DflockdProtocol& protocol) : protocol_(protocol) {}
-    void on_response(const service::Response& /*response*/) override {
-        protocol_.probe_.reset();
-        if (protocol_.is_waiting_) protocol_.end_session();
-    }
-
-  private:
-    DflockdProtocol& protocol_;
-};
 
 DflockdProtocol::DflockdProtocol(net::Channel& channel, const DflockdPlace& place)
     : channel_(channel),
@@ -151,7 +107,8 @@ bool DflockdProtocol::ask(const DflockdRequest& request) {
         return true;
     }
     Owed& owed = owed_.emplace_back(Owed{.verb = request.verb});
-    owed.promise = port_.await(std::make_unique<LateAnswer>(*this, owed));
+    owed.promise = port_.await(service::answer_by(
+        [this, &owed](const service::Response& response) { on_late(owed, response); }));
     is_waiting_ = uses_session && patience(request) > core::Duration::zero();
     if (is_waiting_ && is_ended_) leave_if_blocked();
     return true;
@@ -196,7 +153,11 @@ void DflockdProtocol::open_session() {
     if (const service::Response* response = port_.submit(request)) {
         take_session(*response);
     } else {
-        opening_ = port_.await(std::make_unique<LateSession>(*this));
+        opening_ = port_.await(service::answer_by([this](const service::Response& late) {
+            opening_.reset();
+            take_session(late);
+            go_on();
+        }));
     }
 }
 
@@ -212,7 +173,9 @@ void DflockdProtocol::end_session() {
     using Leases = core::LockTable::SessionLeases;
     const service::EndSession request{.session = std::exchange(session_, {}),
                                       .leases = is_kept ? Leases::keep : Leases::release};
-    if (port_.submit(request) == nullptr) port_.await(std::make_unique<NoAnswer>());
+    if (port_.submit(request) == nullptr) {
+        port_.await(service::answer_by([](const service::Response&) {}));
+    }
 }
 
 // Whoever has stopped sending and waits for a lock is taken for dead: with its session ends the
@@ -222,7 +185,11 @@ void DflockdProtocol::end_session() {
 void DflockdProtocol::leave_if_blocked() {
     if (probe_) port_.abandon(*std::exchange(probe_, std::nullopt));  // was for an earlier one
     if (port_.submit(service::Find{}) != nullptr) return end_session();
-    probe_ = port_.await(std::make_unique<Probe>(*this));
+    // That comes when all that was asked before has been looked at: what is unanswered then waits.
+    probe_ = port_.await(service::answer_by([this](const service::Response&) {
+        probe_.reset();
+        if (is_waiting_) end_session();
+    }));
 }
 
 void DflockdProtocol::answer(std::string_view line, bool is_last) {

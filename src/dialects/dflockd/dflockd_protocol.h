@@ -59,9 +59,6 @@ class DflockdProtocol final : public net::Protocol {
         std::string text;              // empty: not known yet
         bool is_last = false;          // the connection closes after it
     };
-    class LateAnswer;
-    class LateSession;
-    class Probe;
 
     // Whether the next request has to wait for something.
     [[nodiscard]] bool is_held_up() const;

@@ -17,15 +17,6 @@ constexpr core::Duration commit_time = std::chrono::minutes{1};
 constexpr core::Duration shown_time = std::chrono::seconds{5};
 constexpr std::size_t page_size = 1000;
 
-class Told final : public service::Answer {
-  public:
-    explicit Told(std::function<void(const service::Response&)> then) : then_(std::move(then)) {}
-    void on_response(const service::Response& response) override { then_(response); }
-
-  private:
-    const std::function<void(const service::Response&)> then_;
-};
-
 FileAnswer refuse_closing() {
     return refuse(503, "Shutting down", "The server is shutting down; nothing was changed");
 }
@@ -50,7 +41,7 @@ FileAnswer refuse_scope(const core::LeaseView& lease) {
 void ask(service::Port& port, const service::Request& request,
          std::function<void(const service::Response&)> then) {
     if (const service::Response* const response = port.submit(request)) return then(*response);
-    port.await(std::make_unique<Told>(std::move(then)));
+    port.await(service::answer_by(std::move(then)));
 }
 
 // One answer that somebody waits for.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "dialects/homelab/homelab_answer.h"
+#include "dialects/late_answer.h"
 #include "service/doors.h"
 
 namespace holdfast::dialects::homelab {
@@ -13,24 +14,6 @@ constexpr std::string_view json = "application/json";
 
 // How long the name of a client whose lease and grace are over is remembered.
 constexpr core::Duration owner_memory = std::chrono::hours{24};
-
-// A response that comes after a commit or from another thread.
-class LateAnswer final : public service::Answer {
-  public:
-    LateAnswer(HomelabRequest request, net::DeferredReply reply, const service::Clock& clock)
-        : request_(std::move(request)), reply_(std::move(reply)), clock_(clock) {}
-
-    void on_response(const service::Response& response) override {
-        std::string body;
-        const int status = append_answer(body, request_, response, clock_);
-        reply_.send(status, json, body);
-    }
-
-  private:
-    const HomelabRequest request_;
-    net::DeferredReply reply_;
-    const service::Clock& clock_;
-};
 
 }  // namespace
 
@@ -59,7 +42,8 @@ void HomelabHandler::handle(const net::HttpRequest& http, net::HttpReply& reply)
     }
     // Nothing here waits for a lock, so a client that goes away needs no cancelling: its lease ends
     // as that of any client that closes its lid.
-    port_.await(std::make_unique<LateAnswer>(std::move(*request), reply.defer(), clock_));
+    port_.await(
+        std::make_unique<LateAnswer<HomelabRequest>>(std::move(*request), reply.defer(), clock_));
 }
 
 service::Request HomelabHandler::to_service(const HomelabRequest& request) const {

@@ -26,8 +26,6 @@ class LockserverHandler final : public net::HttpHandler {
     void handle(const net::HttpRequest& request, net::HttpReply& reply) override;
 
   private:
-    void answer_later(LockserverRequest request, net::HttpReply& reply);
-
     service::Port& port_;
     EventStreams& streams_;
     const service::Clock& clock_;

@@ -1,8 +1,8 @@
 #include "dialects/scoped/scoped_handler.h"
 
-#include <memory>
 #include <utility>
 
+#include "dialects/late_answer.h"
 #include "dialects/scoped/scoped_answer.h"
 #include "service/doors.h"
 
@@ -11,33 +11,6 @@ namespace holdfast::dialects::scoped {
 namespace {
 
 constexpr std::string_view json = "application/json";
-
-// A response that comes after a wait, a commit or from another thread.
-class LateAnswer final : public service::Answer {
-  public:
-    LateAnswer(ScopedRequest request, net::DeferredReply reply, const service::Clock& clock)
-        : request_(std::move(request)), reply_(std::move(reply)), clock_(clock) {}
-
-    // Only a wait can be abandoned; its client may have half-closed, and listens.
-    ~LateAnswer() override {
-        const auto* const acquire = std::get_if<Acquire>(&request_);
-        if (!reply_ || acquire == nullptr) return;
-        std::string body;
-        const int status = append_cancelled(body, *acquire);
-        reply_.send(status, json, body);
-    }
-
-    void on_response(const service::Response& response) override {
-        std::string body;
-        const int status = append_answer(body, request_, response, clock_);
-        reply_.send(status, json, body);
-    }
-
-  private:
-    const ScopedRequest request_;
-    net::DeferredReply reply_;
-    const service::Clock& clock_;
-};
 
 // What the service is asked. Its views point into the request.
 struct Translator {
@@ -81,11 +54,6 @@ struct Translator {
     }
 };
 
-bool may_wait(const ScopedRequest& request) {
-    const auto* const acquire = std::get_if<Acquire>(&request);
-    return acquire != nullptr && acquire->wait > acquire->wait.zero();
-}
-
 }  // namespace
 
 ScopedHandler::ScopedHandler(const ScopedOptions& options, service::Port& port,
@@ -112,20 +80,7 @@ void ScopedHandler::handle(const net::HttpRequest& http, net::HttpReply& reply) 
         const int status = append_answer(body_, *request, *response, clock_);
         return reply.send(status, json, body_);
     }
-    answer_later(std::move(*request), reply);
-}
-
-// A client that goes away while it waits for a lock leaves the queue. One that goes away during a
-// commit has its lock, for as long as it asked for.
-void ScopedHandler::answer_later(ScopedRequest request, net::HttpReply& reply) {
-    if (!may_wait(request)) {
-        port_.await(std::make_unique<LateAnswer>(std::move(request), reply.defer(), clock_));
-        return;
-    }
-    const auto promise = std::make_shared<service::PromiseId>();
-    auto later = reply.defer([this, promise] { port_.abandon(*promise); });
-    *promise =
-        port_.await(std::make_unique<LateAnswer>(std::move(request), std::move(later), clock_));
+    answer_later<Acquire>(std::move(*request), reply, port_, clock_);
 }
 
 }  // namespace holdfast::dialects::scoped

@@ -24,8 +24,6 @@ class ScopedHandler final : public net::HttpHandler {
     void handle(const net::HttpRequest& request, net::HttpReply& reply) override;
 
   private:
-    void answer_later(ScopedRequest request, net::HttpReply& reply);
-
     const ScopedOptions options_;
     service::Port& port_;
     const service::Clock& clock_;

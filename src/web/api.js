@@ -43,6 +43,11 @@ export async function listLocks() {
   }
 }
 
+/** The sessions there are: the first thousand, and those who have logged in to the files. */
+export async function listSessions() {
+  return (await askJson('/v1/sessions?limit=1000')).sessions;
+}
+
 export function lockPath(lock, more = '') {
   return `/v1/locks/${encodeURIComponent(lock.name)}?kind=${lock.kind}${more}`;
 }

@@ -1,8 +1,8 @@
 // The live connection: a snapshot, then events; again and again, for as long as the page is open.
 
-import { ask, listLocks, NeedsToken } from './api.js';
+import { ask, listLocks, listSessions, NeedsToken } from './api.js';
 import { createSseParser } from './sse.js';
-import { applyEvent, applySnapshot } from './store.js';
+import { applyEvent, applySessions, applySnapshot } from './store.js';
 
 const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 10_000;
@@ -61,8 +61,9 @@ async function readStream({ abort, reader }, state, on, isComplete, onLive) {
     isFetching = true;
     isWhole = false;
     try {
-      const locks = await listLocks();
+      const [locks, sessions] = await Promise.all([listLocks(), listSessions()]);
       applySnapshot(state, locks, Date.now());
+      applySessions(state, sessions);
       isWhole = true;
       for (const event of waiting) applyEvent(state, event.event, JSON.parse(event.data), event.id);
       waiting = [];

@@ -18,7 +18,7 @@ export function createState() {
     /** @type {Map<string, Lock>} */ locks: new Map(),
     /** @type {HistoryEntry[]} */ history: [],
     /** @type {Map<number, Hold>} */ holds: new Map(),
-    /** @type {Map<number, {id: number, owner: string, door: string, opened: number | null}>} */ sessions:
+    /** @type {Map<number | string, {id: number | string, owner: string, door: string, opened: number | null}>} */ sessions:
       new Map(),
     held: 0,
     waiting: 0,
@@ -217,10 +217,25 @@ export function historyOf(state, key, count) {
 }
 
 /** What a session holds. */
+/** What a connection holds, by its number; what a log-in at the files holds, by its name. */
 export function leasesOfSession(state, id) {
+  const isLogin = typeof id === 'string';
   const found = [];
   for (const lock of state.locks.values()) {
-    for (const holder of lock.holders.values()) if (holder.session === id) found.push({ lock, holder });
+    for (const holder of lock.holders.values()) {
+      const isIts = isLogin ? holder.door === 'hengdang' && holder.owner === id : holder.session === id;
+      if (isIts) found.push({ lock, holder });
+    }
   }
   return found;
+}
+
+/** Takes in the sessions of `/v1/sessions`: others have ended. */
+export function applySessions(state, sessions) {
+  state.sessions.clear();
+  for (const session of sessions) {
+    const isLogin = session.door === 'hengdang';
+    const id = isLogin ? session.id : Number.parseInt(session.id, 10);
+    rememberSession(state, id, session.owner_id, session.door, session.opened_at_ms);
+  }
 }

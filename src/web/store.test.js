@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { applyEvent, applySnapshot, createState, forgetHolds, historyOf, leasesOfSession } from './store.js';
+import {
+  applyEvent,
+  applySessions,
+  applySnapshot,
+  createState,
+  forgetHolds,
+  historyOf,
+  leasesOfSession,
+} from './store.js';
 
 const granted = (name, token, more = {}) => ({
   at_ms: 1000,
@@ -123,6 +131,21 @@ test('sessions come and go, and hold what bears their number', () => {
   );
   applyEvent(state, 'session_ended', { at_ms: 2, owner_id: 'c', door: 'dflockd', session: 4 });
   assert.equal(state.sessions.size, 0);
+});
+
+test('sessions that were there before are known, log-ins too', () => {
+  const state = createState();
+  applyEvent(state, 'session_opened', { at_ms: 1, owner_id: 'c', door: 'dflockd', session: 4 });
+  applySessions(state, [
+    { id: '7-0', door: 'dflockd', owner_id: 'conn-2', opened_at_ms: 5, leases: 1, waits: 0 },
+    { id: '0123456789abcdef', door: 'hengdang', owner_id: 'secret', opened_at_ms: 6, expires_at_ms: 9 },
+  ]);
+  applyEvent(state, 'granted', granted('x', 1, { session: 7, door: 'dflockd' }));
+  applyEvent(state, 'granted', granted('/a', 2, { owner_id: '0123456789abcdef', door: 'hengdang' }));
+  assert.deepEqual([...state.sessions.keys()], [7, '0123456789abcdef']);
+  assert.equal(state.sessions.get(7).opened, 5);
+  const held = [...state.sessions.keys()].map((id) => leasesOfSession(state, id).map(({ lock }) => lock.name));
+  assert.deepEqual(held, [['x'], ['/a']]);
 });
 
 test('history is by lock, the newest first, and does not grow for ever', () => {

@@ -5,18 +5,20 @@ import { leasesOfSession } from './store.js';
 
 const LOCKS_SHOWN = 6;
 
+const byAge = (a, b) => (a.opened ?? 0) - (b.opened ?? 0);
+
 /** Connections and logins, and what they hold: it is given back when they end. */
 export function sessionsView(root) {
   return {
     title: 'Sessions',
-    update({ state, status, serverNow }) {
-      const sessions = [...state.sessions.values()].sort((a, b) => a.id - b.id).slice(0, 500);
+    update({ state, serverNow }) {
+      const sessions = [...state.sessions.values()].sort(byAge).slice(0, 500);
       const rows = sessions.map((session) => {
         const leases = leasesOfSession(state, session.id);
         return h(
           'tr',
           {},
-          h('td', { class: 'number' }, String(session.id)),
+          h('td', {}, String(session.id)),
           h('td', {}, session.owner || '-'),
           h('td', {}, door(session.door)),
           h('td', {}, session.opened === null ? 'before this page' : span(serverNow - session.opened)),
@@ -36,26 +38,25 @@ export function sessionsView(root) {
           ),
         );
       });
-      const all = status?.figures.sessions ?? sessions.length;
       morph(
         root,
         h(
           'div',
           { class: 'toolbar' },
           h('h1', {}, 'Sessions'),
-          h('span', { class: 'quiet' }, `${count(all)} open`),
+          h('span', { class: 'quiet' }, `${count(state.sessions.size)} open`),
         ),
         h(
           'p',
           { class: 'quiet' },
-          'A session is a connection that owns its locks: when it ends, they are given back. Shown are those that hold something or have been opened since this page was.',
+          'A session is a connection of a dflockd client, or a log-in at the files, that owns its locks: when it ends, they are given back.',
         ),
         sessions.length === 0
           ? null
           : h(
               'section',
               { class: 'card' },
-              wideTable('Sessions', ['Number', 'Owner', 'Door', 'Open for', 'Holds'], rows),
+              wideTable('Sessions', ['Session', 'Owner', 'Door', 'Open for', 'Holds'], rows),
             ),
       );
     },

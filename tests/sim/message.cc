@@ -62,6 +62,9 @@ struct Describe {
                            core::to_text(request.scope));
     }
     std::string operator()(const service::ListLeases& /*request*/) const { return "list leases"; }
+    std::string operator()(const service::ListSessions& /*request*/) const {
+        return "list sessions";
+    }
     std::string operator()(const service::RaiseFence& request) const {
         return fmt::format("raise fence {} to #{}", request.resource,
                            core::as_number(request.fence));

@@ -62,6 +62,7 @@ std::string_view to_text(Refusal refusal) {
 }
 
 bool is_kept(const Event& event) {
+    if (event.lease.is_transient) return false;
     switch (event.kind) {
         case EventKind::granted:
         case EventKind::released:

@@ -140,7 +140,8 @@ std::optional<Outcome> LockTable::take_own(Slot slot, const AcquireRequest& requ
         }
         if (request.renew_own) {
             restart_lease(holder, add_saturating(now_, request.ttl),
-                          {request.ttl, request.grace, request.memory});
+                          {request.ttl, request.grace, request.memory,
+                           lease.is_transient && request.is_transient});
             return with_lease(Outcome::Kind::renewed, holder);
         }
     }
@@ -210,7 +211,8 @@ Outcome LockTable::join_queue(Slot resource_slot, const AcquireRequest& request,
                                               .door = request.owner.door,
                                               .kind = request.scope.kind,
                                               .mode = request.mode,
-                                              .is_two_phase = is_two_phase});
+                                              .is_two_phase = is_two_phase,
+                                              .is_transient = request.is_transient});
     Waiter& waiter = waiters_[slot];
     waiter.id = {.serial = next_serial_++, .slot = slot};
     if (resource.kind == ResourceKind::inode) {
@@ -291,6 +293,7 @@ void LockTable::start_lease(Slot slot, const AcquireRequest& request) {
     lease.ttl = request.ttl;
     lease.grace = request.grace;
     lease.memory = request.memory;
+    lease.is_transient = request.is_transient;
     lease.acquired_at = now_;
     lease.expires_at = add_saturating(now_, request.ttl);
     leases_by_fence_.insert({.slot = slot, .hash = hash_of(lease.token.fence)});

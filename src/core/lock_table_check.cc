@@ -45,6 +45,7 @@ void add_lease(Digest& digest, const Lease& lease) {
     digest.add(lease.mode);
     digest.add(lease.state);
     digest.add(std::uint64_t{lease.is_restored});
+    digest.add(std::uint64_t{lease.is_transient});
 }
 
 void add_waiter(Digest& digest, const Waiter& waiter) {
@@ -56,6 +57,7 @@ void add_waiter(Digest& digest, const Waiter& waiter) {
     digest.add(waiter.ttl);
     digest.add(waiter.grace);
     digest.add(waiter.memory);
+    digest.add(std::uint64_t{waiter.is_transient});
     digest.add(waiter.since);
     digest.add(waiter.deadline);
     for (const Slot link : {waiter.resource, waiter.next, waiter.session, waiter.session_next}) {

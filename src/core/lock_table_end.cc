@@ -46,7 +46,7 @@ Outcome LockTable::renew(Time now, const RenewRequest& request) {
         return Outcome::refuse(Refusal::ttl_out_of_range);
     }
     Time expires_at = add_saturating(now_, ttl);
-    LeaseTerms terms{ttl, lease.grace, lease.memory};
+    LeaseTerms terms{ttl, lease.grace, lease.memory, lease.is_transient};
     if (request.never_shorten) {
         expires_at = std::max(expires_at, lease.expires_at);
         // A restart gives a lease its TTL again, which must reach as far as its holder was told.
@@ -108,6 +108,7 @@ void LockTable::restart_lease(Slot slot, Time expires_at, const LeaseTerms& term
     lease.ttl = terms.ttl;
     lease.grace = terms.grace;
     lease.memory = terms.memory;
+    lease.is_transient = terms.is_transient;
     lease.is_restored = false;
     if (expires_at < lease.expires_at) lease_deadlines_.arm(slot, expires_at);
     lease.expires_at = expires_at;
@@ -294,6 +295,7 @@ void LockTable::grant_waiter(Slot slot) {
         .grace = waiter.grace,
         .memory = waiter.memory,
         .session = session,
+        .is_transient = waiter.is_transient,
         .secret = waiter.secret,
         .notes = waiter.notes.view()};
     leave_queue(slot);

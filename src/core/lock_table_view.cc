@@ -49,6 +49,7 @@ LeaseView LockTable::view(const Lease& lease) const {
             .owner = {.door = lease.door, .name = lease.owner},
             .mode = lease.mode,
             .state = lease.state,
+            .is_transient = lease.is_transient,
             .token = lease.token,
             .acquired_at = lease.acquired_at,
             .expires_at = lease.expires_at,

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/lock_table.h"
 #include "core/lock_table_test_fixture.h"
 
@@ -280,6 +282,30 @@ TEST(LockTable, ListsSessionsAsTheyWereOpened) {
     EXPECT_EQ(table.list_sessions({.after = first.serial})[0].id, second);
     table.end_session(at(4s), first);
     EXPECT_EQ(table.list_sessions({}).size(), 1U);
+}
+
+TEST(LockTable, KeepsATransientLeaseOnlyOnOtherTerms) {
+    LockTable table;
+    const auto kept = [&table] {
+        const auto& changes = table.changes();
+        const bool is_any = std::any_of(changes.begin(), changes.end(), is_kept);
+        table.clear_changes();
+        return is_any;
+    };
+    AcquireRequest transient = ask("job", "a"), lasting = transient;
+    transient.is_transient = transient.renew_own = lasting.renew_own = true;
+    const Token token = table.acquire(at(0s), transient).lease.token;
+    table.renew(at(1s), {.token = token, .ttl = 60s, .never_shorten = true});
+    EXPECT_FALSE(kept());
+    table.acquire(at(2s), lasting);
+    EXPECT_TRUE(kept()) << "somebody means to keep it";
+    table.acquire(at(3s), transient);
+    EXPECT_FALSE(table.find(token).lease.is_transient) << "that stays so";
+    table.release(at(4s), {.token = token});
+    EXPECT_TRUE(kept());
+    table.acquire(at(5s), transient);
+    table.advance(at(1h));
+    EXPECT_FALSE(kept());
 }
 
 TEST(LockTable, TellsNothingOfRefusals) {

@@ -91,11 +91,12 @@ struct Lease {
     Door door{};
     ScopeKind kind = ScopeKind::named;
     Mode mode = Mode::exclusive;
-    LeaseState state : 7 = LeaseState::held;
+    LeaseState state : 6 = LeaseState::held;
+    bool is_transient : 1 = false;
     bool is_restored : 1 = false;  // from a store, and not renewed since
 
     [[nodiscard]] Time grace_until() const { return add_saturating(expires_at, grace); }
-    [[nodiscard]] LeaseTerms terms() const { return {ttl, grace, memory}; }
+    [[nodiscard]] LeaseTerms terms() const { return {ttl, grace, memory, is_transient}; }
     // When the next thing happens to it.
     [[nodiscard]] Time deadline() const {
         switch (state) {
@@ -135,6 +136,7 @@ struct Waiter {
     ScopeKind kind = ScopeKind::named;
     Mode mode = Mode::exclusive;
     bool is_two_phase = false;
+    bool is_transient = false;
 };
 
 // A two-phase entry: its waiter while it queues, the number of its grant afterwards.

@@ -43,6 +43,9 @@ struct AcquireRequest {
     SessionId session;
     // The same owner asking again while it holds the lock renews it instead of waiting for itself.
     bool renew_own = false;
+    // The lease lasts no longer than this run of the server: no store needs to know of it, until it
+    // is renewed on other terms.
+    bool is_transient = false;
     // Random bits for the token, should this be granted.
     Secret secret{};
     Notes notes;
@@ -70,6 +73,7 @@ struct LeaseTerms {
     Duration ttl{0};
     Duration grace{0};
     Duration memory{0};
+    bool is_transient = false;
 
     bool operator==(const LeaseTerms&) const = default;
 };
@@ -135,6 +139,7 @@ struct LeaseView {
     Owner owner;
     Mode mode = Mode::exclusive;
     LeaseState state = LeaseState::held;
+    bool is_transient = false;
     Token token;
     Time acquired_at;
     Time expires_at;   // when the lease ends, or has ended

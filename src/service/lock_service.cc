@@ -163,6 +163,11 @@ LockService::Batch* LockService::batch_of(const Response& response) {
                             outcome.kind == core::Outcome::Kind::granted;
     const std::uint64_t fence = core::as_number(outcome.lease.token.fence);
     if (!is_promise || store_.is_volatile()) return nullptr;
+    if (outcome.lease.is_transient) {
+        // Nothing of it is written, but what made way for it may have to be.
+        if (has_uncommitted()) return &after_next_commit_;
+        return is_committing_ ? &after_this_commit_ : nullptr;
+    }
     if (fence > committing_fence_ || next_terms_.contains(fence)) return &after_next_commit_;
     if (fence > committed_fence_ || this_terms_.contains(fence)) return &after_this_commit_;
     return nullptr;

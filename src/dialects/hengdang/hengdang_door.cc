@@ -84,8 +84,7 @@ void HengdangDoor::give_back_left_locks() {
         for (const core::LeaseView& lease : response->leases) {
             after = lease.token.fence;
             if (lease.owner.door != service::hengdang_door) continue;
-            const bool is_over = !live.contains(lease.owner.name);
-            if (is_over || lease.notes.metadata == automatic_lock) left.push_back(lease.token);
+            if (!live.contains(lease.owner.name)) left.push_back(lease.token);
         }
         has_more = response->leases.size() == page_size;
     }

@@ -34,9 +34,6 @@ namespace holdfast::dialects::hengdang {
 
 inline constexpr std::chrono::seconds lock_time{1800};
 
-// What a lease that was taken for one request says of itself.
-inline constexpr std::string_view automatic_lock = "automatic";
-
 // What the operator may choose.
 struct HengdangOptions {
     std::string root;
@@ -57,9 +54,8 @@ struct HengdangParts {
 
 class HengdangDoor {
   public:
-    // Opens the tree, and gives back the locks that the last server has left behind: those that
-    // were taken for requests, and those whose sessions are over. REQUIRES: the service has
-    // recovered, and its thread does not run yet, or is this one.
+    // Opens the tree, and gives back the locks whose sessions have ended since. REQUIRES: the
+    // service has recovered, and its thread does not run yet, or is this one.
     [[nodiscard]] static base::Result<std::unique_ptr<HengdangDoor>> open(HengdangOptions options,
                                                                           HengdangParts parts);
 

@@ -15,7 +15,7 @@ void WritePermit::ask_for(std::function<void(Objection)> then) {
         .owner = {.door = service::hengdang_door, .name = terms_.session_name},
         .ttl = lock_time,
         .renew_own = true,
-        .notes = {.metadata = automatic_lock}};
+        .is_transient = true};  // the request that it is for ends with the server, too
     ask(place_.port, request,
         [this, &door, then = std::move(then)](const service::Response& response) {
             const bool is_new = response.outcome.kind == core::Outcome::Kind::granted;
@@ -53,8 +53,8 @@ void WritePermit::give_back(bool has_written, std::function<void()> then) {
     if (terms_.lock_token) return then();
     const auto spent = place_.door.holds().leave(key(), has_written);
     if (!spent) return then();
-    // A lock that was taken for this request is free after a restart, too. One that somebody has
-    // asked for would be there again, if that could be.
+    // One that somebody has asked for would be there again after a restart, if this were not on
+    // disk.
     const auto until = spent->is_automatic ? LeaseDesk::Until::done : LeaseDesk::Until::on_disk;
     place_.door.desk().release(spent->token, until, std::move(then));
 }

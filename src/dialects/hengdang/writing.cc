@@ -11,7 +11,7 @@ namespace {
 
 // What may wait in memory for the disk; as much again may be on its way there.
 constexpr std::size_t pending_bytes_max = 256 * 1024;
-// A body up to this size is waited for, so that it is written in one go.
+// A body up to this size is waited for, and its lock, too, so that it is written in one go.
 constexpr std::uint64_t small_bytes = 64 * 1024;
 // How much of a body nobody wants is read past to keep the connection.
 constexpr std::uint64_t skipped_bytes_max = 256 * 1024;
@@ -134,7 +134,7 @@ class Writing : public std::enable_shared_from_this<Writing> {
     void work_on() {
         if (is_working_ || is_over_ || lock_ == Lock::not_asked) return;
         const bool is_small = order_.length && *order_.length <= small_bytes;
-        if (!has_begun_ && is_small && !is_whole_) return;
+        if (!has_begun_ && is_small && (!is_whole_ || lock_ == Lock::asked)) return;
         const bool may_commit = is_whole_ && lock_ == Lock::held;
         if (has_begun_ && pending_.empty() && !may_commit) return;
         is_working_ = has_begun_ = true;

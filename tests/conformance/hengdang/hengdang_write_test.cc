@@ -235,6 +235,17 @@ TEST_P(HengdangWrite, AnUploadThatAStoppedServerTookWithItLeavesNoLock) {
     EXPECT_EQ(b.put("/x", "hi").status, 201);
 }
 
+TEST_P(HengdangWrite, ALockAskedForDuringAnUploadOutlivesTheServer) {
+    begin_half(a_, "/x", long_bytes);
+    FilesClient again(host_);
+    again.id = a_.id;
+    EXPECT_EQ(again.get("/x?lock=acquire").status, 200);
+    host_.restart();
+    FilesClient b(host_);
+    b.id = b_.id;
+    EXPECT_EQ(b.put("/x", "hi").status, 423);
+}
+
 // What each of a crowd has written last must be what is there, and nobody's ETag comes twice.
 TEST_P(HengdangWrite, ACrowdLeavesOneOfItsContents) {
     constexpr int clients = 100;

@@ -113,7 +113,9 @@ FileResult<Upload> FileTree::begin_upload(UploadPlan plan) {
     }
     auto file = state_->own_folder->make_temporary_file();
     if (!file) return refuse_by_errno(file.error(), "write " + plan.path.text());
-    Upload upload(*state_, std::move(plan), old_bytes, std::move(*file));
+    Upload::Before before{.size_bytes = old_bytes};
+    if (found) before.info = read_info(found->descriptor.get(), found->status);
+    Upload upload(*state_, std::move(plan), std::move(before), std::move(*file));
     TRY(upload.expect());
     return upload;
 }

@@ -12,13 +12,13 @@ constexpr std::uint64_t file_bytes_ever = std::uint64_t{1} << 62;  // so that su
 
 }  // namespace
 
-Upload::Upload(TreeState& tree, UploadPlan plan, std::uint64_t credit_bytes, TemporaryFile file)
-    : tree_(&tree), plan_(std::move(plan)), credit_bytes_(credit_bytes), file_(std::move(file)) {}
+Upload::Upload(TreeState& tree, UploadPlan plan, Before before, TemporaryFile file)
+    : tree_(&tree), plan_(std::move(plan)), before_(std::move(before)), file_(std::move(file)) {}
 
 Upload::Upload(Upload&& other) noexcept
     : tree_(std::exchange(other.tree_, nullptr)),
       plan_(std::move(other.plan_)),
-      credit_bytes_(other.credit_bytes_),
+      before_(std::move(other.before_)),
       file_(std::move(other.file_)),
       hash_(std::move(other.hash_)),
       received_bytes_(other.received_bytes_),
@@ -58,7 +58,7 @@ FileResult<void> Upload::check_size(std::uint64_t bytes) const {
 
 std::uint64_t Upload::growth_bytes(std::uint64_t received_bytes) const {
     const std::uint64_t end = plan_.region_start.value_or(0) + received_bytes;
-    return end - std::min(end, credit_bytes_);
+    return end - std::min(end, before_.size_bytes);
 }
 
 FileResult<void> Upload::take(std::string_view bytes) {

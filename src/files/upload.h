@@ -63,7 +63,12 @@ class Upload {
 
   private:
     friend class FileTree;
-    Upload(TreeState& tree, UploadPlan plan, std::uint64_t credit_bytes, TemporaryFile file);
+    // The version at the path when the upload begins, as far as it is known.
+    struct Before {
+        std::uint64_t size_bytes = 0;
+        std::optional<FileInfo> info;
+    };
+    Upload(TreeState& tree, UploadPlan plan, Before before, TemporaryFile file);
 
     // Fails if what is expected cannot fit.
     [[nodiscard]] FileResult<void> expect();
@@ -81,7 +86,7 @@ class Upload {
 
     TreeState* tree_;  // none once this was moved from
     UploadPlan plan_;
-    std::uint64_t credit_bytes_;  // up to this size the file takes no room that it has not already
+    Before before_;
     TemporaryFile file_;
     Sha256 hash_;  // of a whole file
     std::uint64_t received_bytes_ = 0;

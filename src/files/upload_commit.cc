@@ -64,13 +64,6 @@ FileResult<void> seal(TreeState& tree, const FilePath& path, int descriptor, Fil
     return {};
 }
 
-// What is known of the version at the path without waiting for its gate, or waiting to read it.
-std::optional<FileInfo> glance(const TreeState& tree, const FilePath& path) {
-    const auto found = find_file(tree, path);
-    if (!found || !*found) return std::nullopt;
-    return read_info((*found)->descriptor.get(), (*found)->status);
-}
-
 }  // namespace
 
 FileResult<Committed> Upload::commit(const CommitCheck& check) {
@@ -89,13 +82,13 @@ FileResult<Committed> Upload::commit_whole(const CommitCheck& check) {
     FileInfo next{.hash = base::to_hex(hash_.finish()),
                   .content_type = std::move(*type),
                   .mode = mode_of_new_files};
-    const auto likely = glance(*tree_, plan_.path);
-    TRY(seal(*tree_, plan_.path, descriptor, next, likely ? &*likely : nullptr));
+    const FileInfo* const likely = before_.info ? &*before_.info : nullptr;
+    TRY(seal(*tree_, plan_.path, descriptor, next, likely));
 
     const auto pass = tree_->gates.enter(plan_.path.text());
     TRY(auto current, find_current(*tree_, plan_.path));
     const FileInfo* const info = close_file(current);
-    const bool is_other_number = likely && info == nullptr;  // the path began anew meanwhile
+    const bool is_other_number = likely != nullptr && info == nullptr;  // the path began anew meanwhile
     if (is_other_number) {
         next.inode_number = 0;
         next.mode = mode_of_new_files;

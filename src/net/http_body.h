@@ -33,8 +33,13 @@ class BodySink {
     // connection closes after it.
     virtual void on_fault(const HttpFault& fault) = 0;
 
-    // Whether no more pieces should come for now. BodySource::resume() tells that they may again.
+    // Whether no more pieces should come for now. BodySource::resume() tells that they may again. A
+    // client that asks before it sends its body (`Expect: 100-continue`) is answered when they may.
     [[nodiscard]] virtual bool is_congested() const = 0;
+
+    // Whether the body is of any use still. Of one that is not, what comes is read past, and a
+    // client that has asked whether to send it is told no more than the answer.
+    [[nodiscard]] virtual bool is_wanted() const { return true; }
 };
 
 // Where a sink's body comes from. Lives as long as the sink.

@@ -39,7 +39,9 @@ class Depot final : public HttpHandler {
             return nullptr;
         }
         source = &where_from;
-        return std::make_unique<Sink>(*this, reply.defer());
+        auto made = std::make_unique<Sink>(*this, reply.defer());
+        sink = made.get();
+        return made;
     }
 
     class Sink final : public BodySink {
@@ -65,6 +67,8 @@ class Depot final : public HttpHandler {
             if (reply_) reply_.send(fault.status, "application/json", fault.json);
         }
         bool is_congested() const override { return depot_.is_congested; }
+        bool is_wanted() const override { return depot_.is_wanted; }
+        DeferredReply& reply() { return reply_; }
 
       private:
         Depot& depot_;
@@ -74,6 +78,8 @@ class Depot final : public HttpHandler {
 
     std::size_t bytes_max = SIZE_MAX;
     bool is_congested = false;
+    bool is_wanted = true;
+    Sink* sink = nullptr;  // the last one
     BodySource* source = nullptr;
     std::vector<std::string> notes;
     int pieces = 0;
@@ -186,6 +192,29 @@ TEST_F(HttpBody, IsAskedForOnlyIfItIsWanted) {
     EXPECT_EQ(channel_.take(), answer("200 OK", "late") + "HTTP/1.1 100 Continue\r\n\r\n");
     feed("hello");
     EXPECT_EQ(channel_.take(), created("hello"));
+}
+
+TEST_F(HttpBody, IsAskedForWhenTheSinkHasRoomForIt) {
+    depot_.is_congested = true;
+    feed("PUT /a HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
+    EXPECT_EQ(channel_.take(), "");
+    EXPECT_FALSE(protocol_->awaits_input()) << "it is not the peer who is slow";
+    depot_.is_congested = false;
+    depot_.source->resume();
+    EXPECT_EQ(channel_.take(), "HTTP/1.1 100 Continue\r\n\r\n");
+    feed("hello");
+    EXPECT_EQ(channel_.take(), created("hello"));
+}
+
+TEST_F(HttpBody, IsNotAskedForAfterAllIfItIsRefusedMeanwhile) {
+    depot_.is_congested = true;
+    feed("PUT /a HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
+    depot_.is_congested = depot_.is_wanted = false;
+    depot_.source->resume();
+    EXPECT_EQ(channel_.take(), "");
+    depot_.sink->reply().send(423, "", "locked");
+    EXPECT_EQ(channel_.take(), answer("423 Locked", "locked", true));
+    EXPECT_TRUE(channel_.closed);
 }
 
 TEST_F(HttpBody, WaitsForASinkThatIsCongested) {

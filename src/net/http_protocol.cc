@@ -83,23 +83,37 @@ std::size_t HttpProtocol::begin_body(HttpParser& parser, std::string_view input)
     auto sink = handler_.receive(parser.request(input), reply, *this);
     if (!sink) {
         sink = std::make_unique<NoSink>();
-    } else if (parser.take_expectation()) {
-        replies_.interim_to_last("HTTP/1.1 100 Continue\r\n\r\n");
     }
     const std::size_t size = parser.header_size();
     const bool is_empty = parser.body_size() == 0;
     body_ = std::make_unique<Body>(Body{std::move(parser), std::move(sink)});
+    if (body_->parser.has_expectation()) invite_body();
     if (is_empty) take_body({});
     return size;
 }
 
+// Answers the client that has asked whether to send its body, or lets it wait for that.
+void HttpProtocol::invite_body() {
+    const bool is_answered = replies_.empty();
+    if (is_answered || !body_->sink->is_wanted()) {
+        if (!is_answered) replies_.close_after_last();  // whether it sends it or not is its affair
+    } else if (body_->sink->is_congested()) {
+        pause_body();
+        return;
+    } else {
+        replies_.interim_to_last("HTTP/1.1 100 Continue\r\n\r\n");
+    }
+    static_cast<void>(body_->parser.take_expectation());
+}
+
+void HttpProtocol::pause_body() {
+    is_body_paused_ = true;
+    channel_.pause();
+}
+
 // Gives the sink what there is of its body. Returns the bytes taken.
 std::size_t HttpProtocol::take_body(std::string_view input) {
-    if (body_->sink->is_congested()) {
-        is_body_paused_ = true;
-        channel_.pause();
-        return 0;
-    }
+    if (body_->sink->is_congested()) return pause_body(), 0;
     std::string_view rest = input;
     const auto outcome = body_->parser.parse_piece(rest, *body_->sink);
     if (outcome == HttpParser::Outcome::complete) {
@@ -123,6 +137,7 @@ void HttpProtocol::fail_body(const HttpFault& fault) {
 void HttpProtocol::resume() {
     if (!std::exchange(is_body_paused_, false)) return;
     channel_.resume();
+    if (body_ && body_->parser.has_expectation()) invite_body();
 }
 
 void HttpProtocol::await_rest(HttpParser& parser) {

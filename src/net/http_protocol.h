@@ -71,6 +71,8 @@ class HttpProtocol final : public Protocol, private BodySource {
     std::size_t take_request(std::string_view input);
     std::size_t finish(HttpParser& parser, HttpParser::Outcome outcome, std::string_view input);
     std::size_t begin_body(HttpParser& parser, std::string_view input);
+    void invite_body();
+    void pause_body();
     std::size_t take_body(std::string_view input);
     void fail_body(const HttpFault& fault);
     void await_rest(HttpParser& parser);

@@ -36,6 +36,7 @@ Parsed<WriteOrder> read_write_order(const net::HttpRequest& request) {
     TRY(const auto wish, read_lock_wish(request.query));
     if (wish) return tl::unexpected(refuse_method("GET"));
     WriteOrder order{.path = std::move(path), .conditions = read_conditions(request)};
+    order.is_asked_first = request.header("Expect").has_value();
     if (const auto length = request.header("Content-Length")) {
         order.length = base::parse_decimal<std::uint64_t>(*length);
     } else if (!request.header("Transfer-Encoding")) {

@@ -9,8 +9,10 @@ namespace holdfast::dialects::hengdang {
 
 namespace {
 
-// What may wait in memory for the disk; as much again may be on its way there.
-constexpr std::size_t pending_bytes_max = 256 * 1024;
+// So much is handed to the disk's threads in one go, if it comes: every trip there costs.
+constexpr std::size_t batch_bytes = 256 * 1024;
+// What may wait in memory meanwhile.
+constexpr std::size_t pending_bytes_max = 2 * batch_bytes;
 // A body up to this size is waited for, and its lock, too, so that it is written in one go.
 constexpr std::uint64_t small_bytes = 64 * 1024;
 // How much of a body nobody wants is read past to keep the connection.
@@ -95,8 +97,12 @@ class Writing : public std::enable_shared_from_this<Writing> {
         conclude({.answer = refuse(400, "Incomplete", "The connection was lost")});
     }
     [[nodiscard]] bool is_congested() const {
-        return !is_over_ && pending_.size() >= pending_bytes_max;
+        if (is_over_) return false;
+        // Whoever asks before it sends is told so when it has the lock.
+        const bool has_answer = lock_ == Lock::held || lock_ == Lock::refused;
+        return pending_.size() >= pending_bytes_max || (order_.is_asked_first && !has_answer);
     }
+    [[nodiscard]] bool is_wanted() const { return !is_over_; }
 
   private:
     enum class Lock { not_asked, asked, held, refused };
@@ -128,6 +134,7 @@ class Writing : public std::enable_shared_from_this<Writing> {
         lock_ = objection ? Lock::refused : Lock::held;
         if (conclusion_) return finish();
         if (objection) return conclude({.answer = std::move(*objection)});
+        if (order_.is_asked_first && source_ != nullptr) source_->resume();
         work_on();
     }
 
@@ -136,7 +143,8 @@ class Writing : public std::enable_shared_from_this<Writing> {
         const bool is_small = order_.length && *order_.length <= small_bytes;
         if (!has_begun_ && is_small && (!is_whole_ || lock_ == Lock::asked)) return;
         const bool may_commit = is_whole_ && lock_ == Lock::held;
-        if (has_begun_ && pending_.empty() && !may_commit) return;
+        const bool has_batch = pending_.size() >= batch_bytes || (is_whole_ && !pending_.empty());
+        if (has_begun_ && !has_batch && !may_commit) return;
         is_working_ = has_begun_ = true;
         auto bytes = std::make_shared<std::string>(std::exchange(pending_, {}));
         place_.door.writers().run([self = shared_from_this(), bytes, may_commit]() mutable {
@@ -268,6 +276,7 @@ class Sink final : public net::BodySink {
         writing_->take_fault(fault);
     }
     [[nodiscard]] bool is_congested() const override { return writing_->is_congested(); }
+    [[nodiscard]] bool is_wanted() const override { return writing_->is_wanted(); }
 
   private:
     const std::shared_ptr<Writing> writing_;

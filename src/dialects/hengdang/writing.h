@@ -28,6 +28,7 @@ struct WriteOrder {
     std::optional<std::uint64_t> length;    // of the body, if it is known
     std::optional<core::Token> lock_token;  // that of nobody where the text makes none
     std::string session_name;
+    bool is_asked_first = false;  // the client sends the body when it is told to
     // Nobody has logged in: only the conditions are looked at, and then this is the answer.
     std::optional<FileAnswer> denial;
 };

@@ -235,6 +235,21 @@ TEST_P(HengdangWrite, AnUploadThatAStoppedServerTookWithItLeavesNoLock) {
     EXPECT_EQ(b.put("/x", "hi").status, 201);
 }
 
+TEST_P(HengdangWrite, WhoeverAsksBeforeItSendsIsToldOfTheLockFirst) {
+    const auto ask_first = [](FilesClient& client) {
+        client.connection().send("PUT /x HTTP/1.1\r\nAuthorization: Bearer " + client.id +
+                                 "\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n");
+    };
+    EXPECT_EQ(a_.get("/x?lock=acquire").status, 200);
+    ask_first(b_);
+    EXPECT_EQ(b_.connection().response().status, 423) << "and not 100";
+    EXPECT_EQ(b_.connection().read_to_end(), "");
+    ask_first(a_);
+    EXPECT_EQ(a_.connection().read(25), "HTTP/1.1 100 Continue\r\n\r\n");
+    a_.connection().send("hello");
+    EXPECT_EQ(a_.connection().response().status, 201);
+}
+
 TEST_P(HengdangWrite, ALockAskedForDuringAnUploadOutlivesTheServer) {
     begin_half(a_, "/x", long_bytes);
     FilesClient again(host_);

@@ -78,7 +78,7 @@ class HOLDFAST_API Client {
     [[nodiscard]] LockResult<LeaseGuard> hold(const LeaseRequest& request,
                                               std::chrono::milliseconds wait,
                                               HeartbeatOptions options = {},
-                                              std::stop_token stop = {});
+                                              const std::stop_token& stop = {});
 
     // Calls function(LeaseGuard&) with the lock held and renewed, and returns what that returns. An
     // error if the lock could not be had, or if it was lost before the function was done: then what
@@ -86,8 +86,8 @@ class HOLDFAST_API Client {
     template <class Function>
     LockResult<std::decay_t<std::invoke_result_t<Function, LeaseGuard&>>> with_lock(
         const LeaseRequest& request, std::chrono::milliseconds wait, Function&& function,
-        HeartbeatOptions options = {}, std::stop_token stop = {}) {
-        auto guard = hold(request, wait, std::move(options), std::move(stop));
+        HeartbeatOptions options = {}, const std::stop_token& stop = {}) {
+        auto guard = hold(request, wait, std::move(options), stop);
         if (!guard) return guard.error();
         if constexpr (std::is_void_v<std::invoke_result_t<Function, LeaseGuard&>>) {
             std::forward<Function>(function)(*guard);
@@ -107,12 +107,12 @@ class HOLDFAST_API Client {
     // a few seconds; it ends after its ttl.
     [[nodiscard]] LockResult<Lease> acquire(const LeaseRequest& request,
                                             std::chrono::milliseconds wait,
-                                            std::stop_token stop = {});
+                                            const std::stop_token& stop = {});
     // Asks again and again, at the pace the server recommends, without standing in its queue.
     // Prefer acquire(), which is served in order. The last LockHeld when it gives up.
     [[nodiscard]] LockResult<Lease> acquire_with_retry(const LeaseRequest& request,
                                                        const RetryOptions& options = {},
-                                                       std::stop_token stop = {});
+                                                       const std::stop_token& stop = {});
 
     // The lease begins anew, for `ttl` or as long as it was. LockExpired or LockNotFound if it is
     // over. A shorter ttl may have taken effect although there is no answer.
@@ -145,19 +145,19 @@ class HOLDFAST_API Client {
     // guaranteed; releasing the guard resigns.
     [[nodiscard]] LockResult<LeaseGuard> campaign(const Candidacy& candidacy,
                                                   HeartbeatOptions options = {},
-                                                  std::stop_token stop = {});
+                                                  const std::stop_token& stop = {});
     // Calls `on_change` with the leader, or nobody, as it is and whenever it changes, on this
     // thread. Returns when `stop` says so; an error if the server does not answer for `retry_for`,
     // or does not want to.
     LockResult<void> observe(std::string_view election,
                              const std::function<void(const std::optional<Leader>&)>& on_change,
-                             std::stop_token stop);
+                             const std::stop_token& stop);
 
     // Calls `on_event` with everything that happens to locks, on this thread. If the connection
     // breaks, it goes on after the last event that was told. Returns as observe() does.
     LockResult<void> watch(const WatchOptions& options,
                            const std::function<void(const LockEvent&)>& on_event,
-                           std::stop_token stop);
+                           const std::stop_token& stop);
 
     // Any answer at all is one, whatever its status.
     [[nodiscard]] LockResult<ServerAnswer> ask(const ServerRequest& request);

@@ -20,9 +20,9 @@ LockResult<Client> Client::open(const ClientOptions& options) {
 }
 
 LockResult<LeaseGuard> Client::hold(const LeaseRequest& request, std::chrono::milliseconds wait,
-                                    HeartbeatOptions options, std::stop_token stop) {
+                                    HeartbeatOptions options, const std::stop_token& stop) {
     if (auto fault = sdk::Heartbeat::find_fault(options, request.ttl)) return *std::move(fault);
-    const auto lease = acquire(request, wait, std::move(stop));
+    const auto lease = acquire(request, wait, stop);
     if (!lease) return lease.error();
     auto guard = start_heartbeat(*lease, std::move(options));
     if (!guard) session_->calls().release_briefly(*lease);
@@ -34,12 +34,13 @@ LockResult<Lease> Client::try_acquire(const LeaseRequest& request) {
 }
 
 LockResult<Lease> Client::acquire(const LeaseRequest& request, std::chrono::milliseconds wait,
-                                  std::stop_token stop) {
+                                  const std::stop_token& stop) {
     return session_->calls().acquire(request, wait, stop);
 }
 
 LockResult<Lease> Client::acquire_with_retry(const LeaseRequest& request,
-                                             const RetryOptions& options, std::stop_token stop) {
+                                             const RetryOptions& options,
+                                             const std::stop_token& stop) {
     return session_->calls().acquire_with_retry(request, options, stop);
 }
 
@@ -76,23 +77,23 @@ LockResult<Lease> Client::check(std::string_view token, const LockScope& scope, 
 }
 
 LockResult<LeaseGuard> Client::campaign(const Candidacy& candidacy, HeartbeatOptions options,
-                                        std::stop_token stop) {
+                                        const std::stop_token& stop) {
     return hold({.scope = LockScope::Named{candidacy.election},
                  .owner = candidacy.candidate,
                  .ttl = candidacy.ttl,
                  .metadata = candidacy.value},
-                std::chrono::milliseconds::max(), std::move(options), std::move(stop));
+                std::chrono::milliseconds::max(), std::move(options), stop);
 }
 
 LockResult<void> Client::observe(std::string_view election,
                                  const std::function<void(const std::optional<Leader>&)>& on_change,
-                                 std::stop_token stop) {
+                                 const std::stop_token& stop) {
     return sdk::observe(session_->exchange(), election, on_change, stop);
 }
 
 LockResult<void> Client::watch(const WatchOptions& options,
                                const std::function<void(const LockEvent&)>& on_event,
-                               std::stop_token stop) {
+                               const std::stop_token& stop) {
     return sdk::watch(session_->exchange(), options, on_event, stop);
 }
 

@@ -41,9 +41,9 @@ Answer to_answer(net::HttpAnswer&& answer) {
 
 // A gateway may have passed the request on; the server itself has done nothing.
 NoAnswer to_no_answer(Answer&& answer) {
-    return {.error = answer.to_error(),
-            .may_have_effect = answer.status != 503,
-            .temporary = std::move(answer)};
+    NoAnswer none{.error = answer.to_error(), .may_have_effect = answer.status != 503};
+    none.temporary = std::move(answer);
+    return none;
 }
 
 LockError invalid(std::string message) {

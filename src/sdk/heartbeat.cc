@@ -135,6 +135,11 @@ void Heartbeat::wake() {
     woken_.wait(guard, [&] { return wakes_done_ >= asked; });
 }
 
+void Heartbeat::settle() {
+    std::unique_lock guard(mutex_);
+    woken_.wait(guard, [&] { return due_.empty() && renewing_.empty(); });
+}
+
 void Heartbeat::watch() {
     std::unique_lock guard(mutex_);
     while (!is_stopping_) {
@@ -198,6 +203,7 @@ void Heartbeat::work() {
         const std::shared_ptr<Hold> hold = std::move(due_.front());
         due_.pop_front();
         if (!hold->loss && !hold->is_let_go) renew(hold, guard);
+        woken_.notify_all();
     }
 }
 

@@ -89,6 +89,8 @@ class Heartbeat {
 
     // Lets the watcher look at the clock, which was moved, and returns when it has. For tests.
     void wake();
+    // Returns when every renewal that was begun has come to its end. For tests.
+    void settle();
 
   private:
     void watch();
@@ -114,7 +116,7 @@ class Heartbeat {
     std::deque<std::shared_ptr<Hold>> due_;  // for the workers
     std::size_t idle_ = 0;                   // workers
     std::vector<std::shared_ptr<Hold>> renewing_;
-    std::condition_variable woken_;
+    std::condition_variable woken_;  // for tests
     std::uint64_t wakes_asked_ = 0, wakes_done_ = 0;
     bool is_stopping_ = false;
     std::vector<std::thread> threads_;  // the watcher, then the workers

@@ -20,21 +20,22 @@ class FakeServer {
     [[nodiscard]] BootClock::time_point now() const { return now_.load(); }
     void set(Mood mood) { mood_ = mood; }
 
-    Heartbeat heartbeat{
-        [this](const Lease& lease, Renewal renewal) { return renew(lease, renewal); },
-        [this] { return now(); }};
-
-    // Lets time pass, and waits until the watcher has seen it and no renewal is under way that
-    // would end.
+    // Lets time pass, and what is due happen.
     void advance(milliseconds step) {
+        advance_while_it_hangs(step);
+        heartbeat.settle();
+    }
+    // The same, but waits for no answer.
+    void advance_while_it_hangs(milliseconds step) {
         now_ = now() + step;
         heartbeat.wake();
     }
-    // Waits until so many renewals were asked for, and were answered unless they hang.
+    // Waits until so many renewals were asked for.
     void wait_for_renewals(int count) {
         std::unique_lock guard(mutex_);
         ASSERT_TRUE(changed_.wait_for(guard, 60s, [&] { return begun_ >= count; }));
     }
+    // How many there were.
     [[nodiscard]] int renewals() {
         const std::lock_guard guard(mutex_);
         return begun_;
@@ -51,12 +52,13 @@ class FakeServer {
   private:
     Answered<Lease> renew(const Lease& lease, const Renewal& renewal) {
         const auto sent_at = now();
+        const Mood mood = mood_;
         {
             const std::lock_guard guard(mutex_);
             ++begun_;
         }
         changed_.notify_all();
-        switch (mood_.load()) {
+        switch (mood) {
             case Mood::answers: break;
             case Mood::fails:
                 return tl::unexpected(NoAnswer{.error = ServerUnavailable{"no answer"}});
@@ -80,16 +82,13 @@ class FakeServer {
     std::mutex mutex_;
     std::condition_variable changed_;
     int begun_ = 0;  // under mutex_
-};
 
-// Waits until the hold is guaranteed for exactly so long: what a worker has just learnt is known.
-void expect_time_left(FakeServer& server, const Hold& hold, milliseconds expected) {
-    const auto end = std::chrono::steady_clock::now() + 60s;
-    while (server.heartbeat.time_left(hold) != expected && std::chrono::steady_clock::now() < end) {
-        std::this_thread::yield();
-    }
-    EXPECT_EQ(server.heartbeat.time_left(hold), expected);
-}
+  public:
+    // The last member: its threads use the others.
+    Heartbeat heartbeat{
+        [this](const Lease& lease, Renewal renewal) { return renew(lease, renewal); },
+        [this] { return now(); }};
+};
 
 // What on_lost says, once.
 struct Told {
@@ -112,12 +111,12 @@ TEST(Heartbeat, RenewsEveryThirdOfTheTtl) {
     server.advance(9'999ms);
     EXPECT_EQ(server.renewals(), 0);
     server.advance(1ms);
-    server.wait_for_renewals(1);
-    expect_time_left(server, *hold, 25s);
+    EXPECT_EQ(server.renewals(), 1);
+    EXPECT_EQ(server.heartbeat.time_left(*hold), 25s);
     for (int round = 2; round < 100; ++round) {
         server.advance(10s);
-        server.wait_for_renewals(round);
-        expect_time_left(server, *hold, 25s);
+        EXPECT_EQ(server.renewals(), round);
+        EXPECT_EQ(server.heartbeat.time_left(*hold), 25s);
     }
     EXPECT_EQ(server.heartbeat.let_go(*hold), std::nullopt);
     EXPECT_EQ(server.heartbeat.time_left(*hold), 0s);
@@ -129,8 +128,7 @@ TEST(Heartbeat, KeepsItsOwnPace) {
         *server.heartbeat.keep(server.lease(), {.every = 2s, .extend_by = 12s, .margin = 1s});
     EXPECT_EQ(server.heartbeat.time_left(*hold), 29s);
     server.advance(2s);
-    server.wait_for_renewals(1);
-    expect_time_left(server, *hold, 11s);
+    EXPECT_EQ(server.heartbeat.time_left(*hold), 11s);
     EXPECT_EQ(server.heartbeat.lease_of(*hold).ttl, 12s);
     server.heartbeat.let_go(*hold);
 }
@@ -141,8 +139,7 @@ TEST(Heartbeat, CountsAShorterLeaseFromTheRequestAlsoIfItsAnswerIsLost) {
     const auto hold =
         *server.heartbeat.keep(server.lease(), {.every = 2s, .extend_by = 12s, .margin = 1s});
     server.advance(2s);
-    server.wait_for_renewals(1);
-    expect_time_left(server, *hold, 11s);
+    EXPECT_EQ(server.heartbeat.time_left(*hold), 11s);
     server.heartbeat.let_go(*hold);
 }
 
@@ -151,13 +148,14 @@ TEST(Heartbeat, TriesMoreOftenAfterAFailureAndGoesOn) {
     server.set(FakeServer::Mood::fails);
     const auto hold = *server.heartbeat.keep(server.lease(), {});
     server.advance(10s);
-    server.wait_for_renewals(1);
-    for (int round = 2; round <= 4; ++round) {
-        if (round == 4) server.set(FakeServer::Mood::answers);
-        // The worker may not have handed the hold back yet when the clock moves first.
-        while (server.renewals() < round) server.advance(500ms);
-    }
-    expect_time_left(server, *hold, 25s);
+    server.advance(2'499ms);
+    EXPECT_EQ(server.renewals(), 1);
+    server.advance(1ms);
+    EXPECT_EQ(server.renewals(), 2);
+    server.set(FakeServer::Mood::answers);
+    server.advance(2'500ms);
+    EXPECT_EQ(server.renewals(), 3);
+    EXPECT_EQ(server.heartbeat.time_left(*hold), 25s);
     EXPECT_FALSE(hold->stop.stop_requested());
     server.heartbeat.let_go(*hold);
 }
@@ -168,7 +166,6 @@ TEST(Heartbeat, IsLostAMarginBeforeTheLeaseEndsWhenNothingIsConfirmed) {
     Told told;
     const auto hold = *server.heartbeat.keep(server.lease(), told.options());
     server.advance(10s);
-    server.wait_for_renewals(1);
     server.advance(14'999ms);
     EXPECT_EQ(server.heartbeat.time_left(*hold), 1ms);
     EXPECT_FALSE(hold->stop.stop_requested());
@@ -184,11 +181,12 @@ TEST(Heartbeat, IsLostInTimeWhileARenewalHangs) {
     server.set(FakeServer::Mood::hangs);
     Told told;
     const auto hold = *server.heartbeat.keep(server.lease(), told.options());
-    server.advance(10s);
+    server.advance_while_it_hangs(10s);
     server.wait_for_renewals(1);
-    server.advance(15s);
+    server.advance_while_it_hangs(15s);
     EXPECT_EQ(told.wait(), "the lock may be over: no renewal was confirmed in time");
     server.heartbeat.let_go(*hold);
+    server.heartbeat.settle();  // the renewal was stopped, too
 }
 
 TEST(Heartbeat, IsLostAtOnceWhenTheServerSaysSo) {
@@ -197,8 +195,8 @@ TEST(Heartbeat, IsLostAtOnceWhenTheServerSaysSo) {
     Told told;
     const auto hold = *server.heartbeat.keep(server.lease(), told.options());
     server.advance(10s);
-    EXPECT_EQ(told.wait(), "the lock is over");
     EXPECT_EQ(server.heartbeat.time_left(*hold), 0s);
+    EXPECT_EQ(told.wait(), "the lock is over");
     server.advance(30s);
     EXPECT_EQ(server.renewals(), 1) << "it is over for good";
     server.heartbeat.let_go(*hold);
@@ -220,14 +218,16 @@ TEST(Heartbeat, DoesNotLetAHangingRenewalHoldUpOthers) {
     FakeServer server;
     server.set(FakeServer::Mood::hangs);
     const auto stuck = *server.heartbeat.keep(server.lease(), {});
-    server.advance(10s);
+    server.advance_while_it_hangs(10s);
     server.wait_for_renewals(1);
     server.set(FakeServer::Mood::answers);
     const auto other = *server.heartbeat.keep(server.lease(), {});
-    server.advance(10s);
+    server.advance_while_it_hangs(10s);
     server.wait_for_renewals(2);
-    expect_time_left(server, *other, 25s);
+    EXPECT_EQ(server.heartbeat.time_left(*stuck), 5s);
     server.heartbeat.let_go(*stuck);
+    server.heartbeat.settle();
+    EXPECT_EQ(server.heartbeat.time_left(*other), 25s);
     server.heartbeat.let_go(*other);
 }
 
@@ -236,8 +236,8 @@ TEST(Heartbeat, KeepsManyMoreHoldsThanItHasThreads) {
     std::vector<std::shared_ptr<Hold>> holds;
     for (int i = 0; i < 100; ++i) holds.push_back(*server.heartbeat.keep(server.lease(), {}));
     server.advance(10s);
-    server.wait_for_renewals(100);
-    for (const auto& hold : holds) expect_time_left(server, *hold, 25s);
+    EXPECT_EQ(server.renewals(), 100);
+    for (const auto& hold : holds) EXPECT_EQ(server.heartbeat.time_left(*hold), 25s);
     for (const auto& hold : holds) server.heartbeat.let_go(*hold);
 }
 

@@ -33,8 +33,9 @@ set(CPACK_PACKAGE_NAME holdfast)
 set(CPACK_PACKAGE_CONTACT "Holdfast <holdfast@localhost>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "lock server with leases, fencing numbers and fair queues")
 set(CPACK_PACKAGE_DESCRIPTION "Holdfast keeps locks for programs on one machine or many.
-It speaks the protocols of several lock services at once, over HTTP and TCP, and all of them contend for the same
-locks. The engine comes as a library for C++, too.")
+It speaks the protocols of several lock services at once, over HTTP
+and TCP, and all of them contend for the same locks. The engine comes
+as a library for C++, too.")
 set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/package)
 set(CPACK_INSTALL_CMAKE_PROJECTS
     "${PROJECT_BINARY_DIR};holdfast;ALL;/" "${PROJECT_BINARY_DIR};holdfast;package;/")
@@ -45,6 +46,7 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA
     ${packaging}/debian/conffiles ${packaging}/debian/postinst ${packaging}/debian/prerm ${packaging}/debian/postrm)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/bench_command.h"
 #include "app/dflockd_command.h"
 #include "app/host.h"
 #include "app/reference_command.h"
@@ -148,6 +149,10 @@ int run(std::vector<std::string> words) {
     CLI::App* const dflockd_command =
         program.add_subcommand("dflockd", "start it in the place of a dflockd, with its flags");
     declare_dflockd_options(*dflockd_command, dflockd);
+    load::LoadOptions bench;
+    CLI::App* const bench_command = program.add_subcommand(
+        "bench", "take and release locks of a server, and look whether it keeps its word");
+    declare_bench_options(*bench_command, bench);
     ReferenceCommand reference;
     declare_reference(program, reference);
     if (!words.empty() && words.front() == "dflockd") words = with_two_dashes(std::move(words));
@@ -161,6 +166,7 @@ int run(std::vector<std::string> words) {
         std::fputs(text->c_str(), stdout);
         return EXIT_SUCCESS;
     }
+    if (bench_command->parsed()) return run_bench(bench);
     return serve(dflockd_command->parsed() ? to_serve_options(dflockd) : options);
 }
 

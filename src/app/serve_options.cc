@@ -8,28 +8,13 @@
 #include <map>
 #include <vector>
 
-#include "base/duration.h"
+#include "app/duration_option.h"
 #include "files/nostr_event.h"
 #include "net/endpoint.h"
 
 namespace holdfast::app {
 
 namespace {
-
-// An option whose value is a duration such as 30s, 1m30s or 250ms.
-template <class Duration>
-CLI::Option* add_duration(CLI::App& command, const std::string& flag, Duration& value,
-                          const std::string& help) {
-    const auto parse = [&value](const CLI::results_t& texts) {
-        const auto duration = base::parse_duration(texts.back());
-        if (!duration || *duration < std::chrono::nanoseconds::zero()) return false;
-        value = std::chrono::ceil<Duration>(*duration);
-        return true;
-    };
-    return command.add_option(flag, parse, help)
-        ->type_name("DURATION")
-        ->default_str(base::format_duration(value));
-}
 
 void declare_listeners(CLI::App& command, ServeOptions& options) {
     command

@@ -21,7 +21,7 @@ class LineConnection {
     [[nodiscard]] static base::Result<LineConnection> open(const std::string& address);
 
     LineConnection(LineConnection&& other) noexcept
-        : server_(other.server_),
+        : server_(std::move(other.server_)),
           descriptor_(std::exchange(other.descriptor_, -1)),
           unread_(std::move(other.unread_)) {}
     LineConnection& operator=(LineConnection&&) = delete;

@@ -185,6 +185,7 @@ base::Result<LoadResult> run_load(const LoadOptions& options,
     const auto end = begin + options.duration;
     {
         std::vector<std::jthread> threads;
+        threads.reserve(workers.size());
         for (Worker& worker : workers) threads.emplace_back([&] { worker.run(end); });
         watch(scene, end, on_second);
     }

@@ -23,6 +23,7 @@ base::Result<std::string> read_token(const std::string& path) {
 }
 
 template <class Client>
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): as in the caller
 base::Result<std::unique_ptr<LockClient>> open_http(const LoadOptions& options, std::string owner,
                                                     const std::string& token) {
     TRY(auto door, HttpDoor::open(options.url, options.ca_file, token));

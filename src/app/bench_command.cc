@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <map>
 
-#include "app/duration_option.h"
+#include "cli/duration_option.h"
 #include "load/load_report.h"
 #include "load/load_run.h"
 
@@ -69,12 +69,12 @@ void declare_work(CLI::App& command, load::LoadOptions& options) {
         ->check(CLI::Range(1, 10'000).description(""))
         ->type_name("NUMBER")
         ->capture_default_str();
-    add_duration(command, "--duration", options.duration, "how long");
-    add_duration(command, "--ttl", options.ttl,
-                 "the lease that is asked for; with dflockd, whole seconds");
-    add_duration(command, "--hold", options.hold, "how long a lock is held");
-    add_duration(command, "--jitter", options.jitter,
-                 "up to how much longer, and how long to rest afterwards");
+    cli::add_duration_option(command, "--duration", options.duration, "how long");
+    cli::add_duration_option(command, "--ttl", options.ttl,
+                             "the lease that is asked for; with dflockd, whole seconds");
+    cli::add_duration_option(command, "--hold", options.hold, "how long a lock is held");
+    cli::add_duration_option(command, "--jitter", options.jitter,
+                             "up to how much longer, and how long to rest afterwards");
     command
         .add_option("--failrate", options.fail_rate,
                     "the chance that a holder stands still until its lease is over, and writes "

@@ -240,7 +240,9 @@ std::string fish_completion(const std::vector<CommandEntry>& commands) {
 # Whether the words so far lead to this place.
 function __holdfast_at
     set -l place ''
-    for word in (commandline -opc)[2..-1]
+    set -l words (commandline -opc)
+    contains -- -- $words; and return 1
+    for word in $words[2..-1]
         switch "$place $word"
             case {places}
                 set place "$place $word"
@@ -249,7 +251,15 @@ function __holdfast_at
     test "$place" = "$argv[1]"
 end
 
+# What there is for the words behind --, which are a command of somebody else.
+function __holdfast_foreign
+    set -l words (commandline -opc)
+    set -e words[1..(contains -i -- -- $words)]
+    complete -C (string join ' ' -- $words (commandline -ct))
+end
+
 complete -c holdfast -f
+complete -c holdfast -n 'contains -- -- (commandline -opc)' -a '(__holdfast_foreign)'
 {lines})",
                        fmt::arg("places", places_pattern(commands, " ")), fmt::arg("lines", lines));
 }

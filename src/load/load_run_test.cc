@@ -1,6 +1,7 @@
 #include "load/load_run.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -101,7 +102,8 @@ TEST(LoadRun, CountsErrorsAndRemembersTheFirst) {
 }
 
 TEST(LockserverClient, AsksAsTheProtocolHasIt) {
-    const std::string token_file = ::testing::TempDir() + "holdfast_load_token";
+    const std::string token_file =
+        ::testing::TempDir() + "holdfast_load_token_" + std::to_string(::getpid());
     std::ofstream(token_file) << "secret\n";
     std::vector<std::string> asked;
     JsonServer server([&](const net::HttpRequest& request) {
@@ -112,7 +114,8 @@ TEST(LockserverClient, AsksAsTheProtocolHasIt) {
         return asked.size() == 1 ? std::pair(409, std::string(R"({"recommended_retry_ms":42})"))
                                  : std::pair(200, grant_json(7));
     });
-    const LoadOptions options{.url = server.url(), .token_file = token_file, .ttl = 800ms};
+    const LoadOptions options{
+        .url = server.url() + ",http://127.0.0.1:1", .token_file = token_file, .ttl = 800ms};
     const auto client = open_client(options, "w").value();
     const auto refused = client->acquire("a/b").value();
     EXPECT_EQ(std::get<Refusal>(refused).retry_after, 42ms);

@@ -93,10 +93,8 @@ TEST(LoadRun, CountsErrorsAndRemembersTheFirst) {
         return request.method == "GET" ? std::pair(200, std::string("{}"))
                                        : std::pair(503, std::string(R"({"error":"full"})"));
     });
-    LoadOptions options = patient_clients(server.url());
-    options.duration = 50ms;
-    const LoadResult result = run_load(options, ignore).value();
-    EXPECT_GE(result.counts.errors, 3U);
+    const LoadResult result = run_load(patient_clients(server.url()), ignore).value();
+    EXPECT_GE(result.counts.errors, 1U);
     EXPECT_EQ(result.first_error, "the server answered 503: full");
     EXPECT_EQ(result.acquire_latency.count(), 0U);
 }

@@ -5,7 +5,7 @@ rounds ?= 25
 prefix ?= /usr/local
 SEEDS ?= 1..100000
 
-.PHONY: help build run test install sim slow check bench format clean setup browser
+.PHONY: help build run test install package sim slow check bench format clean setup browser
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -21,6 +21,11 @@ test: build browser  ## build and run all tests; in a browser, too, where one ca
 
 install: build  ## install the server, the library and its headers; prefix=/usr/local
 	@cmake --install build/$(preset) --prefix $(prefix)
+
+package: build/package/build.ninja  ## make a Debian package with the service for systemd
+	@cmake --build --preset package
+	@cd build/package && cpack
+	@ls build/package/package/*.deb
 
 sim: build/$(preset)/build.ninja  ## simulate, e.g. make sim SEEDS=1..100000, or SEEDS=4711 for one whole history
 	@cmake --build --preset $(preset) --target holdfast_sim_program
@@ -50,6 +55,7 @@ build/%/build.ninja: CMakePresets.json | setup
 # Installs what is missing for the target at hand.
 packages = build test
 check: packages += check
+package: packages = build package
 bench: packages += bench
 format: packages = check
 setup:

@@ -103,7 +103,7 @@ base::Result<LoadResult> LoadClient::run(std::chrono::nanoseconds duration) {
 }
 
 // Receives once, and sends one request for each whole answer.
-base::Result<void> LoadClient::serve(Line& line, LatencyHistogram& latency) {
+base::Result<void> LoadClient::serve(Line& line, base::LatencyHistogram& latency) {
     const std::size_t held_bytes = line.held.size();
     std::copy(line.held.begin(), line.held.end(), buffer_.begin());
     const auto count =
@@ -118,7 +118,7 @@ base::Result<void> LoadClient::serve(Line& line, LatencyHistogram& latency) {
 
 // Counts the answers and holds what follows the last whole one.
 base::Result<std::size_t> LoadClient::take_answers(Line& line, std::string_view received,
-                                                   LatencyHistogram& latency) {
+                                                   base::LatencyHistogram& latency) {
     std::size_t answers = 0;
     while (const std::size_t bytes = options_.framer(received)) {
         const bool is_other =

@@ -21,9 +21,9 @@
 #include <string>
 #include <vector>
 
+#include "base/latency_histogram.h"
 #include "base/result.h"
 #include "wire/answer_framer.h"
-#include "wire/latency_histogram.h"
 #include "wire/peer.h"
 
 namespace holdfast::bench {
@@ -58,7 +58,7 @@ struct LoadOptions {
 
 struct LoadResult {
     double seconds = 0;
-    LatencyHistogram latency;  // its count is that of the answers
+    base::LatencyHistogram latency;  // its count is that of the answers
 
     [[nodiscard]] double answers_per_second() const {
         return static_cast<double>(latency.count()) / seconds;
@@ -91,9 +91,9 @@ class LoadClient {
 
     explicit LoadClient(const LoadOptions& options);
     base::Result<void> open_line(std::size_t index);
-    base::Result<void> serve(Line& line, LatencyHistogram& latency);
+    base::Result<void> serve(Line& line, base::LatencyHistogram& latency);
     base::Result<std::size_t> take_answers(Line& line, std::string_view received,
-                                           LatencyHistogram& latency);
+                                           base::LatencyHistogram& latency);
     void carry(Line& line, std::size_t answer_index, std::string_view answer) const;
     static base::Result<void> send_requests(Line& line, std::size_t count);
 

@@ -13,12 +13,16 @@
 #include <utility>
 #include <vector>
 
+#include "app/bench_command.h"
 #include "app/config_command.h"
 #include "app/dflockd_command.h"
 #include "app/host.h"
+#include "app/reference_command.h"
 #include "app/restore_command.h"
 #include "app/serve_options.h"
+#include "app/service_manager.h"
 #include "base/log.h"
+#include "net/loop_timer.h"
 #include "service/clock.h"
 
 namespace holdfast::app {
@@ -32,10 +36,11 @@ void say(const std::string& line) {
 }
 
 // The first signal asks the host to finish; the second does not ask.
-void watch_signals(boost::asio::signal_set& signals, Host& host) {
+void watch_signals(boost::asio::signal_set& signals, Host& host, const ServiceManager& manager) {
     signals.async_wait([&](const boost::system::error_code& error, int signal) {
         if (error) return;
         base::log(base::LogLevel::info, "shutting down", {{"signal", std::int64_t{signal}}});
+        manager.say_stopping();
         host.shut_down();
         signals.async_wait([](const boost::system::error_code& second_error, int second) {
             if (!second_error) _exit(128 + second);
@@ -43,17 +48,31 @@ void watch_signals(boost::asio::signal_set& signals, Host& host) {
     });
 }
 
+// For whoever looks at the state of the service.
+std::string describe_doors(const Host& host) {
+    std::string text = "serving";
+    const auto add = [&](const char* name, const net::Endpoint* endpoint) {
+        if (endpoint != nullptr) text += std::string(" ") + name + "=" + net::to_text(*endpoint);
+    };
+    add("http", host.find_http_endpoint());
+    add("dflockd", host.find_dflockd_endpoint());
+    add("files", host.find_files_endpoint());
+    return text;
+}
+
 // Tokens and certificates are renewed in their files, and a SIGHUP says when.
-void watch_hangups(boost::asio::signal_set& hangups, Host& host) {
+void watch_hangups(boost::asio::signal_set& hangups, Host& host, const ServiceManager& manager) {
     hangups.async_wait([&](const boost::system::error_code& error, int) {
         if (error) return;
+        manager.say_reloading();
         if (const auto reloaded = host.reload()) {
             base::log(base::LogLevel::info, "reloaded");
         } else {
             base::log(base::LogLevel::error, "not reloaded: tokens and certificate stay as before",
                       {{"error", reloaded.error().message}});
         }
-        watch_hangups(hangups, host);
+        manager.say_ready(describe_doors(host));
+        watch_hangups(hangups, host, manager);
     });
 }
 
@@ -77,6 +96,24 @@ void say_where(const Host& host, bool has_tls) {
     }
 }
 
+// Says from the main loop, which owns the locks, that it still goes round.
+class Heartbeat {
+  public:
+    Heartbeat(net::EventLoop& loop, const ServiceManager& manager)
+        : manager_(manager), timer_(loop, [this] { beat(); }) {
+        if (manager_.alive_interval()) timer_.call_at(net::EventLoop::Clock::now());
+    }
+
+  private:
+    void beat() {
+        manager_.say_alive();
+        timer_.call_at(net::EventLoop::Clock::now() + *manager_.alive_interval());
+    }
+
+    const ServiceManager& manager_;
+    net::LoopTimer timer_;
+};
+
 int serve(const ServeOptions& options) {
     base::set_up_log(options.log_format, options.log_level);
     std::signal(SIGPIPE, SIG_IGN);
@@ -87,11 +124,15 @@ int serve(const ServeOptions& options) {
         std::fprintf(stderr, "holdfast: %s\n", host.error().message.c_str());
         return exit_cannot_start;
     }
-    boost::asio::signal_set signals((*host)->main_loop().context(), SIGINT, SIGTERM);
-    watch_signals(signals, **host);
-    boost::asio::signal_set hangups((*host)->main_loop().context(), SIGHUP);
-    watch_hangups(hangups, **host);
+    const ServiceManager manager;
+    net::EventLoop& loop = (*host)->main_loop();
+    boost::asio::signal_set signals(loop.context(), SIGINT, SIGTERM);
+    watch_signals(signals, **host, manager);
+    boost::asio::signal_set hangups(loop.context(), SIGHUP);
+    watch_hangups(hangups, **host, manager);
+    const Heartbeat heartbeat(loop, manager);
     say_where(**host, !options.tls.certificate_file.empty());
+    loop.post([&] { manager.say_ready(describe_doors(**host)); });
     (*host)->run();
     base::log(base::LogLevel::info, "stopped");
     return EXIT_SUCCESS;
@@ -129,6 +170,12 @@ int run(std::vector<std::string> words) {
     CLI::App* const restore_command =
         program.add_subcommand("restore", "put a backup in the place of the database");
     declare_restore_options(*restore_command, restore);
+    load::LoadOptions bench;
+    CLI::App* const bench_command = program.add_subcommand(
+        "bench", "take and release locks of a server, and look whether it keeps its word");
+    declare_bench_options(*bench_command, bench);
+    ReferenceCommand reference;
+    declare_reference(program, reference);
     if (!words.empty() && words.front() == "dflockd") words = with_two_dashes(std::move(words));
     std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
     try {
@@ -138,6 +185,11 @@ int run(std::vector<std::string> words) {
     }
     if (restore_command->parsed()) return run_restore(restore);
     if (config_command->parsed()) return show_config(*config_command, looked_at, is_json);
+    if (const auto text = reference_text(program, reference)) {
+        std::fputs(text->c_str(), stdout);
+        return EXIT_SUCCESS;
+    }
+    if (bench_command->parsed()) return run_bench(bench);
     return serve(dflockd_command->parsed() ? to_serve_options(dflockd) : options);
 }
 

@@ -1,8 +1,8 @@
-#include "wire/latency_histogram.h"
+#include "base/latency_histogram.h"
 
 #include <gtest/gtest.h>
 
-namespace holdfast::bench {
+namespace holdfast::base {
 namespace {
 
 using std::chrono::nanoseconds;
@@ -25,6 +25,25 @@ TEST(LatencyHistogram, OrdersItsValues) {
     EXPECT_NEAR(990'000.0, static_cast<double>(histogram.quantile(0.99).count()), 31'000.0);
 }
 
+TEST(LatencyHistogram, CountsUpToAValue) {
+    LatencyHistogram histogram;
+    for (int value = 1; value <= 1000; ++value) histogram.add(nanoseconds(value * 1000));
+    EXPECT_EQ(0U, histogram.count_up_to(nanoseconds(500)));
+    EXPECT_NEAR(200.0, static_cast<double>(histogram.count_up_to(nanoseconds(200'000))), 7.0);
+    EXPECT_EQ(1000U, histogram.count_up_to(std::chrono::seconds(1)));
+}
+
+TEST(LatencyHistogram, AddsUp) {
+    LatencyHistogram one, other;
+    one.add(nanoseconds(10));
+    other.add(nanoseconds(20));
+    other.add(nanoseconds(30));
+    one.add(other);
+    EXPECT_EQ(3U, one.count());
+    EXPECT_EQ(20, one.quantile(0.6).count());
+    EXPECT_EQ(2U, other.count());
+}
+
 TEST(LatencyHistogram, TakesWhatLiesOutside) {
     LatencyHistogram histogram;
     EXPECT_EQ(0, histogram.quantile(0.5).count());
@@ -35,4 +54,4 @@ TEST(LatencyHistogram, TakesWhatLiesOutside) {
 }
 
 }  // namespace
-}  // namespace holdfast::bench
+}  // namespace holdfast::base

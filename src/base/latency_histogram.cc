@@ -1,10 +1,12 @@
-#include "wire/latency_histogram.h"
+#include "base/latency_histogram.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
+#include <numeric>
 
-namespace holdfast::bench {
+namespace holdfast::base {
 
 // Values below 32 have a bucket each. A larger one is shifted until five bits follow its first one:
 // the shift chooses the row of 32 buckets, those five bits the bucket in it.
@@ -23,11 +25,21 @@ std::uint64_t LatencyHistogram::largest_in(std::size_t bucket) {
     return ((first_bits + 1) << shift) - 1;
 }
 
-void LatencyHistogram::add(std::chrono::nanoseconds latency) {
+std::size_t LatencyHistogram::bucket_of(std::chrono::nanoseconds latency) {
     constexpr std::int64_t value_max = (std::int64_t{1} << value_bits) - 1;
     const auto value = std::clamp<std::int64_t>(latency.count(), 0, value_max);
-    ++buckets_[bucket_of(static_cast<std::uint64_t>(value))];
+    return bucket_of(static_cast<std::uint64_t>(value));
+}
+
+void LatencyHistogram::add(std::chrono::nanoseconds latency) {
+    ++buckets_[bucket_of(latency)];
     ++count_;
+}
+
+void LatencyHistogram::add(const LatencyHistogram& other) {
+    std::transform(buckets_.begin(), buckets_.end(), other.buckets_.begin(), buckets_.begin(),
+                   std::plus<>());
+    count_ += other.count_;
 }
 
 std::chrono::nanoseconds LatencyHistogram::quantile(double share) const {
@@ -39,4 +51,9 @@ std::chrono::nanoseconds LatencyHistogram::quantile(double share) const {
     return std::chrono::nanoseconds::zero();
 }
 
-}  // namespace holdfast::bench
+std::uint64_t LatencyHistogram::count_up_to(std::chrono::nanoseconds latency) const {
+    const auto end = buckets_.begin() + static_cast<std::ptrdiff_t>(bucket_of(latency)) + 1;
+    return std::accumulate(buckets_.begin(), end, std::uint64_t{0});
+}
+
+}  // namespace holdfast::base

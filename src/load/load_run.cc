@@ -1,0 +1,207 @@
+#include "load/load_run.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <mutex>
+#include <random>
+#include <thread>
+
+#include "base/random.h"
+#include "load/lock_client.h"
+#include "load/witness.h"
+
+namespace holdfast::load {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+// What the clients of one run share.
+class Scene {
+  public:
+    explicit Scene(const LoadOptions& options) : options_(options) {
+        for (std::size_t key = 0; key < options.keys; ++key) {
+            names_.push_back(options.keys == 1 ? options.lock
+                                               : options.lock + "-" + std::to_string(key));
+            witnesses_.push_back(std::make_unique<Witness>(names_.back()));
+        }
+    }
+
+    [[nodiscard]] const LoadOptions& options() const { return options_; }
+    [[nodiscard]] const std::string& name(std::size_t key) const { return names_[key]; }
+    [[nodiscard]] Witness& witness(std::size_t key) const { return *witnesses_[key]; }
+
+    void note_error(const base::Error& error) {
+        ++errors;
+        const std::lock_guard guard(mutex_);
+        if (first_error_.empty()) first_error_ = error.message;
+    }
+    [[nodiscard]] std::string first_error() const {
+        const std::lock_guard guard(mutex_);
+        return first_error_;
+    }
+
+    [[nodiscard]] LoadCounts count() const {
+        LoadCounts counts{.acquire_success = acquire_success,
+                          .acquire_fail = acquire_fail,
+                          .release_success = release_success,
+                          .errors = errors};
+        for (const auto& witness : witnesses_) {
+            const Downstream downstream = witness->downstream();
+            counts.writes_accepted += downstream.accepted();
+            counts.stale_rejected += downstream.refused();
+            counts.last_token = std::max(counts.last_token, downstream.largest());
+        }
+        return counts;
+    }
+
+    std::atomic<std::uint64_t> acquire_success = 0;
+    std::atomic<std::uint64_t> acquire_fail = 0;
+    std::atomic<std::uint64_t> release_success = 0;
+    std::atomic<std::uint64_t> errors = 0;
+
+  private:
+    const LoadOptions& options_;
+    std::vector<std::string> names_;
+    std::vector<std::unique_ptr<Witness>> witnesses_;  // one for each name
+    mutable std::mutex mutex_;
+    std::string first_error_;  // under mutex_
+};
+
+// One client, on a thread of its own.
+class Worker {
+  public:
+    Worker(Scene& scene, std::string owner, std::unique_ptr<LockClient> client)
+        : scene_(scene),
+          options_(scene.options()),
+          owner_(std::move(owner)),
+          client_(std::move(client)),
+          random_(base::RandomBits()()) {}
+
+    void run(Clock::time_point end) {
+        end_ = end;
+        while (Clock::now() < end_) take_turn();
+    }
+
+    base::LatencyHistogram acquire_latency;
+    base::LatencyHistogram release_latency;
+
+  private:
+    void take_turn() {
+        const std::size_t key =
+            std::uniform_int_distribution<std::size_t>(0, options_.keys - 1)(random_);
+        Witness& witness = scene_.witness(key);
+        const Witness::Question question = witness.ask();
+        const auto acquired = client_->acquire(scene_.name(key));
+        if (!acquired) return rest_after(acquired.error());
+        acquire_latency.add(Clock::now() - question.asked_at);
+        if (const auto* const refusal = std::get_if<Refusal>(&*acquired)) {
+            ++scene_.acquire_fail;
+            return rest(refusal->retry_after ? vary(*refusal->retry_after)
+                                             : options_.hold + some_of(options_.jitter));
+        }
+        const Grant& grant = std::get<Grant>(*acquired);
+        const Witness::Hold hold = witness.see_grant(
+            question, {.owner = owner_, .fencing_number = grant.fencing_number, .ttl = grant.ttl});
+        ++scene_.acquire_success;
+        work(grant);
+        witness.write(hold);
+        witness.see_release(hold);
+        release(key, grant);
+        rest(some_of(options_.jitter));
+    }
+
+    // Most are done in time. Some stand still, as a process that is stopped or swaps, and go on
+    // when their lease is over, unless everything is.
+    void work(const Grant& grant) {
+        const bool stands_still = std::bernoulli_distribution(options_.fail_rate)(random_);
+        rest(stands_still ? grant.ttl + grant.ttl / 4 + some_of(options_.jitter)
+                          : options_.hold + some_of(options_.jitter));
+    }
+
+    void release(std::size_t key, const Grant& grant) {
+        const auto sent_at = Clock::now();
+        const auto released = client_->release(scene_.name(key), grant);
+        if (!released) return rest_after(released.error());
+        release_latency.add(Clock::now() - sent_at);
+        if (*released) ++scene_.release_success;
+    }
+
+    void rest_after(const base::Error& error) {
+        scene_.note_error(error);
+        rest(milliseconds(100));
+    }
+
+    // So long, or until the end.
+    void rest(milliseconds pause) const {
+        std::this_thread::sleep_until(std::min(Clock::now() + pause, end_));
+    }
+
+    milliseconds some_of(milliseconds most) {
+        return milliseconds(
+            std::uniform_int_distribution<milliseconds::rep>(0, most.count())(random_));
+    }
+
+    // A fifth more or less, so that those who were refused together do not come back together.
+    milliseconds vary(milliseconds pause) { return pause - pause / 5 + some_of(2 * pause / 5); }
+
+    Scene& scene_;
+    const LoadOptions& options_;
+    const std::string owner_;
+    const std::unique_ptr<LockClient> client_;
+    std::mt19937_64 random_;
+    Clock::time_point end_;
+};
+
+// Calls `on_second` until the end.
+void watch(const Scene& scene, Clock::time_point end,
+           const std::function<void(const LoadCounts&)>& on_second) {
+    constexpr std::chrono::seconds interval{1};
+    for (auto due = Clock::now() + interval; due < end; due += interval) {
+        std::this_thread::sleep_until(due);
+        on_second(scene.count());
+    }
+}
+
+}  // namespace
+
+base::Result<LoadResult> run_load(const LoadOptions& options,
+                                  const std::function<void(const LoadCounts&)>& on_second) {
+    Scene scene(options);
+    // Another run against the same server must not be taken for this one.
+    const std::string prefix = "bench-" + std::to_string(::getpid()) + "-";
+    std::deque<Worker> workers;
+    for (std::size_t index = 0; index < options.clients; ++index) {
+        std::string owner = prefix + std::to_string(index);
+        TRY(auto client, open_client(options, owner));
+        if (index == 0) TRY(client->greet());
+        workers.emplace_back(scene, std::move(owner), std::move(client));
+    }
+    const auto begin = Clock::now();
+    const auto end = begin + options.duration;
+    {
+        std::vector<std::jthread> threads;
+        threads.reserve(workers.size());
+        for (Worker& worker : workers) threads.emplace_back([&] { worker.run(end); });
+        watch(scene, end, on_second);
+    }
+    LoadResult result{.counts = scene.count(),
+                      .duration = Clock::now() - begin,
+                      .first_error = scene.first_error()};
+    for (const Worker& worker : workers) {
+        result.acquire_latency.add(worker.acquire_latency);
+        result.release_latency.add(worker.release_latency);
+    }
+    for (std::size_t key = 0; key < options.keys; ++key) {
+        const auto faults = scene.witness(key).faults();
+        result.faults.insert(result.faults.end(), faults.begin(), faults.end());
+        result.fault_count += scene.witness(key).fault_count();
+    }
+    return result;
+}
+
+}  // namespace holdfast::load

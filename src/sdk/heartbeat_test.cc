@@ -87,7 +87,7 @@ class FakeServer {
   public:
     // The last member: its threads use the others.
     Heartbeat heartbeat{
-        [this](const Lease& lease, Renewal renewal) { return renew(lease, renewal); },
+        [this](const Lease& lease, const Renewal& renewal) { return renew(lease, renewal); },
         [this] { return now(); }};
 };
 
@@ -246,8 +246,8 @@ TEST(Heartbeat, DoesNotLetAHangingRenewalHoldUpOthers) {
 
 TEST(Heartbeat, KeepsManyMoreHoldsThanItHasThreads) {
     FakeServer server;
-    std::vector<std::shared_ptr<Hold>> holds;
-    for (int i = 0; i < 100; ++i) holds.push_back(*server.heartbeat.keep(server.lease(), {}));
+    std::vector<std::shared_ptr<Hold>> holds(100);
+    for (auto& hold : holds) hold = *server.heartbeat.keep(server.lease(), {});
     server.advance(10s);
     EXPECT_EQ(server.renewals(), 100);
     for (const auto& hold : holds) EXPECT_EQ(server.heartbeat.time_left(*hold), 25s);

@@ -99,21 +99,24 @@ LockResult<std::shared_ptr<Hold>> Heartbeat::keep(const Lease& lease, HeartbeatO
     return hold;
 }
 
-std::optional<LockError> Heartbeat::let_go(Hold& hold) {
+std::optional<LockError> Heartbeat::let_go(const std::shared_ptr<Hold>& hold) {
     std::function<void(const GuardLost&)> callback;  // destroyed here, and without the mutex
     {
         const std::lock_guard guard(mutex_);
-        if (hold.is_let_go) return std::nullopt;
-        if (!hold.loss) {
-            hold.is_let_go = true;
-            callback.swap(hold.on_lost);
-            hold.renewal.request_stop();
-            unschedule(hold);
+        if (hold->is_let_go) return std::nullopt;
+        if (!hold->loss && now_() >= hold->guaranteed_until) {
+            lose(hold, LockNotGuaranteed{.message = hold->last_failure});
+        }
+        if (!hold->loss) {
+            hold->is_let_go = true;
+            callback.swap(hold->on_lost);
+            hold->renewal.request_stop();
+            unschedule(*hold);
             return std::nullopt;
         }
     }
-    if (hold.teller.load() != std::this_thread::get_id()) hold.is_told.wait(false);
-    return hold.loss->error;
+    if (hold->teller.load() != std::this_thread::get_id()) hold->is_told.wait(false);
+    return hold->loss->error;
 }
 
 milliseconds Heartbeat::time_left(const Hold& hold) const {

@@ -80,9 +80,9 @@ class Heartbeat {
     [[nodiscard]] LockResult<std::shared_ptr<Hold>> keep(const Lease& lease,
                                                          HeartbeatOptions options);
 
-    // Stops keeping it. Why it was lost before, if it was; then returns when the program has been
-    // told, unless this is who tells it.
-    std::optional<LockError> let_go(Hold& hold);
+    // Stops keeping it. Why it was lost before, if it was, though nobody has noticed yet; then
+    // returns when the program has been told, unless this is who tells it.
+    std::optional<LockError> let_go(const std::shared_ptr<Hold>& hold);
 
     [[nodiscard]] std::chrono::milliseconds time_left(const Hold& hold) const;
     [[nodiscard]] Lease lease_of(const Hold& hold) const;

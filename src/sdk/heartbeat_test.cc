@@ -27,9 +27,10 @@ class FakeServer {
     }
     // The same, but waits for no answer.
     void advance_while_it_hangs(milliseconds step) {
-        now_ = now() + step;
+        advance_unnoticed(step);
         heartbeat.wake();
     }
+    void advance_unnoticed(milliseconds step) { now_ = now() + step; }
     // Waits until so many renewals were asked for.
     void wait_for_renewals(int count) {
         std::unique_lock guard(mutex_);
@@ -86,7 +87,7 @@ class FakeServer {
   public:
     // The last member: its threads use the others.
     Heartbeat heartbeat{
-        [this](const Lease& lease, Renewal renewal) { return renew(lease, renewal); },
+        [this](const Lease& lease, const Renewal& renewal) { return renew(lease, renewal); },
         [this] { return now(); }};
 };
 
@@ -118,7 +119,7 @@ TEST(Heartbeat, RenewsEveryThirdOfTheTtl) {
         EXPECT_EQ(server.renewals(), round);
         EXPECT_EQ(server.heartbeat.time_left(*hold), 25s);
     }
-    EXPECT_EQ(server.heartbeat.let_go(*hold), std::nullopt);
+    EXPECT_EQ(server.heartbeat.let_go(hold), std::nullopt);
     EXPECT_EQ(server.heartbeat.time_left(*hold), 0s);
 }
 
@@ -130,7 +131,7 @@ TEST(Heartbeat, KeepsItsOwnPace) {
     server.advance(2s);
     EXPECT_EQ(server.heartbeat.time_left(*hold), 11s);
     EXPECT_EQ(server.heartbeat.lease_of(*hold).ttl, 12s);
-    server.heartbeat.let_go(*hold);
+    server.heartbeat.let_go(hold);
 }
 
 TEST(Heartbeat, CountsAShorterLeaseFromTheRequestAlsoIfItsAnswerIsLost) {
@@ -140,7 +141,7 @@ TEST(Heartbeat, CountsAShorterLeaseFromTheRequestAlsoIfItsAnswerIsLost) {
         *server.heartbeat.keep(server.lease(), {.every = 2s, .extend_by = 12s, .margin = 1s});
     server.advance(2s);
     EXPECT_EQ(server.heartbeat.time_left(*hold), 11s);
-    server.heartbeat.let_go(*hold);
+    server.heartbeat.let_go(hold);
 }
 
 TEST(Heartbeat, TriesMoreOftenAfterAFailureAndGoesOn) {
@@ -157,7 +158,7 @@ TEST(Heartbeat, TriesMoreOftenAfterAFailureAndGoesOn) {
     EXPECT_EQ(server.renewals(), 3);
     EXPECT_EQ(server.heartbeat.time_left(*hold), 25s);
     EXPECT_FALSE(hold->stop.stop_requested());
-    server.heartbeat.let_go(*hold);
+    server.heartbeat.let_go(hold);
 }
 
 TEST(Heartbeat, IsLostAMarginBeforeTheLeaseEndsWhenNothingIsConfirmed) {
@@ -173,7 +174,7 @@ TEST(Heartbeat, IsLostAMarginBeforeTheLeaseEndsWhenNothingIsConfirmed) {
     EXPECT_EQ(server.heartbeat.time_left(*hold), 0ms);
     EXPECT_EQ(told.wait(), "the lock may be over: no renewal was confirmed in time (no answer)");
     EXPECT_TRUE(hold->stop.stop_requested());
-    EXPECT_TRUE(server.heartbeat.let_go(*hold));
+    EXPECT_TRUE(server.heartbeat.let_go(hold));
 }
 
 TEST(Heartbeat, IsLostInTimeWhileARenewalHangs) {
@@ -185,7 +186,7 @@ TEST(Heartbeat, IsLostInTimeWhileARenewalHangs) {
     server.wait_for_renewals(1);
     server.advance_while_it_hangs(15s);
     EXPECT_EQ(told.wait(), "the lock may be over: no renewal was confirmed in time");
-    server.heartbeat.let_go(*hold);
+    server.heartbeat.let_go(hold);
     server.heartbeat.settle();  // the renewal was stopped, too
 }
 
@@ -199,7 +200,7 @@ TEST(Heartbeat, IsLostAtOnceWhenTheServerSaysSo) {
     EXPECT_EQ(told.wait(), "the lock is over");
     server.advance(30s);
     EXPECT_EQ(server.renewals(), 1) << "it is over for good";
-    server.heartbeat.let_go(*hold);
+    server.heartbeat.let_go(hold);
 }
 
 TEST(Heartbeat, IsNotBroughtBackByALateConfirmation) {
@@ -211,7 +212,19 @@ TEST(Heartbeat, IsNotBroughtBackByALateConfirmation) {
     EXPECT_EQ(server.heartbeat.time_left(*hold), 0s);
     server.advance(1s);
     EXPECT_EQ(server.heartbeat.time_left(*hold), 0s);
-    server.heartbeat.let_go(*hold);
+    server.heartbeat.let_go(hold);
+}
+
+TEST(Heartbeat, IsLostWhenItIsLetGoTooLateThoughNobodyHasNoticedYet) {
+    FakeServer server;
+    Told told;
+    const auto hold = *server.heartbeat.keep(server.lease(), told.options());
+    server.advance_unnoticed(25s);
+    const auto loss = server.heartbeat.let_go(hold);
+    ASSERT_TRUE(loss);
+    EXPECT_TRUE(std::holds_alternative<LockNotGuaranteed>(*loss));
+    EXPECT_TRUE(hold->stop.stop_requested());
+    EXPECT_EQ(told.wait(), to_text(*loss));
 }
 
 TEST(Heartbeat, DoesNotLetAHangingRenewalHoldUpOthers) {
@@ -225,20 +238,20 @@ TEST(Heartbeat, DoesNotLetAHangingRenewalHoldUpOthers) {
     server.advance_while_it_hangs(10s);
     server.wait_for_renewals(2);
     EXPECT_EQ(server.heartbeat.time_left(*stuck), 5s);
-    server.heartbeat.let_go(*stuck);
+    server.heartbeat.let_go(stuck);
     server.heartbeat.settle();
     EXPECT_EQ(server.heartbeat.time_left(*other), 25s);
-    server.heartbeat.let_go(*other);
+    server.heartbeat.let_go(other);
 }
 
 TEST(Heartbeat, KeepsManyMoreHoldsThanItHasThreads) {
     FakeServer server;
-    std::vector<std::shared_ptr<Hold>> holds;
-    for (int i = 0; i < 100; ++i) holds.push_back(*server.heartbeat.keep(server.lease(), {}));
+    std::vector<std::shared_ptr<Hold>> holds(100);
+    for (auto& hold : holds) hold = *server.heartbeat.keep(server.lease(), {});
     server.advance(10s);
     EXPECT_EQ(server.renewals(), 100);
     for (const auto& hold : holds) EXPECT_EQ(server.heartbeat.time_left(*hold), 25s);
-    for (const auto& hold : holds) server.heartbeat.let_go(*hold);
+    for (const auto& hold : holds) server.heartbeat.let_go(hold);
 }
 
 TEST(Heartbeat, MayBeLetGoByTheOneItTells) {
@@ -249,13 +262,13 @@ TEST(Heartbeat, MayBeLetGoByTheOneItTells) {
     std::latch is_set(1);
     hold = *server.heartbeat.keep(server.lease(), {.on_lost = [&](const GuardLost&) {
                                       is_set.wait();
-                                      server.heartbeat.let_go(*hold);
+                                      server.heartbeat.let_go(hold);
                                       done.set_value();
                                   }});
     is_set.count_down();
     server.advance(10s);
     EXPECT_EQ(done.get_future().wait_for(60s), std::future_status::ready);
-    server.heartbeat.let_go(*hold);
+    server.heartbeat.let_go(hold);
 }
 
 TEST(Heartbeat, RefusesAPaceThatCannotBeKept) {

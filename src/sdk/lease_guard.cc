@@ -61,7 +61,7 @@ std::stop_token LeaseGuard::stop_token() const {
 LockResult<void> LeaseGuard::release() {
     CHECK(hold_);
     if (std::exchange(is_released_, true)) return {};
-    auto loss = session_->heartbeat().let_go(*hold_);
+    auto loss = session_->heartbeat().let_go(hold_);
     if (is_over(loss)) return *std::move(loss);
     auto released = session_->calls().release(lease());
     if (loss) return *std::move(loss);
@@ -70,7 +70,7 @@ LockResult<void> LeaseGuard::release() {
 
 void LeaseGuard::let_go() {
     if (!hold_ || std::exchange(is_released_, true)) return;
-    const auto loss = session_->heartbeat().let_go(*hold_);
+    const auto loss = session_->heartbeat().let_go(hold_);
     if (!is_over(loss)) session_->calls().release_briefly(lease());
 }
 

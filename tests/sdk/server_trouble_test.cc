@@ -1,5 +1,6 @@
-// The client and a server process that stands still, dies, or comes back.
+// The client and a server process that stands still, dies, or comes back; and the other way round.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -14,6 +15,7 @@ namespace {
 
 using e2e::DataFolder;
 using e2e::ServerProcess;
+using ::testing::HasSubstr;
 
 ClientOptions options_for(const ServerProcess& server) {
     return {.servers = {"http://" + server.address}, .timeout = patience, .retry_for = patience};
@@ -150,6 +152,29 @@ TEST(ServerTrouble, NobodyThereIsSaidSo) {
     ASSERT_TRUE(failed_with<ServerUnavailable>(lease));
     EXPECT_EQ(to_note(lease),
               "cannot connect to http://" + server.address + ": Connection refused");
+}
+
+// The other way round: it is the client that stands still, for longer than its lease.
+TEST(ClientTrouble, AHolderThatStoodStillIsNotSureAnyMoreAndItsWritesAreRefused) {
+    const ServerProcess server;
+    e2e::Process holder({.words = {HOLDFAST_SDK_HOLDER},
+                         .environment = {{"HOLDFAST_SERVER", "http://" + server.address},
+                                         {"HOLDFAST_TOKEN_FILE", ""},
+                                         {"HOLDFAST_CA_FILE", ""}}});
+    ASSERT_NE(holder.wait_for_output("holding"), "");
+    holder.signal(SIGSTOP);
+    Client client = *Client::open(options_for(server));
+    auto next = client.hold(named("x", "next"), patience);
+    ASSERT_TRUE(next) << to_note(next);
+    ASSERT_TRUE(client.pass_fence("store", next->fencing_token()));
+    holder.signal(SIGCONT);
+    EXPECT_EQ(holder.wait(), 0);
+    EXPECT_THAT(holder.output(), HasSubstr("\nnot sure\n"));
+    EXPECT_THAT(holder.output(), HasSubstr("\nwrite: store was used under fencing token " +
+                                           std::to_string(next->fencing_token())));
+    EXPECT_THAT(holder.output(), HasSubstr("\nrelease: the lock "));
+    EXPECT_THAT(holder.output(), HasSubstr("\nstopped\n"));
+    EXPECT_TRUE(next->is_guaranteed());
 }
 
 }  // namespace

@@ -189,7 +189,10 @@ int run(std::vector<std::string> words) {
         std::fputs(text->c_str(), stdout);
         return EXIT_SUCCESS;
     }
-    if (bench_command->parsed()) return run_bench(bench);
+    if (bench_command->parsed()) {
+        raise_descriptor_limit();
+        return run_bench(bench);
+    }
     return serve(dflockd_command->parsed() ? to_serve_options(dflockd) : options);
 }
 

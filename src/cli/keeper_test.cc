@@ -20,8 +20,11 @@ constexpr CommandLimits no_limits;
 class Kept {
   public:
     explicit Kept(std::vector<std::string> command, std::chrono::nanoseconds kill_after = 1min) {
-        EXPECT_EQ(::pipe(life_.data()), 0);
-        ::fcntl(life_[0], F_SETFD, FD_CLOEXEC);
+        std::array<int, 2> ends{-1, -1};
+        EXPECT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+        life_ = ends[0];
+        ::dup2(ends[1], command_end);
+        ::close(ends[1]);
         sigset_t blocked;
         sigemptyset(&blocked);
         sigaddset(&blocked, SIGCHLD);
@@ -31,14 +34,14 @@ class Kept {
         auto opened = Keeper::open(std::move(options));
         EXPECT_TRUE(opened);
         keeper.emplace(std::move(*opened));
-        ::close(life_[1]);
+        ::close(command_end);
     }
-    ~Kept() { ::close(life_[0]); }
+    ~Kept() { ::close(life_); }
 
     // A line that the command wrote to descriptor 9.
     std::string read_line() {
         std::string line;
-        for (char byte = 0; ::read(life_[0], &byte, 1) == 1 && byte != '\n';) line += byte;
+        for (char byte = 0; ::read(life_, &byte, 1) == 1 && byte != '\n';) line += byte;
         return line;
     }
     // Waits until nothing of the command lives.
@@ -47,22 +50,15 @@ class Kept {
         }
     }
 
-    // For shell lines: where to write so that read_line() sees it.
-    [[nodiscard]] static std::string pipe_number() {
-        const int next = ::dup(STDIN_FILENO);  // the lowest that is free: the pipe's reading end
-        ::close(next);
-        return std::to_string(next + 1);
-    }
-
     std::optional<Keeper> keeper;
 
   private:
-    std::array<int, 2> life_{-1, -1};
+    static constexpr int command_end = 9;
+    int life_ = -1;
 };
 
 std::vector<std::string> shell(const std::string& line) {
-    const std::string say = "say() { echo \"$@\" >&" + Kept::pipe_number() + "; }; ";
-    return {"/bin/sh", "-c", say + line};
+    return {"/bin/sh", "-c", "say() { echo \"$@\" >&9; }; " + line};
 }
 
 TEST(Keeper, TellsHowTheCommandEnded) {

@@ -77,13 +77,28 @@ void TlsStream::Free::operator()(ssl_st* stream) const {
 }
 
 TlsStream::TlsStream(const TlsContext& context, int descriptor)
-    : socket_{.descriptor = descriptor}, stream_(SSL_new(&context.native())) {
+    : socket_{.descriptor = descriptor}, is_client_(false), stream_(SSL_new(&context.native())) {
+    attach();
+    SSL_set_accept_state(stream_.get());
+}
+
+TlsStream::TlsStream(const TlsTrust& trust, const std::string& host, int descriptor)
+    : socket_{.descriptor = descriptor}, is_client_(true), stream_(SSL_new(&trust.native())) {
+    attach();
+    SSL_set_connect_state(stream_.get());
+    // Certificates name addresses otherwise than hosts, and servers are chosen by name only.
+    if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(stream_.get()), host.c_str()) == 1) return;
+    ERR_clear_error();
+    CHECK(SSL_set1_host(stream_.get(), host.c_str()) == 1);
+    SSL_set_tlsext_host_name(stream_.get(), host.c_str());
+}
+
+void TlsStream::attach() {
     BIO* const bio = BIO_new(socket_method());
     CHECK(stream_ && bio);
     BIO_set_data(bio, &socket_);
     BIO_set_init(bio, 1);
     SSL_set_bio(stream_.get(), bio, bio);
-    SSL_set_accept_state(stream_.get());
 }
 
 IoResult TlsStream::receive(std::span<char> buffer) {
@@ -145,9 +160,16 @@ IoStatus TlsStream::explain(int returned, std::uint32_t& events) {
     }
     // A record of a handshake begins with 0x16, a request with its method.
     const char first = socket_.first_byte;
-    if (state_ == State::shaking_hands && first >= 'A' && first <= 'Z') return refuse_plain_http();
+    const bool is_plain = !is_client_ && first >= 'A' && first <= 'Z';
+    if (state_ == State::shaking_hands && is_plain) return refuse_plain_http();
     state_ = State::failed;
     return IoStatus::failed;
+}
+
+std::string TlsStream::certificate_fault() const {
+    const long verified = SSL_get_verify_result(stream_.get());  // NOLINT(google-runtime-int)
+    if (!is_client_ || verified == X509_V_OK) return "";
+    return X509_verify_cert_error_string(verified);
 }
 
 IoStatus TlsStream::refuse_plain_http() {

@@ -1,6 +1,6 @@
 #pragma once
 
-// TlsStream: the server's side of TLS on one non-blocking socket.
+// TlsStream: one side of TLS on one non-blocking socket.
 //
 // It moves bytes the way the socket itself does, and shakes hands inside of these calls. What it
 // then waits for may be the other thing: to receive it may have to send, and the other way round.
@@ -9,7 +9,7 @@
 // Nothing that was received stays in here, out of epoll's sight: OpenSSL takes one record at a time
 // from the socket, and receive() passes all of it on. What follows is still the kernel's to report.
 //
-// A peer that speaks plain HTTP is told so, in plain HTTP; what else it sends is ignored until it
+// A client that speaks plain HTTP is told so, in plain HTTP; what else it sends is ignored until it
 // has finished.
 //
 // Lifetime: within the descriptor's.
@@ -18,10 +18,12 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "net/io_result.h"
 #include "net/tls_context.h"
+#include "net/tls_trust.h"
 
 struct ssl_st;  // NOLINT(readability-identifier-naming): OpenSSL's
 
@@ -39,7 +41,10 @@ class TlsStream {
     // A receiver's buffer is at least as large as a record.
     static constexpr std::size_t record_bytes_max = std::size_t{16} * 1024;
 
+    // The server's side.
     TlsStream(const TlsContext& context, int descriptor);
+    // The client's side. The server must prove that it is `host`, a name or an IP address.
+    TlsStream(const TlsTrust& trust, const std::string& host, int descriptor);
     TlsStream(const TlsStream&) = delete;
     TlsStream& operator=(const TlsStream&) = delete;
 
@@ -51,6 +56,9 @@ class TlsStream {
     // Tells the peer, who may still be sending, that nothing more will come. False when it must be
     // called again after send_events().
     [[nodiscard]] bool finish_sending();
+
+    // What is wrong with the certificate of the server, if that is why this has failed; else empty.
+    [[nodiscard]] std::string certificate_fault() const;
 
     [[nodiscard]] bool is_shaking_hands() const { return state_ != State::established; }
     [[nodiscard]] std::uint32_t receive_events() const { return receive_events_; }
@@ -67,12 +75,14 @@ class TlsStream {
         void operator()(ssl_st* stream) const;
     };
 
+    void attach();
     IoStatus explain(int returned, std::uint32_t& events);
     IoStatus refuse_plain_http();
     IoStatus discard(std::span<char> buffer);
     void note_progress();
 
     TlsSocket socket_;
+    const bool is_client_;
     std::unique_ptr<ssl_st, Free> stream_;
     State state_ = State::shaking_hands;
     bool is_finished_ = false;

@@ -32,6 +32,10 @@ void Transport::encrypt(const TlsContext& context) {
     tls_ = std::make_unique<TlsStream>(context, descriptor_);
 }
 
+void Transport::encrypt(const TlsTrust& trust, const std::string& host) {
+    tls_ = std::make_unique<TlsStream>(trust, host, descriptor_);
+}
+
 IoResult Transport::receive(std::span<char> buffer) {
     if (tls_) return tls_->receive(buffer);
     const ssize_t count = ::recv(descriptor_, buffer.data(), buffer.size(), 0);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Transport: the bytes of one accepted connection, without ever blocking.
+// Transport: the bytes of one connection, without ever blocking.
 //
 // This is all a Connection knows of sockets. Encryption takes its place here: the same operations
 // on the same descriptor, with a TlsStream between them, answering `would_block` while it shakes
@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -32,6 +33,8 @@ class Transport {
 
     // Encrypts everything from now on, as the server. REQUIRES: nothing was sent or received.
     void encrypt(const TlsContext& context);
+    // The same as the client of `host`, who must prove that it is that.
+    void encrypt(const TlsTrust& trust, const std::string& host);
 
     // REQUIRES: the buffer has room for TlsStream::record_bytes_max.
     [[nodiscard]] IoResult receive(std::span<char> buffer);
@@ -43,6 +46,10 @@ class Transport {
     }
     [[nodiscard]] std::uint32_t send_events() const {
         return tls_ ? tls_->send_events() : std::uint32_t{EPOLLOUT};
+    }
+    // What is wrong with the server's certificate, if that is why nothing moves any more.
+    [[nodiscard]] std::string certificate_fault() const {
+        return tls_ ? tls_->certificate_fault() : std::string();
     }
     // Whether the peer must still prove that it can speak before it can say anything.
     [[nodiscard]] bool is_shaking_hands() const { return tls_ && tls_->is_shaking_hands(); }

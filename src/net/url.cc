@@ -47,6 +47,23 @@ base::Result<std::string> form_decode(std::string_view text) {
     return decode(text, ' ');
 }
 
+std::string percent_encode(std::string_view text) {
+    static constexpr std::string_view digits = "0123456789ABCDEF";
+    static constexpr std::string_view unreserved =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+    std::string out;
+    out.reserve(text.size());
+    for (const char byte : text) {
+        if (unreserved.find(byte) != std::string_view::npos) {
+            out.push_back(byte);
+        } else {
+            const auto value = static_cast<unsigned char>(byte);
+            out.append({'%', digits[value >> 4], digits[value & 15]});
+        }
+    }
+    return out;
+}
+
 namespace {
 
 base::Result<bool> decodes_to(std::string_view text, std::string_view name) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// The parts of a request target, decoded.
+// The parts of a request target, decoded and encoded.
 
 #include <optional>
 #include <string>
@@ -16,6 +16,10 @@ namespace holdfast::net {
 
 // The same for names and values of a query or form, where a plus sign means a space.
 [[nodiscard]] base::Result<std::string> form_decode(std::string_view text);
+
+// The inverse: every byte that is not a letter, a digit or one of -._~ becomes %XX, so that the
+// text can stand anywhere in a path or query.
+[[nodiscard]] std::string percent_encode(std::string_view text);
 
 // The decoded value of the first parameter called `name` in `client=a&ttl=5`; empty when it has no
 // `=`, nullopt when there is no such parameter. Fails when its value, or a name before it, is

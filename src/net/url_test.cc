@@ -51,5 +51,14 @@ TEST(QueryParameter, ReportsAMalformedEscapeInItsValueButNotInAnothers) {
     EXPECT_EQ("1", query_parameter("b=%2&a=1", "a").value());
 }
 
+TEST(PercentEncode, IsUndoneByDecoding) {
+    EXPECT_EQ(percent_encode("aZ09-._~"), "aZ09-._~");
+    EXPECT_EQ(percent_encode("a/b c?&=+%"), "a%2Fb%20c%3F%26%3D%2B%25");
+    std::string all;
+    for (int byte = 0; byte < 256; ++byte) all.push_back(static_cast<char>(byte));
+    EXPECT_EQ(percent_decode(percent_encode(all)).value(), all);
+    EXPECT_EQ(form_decode(percent_encode(all)).value(), all);
+}
+
 }  // namespace
 }  // namespace holdfast::net

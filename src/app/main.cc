@@ -17,6 +17,7 @@
 #include "app/host.h"
 #include "app/serve_options.h"
 #include "base/log.h"
+#include "cli/command.h"
 #include "service/clock.h"
 
 namespace holdfast::app {
@@ -108,13 +109,16 @@ int run(std::vector<std::string> words) {
     CLI::App* const dflockd_command =
         program.add_subcommand("dflockd", "start it in the place of a dflockd, with its flags");
     declare_dflockd_options(*dflockd_command, dflockd);
+    const cli::Commands commands(program);
+    words = commands.take(std::move(words));
     if (!words.empty() && words.front() == "dflockd") words = with_two_dashes(std::move(words));
     std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
     try {
         program.parse(std::move(words));
     } catch (const CLI::ParseError& error) {
-        return program.exit(error);
+        return commands.usage_exit_code(program.exit(error));
     }
+    if (const auto exit_code = commands.run()) return *exit_code;
     return serve(dflockd_command->parsed() ? to_serve_options(dflockd) : options);
 }
 

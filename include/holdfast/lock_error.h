@@ -5,6 +5,8 @@
 //     if (const auto* held = std::get_if<LockHeld>(&result.error())) wait_for(held->holder);
 
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -14,11 +16,13 @@
 
 namespace holdfast {
 
-// Somebody else has it, or something that conflicts with it.
+// Somebody else has it, or something that conflicts with it. After a wait in the queue of a server
+// it is not known who: then the holder is empty, and the scope is what was asked for.
 struct LockHeld {
     LockScope scope;  // of the lock in the way
     std::string holder;
     std::chrono::system_clock::time_point expires_at;
+    std::optional<std::chrono::milliseconds> retry_after = {};  // what a server recommends
 };
 
 // No such token was given out, or it is so long over that nobody remembers.
@@ -43,7 +47,7 @@ struct LockNotGuaranteed {
 // The caller's std::stop_token said so. Nothing is held.
 struct LockCancelled {};
 
-// A limit of LockManagerOptions is reached.
+// A limit of LockManagerOptions, or of the server, is reached.
 struct LockLimitReached {
     std::string message;
 };
@@ -59,9 +63,29 @@ struct LockStoreFailure {
     bool is_busy = false;  // somebody else has it locked: trying again may help
 };
 
+// The server cannot be reached, does not answer in time, cannot prove who it is, or cannot write
+// to its disk. Whether a request had an effect is not known.
+struct ServerUnavailable {
+    std::string message;
+};
+
+// The server wants a token, another one than ours, or the admin's.
+struct NotPermitted {
+    std::string message;
+};
+
+// The resource was used under a larger fencing token before: somebody else had the lock since. Do
+// not write.
+struct StaleFence {
+    std::string resource;
+    std::uint64_t fencing_token = 0;
+    std::uint64_t highest = 0;
+};
+
 using LockError =
     std::variant<LockHeld, LockNotFound, LockExpired, LockScopeMismatch, LockNotGuaranteed,
-                 LockCancelled, LockLimitReached, InvalidLockRequest, LockStoreFailure>;
+                 LockCancelled, LockLimitReached, InvalidLockRequest, LockStoreFailure,
+                 ServerUnavailable, NotPermitted, StaleFence>;
 
 // A sentence for people.
 [[nodiscard]] HOLDFAST_API std::string to_text(const LockError& error);

@@ -55,4 +55,33 @@ void append_rfc3339(std::string& out, std::chrono::sys_time<std::chrono::millise
     out.append(text, sizeof text - 1);
 }
 
+std::optional<std::chrono::sys_time<std::chrono::milliseconds>> parse_rfc3339(
+    std::string_view text) {
+    using namespace std::chrono;
+    static constexpr std::string_view form = "dddd-dd-ddTdd:dd:dd.dddZ";
+    const bool has_milliseconds = text.size() == form.size();
+    if (!has_milliseconds && text.size() != form.size() - 4) return std::nullopt;
+    const std::string whole =
+        has_milliseconds ? std::string(text)
+                         : std::string(text.substr(0, 19)) + ".000" + std::string(text.substr(19));
+    for (std::size_t at = 0; at < form.size(); ++at) {
+        const bool is_digit = whole[at] >= '0' && whole[at] <= '9';
+        if (form[at] == 'd' ? !is_digit : whole[at] != form[at]) return std::nullopt;
+    }
+    const auto number = [&](std::size_t at, std::size_t width) {
+        unsigned value = 0;
+        for (const char digit : whole.substr(at, width)) {
+            value = value * 10 + static_cast<unsigned>(digit - '0');
+        }
+        return value;
+    };
+    const year_month_day date{year{static_cast<int>(number(0, 4))}, month{number(5, 2)},
+                              day{number(8, 2)}};
+    if (!date.ok() || number(11, 2) > 23 || number(14, 2) > 59 || number(17, 2) > 59) {
+        return std::nullopt;
+    }
+    return sys_days{date} + hours{number(11, 2)} + minutes{number(14, 2)} + seconds{number(17, 2)} +
+           milliseconds{number(20, 3)};
+}
+
 }  // namespace holdfast::base

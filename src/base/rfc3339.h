@@ -3,7 +3,9 @@
 // Points in time as RFC 3339 text in UTC.
 
 #include <chrono>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace holdfast::base {
 
@@ -22,5 +24,10 @@ template <class Duration>
 void append_rfc3339_milliseconds(std::string& out, std::chrono::sys_time<Duration> time) {
     append_rfc3339(out, std::chrono::floor<std::chrono::milliseconds>(time));
 }
+
+// The moment that append_rfc3339() wrote as `text`, with or without milliseconds. Nothing for
+// anything else.
+[[nodiscard]] std::optional<std::chrono::sys_time<std::chrono::milliseconds>> parse_rfc3339(
+    std::string_view text);
 
 }  // namespace holdfast::base

@@ -99,5 +99,33 @@ TEST(Rfc3339DeathTest, StopsAtAYearOfFiveDigits) {
     EXPECT_DEATH(in_seconds(sys_seconds(253'402'300'800s)), "broken promise");
 }
 
+TEST(ParseRfc3339, ReadsWhatWasWritten) {
+    const auto time = std::chrono::sys_days{std::chrono::February / 29 / 2024} +
+                      std::chrono::milliseconds{86'399'987};
+    std::string text;
+    append_rfc3339_milliseconds(text, time);
+    EXPECT_EQ(parse_rfc3339(text), time);
+    text.clear();
+    append_rfc3339_seconds(text, time);
+    EXPECT_EQ(parse_rfc3339(text), std::chrono::floor<std::chrono::seconds>(time));
+    EXPECT_EQ(parse_rfc3339("1970-01-01T00:00:00Z"),
+              std::chrono::sys_time<std::chrono::milliseconds>{});
+}
+
+TEST(ParseRfc3339, ReadsNothingElse) {
+    const std::string good = "2024-01-15T10:30:00.123Z";
+    for (std::size_t cut = 0; cut < good.size(); ++cut) {
+        EXPECT_FALSE(parse_rfc3339(good.substr(0, cut))) << cut;
+        std::string other = good;
+        other[cut] = 'x';
+        EXPECT_FALSE(parse_rfc3339(other)) << other;
+    }
+    for (const char* const text :
+         {"2023-02-29T00:00:00Z", "2024-13-01T00:00:00Z", "2024-01-01T24:00:00Z",
+          "2024-01-01T00:60:00Z", "2024-01-01T00:00:60Z", "2024-01-01T00:00:00.1234Z"}) {
+        EXPECT_FALSE(parse_rfc3339(text)) << text;
+    }
+}
+
 }  // namespace
 }  // namespace holdfast::base

@@ -16,6 +16,7 @@ std::string describe(const LockScope& scope, LockMode mode) {
 
 struct ToText {
     std::string operator()(const LockHeld& error) const {
+        if (error.holder.empty()) return error.scope.to_text() + " was not to be had in time";
         std::string text = error.scope.to_text() + " is held by " + error.holder + " until ";
         base::append_rfc3339(text, std::chrono::floor<std::chrono::milliseconds>(error.expires_at));
         return text;
@@ -34,6 +35,12 @@ struct ToText {
     std::string operator()(const LockLimitReached& error) const { return error.message; }
     std::string operator()(const InvalidLockRequest& error) const { return error.message; }
     std::string operator()(const LockStoreFailure& error) const { return error.message; }
+    std::string operator()(const ServerUnavailable& error) const { return error.message; }
+    std::string operator()(const NotPermitted& error) const { return error.message; }
+    std::string operator()(const StaleFence& error) const {
+        return error.resource + " was used under fencing token " + std::to_string(error.highest) +
+               ", which is larger than " + std::to_string(error.fencing_token);
+    }
 };
 
 }  // namespace

@@ -47,6 +47,9 @@ inline std::string to_note(const LockError& error) {
         std::string operator()(const LockLimitReached&) const { return "limit"; }
         std::string operator()(const InvalidLockRequest&) const { return "invalid"; }
         std::string operator()(const LockStoreFailure&) const { return "store failure"; }
+        std::string operator()(const ServerUnavailable&) const { return "unavailable"; }
+        std::string operator()(const NotPermitted&) const { return "not permitted"; }
+        std::string operator()(const StaleFence&) const { return "stale"; }
     };
     return std::visit(Note{}, error);
 }

@@ -1,0 +1,135 @@
+#include "sdk/acquisition.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/hex.h"
+#include "sdk/lease_calls.h"
+#include "sdk/lease_json.h"
+
+namespace holdfast::sdk {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+// The server lets nobody wait for longer; who wants to asks again.
+constexpr milliseconds server_wait_max{600'000};
+// A year: more would not fit into the clock.
+constexpr milliseconds wait_max = std::chrono::hours{24 * 365};
+
+// How often, and for how long each time, we try to give back what nobody waits for any more.
+constexpr int abandon_attempts = 3;
+constexpr milliseconds abandon_timeout{1'000};
+
+std::string make_request_id() {
+    base::RandomBits random;
+    std::string id;
+    base::append_hex(id, random());
+    base::append_hex(id, random());
+    return id;
+}
+
+}  // namespace
+
+Acquisition::Acquisition(Exchange& exchange, LeaseCalls& calls, const LeaseRequest& request,
+                         std::stop_token stop)
+    : exchange_(exchange),
+      calls_(calls),
+      request_(request),
+      stop_(std::move(stop)),
+      has_own_id_(request.request_id.empty()),
+      request_id_(request.request_id),
+      patience_(exchange.options().retry_for) {}
+
+LockResult<Lease> Acquisition::run(milliseconds wait) {
+    begin_anew();
+    deadline_ = sent_at_ + std::clamp(wait, milliseconds{0}, wait_max);
+    while (!stop_.stop_requested()) {
+        const auto answer = exchange_.ask_once(ask(wait_left()));
+        may_hold_ = answer ? false : may_hold_ || answer.error().may_have_effect;
+        if (answer) {
+            patience_.reset();
+            if (auto result = judge(*answer)) return *std::move(result);
+        } else if (!answer.error().is_final) {
+            if (!patience_.pause(stop_) && !stop_.stop_requested()) return answer.error().error;
+        } else if (!answer.error().is_cancelled()) {
+            return answer.error().error;
+        }
+    }
+    return cancel();
+}
+
+void Acquisition::begin_anew() {
+    if (has_own_id_) request_id_ = make_request_id();
+    sent_at_ = BootClock::now();
+}
+
+Ask Acquisition::ask(milliseconds wait) const {
+    return {.method = "POST",
+            .target = "/v1/leases",
+            .body = to_json({.request = request_, .request_id = request_id_, .wait = wait}),
+            .timeout = exchange_.options().timeout + wait,
+            .stop = stop_};
+}
+
+milliseconds Acquisition::wait_left() const {
+    const auto left = std::chrono::ceil<milliseconds>(deadline_ - BootClock::now());
+    return std::clamp(left, milliseconds{0}, server_wait_max);
+}
+
+// Nothing, if it is to be asked again.
+std::optional<LockResult<Lease>> Acquisition::judge(const Answer& answer) {
+    if (answer.status == 200) return take(answer);
+    const std::string_view reason = answer.reason();
+    if (reason == "RequestEnded" && has_own_id_) {  // it was ours, and is over
+        begin_anew();
+        return std::nullopt;
+    }
+    if (reason == "WaitTimedOut") {
+        if (wait_left() > milliseconds{0}) return std::nullopt;
+        return LockError{read_held(answer.body)};
+    }
+    if (reason == "Cancelled" && patience_.pause(stop_)) return std::nullopt;
+    return answer.to_error();
+}
+
+// A lease that was waited for began some time after the request, and one of an id that is not ours
+// perhaps long before: it is renewed, to know since when we have it.
+std::optional<LockResult<Lease>> Acquisition::take(const Answer& answer) {
+    auto lease = read_lease(answer.body);
+    if (!lease) return LockError{ServerUnavailable{.message = "the answer is no lease"}};
+    lease->limit = request_.limit;
+    lease->lasts_until = sent_at_ + lease->ttl;
+    if (has_own_id_ && BootClock::now() - sent_at_ < lease->ttl / 3) return *std::move(lease);
+    may_hold_ = true;
+    auto renewed = calls_.renew(*lease, request_.ttl, stop_);
+    if (renewed) return renewed;
+    if (std::holds_alternative<LockCancelled>(renewed.error())) return std::nullopt;
+    const bool is_over = std::holds_alternative<LockExpired>(renewed.error()) ||
+                         std::holds_alternative<LockNotFound>(renewed.error());
+    if (!is_over || !has_own_id_) return renewed;
+    may_hold_ = false;
+    begin_anew();
+    return std::nullopt;
+}
+
+LockError Acquisition::cancel() {
+    if (may_hold_) abandon();
+    return LockCancelled{};
+}
+
+// The same request again, without a wait, finds what was granted, or takes us out of the queue.
+void Acquisition::abandon() {
+    for (int attempt = 0; attempt < abandon_attempts; ++attempt) {
+        Ask last = ask(milliseconds{0});
+        last.timeout = abandon_timeout;
+        last.stop = {};
+        const auto answer = exchange_.ask_once(last);
+        if (!answer) continue;
+        if (const auto lease = read_lease(answer->body)) calls_.release_briefly(*lease);
+        return;
+    }
+}
+
+}  // namespace holdfast::sdk

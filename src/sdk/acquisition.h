@@ -1,0 +1,54 @@
+#pragma once
+
+// Acquisition: one attempt to get a lease, from the first request to the grant or the refusal.
+//
+// Every request of it bears the same id, so that the server does once what is asked often. While an
+// answer is outstanding nobody knows whether we hold the lease; whoever stops then must ask once
+// more, and give back what there is.
+//
+// Thread safety: none; used once.
+
+#include <chrono>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "holdfast/lease.h"
+#include "holdfast/lock_result.h"
+#include "sdk/exchange.h"
+#include "sdk/patience.h"
+
+namespace holdfast::sdk {
+
+class LeaseCalls;
+
+class Acquisition {
+  public:
+    // All outlive it. REQUIRES: no fault is found in the request, which names an owner.
+    Acquisition(Exchange& exchange, LeaseCalls& calls, const LeaseRequest& request,
+                std::stop_token stop);
+
+    [[nodiscard]] LockResult<Lease> run(std::chrono::milliseconds wait);
+
+  private:
+    void begin_anew();
+    [[nodiscard]] Ask ask(std::chrono::milliseconds wait) const;
+    [[nodiscard]] std::chrono::milliseconds wait_left() const;
+    std::optional<LockResult<Lease>> judge(const Answer& answer);
+    std::optional<LockResult<Lease>> take(const Answer& answer);
+    LockError cancel();
+    void abandon();
+
+    Exchange& exchange_;
+    LeaseCalls& calls_;
+    const LeaseRequest& request_;
+    const std::stop_token stop_;
+    const bool has_own_id_;
+    std::string request_id_;
+    BootClock::time_point sent_at_;  // the first request with this id
+    BootClock::time_point deadline_;
+    Patience patience_;
+    bool may_hold_ = false;
+};
+
+}  // namespace holdfast::sdk

@@ -1,0 +1,79 @@
+#include "holdfast/client.h"
+
+#include <utility>
+
+#include "sdk/session.h"
+
+namespace holdfast {
+
+Client::Client(std::shared_ptr<sdk::Session> session) : session_(std::move(session)) {}
+Client::Client(Client&&) noexcept = default;
+Client& Client::operator=(Client&&) noexcept = default;
+Client::~Client() = default;
+
+LockResult<Client> Client::open(const ClientOptions& options) {
+    auto exchange = sdk::Exchange::open(options);
+    if (!exchange) return exchange.error();
+    return Client(std::make_shared<sdk::Session>(*std::move(exchange)));
+}
+
+LockResult<LeaseGuard> Client::hold(const LeaseRequest& request, std::chrono::milliseconds wait,
+                                    HeartbeatOptions options, std::stop_token stop) {
+    if (auto fault = sdk::Heartbeat::find_fault(options, request.ttl)) return *std::move(fault);
+    const auto lease = acquire(request, wait, std::move(stop));
+    if (!lease) return lease.error();
+    auto guard = start_heartbeat(*lease, std::move(options));
+    if (!guard) session_->calls().release_briefly(*lease);
+    return guard;
+}
+
+LockResult<Lease> Client::try_acquire(const LeaseRequest& request) {
+    return session_->calls().acquire(request, std::chrono::milliseconds{0}, {});
+}
+
+LockResult<Lease> Client::acquire(const LeaseRequest& request, std::chrono::milliseconds wait,
+                                  std::stop_token stop) {
+    return session_->calls().acquire(request, wait, stop);
+}
+
+LockResult<Lease> Client::acquire_with_retry(const LeaseRequest& request,
+                                             const RetryOptions& options, std::stop_token stop) {
+    return session_->calls().acquire_with_retry(request, options, stop);
+}
+
+LockResult<Lease> Client::renew(const Lease& lease, std::optional<std::chrono::milliseconds> ttl) {
+    return session_->calls().renew(lease, ttl.value_or(lease.ttl));
+}
+
+LockResult<void> Client::release_once(const Lease& lease) {
+    return session_->calls().release(lease);
+}
+
+LockResult<Lease> Client::get_by_token(std::string_view token) {
+    return session_->calls().find(token);
+}
+
+LockResult<LeaseGuard> Client::start_heartbeat(const Lease& lease, HeartbeatOptions options) {
+    if (auto fault = sdk::Heartbeat::find_fault(options, lease.ttl)) return *std::move(fault);
+    auto hold = session_->heartbeat().keep(lease, std::move(options));
+    if (!hold) return hold.error();
+    return LeaseGuard(session_, *std::move(hold));
+}
+
+LockResult<ServerAnswer> Client::ask(const ServerRequest& request) {
+    const ClientOptions& options = session_->exchange().options();
+    const auto answer = session_->exchange().ask({.method = request.method,
+                                                  .target = request.target,
+                                                  .body = request.body,
+                                                  .timeout = options.timeout,
+                                                  .is_repeatable = request.is_repeatable,
+                                                  .stop = request.stop},
+                                                 sdk::Patience(options.retry_for));
+    if (answer) return ServerAnswer{.status = answer->status, .body = answer->text};
+    if (const auto& later = answer.error().temporary) {
+        return ServerAnswer{.status = later->status, .body = later->text};
+    }
+    return answer.error().error;
+}
+
+}  // namespace holdfast

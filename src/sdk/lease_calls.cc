@@ -1,0 +1,147 @@
+#include "sdk/lease_calls.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/hex.h"
+#include "base/json_writer.h"
+#include "net/url.h"
+#include "sdk/acquisition.h"
+#include "sdk/lease_json.h"
+
+namespace holdfast::sdk {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+std::string make_owner() {
+    std::array<char, 256> host{};
+    if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
+    std::string owner = std::string(host.data()) + "-" + std::to_string(::getpid()) + "-";
+    base::RandomBits random;
+    std::string digits;
+    base::append_hex(digits, random());
+    return owner + digits.substr(0, 8);
+}
+
+std::string target_of(std::string_view token) {
+    return "/v1/leases/" + net::percent_encode(token);
+}
+
+NoAnswer final(LockError error) {
+    return {.error = std::move(error), .is_final = true};
+}
+
+milliseconds time_until(BootClock::time_point time) {
+    return std::chrono::ceil<milliseconds>(time - BootClock::now());
+}
+
+}  // namespace
+
+LeaseCalls::LeaseCalls(Exchange& exchange) : exchange_(exchange), owner_(make_owner()) {}
+
+LockResult<Lease> LeaseCalls::acquire(LeaseRequest request, milliseconds wait,
+                                      const std::stop_token& stop) {
+    if (request.owner.empty()) request.owner = owner_;
+    if (auto fault = find_fault(request)) return *std::move(fault);
+    return Acquisition(exchange_, *this, request, stop).run(wait);
+}
+
+LockResult<Lease> LeaseCalls::acquire_with_retry(const LeaseRequest& request,
+                                                 const RetryOptions& options,
+                                                 const std::stop_token& stop) {
+    const auto begin = BootClock::now();
+    base::RandomBits random;
+    for (int attempt = 0;; ++attempt) {
+        auto lease = acquire(request, milliseconds{0}, stop);
+        if (lease) return lease;
+        const auto* const held = std::get_if<LockHeld>(&lease.error());
+        if (held == nullptr || attempt >= options.retries_max) return lease;
+        const milliseconds hint = held->retry_after.value_or(options.delay_min);
+        const auto pause = std::chrono::duration_cast<std::chrono::nanoseconds>(
+            std::min(std::max(hint, options.delay_min), options.delay_max) *
+            (1 + options.jitter * random_share(random)));
+        if (options.wait_max && BootClock::now() + pause - begin > *options.wait_max) return lease;
+        if (!sleep_for(pause, stop)) return LockError{LockCancelled{}};
+    }
+}
+
+LockResult<Lease> LeaseCalls::renew(const Lease& lease, milliseconds ttl,
+                                    const std::stop_token& stop) {
+    const ClientOptions& options = exchange_.options();
+    Patience patience(options.retry_for);
+    while (true) {
+        auto renewed = renew_once(lease, {.ttl = ttl, .timeout = options.timeout, .stop = stop});
+        if (renewed) return *std::move(renewed);
+        if (renewed.error().is_final || !patience.pause(stop)) {
+            if (stop.stop_requested()) return LockError{LockCancelled{}};
+            return std::move(renewed).error().error;
+        }
+    }
+}
+
+Answered<Lease> LeaseCalls::renew_once(const Lease& lease, const Renewal& renewal) {
+    std::string body;
+    base::JsonWriter(body).begin_object().field("duration_ms", renewal.ttl.count()).end_object();
+    const auto sent_at = BootClock::now();
+    TRY(const Answer answer, exchange_.ask_once({.method = "POST",
+                                                 .target = target_of(lease.token) + "/renew",
+                                                 .body = body,
+                                                 .timeout = renewal.timeout,
+                                                 .stop = renewal.stop}));
+    if (answer.status != 200) return tl::unexpected(final(answer.to_error()));
+    auto renewed = read_lease(answer.body);
+    if (!renewed) {
+        return tl::unexpected(final(ServerUnavailable{.message = "the answer is no lease"}));
+    }
+    renewed->limit = lease.limit;
+    renewed->lasts_until = sent_at + renewed->ttl;
+    return *std::move(renewed);
+}
+
+LockResult<void> LeaseCalls::release(const Lease& lease) {
+    return release(lease, exchange_.options().retry_for);
+}
+
+void LeaseCalls::release_briefly(const Lease& lease) {
+    (void)release(lease, milliseconds{0});
+}
+
+LockResult<void> LeaseCalls::release(const Lease& lease, milliseconds retry_for) {
+    constexpr milliseconds timeout_min{1'000};  // it may be longer ours than we think
+    Patience patience(std::clamp(time_until(lease.lasts_until), milliseconds{0}, retry_for));
+    bool may_be_done = false;
+    while (true) {
+        const milliseconds left = std::max(time_until(lease.lasts_until), timeout_min);
+        const auto answer =
+            exchange_.ask_once({.method = "DELETE",
+                                .target = target_of(lease.token),
+                                .timeout = std::min(exchange_.options().timeout, left)});
+        if (!answer) {
+            may_be_done = may_be_done || answer.error().may_have_effect;
+            if (answer.error().is_final || !patience.pause({})) return answer.error().error;
+            continue;
+        }
+        const bool is_over = answer->status == 404 || answer->status == 410;
+        if (answer->status == 200 || (is_over && may_be_done)) return {};
+        return answer->to_error();
+    }
+}
+
+LockResult<Lease> LeaseCalls::find(std::string_view token) {
+    const ClientOptions& options = exchange_.options();
+    const auto answer =
+        exchange_.ask({.method = "GET", .target = target_of(token), .timeout = options.timeout},
+                      Patience(options.retry_for));
+    if (!answer) return answer.error().error;
+    if (answer->status != 200) return answer->to_error();
+    auto lease = read_lease(answer->body);
+    if (!lease) return LockError{ServerUnavailable{.message = "the answer is no lease"}};
+    return *std::move(lease);
+}
+
+}  // namespace holdfast::sdk

@@ -1,0 +1,259 @@
+// What the client does when answers are lost, late or strange, against servers that do as told.
+
+#include "sdk/lease_calls.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "sdk/test_json_peer.h"
+
+namespace holdfast::sdk {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string lease_json(const std::string& token, int ttl_ms = 30'000) {
+    return R"({"token":")" + token +
+           R"(","fencing_token":7,"scope":{"kind":"named","name":"x"},"holder":"w",)"
+           R"("mode":"exclusive","acquired_at":"2024-01-15T10:30:00.000Z",)"
+           R"("expires_at":"2024-01-15T10:30:30.000Z","duration_ms":)" +
+           std::to_string(ttl_ms) + "}";
+}
+
+PeerAnswer granted(const std::string& token = "t1") {
+    return {.body = lease_json(token)};
+}
+PeerAnswer refused(const std::string& code, int status = 409, const std::string& more = "") {
+    return {.status = status,
+            .body = R"({"error":")" + code + R"(","message":")" + code +
+                    R"(","scope":{"kind":"named","name":"x"})" + more + "}"};
+}
+const std::string by_other =
+    R"(,"holder":"other","expires_at":"2024-01-15T10:30:30.000Z","retry_after_ms":1)";
+
+LeaseRequest wanted() {
+    return {.scope = LockScope::Named{"x"}, .owner = "w"};
+}
+
+template <class T>
+std::string note_of(const LockResult<T>& result) {
+    return result ? "ok" : to_text(result.error());
+}
+
+// A client of a peer.
+struct TestCalls {
+    explicit TestCalls(JsonPeer::Reply reply) : peer(std::move(reply)) {}
+
+    // The requests so far: `POST /v1/leases`, and so on.
+    [[nodiscard]] std::vector<std::string> lines() const {
+        std::vector<std::string> all;
+        for (const auto& request : peer.seen()) all.push_back(request.line);
+        return all;
+    }
+    [[nodiscard]] std::string request_id(std::size_t index) const {
+        return std::string(peer.seen().at(index).body["request_id"].text());
+    }
+
+    JsonPeer peer;
+    std::unique_ptr<Exchange> exchange = *Exchange::open(peer.options());
+    LeaseCalls calls{*exchange};
+};
+
+using Lines = std::vector<std::string>;
+
+TEST(LeaseCalls, CountsALeaseFromBeforeTheRequest) {
+    TestCalls test([](const SeenRequest&, int) { return granted(); });
+    const auto before = BootClock::now();
+    const auto lease = test.calls.acquire(wanted(), 0s, {});
+    ASSERT_TRUE(lease);
+    EXPECT_GE(lease->lasts_until, before + 30s);
+    EXPECT_LE(lease->lasts_until, BootClock::now() + 30s);
+    EXPECT_LE(lease->time_guaranteed(), 25s);
+}
+
+TEST(LeaseCalls, NamesAnOwnerIfNobodyElseDoes) {
+    TestCalls test([](const SeenRequest&, int) { return granted(); });
+    ASSERT_TRUE(test.calls.acquire({.scope = LockScope::Named{"x"}}, 0s, {}));
+    const auto seen = test.peer.seen();
+    EXPECT_NE(seen[0].body["holder"].text().find("-" + std::to_string(::getpid()) + "-"),
+              std::string::npos);
+}
+
+TEST(LeaseCalls, AsksAgainByTheSameIdWhenTheAnswerIsLost) {
+    TestCalls test([](const SeenRequest&, int index) -> std::optional<PeerAnswer> {
+        if (index < 2) return std::nullopt;
+        return granted();
+    });
+    ASSERT_TRUE(test.calls.acquire(wanted(), 0s, {}));
+    EXPECT_EQ(test.lines(), (Lines{"POST /v1/leases", "POST /v1/leases", "POST /v1/leases"}));
+    const std::string id = test.request_id(0);
+    EXPECT_EQ(id.size(), 32U);
+    EXPECT_EQ(test.request_id(1), id);
+    EXPECT_EQ(test.request_id(2), id);
+}
+
+TEST(LeaseCalls, BeginsAnewWhenWhatItWasGrantedIsOver) {
+    TestCalls test([](const SeenRequest&, int index) -> std::optional<PeerAnswer> {
+        if (index == 0) return std::nullopt;
+        if (index == 1) return refused("RequestEnded");
+        return granted();
+    });
+    ASSERT_TRUE(test.calls.acquire(wanted(), 0s, {}));
+    EXPECT_EQ(test.request_id(0), test.request_id(1));
+    EXPECT_NE(test.request_id(1), test.request_id(2));
+}
+
+TEST(LeaseCalls, RenewsWhatAnIdOfTheProgramsFinds) {
+    TestCalls test([](const SeenRequest&, int) { return granted(); });
+    LeaseRequest request = wanted();
+    request.request_id = "mine";
+    ASSERT_TRUE(test.calls.acquire(request, 0s, {}));
+    EXPECT_EQ(test.request_id(0), "mine");
+    EXPECT_EQ(test.lines(), (Lines{"POST /v1/leases", "POST /v1/leases/t1/renew"}));
+}
+
+TEST(LeaseCalls, SaysThatWhatAnIdOfTheProgramsHadIsOver) {
+    TestCalls test([](const SeenRequest&, int) { return refused("RequestEnded"); });
+    LeaseRequest request = wanted();
+    request.request_id = "mine";
+    EXPECT_EQ(note_of(test.calls.acquire(request, 0s, {})), "the lock is over");
+}
+
+TEST(LeaseCalls, WaitsOnWhenTheServerLetsNobodyWaitForSoLong) {
+    TestCalls test([](const SeenRequest&, int index) {
+        return index == 0 ? refused("WaitTimedOut") : granted();
+    });
+    ASSERT_TRUE(test.calls.acquire(wanted(), 1h, {}));
+    const auto seen = test.peer.seen();
+    EXPECT_EQ(seen[0].body["wait_ms"].number(), 600'000);
+    EXPECT_EQ(seen[1].body["wait_ms"].number(), 600'000);
+}
+
+TEST(LeaseCalls, SaysWhoHasItAndWhatItWaitedForInVain) {
+    TestCalls test([](const SeenRequest&, int index) {
+        return index == 0 ? refused("LockHeld", 409, by_other) : refused("WaitTimedOut");
+    });
+    const auto held = test.calls.acquire(wanted(), 0s, {});
+    ASSERT_FALSE(held);
+    const auto* const reason = std::get_if<LockHeld>(&held.error());
+    ASSERT_TRUE(reason);
+    EXPECT_EQ(reason->holder, "other");
+    EXPECT_EQ(reason->retry_after, 1ms);
+    EXPECT_EQ(note_of(test.calls.acquire(wanted(), 0s, {})), "named:x was not to be had in time");
+}
+
+TEST(LeaseCalls, TellsRefusalsApart) {
+    const auto note = [](const PeerAnswer& answer) {
+        TestCalls test([=](const SeenRequest&, int) { return answer; });
+        return test.calls.acquire(wanted(), 0s, {}).error();
+    };
+    EXPECT_TRUE(std::holds_alternative<InvalidLockRequest>(note(refused("BadRequest", 400))));
+    EXPECT_TRUE(std::holds_alternative<InvalidLockRequest>(note(refused("LimitMismatch"))));
+    EXPECT_TRUE(std::holds_alternative<InvalidLockRequest>(note(refused("RequestSuperseded"))));
+    EXPECT_TRUE(std::holds_alternative<NotPermitted>(note(refused("no token", 401))));
+    EXPECT_TRUE(std::holds_alternative<NotPermitted>(note(refused("Forbidden", 403))));
+    EXPECT_TRUE(std::holds_alternative<ServerUnavailable>(note({.status = 200, .body = "{}"})));
+    EXPECT_TRUE(std::holds_alternative<ServerUnavailable>(note({.status = 500, .body = "x"})));
+}
+
+TEST(LeaseCalls, GivesBackWhatACancelledRequestWasGranted) {
+    TestCalls test([](const SeenRequest& request, int index) -> std::optional<PeerAnswer> {
+        if (index == 0) return JsonPeer::silence();
+        if (request.line.starts_with("POST")) return granted();
+        return PeerAnswer{.body = R"({"released":true})"};
+    });
+    std::stop_source stop;
+    std::jthread stopper([&] {
+        test.peer.wait_for(1);
+        stop.request_stop();
+    });
+    EXPECT_EQ(note_of(test.calls.acquire(wanted(), 1h, stop.get_token())),
+              "the request was cancelled");
+    EXPECT_EQ(test.lines(), (Lines{"POST /v1/leases", "POST /v1/leases", "DELETE /v1/leases/t1"}));
+    EXPECT_EQ(test.request_id(0), test.request_id(1));
+    EXPECT_EQ(test.peer.seen()[1].body["wait_ms"].number(), 0);
+}
+
+TEST(LeaseCalls, SendsNothingWhenItIsStoppedBeforeItBegins) {
+    TestCalls test([](const SeenRequest&, int) { return granted(); });
+    std::stop_source stop;
+    stop.request_stop();
+    EXPECT_EQ(note_of(test.calls.acquire(wanted(), 1h, stop.get_token())),
+              "the request was cancelled");
+    EXPECT_EQ(test.lines(), Lines{});
+}
+
+TEST(LeaseCalls, AsksAgainAndAgainAtThePaceOfTheServer) {
+    TestCalls test([](const SeenRequest&, int index) {
+        return index < 5 ? refused("LockHeld", 409, by_other) : granted();
+    });
+    const RetryOptions quick{.delay_min = 0ms};
+    ASSERT_TRUE(test.calls.acquire_with_retry(wanted(), quick, {}));
+    EXPECT_EQ(test.lines().size(), 6U);
+}
+
+TEST(LeaseCalls, GivesUpAfterSoManyRetriesOrSoLong) {
+    TestCalls test([](const SeenRequest&, int) { return refused("LockHeld", 409, by_other); });
+    const auto by_count =
+        test.calls.acquire_with_retry(wanted(), {.retries_max = 3, .delay_min = 0ms}, {});
+    EXPECT_TRUE(std::holds_alternative<LockHeld>(by_count.error()));
+    EXPECT_EQ(test.lines().size(), 4U);
+    const auto by_time = test.calls.acquire_with_retry(wanted(), {.wait_max = 0ms}, {});
+    EXPECT_TRUE(std::holds_alternative<LockHeld>(by_time.error()));
+    EXPECT_EQ(test.lines().size(), 5U);
+}
+
+TEST(LeaseCalls, StopsAskingWhenToldTo) {
+    std::stop_source stop;
+    TestCalls test([&](const SeenRequest&, int index) {
+        if (index == 2) stop.request_stop();
+        return refused("LockHeld", 409, by_other);
+    });
+    EXPECT_EQ(
+        note_of(test.calls.acquire_with_retry(wanted(), {.delay_min = 0ms}, stop.get_token())),
+        "the request was cancelled");
+}
+
+Lease held() {
+    return {.scope = LockScope::Named{"x"},
+            .token = "t1",
+            .ttl = 30s,
+            .lasts_until = BootClock::now() + 30s};
+}
+
+TEST(LeaseCalls, TakesALostAnswerToAReleaseForItsEnd) {
+    TestCalls test([](const SeenRequest&, int index) -> std::optional<PeerAnswer> {
+        if (index == 0) return std::nullopt;
+        return refused("LockExpired", 410);
+    });
+    EXPECT_EQ(note_of(test.calls.release(held())), "ok");
+}
+
+TEST(LeaseCalls, SaysThatAReleasedLeaseWasOver) {
+    TestCalls test([](const SeenRequest&, int) { return refused("LockExpired", 410); });
+    EXPECT_EQ(note_of(test.calls.release(held())), "the lock is over");
+}
+
+TEST(LeaseCalls, RenewsUntilThereIsAnAnswer) {
+    TestCalls test([](const SeenRequest&, int index) -> std::optional<PeerAnswer> {
+        if (index == 0) return std::nullopt;
+        if (index == 1) return refused("StoreBusy", 503);
+        return PeerAnswer{.body = lease_json("t1", 60'000)};
+    });
+    const auto before = BootClock::now();
+    const auto renewed = test.calls.renew(held(), 60s);
+    ASSERT_TRUE(renewed);
+    EXPECT_GE(renewed->lasts_until, before + 60s);
+    EXPECT_EQ(test.peer.seen()[2].body["duration_ms"].number(), 60'000);
+}
+
+TEST(LeaseCalls, SaysThatWhatIsRenewedIsOver) {
+    TestCalls test([](const SeenRequest&, int index) {
+        return index == 0 ? refused("LockExpired", 410) : refused("LockNotFound", 404);
+    });
+    EXPECT_EQ(note_of(test.calls.renew(held(), 60s)), "the lock is over");
+    EXPECT_EQ(note_of(test.calls.renew(held(), 60s)), "there is no such lock");
+}
+
+}  // namespace
+}  // namespace holdfast::sdk

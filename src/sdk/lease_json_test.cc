@@ -1,0 +1,86 @@
+#include "sdk/lease_json.h"
+
+#include <gtest/gtest.h>
+
+namespace holdfast::sdk {
+namespace {
+
+base::JsonValue json(std::string_view text) {
+    return base::JsonValue::parse(text).value();
+}
+
+TEST(LeaseJson, ReadsALease) {
+    const auto lease = read_lease(json(
+        R"({"token":"0006604efeeb32d670ecdeec23021d23","fencing_token":1794742260806358,)"
+        R"("scope":{"kind":"range","inode":7,"start":0,"end":4096},"holder":"w1","mode":"shared",)"
+        R"("acquired_at":"2024-01-15T10:30:00.000Z","expires_at":"2024-01-15T10:30:30.500Z",)"
+        R"("duration_ms":30500,"metadata":"m"})"));
+    ASSERT_TRUE(lease);
+    EXPECT_EQ(lease->token, "0006604efeeb32d670ecdeec23021d23");
+    EXPECT_EQ(lease->fencing_token, 1794742260806358U);
+    EXPECT_EQ(lease->scope, LockScope(LockScope::ByteRange{.inode = 7, .start = 0, .end = 4096}));
+    EXPECT_EQ(lease->owner, "w1");
+    EXPECT_EQ(lease->mode, LockMode::shared);
+    EXPECT_EQ(lease->ttl, std::chrono::milliseconds{30'500});
+    EXPECT_EQ(lease->expires_at - lease->acquired_at, std::chrono::milliseconds{30'500});
+    EXPECT_EQ(lease->metadata, "m");
+    EXPECT_FALSE(lease->is_guaranteed()) << "nobody has said so";
+}
+
+TEST(LeaseJson, ReadsEveryKindOfScope) {
+    EXPECT_EQ(read_scope(json(R"({"kind":"named","name":"x"})")), LockScope(LockScope::Named{"x"}));
+    EXPECT_EQ(read_scope(json(R"({"kind":"semaphore","name":"x"})")),
+              LockScope(LockScope::Named{"x"}));
+    EXPECT_EQ(read_scope(json(R"({"kind":"path","path":"/a"})")), LockScope(LockScope::Path{"/a"}));
+    EXPECT_EQ(read_scope(json(R"({"kind":"inode","inode":18446744073709551615})")),
+              LockScope(LockScope::Inode{UINT64_MAX}));
+    EXPECT_EQ(read_scope(json(R"({"kind":"range","inode":7,"start":4096})")),
+              LockScope(LockScope::ByteRange{.inode = 7, .start = 4096}));
+    EXPECT_FALSE(read_scope(json(R"({"kind":"galaxy","inode":7})")));
+    EXPECT_FALSE(read_scope(json(R"({"kind":"inode"})")));
+    EXPECT_FALSE(read_scope({}));
+}
+
+TEST(LeaseJson, ReadsNoLeaseFromWhatIsNone) {
+    EXPECT_FALSE(read_lease({}));
+    EXPECT_FALSE(read_lease(json(R"({"error":"LockHeld"})")));
+    EXPECT_FALSE(read_lease(
+        json(R"({"fencing_token":1,"scope":{"kind":"inode","inode":7},"duration_ms":5})")));
+}
+
+TEST(LeaseJson, WritesWhatIsAskedFor) {
+    const LeaseRequest plain{.scope = LockScope::Named{"x"}, .owner = "w"};
+    EXPECT_EQ(
+        to_json({.request = plain, .request_id = "r", .wait = {}}),
+        R"({"scope":"named:x","holder":"w","duration_ms":30000,"request_id":"r","wait_ms":0})");
+    const LeaseRequest semaphore{.scope = LockScope::Named{"x"},
+                                 .owner = "w",
+                                 .ttl = std::chrono::milliseconds{5},
+                                 .mode = LockMode::shared,
+                                 .limit = 3,
+                                 .metadata = "m"};
+    EXPECT_EQ(
+        to_json({.request = semaphore, .request_id = "r", .wait = std::chrono::milliseconds{7}}),
+        R"({"scope":"semaphore:x","holder":"w","duration_ms":5,"request_id":"r","wait_ms":7,)"
+        R"("mode":"shared","limit":3,"metadata":"m"})");
+}
+
+TEST(LeaseJson, FindsWhatIsWrongWithARequest) {
+    const auto fault_of = [](const LeaseRequest& request) {
+        const auto fault = find_fault(request);
+        return fault ? to_text(*fault) : "none";
+    };
+    EXPECT_EQ(fault_of({.scope = LockScope::Named{"x"}}), "none");
+    EXPECT_EQ(fault_of({.scope = LockScope::Named{"x"}, .limit = 2}), "none");
+    EXPECT_EQ(fault_of({.scope = LockScope::Named{"x"}, .limit = 0}),
+              "a limit of 0 would let nobody in");
+    EXPECT_EQ(fault_of({.scope = LockScope::Inode{7}, .limit = 2}),
+              "only a name can be a semaphore: inode:7");
+    EXPECT_EQ(fault_of({.scope = LockScope::Named{"x"}, .ttl = {}}),
+              "a lease must last for a millisecond at least");
+    EXPECT_EQ(fault_of({.scope = LockScope::Path{"/\xff"}}),
+              "'path:/\xff' is not UTF-8, which the server speaks");
+}
+
+}  // namespace
+}  // namespace holdfast::sdk

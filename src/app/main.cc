@@ -97,8 +97,8 @@ int serve(const ServeOptions& options) {
 }
 
 int run(std::vector<std::string> words) {
-    CLI::App program{
-        "Holdfast: one lock server for everything that must not happen twice at once."};
+    CLI::App program{"Holdfast: one lock server for everything that must not happen twice at once.",
+                     "holdfast"};
     program.set_version_flag("--version", "holdfast " HOLDFAST_VERSION);
     program.require_subcommand(1);
     program.footer("`holdfast serve --help` tells how to start it and how to take the first lock.");

@@ -8,28 +8,13 @@
 #include <map>
 #include <vector>
 
-#include "base/duration.h"
+#include "cli/duration_option.h"
 #include "files/nostr_event.h"
 #include "net/endpoint.h"
 
 namespace holdfast::app {
 
 namespace {
-
-// An option whose value is a duration such as 30s, 1m30s or 250ms.
-template <class Duration>
-CLI::Option* add_duration(CLI::App& command, const std::string& flag, Duration& value,
-                          const std::string& help) {
-    const auto parse = [&value](const CLI::results_t& texts) {
-        const auto duration = base::parse_duration(texts.back());
-        if (!duration || *duration < std::chrono::nanoseconds::zero()) return false;
-        value = std::chrono::ceil<Duration>(*duration);
-        return true;
-    };
-    return command.add_option(flag, parse, help)
-        ->type_name("DURATION")
-        ->default_str(base::format_duration(value));
-}
 
 void declare_listeners(CLI::App& command, ServeOptions& options) {
     command
@@ -61,11 +46,11 @@ void declare_listeners(CLI::App& command, ServeOptions& options) {
         ->envname("HOLDFAST_BODY_MAX")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
-    add_duration(command, "--request-timeout", options.http_request_timeout,
-                 "how long a client may take to send one request")
+    cli::add_duration_option(command, "--request-timeout", options.http_request_timeout,
+                             "how long a client may take to send one request")
         ->envname("HOLDFAST_REQUEST_TIMEOUT");
-    add_duration(command, "--idle-timeout", options.http_idle_timeout,
-                 "how long a connection may stay open without a request")
+    cli::add_duration_option(command, "--idle-timeout", options.http_idle_timeout,
+                             "how long a connection may stay open without a request")
         ->envname("HOLDFAST_IDLE_TIMEOUT");
 }
 
@@ -129,17 +114,17 @@ void declare_secrets(CLI::App& command, ServeOptions& options) {
 }
 
 void declare_locks(CLI::App& command, ServeOptions& options) {
-    add_duration(command, "--default-ttl", options.homelab.default_ttl,
-                 "lease of a /lock request that names no ttl")
+    cli::add_duration_option(command, "--default-ttl", options.homelab.default_ttl,
+                             "lease of a /lock request that names no ttl")
         ->envname("HOLDFAST_DEFAULT_TTL");
-    add_duration(command, "--grace", options.homelab.grace,
-                 "how long an expired /lock is kept for its last holder")
+    cli::add_duration_option(command, "--grace", options.homelab.grace,
+                             "how long an expired /lock is kept for its last holder")
         ->envname("HOLDFAST_GRACE");
-    add_duration(command, "--lease-duration", options.scoped.default_duration,
-                 "lease of a /v1/leases request that names no duration_ms")
+    cli::add_duration_option(command, "--lease-duration", options.scoped.default_duration,
+                             "lease of a /v1/leases request that names no duration_ms")
         ->envname("HOLDFAST_LEASE_DURATION");
-    add_duration(command, "--lease-max", options.scoped.duration_max,
-                 "longest lease that can be asked for at /v1/leases")
+    cli::add_duration_option(command, "--lease-max", options.scoped.duration_max,
+                             "longest lease that can be asked for at /v1/leases")
         ->envname("HOLDFAST_LEASE_MAX");
     command
         .add_option("--fences-max", options.fences_max,
@@ -165,8 +150,8 @@ void declare_process(CLI::App& command, ServeOptions& options) {
         ->envname("HOLDFAST_THREADS")
         ->check(CLI::Range(1, 256))
         ->capture_default_str();
-    add_duration(command, "--shutdown-timeout", options.shutdown_timeout,
-                 "how long requests in flight may take after SIGTERM")
+    cli::add_duration_option(command, "--shutdown-timeout", options.shutdown_timeout,
+                             "how long requests in flight may take after SIGTERM")
         ->envname("HOLDFAST_SHUTDOWN_TIMEOUT");
     options.log_format = isatty(STDERR_FILENO) == 1 ? base::LogFormat::text : base::LogFormat::json;
     const std::map<std::string, base::LogFormat> formats{{"text", base::LogFormat::text},

@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <csignal>
 
 #include "cli/exit_codes.h"
 
@@ -10,9 +9,11 @@ namespace holdfast::cli {
 
 Commands::Commands(CLI::App& program)
     : words_(std::make_shared<std::vector<std::string>>()),
-      commands_{declare_show(program),  declare_ls(program),           declare_watch(program),
-                declare_top(program),   declare_force_unlock(program), declare_session(program),
-                declare_fence(program), declare_status(program),       declare_backup(program)} {
+      commands_{declare_run(program, words_), declare_lock(program),  declare_renew(program),
+                declare_unlock(program),      declare_show(program),  declare_ls(program),
+                declare_watch(program),       declare_top(program),   declare_force_unlock(program),
+                declare_session(program),     declare_fence(program), declare_status(program),
+                declare_backup(program)} {
     for (const Command& command : commands_) {
         command.options->get_formatter()->column_width(34);
     }
@@ -34,7 +35,6 @@ std::vector<std::string> Commands::take(std::vector<std::string> words) const {
 std::optional<int> Commands::run() const {
     for (const Command& command : commands_) {
         if (!command.options->parsed()) continue;
-        std::signal(SIGPIPE, SIG_DFL);
         return command.run();
     }
     return std::nullopt;

@@ -7,9 +7,11 @@
 
 #include <cstdint>
 
-#include "cli/boot_clock.h"
+#include "holdfast/boot_clock.h"
 
 namespace holdfast::cli {
+
+using BootTime = BootClock::time_point;
 
 // How long the command may go on. It is asked to end (SIGTERM) at `stop_at`, and made to (SIGKILL)
 // at `kill_at`.

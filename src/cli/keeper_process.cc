@@ -220,6 +220,7 @@ void KeeperProcess::see_stopped(int signal) {
         terminal_.put_in_foreground(command_);
         ::kill(-command_, SIGCONT);
     } else if (wants_terminal || signal == SIGTSTP) {
+        if (terminal_.is_foreground(command_)) terminal_.put_in_foreground(caller_group_);
         send({.kind = ReportKind::stopped, .value = signal});
     }
 }

@@ -18,16 +18,6 @@ tl::unexpected<Failure> fail(int exit_code, std::string message) {
     return tl::unexpected<Failure>({.exit_code = exit_code, .message = std::move(message)});
 }
 
-std::vector<std::string> split_by_commas(std::string_view text) {
-    std::vector<std::string> parts;
-    while (!text.empty()) {
-        const auto comma = text.find(',');
-        if (comma != 0) parts.emplace_back(text.substr(0, comma));
-        text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
-    }
-    return parts;
-}
-
 // What is the same trouble whatever was asked.
 Asked<Answer> judge(Answer answer) {
     const auto with_message = [&](const std::string& text) {
@@ -50,7 +40,28 @@ Asked<Answer> judge(Answer answer) {
     return answer;
 }
 
+Failure unreachable(const net::HttpFailure& failure) {
+    using Kind = net::HttpFailure::Kind;
+    std::string advice;
+    if (failure.kind == Kind::unreachable) {
+        advice = "; is `holdfast serve` running there? see --server";
+    } else if (failure.kind == Kind::certificate) {
+        advice = "; see --ca-file";
+    }
+    return {.exit_code = exit_unavailable, .message = failure.message + advice};
+}
+
 }  // namespace
+
+std::vector<std::string> split_by_commas(std::string_view text) {
+    std::vector<std::string> parts;
+    while (!text.empty()) {
+        const auto comma = text.find(',');
+        if (comma != 0) parts.emplace_back(text.substr(0, comma));
+        text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
+    }
+    return parts;
+}
 
 void declare_server_options(CLI::App& command, ServerOptions& options) {
     const std::string group = "Server";
@@ -112,18 +123,6 @@ Asked<std::vector<std::pair<std::string, std::string>>> Server::headers() const 
     }
     while (token.back() == '\r' || token.back() == ' ') token.pop_back();
     return std::vector<std::pair<std::string, std::string>>{{"Authorization", "Bearer " + token}};
-}
-
-Failure Server::unreachable(const net::HttpFailure& failure) const {
-    using Kind = net::HttpFailure::Kind;
-    std::string advice;
-    if (failure.kind == Kind::unreachable) {
-        advice = "; is `holdfast serve` running there? see --server";
-    } else if (failure.kind == Kind::certificate) {
-        advice = "; see --ca-file";
-    }
-    return {.exit_code = exit_unavailable,
-            .message = fmt::format("cannot reach {}: {}{}", address(), failure.message, advice)};
 }
 
 Asked<Answer> Server::ask(const std::string& method, const std::string& target,

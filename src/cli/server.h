@@ -29,6 +29,9 @@ struct ServerOptions {
 
 void declare_server_options(CLI::App& command, ServerOptions& options);
 
+// What stands between commas; nothing is empty.
+[[nodiscard]] std::vector<std::string> split_by_commas(std::string_view text);
+
 // Why a command ends without having done what it should.
 struct Failure {
     int exit_code;
@@ -76,7 +79,6 @@ class Server {
     Server(ServerOptions options, std::vector<std::unique_ptr<net::HttpClient>> clients)
         : options_(std::move(options)), clients_(std::move(clients)) {}
     [[nodiscard]] Asked<std::vector<std::pair<std::string, std::string>>> headers() const;
-    [[nodiscard]] Failure unreachable(const net::HttpFailure& failure) const;
 
     ServerOptions options_;
     std::vector<std::unique_ptr<net::HttpClient>> clients_;

@@ -3,9 +3,11 @@
 #include <future>
 #include <thread>
 
+#include "app/backup_handler.h"
 #include "app/http_gate.h"
 #include "app/http_router.h"
 #include "app/loop_executor.h"
+#include "app/session_handler.h"
 #include "app/status_handler.h"
 #include "base/check.h"
 #include "base/log.h"
@@ -34,6 +36,8 @@ struct Host::Room {
     std::unique_ptr<dialects::lockserver::LockserverHandler> lockserver;
     std::unique_ptr<dialects::scoped::ScopedHandler> scoped;
     std::unique_ptr<StatusHandler> status;
+    std::unique_ptr<SessionHandler> sessions;
+    std::unique_ptr<BackupHandler> backup;
     std::unique_ptr<HttpRouter> router;
     std::unique_ptr<HttpGate> gate;                              // in front of the router
     std::unique_ptr<dialects::hengdang::HengdangHandler> files;  // with the door for files
@@ -77,6 +81,7 @@ Host::Host(const ServeOptions& options, service::Clock& clock,
       main_executor_(std::make_unique<LoopExecutor>(main_loop_)),
       event_feed_(service::first_number()),
       store_(std::move(store)),
+      disk_(std::make_unique<base::WorkPool>(1)),
       dflockd_gate_(credentials_->tokens()),
       dflockd_door_(options.dflockd, dflockd_gate_) {
     base::RandomBits random;
@@ -140,11 +145,19 @@ void Host::add_room(bool has_own_loop) {
                 return files_door_ ? std::optional<FileFigures>(files_door_->figures())
                                    : std::nullopt;
             }});
+    room->sessions = std::make_unique<SessionHandler>(SessionHandler::Parts{
+        .port = *room->port, .loop = *room->loop, .clock = clock_, .files = files_door_});
+    room->backup = std::make_unique<BackupHandler>(BackupHandler::Parts{
+        .loop = *room->loop,
+        .disk = *disk_,
+        .database_path = options_.is_in_memory ? "" : database_file(options_)});
     room->router =
         std::make_unique<HttpRouter>(HttpRouter::Handlers{.homelab = *room->homelab,
                                                           .lockserver = *room->lockserver,
                                                           .scoped = *room->scoped,
-                                                          .status = *room->status});
+                                                          .status = *room->status,
+                                                          .sessions = *room->sessions,
+                                                          .backup = *room->backup});
     room->gate = std::make_unique<HttpGate>(credentials_->tokens(), *room->router);
     rooms_.push_back(std::move(room));
 }
@@ -157,6 +170,7 @@ Host::~Host() {
     dflockd_server_.reset();
     http_server_.reset();
     if (files_door_) files_door_->close();
+    disk_.reset();
     rooms_.clear();
     store_.reset();
 }

@@ -15,6 +15,7 @@
 #include "app/dflockd_gate.h"
 #include "app/metrics_text.h"
 #include "app/serve_options.h"
+#include "base/work_pool.h"
 #include "dialects/hengdang/hengdang_door.h"
 #include "net/event_loop.h"
 #include "net/loop_timer.h"
@@ -97,6 +98,7 @@ class Host {
     service::EventFeed event_feed_;
     std::unique_ptr<service::Store> store_;
     std::unique_ptr<service::LockService> service_;
+    std::unique_ptr<base::WorkPool> disk_;  // for what must not keep a loop waiting
     std::vector<std::unique_ptr<Room>> rooms_;
     net::HttpLimits http_limits_;
     const DflockdTokenGate dflockd_gate_;

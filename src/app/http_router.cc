@@ -1,7 +1,9 @@
 #include "app/http_router.h"
 
+#include "app/backup_handler.h"
 #include "app/dashboard.h"
 #include "app/openapi.h"
+#include "app/session_handler.h"
 #include "app/status_handler.h"
 #include "dialects/lockserver/lockserver_request.h"
 #include "dialects/scoped/scoped_request.h"
@@ -19,6 +21,10 @@ void HttpRouter::handle(const net::HttpRequest& request, net::HttpReply& reply) 
     }
     if (is_dashboard_path(request.path)) return answer_dashboard(request, reply);
     if (StatusHandler::is_status_path(request.path)) return handlers_.status.handle(request, reply);
+    if (SessionHandler::is_session_path(request.path)) {
+        return handlers_.sessions.handle(request, reply);
+    }
+    if (BackupHandler::is_backup_path(request.path)) return handlers_.backup.handle(request, reply);
     reply.send(404, "application/json",
                "{\"error\":\"no such path; this server answers at /lock, /v1/locks, /v1/leases and "
                "/v1/fence\"}\n");

@@ -15,6 +15,8 @@ class HttpRouter final : public net::HttpHandler {
         net::HttpHandler& lockserver;
         net::HttpHandler& scoped;
         net::HttpHandler& status;
+        net::HttpHandler& sessions;
+        net::HttpHandler& backup;
     };
 
     explicit HttpRouter(const Handlers& handlers) : handlers_(handlers) {}

@@ -13,8 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "app/config_command.h"
 #include "app/dflockd_command.h"
 #include "app/host.h"
+#include "app/restore_command.h"
 #include "app/serve_options.h"
 #include "base/log.h"
 #include "cli/command.h"
@@ -96,6 +98,15 @@ int serve(const ServeOptions& options) {
     return EXIT_SUCCESS;
 }
 
+int show_config(const CLI::App& command, const ServeOptions& options, bool is_json) {
+    const auto in_force = options_in_force(command);
+    std::fputs((is_json ? to_json(in_force) : to_table(in_force)).c_str(), stdout);
+    const auto checked = check(options);
+    if (checked) return EXIT_SUCCESS;
+    std::fprintf(stderr, "holdfast: serve would not start: %s\n", checked.error().message.c_str());
+    return exit_cannot_start;
+}
+
 int run(std::vector<std::string> words) {
     CLI::App program{"Holdfast: one lock server for everything that must not happen twice at once.",
                      "holdfast"};
@@ -109,6 +120,16 @@ int run(std::vector<std::string> words) {
     CLI::App* const dflockd_command =
         program.add_subcommand("dflockd", "start it in the place of a dflockd, with its flags");
     declare_dflockd_options(*dflockd_command, dflockd);
+    ServeOptions looked_at;
+    bool is_json = false;
+    CLI::App* const config_command = program.add_subcommand(
+        "config", "show what serve would be told: by flags, variables, a file, or not at all");
+    declare_serve_options(*config_command, looked_at);
+    config_command->add_flag("--json", is_json, "for programs")->configurable(false);
+    RestoreCommand restore;
+    CLI::App* const restore_command =
+        program.add_subcommand("restore", "put a backup in the place of the database");
+    declare_restore_options(*restore_command, restore);
     const cli::Commands commands(program);
     words = commands.take(std::move(words));
     if (!words.empty() && words.front() == "dflockd") words = with_two_dashes(std::move(words));
@@ -118,6 +139,8 @@ int run(std::vector<std::string> words) {
     } catch (const CLI::ParseError& error) {
         return commands.usage_exit_code(program.exit(error));
     }
+    if (restore_command->parsed()) return run_restore(restore);
+    if (config_command->parsed()) return show_config(*config_command, looked_at, is_json);
     if (const auto exit_code = commands.run()) return *exit_code;
     return serve(dflockd_command->parsed() ? to_serve_options(dflockd) : options);
 }

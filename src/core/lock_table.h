@@ -121,6 +121,9 @@ class LockTable {
     // holder of the lock asked for.
     [[nodiscard]] std::vector<LeaseView> list_leases(const LeaseQuery& query) const;
 
+    // Sessions that have not ended, the oldest first.
+    [[nodiscard]] std::vector<SessionView> list_sessions(const SessionQuery& query) const;
+
     // The live lease of a token. Outcome: renewed with the lease (nothing changes), or refused as
     // unknown_lease or lease_ended. Call advance first.
     [[nodiscard]] Outcome find(Token token) const;

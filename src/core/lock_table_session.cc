@@ -12,6 +12,7 @@ SessionId LockTable::open_session(Time now, const Owner& owner) {
     session.id = {.serial = next_serial_++, .slot = slot};
     session.owner = owner.name;
     session.door = owner.door;
+    session.opened_at = now_;
     emit(EventKind::session_opened, session);
     return session.id;
 }

@@ -1,10 +1,12 @@
 // What the table shows: outcomes, events and listings.
 
-#include <algorithm>
 #include <cstring>
+#include <functional>
 #include <utility>
 
 #include "core/lock_table.h"
+#include "core/page.h"
+#include "core/slot_list.h"
 
 namespace holdfast::core {
 
@@ -124,32 +126,22 @@ std::vector<LockView> LockTable::list(const ListQuery& query) const {
     const auto is_before = [](const Match& a, const Match& b) {
         return is_listed_before(a.scope, b.scope);
     };
-    // The first `limit` of all that match, as a heap with the last of them on top.
-    std::vector<Match> page;
+    Page<Match, decltype(is_before)> page(query.limit, is_before);
     resources_.for_each([&](Slot slot, const Resource& resource) {
         if (resource.is_idle && !query.with_idle) return;
         const Match match{scope_of(resource, scope_kind(resource.kind), no_slot), slot};
         if (query.kind && *query.kind != match.scope.kind) return;
         if (!query.prefix.empty() && !match.scope.name.starts_with(query.prefix)) return;
         if (query.after && !is_listed_before(*query.after, match.scope)) return;
-        if (page.size() == query.limit) {
-            if (page.empty() || !is_before(match, page.front())) return;
-            std::pop_heap(page.begin(), page.end(), is_before);
-            page.pop_back();
-        }
-        page.push_back(match);
-        std::push_heap(page.begin(), page.end(), is_before);
+        page.offer(match);
     });
-    std::sort_heap(page.begin(), page.end(), is_before);
     std::vector<LockView> seen;
-    seen.reserve(page.size());
-    for (const Match& match : page) seen.push_back(view(match.slot, query.waiters_max));
+    for (const Match& match : page.take()) seen.push_back(view(match.slot, query.waiters_max));
     return seen;
 }
 
 std::vector<LeaseView> LockTable::list_leases(const LeaseQuery& query) const {
-    // The first `limit` of all that match, as a heap with the last of them on top.
-    std::vector<std::pair<Fence, Slot>> page;
+    Page<std::pair<Fence, Slot>, std::less<>> page(query.limit, {});
     const auto consider = [&](Slot slot, const Lease& lease) {
         if (lease.state != LeaseState::held || lease.token.fence <= query.after) return;
         if (query.kind && *query.kind != lease.kind) return;
@@ -157,13 +149,7 @@ std::vector<LeaseView> LockTable::list_leases(const LeaseQuery& query) const {
         const bool is_elsewhere = query.on && lease.range_item != no_slot &&
                                   !ranges_[lease.range_item].range.overlaps(query.on->range);
         if (is_elsewhere) return;
-        if (page.size() == query.limit) {
-            if (page.empty() || lease.token.fence >= page.front().first) return;
-            std::pop_heap(page.begin(), page.end());
-            page.pop_back();
-        }
-        page.emplace_back(lease.token.fence, slot);
-        std::push_heap(page.begin(), page.end());
+        page.offer({lease.token.fence, slot});
     };
     if (!query.on) {
         leases_.for_each(consider);
@@ -173,10 +159,25 @@ std::vector<LeaseView> LockTable::list_leases(const LeaseQuery& query) const {
             consider(slot, leases_[slot]);
         }
     }
-    std::sort_heap(page.begin(), page.end());
     std::vector<LeaseView> seen;
-    seen.reserve(page.size());
-    for (const auto& [fence, slot] : page) seen.push_back(view(leases_[slot]));
+    for (const auto& [fence, slot] : page.take()) seen.push_back(view(leases_[slot]));
+    return seen;
+}
+
+std::vector<SessionView> LockTable::list_sessions(const SessionQuery& query) const {
+    Page<std::pair<std::uint64_t, Slot>, std::less<>> page(query.limit, {});
+    sessions_.for_each([&](Slot slot, const Session& session) {
+        if (session.id.serial > query.after) page.offer({session.id.serial, slot});
+    });
+    std::vector<SessionView> seen;
+    for (const auto& [serial, slot] : page.take()) {
+        const Session& session = sessions_[slot];
+        seen.push_back({.id = session.id,
+                        .owner = {.door = session.door, .name = session.owner},
+                        .opened_at = session.opened_at,
+                        .leases = count(leases_, session_lease_links, session.leases),
+                        .waiters = count(waiters_, session_waiter_links, session.waiters)});
+    }
     return seen;
 }
 

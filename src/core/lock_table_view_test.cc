@@ -256,6 +256,32 @@ TEST(LockTable, TellsWhatWasQueuedAndForced) {
     EXPECT_EQ(table.changes()[1].kind, EventKind::granted);
 }
 
+TEST(LockTable, ListsSessionsAsTheyWereOpened) {
+    LockTable table;
+    const SessionId first = table.open_session(at(1s), {.door = Door{3}, .name = "one"});
+    const SessionId second = table.open_session(at(2s), {.door = Door{3}, .name = "two"});
+    table.acquire(at(3s), in(first, ask("a", "one")));
+    table.acquire(at(3s), in(first, ask("b", "one")));
+    table.acquire(at(3s), in(second, queue(ask("a", "two"))));
+    const auto sessions = table.list_sessions({});
+    ASSERT_EQ(sessions.size(), 2U);
+    EXPECT_EQ(sessions[0].id, first);
+    EXPECT_EQ(sessions[0].owner.name, "one");
+    EXPECT_EQ(sessions[0].owner.door, Door{3});
+    EXPECT_EQ(sessions[0].opened_at, at(1s));
+    EXPECT_EQ(sessions[0].leases, 2U);
+    EXPECT_EQ(sessions[0].waiters, 0U);
+    EXPECT_EQ(sessions[1].leases, 0U);
+    EXPECT_EQ(sessions[1].waiters, 1U);
+
+    ASSERT_EQ(table.list_sessions({.limit = 1}).size(), 1U);
+    EXPECT_EQ(table.list_sessions({.limit = 1})[0].id, first);
+    ASSERT_EQ(table.list_sessions({.after = first.serial}).size(), 1U);
+    EXPECT_EQ(table.list_sessions({.after = first.serial})[0].id, second);
+    table.end_session(at(4s), first);
+    EXPECT_EQ(table.list_sessions({}).size(), 1U);
+}
+
 TEST(LockTable, TellsNothingOfRefusals) {
     LockTable table;
     table.acquire(at(0s), ask("job", "a"));

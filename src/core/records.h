@@ -147,6 +147,7 @@ struct Enqueued {
 struct Session {
     SessionId id;
     std::string owner;
+    Time opened_at;
     Door door{};
     SlotList leases, waiters;
     // Two-phase entries by scope (its text form). Most sessions have none.

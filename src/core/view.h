@@ -60,6 +60,20 @@ struct LeaseQuery {
     std::size_t limit = 100;
 };
 
+// Something that takes its leases and waits with it when it ends.
+struct SessionView {
+    SessionId id;
+    Owner owner;
+    Time opened_at;
+    std::size_t leases = 0;
+    std::size_t waiters = 0;
+};
+
+struct SessionQuery {
+    std::uint64_t after = 0;  // only those opened after the one with this serial number
+    std::size_t limit = 100;
+};
+
 // How many of each there are. Kept up to date: asking costs nothing.
 struct TableCounts {
     std::size_t locks = 0;  // of any kind, idle ones included

@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-#include "files/descriptor.h"
+#include "base/descriptor.h"
 #include "files/system.h"
 
 namespace holdfast::files {
@@ -36,7 +36,7 @@ struct FileInfo {
 
 // A file, open for reading, as it was at one moment: later versions are other files.
 struct OpenFile {
-    Descriptor descriptor;
+    base::Descriptor descriptor;
     FileInfo info;
 };
 

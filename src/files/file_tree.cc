@@ -14,12 +14,12 @@
 namespace holdfast::files {
 namespace {
 
-base::Result<Descriptor> open_root(const std::string& path) {
+base::Result<base::Descriptor> open_root(const std::string& path) {
     if (mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) {
         return base::fail("cannot make the files' root " + path + ": " +
                           std::generic_category().message(errno));
     }
-    Descriptor root(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    base::Descriptor root(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!root) {
         return base::fail("cannot open the files' root " + path + ": " +
                           std::generic_category().message(errno));

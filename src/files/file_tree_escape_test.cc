@@ -104,7 +104,7 @@ TEST_F(EscapeTest, TakesNothingButFilesForFiles) {
     const std::string name = real("/socket");
     ASSERT_LT(name.size(), sizeof address.sun_path);
     name.copy(address.sun_path, sizeof address.sun_path - 1);
-    const Descriptor socket_descriptor(socket(AF_UNIX, SOCK_STREAM, 0));
+    const base::Descriptor socket_descriptor(socket(AF_UNIX, SOCK_STREAM, 0));
     ASSERT_EQ(bind(socket_descriptor.get(), reinterpret_cast<sockaddr*>(&address), sizeof address),
               0);
     expect_closed("/pipe");

@@ -20,8 +20,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/result.h"
-#include "files/descriptor.h"
 #include "files/state_folder.h"
 #include "service/clock.h"
 
@@ -74,7 +74,7 @@ class SessionBook {
         std::string id_hash;
     };
 
-    SessionBook(StateFolder& folder, Descriptor sessions, std::size_t sessions_max)
+    SessionBook(StateFolder& folder, base::Descriptor sessions, std::size_t sessions_max)
         : folder_(folder), sessions_(std::move(sessions)), sessions_max_(sessions_max) {}
 
     [[nodiscard]] base::Result<void> read();
@@ -82,7 +82,7 @@ class SessionBook {
     [[nodiscard]] std::size_t count(service::WallTime now) const;
 
     StateFolder& folder_;
-    const Descriptor sessions_;
+    const base::Descriptor sessions_;
     const std::size_t sessions_max_;
 
     std::mutex disk_mutex_;                 // one change at a time; taken before the other one

@@ -22,7 +22,7 @@ tl::unexpected<base::Error> fail_at(std::string_view doing, int error) {
                       std::generic_category().message(error));
 }
 
-base::Result<Descriptor> make_and_open(int parent, const std::string& name) {
+base::Result<base::Descriptor> make_and_open(int parent, const std::string& name) {
     if (mkdirat(parent, name.c_str(), 0700) != 0 && errno != EEXIST) {
         return fail_at("make the folder " + name, errno);
     }
@@ -34,7 +34,7 @@ base::Result<Descriptor> make_and_open(int parent, const std::string& name) {
     return std::move(*opened);
 }
 
-base::Result<Descriptor> take_lock(int folder) {
+base::Result<base::Descriptor> take_lock(int folder) {
     auto opened = open_beneath(folder, "lock", O_RDWR | O_CREAT, 0600);
     if (!opened) return fail_at("open the lock file of the files' root", opened.error());
     if (flock(opened->get(), LOCK_EX | LOCK_NB) == 0) return std::move(*opened);
@@ -52,7 +52,7 @@ SystemResult<void> TemporaryFile::rename_to(int folder, const std::string& name)
     if (renameat(folder_, name_.c_str(), folder, name.c_str()) != 0) {
         return tl::unexpected<int>(errno);
     }
-    descriptor_ = Descriptor();
+    descriptor_ = base::Descriptor();
     return {};
 }
 
@@ -76,7 +76,7 @@ SystemResult<TemporaryFile> StateFolder::make_temporary_file() {
     return TemporaryFile(temporary_.get(), std::move(name), std::move(*opened));
 }
 
-base::Result<Descriptor> StateFolder::open_folder(const std::string& name) const {
+base::Result<base::Descriptor> StateFolder::open_folder(const std::string& name) const {
     TRY(auto folder, make_and_open(folder_.get(), name));
     if (const auto done = sync(folder_.get()); !done) {
         return fail_at("sync the folder of " + name, done.error());

@@ -17,8 +17,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/descriptor.h"
 #include "base/result.h"
-#include "files/descriptor.h"
 #include "files/system.h"
 
 namespace holdfast::files {
@@ -26,7 +26,7 @@ namespace holdfast::files {
 // TemporaryFile: a file nobody can address, gone with this object unless it is given a name.
 class TemporaryFile {
   public:
-    TemporaryFile(int folder, std::string name, Descriptor descriptor)
+    TemporaryFile(int folder, std::string name, base::Descriptor descriptor)
         : folder_(folder), name_(std::move(name)), descriptor_(std::move(descriptor)) {}
     TemporaryFile(TemporaryFile&& other) noexcept = default;
     TemporaryFile& operator=(TemporaryFile&&) = delete;
@@ -40,7 +40,7 @@ class TemporaryFile {
   private:
     int folder_;
     std::string name_;
-    Descriptor descriptor_;  // none once this was moved from or has its name
+    base::Descriptor descriptor_;  // none once this was moved from or has its name
 };
 
 class StateFolder {
@@ -53,7 +53,7 @@ class StateFolder {
     [[nodiscard]] SystemResult<TemporaryFile> make_temporary_file();
 
     // A folder in this one, made if need be, for small files.
-    [[nodiscard]] base::Result<Descriptor> open_folder(const std::string& name) const;
+    [[nodiscard]] base::Result<base::Descriptor> open_folder(const std::string& name) const;
     [[nodiscard]] int descriptor() const { return folder_.get(); }
 
     // Puts a small file in place as a whole, and durably: it has the old or the new text.
@@ -69,15 +69,15 @@ class StateFolder {
     [[nodiscard]] static SystemResult<void> remove_small_file(int folder, const std::string& name);
 
   private:
-    StateFolder(Descriptor folder, Descriptor lock, Descriptor temporary)
+    StateFolder(base::Descriptor folder, base::Descriptor lock, base::Descriptor temporary)
         : folder_(std::move(folder)), lock_(std::move(lock)), temporary_(std::move(temporary)) {}
 
     [[nodiscard]] base::Result<void> remove_leftovers() const;
     [[nodiscard]] base::Result<void> examine_file_system();
 
-    Descriptor folder_;
-    Descriptor lock_;  // the kernel gives up its flock when the process ends, however it ends
-    Descriptor temporary_;
+    base::Descriptor folder_;
+    base::Descriptor lock_;  // the kernel gives up its flock when the process ends, however it ends
+    base::Descriptor temporary_;
     std::atomic<std::uint64_t> next_name_ = 0;
 };
 

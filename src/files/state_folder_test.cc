@@ -34,7 +34,7 @@ class StateFolderTest : public ::testing::Test {
     }
 
     const TemporaryFolder folder_;
-    const Descriptor root_;
+    const base::Descriptor root_;
 };
 
 TEST_F(StateFolderTest, IsForOneServerAtATime) {
@@ -61,7 +61,7 @@ TEST_F(StateFolderTest, RefusesALinkInItsPlace) {
 }
 
 TEST_F(StateFolderTest, RefusesAFileSystemWithoutAttributes) {
-    const Descriptor proc(::open("/proc/self", O_RDONLY | O_DIRECTORY));
+    const base::Descriptor proc(::open("/proc/self", O_RDONLY | O_DIRECTORY));
     EXPECT_FALSE(StateFolder::open(proc.get()));
 }
 

@@ -60,7 +60,8 @@ SystemResult<void> copy_through_memory(const CopyEnds& ends, const CopySpan& spa
 
 }  // namespace
 
-SystemResult<Descriptor> open_beneath(int folder, const std::string& path, int flags, mode_t mode) {
+SystemResult<base::Descriptor> open_beneath(int folder, const std::string& path, int flags,
+                                            mode_t mode) {
     struct open_how how {};
     how.flags = static_cast<unsigned>(flags | O_CLOEXEC);
     how.mode = mode;
@@ -72,7 +73,7 @@ SystemResult<Descriptor> open_beneath(int folder, const std::string& path, int f
         opened = repeat(call);
     }
     if (opened < 0) return last_error();
-    return Descriptor(static_cast<int>(opened));
+    return base::Descriptor(static_cast<int>(opened));
 }
 
 SystemResult<struct stat> stat_of(int descriptor) {
@@ -154,7 +155,7 @@ SystemResult<void> copy_bytes(const CopyEnds& ends, const CopySpan& span) {
 }
 
 SystemResult<void> read_directory(
-    Descriptor directory,
+    base::Descriptor directory,
     const std::function<void(const std::string& name, unsigned char type)>& visit) {
     const auto closer = [](DIR* stream) { closedir(stream); };
     const std::unique_ptr<DIR, decltype(closer)> stream(fdopendir(directory.get()), closer);

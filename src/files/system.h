@@ -13,7 +13,7 @@
 #include <string_view>
 #include <tl/expected.hpp>
 
-#include "files/descriptor.h"
+#include "base/descriptor.h"
 
 namespace holdfast::files {
 
@@ -24,8 +24,8 @@ using SystemResult = tl::expected<T, int>;
 // openat2 beneath `folder`: neither `..`, nor an absolute path, nor a link, nor /proc's magic leads
 // out, however the tree changes meanwhile; a link anywhere in the path is ELOOP. O_CLOEXEC is
 // added.
-[[nodiscard]] SystemResult<Descriptor> open_beneath(int folder, const std::string& path, int flags,
-                                                    mode_t mode = 0);
+[[nodiscard]] SystemResult<base::Descriptor> open_beneath(int folder, const std::string& path,
+                                                          int flags, mode_t mode = 0);
 
 [[nodiscard]] SystemResult<struct stat> stat_of(int descriptor);
 // Of a name in a folder, itself and not what it links to.
@@ -57,7 +57,7 @@ struct CopySpan {
 // Visits what is in a directory except `.` and `..`, in the file system's order; `type` is the
 // DT_... of dirent, never DT_UNKNOWN.
 [[nodiscard]] SystemResult<void> read_directory(
-    Descriptor directory,
+    base::Descriptor directory,
     const std::function<void(const std::string& name, unsigned char type)>& visit);
 
 }  // namespace holdfast::files

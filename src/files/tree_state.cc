@@ -121,7 +121,7 @@ FileResult<std::optional<DescribedFile>> describe_file(TreeState& tree, const Fi
                          .is_newly_described = true};
 }
 
-FileResult<Descriptor> open_parent(TreeState& tree, const FilePath& path) {
+FileResult<base::Descriptor> open_parent(TreeState& tree, const FilePath& path) {
     const std::shared_lock lock(tree.directories);
     auto opened = open_beneath(tree.root.get(), path.parent_beneath_root(), O_RDONLY | O_DIRECTORY);
     if (opened) return std::move(*opened);

@@ -9,8 +9,8 @@
 #include <shared_mutex>
 #include <string>
 
+#include "base/descriptor.h"
 #include "files/change.h"
-#include "files/descriptor.h"
 #include "files/file_error.h"
 #include "files/file_info.h"
 #include "files/file_path.h"
@@ -25,7 +25,7 @@ namespace holdfast::files {
 // Thread safety: all members protect themselves. A thread that is inside a gate may take
 // `directories`, never the other way round.
 struct TreeState {
-    Descriptor root;
+    base::Descriptor root;
     std::unique_ptr<StateFolder> own_folder;
     std::unique_ptr<InodeNumbers> inode_numbers;
     Quota quota;
@@ -48,7 +48,7 @@ struct TreeState {
 
 // A regular file that was found, and how.
 struct FoundFile {
-    Descriptor descriptor;
+    base::Descriptor descriptor;
     struct stat status;
 };
 
@@ -74,7 +74,7 @@ struct DescribedFile {
                                                                      InfoDepth depth);
 
 // The directory that `path` is in; not_found, parent_is_file.
-[[nodiscard]] FileResult<Descriptor> open_parent(TreeState& tree, const FilePath& path);
+[[nodiscard]] FileResult<base::Descriptor> open_parent(TreeState& tree, const FilePath& path);
 // Makes the directories that `path` is in, as far as they are not there, durably.
 [[nodiscard]] FileResult<void> make_parents(TreeState& tree, const FilePath& path);
 

@@ -26,7 +26,7 @@ FileResult<std::optional<OpenFile>> find_current(TreeState& tree, const FilePath
 // were we, closing it would be the moment when it is taken apart on disk.
 const FileInfo* close_file(std::optional<OpenFile>& file) {
     if (!file) return nullptr;
-    file->descriptor = Descriptor();
+    file->descriptor = base::Descriptor();
     return &file->info;
 }
 

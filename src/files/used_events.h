@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "base/result.h"
-#include "files/descriptor.h"
 #include "files/nostr_event.h"
 #include "files/state_folder.h"
 #include "service/clock.h"
@@ -38,13 +38,13 @@ class UsedEvents {
     [[nodiscard]] std::size_t size() const;
 
   private:
-    UsedEvents(StateFolder& folder, Descriptor events, std::size_t events_max)
+    UsedEvents(StateFolder& folder, base::Descriptor events, std::size_t events_max)
         : folder_(folder), events_(std::move(events)), events_max_(events_max) {}
 
     void forget_old(service::WallTime now);
 
     StateFolder& folder_;
-    const Descriptor events_;
+    const base::Descriptor events_;
     const std::size_t events_max_;
     mutable std::mutex mutex_;
     std::map<std::string, std::int64_t> created_s_;  // by id

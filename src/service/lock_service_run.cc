@@ -75,6 +75,10 @@ struct Runner {
         table.advance(now);
         response.leases = table.list_leases(request.query);
     }
+    void operator()(const ListSessions& request) const {
+        table.advance(now);
+        response.sessions = table.list_sessions(request.query);
+    }
     void operator()(const RaiseFence& request) const {
         response.fence = fences.raise(request.resource, request.fence);
     }
@@ -94,6 +98,7 @@ void LockService::run(const Request& request) {
     response_.outcome = {};
     response_.locks.clear();
     response_.leases.clear();
+    response_.sessions.clear();
     response_.fence.reset();
     response_.session = {};
     response_.count = 0;

@@ -81,6 +81,10 @@ struct ListLeases {
     core::LeaseQuery query;
 };
 
+struct ListSessions {
+    core::SessionQuery query;
+};
+
 // An outside resource is used under this fencing number. REQUIRES: a number above zero.
 struct RaiseFence {
     std::string_view resource;
@@ -104,7 +108,7 @@ struct Measure {};
 using Request =
     std::variant<core::AcquireRequest, Enqueue, Wait, core::RenewRequest, core::ReleaseRequest,
                  ReleaseOwn, ForceRelease, OpenSession, EndSession, Inspect, List, Find, CheckToken,
-                 ListLeases, RaiseFence, ReadFence, DropFence, Measure>;
+                 ListLeases, ListSessions, RaiseFence, ReadFence, DropFence, Measure>;
 
 // The answer to any request; which fields mean something depends on the request.
 struct Response {
@@ -112,6 +116,7 @@ struct Response {
     core::Outcome outcome;  // of everything that grants, renews, releases, queues or refuses
     std::vector<core::LockView> locks;              // Inspect (none or one), List
     std::vector<core::LeaseView> leases;            // ListLeases
+    std::vector<core::SessionView> sessions;        // ListSessions
     std::optional<FenceOutcome> fence;              // RaiseFence, ReadFence, DropFence
     core::SessionId session;                        // OpenSession
     std::size_t count = 0;                          // ForceRelease, EndSession: how many were ended

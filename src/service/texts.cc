@@ -41,6 +41,7 @@ struct PartsOf {
     void operator()(RaiseFence& request) const { visit(request.resource); }
     void operator()(ReadFence& request) const { visit(request.resource); }
     void operator()(DropFence& request) const { visit(request.resource); }
+    void operator()(ListSessions&) const {}
     void operator()(Measure&) const {}
 
     template <class Either>
@@ -78,6 +79,7 @@ Response Texts::keep(Response response) {
     response.outcome.previous_owner = keep(response.outcome.previous_owner);
     for (core::LockView& lock : response.locks) replace(lock);
     for (core::LeaseView& lease : response.leases) replace(lease);
+    for (core::SessionView& session : response.sessions) replace(session.owner);
     response.failure = keep(response.failure);
     return response;
 }

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/descriptor.h"
+
 namespace holdfast::store {
 
 namespace {
@@ -22,20 +24,6 @@ using namespace std::string_view_literals;
 constexpr std::size_t header_size = 100, version_at = 60, application_id_at = 68;
 constexpr std::string_view magic = "SQLite format 3\0"sv;
 using Header = std::array<unsigned char, header_size>;
-
-class Descriptor {
-  public:
-    explicit Descriptor(int number) : number_(number) {}
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor() {
-        if (number_ >= 0) close(number_);
-    }
-    [[nodiscard]] int get() const { return number_; }
-
-  private:
-    const int number_;
-};
 
 std::string reason() {
     return std::strerror(errno);
@@ -71,7 +59,7 @@ base::Result<void> make_folder(const std::filesystem::path& folder) {
     }
     // The folder itself must survive a power cut too.
     const std::filesystem::path above = folder.has_parent_path() ? folder.parent_path() : ".";
-    const Descriptor parent(open(above.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const base::Descriptor parent(open(above.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (parent.get() < 0 || fsync(parent.get()) != 0) {
         return base::fail("cannot make the folder " + folder.string() + " durable: " + reason());
     }
@@ -85,7 +73,7 @@ base::Result<void> make_folder_of(const std::string& path) {
 }
 
 base::Result<void> make_or_examine_file(const std::string& path, std::uint32_t version_max) {
-    const Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    const base::Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (file.get() < 0) return base::fail("it cannot be opened for writing: " + reason());
     Header header{};
     const ssize_t size = pread(file.get(), header.data(), header.size(), 0);

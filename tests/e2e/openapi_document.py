@@ -119,7 +119,7 @@ class Document:
 
     def check_content(self, name, content):
         for kind, media in content.items():
-            require(re.fullmatch(r"[\w-]+/[\w-]+", kind), name, kind)
+            require(re.fullmatch(r"[\w-]+/[\w.-]+", kind), name, kind)
             Draft202012Validator.check_schema(media["schema"])
             examples = [one["value"] for one in media.get("examples", {}).values()]
             for example in examples + [media[key] for key in ("example",) if key in media]:

@@ -16,7 +16,7 @@ class Answer:
     def __init__(self, response):
         self.status = response.status
         self.headers = response.headers
-        self.text = response.read().decode()
+        self.text = response.read().decode(errors="replace")
 
     def json(self):
         return json.loads(self.text)
@@ -24,7 +24,7 @@ class Answer:
 
 def fill_in(path):
     """A path of the document as one that can be asked for."""
-    return path.replace("{lock}", "x").replace("{token}", "0" * 32).replace("{resource}", "r")
+    return path.replace("{lock}", "x").replace("{token}", "0" * 32).replace("{resource}", "r").replace("{id}", "0-0")
 
 
 class Server:
@@ -32,12 +32,15 @@ class Server:
 
     def __init__(self, program, document, *flags):
         self.document = document
-        only_http = ["--http", "127.0.0.1:0", "--dflockd", "none"]
-        self.process = subprocess.Popen([program, "serve", *only_http, "--log-level", "off", *flags],
+        free_ports = ["--http", "127.0.0.1:0", "--dflockd", "127.0.0.1:0"]
+        self.process = subprocess.Popen([program, "serve", *free_ports, "--log-level", "off", *flags],
                                         stdout=subprocess.PIPE, text=True)
+        self.port, self.dflockd_port = self.read_port("http"), self.read_port("dflockd")
+
+    def read_port(self, door):
         line = self.process.stdout.readline()
-        require(line.startswith("listening http "), "the server said", line)
-        self.port = int(line.rsplit(":", 1)[1])
+        require(line.startswith(f"listening {door} "), "the server said", line)
+        return int(line.rsplit(":", 1)[1])
 
     def end(self):
         self.process.kill()

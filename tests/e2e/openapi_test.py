@@ -169,6 +169,22 @@ def itself(server):
     require(server.ask("GET", "/openapi.json", 200).text == server.document.text, "it is another document")
 
 
+def sessions(server):
+    server.ask("GET", "/v1/sessions", 200)
+    server.ask("GET", "/v1/sessions", 400, at="/v1/sessions?limit=0")
+    server.ask("POST", "/v1/sessions", 405)
+    with socket.create_connection(("127.0.0.1", server.dflockd_port), timeout=PATIENCE_S) as connection:
+        connection.sendall(b"l\nheld\n10\n")
+        connection.recv(100)
+        (session,) = server.ask("GET", "/v1/sessions", 200).json()["sessions"]
+        at = "/v1/sessions/" + session["id"]
+        server.ask("DELETE", "/v1/sessions/{id}", 200, at=at)
+        server.ask("DELETE", "/v1/sessions/{id}", 404, at=at)
+        server.ask("GET", "/v1/sessions/{id}", 405, at=at)
+    server.ask("GET", "/v1/backup", 409)
+    server.ask("POST", "/v1/backup", 405)
+
+
 def secrets(server):
     for method, path, operation in server.document.operations():
         if operation.get("security") != [{}]:
@@ -179,6 +195,8 @@ def secrets(server):
     user, admin = ({"Authorization": "Bearer " + token} for token in (AUTH, ADMIN))
     server.ask("DELETE", X, 403, headers=user)
     server.ask("DELETE", X, 200, headers=admin)
+    server.ask("DELETE", "/v1/sessions/{id}", 403, headers=user)
+    server.ask("GET", "/v1/backup", 403, headers=user)
     server.ask("DELETE", "/v1/fence/{resource}", 403, headers=user)
     server.ask("DELETE", "/v1/fence/{resource}", 404, headers=admin)
     for path in (X + "/acquire", X + "/renew", X + "/release", "/v1/leases", "/v1/leases/{token}/renew",
@@ -188,6 +206,7 @@ def secrets(server):
 
 def failures(server, folder):
     """Every operation that needs the store says so when that is locked by somebody else, and when it is broken."""
+    server.ask("GET", "/v1/backup", 200)
     lease = server.acquire(200, lock="kept")
     renewal = {**proof(lease), "extend_by_ms": 1000}
     changes = (("acquire", {"owner_id": "w1", "ttl_ms": 1000}), ("renew", renewal), ("release", proof(lease)))
@@ -224,10 +243,13 @@ def failures(server, folder):
         fail_at(is_unavailable, "POST", f"{X}/{action}", f"/v1/locks/kept/{action}", body)
     for method, path, at in (("GET", "/lock", "/lock"), ("POST", "/lock", "/lock?client=a"),
                              ("DELETE", "/lock", "/lock?client=a"), ("GET", "/v1/locks", "/v1/locks"), ("GET", X, None),
-                             ("DELETE", X, None), ("GET", "/readyz", None)):
+                             ("DELETE", X, None), ("GET", "/readyz", None), ("GET", "/v1/sessions", None),
+                             ("DELETE", "/v1/sessions/{id}", None)):
         fail_at(is_unavailable, method, path, at)
     for method, path, body in scoped:
         fail_at(is_unavailable, method, path, None, body)
+    folder.rename(folder.with_name("elsewhere"))
+    server.ask("GET", "/v1/backup", 503)
 
 
 def write(path, text):
@@ -250,7 +272,7 @@ def main(program, document_file):
             return server
 
         server = start("--memory")
-        for part in (itself, jobs, leases, refusals, views, scopes, scopes_refused, fences, events):
+        for part in (itself, jobs, leases, refusals, views, scopes, scopes_refused, fences, events, sessions):
             part(server)
         secrets(start("--memory", "--body-max", "500", "--auth-token-file", write(folder / "auth", AUTH),
                       "--admin-token-file", write(folder / "admin", ADMIN)))

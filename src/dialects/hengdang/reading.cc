@@ -188,7 +188,7 @@ class Reading : public std::enable_shared_from_this<Reading> {
     // On the disk's threads while one of them works, on the loop otherwise.
     FileAnswer answer_;
     bool has_content_ = false;  // of which the answer is the header
-    files::Descriptor file_;
+    base::Descriptor file_;
     ByteSpan span_;
     std::string piece_;
     std::uint64_t next_ = 0;  // where the next piece begins

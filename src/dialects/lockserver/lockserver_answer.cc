@@ -1,25 +1,14 @@
 #include "dialects/lockserver/lockserver_answer.h"
 
-#include <algorithm>
-
 #include "base/json_writer.h"
 #include "dialects/lockserver/lock_json.h"
+#include "dialects/retry_hint.h"
 
 namespace holdfast::dialects::lockserver {
 
 namespace {
 
 using Kind = core::Outcome::Kind;
-
-constexpr std::int64_t retry_min_ms = 25, retry_max_ms = 1'000, busy_retry_ms = 50;
-
-// A quarter of what is left of the lease that is in the way.
-std::int64_t recommend_retry_ms(const service::Response& response) {
-    const core::LeaseView& lease = response.outcome.lease;
-    const core::Duration rest = lease.grace_until - response.now;
-    const auto quarter = std::chrono::duration_cast<std::chrono::milliseconds>(rest / 4);
-    return std::clamp<std::int64_t>(quarter.count(), retry_min_ms, retry_max_ms);
-}
 
 int refuse_by_limit(std::string& body, core::Refusal refusal) {
     switch (refusal) {

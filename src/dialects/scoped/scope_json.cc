@@ -9,7 +9,7 @@ namespace {
 using core::ScopeKind;
 using Number = std::optional<std::uint64_t>;
 
-constexpr const char* kinds = "named, path, inode or range";
+constexpr const char* kinds = "named, semaphore, path, inode or range";
 
 // The fields of an object, as they were given.
 struct Fields {
@@ -19,9 +19,10 @@ struct Fields {
 
 // Fields that another kind of scope would have are mistakes: whoever sent them meant that one.
 base::Result<void> refuse_strangers(const Fields& fields, ScopeKind kind) {
+    const bool has_name = kind == ScopeKind::named || kind == ScopeKind::semaphore;
     const bool is_of_inode = kind == ScopeKind::inode || kind == ScopeKind::range;
     const std::pair<const char*, bool> strangers[] = {
-        {"name", !fields.name.empty() && kind != ScopeKind::named},
+        {"name", !fields.name.empty() && !has_name},
         {"path", !fields.path.empty() && kind != ScopeKind::path},
         {"inode", fields.inode && !is_of_inode},
         {"start", fields.start && kind != ScopeKind::range},
@@ -67,9 +68,6 @@ base::Result<OwnedScope> to_scope(Fields fields, ScopeKind kind) {
 
 base::Result<ScopeKind> known_kind(std::string_view text) {
     const auto kind = parse_kind(text);
-    if (kind == ScopeKind::semaphore) {
-        return base::fail("semaphores are not taken here but at /v1/locks, with a limit");
-    }
     if (kind) return *kind;
     return base::fail("unknown kind of scope \"" + std::string(text.substr(0, 64)) +
                       "\"; there are " + kinds);

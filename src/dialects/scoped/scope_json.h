@@ -27,10 +27,9 @@ struct OwnedScope {
     }
 };
 
-// Of those that this dialect locks, or of any.
 [[nodiscard]] std::optional<core::ScopeKind> parse_kind(std::string_view text);
 
-// Fails with a sentence that names the fault. Semaphores are for other doors.
+// Fails with a sentence that names the fault.
 [[nodiscard]] base::Result<OwnedScope> read_scope(const base::JsonTextOrObject& value);
 
 // A field of this name, always in the form of an object. An end is absent when it is that of the

@@ -33,11 +33,10 @@ TEST(ScopeJson, ReadsTexts) {
 
 TEST(ScopeJson, NamesTheFaultOfAnObject) {
     const std::pair<const char*, const char*> rows[] = {
-        {R"({})", "a scope needs a kind: named, path, inode or range"},
+        {R"({})", "a scope needs a kind: named, semaphore, path, inode or range"},
         {R"({"kind":"file"})",
-         "unknown kind of scope \"file\"; there are named, path, inode or range"},
-        {R"({"kind":"semaphore","name":"x"})",
-         "semaphores are not taken here but at /v1/locks, with a limit"},
+         "unknown kind of scope \"file\"; there are named, semaphore, path, inode or range"},
+        {R"({"kind":"semaphore"})", "a scope of kind semaphore needs name"},
         {R"({"kind":"named"})", "a scope of kind named needs name"},
         {R"({"kind":"named","name":""})", "a scope of kind named needs name"},
         {R"({"kind":"path","name":"/a"})", "a scope of kind path has no name"},
@@ -73,8 +72,9 @@ TEST(ScopeJson, NamesTheFaultOfAText) {
     const std::pair<const char*, std::string> rows[] = {
         {"", "a scope is written <kind>:<what>, such as range:7:0-4096"},
         {"x", "a scope is written <kind>:<what>, such as range:7:0-4096"},
-        {"file:x", "unknown kind of scope \"file\"; there are named, path, inode or range"},
-        {"semaphore:x", "semaphores are not taken here but at /v1/locks, with a limit"},
+        {"file:x",
+         "unknown kind of scope \"file\"; there are named, semaphore, path, inode or range"},
+        {"semaphore:", "a scope of kind semaphore needs a name"},
         {"named:", "a scope of kind named needs a name"},
         {"path:", "a scope of kind path needs a name"},
         {"inode:", inode},

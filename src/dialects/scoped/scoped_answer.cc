@@ -5,6 +5,7 @@
 
 #include "base/json_writer.h"
 #include "base/rfc3339.h"
+#include "dialects/retry_hint.h"
 #include "dialects/scoped/lease_token.h"
 #include "service/doors.h"
 
@@ -211,6 +212,9 @@ struct Writer {
             case core::Refusal::timed_out:
                 return append_problem(
                     body, {409, "WaitTimedOut", "it was not granted within wait_ms"}, scope);
+            case core::Refusal::limit_mismatch:
+                return append_problem(
+                    body, {409, "LimitMismatch", "the semaphore has another limit"}, scope);
             case core::Refusal::request_ended:
                 return append_problem(
                     body, {409, "RequestEnded", "what this request_id was granted is over"}, scope);
@@ -234,7 +238,8 @@ struct Writer {
         json.field("holder", lease.owner.name)
             .field("mode", core::to_text(lease.mode))
             .field("expires_at", to_text(lease.grace_until, clock))
-            .field("queue_length", response.outcome.queue_length);
+            .field("queue_length", response.outcome.queue_length)
+            .field("retry_after_ms", recommend_retry_ms(response));
         json.end_object();
         return 409;
     }

@@ -64,7 +64,8 @@ TEST(ScopedAnswer, TellsWhoIsInTheWay) {
     EXPECT_EQ(answer(acquire(), with(outcome)),
               R"(409 {"error":"LockHeld","message":"range:7:0-4096 is held by w1",)"
               R"("scope":{"kind":"range","inode":7,"start":0,"end":4096},"holder":"w1",)"
-              R"("mode":"exclusive","expires_at":"2024-01-15T10:30:31.500Z","queue_length":2})");
+              R"("mode":"exclusive","expires_at":"2024-01-15T10:30:31.500Z","queue_length":2,)"
+              R"("retry_after_ms":1000})");
     outcome.refusal = Refusal::in_grace;
     outcome.lease.grace_until += 5s;
     EXPECT_THAT(answer(acquire(), with(outcome)),
@@ -77,6 +78,8 @@ TEST(ScopedAnswer, NamesEveryRefusal) {
     const std::tuple<ScopedRequest, Refusal, std::string> rows[] = {
         {acquire(), Refusal::timed_out,
          R"(409 {"error":"WaitTimedOut","message":"it was not granted within wait_ms","scope":{"kind":"inode","inode":7}})"},
+        {acquire(), Refusal::limit_mismatch,
+         R"(409 {"error":"LimitMismatch","message":"the semaphore has another limit","scope":{"kind":"inode","inode":7}})"},
         {acquire(), Refusal::request_ended,
          R"(409 {"error":"RequestEnded","message":"what this request_id was granted is over","scope":{"kind":"inode","inode":7}})"},
         {acquire(), Refusal::request_superseded,

@@ -19,6 +19,7 @@ struct Translator {
             .scope = request.scope.view(),
             .owner = {.door = service::scoped_door, .name = request.holder},
             .mode = request.mode,
+            .limit = request.limit,
             .ttl = request.duration,
             .wait = request.wait,
             .notes = {.request_id = request.request_id, .metadata = request.metadata}};

@@ -18,6 +18,7 @@ constexpr std::string_view leases_path = "/v1/leases", fence_path = "/v1/fence";
 constexpr std::string_view check_name = "check";
 constexpr Milliseconds wait_max{600'000};
 constexpr std::size_t page_max = 1'000;
+constexpr std::int64_t permits_max = 1'000'000;
 
 tl::unexpected<Fault> refuse(std::string message) {
     return tl::unexpected(Fault{.message = std::move(message)});
@@ -51,16 +52,31 @@ bool is_duration(std::int64_t milliseconds, const ScopedOptions& options) {
     return milliseconds > 0 && milliseconds <= options.duration_max.count();
 }
 
+// What is wrong with the number of permits, if something is: a semaphore has one, nothing else has.
+std::optional<std::string> take_limit(Acquire& request, Number limit) {
+    const bool is_semaphore = request.scope.kind == core::ScopeKind::semaphore;
+    if (!is_semaphore && limit.value_or(1) != 1) return "a limit is for semaphores";
+    if (!is_semaphore) return std::nullopt;
+    if (!limit) return "a semaphore needs a limit: how many may hold it at the same time";
+    if (*limit < 1 || *limit > permits_max) return "limit must be in [1, 1000000]";
+    if (request.mode == core::Mode::shared) {
+        return "a semaphore cannot be shared: every holder takes one permit";
+    }
+    request.limit = static_cast<std::uint32_t>(*limit);
+    return std::nullopt;
+}
+
 Parsed parse_acquire(std::string_view body, const ScopedOptions& options) {
     Acquire request;
     base::JsonTextOrObject scope;
-    Number duration_ms, wait_ms;
+    Number duration_ms, wait_ms, limit;
     std::string mode;
     const auto read = base::read_json_object(body, {{"scope", &scope},
                                                     {"holder", &request.holder},
                                                     {"duration_ms", &duration_ms},
                                                     {"wait_ms", &wait_ms},
                                                     {"mode", &mode},
+                                                    {"limit", &limit},
                                                     {"request_id", &request.request_id},
                                                     {"metadata", &request.metadata}});
     if (!read) return refuse(read.error().message);
@@ -84,6 +100,7 @@ Parsed parse_acquire(std::string_view body, const ScopedOptions& options) {
     } else if (!mode.empty() && mode != "exclusive") {
         return refuse("mode must be exclusive or shared");
     }
+    if (auto fault = take_limit(request, limit)) return refuse(std::move(*fault));
     return request;
 }
 

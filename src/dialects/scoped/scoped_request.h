@@ -28,6 +28,7 @@ struct Acquire {
     std::chrono::milliseconds duration{0};
     std::chrono::milliseconds wait{0};
     core::Mode mode = core::Mode::exclusive;
+    std::uint32_t limit = 1;  // of a semaphore: how many may hold it
     std::string request_id;
     std::string metadata;
 };

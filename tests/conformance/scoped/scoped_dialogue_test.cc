@@ -24,7 +24,7 @@ std::vector<Row> taking() {
         {"HeldByAnother", w1_holds + R"(
             +1000
             > POST /v1/leases {"scope":"range:7:4095-5000","holder":"w2"}
-            < 409 {"error":"LockHeld","message":"range:7:0-4096 is held by w1","scope":{"kind":"range","inode":7,"start":0,"end":4096},"holder":"w1","mode":"exclusive","expires_at":"@@5000","queue_length":0}
+            < 409 {"error":"LockHeld","message":"range:7:0-4096 is held by w1","scope":{"kind":"range","inode":7,"start":0,"end":4096},"holder":"w1","mode":"exclusive","expires_at":"@@5000","queue_length":0,"retry_after_ms":1000}
             > POST /v1/leases {"scope":"range:7:4096-5000","holder":"w2"}
             < 200 {"token":"$secret2","fencing_token":$token2,"scope":{"kind":"range","inode":7,"start":4096,"end":5000},"holder":"w2","mode":"exclusive","acquired_at":"@@1000","expires_at":"@@31000","duration_ms":30000}
         )"},
@@ -38,10 +38,24 @@ std::vector<Row> taking() {
             > POST /v1/leases {"scope":{"kind":"range","inode":7,"start":4096},"holder":"w1","metadata":"tail"}
             < 200 {"token":"$secret4","fencing_token":$token4,"scope":{"kind":"range","inode":7,"start":4096},"holder":"w1","mode":"exclusive","acquired_at":"@@0","expires_at":"@@30000","duration_ms":30000,"metadata":"tail"}
         )"},
+        {"ASemaphoreByPermits", R"(
+            > POST /v1/leases {"scope":"semaphore:x","holder":"w1","limit":2}
+            < 200 {"token":"$secret1","fencing_token":$token1,"scope":{"kind":"semaphore","name":"x"},"holder":"w1","mode":"exclusive","acquired_at":"@@0","expires_at":"@@30000","duration_ms":30000}
+            > POST /v1/leases {"scope":{"kind":"semaphore","name":"x"},"holder":"w2","limit":2}
+            < 200 {"token":"$secret2","fencing_token":$token2,"scope":{"kind":"semaphore","name":"x"},"holder":"w2","mode":"exclusive","acquired_at":"@@0","expires_at":"@@30000","duration_ms":30000}
+            > POST /v1/leases {"scope":"semaphore:x","holder":"w3","limit":2}
+            < 409 {"error":"LockHeld","message":"semaphore:x is held by w1","scope":{"kind":"semaphore","name":"x"},"holder":"w1","mode":"exclusive","expires_at":"@@30000","queue_length":0,"retry_after_ms":1000}
+            > POST /v1/leases {"scope":"semaphore:x","holder":"w3","limit":3}
+            < 409 {"error":"LimitMismatch","message":"the semaphore has another limit","scope":{"kind":"semaphore","name":"x"}}
+            > DELETE /v1/leases/$secret1
+            < 200 {"released":true}
+            > POST /v1/locks/x/acquire {"owner_id":"w3","ttl_ms":5000,"limit":2}
+            < 200 {"acquired":true,"lock_name":"x","owner_id":"w3","lease_id":"$lease3","fencing_token":$token3,"lease_expiry_ms":@5000}
+        )"},
         {"FreeWhenExpired", w1_holds + R"(
             +4999
             > POST /v1/leases {"scope":"inode:7","holder":"w2"}
-            < 409 {"error":"LockHeld","message":"range:7:0-4096 is held by w1","scope":{"kind":"range","inode":7,"start":0,"end":4096},"holder":"w1","mode":"exclusive","expires_at":"@@5000","queue_length":0}
+            < 409 {"error":"LockHeld","message":"range:7:0-4096 is held by w1","scope":{"kind":"range","inode":7,"start":0,"end":4096},"holder":"w1","mode":"exclusive","expires_at":"@@5000","queue_length":0,"retry_after_ms":25}
             +1
             > POST /v1/leases {"scope":"inode:7","holder":"w2"}
             < 200 {"token":"$secret2","fencing_token":$token2,"scope":{"kind":"inode","inode":7},"holder":"w2","mode":"exclusive","acquired_at":"@@5000","expires_at":"@@35000","duration_ms":30000}

@@ -64,7 +64,7 @@ std::vector<Row> ranges() {
              granted("3", range("9000", "9001"), "d", 1000) + a_releases + "d> " +
              wants("range:7:0-4000", "d") + "d< " + granted("4", range("0", "4000"), "d", 1000) +
              "d> " + wants("range:7:4000-4001", "d") + R"(
-             d< 409 {"error":"LockHeld","message":"range:7:4096-8192 is held by b","scope":{"kind":"range","inode":7,"start":4096,"end":8192},"holder":"b","mode":"exclusive","expires_at":"@@5000","queue_length":1}
+             d< 409 {"error":"LockHeld","message":"range:7:4096-8192 is held by b","scope":{"kind":"range","inode":7,"start":4096,"end":8192},"holder":"b","mode":"exclusive","expires_at":"@@5000","queue_length":1,"retry_after_ms":1000}
              )"},
     };
 }
@@ -113,7 +113,7 @@ std::vector<Row> sharing() {
              granted("2", range("0", "10"), "b", 0, "shared") + "c> " +
              wants("range:7:5-6", "c", waiting) + "waiting 1\nd> " +
              wants("range:7:5-6", "d", shared) + R"(
-             d< 409 {"error":"LockHeld","message":"range:7:0-10 is held by b","scope":{"kind":"range","inode":7,"start":0,"end":10},"holder":"b","mode":"shared","expires_at":"@@5000","queue_length":1}
+             d< 409 {"error":"LockHeld","message":"range:7:0-10 is held by b","scope":{"kind":"range","inode":7,"start":0,"end":10},"holder":"b","mode":"shared","expires_at":"@@5000","queue_length":1,"retry_after_ms":1000}
              +5000
              c< )" +
              granted("3", range("5", "6"), "c", 5000)},
@@ -153,7 +153,7 @@ std::vector<Row> doors() {
             b> POST /v1/locks/x/acquire {"owner_id":"b","ttl_ms":5000}
             b< 200 {"acquired":true,"lock_name":"x","owner_id":"b","lease_id":"$lease2","fencing_token":$token2,"lease_expiry_ms":@5000}
             a> )" + wants("named:x", "b") + R"(
-            a< 409 {"error":"LockHeld","message":"named:x is held by b","scope":{"kind":"named","name":"x"},"holder":"b","mode":"exclusive","expires_at":"@@5000","queue_length":0}
+            a< 409 {"error":"LockHeld","message":"named:x is held by b","scope":{"kind":"named","name":"x"},"holder":"b","mode":"exclusive","expires_at":"@@5000","queue_length":0,"retry_after_ms":1000}
         )"},
         {"WhatIsKeptInGraceIsHeld", R"(
             a> POST /lock?client=a&job=x&ttl=5s
@@ -161,7 +161,7 @@ std::vector<Row> doors() {
             +5000
             b> )" + wants("named:x", "b") +
                                         R"(
-            b< 409 {"error":"LockHeld","message":"named:x is kept for its last holder, a","scope":{"kind":"named","name":"x"},"holder":"a","mode":"exclusive","expires_at":"@@10000","queue_length":0}
+            b< 409 {"error":"LockHeld","message":"named:x is kept for its last holder, a","scope":{"kind":"named","name":"x"},"holder":"a","mode":"exclusive","expires_at":"@@10000","queue_length":0,"retry_after_ms":1000}
             +5000
             b> )" + wants("named:x", "b") +
                                         "b< " + granted("1", name, "b", 10000)},

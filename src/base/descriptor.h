@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace holdfast::files {
+namespace holdfast::base {
 
 // Descriptor: an open file, closed when it goes.
 class Descriptor {
@@ -29,4 +29,4 @@ class Descriptor {
     int number_ = -1;
 };
 
-}  // namespace holdfast::files
+}  // namespace holdfast::base

@@ -1,0 +1,247 @@
+#include "store/backup.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/descriptor.h"
+#include "store/data_file.h"
+#include "store/data_lock.h"
+#include "store/fence_table.h"
+#include "store/schema.h"
+#include "store/sqlite.h"
+
+namespace holdfast::store {
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+std::string reason() {
+    return std::strerror(errno);
+}
+
+bool exists(const std::string& path) {
+    return ::access(path.c_str(), F_OK) == 0;
+}
+
+base::Result<void> make_durable(const std::string& path, int flags = O_RDONLY) {
+    const base::Descriptor file(::open(path.c_str(), flags | O_CLOEXEC));
+    if (!file || ::fsync(file.get()) != 0) {
+        return base::fail("cannot make " + path + " durable: " + reason());
+    }
+    return {};
+}
+
+base::Result<void> make_folder_durable(const std::string& path) {
+    const fs::path folder = fs::path(path).parent_path();
+    return make_durable(folder.empty() ? "." : folder.string(), O_RDONLY | O_DIRECTORY);
+}
+
+// A file that is removed at the end, unless it was given its name before.
+class Staged {
+  public:
+    explicit Staged(std::string path) : path_(std::move(path)) { remove(); }
+    Staged(const Staged&) = delete;
+    Staged& operator=(const Staged&) = delete;
+    ~Staged() {
+        if (!path_.empty()) remove();
+    }
+
+    [[nodiscard]] const std::string& path() const { return path_; }
+
+    // Takes the place of what has this name.
+    [[nodiscard]] base::Result<void> rename_to(const std::string& path) {
+        if (::rename(path_.c_str(), path.c_str()) != 0) {
+            return base::fail("cannot put " + path + " in its place: " + reason());
+        }
+        path_.clear();
+        return make_folder_durable(path);
+    }
+
+  private:
+    void remove() const {
+        for (const char* end : {"", "-journal", "-wal", "-shm"}) ::unlink((path_ + end).c_str());
+    }
+
+    std::string path_;
+};
+
+// What must not be forgotten of a database when another takes its place.
+struct Numbers {
+    std::uint64_t last_token = 0;
+    std::vector<service::FenceMark> fences;
+};
+
+SqliteResult<Numbers> read_numbers(Database& database) {
+    TRY(const auto last_token,
+        database.number("SELECT max((SELECT max(last_token) FROM tokens), "
+                        "(SELECT coalesce(max(fencing_token), 0) FROM locks))"));
+    TRY(auto fences, FenceTable::read(database));
+    return Numbers{.last_token = static_cast<std::uint64_t>(last_token),
+                   .fences = std::move(fences)};
+}
+
+SqliteResult<Database> open_and_check(const std::string& path) {
+    TRY(auto database, Database::open(path));
+    database.set_busy_timeout(5s);
+    TRY(prepare_schema(database));
+    return database;
+}
+
+// Of the database that is to be replaced. Closing it writes its log into the file.
+base::Result<Numbers> numbers_of(const std::string& path) {
+    TRY(make_or_examine_file(path, schema_version()));
+    const auto to_error = [](const SqliteError& error) { return base::Error{error.message}; };
+    TRY(auto database, open_and_check(path).map_error(to_error));
+    return read_numbers(database).map_error(to_error);
+}
+
+// Writes down what goes on after the restored copy: the larger of all numbers.
+SqliteResult<Restored> settle(const std::string& path, const Numbers& before,
+                              std::uint64_t token_floor) {
+    TRY(auto database, open_and_check(path));
+    TRY(auto numbers, read_numbers(database));
+    numbers.last_token = std::max({numbers.last_token, before.last_token, token_floor});
+    TRY(auto transaction, Transaction::begin(database));
+    TRY(auto keep_token, database.prepare("UPDATE tokens SET last_token = ?"));
+    keep_token.bind(1, static_cast<std::int64_t>(numbers.last_token));
+    TRY(keep_token.run());
+    TRY(auto raise,
+        database.prepare("INSERT INTO fences (resource, highest_token) VALUES (?1, ?2) ON CONFLICT "
+                         "(resource) DO UPDATE SET highest_token = max(highest_token, ?2)"));
+    for (const service::FenceMark& mark : before.fences) {
+        raise.bind(1, mark.resource);
+        raise.bind(2, static_cast<std::int64_t>(mark.highest));
+        TRY(raise.run());
+    }
+    TRY(transaction.commit());
+    TRY(const auto leases, database.number("SELECT count(*) FROM locks"));
+    TRY(const auto fences, database.number("SELECT count(*) FROM fences"));
+    return Restored{.leases = static_cast<std::size_t>(leases),
+                    .fences = static_cast<std::size_t>(fences),
+                    .next_token = numbers.last_token + 1};
+}
+
+base::Result<void> examine_copy(const std::string& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) return base::fail("it cannot be read: " + reason());
+    if (!S_ISREG(status.st_mode)) return base::fail("it is no file");
+    if (status.st_size == 0) return base::fail("it is empty");
+    return {};
+}
+
+base::Result<void> copy_file(const std::string& from, const std::string& to) {
+    const base::Descriptor made(::open(to.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
+    if (!made) return base::fail("cannot make " + to + ": " + reason());
+    std::error_code error;
+    fs::copy_file(from, to, fs::copy_options::overwrite_existing, error);
+    if (error) return base::fail("cannot copy it: " + error.message());
+    // The copy has taken over who may read the original.
+    if (::fchmod(made.get(), 0600) != 0) return base::fail("cannot keep it private: " + reason());
+    return {};
+}
+
+// `holdfast.db.replaced-20261115T143000Z`.
+std::string name_aside(const std::string& path) {
+    const std::time_t now = std::time(nullptr);
+    std::tm parts{};
+    ::gmtime_r(&now, &parts);
+    char text[32];
+    (void)std::strftime(text, sizeof text, ".replaced-%Y%m%dT%H%M%SZ", &parts);
+    std::string name = path + text;
+    while (exists(name)) name += '+';
+    return name;
+}
+
+// Gives the old database a second name, and the log of one that could not be read, which must not
+// be taken for the new one's, another.
+base::Result<std::string> put_aside(const std::string& path) {
+    const std::string aside = name_aside(path);
+    for (const char* end : {"-wal", "-shm"}) {
+        const std::string log = path + end;
+        if (exists(log) && ::rename(log.c_str(), (aside + end).c_str()) != 0) {
+            return base::fail("cannot put " + log + " aside: " + reason());
+        }
+    }
+    if (::link(path.c_str(), aside.c_str()) != 0) {
+        return base::fail("cannot put " + path + " aside: " + reason());
+    }
+    return aside;
+}
+
+}  // namespace
+
+base::Result<void> back_up(const std::string& database_path, const std::string& copy_path) {
+    const auto refuse = [&](const auto& error) {
+        return base::Error{"cannot copy " + database_path + ": " + error.message};
+    };
+    // SQLite takes an empty file as well as none, and this one is for nobody else to read.
+    const base::Descriptor made(
+        ::open(copy_path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
+    if (!made) return base::fail("cannot make " + copy_path + ": " + reason());
+    const auto copy = [&]() -> SqliteResult<void> {
+        TRY(auto database, Database::open(database_path));
+        database.set_busy_timeout(5s);
+        TRY(auto vacuum, database.prepare("VACUUM INTO ?"));
+        vacuum.bind(1, copy_path);
+        return vacuum.run();
+    };
+    auto copied = copy().map_error(refuse);
+    if (copied) copied = make_durable(copy_path);
+    if (!copied) ::unlink(copy_path.c_str());
+    return copied;
+}
+
+base::Result<Restored> restore(const RestoreOptions& options) {
+    const std::string& path = options.database_path;
+    const auto of_copy = [&](const auto& error) {
+        return base::Error{"cannot restore " + options.copy_path + ": " + error.message};
+    };
+    const auto of_database = [&](const auto& error) {
+        return base::Error{"cannot restore to " + path + ": " + error.message};
+    };
+    TRY(examine_copy(options.copy_path).map_error(of_copy));
+    TRY(make_folder_of(path).map_error(of_database));
+    TRY(const auto lock, DataLock::take(path).map_error(of_database));
+    struct stat status {};
+    const bool has_database = ::stat(path.c_str(), &status) == 0 && status.st_size > 0;
+    if (has_database && !options.may_replace) {
+        return base::fail("there is a database already, " + path +
+                          "; with --replace it is put aside");
+    }
+    Staged staged(path + ".restoring");
+    TRY(copy_file(options.copy_path, staged.path()).map_error(of_copy));
+    TRY(make_or_examine_file(staged.path(), schema_version()).map_error(of_copy));
+
+    Numbers before;
+    std::string problem;
+    if (has_database) {
+        auto numbers = numbers_of(path);
+        if (numbers) {
+            before = std::move(*numbers);
+        } else {
+            problem = std::move(numbers).error().message;
+        }
+    }
+    TRY(auto restored, settle(staged.path(), before, options.token_floor).map_error(of_copy));
+    TRY(make_durable(staged.path()));
+    restored.replaced_problem = std::move(problem);
+    if (has_database) {
+        TRY(restored.replaced, put_aside(path).map_error(of_database));
+    }
+    TRY(staged.rename_to(path));
+    return restored;
+}
+
+}  // namespace holdfast::store

@@ -1,0 +1,143 @@
+#include "store/backup.h"
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include "store/sqlite.h"
+#include "store/test_leases.h"
+
+namespace holdfast::store {
+namespace {
+
+using namespace testing;
+using core::EventKind;
+using ::testing::HasSubstr;
+
+LeaseRow lease(std::uint64_t fence, const std::string& name) {
+    return {.fence = fence, .secret = 7 * fence, .name = name, .owner = "w1", .ttl = 30s};
+}
+
+// Grants that lease, and shows its number for the bucket.
+void grant(SqliteStore& store, const LeaseRow& row) {
+    CHECK(commit(store, changes_of({event_of(EventKind::granted, row)}),
+                 {{.resource = "bucket", .highest = row.fence}}));
+}
+
+class Backup : public ::testing::Test {
+  protected:
+    Backup() {
+        const auto store = open_store(database_);
+        recover(*store);
+        grant(*store, lease(5, "kept"));
+        CHECK(back_up(database_, copy_));
+        grant(*store, lease(9, "later"));
+    }
+
+    base::Result<Restored> restore_to(const std::string& path, bool may_replace = false,
+                                      std::uint64_t token_floor = 0) {
+        return restore({.copy_path = copy_,
+                        .database_path = path,
+                        .token_floor = token_floor,
+                        .may_replace = may_replace});
+    }
+    static Found found_in(const std::string& path) { return recover(*open_store(path)); }
+
+    const TemporaryFolder folder_;
+    const std::string database_ = folder_ / "holdfast.db", copy_ = folder_ / "copy.db";
+};
+
+TEST_F(Backup, HasWhatWasCommittedWhenItWasMade) {
+    const std::string other = folder_ / "other/holdfast.db";
+    const auto restored = restore_to(other);
+    ASSERT_TRUE(restored) << restored.error().message;
+    EXPECT_EQ(restored->leases, 1U);
+    EXPECT_EQ(restored->fences, 1U);
+    EXPECT_EQ(restored->next_token, 6U);
+    EXPECT_EQ(restored->replaced, "");
+    const Found found = found_in(other);
+    EXPECT_EQ(found.leases, (Leases{{5, lease(5, "kept")}}));
+    EXPECT_EQ(found.remaining.at(5), 30s);
+    EXPECT_EQ(found.next_fence, 6U);
+    EXPECT_EQ(found.fences, (std::map<std::string, std::uint64_t>{{"bucket", 5}}));
+}
+
+TEST_F(Backup, IsForNobodyElseToRead) {
+    struct stat status {};
+    ASSERT_EQ(0, stat(copy_.c_str(), &status));
+    EXPECT_EQ(status.st_mode & 0777, 0600U);
+    ASSERT_EQ(0, chmod(copy_.c_str(), 0644));
+    const std::string other = folder_ / "other/holdfast.db";
+    ASSERT_TRUE(restore_to(other));
+    ASSERT_EQ(0, stat(other.c_str(), &status));
+    EXPECT_EQ(status.st_mode & 0777, 0600U);
+}
+
+TEST_F(Backup, IsNotWrittenOverAnything) {
+    EXPECT_FALSE(back_up(database_, copy_));
+    EXPECT_FALSE(back_up(folder_ / "nowhere/holdfast.db", folder_ / "new.db"));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "new.db"));
+}
+
+TEST_F(Backup, TokensDoNotGoBackWhenADatabaseIsReplaced) {
+    const auto refused = restore_to(database_);
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, HasSubstr("--replace"));
+
+    const auto restored = restore_to(database_, true);
+    ASSERT_TRUE(restored) << restored.error().message;
+    EXPECT_EQ(restored->next_token, 10U) << "9 was given out after the copy was made";
+    EXPECT_EQ(restored->replaced_problem, "");
+    const Found found = found_in(database_);
+    EXPECT_EQ(found.leases, (Leases{{5, lease(5, "kept")}}));
+    EXPECT_EQ(found.next_fence, 10U);
+    EXPECT_EQ(found.fences, (std::map<std::string, std::uint64_t>{{"bucket", 9}}));
+    EXPECT_EQ(found_in(restored->replaced).leases.size(), 2U) << "nothing is lost";
+}
+
+TEST_F(Backup, TokensDoNotGoBackBelowTheFloor) {
+    ASSERT_TRUE(restore_to(folder_ / "other/holdfast.db", false, 1'000));
+    EXPECT_EQ(found_in(folder_ / "other/holdfast.db").next_fence, 1'001U);
+}
+
+TEST_F(Backup, ReplacesADatabaseThatCannotBeRead) {
+    std::ofstream(database_) << std::string(5'000, 'x');
+    std::ofstream(database_ + "-wal") << "the log of the damaged one";
+    const auto restored = restore_to(database_, true);
+    ASSERT_TRUE(restored) << restored.error().message;
+    EXPECT_THAT(restored->replaced_problem, HasSubstr("no SQLite database"));
+    EXPECT_EQ(found_in(database_).leases.size(), 1U);
+    EXPECT_EQ(read_file(restored->replaced), std::string(5'000, 'x'));
+    EXPECT_EQ(read_file(restored->replaced + "-wal"), "the log of the damaged one");
+}
+
+TEST_F(Backup, IsRefusedAndChangesNothingWhen) {
+    const auto fault = [&](const std::string& copy) {
+        const auto refused =
+            restore({.copy_path = copy, .database_path = database_, .may_replace = true});
+        return refused ? "" : refused.error().message;
+    };
+    EXPECT_THAT(fault(folder_ / "nothing"), HasSubstr("No such file"));
+    EXPECT_THAT(fault(folder_ / "."), HasSubstr("it is no file"));
+    std::ofstream(folder_ / "empty").flush();
+    EXPECT_THAT(fault(folder_ / "empty"), HasSubstr("it is empty"));
+    std::ofstream(folder_ / "text") << std::string(5'000, 'x');
+    EXPECT_THAT(fault(folder_ / "text"), HasSubstr("it is no SQLite database"));
+    {
+        std::fstream damaged(copy_, std::ios::in | std::ios::out | std::ios::binary);
+        damaged.seekp(4096);
+        damaged << std::string(4096, 'x');
+    }
+    EXPECT_THAT(fault(copy_), HasSubstr("damaged"));
+    EXPECT_FALSE(std::filesystem::exists(database_ + ".restoring"));
+    EXPECT_EQ(found_in(database_).leases.size(), 2U);
+}
+
+TEST_F(Backup, IsNotRestoredUnderARunningServer) {
+    const auto store = open_store(database_);
+    const auto refused = restore_to(database_, true);
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, HasSubstr("in use by process"));
+}
+
+}  // namespace
+}  // namespace holdfast::store

@@ -16,6 +16,7 @@ Commands::Commands(CLI::App& program)
                 declare_backup(program)} {
     for (const Command& command : commands_) {
         command.options->get_formatter()->column_width(34);
+        command.options->group("Commands that talk to a server");
     }
 }
 

@@ -54,7 +54,7 @@ int lock(const LockOptions& options) {
     const auto request = to_request(options.lease);
     if (!request) return complain(request.error());
     const std::string& title = options.lease.title();
-    auto client = Client::open(to_client_options(options.lease.server));
+    auto client = Client::open(to_client_options(options.lease));
     if (!client) return complain(to_failure(client.error(), title));
     const auto lease = client->acquire(*request, wait_of(options.lease));
     if (!lease) return complain(to_failure(lease.error(), title));
@@ -111,6 +111,7 @@ Command declare_lock(CLI::App& program) {
         "Prints the token, the fencing number and when it ends. NOBODY RENEWS THIS LEASE: after\n"
         "--ttl the lock is somebody else's, whatever your script is doing then. Prefer `run`.\n"
         "\n"
+        "  holdfast lock nightly --ttl 10m --owner \"$USER\"\n"
         "  read -r token fence expires <<< \"$(holdfast lock nightly --ttl 10m --wait 1m)\"\n"
         "  holdfast renew \"$token\"\n"
         "  holdfast unlock \"$token\"");

@@ -82,11 +82,13 @@ std::chrono::milliseconds wait_of(const LeaseOptions& options) {
     return options.wait.value_or(without_end);
 }
 
-ClientOptions to_client_options(const ServerOptions& options) {
+ClientOptions to_client_options(const LeaseOptions& options) {
     ClientOptions client;
-    client.servers = split_by_commas(options.server);
-    client.token_file = options.token_file;
-    client.ca_file = options.ca_file;
+    client.servers = split_by_commas(options.server.server);
+    client.token_file = options.server.token_file;
+    client.ca_file = options.server.ca_file;
+    // Who does not want to wait for a lock does not want to wait for a server.
+    if (options.is_try) client.retry_for = std::chrono::seconds{2};
     return client;
 }
 

@@ -32,7 +32,7 @@ void declare_lease_options(CLI::App& command, LeaseOptions& options);
 // The request they spell, or what is wrong with them.
 [[nodiscard]] Asked<LeaseRequest> to_request(const LeaseOptions& options);
 [[nodiscard]] std::chrono::milliseconds wait_of(const LeaseOptions& options);
-[[nodiscard]] ClientOptions to_client_options(const ServerOptions& options);
+[[nodiscard]] ClientOptions to_client_options(const LeaseOptions& options);
 
 // Why there is no lock, and what to do about it.
 [[nodiscard]] Failure to_failure(const LockError& error, const std::string& title);

@@ -68,7 +68,7 @@ int run(const RunOptions& options, const std::vector<std::string>& words) {
     std::optional<Keeper> keeper(std::move(*opened));
 
     std::signal(SIGPIPE, SIG_IGN);  // our complaints may have no reader
-    auto client = Client::open(to_client_options(options.lease.server));
+    auto client = Client::open(to_client_options(options.lease));
     if (!client) return complain(to_failure(client.error(), options.lease.title()));
     Supervisor supervisor({.request = std::move(*request),
                            .wait = wait_of(options.lease),

@@ -161,6 +161,8 @@ Command declare_session(CLI::App& program) {
     end->add_option("id", options->id, "the session, as `session ls` shows it")
         ->type_name("ID")
         ->required();
+    ls->footer("  holdfast session ls");
+    end->footer("  holdfast session end 17-3");
     command->require_subcommand(1);
     declare_server_options(*ls, options->server);
     declare_server_options(*end, options->server);

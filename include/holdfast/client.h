@@ -18,6 +18,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -27,10 +28,12 @@
 #include <utility>
 
 #include "holdfast/client_options.h"
+#include "holdfast/election.h"
 #include "holdfast/export.h"
 #include "holdfast/lease.h"
 #include "holdfast/lease_guard.h"
 #include "holdfast/lock_error.h"
+#include "holdfast/lock_event.h"
 #include "holdfast/lock_result.h"
 
 namespace holdfast {
@@ -125,6 +128,36 @@ class HOLDFAST_API Client {
     // be lost before its first renewal.
     [[nodiscard]] LockResult<LeaseGuard> start_heartbeat(const Lease& lease,
                                                          HeartbeatOptions options = {});
+
+    // Shows a fencing token for a resource that cannot remember such numbers itself: before every
+    // use of it. StaleFence if a larger one was shown before; else the largest, which is this one.
+    [[nodiscard]] LockResult<std::uint64_t> pass_fence(std::string_view resource,
+                                                       std::uint64_t fencing_token);
+    // The largest fencing token that was shown for the resource, if any was.
+    [[nodiscard]] LockResult<std::optional<std::uint64_t>> get_fence(std::string_view resource);
+    // Whether the holder of `token` may do now what takes a lock on `scope`, for whoever does the
+    // protected work: the lease, or LockExpired, LockNotFound, LockScopeMismatch. A shared lease is
+    // not enough to write.
+    [[nodiscard]] LockResult<Lease> check(std::string_view token, const LockScope& scope,
+                                          LockMode mode = LockMode::exclusive);
+
+    // Waits until it leads, however long that takes, or `stop` says so. It leads while the guard is
+    // guaranteed; releasing the guard resigns.
+    [[nodiscard]] LockResult<LeaseGuard> campaign(const Candidacy& candidacy,
+                                                  HeartbeatOptions options = {},
+                                                  std::stop_token stop = {});
+    // Calls `on_change` with the leader, or nobody, as it is and whenever it changes, on this
+    // thread. Returns when `stop` says so; an error if the server does not answer for `retry_for`,
+    // or does not want to.
+    LockResult<void> observe(std::string_view election,
+                             const std::function<void(const std::optional<Leader>&)>& on_change,
+                             std::stop_token stop);
+
+    // Calls `on_event` with everything that happens to locks, on this thread. If the connection
+    // breaks, it goes on after the last event that was told. Returns as observe() does.
+    LockResult<void> watch(const WatchOptions& options,
+                           const std::function<void(const LockEvent&)>& on_event,
+                           std::stop_token stop);
 
     // Any answer at all is one, whatever its status.
     [[nodiscard]] LockResult<ServerAnswer> ask(const ServerRequest& request);

@@ -17,6 +17,8 @@ struct HttpAnswer {
     int status = 0;
     std::vector<std::pair<std::string, std::string>> headers;
     std::string body;
+    // The request was sent before, and broke the connection: it may have had its effect then.
+    bool is_repeated = false;
 
     // The value of the first header called `name`, in whatever case.
     [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const;

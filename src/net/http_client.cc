@@ -51,16 +51,19 @@ base::Result<std::unique_ptr<HttpClient>> HttpClient::open(HttpAddress address,
 
 HttpResult<HttpAnswer> HttpClient::send(const HttpCall& call) {
     Waiter waiter(call.timeout, call.stop);
+    bool is_repeated = false;
     if (call.repeat == Repeat::allowed) {
         if (Connection kept = take_kept()) {
             auto answer = exchange(std::move(kept), call, waiter);
             // It was closed while we were not looking, most likely.
-            const bool is_broken = !answer && answer.error().kind == HttpFailure::Kind::no_answer;
-            if (!is_broken) return answer;
+            is_repeated = !answer && answer.error().kind == HttpFailure::Kind::no_answer;
+            if (!is_repeated) return answer;
         }
     }
     TRY(Connection connection, connect(waiter));
-    return exchange(std::move(connection), call, waiter);
+    auto answer = exchange(std::move(connection), call, waiter);
+    if (answer) answer->is_repeated = is_repeated;
+    return answer;
 }
 
 HttpResult<void> HttpClient::stream(const HttpCall& call, const HttpStream& stream) {

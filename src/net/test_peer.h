@@ -55,6 +55,8 @@ class TestPeer {
             }
         }
 
+        [[nodiscard]] int descriptor() const { return descriptor_; }
+
         // Returns when the client has closed the connection, or the peer is destroyed.
         void wait_for_end() {
             while (receive()) {

@@ -15,7 +15,8 @@ namespace holdfast::sdk {
 struct Answer {
     int status = 0;
     std::string text;
-    base::JsonValue body;  // null if the text is no JSON
+    base::JsonValue body;      // null if the text is no JSON
+    bool is_repeated = false;  // the request may have had its effect before
 
     // The code of a refusal: `LockHeld`.
     [[nodiscard]] std::string_view reason() const { return body["error"].text(); }

@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "sdk/fences.h"
 #include "sdk/session.h"
+#include "sdk/watching.h"
 
 namespace holdfast {
 
@@ -58,6 +60,40 @@ LockResult<LeaseGuard> Client::start_heartbeat(const Lease& lease, HeartbeatOpti
     auto hold = session_->heartbeat().keep(lease, std::move(options));
     if (!hold) return hold.error();
     return LeaseGuard(session_, *std::move(hold));
+}
+
+LockResult<std::uint64_t> Client::pass_fence(std::string_view resource,
+                                             std::uint64_t fencing_token) {
+    return sdk::pass_fence(session_->exchange(), resource, fencing_token);
+}
+
+LockResult<std::optional<std::uint64_t>> Client::get_fence(std::string_view resource) {
+    return sdk::get_fence(session_->exchange(), resource);
+}
+
+LockResult<Lease> Client::check(std::string_view token, const LockScope& scope, LockMode mode) {
+    return sdk::check(session_->exchange(), token, scope, mode);
+}
+
+LockResult<LeaseGuard> Client::campaign(const Candidacy& candidacy, HeartbeatOptions options,
+                                        std::stop_token stop) {
+    return hold({.scope = LockScope::Named{candidacy.election},
+                 .owner = candidacy.candidate,
+                 .ttl = candidacy.ttl,
+                 .metadata = candidacy.value},
+                std::chrono::milliseconds::max(), std::move(options), std::move(stop));
+}
+
+LockResult<void> Client::observe(std::string_view election,
+                                 const std::function<void(const std::optional<Leader>&)>& on_change,
+                                 std::stop_token stop) {
+    return sdk::observe(session_->exchange(), election, on_change, stop);
+}
+
+LockResult<void> Client::watch(const WatchOptions& options,
+                               const std::function<void(const LockEvent&)>& on_event,
+                               std::stop_token stop) {
+    return sdk::watch(session_->exchange(), options, on_event, stop);
 }
 
 LockResult<ServerAnswer> Client::ask(const ServerRequest& request) {

@@ -35,7 +35,8 @@ Answer to_answer(net::HttpAnswer&& answer) {
     auto body = base::JsonValue::parse(answer.body);
     return {.status = answer.status,
             .text = std::move(answer.body),
-            .body = body ? *std::move(body) : base::JsonValue()};
+            .body = body ? *std::move(body) : base::JsonValue(),
+            .is_repeated = answer.is_repeated};
 }
 
 // A gateway may have passed the request on; the server itself has done nothing.

@@ -126,6 +126,7 @@ LockResult<void> LeaseCalls::release(const Lease& lease, milliseconds retry_for)
             if (answer.error().is_final || !patience.pause({})) return answer.error().error;
             continue;
         }
+        may_be_done = may_be_done || answer->is_repeated;
         const bool is_over = answer->status == 404 || answer->status == 410;
         if (answer->status == 200 || (is_over && may_be_done)) return {};
         return answer->to_error();

@@ -28,6 +28,8 @@ class Patience {
 
     // There was an answer.
     void reset();
+    // There was one, but it may come to nothing: the time begins anew, the pace stays.
+    void extend() { until_.reset(); }
 
   private:
     using Clock = std::chrono::steady_clock;

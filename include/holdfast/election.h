@@ -1,0 +1,27 @@
+#pragma once
+
+// Who leads: an election is a lock, and its leader the holder.
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace holdfast {
+
+struct Candidacy {
+    std::string election;                   // the name of the lock
+    std::string candidate;                  // who asks; empty: this host, process and client
+    std::string value;                      // what others are told of the leader: its address
+    std::chrono::milliseconds ttl{30'000};  // how long nobody leads, when the leader fails
+};
+
+struct Leader {
+    std::string candidate;
+    std::string value;
+    // Larger than that of every leader before.
+    std::uint64_t fencing_token = 0;
+
+    bool operator==(const Leader&) const = default;
+};
+
+}  // namespace holdfast

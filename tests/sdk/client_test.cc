@@ -1,0 +1,286 @@
+// Client, Lease and LeaseGuard with a server that does what it should.
+
+#include "holdfast/client.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "test_server.h"
+
+namespace holdfast::sdk::testing {
+namespace {
+
+class ClientOfServer : public ::testing::Test {
+  protected:
+    TestServer server_;
+    Client client_ = server_.connect();
+};
+
+TEST_F(ClientOfServer, TakesRenewsAndGivesBack) {
+    auto lease = client_.try_acquire(
+        {.scope = LockScope::Named{"x"}, .owner = "a", .ttl = 60s, .metadata = "nightly"});
+    ASSERT_TRUE(lease) << to_note(lease);
+    EXPECT_EQ(lease->owner, "a");
+    EXPECT_EQ(lease->metadata, "nightly");
+    EXPECT_EQ(lease->token.size(), 32U);
+    EXPECT_GT(lease->fencing_token, 0U);
+    EXPECT_EQ(lease->expires_at - lease->acquired_at, 60s);
+    EXPECT_TRUE(lease->is_guaranteed());
+
+    const auto renewed = client_.renew(*lease, 120s);
+    ASSERT_TRUE(renewed);
+    EXPECT_EQ(renewed->ttl, 120s);
+    EXPECT_EQ(renewed->fencing_token, lease->fencing_token);
+    EXPECT_GT(renewed->lasts_until, lease->lasts_until);
+
+    const auto found = client_.get_by_token(lease->token);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->owner, "a");
+    EXPECT_FALSE(found->is_guaranteed()) << "nobody knows since when";
+
+    EXPECT_TRUE(client_.release_once(*renewed));
+    EXPECT_EQ(to_note(client_.release_once(*renewed)), "the lock is over");
+    EXPECT_EQ(to_note(client_.renew(*renewed)), "the lock is over");
+    EXPECT_FALSE(look(client_, "x")["held"].is_true());
+}
+
+TEST_F(ClientOfServer, SaysWhoHoldsIt) {
+    const auto lease = client_.try_acquire(named("x", "a"));
+    ASSERT_TRUE(lease);
+    const auto refused = client_.try_acquire(named("x", "b"));
+    ASSERT_FALSE(refused);
+    const auto* const held = std::get_if<LockHeld>(&refused.error());
+    ASSERT_TRUE(held);
+    EXPECT_EQ(held->holder, "a");
+    EXPECT_EQ(held->expires_at, lease->expires_at);
+    EXPECT_EQ(held->scope, lease->scope);
+    EXPECT_TRUE(failed_with<LockHeld>(client_.acquire(named("x", "b"), 10ms)));
+}
+
+TEST_F(ClientOfServer, LocksRegionsPathsAndShares) {
+    const auto range = [](std::uint64_t start, std::uint64_t end) {
+        return LeaseRequest{.scope = LockScope::ByteRange{.inode = 7, .start = start, .end = end}};
+    };
+    EXPECT_TRUE(client_.try_acquire(range(0, 10)));
+    EXPECT_TRUE(client_.try_acquire(range(10, 20)));
+    EXPECT_TRUE(failed_with<LockHeld>(client_.try_acquire(range(5, 15))));
+    EXPECT_TRUE(failed_with<LockHeld>(client_.try_acquire({.scope = LockScope::Inode{7}})));
+    const LeaseRequest reader{.scope = LockScope::Path{"/ä b"}, .mode = LockMode::shared};
+    EXPECT_TRUE(client_.try_acquire(reader));
+    EXPECT_TRUE(client_.try_acquire(reader));
+    EXPECT_TRUE(failed_with<LockHeld>(client_.try_acquire({.scope = LockScope::Path{"/ä b"}})));
+}
+
+TEST_F(ClientOfServer, WaitsItsTurn) {
+    auto first = client_.hold(named("x", "a"), 0s);
+    ASSERT_TRUE(first);
+    auto second =
+        std::async(std::launch::async, [&] { return client_.acquire(named("x", "b"), 1h); });
+    ASSERT_TRUE(eventually([&] { return look(client_, "x")["queue_length"].number() == 1; }));
+    const std::uint64_t token = first->fencing_token();
+    EXPECT_TRUE(first->release());
+    const auto lease = second.get();
+    ASSERT_TRUE(lease) << to_note(lease);
+    EXPECT_GT(lease->fencing_token, token);
+}
+
+TEST_F(ClientOfServer, CountsALeaseItWaitedForFromAfterTheGrant) {
+    const auto first = client_.try_acquire(named("x", "a"));
+    ASSERT_TRUE(first);
+    const LeaseRequest request = named("x", "b", 3s);
+    const auto begin = BootClock::now();
+    auto second = std::async(std::launch::async, [&] { return client_.acquire(request, 1h); });
+    // Longer than a third of the ttl: counted from the request, little of it would be left.
+    ASSERT_TRUE(eventually([&] { return BootClock::now() - begin > 1'500ms; }));
+    const auto released_at = BootClock::now();
+    ASSERT_TRUE(client_.release_once(*first));
+    const auto lease = second.get();
+    ASSERT_TRUE(lease) << to_note(lease);
+    EXPECT_GE(lease->lasts_until, released_at + 3s);
+}
+
+TEST_F(ClientOfServer, LeavesTheQueueWhenItIsStopped) {
+    const auto first = client_.try_acquire(named("x", "a"));
+    ASSERT_TRUE(first);
+    std::stop_source stop;
+    auto second = std::async(
+        std::launch::async, [&] { return client_.acquire(named("x", "b"), 1h, stop.get_token()); });
+    ASSERT_TRUE(eventually([&] { return look(client_, "x")["queue_length"].number() == 1; }));
+    stop.request_stop();
+    EXPECT_TRUE(failed_with<LockCancelled>(second.get()));
+    EXPECT_TRUE(eventually([&] { return look(client_, "x")["queue_length"].number() == 0; }));
+    ASSERT_TRUE(client_.release_once(*first));
+    EXPECT_FALSE(look(client_, "x")["held"].is_true());
+}
+
+TEST_F(ClientOfServer, AsksAgainAndAgainUntilItIsFree) {
+    const auto first = client_.try_acquire(named("x", "a"));
+    ASSERT_TRUE(first);
+    EXPECT_TRUE(failed_with<LockHeld>(
+        client_.acquire_with_retry(named("x", "b"), {.retries_max = 2, .delay_max = 30ms})));
+    auto second = std::async(std::launch::async, [&] {
+        return client_.acquire_with_retry(named("x", "b"),
+                                          {.retries_max = 1'000'000, .delay_max = 50ms});
+    });
+    EXPECT_EQ(second.wait_for(200ms), std::future_status::timeout);
+    ASSERT_TRUE(client_.release_once(*first));
+    EXPECT_TRUE(second.get());
+}
+
+TEST_F(ClientOfServer, LetsOneInAtATimeEachWithALargerToken) {
+    std::optional<std::uint64_t> inside;
+    std::vector<std::uint64_t> tokens;
+    {
+        std::vector<std::jthread> threads;
+        for (int i = 0; i < 6; ++i) {
+            threads.emplace_back([&] {
+                for (int round = 0; round < 10; ++round) {
+                    const auto done = client_.with_lock(named("x", ""), 1h, [&](LeaseGuard& guard) {
+                        EXPECT_FALSE(inside) << "two at once";
+                        inside = guard.fencing_token();
+                        tokens.push_back(*inside);
+                        std::this_thread::yield();
+                        inside.reset();
+                    });
+                    EXPECT_TRUE(done) << to_note(done);
+                }
+            });
+        }
+    }
+    EXPECT_EQ(tokens.size(), 60U);
+    EXPECT_TRUE(std::is_sorted(tokens.begin(), tokens.end()));
+    EXPECT_EQ(std::set<std::uint64_t>(tokens.begin(), tokens.end()).size(), 60U);
+}
+
+TEST_F(ClientOfServer, ReturnsWhatWasDoneUnderTheLock) {
+    const auto sum = client_.with_lock(named("x"), 0s, [](LeaseGuard&) { return 1 + 2; });
+    ASSERT_TRUE(sum);
+    EXPECT_EQ(*sum, 3);
+    EXPECT_FALSE(look(client_, "x")["held"].is_true());
+}
+
+TEST_F(ClientOfServer, RefusesWhatMakesNoSense) {
+    EXPECT_TRUE(failed_with<InvalidLockRequest>(client_.try_acquire(named(""))));
+    EXPECT_TRUE(failed_with<InvalidLockRequest>(client_.try_acquire(named("x", "a", 0s))));
+    EXPECT_TRUE(failed_with<InvalidLockRequest>(client_.try_acquire(named("x", "a", 1'000h))));
+    EXPECT_TRUE(failed_with<InvalidLockRequest>(client_.hold(named("x"), 0s, {.every = 1h})));
+    EXPECT_FALSE(look(client_, "x")["held"].is_true()) << "the last one asked for nothing";
+    EXPECT_TRUE(failed_with<LockNotFound>(client_.get_by_token("nonsense")));
+}
+
+TEST_F(ClientOfServer, ChecksTokensAndFences) {
+    const auto lease =
+        client_.try_acquire({.scope = LockScope::ByteRange{.inode = 7, .start = 0, .end = 10}});
+    ASSERT_TRUE(lease);
+    const LockScope within = LockScope::ByteRange{.inode = 7, .start = 2, .end = 4};
+    EXPECT_EQ(to_note(client_.check(lease->token, within)), "ok");
+    EXPECT_EQ(to_note(client_.check(lease->token, LockScope::Inode{7})),
+              "a lock on range:7:0-10 is not enough for inode:7");
+
+    EXPECT_EQ(*client_.get_fence("a/bucket"), std::nullopt);
+    EXPECT_EQ(*client_.pass_fence("a/bucket", lease->fencing_token), lease->fencing_token);
+    EXPECT_EQ(*client_.get_fence("a/bucket"), lease->fencing_token);
+    const auto stale = client_.pass_fence("a/bucket", lease->fencing_token - 1);
+    ASSERT_TRUE(failed_with<StaleFence>(stale));
+    EXPECT_EQ(std::get<StaleFence>(stale.error()).highest, lease->fencing_token);
+}
+
+TEST_F(ClientOfServer, KeepsAGuardAliveFarBeyondItsTtl) {
+    auto guard = client_.hold(named("x", "a", 4s), 0s, {.every = 200ms});
+    ASSERT_TRUE(guard);
+    const auto first = guard->lease();
+    ASSERT_TRUE(eventually([&] { return guard->lease().lasts_until > first.lasts_until + 5s; }));
+    EXPECT_TRUE(guard->is_guaranteed());
+    EXPECT_GT(guard->time_left(), 0s);
+    EXPECT_EQ(guard->lease().token, first.token);
+    EXPECT_TRUE(failed_with<LockHeld>(client_.try_acquire(named("x", "b"))));
+    EXPECT_TRUE(guard->release());
+    EXPECT_FALSE(guard->is_guaranteed());
+    EXPECT_FALSE(guard->stop_token().stop_requested()) << "it was not lost";
+    EXPECT_TRUE(guard->release()) << "once more changes nothing";
+    EXPECT_TRUE(client_.try_acquire(named("x", "b")));
+}
+
+TEST_F(ClientOfServer, GivesAGuardsLockBackWhenItIsDestroyedOrReplaced) {
+    { const auto guard = client_.hold(named("x"), 0s); }
+    EXPECT_FALSE(look(client_, "x")["held"].is_true());
+    auto guard = *client_.hold(named("x"), 0s);
+    LeaseGuard moved = std::move(guard);
+    EXPECT_TRUE(moved.is_guaranteed());
+    moved = *client_.hold(named("y"), 0s);
+    EXPECT_FALSE(look(client_, "x")["held"].is_true());
+    EXPECT_TRUE(look(client_, "y")["held"].is_true());
+}
+
+TEST_F(ClientOfServer, LetsAGuardOutliveIt) {
+    auto guard = *server_.connect().hold(named("x"), 0s);
+    EXPECT_TRUE(guard.is_guaranteed());
+    EXPECT_TRUE(guard.release());
+    EXPECT_FALSE(look(client_, "x")["held"].is_true());
+}
+
+TEST_F(ClientOfServer, LearnsThatItsLeaseWasEnded) {
+    std::promise<GuardLost> lost;
+    auto guard = client_.hold(
+        named("x", "a"), 0s,
+        {.every = 100ms, .on_lost = [&](const GuardLost& loss) { lost.set_value(loss); }});
+    ASSERT_TRUE(guard);
+    ASSERT_EQ(
+        client_.ask({.method = "DELETE", .target = "/v1/locks/x", .is_repeatable = false})->status,
+        200);
+    auto told = lost.get_future();
+    ASSERT_EQ(told.wait_for(patience), std::future_status::ready);
+    EXPECT_EQ(to_text(told.get().error), "the lock is over");
+    EXPECT_TRUE(guard->stop_token().stop_requested());
+    EXPECT_FALSE(guard->is_guaranteed());
+    EXPECT_EQ(to_note(guard->release()), "the lock is over");
+}
+
+TEST_F(ClientOfServer, TellsWhatHappens) {
+    std::stop_source stop;
+    std::promise<void> opened;
+    std::vector<std::string> told;
+    std::optional<std::uint64_t> first_id;
+    auto watching = std::async(std::launch::async, [&] {
+        return client_.watch(
+            {.prefix = "w", .on_open = [&] { opened.set_value(); }},
+            [&](const LockEvent& event) {
+                if (!first_id) first_id = event.id;
+                told.push_back(event.kind + " " + event.lock_name);
+                if (event.kind == "released") stop.request_stop();
+            },
+            stop.get_token());
+    });
+    ASSERT_EQ(opened.get_future().wait_for(patience), std::future_status::ready);
+    ASSERT_TRUE(client_.try_acquire(named("other")));
+    const auto lease = client_.try_acquire(named("wanted"));
+    ASSERT_TRUE(lease);
+    ASSERT_TRUE(client_.release_once(*lease));
+    EXPECT_TRUE(watching.get());
+    EXPECT_EQ(told, (std::vector<std::string>{"granted wanted", "released wanted"}));
+
+    std::stop_source again;
+    std::string after;
+    EXPECT_TRUE(client_.watch(
+        {.prefix = "w", .after = first_id},
+        [&](const LockEvent& event) {
+            after += event.kind;
+            again.request_stop();
+        },
+        again.get_token()));
+    EXPECT_EQ(after, "released");
+}
+
+TEST_F(ClientOfServer, AsksForAnythingElse) {
+    const auto answer = client_.ask({.target = "/nowhere"});
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->status, 404);
+    EXPECT_EQ(client_.ask({.target = "/healthz"})->status, 200);
+}
+
+}  // namespace
+}  // namespace holdfast::sdk::testing

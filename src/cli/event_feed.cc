@@ -6,11 +6,13 @@
 #include <mutex>
 
 #include "base/json.h"
+#include "base/json_value.h"
 #include "cli/exit_codes.h"
 #include "cli/lock_rows.h"
 #include "cli/terminal_text.h"
 #include "cli/time_text.h"
 #include "net/url.h"
+#include "sdk/event_parser.h"
 
 namespace holdfast::cli {
 
@@ -71,37 +73,8 @@ std::string details(const std::string& kind, const base::JsonValue& data) {
 
 }  // namespace
 
-void EventReader::read(std::string_view bytes,
-                       const std::function<void(const FeedEvent&)>& on_event) {
-    while (!bytes.empty()) {
-        const auto end = bytes.find('\n');
-        line_ += bytes.substr(0, end);
-        if (end == std::string_view::npos) return;
-        bytes.remove_prefix(end + 1);
-        if (!line_.empty() && line_.back() == '\r') line_.pop_back();
-        read_line(line_, on_event);
-        line_.clear();
-    }
-}
-
-void EventReader::read_line(std::string_view line,
-                            const std::function<void(const FeedEvent&)>& on_event) {
-    if (line.empty()) {
-        if (!event_.data.empty()) on_event(event_);
-        event_ = {};
-        return;
-    }
-    const auto colon = line.find(':');
-    const std::string_view name = line.substr(0, colon);
-    std::string_view value = colon == std::string_view::npos ? "" : line.substr(colon + 1);
-    if (value.starts_with(' ')) value.remove_prefix(1);
-    if (name == "id") event_.id = value;
-    if (name == "event") event_.kind = value;
-    if (name == "data") event_.data += (event_.data.empty() ? "" : "\n") + std::string(value);
-}
-
 Asked<void> follow_events(Server& server, const Follower& follower) {
-    std::string last_id;
+    std::optional<std::uint64_t> last_id;
     bool was_open = false;
     while (!follower.stop.stop_requested()) {
         net::HttpCall call{.method = "GET", .target = "/v1/events", .stop = follower.stop};
@@ -109,10 +82,10 @@ Asked<void> follow_events(Server& server, const Follower& follower) {
             call.target += "?prefix=" + net::percent_encode(follower.prefix);
         }
         call.headers.emplace_back("Accept", "text/event-stream");
-        if (!last_id.empty()) call.headers.emplace_back("Last-Event-ID", last_id);
-        EventReader reader;
-        const auto take = [&](const FeedEvent& event) {
-            if (!event.id.empty()) last_id = event.id;
+        if (last_id) call.headers.emplace_back("Last-Event-ID", std::to_string(*last_id));
+        sdk::EventParser parser;
+        const auto take = [&](const LockEvent& event) {
+            if (event.id) last_id = event.id;
             follower.on_event(event);
         };
         const auto opened = [&] {
@@ -123,8 +96,7 @@ Asked<void> follow_events(Server& server, const Follower& follower) {
         const auto ended = server.stream(
             call,
             [&](std::string_view bytes) {
-                reader.read(bytes, take);
-                return !follower.stop.stop_requested();
+                return parser.parse(bytes, take) && !follower.stop.stop_requested();
             },
             opened);
         if (follower.stop.stop_requested()) break;
@@ -136,7 +108,7 @@ Asked<void> follow_events(Server& server, const Follower& follower) {
     return {};
 }
 
-std::string event_line(const FeedEvent& event, bool has_colour) {
+std::string event_line(const LockEvent& event, bool has_colour) {
     const auto data = base::JsonValue::parse(event.data).value_or(base::JsonValue());
     const std::string at =
         data["at_ms"].is_null() ? std::string(24, '-') : moment(number_of(data["at_ms"]));
@@ -151,8 +123,9 @@ std::string event_line(const FeedEvent& event, bool has_colour) {
     return line;
 }
 
-std::string event_json(const FeedEvent& event) {
-    std::string line = "{\"id\":" + (event.id.empty() ? "null" : event.id) + ",\"event\":";
+std::string event_json(const LockEvent& event) {
+    std::string line =
+        fmt::format("{{\"id\":{},\"event\":", event.id ? std::to_string(*event.id) : "null");
     base::append_json_string(line, event.kind);
     return line + ",\"data\":" + event.data + "}";
 }

@@ -5,35 +5,16 @@
 #include <functional>
 #include <stop_token>
 #include <string>
-#include <string_view>
 
-#include "base/json_value.h"
 #include "cli/server.h"
+#include "holdfast/lock_event.h"
 
 namespace holdfast::cli {
-
-struct FeedEvent {
-    std::string id;
-    std::string kind;  // granted, released, ...; gap: some are missing
-    std::string data;  // JSON
-};
-
-// EventReader: finds the events in a stream of server-sent events, however that is cut.
-class EventReader {
-  public:
-    void read(std::string_view bytes, const std::function<void(const FeedEvent&)>& on_event);
-
-  private:
-    void read_line(std::string_view line, const std::function<void(const FeedEvent&)>& on_event);
-
-    std::string line_;  // what has come of it so far
-    FeedEvent event_;
-};
 
 struct Follower {
     std::string prefix;  // of the locks' names
     std::function<void()> on_open = [] {};
-    std::function<void(const FeedEvent&)> on_event;
+    std::function<void(const LockEvent&)> on_event;
     // The connection was lost, and is tried again; empty: it is there again.
     std::function<void(const std::string& trouble)> on_trouble = [](const std::string&) {};
     std::stop_token stop;
@@ -45,8 +26,8 @@ struct Follower {
 [[nodiscard]] Asked<void> follow_events(Server& server, const Follower& follower);
 
 // An event as a line for people: `2024-01-15T10:30:00.123Z  granted  named:x  w1  fence=34 ...`.
-[[nodiscard]] std::string event_line(const FeedEvent& event, bool has_colour);
+[[nodiscard]] std::string event_line(const LockEvent& event, bool has_colour);
 // The same for programs: `{"id":5,"event":"granted","data":{..}}`.
-[[nodiscard]] std::string event_json(const FeedEvent& event);
+[[nodiscard]] std::string event_json(const LockEvent& event);
 
 }  // namespace holdfast::cli

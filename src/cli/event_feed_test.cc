@@ -5,39 +5,12 @@
 namespace holdfast::cli {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const std::string stream =
-    ": every transition\n\n"
-    "id: 5\nevent: granted\ndata: {\"at_ms\":1705314600123}\n\n"
-    ": still here\n\n"
-    "event: gap\r\ndata:{\"reason\":\"x\"}\r\n\r\n"
-    "id: 6\nevent: cut off\ndata: {";
-
-std::vector<std::string> read_in_pieces(std::size_t piece) {
-    EventReader reader;
-    std::vector<std::string> found;
-    for (std::size_t at = 0; at < stream.size(); at += piece) {
-        reader.read(std::string_view(stream).substr(at, piece), [&](const FeedEvent& event) {
-            found.push_back(event.id + "|" + event.kind + "|" + event.data);
-        });
-    }
-    return found;
-}
-
-TEST(EventReader, FindsEventsHoweverTheyAreCut) {
-    for (std::size_t piece = 1; piece <= stream.size(); ++piece) {
-        EXPECT_THAT(read_in_pieces(piece),
-                    ElementsAre("5|granted|{\"at_ms\":1705314600123}", "|gap|{\"reason\":\"x\"}"))
-            << piece;
-    }
-}
-
 TEST(EventLine, TellsPeopleWhatHappened) {
-    const FeedEvent granted{
-        .id = "5",
+    const LockEvent granted{
+        .id = 5,
         .kind = "granted",
         .data = R"({"at_ms":1705314600123,"lock_name":"x","kind":"named","mode":"shared",)"
                 R"("owner_id":"w1","door":"scoped","fencing_token":34,)"
@@ -45,7 +18,7 @@ TEST(EventLine, TellsPeopleWhatHappened) {
     EXPECT_EQ(event_line(granted, false),
               "2024-01-15T10:30:00.123Z  granted         named:x  w1  mode=shared fence=34 "
               "ttl=30.0s waited=1.5s queue=2");
-    const FeedEvent refused{
+    const LockEvent refused{
         .kind = "fence_refused",
         .data = R"({"at_ms":0,"resource":"bucket","fencing_token":33,"highest":34})"};
     EXPECT_EQ(event_line(refused, false),
@@ -55,7 +28,7 @@ TEST(EventLine, TellsPeopleWhatHappened) {
 }
 
 TEST(EventLine, CannotSpeakToTheTerminal) {
-    const FeedEvent event{.kind = "queued",
+    const LockEvent event{.kind = "queued",
                           .data =
                               "{\"lock_name\":\"\\u001b[2J\",\"kind\":\"named\","
                               "\"owner_id\":\"\\u009b\",\"metadata\":\"a\\nb\"}"};
@@ -66,7 +39,7 @@ TEST(EventLine, CannotSpeakToTheTerminal) {
 }
 
 TEST(EventLine, ForProgramsIsJson) {
-    EXPECT_EQ(event_json({.id = "5", .kind = "granted", .data = "{\"a\":1}"}),
+    EXPECT_EQ(event_json({.id = 5, .kind = "granted", .data = "{\"a\":1}"}),
               R"({"id":5,"event":"granted","data":{"a":1}})");
     EXPECT_EQ(event_json({.kind = "gap", .data = "{}"}), R"({"id":null,"event":"gap","data":{}})");
 }

@@ -35,7 +35,7 @@ struct TopOptions {
 
 // What the feed's thread has for the one that draws.
 struct News {
-    std::deque<FeedEvent> events;
+    std::deque<LockEvent> events;
     std::optional<std::vector<LockRow>> listing;  // comes before the events
     std::optional<std::chrono::milliseconds> clock_offset;
     std::optional<std::string> trouble;
@@ -60,14 +60,14 @@ class LiveFeed {
         const auto followed = follow_events(
             server_, {.prefix = prefix_,
                       .on_open = [this] { list(); },
-                      .on_event = [this](const FeedEvent& event) { hear(event); },
+                      .on_event = [this](const LockEvent& event) { hear(event); },
                       .on_trouble = [this](const std::string& trouble) { complain_of(trouble); },
                       .stop = stop});
         const std::lock_guard guard(mutex_);
         if (!followed) news_.failure = followed.error();
     }
 
-    void hear(const FeedEvent& event) {
+    void hear(const LockEvent& event) {
         if (event.kind == "gap") return list();
         const std::lock_guard guard(mutex_);
         news_.events.push_back(event);
@@ -152,7 +152,7 @@ class Top {
         News news = feed_.take();
         if (news.clock_offset) clock_offset_ = *news.clock_offset;
         if (news.listing) board_.replace(std::move(*news.listing));
-        for (const FeedEvent& event : news.events) {
+        for (const LockEvent& event : news.events) {
             board_.apply(event.kind,
                          base::JsonValue::parse(event.data).value_or(base::JsonValue()));
         }

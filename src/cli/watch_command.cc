@@ -26,7 +26,7 @@ int watch(const WatchOptions& options) {
     if (!server) return complain(server.error());
     const bool has_colour = wants_colour(STDOUT_FILENO);
     std::stop_source stop;
-    const auto say = [&](const FeedEvent& event) {
+    const auto say = [&](const LockEvent& event) {
         const std::string line =
             options.is_json ? event_json(event) : event_line(event, has_colour);
         const bool is_said = std::fputs((line + "\n").c_str(), stdout) >= 0;

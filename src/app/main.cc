@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,7 @@
 #include "app/serve_options.h"
 #include "app/service_manager.h"
 #include "base/log.h"
+#include "cli/command.h"
 #include "net/loop_timer.h"
 #include "service/clock.h"
 
@@ -147,53 +149,86 @@ int show_config(const CLI::App& command, const ServeOptions& options, bool is_js
     return exit_cannot_start;
 }
 
+// The commands that are the server's; those of its clients are cli's. Options live as long as the
+// command that has read them.
+
+cli::Command declare_serve(CLI::App& program) {
+    const auto options = std::make_shared<ServeOptions>();
+    CLI::App* const command = program.add_subcommand("serve", "start the lock server");
+    declare_serve_options(*command, *options);
+    return {command, [options] { return serve(*options); }};
+}
+
+cli::Command declare_dflockd(CLI::App& program) {
+    const auto options = std::make_shared<DflockdCommand>();
+    CLI::App* const command =
+        program.add_subcommand("dflockd", "start it in the place of a dflockd, with its flags");
+    declare_dflockd_options(*command, *options);
+    return {command, [options] { return serve(to_serve_options(*options)); }};
+}
+
+cli::Command declare_config(CLI::App& program) {
+    const auto options = std::make_shared<ServeOptions>();
+    const auto is_json = std::make_shared<bool>(false);
+    CLI::App* const command = program.add_subcommand(
+        "config", "show what serve would be told: by flags, variables, a file, or not at all");
+    declare_serve_options(*command, *options);
+    command->add_flag("--json", *is_json, "for programs")->configurable(false);
+    command->footer(
+        "Takes the options of serve, and exits with 1 if it would not start with them.\n"
+        "What a server that is running was told: holdfast status --json");
+    return {command, [=] { return show_config(*command, *options, *is_json); }};
+}
+
+cli::Command declare_restore(CLI::App& program) {
+    const auto options = std::make_shared<RestoreCommand>();
+    CLI::App* const command =
+        program.add_subcommand("restore", "put a backup in the place of the database");
+    declare_restore_options(*command, *options);
+    return {command, [options] { return run_restore(*options); }};
+}
+
+cli::Command declare_bench(CLI::App& program) {
+    const auto options = std::make_shared<load::LoadOptions>();
+    CLI::App* const command = program.add_subcommand(
+        "bench", "take and release locks of a server, and look whether it keeps its word");
+    declare_bench_options(*command, *options);
+    return {command, [options] {
+                raise_descriptor_limit();
+                return run_bench(*options);
+            }};
+}
+
 int run(std::vector<std::string> words) {
-    CLI::App program{
-        "Holdfast: one lock server for everything that must not happen twice at once."};
+    CLI::App program{"Holdfast: one lock server for everything that must not happen twice at once.",
+                     "holdfast"};
     program.set_version_flag("--version", "holdfast " HOLDFAST_VERSION);
     program.require_subcommand(1);
-    program.footer("`holdfast serve --help` tells how to start it and how to take the first lock.");
-    ServeOptions options;
-    CLI::App* const serve_command = program.add_subcommand("serve", "start the lock server");
-    declare_serve_options(*serve_command, options);
-    DflockdCommand dflockd;
-    CLI::App* const dflockd_command =
-        program.add_subcommand("dflockd", "start it in the place of a dflockd, with its flags");
-    declare_dflockd_options(*dflockd_command, dflockd);
-    ServeOptions looked_at;
-    bool is_json = false;
-    CLI::App* const config_command = program.add_subcommand(
-        "config", "show what serve would be told: by flags, variables, a file, or not at all");
-    declare_serve_options(*config_command, looked_at);
-    config_command->add_flag("--json", is_json, "for programs")->configurable(false);
-    RestoreCommand restore;
-    CLI::App* const restore_command =
-        program.add_subcommand("restore", "put a backup in the place of the database");
-    declare_restore_options(*restore_command, restore);
-    load::LoadOptions bench;
-    CLI::App* const bench_command = program.add_subcommand(
-        "bench", "take and release locks of a server, and look whether it keeps its word");
-    declare_bench_options(*bench_command, bench);
+    program.footer(
+        "`holdfast serve --help` tells how to start it and how to take the first lock.\n"
+        "`holdfast run backup -- ./backup.sh` runs a command while it holds the lock `backup`.");
+    const cli::Command own[] = {declare_serve(program), declare_dflockd(program),
+                                declare_config(program), declare_restore(program),
+                                declare_bench(program)};
     ReferenceCommand reference;
     declare_reference(program, reference);
+    const cli::Commands clients(program);
+    words = clients.take(std::move(words));
     if (!words.empty() && words.front() == "dflockd") words = with_two_dashes(std::move(words));
     std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
     try {
         program.parse(std::move(words));
     } catch (const CLI::ParseError& error) {
-        return program.exit(error);
+        return clients.usage_exit_code(program.exit(error));
     }
-    if (restore_command->parsed()) return run_restore(restore);
-    if (config_command->parsed()) return show_config(*config_command, looked_at, is_json);
+    for (const cli::Command& command : own) {
+        if (command.options->parsed()) return command.run();
+    }
     if (const auto text = reference_text(program, reference)) {
         std::fputs(text->c_str(), stdout);
         return EXIT_SUCCESS;
     }
-    if (bench_command->parsed()) {
-        raise_descriptor_limit();
-        return run_bench(bench);
-    }
-    return serve(dflockd_command->parsed() ? to_serve_options(dflockd) : options);
+    return clients.run().value_or(EXIT_FAILURE);
 }
 
 }  // namespace

@@ -1,8 +1,11 @@
 #include "base/json_value.h"
 
+#include <fmt/format.h>
 #include <simdjson.h>
 
 #include <algorithm>
+
+#include "base/json.h"
 
 namespace holdfast::base {
 
@@ -123,6 +126,29 @@ std::optional<double> JsonValue::real() const {
     if (const auto whole = number()) return static_cast<double>(*whole);
     if (const auto large = natural()) return static_cast<double>(*large);
     return std::nullopt;
+}
+
+std::string JsonValue::to_json() const {
+    if (is_null()) return "null";
+    if (const auto* const truth = std::get_if<bool>(&value_)) return *truth ? "true" : "false";
+    if (const auto whole = number()) return fmt::format("{}", *whole);
+    if (const auto large = natural()) return fmt::format("{}", *large);
+    if (const auto any = real()) return fmt::format("{}", *any);
+    std::string out;
+    if (is_array()) {
+        for (const JsonValue& item : items()) out += (out.empty() ? "" : ",") + item.to_json();
+        return "[" + out + "]";
+    }
+    if (is_object()) {
+        for (const auto& [name, value] : fields()) {
+            if (!out.empty()) out += ',';
+            append_json_string(out, name);
+            out += ":" + value.to_json();
+        }
+        return "{" + out + "}";
+    }
+    append_json_string(out, text());
+    return out;
 }
 
 }  // namespace holdfast::base

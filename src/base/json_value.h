@@ -57,6 +57,9 @@ class JsonValue {
     // Any number.
     [[nodiscard]] std::optional<double> real() const;
 
+    // The text of it: on one line, fields in order.
+    [[nodiscard]] std::string to_json() const;
+
   private:
     friend struct JsonValueReader;
 

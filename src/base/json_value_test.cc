@@ -86,5 +86,13 @@ TEST(JsonValue, RefusesWhatIsNoJsonWhereverItIsCut) {
     EXPECT_FALSE(JsonValue::parse(std::string(5000, '[')));
 }
 
+TEST(JsonValue, IsWrittenAsItWasRead) {
+    for (const char* const text :
+         {"null", "true", "false", "0", "-17", "18446744073709551615", "1.5", "\"\"", "[]", "{}",
+          R"({"b":[1,"two",null,{"x":false}],"a":"\u001b\"\n"})"}) {
+        EXPECT_EQ(JsonValue::parse(text).value().to_json(), text);
+    }
+}
+
 }  // namespace
 }  // namespace holdfast::base

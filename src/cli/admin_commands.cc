@@ -1,0 +1,177 @@
+// `holdfast force-unlock` and `holdfast session`: clearing up after others.
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+
+#include "cli/command.h"
+#include "cli/exit_codes.h"
+#include "cli/lock_rows.h"
+#include "cli/server.h"
+#include "cli/table.h"
+#include "cli/time_text.h"
+#include "net/url.h"
+
+namespace holdfast::cli {
+
+namespace {
+
+struct ForceOptions {
+    ServerOptions server;
+    std::string name;
+    std::string kind;
+    bool is_sure = false;
+};
+
+struct SessionOptions {
+    ServerOptions server;
+    std::string id;
+    bool is_json = false;
+};
+
+// Who holds it, for whoever is asked whether that is to be ended.
+std::string holders_text(const LockRow& lock) {
+    std::string text;
+    for (const HolderRow& holder : lock.holders) {
+        text += (text.empty() ? "" : ", ") + shown(holder.owner);
+    }
+    return text;
+}
+
+// Whether the person at the terminal agrees.
+Asked<bool> confirm(Server& server, const ForceOptions& options, const std::string& kind) {
+    const auto answer = server.get("/v1/locks/" + net::percent_encode(options.name) +
+                                   "?queue=true" + (kind.empty() ? "" : "&" + kind));
+    if (!answer) return tl::unexpected(answer.error());
+    const LockRow lock = read_shown_lock(answer->json);
+    if (lock.holders.empty()) return true;  // the server will say so
+    fmt::print(stderr,
+               "{} is held by {}, who may be at work and is not stopped by this.\n"
+               "Release it all the same? [y/N] ",
+               shown(options.name), holders_text(lock));
+    std::string line;
+    std::getline(std::cin, line);
+    return line == "y" || line == "Y" || line == "yes";
+}
+
+int force_unlock(const ForceOptions& options) {
+    auto server = Server::open(options.server);
+    if (!server) return complain(server.error());
+    const std::string kind = options.kind.empty() ? "" : "kind=" + options.kind;
+    if (!options.is_sure) {
+        if (::isatty(STDIN_FILENO) != 1) {
+            return complain({exit_usage, "nobody is there to be asked: say --yes if you are sure"});
+        }
+        const auto is_sure = confirm(*server, options, kind);
+        if (!is_sure) return complain(is_sure.error());
+        if (!*is_sure) return complain({exit_refused, "nothing was released"});
+    }
+    const auto answer = server->ask("DELETE", "/v1/locks/" + net::percent_encode(options.name) +
+                                                  (kind.empty() ? "" : "?" + kind));
+    if (!answer) return complain(answer.error());
+    if (!answer->json["released"].is_true()) {
+        return complain({exit_refused, options.name + " is not held"});
+    }
+    fmt::print("released {} from {} holders\n", shown(options.name),
+               number_of(answer->json["holders"]));
+    return exit_success;
+}
+
+int list_sessions(const SessionOptions& options) {
+    auto server = Server::open(options.server);
+    if (!server) return complain(server.error());
+    const auto offset = server->clock_offset();
+    if (!offset) return complain(offset.error());
+    const std::int64_t now_ms = unix_now_ms() + offset->count();
+    Table table({{.title = "ID"},
+                 {.title = "DOOR"},
+                 {.title = "OWNER", .width_min = 8},
+                 {.title = "OPEN FOR", .align = Align::right},
+                 {.title = "LEASES", .align = Align::right},
+                 {.title = "WAITS", .align = Align::right}});
+    std::string after;
+    do {
+        const auto page =
+            server->get("/v1/sessions?limit=1000" +
+                        (after.empty() ? "" : "&after=" + net::percent_encode(after)));
+        if (!page) return complain(page.error());
+        for (const base::JsonValue& session : page->json["sessions"].items()) {
+            if (options.is_json) std::puts(session.to_json().c_str());
+            const std::chrono::milliseconds age{now_ms - number_of(session["opened_at_ms"])};
+            table.add({shown(session["id"].text()), shown(session["door"].text()),
+                       shown(session["owner_id"].text()), countdown(age),
+                       std::to_string(number_of(session["leases"])),
+                       std::to_string(number_of(session["waits"]))});
+        }
+        after = page->json["next"].is_null() ? "" : page->json["next"].text();
+        if (const auto number = page->json["next"].number()) after = std::to_string(*number);
+    } while (!after.empty());
+    if (options.is_json) return exit_success;
+    if (table.is_empty()) std::puts("there are no sessions");
+    const TableLook look{.width_max = terminal_width(STDOUT_FILENO),
+                         .has_colour = wants_colour(STDOUT_FILENO)};
+    if (!table.is_empty()) {
+        for (const std::string& line : table.lines(look)) std::puts(line.c_str());
+    }
+    return exit_success;
+}
+
+int end_session(const SessionOptions& options) {
+    auto server = Server::open(options.server);
+    if (!server) return complain(server.error());
+    const auto answer = server->ask("DELETE", "/v1/sessions/" + net::percent_encode(options.id));
+    if (!answer) return complain(answer.error());
+    if (answer->status != 200) return complain({exit_refused, "there is no session " + options.id});
+    fmt::print("ended {}\n", shown(options.id));
+    return exit_success;
+}
+
+}  // namespace
+
+Command declare_force_unlock(CLI::App& program) {
+    const auto options = std::make_shared<ForceOptions>();
+    CLI::App* const command = program.add_subcommand(
+        "force-unlock", "end every lease on a lock, whoever holds it; an admin's");
+    command->add_option("name", options->name, "the lock")->type_name("NAME")->required();
+    command
+        ->add_option("--kind", options->kind,
+                     "of things that share a name, this one: named, semaphore, path, inode")
+        ->type_name("KIND")
+        ->check(CLI::IsMember({"named", "semaphore", "path", "inode"}).description(""));
+    command->add_flag("-y,--yes", options->is_sure, "do not ask");
+    declare_server_options(*command, options->server);
+    command->footer(
+        "The holder is not stopped by this: it learns of it at its next renewal. Who waits moves "
+        "up at once.\n"
+        "\n"
+        "  holdfast force-unlock nightly");
+    return {.options = command, .run = [options] { return force_unlock(*options); }};
+}
+
+Command declare_session(CLI::App& program) {
+    const auto options = std::make_shared<SessionOptions>();
+    CLI::App* const command =
+        program.add_subcommand("session", "list or end the connections and logins that own locks");
+    CLI::App* const ls = command->add_subcommand("ls", "list them");
+    ls->add_flag("--json", options->is_json, "a JSON object on each line");
+    CLI::App* const end = command->add_subcommand("end", "end one, and all it holds; an admin's");
+    end->add_option("id", options->id, "the session, as `session ls` shows it")
+        ->type_name("ID")
+        ->required();
+    ls->footer("  holdfast session ls");
+    end->footer("  holdfast session end 17-3");
+    command->require_subcommand(1);
+    declare_server_options(*ls, options->server);
+    declare_server_options(*end, options->server);
+    command->footer(
+        "  holdfast session ls\n"
+        "  holdfast session end 17-3");
+    return {.options = command, .run = [options, end] {
+                return end->parsed() ? end_session(*options) : list_sessions(*options);
+            }};
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,116 @@
+// `holdfast backup`: the server's database as a file.
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "cli/command.h"
+#include "cli/exit_codes.h"
+#include "cli/server.h"
+#include "cli/terminal_text.h"
+
+namespace holdfast::cli {
+
+namespace {
+
+struct BackupOptions {
+    ServerOptions server;
+    std::string file;
+};
+
+Failure cannot_write(const std::string& file) {
+    return {exit_cannot_write, fmt::format("cannot write {}: {}", file, std::strerror(errno))};
+}
+
+bool write_all(int descriptor, std::string_view bytes) {
+    while (!bytes.empty()) {
+        const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return false;
+        bytes.remove_prefix(static_cast<std::size_t>(count));
+    }
+    return true;
+}
+
+// Takes the whole of it to the descriptor. The server is given time to copy before it answers.
+Asked<void> fetch(Server& server, int descriptor, const std::string& file) {
+    bool is_written = true;
+    std::uint64_t size = 0;
+    const auto fetched =
+        server.stream({.method = "GET", .target = "/v1/backup", .timeout = std::chrono::minutes{5}},
+                      [&](std::string_view bytes) {
+                          size += bytes.size();
+                          is_written = write_all(descriptor, bytes);
+                          return is_written;
+                      });
+    if (!is_written) return tl::unexpected(cannot_write(file));
+    if (!fetched) return tl::unexpected(fetched.error());
+    if (size == 0) return tl::unexpected(Failure{exit_unavailable, "the server sent nothing"});
+    return {};
+}
+
+// That a file of this name is there is in its folder, which has to reach the disk, too.
+bool sync_folder_of(const std::string& file) {
+    const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+    const int descriptor =
+        ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) return false;
+    const bool is_synced = ::fsync(descriptor) == 0;
+    ::close(descriptor);
+    return is_synced;
+}
+
+// Under another name until it is whole, so that a backup is never replaced by a part of one.
+Asked<void> fetch_to_file(Server& server, const std::string& file) {
+    const std::string part = file + ".part";
+    const int descriptor = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (descriptor < 0) return tl::unexpected(cannot_write(part));
+    auto fetched = fetch(server, descriptor, part);
+    if (fetched && ::fsync(descriptor) != 0) fetched = tl::unexpected(cannot_write(part));
+    ::close(descriptor);
+    if (fetched && (std::rename(part.c_str(), file.c_str()) != 0 || !sync_folder_of(file))) {
+        fetched = tl::unexpected(cannot_write(file));
+    }
+    if (!fetched) ::unlink(part.c_str());
+    return fetched;
+}
+
+int back_up(const BackupOptions& options) {
+    auto server = Server::open(options.server);
+    if (!server) return complain(server.error());
+    const bool is_to_output = options.file == "-";
+    if (is_to_output && ::isatty(STDOUT_FILENO) == 1) {
+        return complain({exit_usage, "a backup is nothing for a terminal: name a file"});
+    }
+    const auto done = is_to_output ? fetch(*server, STDOUT_FILENO, "the output")
+                                   : fetch_to_file(*server, options.file);
+    if (!done) return complain(done.error());
+    if (!is_to_output) fmt::print("wrote {}\n", shown(options.file));
+    return exit_success;
+}
+
+}  // namespace
+
+Command declare_backup(CLI::App& program) {
+    const auto options = std::make_shared<BackupOptions>();
+    CLI::App* const command = program.add_subcommand(
+        "backup", "copy the server's database to a file, while it runs; an admin's");
+    command->add_option("file", options->file, "where to write it; -: to standard output")
+        ->type_name("FILE")
+        ->required();
+    declare_server_options(*command, options->server);
+    command->footer(
+        "The file has its name only when it is whole and on disk.\n"
+        "\n"
+        "  holdfast backup /var/backups/holdfast.db\n"
+        "  holdfast backup - | gzip > holdfast.db.gz");
+    return {.options = command, .run = [options] { return back_up(*options); }};
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,62 @@
+#pragma once
+
+// The commands that talk to a server. Each is a file of its own that declares its options and says
+// what to run when it was called; Commands knows them all.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace holdfast::cli {
+
+// One command: its options, and what it does once they are read; the exit code.
+struct Command {
+    CLI::App* options;
+    std::function<int()> run;
+};
+
+// The words of a command line after the first `--`.
+using CommandWords = std::shared_ptr<std::vector<std::string>>;
+
+class Commands {
+  public:
+    // Declares them all. `program` outlives this.
+    explicit Commands(CLI::App& program);
+
+    // Takes the words after `--` apart, which are no options of ours: `run NAME -- rm -rf x`.
+    // To be called before the rest is parsed.
+    [[nodiscard]] std::vector<std::string> take(std::vector<std::string> words) const;
+
+    // Runs the one that was called, and returns its exit code; nothing, if it was another.
+    [[nodiscard]] std::optional<int> run() const;
+
+    // The exit code for a command line that cannot be understood, where CLI11 would have `code`.
+    [[nodiscard]] int usage_exit_code(int code) const;
+
+  private:
+    CommandWords words_;
+    std::vector<Command> commands_;
+    mutable bool is_one_of_ours_ = false;
+};
+
+[[nodiscard]] Command declare_run(CLI::App& program, const CommandWords& words);
+[[nodiscard]] Command declare_lock(CLI::App& program);
+[[nodiscard]] Command declare_renew(CLI::App& program);
+[[nodiscard]] Command declare_unlock(CLI::App& program);
+[[nodiscard]] Command declare_force_unlock(CLI::App& program);
+[[nodiscard]] Command declare_show(CLI::App& program);
+[[nodiscard]] Command declare_ls(CLI::App& program);
+[[nodiscard]] Command declare_watch(CLI::App& program);
+[[nodiscard]] Command declare_top(CLI::App& program);
+[[nodiscard]] Command declare_session(CLI::App& program);
+[[nodiscard]] Command declare_fence(CLI::App& program);
+[[nodiscard]] Command declare_status(CLI::App& program);
+[[nodiscard]] Command declare_backup(CLI::App& program);
+
+}  // namespace holdfast::cli

@@ -1,0 +1,133 @@
+#include "cli/event_feed.h"
+
+#include <fmt/format.h>
+
+#include <condition_variable>
+#include <mutex>
+
+#include "base/json.h"
+#include "base/json_value.h"
+#include "cli/exit_codes.h"
+#include "cli/lock_rows.h"
+#include "cli/terminal_text.h"
+#include "cli/time_text.h"
+#include "net/url.h"
+#include "sdk/event_parser.h"
+
+namespace holdfast::cli {
+
+namespace {
+
+constexpr std::chrono::seconds connect_again_after{1};
+
+void sleep_for(std::chrono::milliseconds time, const std::stop_token& stop) {
+    std::mutex mutex;
+    std::condition_variable_any never;
+    std::unique_lock guard(mutex);
+    never.wait_for(guard, stop, time, [] { return false; });
+}
+
+Style style_of(std::string_view kind) {
+    if (kind == "granted") return Style::green;
+    if (kind == "queued") return Style::cyan;
+    if (kind == "renewed") return Style::faint;
+    if (kind == "expired" || kind == "fence_refused" || kind == "gap") return Style::red;
+    return kind.starts_with("wait_") ? Style::yellow : Style::plain;
+}
+
+// What it happened to: a scope, a resource or a session.
+std::string subject(const base::JsonValue& data) {
+    if (!data["scope"].text().empty()) return shown(data["scope"].text());
+    if (!data["lock_name"].is_null()) {
+        return shown(data["kind"].text()) + ":" + shown(data["lock_name"].text());
+    }
+    if (!data["resource"].is_null()) return "fence:" + shown(data["resource"].text());
+    if (!data["session"].is_null()) return fmt::format("session:{}", number_of(data["session"]));
+    return "";
+}
+
+std::string details(const std::string& kind, const base::JsonValue& data) {
+    std::string text;
+    const auto add = [&](std::string_view name, const std::string& value) {
+        text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
+    };
+    const auto milliseconds = [&](const char* field) {
+        return countdown(std::chrono::milliseconds{number_of(data[field])});
+    };
+    if (data["mode"].text() == "shared") add("mode", "shared");
+    if (const auto fence = data["fencing_token"].number()) add("fence", std::to_string(*fence));
+    if (const auto highest = data["highest"].number()) add("highest", std::to_string(*highest));
+    if (kind == "granted" || kind == "renewed") {
+        add("ttl", countdown(std::chrono::milliseconds{number_of(data["lease_expiry_ms"]) -
+                                                       number_of(data["at_ms"])}));
+    }
+    if (!data["held_ms"].is_null()) add("held", milliseconds("held_ms"));
+    if (!data["waited_ms"].is_null()) add("waited", milliseconds("waited_ms"));
+    if (!data["cause"].text().empty()) add("cause", shown(data["cause"].text()));
+    if (number_of(data["queue_length"]) > 0) {
+        add("queue", std::to_string(number_of(data["queue_length"])));
+    }
+    if (!data["metadata"].text().empty()) add("metadata", shown(data["metadata"].text()));
+    return text;
+}
+
+}  // namespace
+
+Asked<void> follow_events(Server& server, const Follower& follower) {
+    std::optional<std::uint64_t> last_id;
+    bool was_open = false;
+    while (!follower.stop.stop_requested()) {
+        net::HttpCall call{.method = "GET", .target = "/v1/events", .stop = follower.stop};
+        if (!follower.prefix.empty()) {
+            call.target += "?prefix=" + net::percent_encode(follower.prefix);
+        }
+        call.headers.emplace_back("Accept", "text/event-stream");
+        if (last_id) call.headers.emplace_back("Last-Event-ID", std::to_string(*last_id));
+        sdk::EventParser parser;
+        const auto take = [&](const LockEvent& event) {
+            if (event.id) last_id = event.id;
+            follower.on_event(event);
+        };
+        const auto opened = [&] {
+            if (was_open) follower.on_trouble("");
+            was_open = true;
+            follower.on_open();
+        };
+        const auto ended = server.stream(
+            call,
+            [&](std::string_view bytes) {
+                return parser.parse(bytes, take) && !follower.stop.stop_requested();
+            },
+            opened);
+        if (follower.stop.stop_requested()) break;
+        if (!ended && (!was_open || ended.error().exit_code != exit_unavailable)) return ended;
+        follower.on_trouble(ended ? server.address() + " has ended the stream; trying again"
+                                  : ended.error().message);
+        sleep_for(connect_again_after, follower.stop);
+    }
+    return {};
+}
+
+std::string event_line(const LockEvent& event, bool has_colour) {
+    const auto data = base::JsonValue::parse(event.data).value_or(base::JsonValue());
+    const std::string at =
+        data["at_ms"].is_null() ? std::string(24, '-') : moment(number_of(data["at_ms"]));
+    std::string line = fmt::format(
+        "{}  {}", styled(at, Style::faint, has_colour),
+        styled(fmt::format("{:<14}", shown(event.kind)), style_of(event.kind), has_colour));
+    for (const std::string& part :
+         {subject(data), shown(data["owner_id"].text()), details(event.kind, data)}) {
+        if (!part.empty()) line += "  " + part;
+    }
+    if (event.kind == "gap") line += "  some events are missing";
+    return line;
+}
+
+std::string event_json(const LockEvent& event) {
+    std::string line =
+        fmt::format("{{\"id\":{},\"event\":", event.id ? std::to_string(*event.id) : "null");
+    base::append_json_string(line, event.kind);
+    return line + ",\"data\":" + event.data + "}";
+}
+
+}  // namespace holdfast::cli

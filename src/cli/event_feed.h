@@ -1,0 +1,33 @@
+#pragma once
+
+// The server's live feed (/v1/events), as the commands read it.
+
+#include <functional>
+#include <stop_token>
+#include <string>
+
+#include "cli/server.h"
+#include "holdfast/lock_event.h"
+
+namespace holdfast::cli {
+
+struct Follower {
+    std::string prefix;  // of the locks' names
+    std::function<void()> on_open = [] {};
+    std::function<void(const LockEvent&)> on_event;
+    // The connection was lost, and is tried again; empty: it is there again.
+    std::function<void(const std::string& trouble)> on_trouble = [](const std::string&) {};
+    std::stop_token stop;
+};
+
+// Calls the follower with everything that happens, until it is stopped. If the connection breaks it
+// goes on after the last event seen. Fails if there was none to begin with, or if the server does
+// not let us in.
+[[nodiscard]] Asked<void> follow_events(Server& server, const Follower& follower);
+
+// An event as a line for people: `2024-01-15T10:30:00.123Z  granted  named:x  w1  fence=34 ...`.
+[[nodiscard]] std::string event_line(const LockEvent& event, bool has_colour);
+// The same for programs: `{"id":5,"event":"granted","data":{..}}`.
+[[nodiscard]] std::string event_json(const LockEvent& event);
+
+}  // namespace holdfast::cli

@@ -1,0 +1,40 @@
+#pragma once
+
+// What lock is wanted and how: the options that `run` and `lock` share.
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "cli/server.h"
+#include "holdfast/client.h"
+
+namespace holdfast::cli {
+
+struct LeaseOptions {
+    ServerOptions server;
+    std::string name;
+    std::string scope;  // instead of a name
+    std::string owner;
+    std::string metadata;
+    std::chrono::milliseconds ttl{30'000};
+    std::optional<std::chrono::milliseconds> wait;  // none: without an end
+    bool is_try = false;
+    bool is_shared = false;
+    std::uint64_t limit = 1;
+
+    // As people call it, for messages.
+    [[nodiscard]] const std::string& title() const { return scope.empty() ? name : scope; }
+};
+
+void declare_lease_options(CLI::App& command, LeaseOptions& options);
+
+// The request they spell, or what is wrong with them.
+[[nodiscard]] Asked<LeaseRequest> to_request(const LeaseOptions& options);
+[[nodiscard]] std::chrono::milliseconds wait_of(const LeaseOptions& options);
+[[nodiscard]] ClientOptions to_client_options(const LeaseOptions& options);
+
+// Why there is no lock, and what to do about it.
+[[nodiscard]] Failure to_failure(const LockError& error, const std::string& title);
+
+}  // namespace holdfast::cli

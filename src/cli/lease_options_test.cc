@@ -1,0 +1,108 @@
+#include "cli/lease_options.h"
+
+#include <gmock/gmock.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "cli/exit_codes.h"
+#include "cli/supervisor.h"
+
+namespace holdfast::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+// What the words say; nothing if they cannot be read.
+std::optional<LeaseOptions> parse(std::vector<std::string> words) {
+    CLI::App command;
+    LeaseOptions options;
+    declare_lease_options(command, options);
+    std::reverse(words.begin(), words.end());
+    try {
+        command.parse(std::move(words));
+    } catch (const CLI::ParseError&) {
+        return std::nullopt;
+    }
+    return options;
+}
+
+TEST(LeaseOptions, AreReadFromTheCommandLine) {
+    const auto options = parse({"nightly", "--ttl", "1m30s", "--wait", "10s", "--shared", "--owner",
+                                "w1", "--metadata", "photos"});
+    ASSERT_TRUE(options);
+    const auto request = to_request(*options);
+    ASSERT_TRUE(request);
+    EXPECT_EQ(request->scope, LockScope(LockScope::Named{"nightly"}));
+    EXPECT_EQ(request->ttl, 90s);
+    EXPECT_EQ(request->mode, LockMode::shared);
+    EXPECT_EQ(request->owner, "w1");
+    EXPECT_EQ(request->metadata, "photos");
+    EXPECT_EQ(wait_of(*options), 10s);
+}
+
+TEST(LeaseOptions, WaitWithoutAnEndUnlessToldOtherwise) {
+    EXPECT_GT(wait_of(*parse({"x"})), 24h * 365);
+    EXPECT_EQ(wait_of(*parse({"x", "--try"})), 0s);
+    EXPECT_EQ(wait_of(*parse({"x", "--wait", "0"})), 0s);
+}
+
+TEST(LeaseOptions, AScopeStandsForAName) {
+    const auto request = to_request(*parse({"--scope", "range:7:0-4096"}));
+    ASSERT_TRUE(request);
+    EXPECT_EQ(request->scope.to_text(), "range:7:0-4096");
+}
+
+TEST(LeaseOptions, FaultsAreNamed) {
+    struct Row {
+        std::vector<std::string> words;
+        std::string named;
+    };
+    for (const Row& row :
+         {Row{{}, "which lock?"}, Row{{"x", "--scope", "inode:7"}, "not both"},
+          Row{{"--scope", "inode:x"}, "inode:x"},
+          Row{{"--scope", "inode:7", "--limit", "2"}, "--limit"},
+          Row{{"x", "--shared", "--limit", "2"}, "--limit"}, Row{{"x", "--ttl", "0"}, "--ttl"}}) {
+        const auto request = to_request(*parse(row.words));
+        ASSERT_FALSE(request) << row.named;
+        EXPECT_EQ(request.error().exit_code, exit_usage);
+        EXPECT_THAT(request.error().message, HasSubstr(row.named));
+    }
+    EXPECT_FALSE(parse({"x", "--ttl", "5"}));
+    EXPECT_FALSE(parse({"x", "--wait", "-1s"}));
+    EXPECT_FALSE(parse({"x", "--wait", "1s", "--try"}));
+    EXPECT_FALSE(parse({"x", "--limit", "0"}));
+    EXPECT_FALSE(parse({"x", "y"}));
+}
+
+TEST(LeaseOptions, ServersAreSeparatedByCommas) {
+    const auto client = to_client_options(*parse({"x", "--server", "http://a,,https://b:1"}));
+    EXPECT_THAT(client.servers, ::testing::ElementsAre("http://a", "https://b:1"));
+}
+
+TEST(LeaseOptions, RefusalsHaveCodesOfTheirOwn) {
+    const LockScope scope = LockScope::Named{"x"};
+    EXPECT_EQ(to_failure(LockHeld{.scope = scope, .holder = "w"}, "x").exit_code, exit_not_got);
+    EXPECT_EQ(to_failure(LockHeld{.scope = scope}, "x").exit_code, exit_not_got);
+    EXPECT_EQ(to_failure(ServerUnavailable{"gone"}, "x").exit_code, exit_unavailable);
+    EXPECT_EQ(to_failure(NotPermitted{"no"}, "x").exit_code, exit_not_permitted);
+    EXPECT_EQ(to_failure(InvalidLockRequest{"what"}, "x").exit_code, exit_usage);
+    EXPECT_EQ(to_failure(LockLimitReached{"full"}, "x").exit_code, exit_unavailable);
+    EXPECT_EQ(to_failure(LockExpired{}, "x").exit_code, exit_refused);
+}
+
+TEST(Supervisor, TheCommandIsDeadBeforeTheLeaseIsOver) {
+    for (const auto ttl : {1s, 30s, 3600s}) {
+        const Lease lease{
+            .scope = LockScope::Named{"x"}, .ttl = ttl, .lasts_until = BootTime{} + 10000s};
+        const CommandLimits limits = limits_of(lease, 1h);
+        EXPECT_LT(limits.stop_at, limits.kill_at);
+        EXPECT_LT(limits.kill_at, lease.lasts_until);
+        EXPECT_EQ(limits.kill_at - limits.stop_at, lease.lasts_until - limits.kill_at);
+        EXPECT_EQ(limits_of(lease, 10ms).kill_at, limits.stop_at + 10ms);
+    }
+}
+
+}  // namespace
+}  // namespace holdfast::cli

@@ -1,0 +1,190 @@
+// `holdfast ls` and `holdfast show`: who holds and wants what.
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "cli/command.h"
+#include "cli/exit_codes.h"
+#include "cli/lock_rows.h"
+#include "cli/server.h"
+#include "cli/table.h"
+#include "cli/time_text.h"
+#include "net/url.h"
+
+namespace holdfast::cli {
+
+namespace {
+
+struct LookOptions {
+    ServerOptions server;
+    std::string name;  // or the beginning of names
+    std::string kind;
+    bool is_json = false;
+};
+
+void print(const Table& table) {
+    const TableLook look{.width_max = terminal_width(STDOUT_FILENO),
+                         .has_colour = wants_colour(STDOUT_FILENO)};
+    for (const std::string& line : table.lines(look)) std::puts(line.c_str());
+}
+
+Cell time_left(const HolderRow& holder, std::int64_t now_ms) {
+    if (holder.grace_until_ms > 0) return {"grace", Style::faint};
+    const std::chrono::milliseconds left{holder.expires_ms - now_ms};
+    return {countdown(left), left < std::chrono::seconds{2} ? Style::red : Style::plain};
+}
+
+void add_rows(Table& table, const LockRow& lock, std::int64_t now_ms) {
+    const std::string waiting = std::to_string(lock.waiter_count);
+    for (const HolderRow& holder : lock.holders) {
+        table.add({shown(holder.scope.empty() ? lock.name : holder.scope), kind_text(lock),
+                   shown(holder.owner), holder.mode, time_left(holder, now_ms), waiting,
+                   std::to_string(holder.fencing_token), holder.door});
+    }
+    if (lock.holders.empty()) {
+        table.add({shown(lock.name), kind_text(lock), "-", "", "", waiting, "", ""});
+    }
+}
+
+int list(const LookOptions& options) {
+    auto server = Server::open(options.server);
+    if (!server) return complain(server.error());
+    const auto offset = server->clock_offset();
+    if (!offset) return complain(offset.error());
+    const std::int64_t now_ms = unix_now_ms() + offset->count();
+    Table table({{.title = "LOCK", .width_min = 12},
+                 {.title = "KIND"},
+                 {.title = "HOLDER", .width_min = 8},
+                 {.title = "MODE"},
+                 {.title = "LEFT", .align = Align::right},
+                 {.title = "WAITING", .align = Align::right},
+                 {.title = "FENCE", .align = Align::right},
+                 {.title = "DOOR"}});
+    std::string after;
+    while (true) {
+        std::string target = "/v1/locks?limit=1000&prefix=" + net::percent_encode(options.name);
+        if (!after.empty()) target += "&after=" + net::percent_encode(after);
+        const auto page = server->get(target);
+        if (!page) return complain(page.error());
+        for (const base::JsonValue& lock : page->json["locks"].items()) {
+            if (options.is_json) {
+                std::puts(lock.to_json().c_str());
+            } else {
+                add_rows(table, read_listed_lock(lock), now_ms);
+            }
+        }
+        after = page->json["next"].text();
+        if (after.empty()) break;
+    }
+    if (options.is_json) return exit_success;
+    if (table.is_empty()) {
+        std::puts("nothing is held");
+    } else {
+        print(table);
+    }
+    return exit_success;
+}
+
+void print_queue(const LockRow& lock, std::int64_t now_ms) {
+    Table table({{.title = "#", .align = Align::right},
+                 {.title = "WAITS", .width_min = 8},
+                 {.title = "MODE"},
+                 {.title = "SINCE", .align = Align::right},
+                 {.title = "AT MOST", .align = Align::right},
+                 {.title = "FOR", .width_min = 8},
+                 {.title = "DOOR"},
+                 {.title = "METADATA", .width_min = 8}});
+    std::size_t position = 0;
+    for (const WaiterRow& waiter : lock.waiters) {
+        const std::chrono::milliseconds since{now_ms - waiter.since_ms};
+        const std::chrono::milliseconds until{waiter.until_ms - now_ms};
+        table.add({std::to_string(++position), shown(waiter.owner), waiter.mode, countdown(since),
+                   waiter.until_ms == 0 ? "" : countdown(until), shown(waiter.waits_for),
+                   waiter.door, shown(waiter.metadata)});
+    }
+    std::puts("");
+    print(table);
+}
+
+void print_lock(const LockRow& lock, std::int64_t now_ms) {
+    const std::string name = shown(lock.name);
+    if (lock.holders.empty()) {
+        std::puts((name + " is free").c_str());
+    } else {
+        std::puts(fmt::format("{} is held{}", name,
+                              lock.kind == "semaphore" ? ", " + kind_text(lock) : "")
+                      .c_str());
+        std::puts("");
+        Table table({{.title = "HOLDER", .width_min = 8},
+                     {.title = "MODE"},
+                     {.title = "LEFT", .align = Align::right},
+                     {.title = "UNTIL"},
+                     {.title = "FENCE", .align = Align::right},
+                     {.title = "METADATA", .width_min = 8}});
+        for (const HolderRow& holder : lock.holders) {
+            table.add({shown(holder.owner), holder.mode, time_left(holder, now_ms),
+                       moment(holder.expires_ms), std::to_string(holder.fencing_token),
+                       shown(holder.metadata)});
+        }
+        print(table);
+    }
+    if (!lock.waiters.empty()) print_queue(lock, now_ms);
+}
+
+int show(const LookOptions& options) {
+    auto server = Server::open(options.server);
+    if (!server) return complain(server.error());
+    std::string target = "/v1/locks/" + net::percent_encode(options.name) + "?queue=true";
+    if (!options.kind.empty()) target += "&kind=" + options.kind;
+    const auto lock = server->get(target);
+    if (!lock) return complain(lock.error());
+    if (options.is_json) {
+        std::fputs(lock->body.c_str(), stdout);
+        return exit_success;
+    }
+    const auto offset = server->clock_offset();
+    if (!offset) return complain(offset.error());
+    print_lock(read_shown_lock(lock->json), unix_now_ms() + offset->count());
+    return exit_success;
+}
+
+}  // namespace
+
+Command declare_ls(CLI::App& program) {
+    const auto options = std::make_shared<LookOptions>();
+    CLI::App* const command =
+        program.add_subcommand("ls", "list what is held and waited for, of every kind and door");
+    command->add_option("prefix", options->name, "only locks whose names begin so")
+        ->type_name("PREFIX");
+    command->add_flag("--json", options->is_json, "a JSON object on each line");
+    declare_server_options(*command, options->server);
+    command->footer(
+        "  holdfast ls\n"
+        "  holdfast ls nightly-\n"
+        "  holdfast ls --json | jq -r 'select(.waiters > 0).lock_name'");
+    return {.options = command, .run = [options] { return list(*options); }};
+}
+
+Command declare_show(CLI::App& program) {
+    const auto options = std::make_shared<LookOptions>();
+    CLI::App* const command =
+        program.add_subcommand("show", "show who holds a lock, and who waits for whom");
+    command->add_option("name", options->name, "the lock")->type_name("NAME")->required();
+    command
+        ->add_option("--kind", options->kind,
+                     "of things that share a name, this one: named, semaphore, path, inode")
+        ->type_name("KIND")
+        ->check(CLI::IsMember({"named", "semaphore", "path", "inode"}).description(""));
+    command->add_flag("--json", options->is_json, "the server's own answer");
+    declare_server_options(*command, options->server);
+    command->footer(
+        "  holdfast show nightly\n"
+        "  holdfast show --kind path /srv/photos\n"
+        "  holdfast show --json nightly | jq .held");
+    return {.options = command, .run = [options] { return show(*options); }};
+}
+
+}  // namespace holdfast::cli

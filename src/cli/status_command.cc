@@ -1,0 +1,108 @@
+// `holdfast status`: whether the server is well, and what it has done.
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "cli/command.h"
+#include "cli/exit_codes.h"
+#include "cli/lock_rows.h"
+#include "cli/server.h"
+#include "cli/terminal_text.h"
+#include "cli/time_text.h"
+
+namespace holdfast::cli {
+
+namespace {
+
+struct StatusOptions {
+    ServerOptions server;
+    bool is_json = false;
+};
+
+std::string size_text(std::int64_t bytes) {
+    static constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    auto size = static_cast<double>(bytes);
+    std::size_t unit = 0;
+    while (size >= 1024 && unit + 1 < std::size(units)) {
+        size /= 1024;
+        ++unit;
+    }
+    return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", size, units[unit]);
+}
+
+void print_figures(const base::JsonValue& figures) {
+    const auto count = [&](const char* name) { return number_of(figures[name]); };
+    const auto line = [](const char* title, const std::string& text) {
+        fmt::print("{:<11}{}\n", title, text);
+    };
+    line("locks", fmt::format("{} held, {} waiting, {} known", count("held"), count("waiting"),
+                              count("locks")));
+    line("others", fmt::format("{} sessions, {} fences", count("sessions"), count("fences")));
+    line("so far", fmt::format("{} grants, {} renewals, {} releases, {} expiries, {} by force",
+                               count("grants"), count("renewals"), count("releases"),
+                               count("expiries"), count("forced_releases")));
+    std::string disk =
+        fmt::format("{}, {} commits", size_text(count("disk_bytes")), count("commits"));
+    if (count("commits") > 0) {
+        disk += fmt::format(" of {:.2f} ms", static_cast<double>(count("commit_microseconds")) /
+                                                 static_cast<double>(count("commits")) / 1000);
+    }
+    line("disk", disk);
+}
+
+int print_status(const base::JsonValue& status, const Server& server) {
+    const bool is_ready = status["ready"].is_true();
+    const std::string health = is_ready ? "ready" : "NOT READY: " + shown(status["reason"].text());
+    fmt::print("{}  {}\n", shown(server.address()),
+               styled(health, is_ready ? Style::green : Style::red, wants_colour(STDOUT_FILENO)));
+    fmt::print("{:<11}{}\n", "version", shown(status["version"].text()));
+    fmt::print("{:<11}{}\n", "up",
+               countdown(std::chrono::milliseconds{number_of(status["uptime_ms"])}));
+    for (const base::JsonValue& listener : status["listeners"].items()) {
+        fmt::print("{:<11}{} {}{}, {} connections\n", "listens", shown(listener["name"].text()),
+                   shown(listener["address"].text()), listener["tls"].is_true() ? " (TLS)" : "",
+                   number_of(listener["connections"]));
+    }
+    fmt::print("{:<11}{}\n", "data", shown(status["configuration"]["data"].text()));
+    print_figures(status["figures"]);
+    return is_ready ? exit_success : exit_unavailable;
+}
+
+int show_status(const StatusOptions& options) {
+    auto server = Server::open(options.server);
+    if (!server) return complain(server.error());
+    // Whoever may not see the figures can be told at least that the server is alive.
+    const auto health = server->get("/healthz");
+    if (!health) return complain(health.error());
+    const auto status = server->get("/v1/status");
+    if (!status) {
+        if (status.error().exit_code == exit_not_permitted) {
+            fmt::print("{}  alive\n", shown(server->address()));
+        }
+        return complain(status.error());
+    }
+    if (!options.is_json) return print_status(status->json, *server);
+    std::fputs(status->body.c_str(), stdout);
+    return status->json["ready"].is_true() ? exit_success : exit_unavailable;
+}
+
+}  // namespace
+
+Command declare_status(CLI::App& program) {
+    const auto options = std::make_shared<StatusOptions>();
+    CLI::App* const command =
+        program.add_subcommand("status", "show whether the server is well, and its figures");
+    command->add_flag("--json", options->is_json, "the server's own answer");
+    declare_server_options(*command, options->server);
+    command->footer(
+        "Ends with 69 if the server cannot be reached or cannot write.\n"
+        "\n"
+        "  holdfast status\n"
+        "  holdfast status --json | jq .figures.held");
+    return {.options = command, .run = [options] { return show_status(*options); }};
+}
+
+}  // namespace holdfast::cli

@@ -37,7 +37,7 @@ base::Result<Keeper> Keeper::open(KeeperOptions options) {
     }
     ::setpgid(process, process);  // in both, so that it is done in either when they go on
     ::close(ends[1]);
-    return Keeper(process, ends[0]);
+    return Keeper({.process = process, .socket = ends[0]});
 }
 
 Keeper::Keeper(Keeper&& other) noexcept

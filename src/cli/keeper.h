@@ -60,7 +60,11 @@ class Keeper {
     [[nodiscard]] Report read() const;
 
   private:
-    Keeper(pid_t process, int socket) : process_(process), socket_(socket) {}
+    struct Parts {
+        pid_t process;
+        int socket;
+    };
+    explicit Keeper(const Parts& parts) : process_(parts.process), socket_(parts.socket) {}
     void send(const Order& order, const std::string& more = "") const;
 
     pid_t process_;

@@ -14,7 +14,7 @@
 #include "base/json_value.h"
 #include "net/http_client.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): theirs
 class App;
 }
 

@@ -37,7 +37,7 @@ int run_restore(const RestoreCommand& restore) {
         std::fprintf(stderr, "holdfast: %s\n", restored.error().message.c_str());
         return EXIT_FAILURE;
     }
-    std::printf("restored %zu leases and %zu fences; the next fencing number is %llu or above\n",
+    std::printf("restored; leases: %zu, fences: %zu, the next fencing number: %llu or above\n",
                 restored->leases, restored->fences,
                 static_cast<unsigned long long>(restored->next_token));
     if (!restored->replaced.empty()) {

@@ -75,8 +75,9 @@ int force_unlock(const ForceOptions& options) {
     if (!answer->json["released"].is_true()) {
         return complain({exit_refused, options.name + " is not held"});
     }
-    fmt::print("released {} from {} holders\n", shown(options.name),
-               number_of(answer->json["holders"]));
+    const auto holders = number_of(answer->json["holders"]);
+    fmt::print("released {} from {} {}\n", shown(options.name), holders,
+               holders == 1 ? "holder" : "holders");
     return exit_success;
 }
 
@@ -155,19 +156,20 @@ Command declare_session(CLI::App& program) {
     const auto options = std::make_shared<SessionOptions>();
     CLI::App* const command =
         program.add_subcommand("session", "list or end the connections and logins that own locks");
-    CLI::App* const ls = command->add_subcommand("ls", "list them");
-    ls->add_flag("--json", options->is_json, "a JSON object on each line");
+    CLI::App* const ls = command->add_subcommand("ls", "list them; so does no command");
+    for (CLI::App* const list : {command, ls}) {
+        list->add_flag("--json", options->is_json, "a JSON object on each line");
+    }
     CLI::App* const end = command->add_subcommand("end", "end one, and all it holds; an admin's");
     end->add_option("id", options->id, "the session, as `session ls` shows it")
         ->type_name("ID")
         ->required();
     ls->footer("  holdfast session ls");
     end->footer("  holdfast session end 17-3");
-    command->require_subcommand(1);
-    declare_server_options(*ls, options->server);
-    declare_server_options(*end, options->server);
+    command->require_subcommand(0, 1);
+    for (CLI::App* const each : {command, ls, end}) declare_server_options(*each, options->server);
     command->footer(
-        "  holdfast session ls\n"
+        "  holdfast session\n"
         "  holdfast session end 17-3");
     return {.options = command, .run = [options, end] {
                 return end->parsed() ? end_session(*options) : list_sessions(*options);

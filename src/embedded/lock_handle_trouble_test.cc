@@ -41,6 +41,18 @@ struct GatedManager {
     std::unique_ptr<LockManager> manager;
 };
 
+TEST(LockHandleTrouble, ReleasedTooLateIsLostThoughNobodyHasNoticed) {
+    const TemporaryFolder folder;
+    GatedManager gated(folder / "locks.db");
+    int losses = 0;
+    auto handle =
+        gated.manager->hold(job(), {.on_lost = [&](const LeaseLost& /*loss*/) { ++losses; }});
+    ASSERT_TRUE(handle);
+    gated.clock.advance(29s);  // as if everything had stood still
+    EXPECT_EQ(to_note(handle->release()), "not guaranteed");
+    EXPECT_EQ(losses, 1);
+}
+
 TEST(LockHandleTrouble, SaysInTimeThatAStoreThatBrokeKeepsItFromRenewing) {
     const TemporaryFolder folder;
     GatedManager gated(folder / "locks.db");

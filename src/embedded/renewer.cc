@@ -95,6 +95,11 @@ std::optional<LockError> Renewer::let_go(Hold& hold) {
     {
         const std::lock_guard guard(mutex_);
         if (hold.is_let_go) return std::nullopt;
+        const auto kept = holds_.find(hold.lock.fencing_token);
+        if (kept != holds_.end() && clock_.now() >= hold.guaranteed_until) {
+            // The thread that would have noticed has not come to it yet.
+            lose(std::shared_ptr(kept->second), LockNotGuaranteed{.message = hold.last_failure});
+        }
         if (!hold.loss) {
             hold.is_let_go = true;
             callback.swap(hold.on_lost);

@@ -78,7 +78,7 @@ function fillRow(row, lock, now) {
   if (parts.link.getAttribute('href') !== href) parts.link.setAttribute('href', href);
   setText(parts.kind, lock.kind === 'semaphore' ? `semaphore ${lock.holders.size}/${lock.limit}` : lock.kind);
   setClass(parts.kind, `kind kind-${lock.kind}`);
-  setText(parts.owner, holder ? `${holder.owner}${others > 0 ? ` and ${others} more` : ''}` : 'nobody');
+  setText(parts.owner, holder ? `${holder.owner}${others > 0 ? ` +${others}` : ''}` : 'nobody');
   setText(parts.mode, holder?.mode === 'shared' ? 'shared' : '');
   setText(parts.door, holder?.door ?? '');
   setClass(parts.door, holder ? `door door-${holder.door}` : '');

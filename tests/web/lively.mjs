@@ -4,9 +4,21 @@ import { connectDflockd, createClient } from './server.mjs';
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
+/** Two people who have logged in to the files and edit some. */
+async function editFiles(server, token) {
+  const send = async (method, path, bearer) => {
+    const response = await fetch(server.files + path, { method, headers: { Authorization: `Bearer ${bearer}` } });
+    return response.json();
+  };
+  for (const paths of [['/notes/todo.md', '/notes/ideas.md'], ['/ledger/november.csv']]) {
+    const { sessionId } = await send('POST', '/auth/session', token);
+    for (const path of paths) await send('GET', `${path}?lock=acquire`, sessionId);
+  }
+}
+
 /** Keeps taking, renewing, handing over and giving back until `stop()` is called. */
-export async function livenUp(server) {
-  const client = createClient(server);
+export async function livenUp(server, token) {
+  const client = createClient(server, token);
   let isStopped = false;
   const dflockd = [];
   const forever = async (work) => {
@@ -41,8 +53,10 @@ export async function livenUp(server) {
   ]) {
     const connection = connectDflockd(server.dflockdPort);
     dflockd.push(connection);
+    await connection.ask('auth', '_', token);
     await connection.ask('l', key, `0 ${seconds}`);
   }
+  await editFiles(server, token);
   const waits = [
     client.acquire('migration-2026-11', 'worker-4', { wait_ms: 400_000, metadata: 'backfill' }),
     client.acquire('migration-2026-11', 'worker-5', { wait_ms: 300_000 }),

@@ -39,14 +39,23 @@ const ALL = VIEWS.flatMap(({ name }) => [
 ]);
 
 const data = fs.mkdtempSync(path.join(os.tmpdir(), 'holdfast-screenshots-'));
-const server = await startServer({ data });
-const life = await livenUp(server);
+// The files ask for a secret, and then so do all doors.
+const flags = ['auth', 'admin'].flatMap((name) => {
+  fs.writeFileSync(path.join(data, name), `the-${name}-token\n`, { mode: 0o600 });
+  return [`--${name}-token-file`, path.join(data, name)];
+});
+const server = await startServer({ data: path.join(data, 'locks'), filesRoot: path.join(data, 'files'), flags });
+const life = await livenUp(server, 'the-auth-token');
 const browser = await startBrowser();
 const pages = new Map();
 const pageFor = async (scheme, viewport) => {
   const key = `${scheme} ${viewport.width}`;
-  if (!pages.has(key))
-    pages.set(key, await openPage(browser, `${server.http}/`, { viewport, colorScheme: scheme }));
+  if (!pages.has(key)) {
+    const page = await openPage(browser, `${server.http}/`, { viewport, colorScheme: scheme });
+    await page.getByLabel('Token', { exact: true }).fill('the-admin-token');
+    await page.keyboard.press('Enter');
+    pages.set(key, page);
+  }
   return pages.get(key);
 };
 for (const [scheme, viewport] of [

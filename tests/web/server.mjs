@@ -6,8 +6,8 @@ import readline from 'node:readline';
 
 const PROGRAM = process.env.HOLDFAST_PROGRAM;
 
-/** A running server; {http: 'http://127.0.0.1:…', dflockdPort, stop()}. */
-export async function startServer({ flags = [], http = '127.0.0.1:0', data = null } = {}) {
+/** A running server; {http: 'http://127.0.0.1:…', dflockdPort, files: 'http://…' with `filesRoot`, stop()}. */
+export async function startServer({ flags = [], http = '127.0.0.1:0', data = null, filesRoot = null } = {}) {
   const child = spawn(
     PROGRAM,
     [
@@ -19,6 +19,7 @@ export async function startServer({ flags = [], http = '127.0.0.1:0', data = nul
       '--log-level',
       'off',
       ...(data ? ['--data', data] : ['--memory']),
+      ...(filesRoot ? ['--files', '127.0.0.1:0', '--files-root', filesRoot] : []),
       ...flags,
     ],
     { stdio: ['ignore', 'pipe', 'inherit'] },
@@ -32,11 +33,12 @@ export async function startServer({ flags = [], http = '127.0.0.1:0', data = nul
   };
   const httpAddress = await address('http');
   const dflockdPort = Number((await address('dflockd')).split(':')[1]);
+  const files = filesRoot ? `http://${await address('files')}` : null;
   const stop = async () => {
     child.kill('SIGKILL');
     await ended;
   };
-  return { http: `http://${httpAddress}`, address: httpAddress, dflockdPort, stop };
+  return { http: `http://${httpAddress}`, address: httpAddress, dflockdPort, files, stop };
 }
 
 /** Requests to a server, with a token or without. */

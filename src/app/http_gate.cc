@@ -33,6 +33,24 @@ bool is_for_everybody(const net::HttpRequest& request) {
                      is_dashboard_path(request.path));
 }
 
+// Whether somebody else's web page, open in a browser that reaches us, asks for a change. Browsers
+// say so, and only they; a page of ours has our address.
+bool is_of_another_page(const net::HttpRequest& request) {
+    const auto origin = request.header("Origin");
+    if (!origin || request.method == "GET" || request.method == "HEAD") return false;
+    const std::size_t scheme_end = origin->find("://");
+    if (scheme_end == std::string_view::npos) return true;  // `null`, for one
+    return !boost::algorithm::iequals(origin->substr(scheme_end + 3),
+                                      request.header("Host").value_or(""));
+}
+
+void refuse_page(net::HttpReply& reply) {
+    reply.send(
+        403, "application/json",
+        "{\"error\":\"another web page asks for this; where there is no token, only pages of "
+        "this server may\"}\n");
+}
+
 void refuse(net::HttpReply& reply, bool has_token) {
     const std::string_view body =
         has_token ? "{\"error\":\"the token is not the right one\"}\n"
@@ -50,6 +68,7 @@ void HttpGate::handle(const net::HttpRequest& request, net::HttpReply& reply) {
         version_ = version;
         tokens_ = source_.current();
     }
+    if (tokens_->auth.empty() && is_of_another_page(request)) return refuse_page(reply);
     if (tokens_->auth.empty() && tokens_->admin.empty()) return handler_.handle(request, reply);
 
     const std::string_view shown = bearer_token(request);

@@ -6,6 +6,9 @@
 // <token>`. Others are answered 401, except that everybody may ask whether the server lives and is
 // ready. Whoever passes is privileged if there are no tokens at all, or with the admin token.
 //
+// While there is no auth token, requests for a change that a browser sends for somebody else's web
+// page are refused: whoever runs a server for this machine alone does not mean those.
+//
 // Thread safety: one gate per loop, like the handler behind it.
 
 #include <cstdint>

@@ -49,6 +49,26 @@ TEST_F(HttpGateTest, IsOpenAndEverybodyPrivilegedWithoutSecrets) {
     EXPECT_THAT(ask("Bearer "), privileged);
 }
 
+TEST_F(HttpGateTest, RefusesChangesThatOtherWebPagesAskForWhereThereIsNoToken) {
+    const auto from = [this](const std::string& origin, const char* method = "POST") {
+        channel_.feed(protocol_, std::string(method) +
+                                     " /lock HTTP/1.1\r\nHost: localhost:8080\r\nOrigin: " +
+                                     origin + "\r\n\r\n");
+        return channel_.take();
+    };
+    const auto forbidden = StartsWith("HTTP/1.1 403 Forbidden\r\n");
+    EXPECT_THAT(from("http://localhost:8080"), privileged);
+    EXPECT_THAT(from("http://LOCALHOST:8080"), privileged);
+    for (const char* origin : {"http://evil.example", "http://localhost:8081", "http://localhost",
+                               "null", "http://localhost:8080.evil.example"}) {
+        EXPECT_THAT(from(origin), forbidden) << origin;
+        EXPECT_THAT(from(origin, "DELETE"), forbidden) << origin;
+        EXPECT_THAT(from(origin, "GET"), privileged) << "it cannot read the answer";
+    }
+    source_.replace({.auth = "open sesame"});
+    EXPECT_THAT(from("http://evil.example"), refused) << "it cannot know the token";
+}
+
 TEST_F(HttpGateTest, AsksForTheTokenAndMakesNobodyPrivilegedWithoutAnAdminToken) {
     source_.replace({.auth = "open sesame"});
     EXPECT_THAT(ask("Bearer open sesame"), ordinary);

@@ -58,6 +58,20 @@ TEST(RepeatedRequest, TakesOverThePlaceInTheQueue) {
     EXPECT_THAT(at.take_notes(), ElementsAre("new: granted laptop2"));
 }
 
+TEST(RepeatedRequest, WithoutAWaitGivesThePlaceInTheQueueUp) {
+    TestService at(Durability::none);
+    at.ask(take("laptop1"));
+    at.ask(with_id(wait_for("laptop2"), "r1"), "old: ");
+    at.ask(wait_for("laptop3"), "3: ");
+    EXPECT_EQ(at.ask(with_id(take("laptop2"), "r1")), "refused held");
+    EXPECT_EQ(at.service.counts().waiters, 1U);
+    at.executor.settle();
+    EXPECT_THAT(at.take_notes(), ElementsAre("old: refused request_superseded"));
+    at.ask(give_back("laptop1"));
+    at.executor.settle();
+    EXPECT_THAT(at.take_notes(), ElementsAre("3: granted laptop3"));
+}
+
 // The connection died between the grant and its answer; the client asks again over another one.
 TEST(RepeatedRequest, FindsAGrantWhoseAnswerWasLost) {
     TestService at(Durability::full);

@@ -137,7 +137,7 @@ void LockService::measure() {
     response_.figures = std::make_shared<const ServiceFigures>(std::move(seen));
 }
 
-// Whether the request was made before; then its answer is what that one got.
+// Whether the request was made before, and its answer is what that one got.
 bool LockService::answer_repeated(const core::AcquireRequest& request) {
     if (request.notes.request_id.empty()) return false;
     table_->advance(response_.now);
@@ -145,10 +145,18 @@ bool LockService::answer_repeated(const core::AcquireRequest& request) {
     const RequestMemory::Known* const known = requests_.find(request);
     if (known == nullptr) return false;
     switch (known->state) {
-        case RequestMemory::Known::State::waiting:
-            supersede(known->waiter);
-            response_.outcome = {.kind = core::Outcome::Kind::queued, .waiter = known->waiter};
+        case RequestMemory::Known::State::waiting: {
+            const core::WaiterId waiter = known->waiter;
+            supersede(waiter);
+            if (request.wait <= core::Duration::zero()) {
+                // Now or never: nobody is willing to wait any more.
+                table_->cancel(response_.now, waiter);
+                absorb_changes();
+                return false;
+            }
+            response_.outcome = {.kind = core::Outcome::Kind::queued, .waiter = waiter};
             break;
+        }
         case RequestMemory::Known::State::held:
             response_.outcome = table_->find(known->token);
             CHECK(response_.outcome.kind == core::Outcome::Kind::renewed);

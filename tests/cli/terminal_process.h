@@ -70,14 +70,11 @@ class TerminalProcess {
                 ADD_FAILURE() << "it does not end: " << text_;
                 return -1;
             }
-            pollfd waiting{.fd = terminal_, .events = POLLIN, .revents = 0};
-            ::poll(&waiting, 1, 10);
-            std::array<char, 4096> bytes;
-            if (waiting.revents == 0) continue;
-            const ssize_t count = ::read(terminal_, bytes.data(), bytes.size());
-            if (count > 0) text_.append(bytes.data(), static_cast<std::size_t>(count));
+            read_some(10);
         }
         is_reaped_ = true;
+        while (read_some(0)) {  // what it said last
+        }
         return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     }
 
@@ -85,6 +82,16 @@ class TerminalProcess {
     [[nodiscard]] pid_t pid() const { return pid_; }
 
   private:
+    // Whether anything came.
+    bool read_some(int patience_ms) {
+        pollfd waiting{.fd = terminal_, .events = POLLIN, .revents = 0};
+        if (::poll(&waiting, 1, patience_ms) <= 0) return false;
+        std::array<char, 4096> bytes;
+        const ssize_t count = ::read(terminal_, bytes.data(), bytes.size());
+        if (count > 0) text_.append(bytes.data(), static_cast<std::size_t>(count));
+        return count > 0;
+    }
+
     [[noreturn]] static void become(const Command& command) {
         for (const auto& [name, value] : command.environment) {
             ::setenv(name.c_str(), value.c_str(), 1);

@@ -12,8 +12,8 @@
 #include <memory>
 #include <utility>
 
+#include "app/json_error.h"
 #include "base/descriptor.h"
-#include "base/json_writer.h"
 #include "base/log.h"
 #include "store/backup.h"
 
@@ -23,12 +23,6 @@ namespace {
 
 constexpr std::string_view json = "application/json";
 constexpr std::size_t piece_bytes = std::size_t{256} * 1024;
-
-std::string error(std::string_view sentence) {
-    std::string body;
-    base::JsonWriter(body).begin_object().field("error", sentence).end_object();
-    return body + "\n";
-}
 
 // A copy of the database that has lost its name: it goes when it is closed.
 base::Result<base::Descriptor> copy_of(const std::string& database_path) {
@@ -70,7 +64,7 @@ void send(base::Result<base::Descriptor> copy, net::DeferredReply& reply) {
     if (copy && ::fstat(copy->get(), &status) != 0) copy = base::fail("cannot measure the copy");
     if (!copy) {
         base::log(base::LogLevel::error, "backup failed", {{"error", copy.error().message}});
-        return reply.send(503, json, error(copy.error().message));
+        return reply.send(503, json, json_error(copy.error().message));
     }
     base::log(base::LogLevel::info, "backup", {{"bytes", std::uint64_t(status.st_size)}});
     const net::HttpHeader headers[] = {
@@ -85,13 +79,14 @@ void send(base::Result<base::Descriptor> copy, net::DeferredReply& reply) {
 
 void BackupHandler::handle(const net::HttpRequest& request, net::HttpReply& reply) {
     if (request.method != "GET") {
-        return reply.send(405, json, error("method not allowed"), {{"Allow", "GET"}});
+        return reply.send(405, json, json_error("method not allowed"), {{"Allow", "GET"}});
     }
     if (!request.is_privileged) {
-        return reply.send(403, json, error("a backup holds all secrets: it needs the admin token"));
+        return reply.send(403, json,
+                          json_error("a backup holds all secrets: it needs the admin token"));
     }
     if (parts_.database_path.empty()) {
-        return reply.send(409, json, error("this server keeps nothing on disk (--memory)"));
+        return reply.send(409, json, json_error("this server keeps nothing on disk (--memory)"));
     }
     const auto later = std::make_shared<net::DeferredReply>(reply.defer());
     parts_.disk.run([&loop = parts_.loop, path = parts_.database_path, later] {

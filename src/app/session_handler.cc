@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/json_error.h"
 #include "base/json_writer.h"
 #include "base/number.h"
 #include "net/url.h"
@@ -15,12 +16,6 @@ namespace {
 constexpr std::string_view json = "application/json";
 constexpr std::string_view sessions_path = "/v1/sessions";
 constexpr std::size_t page_default = 100, page_max = 1'000;
-
-std::string error(std::string_view sentence) {
-    std::string body;
-    base::JsonWriter(body).begin_object().field("error", sentence).end_object();
-    return body + "\n";
-}
 
 std::string id_of(core::SessionId session) {
     return std::to_string(session.serial) + "-" + std::to_string(session.slot);
@@ -58,12 +53,12 @@ base::Result<core::SessionQuery> read_query(std::string_view query) {
 template <class Reply>
 void answer_ended(bool has_ended, Reply& reply) {
     if (has_ended) return reply.send(200, json, "{\"ended\":true}\n");
-    reply.send(404, json, error("there is no session of this id"));
+    reply.send(404, json, json_error("there is no session of this id"));
 }
 
 template <class Reply>
 void answer_ended(const service::Response& response, Reply& reply) {
-    if (!response.failure.empty()) return reply.send(503, json, error(response.failure));
+    if (!response.failure.empty()) return reply.send(503, json, json_error(response.failure));
     answer_ended(response.count > 0, reply);
 }
 
@@ -78,23 +73,23 @@ void SessionHandler::handle(const net::HttpRequest& request, net::HttpReply& rep
     const bool is_list = request.path.size() == sessions_path.size();
     const bool is_look = request.method == "GET" || request.method == "HEAD";
     if (is_list ? !is_look : request.method != "DELETE") {
-        return reply.send(405, json, error("method not allowed"),
+        return reply.send(405, json, json_error("method not allowed"),
                           {{"Allow", is_list ? "GET, HEAD" : "DELETE"}});
     }
     if (is_list) return list(request, reply);
     if (!request.is_privileged) {
-        return reply.send(403, json, error("ending a session needs the admin token"));
+        return reply.send(403, json, json_error("ending a session needs the admin token"));
     }
     end(request.path.substr(sessions_path.size() + 1), reply);
 }
 
 void SessionHandler::list(const net::HttpRequest& request, net::HttpReply& reply) {
     auto query = read_query(request.query);
-    if (!query) return reply.send(400, json, error(query.error().message));
+    if (!query) return reply.send(400, json, json_error(query.error().message));
     const std::size_t limit = query->limit;
     ++query->limit;  // one more tells whether there is another page
     const auto answer = [this, limit](const service::Response& response, auto& to) {
-        if (!response.failure.empty()) return to.send(503, json, error(response.failure));
+        if (!response.failure.empty()) return to.send(503, json, json_error(response.failure));
         to.send(200, json, list_text(response, limit), {{"Cache-Control", "no-store"}});
     };
     if (const auto* const response = parts_.port.submit(service::ListSessions{.query = *query})) {
@@ -166,7 +161,7 @@ void SessionHandler::end_login(std::string name, net::HttpReply& reply) {
     const auto later = std::make_shared<net::DeferredReply>(reply.defer());
     door.writers().run([&door, &loop = parts_.loop, later, name = std::move(name)] {
         loop.post([later, has_ended = door.end_session(name)] {
-            if (!has_ended) return later->send(503, json, error(has_ended.error().message));
+            if (!has_ended) return later->send(503, json, json_error(has_ended.error().message));
             answer_ended(*has_ended, *later);
         });
     });

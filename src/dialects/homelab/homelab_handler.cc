@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "dialects/answers/late_answer.h"
 #include "dialects/homelab/homelab_answer.h"
-#include "dialects/late_answer.h"
 #include "service/doors.h"
 
 namespace holdfast::dialects::homelab {
@@ -42,8 +42,8 @@ void HomelabHandler::handle(const net::HttpRequest& http, net::HttpReply& reply)
     }
     // Nothing here waits for a lock, so a client that goes away needs no cancelling: its lease ends
     // as that of any client that closes its lid.
-    port_.await(
-        std::make_unique<LateAnswer<HomelabRequest>>(std::move(*request), reply.defer(), clock_));
+    port_.await(std::make_unique<answers::LateAnswer<HomelabRequest>>(std::move(*request),
+                                                                      reply.defer(), clock_));
 }
 
 service::Request HomelabHandler::to_service(const HomelabRequest& request) const {

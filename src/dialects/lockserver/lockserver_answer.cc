@@ -1,8 +1,8 @@
 #include "dialects/lockserver/lockserver_answer.h"
 
 #include "base/json_writer.h"
+#include "dialects/answers/retry_hint.h"
 #include "dialects/lockserver/lock_json.h"
-#include "dialects/retry_hint.h"
 
 namespace holdfast::dialects::lockserver {
 
@@ -59,7 +59,7 @@ struct Writer {
     int operator()(const Acquire& request) const {
         if (!response.failure.empty()) {
             return append_failure(body, response, [&] {
-                return append_not_acquired(body, request, "BUSY_RETRY", busy_retry_ms);
+                return append_not_acquired(body, request, "BUSY_RETRY", answers::busy_retry_ms);
             });
         }
         const core::Outcome& outcome = response.outcome;
@@ -137,7 +137,7 @@ struct Writer {
     int not_done(const char* what, const char* reason, int status) const {
         base::JsonWriter json(body);
         json.begin_object().field(what, false).field("reason", reason);
-        if (response.is_busy) json.field("recommended_retry_ms", busy_retry_ms);
+        if (response.is_busy) json.field("recommended_retry_ms", answers::busy_retry_ms);
         json.end_object();
         return status;
     }
@@ -147,7 +147,7 @@ struct Writer {
             case core::Refusal::held:
             case core::Refusal::in_grace: break;
             case core::Refusal::timed_out:
-                return append_not_acquired(body, request, "WAIT_TIMED_OUT", retry_min_ms);
+                return append_not_acquired(body, request, "WAIT_TIMED_OUT", answers::retry_min_ms);
             case core::Refusal::limit_mismatch:
                 return append_not_acquired(body, request, "LIMIT_MISMATCH");
             case core::Refusal::request_ended:
@@ -163,7 +163,7 @@ struct Writer {
             .field("lock_name", request.lock_name)
             .field("current_owner_id", lease.owner.name)
             .field("current_expiry_ms", unix_ms(lease.grace_until, clock))
-            .field("recommended_retry_ms", recommend_retry_ms(response))
+            .field("recommended_retry_ms", answers::recommend_retry_ms(response))
             .field("reason", "HELD");
         json.end_object();
         return 409;

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/number.h"
-#include "dialects/late_answer.h"
+#include "dialects/answers/late_answer.h"
 #include "dialects/lockserver/lock_json.h"
 #include "dialects/lockserver/lockserver_answer.h"
 #include "service/doors.h"
@@ -117,7 +117,7 @@ void LockserverHandler::handle(const net::HttpRequest& http, net::HttpReply& rep
         const int status = append_answer(body_, *request, *response, clock_);
         return reply.send(status, json, body_);
     }
-    answer_later<Acquire>(std::move(*request), reply, port_, clock_);
+    answers::answer_later<Acquire>(std::move(*request), reply, port_, clock_);
 }
 
 }  // namespace holdfast::dialects::lockserver

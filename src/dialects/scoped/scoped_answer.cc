@@ -5,7 +5,7 @@
 
 #include "base/json_writer.h"
 #include "base/rfc3339.h"
-#include "dialects/retry_hint.h"
+#include "dialects/answers/retry_hint.h"
 #include "dialects/scoped/lease_token.h"
 #include "service/doors.h"
 
@@ -239,7 +239,7 @@ struct Writer {
             .field("mode", core::to_text(lease.mode))
             .field("expires_at", to_text(lease.grace_until, clock))
             .field("queue_length", response.outcome.queue_length)
-            .field("retry_after_ms", recommend_retry_ms(response));
+            .field("retry_after_ms", answers::recommend_retry_ms(response));
         json.end_object();
         return 409;
     }

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "dialects/late_answer.h"
+#include "dialects/answers/late_answer.h"
 #include "dialects/scoped/scoped_answer.h"
 #include "service/doors.h"
 
@@ -81,7 +81,7 @@ void ScopedHandler::handle(const net::HttpRequest& http, net::HttpReply& reply) 
         const int status = append_answer(body_, *request, *response, clock_);
         return reply.send(status, json, body_);
     }
-    answer_later<Acquire>(std::move(*request), reply, port_, clock_);
+    answers::answer_later<Acquire>(std::move(*request), reply, port_, clock_);
 }
 
 }  // namespace holdfast::dialects::scoped

@@ -14,7 +14,7 @@
 #include "service/clock.h"
 #include "service/port.h"
 
-namespace holdfast::dialects {
+namespace holdfast::dialects::answers {
 
 // `Acquire` is that alternative of `Request` that may wait; void if none does.
 template <class Request, class Acquire = void>
@@ -65,4 +65,4 @@ void answer_later(Request request, net::HttpReply& reply, service::Port& port,
     *promise = port.await(std::make_unique<Late>(std::move(request), std::move(later), clock));
 }
 
-}  // namespace holdfast::dialects
+}  // namespace holdfast::dialects::answers

@@ -8,7 +8,7 @@
 
 #include "service/request.h"
 
-namespace holdfast::dialects {
+namespace holdfast::dialects::answers {
 
 inline constexpr std::int64_t retry_min_ms = 25, retry_max_ms = 1'000, busy_retry_ms = 50;
 
@@ -19,4 +19,4 @@ inline constexpr std::int64_t retry_min_ms = 25, retry_max_ms = 1'000, busy_retr
     return std::clamp<std::int64_t>(quarter.count(), retry_min_ms, retry_max_ms);
 }
 
-}  // namespace holdfast::dialects
+}  // namespace holdfast::dialects::answers

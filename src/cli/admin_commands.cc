@@ -42,9 +42,8 @@ std::string holders_text(const LockRow& lock) {
 }
 
 // Whether the person at the terminal agrees.
-Asked<bool> confirm(Server& server, const ForceOptions& options, const std::string& kind) {
-    const auto answer = server.get("/v1/locks/" + net::percent_encode(options.name) +
-                                   "?queue=true" + (kind.empty() ? "" : "&" + kind));
+Asked<bool> confirm(Server& server, const ForceOptions& options) {
+    const auto answer = server.get(shown_lock_target(options.name, options.kind));
     if (!answer) return tl::unexpected(answer.error());
     const LockRow lock = read_shown_lock(answer->json);
     if (lock.holders.empty()) return true;  // the server will say so
@@ -60,17 +59,15 @@ Asked<bool> confirm(Server& server, const ForceOptions& options, const std::stri
 int force_unlock(const ForceOptions& options) {
     auto server = Server::open(options.server);
     if (!server) return complain(server.error());
-    const std::string kind = options.kind.empty() ? "" : "kind=" + options.kind;
     if (!options.is_sure) {
         if (::isatty(STDIN_FILENO) != 1) {
             return complain({exit_usage, "nobody is there to be asked: say --yes if you are sure"});
         }
-        const auto is_sure = confirm(*server, options, kind);
+        const auto is_sure = confirm(*server, options);
         if (!is_sure) return complain(is_sure.error());
         if (!*is_sure) return complain({exit_refused, "nothing was released"});
     }
-    const auto answer = server->ask("DELETE", "/v1/locks/" + net::percent_encode(options.name) +
-                                                  (kind.empty() ? "" : "?" + kind));
+    const auto answer = server->ask("DELETE", lock_target(options.name, options.kind));
     if (!answer) return complain(answer.error());
     if (!answer->json["released"].is_true()) {
         return complain({exit_refused, options.name + " is not held"});
@@ -137,11 +134,7 @@ Command declare_force_unlock(CLI::App& program) {
     CLI::App* const command = program.add_subcommand(
         "force-unlock", "end every lease on a lock, whoever holds it; an admin's");
     command->add_option("name", options->name, "the lock")->type_name("NAME")->required();
-    command
-        ->add_option("--kind", options->kind,
-                     "of things that share a name, this one: named, semaphore, path, inode")
-        ->type_name("KIND")
-        ->check(CLI::IsMember({"named", "semaphore", "path", "inode"}).description(""));
+    declare_kind_option(*command, options->kind);
     command->add_flag("-y,--yes", options->is_sure, "do not ask");
     declare_server_options(*command, options->server);
     command->footer(

@@ -7,6 +7,7 @@
 #include "cli/duration_option.h"
 #include "cli/exit_codes.h"
 #include "cli/time_text.h"
+#include "sdk/server_access.h"
 
 namespace holdfast::cli {
 
@@ -84,7 +85,7 @@ std::chrono::milliseconds wait_of(const LeaseOptions& options) {
 
 ClientOptions to_client_options(const LeaseOptions& options) {
     ClientOptions client;
-    client.servers = split_by_commas(options.server.server);
+    client.servers = sdk::split_by_commas(options.server.server);
     client.token_file = options.server.token_file;
     client.ca_file = options.server.ca_file;
     // Who does not want to wait for a lock does not want to wait for a server.

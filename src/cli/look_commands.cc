@@ -137,9 +137,7 @@ void print_lock(const LockRow& lock, std::int64_t now_ms) {
 int show(const LookOptions& options) {
     auto server = Server::open(options.server);
     if (!server) return complain(server.error());
-    std::string target = "/v1/locks/" + net::percent_encode(options.name) + "?queue=true";
-    if (!options.kind.empty()) target += "&kind=" + options.kind;
-    const auto lock = server->get(target);
+    const auto lock = server->get(shown_lock_target(options.name, options.kind));
     if (!lock) return complain(lock.error());
     if (options.is_json) {
         std::fputs(lock->body.c_str(), stdout);
@@ -173,11 +171,7 @@ Command declare_show(CLI::App& program) {
     CLI::App* const command =
         program.add_subcommand("show", "show who holds a lock, and who waits for whom");
     command->add_option("name", options->name, "the lock")->type_name("NAME")->required();
-    command
-        ->add_option("--kind", options->kind,
-                     "of things that share a name, this one: named, semaphore, path, inode")
-        ->type_name("KIND")
-        ->check(CLI::IsMember({"named", "semaphore", "path", "inode"}).description(""));
+    declare_kind_option(*command, options->kind);
     command->add_flag("--json", options->is_json, "the server's own answer");
     declare_server_options(*command, options->server);
     command->footer(

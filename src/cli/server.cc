@@ -4,11 +4,12 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <fstream>
 
 #include "cli/exit_codes.h"
 #include "cli/lock_rows.h"
 #include "cli/terminal_text.h"
+#include "net/url.h"
+#include "sdk/server_access.h"
 
 namespace holdfast::cli {
 
@@ -53,16 +54,6 @@ Failure unreachable(const net::HttpFailure& failure) {
 
 }  // namespace
 
-std::vector<std::string> split_by_commas(std::string_view text) {
-    std::vector<std::string> parts;
-    while (!text.empty()) {
-        const auto comma = text.find(',');
-        if (comma != 0) parts.emplace_back(text.substr(0, comma));
-        text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
-    }
-    return parts;
-}
-
 void declare_server_options(CLI::App& command, ServerOptions& options) {
     const std::string group = "Server";
     command.add_option("--server", options.server, "where the server is")
@@ -84,6 +75,25 @@ void declare_server_options(CLI::App& command, ServerOptions& options) {
         ->group(group);
 }
 
+void declare_kind_option(CLI::App& command, std::string& kind) {
+    command
+        .add_option("--kind", kind,
+                    "of things that share a name, this one: named, semaphore, path, inode")
+        ->type_name("KIND")
+        ->check(CLI::IsMember({"named", "semaphore", "path", "inode"}).description(""));
+}
+
+std::string lock_target(std::string_view name, std::string_view kind) {
+    std::string target = "/v1/locks/" + net::percent_encode(name);
+    if (!kind.empty()) target.append("?kind=").append(kind);
+    return target;
+}
+
+std::string shown_lock_target(std::string_view name, std::string_view kind) {
+    const std::string target = lock_target(name, kind);
+    return target + (kind.empty() ? "?" : "&") + "queue=true";
+}
+
 int complain(const Failure& failure) {
     std::fprintf(stderr, "holdfast: %s\n", shown(failure.message).c_str());
     return failure.exit_code;
@@ -101,7 +111,7 @@ std::string_view Answer::message() const {
 
 Asked<Server> Server::open(const ServerOptions& options) {
     std::vector<std::unique_ptr<net::HttpClient>> clients;
-    for (const std::string& url : split_by_commas(options.server)) {
+    for (const std::string& url : sdk::split_by_commas(options.server)) {
         auto address = net::HttpAddress::parse(url);
         if (!address) return fail(exit_usage, "--server: " + address.error().message);
         auto client = net::HttpClient::open(std::move(*address), {.ca_file = options.ca_file});
@@ -115,14 +125,12 @@ Asked<Server> Server::open(const ServerOptions& options) {
 // Read anew for every request: who renews the secret writes another one into the file.
 Asked<std::vector<std::pair<std::string, std::string>>> Server::headers() const {
     if (options_.token_file.empty()) return {};
-    std::ifstream file(options_.token_file);
-    std::string token;
-    if (!std::getline(file, token) || token.empty()) {
+    const auto token = sdk::read_token(options_.token_file);
+    if (!token || token->empty()) {
         return fail(exit_usage, "there is no secret in " + options_.token_file +
                                     ": see --token-file and HOLDFAST_TOKEN_FILE");
     }
-    while (token.back() == '\r' || token.back() == ' ') token.pop_back();
-    return std::vector<std::pair<std::string, std::string>>{{"Authorization", "Bearer " + token}};
+    return std::vector<std::pair<std::string, std::string>>{{"Authorization", "Bearer " + *token}};
 }
 
 Asked<Answer> Server::ask(const std::string& method, const std::string& target,

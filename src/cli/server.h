@@ -29,8 +29,12 @@ struct ServerOptions {
 
 void declare_server_options(CLI::App& command, ServerOptions& options);
 
-// What stands between commas; nothing is empty.
-[[nodiscard]] std::vector<std::string> split_by_commas(std::string_view text);
+// `--kind`, of commands on a lock by its name.
+void declare_kind_option(CLI::App& command, std::string& kind);
+// Where the server has the lock; of things that share its name, the one of that kind.
+[[nodiscard]] std::string lock_target(std::string_view name, std::string_view kind);
+// The same, to be shown with its queue.
+[[nodiscard]] std::string shown_lock_target(std::string_view name, std::string_view kind);
 
 // Why a command ends without having done what it should.
 struct Failure {

@@ -1,24 +1,15 @@
 #include "sdk/exchange.h"
 
 #include <algorithm>
-#include <fstream>
 #include <utility>
 
-#include "base/result.h"
+#include "sdk/server_access.h"
 
 namespace holdfast::sdk {
 
 namespace {
 
 using Kind = net::HttpFailure::Kind;
-
-base::Result<std::string> read_token(const std::string& path) {
-    std::ifstream file(path);
-    std::string line;
-    if (!std::getline(file, line)) return base::fail("cannot read a token from " + path);
-    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
-    return line;
-}
 
 NoAnswer to_no_answer(const net::HttpFailure& failure) {
     if (failure.kind == Kind::cancelled) {

@@ -10,6 +10,7 @@
 #include "app/host.h"
 #include "net/test_client.h"
 #include "store/backup.h"
+#include "store/test_leases.h"
 
 namespace holdfast::app {
 namespace {
@@ -19,17 +20,12 @@ using ::testing::HasSubstr;
 class BackupOfThreads : public ::testing::TestWithParam<std::size_t> {
   protected:
     BackupOfThreads() {
-        std::string name = ::testing::TempDir() + "backup-XXXXXX";
-        folder_ = ::mkdtemp(name.data());
         std::ofstream(folder_ / "auth") << "s3cret\n";
         std::ofstream(folder_ / "admin") << "adm1n\n";
     }
-    ~BackupOfThreads() override {
-        stop();
-        std::filesystem::remove_all(folder_);
-    }
+    ~BackupOfThreads() override { stop(); }
 
-    void start(const std::filesystem::path& data, bool is_in_memory = false) {
+    void start(const std::string& data, bool is_in_memory = false) {
         host_ = Host::start({.http_address = "127.0.0.1:0",
                              .auth_token_file = folder_ / "auth",
                              .admin_token_file = folder_ / "admin",
@@ -56,7 +52,7 @@ class BackupOfThreads : public ::testing::TestWithParam<std::size_t> {
                std::string(token) + "\r\n\r\n";
     }
 
-    std::filesystem::path folder_;
+    store::testing::TemporaryFolder folder_;
     service::SystemClock clock_;
     std::unique_ptr<Host> host_;
     std::thread thread_;
@@ -81,7 +77,7 @@ TEST_P(BackupOfThreads, BringsTheLocksToAnotherServer) {
 
     std::ofstream(folder_ / "copy.db", std::ios::binary) << backup.body;
     const auto restored = store::restore(
-        {.copy_path = folder_ / "copy.db", .database_path = folder_ / "second" / "holdfast.db"});
+        {.copy_path = folder_ / "copy.db", .database_path = folder_ / "second/holdfast.db"});
     ASSERT_TRUE(restored) << restored.error().message;
     EXPECT_EQ(restored->leases, 800U);
     start(folder_ / "second");

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/json_error.h"
+#include "app/reply_with.h"
 #include "base/json_writer.h"
 #include "base/number.h"
 #include "net/url.h"
@@ -88,17 +89,13 @@ void SessionHandler::list(const net::HttpRequest& request, net::HttpReply& reply
     if (!query) return reply.send(400, json, json_error(query.error().message));
     const std::size_t limit = query->limit;
     ++query->limit;  // one more tells whether there is another page
-    const auto answer = [this, limit](const service::Response& response, auto& to) {
-        if (!response.failure.empty()) return to.send(503, json, json_error(response.failure));
-        to.send(200, json, list_text(response, limit), {{"Cache-Control", "no-store"}});
-    };
-    if (const auto* const response = parts_.port.submit(service::ListSessions{.query = *query})) {
-        return answer(*response, reply);
-    }
-    parts_.port.await(service::answer_by(
-        [answer, later = reply.defer()](const service::Response& response) mutable {
-            answer(response, later);
-        }));
+    reply_with(parts_.port, service::ListSessions{.query = *query}, reply,
+               [this, limit](const service::Response& response, auto& to) {
+                   if (!response.failure.empty()) {
+                       return to.send(503, json, json_error(response.failure));
+                   }
+                   to.send(200, json, list_text(response, limit), {{"Cache-Control", "no-store"}});
+               });
 }
 
 std::string SessionHandler::list_text(const service::Response& response, std::size_t limit) const {
@@ -146,13 +143,8 @@ void SessionHandler::end(std::string_view id, net::HttpReply& reply) {
 }
 
 void SessionHandler::end_connection(core::SessionId session, net::HttpReply& reply) {
-    if (const auto* const response = parts_.port.submit(service::EndSession{.session = session})) {
-        return answer_ended(*response, reply);
-    }
-    parts_.port.await(
-        service::answer_by([later = reply.defer()](const service::Response& response) mutable {
-            answer_ended(response, later);
-        }));
+    reply_with(parts_.port, service::EndSession{.session = session}, reply,
+               [](const service::Response& response, auto& to) { answer_ended(response, to); });
 }
 
 // A log-in is forgotten on disk, and that must not keep the loop waiting.

@@ -2,35 +2,19 @@
 
 #include <gmock/gmock.h>
 
-#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <thread>
 
 #include "app/host.h"
 #include "net/test_client.h"
+#include "store/test_leases.h"
 
 namespace holdfast::app {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-// A folder that goes with the test.
-class TemporaryFolder {
-  public:
-    TemporaryFolder() {
-        std::string name = ::testing::TempDir() + "sessions-XXXXXX";
-        path_ = ::mkdtemp(name.data());
-    }
-    ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-    [[nodiscard]] std::string operator/(std::string_view name) const {
-        return path_ + "/" + std::string(name);
-    }
-
-  private:
-    std::string path_;
-};
 
 // A server with all doors, whose secret is `s3cret` and whose admin's is `admin`.
 class SessionsOfThreads : public ::testing::TestWithParam<std::size_t> {
@@ -80,7 +64,7 @@ class SessionsOfThreads : public ::testing::TestWithParam<std::size_t> {
         return client;
     }
 
-    TemporaryFolder folder_;
+    store::testing::TemporaryFolder folder_;
     service::SystemClock clock_;
     std::unique_ptr<Host> host_;
     std::thread thread_;

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "app/reply_with.h"
 #include "app/status_json.h"
 #include "base/json_writer.h"
 
@@ -33,13 +34,10 @@ void StatusHandler::handle(const net::HttpRequest& request, net::HttpReply& repl
 }
 
 void StatusHandler::ask(Question question, net::HttpReply& reply) {
-    if (const service::Response* response = parts_.port.submit(service::Measure{})) {
-        return answer(question, *response, reply);
-    }
-    parts_.port.await(service::answer_by(
-        [this, question, later = reply.defer()](const service::Response& response) mutable {
-            answer(question, response, later);
-        }));
+    reply_with(parts_.port, service::Measure{}, reply,
+               [this, question](const service::Response& response, auto& to) {
+                   answer(question, response, to);
+               });
 }
 
 template <class Reply>

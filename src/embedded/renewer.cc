@@ -1,7 +1,6 @@
 #include "embedded/renewer.h"
 
 #include <algorithm>
-#include <system_error>
 #include <utility>
 
 #include "embedded/translate.h"
@@ -27,22 +26,6 @@ core::Duration margin(const HandleOptions& options, std::chrono::milliseconds du
 
 core::Time to_time(std::chrono::steady_clock::time_point time) {
     return core::Time{std::chrono::floor<core::Duration>(time.time_since_epoch())};
-}
-
-// Tells the program, which may block or throw. What its callback owns may be the manager, or take
-// its time to be destroyed, so that is never done on a thread of the engine.
-void tell(Hold& hold) {
-    hold.teller = std::this_thread::get_id();
-    hold.stop.request_stop();
-    if (hold.on_lost) {
-        try {
-            hold.on_lost(*hold.loss);
-        } catch (...) {  // NOLINT(bugprone-empty-catch): nobody is there to catch it
-        }
-    }
-    hold.on_lost = nullptr;
-    hold.is_told = true;
-    hold.is_told.notify_all();
 }
 
 }  // namespace
@@ -108,7 +91,7 @@ std::optional<LockError> Renewer::let_go(Hold& hold) {
             return std::nullopt;
         }
     }
-    if (hold.teller.load() != std::this_thread::get_id()) hold.is_told.wait(false);
+    hold.wait_until_told();
     return hold.loss->error;
 }
 
@@ -237,11 +220,7 @@ void Renewer::lose(const std::shared_ptr<Hold>& hold, LockError error) {
 }
 
 void Renewer::start_telling(const std::shared_ptr<Hold>& hold) {
-    try {
-        std::thread([hold] { tell(*hold); }).detach();
-    } catch (const std::system_error&) {
-        schedule_at(clock_.now() + thread_retry_interval, hold);
-    }
+    if (!hold->start_telling(hold)) schedule_at(clock_.now() + thread_retry_interval, hold);
 }
 
 }  // namespace holdfast::embedded

@@ -11,7 +11,6 @@
 //
 // Thread safety: everything from any thread, but for start() and stop().
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -25,6 +24,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "base/loss_notice.h"
 #include "core/changes.h"
 #include "holdfast/lock_handle.h"
 #include "service/clock.h"
@@ -32,7 +32,7 @@
 namespace holdfast::embedded {
 
 // The keeping of one handle's lock. Guarded by the renewer's mutex, but for what says otherwise.
-struct Hold {
+struct Hold : base::LossNotice<LeaseLost> {
     using Schedule = std::multimap<core::Time, std::shared_ptr<Hold>>;
 
     explicit Hold(const Lock& kept) : duration(kept.duration), lock(kept) {}
@@ -41,21 +41,14 @@ struct Hold {
     const std::chrono::milliseconds duration;
     core::Duration renew_every{0};
     core::Duration margin{0};
-    std::stop_source stop;
 
-    std::function<void(const LeaseLost&)> on_lost;  // once it is lost, only the teller's
     Lock lock;
     core::Time guaranteed_until;  // unless it is lost before
     core::Time renew_at;
     bool is_renewing = false;  // sent, not answered
     bool is_let_go = false;
-    std::string last_failure;       // of a renewal, since the last one that was confirmed
-    std::optional<LeaseLost> loss;  // not changed once it is there
+    std::string last_failure;  // of a renewal, since the last one that was confirmed
     std::optional<Schedule::iterator> place;
-
-    // Not guarded: whether the program was told of the loss, and on which thread it is.
-    std::atomic<bool> is_told{false};
-    std::atomic<std::thread::id> teller{};
 };
 
 class Renewer {

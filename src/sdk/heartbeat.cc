@@ -32,22 +32,6 @@ Pace pace_of(const HeartbeatOptions& options, milliseconds ttl) {
             .margin = options.margin.value_or(extended.margin())};
 }
 
-// Tells the program, which may block or throw. What its callback owns may be the client, or take
-// its time to be destroyed, so that is never done on a thread of the heartbeat.
-void tell(Hold& hold) {
-    hold.teller = std::this_thread::get_id();
-    hold.stop.request_stop();
-    if (hold.on_lost) {
-        try {
-            hold.on_lost(*hold.loss);
-        } catch (...) {  // NOLINT(bugprone-empty-catch): nobody is there to catch it
-        }
-    }
-    hold.on_lost = nullptr;
-    hold.is_told = true;
-    hold.is_told.notify_all();
-}
-
 bool is_over(const LockError& error) {
     return std::holds_alternative<LockExpired>(error) ||
            std::holds_alternative<LockNotFound>(error);
@@ -115,7 +99,7 @@ std::optional<LockError> Heartbeat::let_go(const std::shared_ptr<Hold>& hold) {
             return std::nullopt;
         }
     }
-    if (hold->teller.load() != std::this_thread::get_id()) hold->is_told.wait(false);
+    hold->wait_until_told();
     return hold->loss->error;
 }
 
@@ -276,11 +260,7 @@ void Heartbeat::lose(const std::shared_ptr<Hold>& hold, LockError error) {
 }
 
 void Heartbeat::start_telling(const std::shared_ptr<Hold>& hold) {
-    try {
-        std::thread([hold] { tell(*hold); }).detach();
-    } catch (const std::system_error&) {
-        schedule_at(now_() + thread_retry_interval, hold);
-    }
+    if (!hold->start_telling(hold)) schedule_at(now_() + thread_retry_interval, hold);
 }
 
 }  // namespace holdfast::sdk

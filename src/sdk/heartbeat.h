@@ -13,7 +13,6 @@
 // Thread safety: everything from any thread. Lifetime: the destructor ends the threads, renewals
 // that wait included. REQUIRES: no hold is kept then.
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -27,6 +26,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/loss_notice.h"
 #include "holdfast/lease_guard.h"
 #include "sdk/answer.h"
 #include "sdk/lease_calls.h"
@@ -34,7 +34,7 @@
 namespace holdfast::sdk {
 
 // The keeping of one guard's lease. Guarded by the heartbeat's mutex, but for what says otherwise.
-struct Hold {
+struct Hold : base::LossNotice<GuardLost> {
     using Schedule = std::multimap<BootClock::time_point, std::shared_ptr<Hold>>;
 
     explicit Hold(const Lease& kept) : lease(kept) {}
@@ -43,22 +43,15 @@ struct Hold {
     std::chrono::milliseconds every{0};
     std::chrono::milliseconds extend_by{0};
     std::chrono::milliseconds margin{0};
-    std::stop_source stop;
 
-    std::function<void(const GuardLost&)> on_lost;  // once it is lost, only the teller's
     Lease lease;
     BootClock::time_point guaranteed_until;  // unless it is lost before
     BootClock::time_point renew_at;
     bool is_renewing = false;  // handed to a worker, not answered
     std::stop_source renewal;  // ends that
     bool is_let_go = false;
-    std::string last_failure;       // of a renewal, since the last one that was confirmed
-    std::optional<GuardLost> loss;  // not changed once it is there
+    std::string last_failure;  // of a renewal, since the last one that was confirmed
     std::optional<Schedule::iterator> place;
-
-    // Not guarded: whether the program was told of the loss, and on which thread it is.
-    std::atomic<bool> is_told{false};
-    std::atomic<std::thread::id> teller{};
 };
 
 class Heartbeat {

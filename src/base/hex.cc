@@ -1,57 +1,73 @@
 #include "base/hex.h"
 
-#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstring>
 
 namespace holdfast::base {
 namespace {
 
-constexpr std::size_t digit_count = 16;
 constexpr std::string_view digits = "0123456789abcdef";
 
-// The two digits of every byte, one after another.
-constexpr auto byte_texts = [] {
-    std::array<char, 512> texts{};
-    for (std::size_t byte = 0; byte < 256; ++byte) {
-        texts[2 * byte] = digits[byte >> 4];
-        texts[2 * byte + 1] = digits[byte & 0xF];
-    }
-    return texts;
-}();
+// Eight characters or digits at a time, one in each byte of a word, the first in the lowest.
+constexpr std::size_t half = sizeof(std::uint64_t);
+constexpr std::uint64_t ones = 0x0101010101010101;
 
-// What every character stands for as a digit; more than a digit can be for all others.
-constexpr std::uint8_t no_digit = 0xFF;
-constexpr auto digit_values = [] {
-    std::array<std::uint8_t, 256> values{};
-    values.fill(no_digit);
-    for (std::size_t digit = 0; digit < digits.size(); ++digit) {
-        values[static_cast<unsigned char>(digits[digit])] = static_cast<std::uint8_t>(digit);
-    }
-    return values;
-}();
+// The characters of eight digits.
+constexpr std::uint64_t to_characters(std::uint64_t values) {
+    const std::uint64_t letters = (values + 6 * ones) >> 4 & ones;  // 1 where it is more than 9
+    return values + '0' * ones + letters * ('a' - '0' - 10);
+}
+
+// The digits of eight characters. Makes no sense where one is none.
+constexpr std::uint64_t to_values(std::uint64_t characters) {
+    const std::uint64_t letters = characters >> 6 & ones;
+    return (characters & 0xF * ones) + letters * 9;
+}
+
+// The digits of a number, the first of which is the highest; and the number of such digits.
+constexpr std::uint64_t spread(std::uint32_t number) {
+    std::uint64_t word = number;
+    word = (word | word << 16) & 0x0000'FFFF'0000'FFFF;
+    word = (word | word << 8) & 0x00FF'00FF'00FF'00FF;
+    word = (word | word << 4) & 0x0F0F'0F0F'0F0F'0F0F;
+    return __builtin_bswap64(word);
+}
+
+constexpr std::uint32_t gather(std::uint64_t values) {
+    std::uint64_t word = __builtin_bswap64(values);
+    word = (word | word >> 4) & 0x00FF'00FF'00FF'00FF;
+    word = (word | word >> 8) & 0x0000'FFFF'0000'FFFF;
+    return static_cast<std::uint32_t>(word | word >> 16);
+}
 
 }  // namespace
 
+void write_hex(char* place, std::uint64_t value) {
+    static_assert(std::endian::native == std::endian::little);
+    const std::uint64_t first = to_characters(spread(static_cast<std::uint32_t>(value >> 32)));
+    const std::uint64_t second = to_characters(spread(static_cast<std::uint32_t>(value)));
+    std::memcpy(place, &first, half);
+    std::memcpy(place + half, &second, half);
+}
+
 void append_hex(std::string& out, std::uint64_t value) {
-    char text[digit_count];
-    for (std::size_t at = digit_count; at > 0; at -= 2, value >>= 8) {
-        std::memcpy(text + at - 2, &byte_texts[2 * (value & 0xFF)], 2);
-    }
-    out.append(text, digit_count);
+    char text[hex_digits];
+    write_hex(text, value);
+    out.append(text, hex_digits);
 }
 
 std::optional<std::uint64_t> parse_hex(std::string_view text) {
-    if (text.size() != digit_count) return std::nullopt;
-    std::uint64_t value = 0;
-    std::uint8_t seen = 0;  // all digits' bits: more than a digit's if one was none
-    for (const char c : text) {
-        const std::uint8_t digit = digit_values[static_cast<unsigned char>(c)];
-        seen |= digit;
-        value = value << 4 | digit;
-    }
-    if (seen > 0xF) return std::nullopt;
-    return value;
+    if (text.size() != hex_digits) return std::nullopt;
+    std::uint64_t first = 0, second = 0;
+    std::memcpy(&first, text.data(), half);
+    std::memcpy(&second, text.data() + half, half);
+    const std::uint64_t high = to_values(first), low = to_values(second);
+    // Only the digits of digits are digits, and have those characters.
+    const bool are_digits = ((high | low) & 0xF0 * ones) == 0 && to_characters(high) == first &&
+                            to_characters(low) == second;
+    if (!are_digits) return std::nullopt;
+    return std::uint64_t{gather(high)} << 32 | gather(low);
 }
 
 std::string to_hex(std::span<const std::uint8_t> bytes) {

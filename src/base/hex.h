@@ -3,6 +3,7 @@
 // 64-bit numbers as 16 lower-case hexadecimal digits, the form in which tokens travel: fixed width,
 // so that the text sorts as the numbers do. And bytes as two digits each, the form of hashes.
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -11,7 +12,10 @@
 
 namespace holdfast::base {
 
-// Appends exactly 16 digits, leading zeros included.
+inline constexpr std::size_t hex_digits = 16;
+
+// Writes exactly 16 digits, leading zeros included, to `place`, or at the end of a text.
+void write_hex(char* place, std::uint64_t value);
 void append_hex(std::string& out, std::uint64_t value);
 
 // The number that append_hex() wrote as `text`. Anything else has no value: another length, upper

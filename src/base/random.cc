@@ -1,8 +1,6 @@
 #include "base/random.h"
 
-#include <sys/random.h>
-
-#include <cerrno>
+#include <openssl/rand.h>
 
 #include "base/check.h"
 
@@ -10,12 +8,8 @@ namespace holdfast::base {
 
 std::uint64_t RandomBits::operator()() {
     if (next_ == words_.size()) {
-        ssize_t got = 0;
-        do {
-            got = getrandom(words_.data(), sizeof words_, 0);
-        } while (got < 0 && errno == EINTR);
-        // Without random bits no token is safe, and the kernel does not fail at this.
-        CHECK(got == static_cast<ssize_t>(sizeof words_));
+        // Without random bits no token is safe.
+        CHECK(RAND_bytes(reinterpret_cast<unsigned char*>(words_.data()), sizeof words_) == 1);
         next_ = 0;
     }
     const std::uint64_t word = words_[next_];

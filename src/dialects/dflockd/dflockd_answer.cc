@@ -31,14 +31,18 @@ void append_number(std::string& out, std::int64_t number) {
 
 // `ok <token> <lease>`; the word comes with its blank.
 void append_grant(std::string& out, std::string_view word, const core::LeaseView& lease) {
-    out.append(word);
-    base::append_hex(out, core::as_number(lease.token.fence));
-    base::append_hex(out, static_cast<std::uint64_t>(lease.token.secret));
-    out.push_back(' ');
     // A client works out from this when to renew, so a part of a second is not promised; a lease
     // that has no whole second is still not said to be none.
-    append_number(out, std::max<std::int64_t>(1, whole_seconds(lease.ttl)));
-    out.push_back('\n');
+    const fmt::format_int seconds(std::max<std::int64_t>(1, whole_seconds(lease.ttl)));
+    char line[96];
+    char* end = std::copy(word.begin(), word.end(), line);
+    base::write_hex(end, core::as_number(lease.token.fence));
+    base::write_hex(end + base::hex_digits, static_cast<std::uint64_t>(lease.token.secret));
+    end += 2 * base::hex_digits;
+    *end++ = ' ';
+    end = std::copy_n(seconds.data(), seconds.size(), end);
+    *end++ = '\n';
+    out.append(line, end);
 }
 
 std::string_view refusal_line(core::Refusal refusal) {

@@ -1,10 +1,11 @@
 #include "dialects/dflockd/dflockd_request.h"
 
-#include <array>
+#include <algorithm>
+#include <bit>
 #include <cstring>
+#include <utility>
 
 #include "base/hex.h"
-#include "base/number.h"
 
 namespace holdfast::dialects::dflockd {
 
@@ -14,100 +15,121 @@ constexpr bool is_blank(char c) {
     return c == ' ' || c == '\t';
 }
 
-// Where the first blank is; the size of the text if there is none. Looks at eight characters at a
-// time, of which most have no blank or anything else that small among them.
-std::size_t find_blank(std::string_view text) {
+// Where the first character is that cannot be in a word: a blank, the end of a line or another that
+// small; `end` if there is none. Looks at eight characters at a time.
+inline const char* end_of_word(const char* at, const char* end) {
     constexpr std::uint64_t ones = 0x0101010101010101, tops = 0x8080808080808080;
-    std::size_t at = 0;
-    for (std::uint64_t word = 0; text.size() - at >= sizeof word; at += sizeof word) {
-        std::memcpy(&word, text.data() + at, sizeof word);
-        if (((word - ones * 0x21) & ~word & tops) != 0) break;
+    for (std::uint64_t word = 0; end - at >= std::ptrdiff_t{sizeof word}; at += sizeof word) {
+        std::memcpy(&word, at, sizeof word);
+        // Exact for the first that is small: only some after it are taken for such by mistake.
+        const std::uint64_t small = (word - ones * (' ' + 1)) & ~word & tops;
+        if (small != 0) return at + std::countr_zero(small) / 8;
     }
-    while (at < text.size() && !is_blank(text[at])) ++at;
+    while (at<end&& static_cast<unsigned char>(*at)> ' ') ++at;
     return at;
 }
 
-// A line at the front of `rest`, which it is taken from.
-Frame::State take_line(std::string_view& rest, std::size_t bytes_max, std::string_view& line) {
-    // One byte more than allowed tells all there is to know, so nothing is looked for beyond it.
-    const auto end = rest.substr(0, bytes_max + 1).find('\n');
-    if (end == std::string_view::npos) {
-        return rest.size() > bytes_max ? Frame::State::too_long : Frame::State::incomplete;
-    }
-    line = rest.substr(0, end);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    rest.remove_prefix(end + 1);
-    return Frame::State::whole;
-}
-
-// The fields of an argument: what stands between blanks.
-struct Fields {
-    static constexpr std::size_t count_max = 3;
-
-    explicit Fields(std::string_view argument) {
-        while (true) {
-            while (!argument.empty() && is_blank(argument.front())) argument.remove_prefix(1);
-            if (argument.empty()) return;
-            const auto field = argument.substr(0, find_blank(argument));
-            argument.remove_prefix(field.size());
-            if (count < count_max) texts[count] = field;
-            ++count;
-        }
-    }
-
-    std::size_t count = 0;  // perhaps more than are kept
-    std::array<std::string_view, count_max> texts;
-};
-
-// A number of seconds; what the engine's time cannot hold is as good as for ever.
-std::optional<core::Duration> parse_seconds(std::string_view text) {
-    const auto seconds = base::parse_decimal<std::uint64_t>(text);
-    if (!seconds) return std::nullopt;
-    constexpr auto seconds_max = static_cast<std::uint64_t>(
-        std::chrono::floor<std::chrono::seconds>(core::Duration::max()).count());
-    if (*seconds > seconds_max) return core::Duration::max();
-    return std::chrono::seconds{static_cast<std::int64_t>(*seconds)};
-}
-
-std::optional<core::Token> parse_token(std::string_view text) {
-    constexpr std::size_t digits = 16;
-    if (text.size() != 2 * digits) return std::nullopt;
-    const auto fence = base::parse_hex(text.substr(0, digits));
-    const auto secret = base::parse_hex(text.substr(digits));
-    if (!fence || !secret) return std::nullopt;
-    return core::Token{.fence = core::Fence{*fence}, .secret = core::Secret{*secret}};
-}
-
-// Reads the fields of one argument in order. After the last, done() tells whether all went well.
-class FieldReader {
+// Takes lines from the front of some input.
+class LineReader {
   public:
-    explicit FieldReader(std::string_view argument) : fields_(argument) {}
+    explicit LineReader(std::string_view input) : at_(input.data()), end_(at_ + input.size()) {}
 
-    void timeout(core::Duration& value) { required(parse_seconds, value); }
-    void token(core::Token& value) { required(parse_token, value); }
-    void limit(std::uint32_t& value) {
-        required(base::parse_decimal<std::uint32_t>, value);
-        is_good_ = is_good_ && value > 0;
+    // Also tells whether the line is a word; if it does not say so, it may still be one.
+    Frame::State take(std::size_t bytes_max, std::string_view& line, bool& is_word) {
+        // One byte more than allowed tells all there is to know: nothing is looked for beyond it.
+        const std::size_t size = static_cast<std::size_t>(end_ - at_);
+        const char* const limit = at_ + std::min(size, bytes_max + 1);
+        const char* end = end_of_word(at_, limit);  // for most lines are words
+        is_word = end != limit && end != at_ && *end == '\n';
+        if (end != limit && *end != '\n') end = std::find(end, limit, '\n');
+        if (end == limit) {
+            return size > bytes_max ? Frame::State::too_long : Frame::State::incomplete;
+        }
+        line = {at_, end};
+        at_ = end + 1;
+        if (line.ends_with('\r')) line.remove_suffix(1);
+        return Frame::State::whole;
     }
-    void lease(std::optional<core::Duration>& value) {
-        if (next_ == fields_.count) return;
-        required(parse_seconds, value.emplace());
-        is_good_ = is_good_ && *value > core::Duration::zero();
-    }
-    [[nodiscard]] bool done() const { return is_good_ && next_ == fields_.count; }
+
+    [[nodiscard]] const char* at() const { return at_; }
 
   private:
-    template <class Parse, class Value>
-    void required(Parse parse, Value& value) {
-        is_good_ = is_good_ && next_ < fields_.count && next_ < Fields::count_max;
-        if (!is_good_) return;
-        const auto parsed = parse(fields_.texts[next_++]);
-        is_good_ = parsed.has_value();
-        if (parsed) value = *parsed;
+    const char* at_;
+    const char* const end_;
+};
+
+// Reads the fields of one argument, what stands between blanks, in order. After the last, done()
+// tells whether all went well.
+class FieldReader {
+  public:
+    explicit FieldReader(std::string_view argument)
+        : at_(argument.data()), end_(at_ + argument.size()) {
+        skip_blanks();
     }
 
-    const Fields fields_;
-    std::size_t next_ = 0;
+    // A number of seconds; what the engine's time cannot hold is as good as for ever.
+    core::Duration seconds() {
+        constexpr auto seconds_max = static_cast<std::uint64_t>(
+            std::chrono::floor<std::chrono::seconds>(core::Duration::max()).count());
+        const std::uint64_t count = number(UINT64_MAX);
+        if (count > seconds_max) return core::Duration::max();
+        return std::chrono::seconds{static_cast<std::int64_t>(count)};
+    }
+
+    std::uint32_t limit() {
+        const auto permits = static_cast<std::uint32_t>(number(UINT32_MAX));
+        is_good_ = is_good_ && permits > 0;
+        return permits;
+    }
+
+    // If there is a field left.
+    std::optional<core::Duration> lease() {
+        if (at_ == end_) return std::nullopt;
+        const core::Duration lease = seconds();
+        is_good_ = is_good_ && lease > core::Duration::zero();
+        return lease;
+    }
+
+    core::Token token() {
+        const auto fence = hex(), secret = hex();
+        end_field(fence && secret);
+        return {.fence = core::Fence{fence.value_or(0)},
+                .secret = core::Secret{secret.value_or(0)}};
+    }
+
+    [[nodiscard]] bool done() const { return is_good_ && at_ == end_; }
+
+  private:
+    // A decimal number. Malformed if it is larger than `number_max`.
+    std::uint64_t number(std::uint64_t number_max) {
+        const char* const begin = at_;
+        std::uint64_t value = 0;
+        bool fits = true;
+        for (; at_ != end_ && '0' <= *at_ && *at_ <= '9'; ++at_) {
+            const auto digit = static_cast<std::uint64_t>(*at_ - '0');
+            fits = fits && value <= (number_max - digit) / 10;
+            value = value * 10 + digit;
+        }
+        end_field(at_ != begin && fits);
+        return value;
+    }
+
+    // Half a token.
+    std::optional<std::uint64_t> hex() {
+        if (end_ - at_ < std::ptrdiff_t{base::hex_digits}) return std::nullopt;
+        return base::parse_hex({std::exchange(at_, at_ + base::hex_digits), base::hex_digits});
+    }
+
+    void end_field(bool is_good) {
+        is_good_ = is_good_ && is_good && (at_ == end_ || is_blank(*at_));
+        skip_blanks();
+    }
+    void skip_blanks() {
+        while (at_ != end_ && is_blank(*at_)) ++at_;
+    }
+
+    const char* at_;
+    const char* const end_;
     bool is_good_ = true;
 };
 
@@ -122,62 +144,61 @@ std::optional<Verb> verb_of(char letter) {
     }
 }
 
-bool is_key(std::string_view text) {
-    return !text.empty() && find_blank(text) == text.size();
+bool is_key(const Frame& frame) {
+    return frame.is_key_word ||
+           (!frame.key.empty() && std::none_of(frame.key.begin(), frame.key.end(), is_blank));
+}
+
+// Puts what a frame asks for into `request`. False if it is malformed.
+bool read_request(const Frame& frame, DflockdRequest& request) {
+    std::string_view command = frame.command;
+    const bool is_semaphore = command.size() == 2 && command.starts_with('s');
+    if (is_semaphore) command.remove_prefix(1);
+    if (command.size() != 1 || !is_key(frame)) return false;
+    const auto verb = verb_of(command.front());
+    if (!verb) return false;
+    request.verb = *verb;
+    request.scope.kind = is_semaphore ? core::ScopeKind::semaphore : core::ScopeKind::named;
+    request.scope.name = frame.key;
+
+    FieldReader fields(frame.argument);
+    if (*verb == Verb::lock || *verb == Verb::wait) request.timeout = fields.seconds();
+    if (*verb == Verb::release || *verb == Verb::renew) request.token = fields.token();
+    const bool is_for_lease = *verb == Verb::lock || *verb == Verb::enqueue;
+    if (is_for_lease && is_semaphore) request.limit = fields.limit();
+    if (is_for_lease || *verb == Verb::renew) request.lease = fields.lease();
+    return fields.done();
 }
 
 }  // namespace
 
 Frame read_frame(std::string_view input) {
     Frame frame;
-    std::string_view rest = input;
-    frame.state = take_line(rest, line_bytes_max, frame.command);
+    LineReader reader(input);
+    bool is_word = false;
+    frame.state = reader.take(line_bytes_max, frame.command, is_word);
     if (frame.state != Frame::State::whole) return frame;
-    frame.state = take_line(rest, line_bytes_max, frame.key);
+    frame.state = reader.take(line_bytes_max, frame.key, frame.is_key_word);
     if (frame.state != Frame::State::whole) return frame;
     const bool is_secret = frame.command == "auth";
-    frame.state = take_line(rest, is_secret ? secret_bytes_max : line_bytes_max, frame.argument);
-    frame.size = input.size() - rest.size();
+    const std::size_t bytes_max = is_secret ? secret_bytes_max : line_bytes_max;
+    frame.state = reader.take(bytes_max, frame.argument, is_word);
+    frame.size = static_cast<std::size_t>(reader.at() - input.data());
     return frame;
 }
 
 std::optional<DflockdRequest> parse_request(const Frame& frame) {
-    std::string_view command = frame.command;
-    if (command == "ping") return DflockdRequest{.verb = Verb::ping};
-    if (command == "stats") return DflockdRequest{.verb = Verb::stats};
-    if (command == "auth") return DflockdRequest{.verb = Verb::auth, .secret = frame.argument};
-
-    const bool is_semaphore = command.size() == 2 && command.starts_with('s');
-    if (is_semaphore) command.remove_prefix(1);
-    if (command.size() != 1 || !is_key(frame.key)) return std::nullopt;
-    const auto verb = verb_of(command.front());
-    if (!verb) return std::nullopt;
-
-    DflockdRequest request{
-        .verb = *verb,
-        .scope = is_semaphore ? core::Scope::semaphore(frame.key) : core::Scope::named(frame.key)};
-    FieldReader reader(frame.argument);
-    switch (*verb) {
-        case Verb::lock:
-            reader.timeout(request.timeout);
-            if (is_semaphore) reader.limit(request.limit);
-            reader.lease(request.lease);
-            break;
-        case Verb::enqueue:
-            if (is_semaphore) reader.limit(request.limit);
-            reader.lease(request.lease);
-            break;
-        case Verb::wait: reader.timeout(request.timeout); break;
-        case Verb::release: reader.token(request.token); break;
-        case Verb::renew:
-            reader.token(request.token);
-            reader.lease(request.lease);
-            break;
-        case Verb::stats:
-        case Verb::ping:
-        case Verb::auth: break;
+    std::optional<DflockdRequest> request(std::in_place);
+    if (frame.command == "ping") {
+        request->verb = Verb::ping;
+    } else if (frame.command == "stats") {
+        request->verb = Verb::stats;
+    } else if (frame.command == "auth") {
+        request->verb = Verb::auth;
+        request->secret = frame.argument;
+    } else if (!read_request(frame, *request)) {
+        request.reset();
     }
-    if (!reader.done()) return std::nullopt;
     return request;
 }
 

@@ -33,6 +33,7 @@ struct Frame {
     std::size_t size = 0;  // in bytes, line feeds included
     // Without line feeds and a carriage return before them. They point into the input.
     std::string_view command, key, argument;
+    bool is_key_word = false;  // no blank is in it, which was seen when its end was looked for
 };
 
 [[nodiscard]] Frame read_frame(std::string_view input);

@@ -1,5 +1,6 @@
 # How every part of Holdfast is compiled, and the functions its folders are declared with.
 
+include(CheckCXXCompilerFlag)
 include(CTest)
 
 option(HOLDFAST_BENCHMARKS "Build the programs under bench/" OFF)
@@ -28,8 +29,15 @@ target_include_directories(holdfast_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CM
 # A designated initialiser names what differs from the default; g++ would have it name everything.
 target_compile_options(holdfast_flags INTERFACE
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
-    -Wno-missing-field-initializers -fno-omit-frame-pointer -fno-semantic-interposition)
+    -Wno-missing-field-initializers -fno-semantic-interposition)
+# By default g++ empties a record of more than a hundred bytes with `rep stos`, which takes its time to begin: 17 ns
+# for one of 240 bytes where 15 stores take 4, and a request makes several of them.
+check_cxx_compiler_flag(-mtune=skylake HOLDFAST_CAN_TUNE)
+if(HOLDFAST_CAN_TUNE)
+    target_compile_options(holdfast_flags INTERFACE -mtune=skylake)
+endif()
 if(HOLDFAST_SANITIZE)
+    target_compile_options(holdfast_flags INTERFACE -fno-omit-frame-pointer)
     # With sanitizers g++ 12 sees uninitialised strings in every tl::expected. clang does not know the warning.
     target_compile_options(holdfast_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
     target_compile_options(holdfast_flags INTERFACE -fsanitize=${HOLDFAST_SANITIZE} -fno-sanitize-recover=all)

@@ -96,9 +96,9 @@ Host::Host(const ServeOptions& options, service::Clock& clock,
             .executor = *main_executor_,
             .random = random,
             .on_changes =
-                [this](const core::Changes& changes) {
+                [this](core::Changes& changes) {
                     for (const core::Event& event : changes) event_log_.on_event(event);
-                    event_feed_.publish(changes);
+                    event_feed_.publish(std::move(changes));
                 },
             .fence_limits = {.resources_max = options.fences_max,
                              .resource_length_max = options.limits.key_length_max},

@@ -18,6 +18,7 @@ class LoopExecutor final : public service::Executor, private net::TurnTask {
 
     void bind(std::function<void()> on_end_of_turn, std::function<void()> on_wake) override;
     void at_end_of_turn() override { loop_.schedule(*this); }
+    [[nodiscard]] bool has_fresh_input() override { return loop_.take_freshness(); }
     void wake_after(core::Duration delay) override;
     void post(std::function<void()> task) override { loop_.post(std::move(task)); }
 

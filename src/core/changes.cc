@@ -1,8 +1,6 @@
 #include "core/changes.h"
 
-#include <algorithm>
 #include <cstring>
-#include <utility>
 
 namespace holdfast::core {
 
@@ -78,52 +76,37 @@ bool is_kept(const Event& event) {
     return true;
 }
 
-void Changes::add(const Event& event) {
-    Event& kept = events_.emplace_back(event);
-    LeaseView& lease = kept.lease;
+// Puts copies that stay where they are in the place of an event's texts.
+void Changes::keep_texts_of(Event& event) {
+    LeaseView& lease = event.lease;
+    const std::size_t size = lease.scope.name.size() + lease.owner.name.size() +
+                             event.previous_owner.size() + lease.notes.request_id.size() +
+                             lease.notes.metadata.size();
+    char* place = texts_.take(size);
+    const auto keep = [&place](std::string_view& text) {
+        if (text.empty()) return;
+        std::memcpy(place, text.data(), text.size());
+        text = {place, text.size()};
+        place += text.size();
+    };
     keep(lease.scope.name);
     keep(lease.owner.name);
-    keep(kept.previous_owner);
+    keep(event.previous_owner);
     keep(lease.notes.request_id);
     keep(lease.notes.metadata);
 }
 
-void Changes::keep(std::string_view& text) {
-    if (text.empty()) return;
-    if (block_size_ - block_used_ < text.size()) make_room(text.size());
-    char* const place = block_.get() + block_used_;
-    block_used_ += text.size();
-    std::memcpy(place, text.data(), text.size());
-    text = {place, text.size()};
-}
-
-// Begins a block with room for `size` characters.
-void Changes::make_room(std::size_t size) {
-    constexpr std::size_t usual_size = 16 * 1024;
-    if (block_) full_blocks_.push_back(std::move(block_));
-    block_size_ = std::max(usual_size, size);
-    block_ = std::make_unique_for_overwrite<char[]>(block_size_);
-    block_used_ = 0;
-}
-
 void Changes::clear() {
     // Keeps room for the usual case, but not what a million expiries at once have grown.
-    constexpr std::size_t kept_events = 4096, kept_size = 256 * 1024;
+    constexpr std::size_t kept_events = 4096;
     if (events_.capacity() > kept_events) std::vector<Event>().swap(events_);
     events_.clear();
-    full_blocks_.clear();
-    block_used_ = 0;
-    if (block_size_ <= kept_size) return;
-    block_.reset();
-    block_size_ = 0;
+    texts_.clear();
 }
 
 void Changes::swap(Changes& other) noexcept {
     events_.swap(other.events_);
-    block_.swap(other.block_);
-    std::swap(block_size_, other.block_size_);
-    std::swap(block_used_, other.block_used_);
-    full_blocks_.swap(other.full_blocks_);
+    texts_.swap(other.texts_);
 }
 
 }  // namespace holdfast::core

@@ -9,11 +9,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "base/text_arena.h"
 #include "core/request.h"
 
 namespace holdfast::core {
@@ -66,38 +65,35 @@ struct Event {
 // and handed to another thread.
 class Changes {
   public:
-    Changes() = default;
-    Changes(Changes&& other) noexcept { swap(other); }
-    Changes& operator=(Changes&& other) noexcept {
-        Changes(std::move(other)).swap(*this);
-        return *this;
-    }
-    Changes(const Changes&) = delete;
-    Changes& operator=(const Changes&) = delete;
-    ~Changes() = default;
-
     // Appends a copy of `event`, strings included.
-    void add(const Event& event);
+    void add(const Event& event) { keep_texts_of(events_.emplace_back(event)); }
+    // Appends what `fill(event)` makes of an event that says nothing; its strings are copied.
+    template <class Fill>
+    void add_filled(Fill fill) {
+        Event& event = events_.emplace_back();
+        fill(event);
+        keep_texts_of(event);
+    }
     void clear();
     void swap(Changes& other) noexcept;
 
     [[nodiscard]] bool empty() const { return events_.empty(); }
     [[nodiscard]] std::size_t size() const { return events_.size(); }
+    // How much memory it has taken, for the events and in all; not less than they need.
+    [[nodiscard]] std::size_t capacity() const { return events_.capacity(); }
+    [[nodiscard]] std::size_t bytes() const {
+        return events_.capacity() * sizeof(Event) + texts_.bytes();
+    }
     // Event number `index`, good until the next add or clear; its views, until the next clear.
     [[nodiscard]] const Event& operator[](std::size_t index) const { return events_[index]; }
     [[nodiscard]] auto begin() const { return events_.begin(); }
     [[nodiscard]] auto end() const { return events_.end(); }
 
   private:
-    // Makes `text` one of ours, which stays where it is.
-    void keep(std::string_view& text);
-    void make_room(std::size_t size);
+    void keep_texts_of(Event& event);
 
     std::vector<Event> events_;
-    // The events' texts: a block that is filled, and those that are full.
-    std::unique_ptr<char[]> block_;
-    std::size_t block_size_ = 0, block_used_ = 0;
-    std::vector<std::unique_ptr<char[]>> full_blocks_;
+    base::TextArena texts_;  // of the events
 };
 
 }  // namespace holdfast::core

@@ -16,6 +16,20 @@ __extension__ using Wide = unsigned __int128;
     return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
+// All of a text of less than eight characters, but not none, in one word.
+[[nodiscard]] inline std::uint64_t short_word(const char* data, std::size_t size) {
+    if (size >= sizeof(std::uint32_t)) {
+        std::uint32_t first = 0, last = 0;  // of seven or less they have some in common
+        std::memcpy(&first, data, sizeof first);
+        std::memcpy(&last, data + size - sizeof last, sizeof last);
+        return std::uint64_t{first} << 32 | last;
+    }
+    const auto at = [data](std::size_t index) {
+        return std::uint64_t{static_cast<unsigned char>(data[index])};
+    };
+    return at(0) << 16 | at(size / 2) << 8 | at(size - 1);
+}
+
 // A keyed hash of `text`. Without the seed nobody can choose texts that collide.
 [[nodiscard]] inline std::uint64_t hash_text(std::uint64_t seed, std::string_view text) {
     constexpr std::uint64_t odd_a = 0x9e3779b97f4a7c15, odd_b = 0xd1b54a32d192ed03;
@@ -33,9 +47,7 @@ __extension__ using Wide = unsigned __int128;
         if (text.size() >= sizeof word) {  // the last eight, some of which were seen before
             std::memcpy(&word, data + left - sizeof word, sizeof word);
         } else {
-            for (std::size_t at = 0; at < left; ++at) {
-                word = word << 8 | static_cast<unsigned char>(data[at]);
-            }
+            word = short_word(data, left);
         }
         state = mix(state ^ word ^ odd_a, seed ^ odd_b);
     }

@@ -1,48 +1,12 @@
 #include "core/lock_table.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
-#include <cstring>
 
 #include "base/check.h"
-#include "core/key_hash.h"
+#include "core/resource_key.h"
 #include "core/slot_list.h"
 
 namespace holdfast::core {
-
-namespace {
-
-// What a scope's resource is called: its name, or the bytes of its inode's number.
-struct ResourceKey {
-    explicit ResourceKey(const Scope& scope) : kind(kind_of(scope.kind)), text(scope.name) {
-        if (kind != ResourceKind::inode) return;
-        number = std::bit_cast<std::array<char, sizeof scope.inode>>(scope.inode);
-        text = {number.data(), number.size()};
-    }
-    ResourceKey(const ResourceKey&) = delete;
-    ResourceKey& operator=(const ResourceKey&) = delete;
-
-    static ResourceKind kind_of(ScopeKind kind) {
-        switch (kind) {
-            case ScopeKind::named: return ResourceKind::named;
-            case ScopeKind::semaphore: return ResourceKind::semaphore;
-            case ScopeKind::path: return ResourceKind::path;
-            case ScopeKind::inode:
-            case ScopeKind::range: break;
-        }
-        return ResourceKind::inode;
-    }
-    [[nodiscard]] std::uint32_t hash(std::uint64_t seed) const {
-        return static_cast<std::uint32_t>(hash_text(seed + static_cast<unsigned>(kind), text));
-    }
-
-    ResourceKind kind;
-    std::array<char, sizeof(std::uint64_t)> number{};
-    std::string_view text;
-};
-
-}  // namespace
 
 LockTable::LockTable(const TableOptions& options)
     : limits_(options.limits),
@@ -51,8 +15,7 @@ LockTable::LockTable(const TableOptions& options)
       next_fence_(options.first_fence),
       next_serial_(options.first_serial) {}
 
-void LockTable::advance(Time now) {
-    now_ = std::max(now_, now);
+void LockTable::let_happen_what_is_due() {
     // Waits first: who no longer waits must not be granted what is freed at the same moment.
     while (const auto due = waiter_deadlines_.top()) {
         if (due->deadline > now_) break;
@@ -75,6 +38,13 @@ void LockTable::advance(Time now) {
     while (idle_.first != no_slot && idle_ends_at() <= now_) {
         drop_resource(idle_.first);
     }
+    next_due_ = next_deadline().value_or(Time::max());
+}
+
+// Sees to it that something happens to the record at `deadline`.
+void LockTable::arm(DeadlineHeap& heap, Slot slot, Time deadline) {
+    heap.arm(slot, deadline);
+    next_due_ = std::min(next_due_, deadline);
 }
 
 // When the longest idle resource is dropped. REQUIRES: there is one.
@@ -100,24 +70,25 @@ TableCounts LockTable::counts() const {
 }
 
 Slot LockTable::find_resource(const Scope& scope) const {
-    const ResourceKey key(scope);
-    return resources_by_key_.find(key.hash(hash_seed_), [&](Slot slot) {
+    return find_resource(ResourceKey(scope, hash_seed_));
+}
+
+Slot LockTable::find_resource(const ResourceKey& key) const {
+    return resources_by_key_.find(key.hash(), [&](Slot slot) {
         const Resource& resource = resources_[slot];
-        return resource.kind == key.kind && resource.key.view() == key.text;
+        return resource.kind == key.kind() && resource.key.view() == key.text();
     });
 }
 
 // A new resource, or no_slot when there are as many as there may be.
-Slot LockTable::make_resource(const Scope& scope, std::uint32_t limit) {
+Slot LockTable::make_resource(const ResourceKey& key, std::uint32_t limit) {
     if (resources_.size() >= limits_.locks_max) {
         if (idle_.first == no_slot) return no_slot;
         drop_resource(idle_.first);
     }
-    const ResourceKey key(scope);
-    const std::uint32_t hash = key.hash(hash_seed_);
-    const Slot slot = resources_.emplace(key.kind, key.text, hash);
-    if (key.kind == ResourceKind::semaphore) resources_[slot].limit = limit;
-    resources_by_key_.insert({.slot = slot, .hash = hash});
+    const Slot slot = resources_.emplace(key.kind(), key.text(), key.hash());
+    if (key.kind() == ResourceKind::semaphore) resources_[slot].limit = limit;
+    resources_by_key_.insert({.slot = slot, .hash = key.hash()});
     return slot;
 }
 
@@ -135,6 +106,7 @@ void LockTable::settle(Slot slot) {
     resource.idle_since = now_;
     append(resources_, idle_links, idle_, slot);
     ++idle_count_;
+    next_due_ = std::min(next_due_, idle_ends_at());
 }
 
 void LockTable::wake_idle(Slot slot) {

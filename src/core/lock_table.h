@@ -51,6 +51,8 @@
 
 namespace holdfast::core {
 
+class ResourceKey;
+
 class LockTable {
   public:
     explicit LockTable(const TableOptions& options = {});
@@ -103,7 +105,10 @@ class LockTable {
 
     // Lets everything happen that is due by `now`. A `now` earlier than the last one counts as that
     // one.
-    void advance(Time now);
+    void advance(Time now) {
+        now_ = std::max(now_, now);
+        if (now_ >= next_due_) let_happen_what_is_due();
+    }
 
     // No transition happens by itself before this moment; nothing if none will. May be early (a
     // renewal does not move it), never late.
@@ -147,8 +152,11 @@ class LockTable {
 
   private:
     // lock_table.cc: finding and keeping records
+    void let_happen_what_is_due();
+    void arm(DeadlineHeap& heap, Slot slot, Time deadline);
     [[nodiscard]] Slot find_resource(const Scope& scope) const;
-    Slot make_resource(const Scope& scope, std::uint32_t limit);
+    [[nodiscard]] Slot find_resource(const ResourceKey& key) const;
+    Slot make_resource(const ResourceKey& key, std::uint32_t limit);
     void settle(Slot resource);
     void drop_resource(Slot resource);
     void wake_idle(Slot resource);
@@ -195,12 +203,16 @@ class LockTable {
 
     // lock_table_view.cc
     [[nodiscard]] Scope scope_of(const Resource& resource, ScopeKind kind, Slot range_item) const;
+    void describe(const Resource& resource, ScopeKind kind, Slot range_item, Scope& scope) const;
+    void describe(const Lease& lease, const Resource& resource, LeaseView& seen) const;
+    void describe(EventKind kind, Cause cause, const Lease& lease, Event& event) const;
     [[nodiscard]] LeaseView view(const Lease& lease) const;
     [[nodiscard]] WaiterView view(const Waiter& waiter, Slot waiter_ahead) const;
     [[nodiscard]] LockView view(Slot resource, std::size_t waiters_max) const;
     [[nodiscard]] Outcome with_lease(Outcome::Kind kind, Slot lease) const;
-    [[nodiscard]] Event event_of(EventKind kind, Cause cause, const Lease& lease) const;
+    [[nodiscard]] Outcome granted(Slot lease) const;
     void emit(EventKind kind, Cause cause, const Lease& lease, const Waiter* waited = nullptr);
+    void emit_renewed(const Lease& lease, bool has_new_terms);
     void emit(EventKind kind, Cause cause, const Waiter& waiter);
     void emit(EventKind kind, const Session& session);
 
@@ -213,6 +225,7 @@ class LockTable {
     const std::uint64_t hash_seed_;
 
     Time now_{};
+    Time next_due_ = Time::max();  // nothing happens by itself before; may be early
     std::uint64_t next_fence_;
     std::uint64_t next_serial_;  // of waiters, sessions and range items
 

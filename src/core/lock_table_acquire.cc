@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "core/lock_table.h"
+#include "core/resource_key.h"
 #include "core/slot_list.h"
 
 namespace holdfast::core {
@@ -61,7 +62,7 @@ Outcome LockTable::wait(Time now, SessionId id, const Scope& scope, Duration tim
         return Outcome::refuse(Refusal::timed_out);
     }
     waiter.deadline = add_saturating(now_, timeout);
-    if (waiter.deadline != Time::max()) waiter_deadlines_.arm(entry.waiter, waiter.deadline);
+    if (waiter.deadline != Time::max()) arm(waiter_deadlines_, entry.waiter, waiter.deadline);
     return {.kind = Outcome::Kind::queued, .waiter = waiter.id};
 }
 
@@ -101,9 +102,10 @@ Outcome LockTable::admit(const AcquireRequest& request, bool is_two_phase) {
     if (request.session && find_session(request.session) == nullptr) {
         return Outcome::refuse(Refusal::unknown_session);
     }
-    Slot resource = find_resource(request.scope);
+    const ResourceKey key(request.scope, hash_seed_);
+    Slot resource = find_resource(key);
     if (resource == no_slot) {
-        resource = make_resource(request.scope, request.limit);
+        resource = make_resource(key, request.limit);
         if (resource == no_slot) return Outcome::refuse(Refusal::locks_max);
     } else if (request.scope.kind == ScopeKind::semaphore &&
                resources_[resource].limit != request.limit) {
@@ -113,10 +115,7 @@ Outcome LockTable::admit(const AcquireRequest& request, bool is_two_phase) {
     }
     if (is_free_for(resource, request)) {
         wake_idle(resource);
-        const Slot lease = grant(resource, request, nullptr, no_slot);
-        Outcome outcome = with_lease(Outcome::Kind::granted, lease);
-        outcome.previous_owner = previous_owner_;
-        return outcome;
+        return granted(grant(resource, request, nullptr, no_slot));
     }
     if (request.wait <= Duration::zero()) return refuse_held(resource, request);
     return join_queue(resource, request, is_two_phase);
@@ -134,9 +133,7 @@ std::optional<Outcome> LockTable::take_own(Slot slot, const AcquireRequest& requ
         }
         if (lease.state == LeaseState::grace) {
             reclaim(holder, request);
-            Outcome outcome = with_lease(Outcome::Kind::granted, holder);
-            outcome.previous_owner = previous_owner_;
-            return outcome;
+            return granted(holder);
         }
         if (request.renew_own) {
             restart_lease(holder, add_saturating(now_, request.ttl),
@@ -224,7 +221,7 @@ Outcome LockTable::join_queue(Slot resource_slot, const AcquireRequest& request,
         waiter.session = request.session.slot;
         append(waiters_, session_waiter_links, sessions_[waiter.session].waiters, slot);
     }
-    if (waiter.deadline != Time::max()) waiter_deadlines_.arm(slot, waiter.deadline);
+    if (waiter.deadline != Time::max()) arm(waiter_deadlines_, slot, waiter.deadline);
     emit(EventKind::queued, Cause::request, waiter);
     return {.kind = Outcome::Kind::queued, .waiter = waiter.id, .position = resource.waiter_count};
 }
@@ -297,7 +294,7 @@ void LockTable::start_lease(Slot slot, const AcquireRequest& request) {
     lease.acquired_at = now_;
     lease.expires_at = add_saturating(now_, request.ttl);
     leases_by_fence_.insert({.slot = slot, .hash = hash_of(lease.token.fence)});
-    lease_deadlines_.arm(slot, lease.expires_at);
+    arm(lease_deadlines_, slot, lease.expires_at);
     if (request.session) {
         lease.session = request.session.slot;
         append(leases_, session_lease_links, sessions_[lease.session].leases, slot);

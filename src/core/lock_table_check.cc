@@ -119,6 +119,7 @@ void LockTable::check_invariants() const {
     });
     CHECK(holders + lapsed == leases_.size());
     CHECK(queued == waiters_.size());
+    CHECK(next_due_ <= next_deadline().value_or(Time::max()));
     CHECK(idle == idle_count_);
     CHECK(items == ranges_.size());
     CHECK(resources_.size() == resources_by_key_.size());

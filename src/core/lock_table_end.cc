@@ -110,12 +110,10 @@ void LockTable::restart_lease(Slot slot, Time expires_at, const LeaseTerms& term
     lease.memory = terms.memory;
     lease.is_transient = terms.is_transient;
     lease.is_restored = false;
-    if (expires_at < lease.expires_at) lease_deadlines_.arm(slot, expires_at);
+    if (expires_at < lease.expires_at) arm(lease_deadlines_, slot, expires_at);
     lease.expires_at = expires_at;
     ++resources_[lease.resource].version;
-    Event event = event_of(EventKind::renewed, Cause::request, lease);
-    event.has_new_terms = has_new_terms;
-    changes_.add(event);
+    emit_renewed(lease, has_new_terms);
 }
 
 // The lease (held or in grace) is over and leaves no trace; whoever waited for it moves up.

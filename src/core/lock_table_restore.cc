@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/lock_table.h"
+#include "core/resource_key.h"
 #include "core/slot_list.h"
 
 namespace holdfast::core {
@@ -22,8 +23,9 @@ bool LockTable::restore(Time now, const RestoreRequest& request) {
         find_lease(request.token.fence) != no_slot) {
         return false;
     }
-    Slot resource = find_resource(request.scope);
-    if (resource == no_slot) resource = make_resource(request.scope, request.limit);
+    const ResourceKey key(request.scope, hash_seed_);
+    Slot resource = find_resource(key);
+    if (resource == no_slot) resource = make_resource(key, request.limit);
     if (resource == no_slot || !is_free_for(resource, terms)) return false;
     wake_idle(resource);
     const Slot slot = add_holder(resource, terms, no_slot);
@@ -44,7 +46,7 @@ bool LockTable::restore(Time now, const RestoreRequest& request) {
         lease.expires_at = deadline;
         leases_by_fence_.insert({.slot = slot, .hash = hash_of(lease.token.fence)});
     }
-    lease_deadlines_.arm(slot, lease.deadline());
+    arm(lease_deadlines_, slot, lease.deadline());
     resources_[resource].version = std::max(resources_[resource].version, request.version);
     next_fence_ = std::max(next_fence_, number + 1);
     return true;

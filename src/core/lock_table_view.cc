@@ -31,33 +31,44 @@ bool is_listed_before(const Scope& a, const Scope& b) {
 }  // namespace
 
 Scope LockTable::scope_of(const Resource& resource, ScopeKind kind, Slot range_item) const {
-    Scope scope{.kind = kind};
-    if (resource.kind != ResourceKind::inode) {
-        scope.name = resource.key.view();
-        return scope;
-    }
-    std::memcpy(&scope.inode, resource.key.view().data(), sizeof scope.inode);
-    if (range_item != no_slot) scope.range = ranges_[range_item].range;
+    Scope scope;
+    describe(resource, kind, range_item, scope);
     return scope;
 }
 
+// Writes a scope into a fresh one.
+void LockTable::describe(const Resource& resource, ScopeKind kind, Slot range_item,
+                         Scope& scope) const {
+    scope.kind = kind;
+    if (resource.kind != ResourceKind::inode) {
+        scope.name = resource.key.view();
+        return;
+    }
+    std::memcpy(&scope.inode, resource.key.view().data(), sizeof scope.inode);
+    if (range_item != no_slot) scope.range = ranges_[range_item].range;
+}
+
 LeaseView LockTable::view(const Lease& lease) const {
-    const Resource& resource = resources_[lease.resource];
-    SessionId session;
-    if (lease.session != no_slot) session = sessions_[lease.session].id;
-    return {.scope = scope_of(resource, lease.kind, lease.range_item),
-            .owner = {.door = lease.door, .name = lease.owner},
-            .mode = lease.mode,
-            .state = lease.state,
-            .is_transient = lease.is_transient,
-            .token = lease.token,
-            .acquired_at = lease.acquired_at,
-            .expires_at = lease.expires_at,
-            .grace_until = lease.grace_until(),
-            .ttl = lease.ttl,
-            .session = session,
-            .version = resource.version,
-            .notes = lease.notes.view()};
+    LeaseView seen;
+    describe(lease, resources_[lease.resource], seen);
+    return seen;
+}
+
+// Writes what there is to see of a lease into a fresh view.
+void LockTable::describe(const Lease& lease, const Resource& resource, LeaseView& seen) const {
+    describe(resource, lease.kind, lease.range_item, seen.scope);
+    seen.owner = {.door = lease.door, .name = lease.owner};
+    seen.mode = lease.mode;
+    seen.state = lease.state;
+    seen.is_transient = lease.is_transient;
+    seen.token = lease.token;
+    seen.acquired_at = lease.acquired_at;
+    seen.expires_at = lease.expires_at;
+    seen.grace_until = lease.grace_until();
+    seen.ttl = lease.ttl;
+    if (lease.session != no_slot) seen.session = sessions_[lease.session].id;
+    seen.version = resource.version;
+    if (!lease.notes.empty()) seen.notes = lease.notes.view();
 }
 
 // `waiter_ahead` is the nearest earlier waiter it conflicts with, if any; a range knows its own.
@@ -182,29 +193,49 @@ std::vector<SessionView> LockTable::list_sessions(const SessionQuery& query) con
     return seen;
 }
 
-Outcome LockTable::with_lease(Outcome::Kind kind, Slot lease) const {
-    return {.kind = kind, .lease = view(leases_[lease])};
+Outcome LockTable::with_lease(Outcome::Kind kind, Slot slot) const {
+    const Lease& lease = leases_[slot];
+    Outcome outcome;
+    outcome.kind = kind;
+    describe(lease, resources_[lease.resource], outcome.lease);
+    return outcome;
 }
 
-Event LockTable::event_of(EventKind kind, Cause cause, const Lease& lease) const {
-    return {.kind = kind,
-            .cause = cause,
-            .at = now_,
-            .lease = view(lease),
-            .grace = lease.grace,
-            .memory = lease.memory,
-            .limit = resources_[lease.resource].limit,
-            .queue_length = resources_[lease.resource].waiter_count};
+// Of a lease that was just granted.
+Outcome LockTable::granted(Slot lease) const {
+    Outcome outcome = with_lease(Outcome::Kind::granted, lease);
+    outcome.previous_owner = previous_owner_;
+    return outcome;
+}
+
+void LockTable::describe(EventKind kind, Cause cause, const Lease& lease, Event& event) const {
+    const Resource& resource = resources_[lease.resource];
+    event.kind = kind;
+    event.cause = cause;
+    event.at = now_;
+    describe(lease, resource, event.lease);
+    event.grace = lease.grace;
+    event.memory = lease.memory;
+    event.limit = resource.limit;
+    event.queue_length = resource.waiter_count;
 }
 
 void LockTable::emit(EventKind kind, Cause cause, const Lease& lease, const Waiter* waited) {
-    Event event = event_of(kind, cause, lease);
-    if (kind == EventKind::granted) event.previous_owner = previous_owner_;
-    if (waited != nullptr) {
+    changes_.add_filled([&](Event& event) {
+        describe(kind, cause, lease, event);
+        if (kind == EventKind::granted) event.previous_owner = previous_owner_;
+        if (waited == nullptr) return;
         event.waiter = waited->id;
         event.waiting_since = waited->since;
-    }
-    changes_.add(event);
+    });
+}
+
+// A renewal.
+void LockTable::emit_renewed(const Lease& lease, bool has_new_terms) {
+    changes_.add_filled([&](Event& event) {
+        describe(EventKind::renewed, Cause::request, lease, event);
+        event.has_new_terms = has_new_terms;
+    });
 }
 
 void LockTable::emit(EventKind kind, Cause cause, const Waiter& waiter) {

@@ -58,6 +58,7 @@ class KeptNotes {
     explicit KeptNotes(const Notes& notes) {
         if (notes != Notes{}) texts_ = std::make_unique<Texts>(notes);
     }
+    [[nodiscard]] bool empty() const { return !texts_; }
     [[nodiscard]] Notes view() const {
         if (!texts_) return {};
         return {.request_id = texts_->request_id, .metadata = texts_->metadata};

@@ -54,6 +54,7 @@ EventLoop::Turn::Turn(EventLoop& loop) : loop_(loop) {
     CHECK(!loop_.in_turn_);
     loop_.in_turn_ = true;
     loop_.now_ = Clock::now();
+    loop_.is_fresh_ = true;
 }
 
 EventLoop::Turn::~Turn() {

@@ -71,9 +71,15 @@ class EventLoop {
     // The time at which this turn began: cheap, and the same for all that happened at once.
     [[nodiscard]] TimePoint now() const { return now_; }
 
+    // Whether a turn has begun, or a connection has received something, since this was asked last.
+    [[nodiscard]] bool take_freshness() { return std::exchange(is_fresh_, false); }
+
     // Where every connection of this loop receives; valid until the next connection does. Idle
     // connections therefore hold no read buffer of their own.
-    [[nodiscard]] std::span<char> read_buffer() { return *read_buffer_; }
+    [[nodiscard]] std::span<char> read_buffer() {
+        is_fresh_ = true;
+        return *read_buffer_;
+    }
 
     [[nodiscard]] boost::asio::io_context& context() { return context_; }
     [[nodiscard]] Poller& poller() { return *poller_; }
@@ -104,6 +110,7 @@ class EventLoop {
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> keep_running_;
     TimePoint now_;
     bool in_turn_ = false;
+    bool is_fresh_ = true;
     std::vector<TurnTask*> tasks_;
     std::unique_ptr<ReadBuffer> read_buffer_;
     std::unique_ptr<Poller> poller_;

@@ -42,9 +42,13 @@ FeedEvent::FeedEvent(std::uint64_t number, const core::Event& happened,
 EventFeed::EventFeed(std::uint64_t first_id, FeedLimits limits)
     : limits_(limits), oldest_id_(first_id), next_id_(first_id) {}
 
-void EventFeed::publish(const core::Changes& changes) {
+void EventFeed::publish(core::Changes&& changes) {
     const std::lock_guard guard(mutex_);
-    for (const core::Event& event : changes) add(event, std::nullopt);
+    if (is_worth_taking(changes)) {
+        take(changes);
+    } else {
+        for (const core::Event& event : changes) add(event, std::nullopt);
+    }
     drop_what_is_too_much();
     call_watches();
 }
@@ -57,6 +61,21 @@ void EventFeed::publish(const FenceRefusal& refusal) {
     add(event, refusal.highest);
     drop_what_is_too_much();
     call_watches();
+}
+
+// Whether it is a chunk by itself: no small one, nor one that is mostly room, nor a huge one.
+bool EventFeed::is_worth_taking(const core::Changes& changes) const {
+    return changes.size() >= chunk_events / 4 && changes.size() >= changes.capacity() / 4 &&
+           changes.bytes() <= limits_.bytes_max / 4;
+}
+
+void EventFeed::take(core::Changes& changes) {
+    const std::size_t count = changes.size(), bytes = changes.bytes();
+    chunks_.push_back({.first_id = next_id_,
+                       .bytes = bytes,
+                       .events = std::exchange(changes, std::exchange(spare_, {}))});
+    bytes_ += bytes;
+    next_id_ += count;
 }
 
 void EventFeed::add(const core::Event& event, std::optional<std::uint64_t> refused_by) {

@@ -54,7 +54,8 @@ class EventFeed {
     // readers come back after a restart, too.
     explicit EventFeed(std::uint64_t first_id, FeedLimits limits = {});
 
-    void publish(const core::Changes& changes);
+    // What happened. Takes the changes if they are many, and leaves others to be overwritten.
+    void publish(core::Changes&& changes);
     void publish(const FenceRefusal& refusal);
 
     // Reads what comes after event `after`; without it, what happens from now on. `on_news` is
@@ -75,6 +76,8 @@ class EventFeed {
         std::map<std::uint64_t, std::uint64_t> refused_by;
     };
 
+    [[nodiscard]] bool is_worth_taking(const core::Changes& changes) const;
+    void take(core::Changes& changes);
     void add(const core::Event& event, std::optional<std::uint64_t> refused_by);
     void drop_what_is_too_much();
     void drop_oldest_chunk();

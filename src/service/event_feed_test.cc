@@ -135,7 +135,7 @@ TEST_F(Feed, TakesWhatHappenedTogether) {
     core::Changes together;
     for (int i = 1; i <= 1'000; ++i) together.add(granted(std::to_string(i))[0]);
     const auto watch = long_feed.watch(executor, 0, [this] { ++news; });
-    long_feed.publish(together);
+    long_feed.publish(std::move(together));
     executor.settle();
     EXPECT_EQ(news, 1);
     const auto page = watch->read(1'000);
@@ -143,6 +143,34 @@ TEST_F(Feed, TakesWhatHappenedTogether) {
     ASSERT_EQ(page.events.size(), 300U);
     EXPECT_EQ(page.events.front()->event.lease.scope.name, "701");
     EXPECT_EQ(page.events.back()->event.lease.scope.name, "1000");
+}
+
+TEST_F(Feed, NumbersWhatItTakesAndWhatItCopiesInOneRow) {
+    EventFeed long_feed(1);
+    auto publish = [&long_feed, next = 1](int count) mutable {
+        core::Changes together;
+        for (int i = 0; i < count; ++i) together.add(granted(std::to_string(next++))[0]);
+        long_feed.publish(std::move(together));
+    };
+    for (const int count : {1, 500, 1, 1, 64, 63, 2'000, 3}) publish(count);
+    const auto page = long_feed.watch(executor, 0, [] {})->read(10'000);
+    EXPECT_FALSE(page.has_missed_some);
+    ASSERT_EQ(page.events.size(), 2'633U);
+    for (std::size_t index = 0; index < page.events.size(); ++index) {
+        EXPECT_EQ(page.events[index]->id, 1 + index);
+        EXPECT_EQ(page.events[index]->event.lease.scope.name, std::to_string(1 + index));
+    }
+}
+
+TEST_F(Feed, LeavesRoomForOthersWhereItTakesMany) {
+    EventFeed long_feed(1, {.events_max = 1'000});
+    core::Changes together;
+    for (int round = 0; round < 20; ++round) {
+        for (int i = 0; i < 500; ++i) together.add(granted("job")[0]);
+        long_feed.publish(std::move(together));
+        together.clear();
+    }
+    EXPECT_GE(together.capacity(), 500U) << "that of a chunk which was forgotten";
 }
 
 TEST_F(Feed, DoesNotCallAWatchThatIsGone) {

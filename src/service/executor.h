@@ -21,6 +21,10 @@ class Executor {
     // Calls on_end_of_turn when this turn ends, once however often it is asked for.
     virtual void at_end_of_turn() = 0;
 
+    // Whether anything has come in since this was asked last. What came in together has one time,
+    // for which the clock need not be read again and again.
+    [[nodiscard]] virtual bool has_fresh_input() { return true; }
+
     // Calls on_wake after `delay`, and forgets what was asked before.
     virtual void wake_after(core::Duration delay) = 0;
 

@@ -57,7 +57,7 @@ StoreResult<Recovered> LockService::recover() {
     return recovered;
 }
 
-const Response* LockService::submit(const Request& request) {
+const Response* LockService::submit(Request request) {
     CHECK(!unclaimed_);
     run(request);
     const Operation operation = operation_of(request);
@@ -72,9 +72,11 @@ const Response* LockService::submit(const Request& request) {
         figures_.on_answer(operation, response_, core::Duration::zero());
         return &response_;
     }
-    unclaimed_ = PromiseId{next_promise_++};
-    Promise& promise = promises_[as_number(*unclaimed_)];
+    const core::Slot slot = promises_.emplace();
+    Promise& promise = promises_[slot];
+    promise.number = next_promise_++;
     promise.operation = operation;
+    unclaimed_ = {.number = promise.number, .slot = slot};
     if (waits) {
         promise.waiter = response_.outcome.waiter;
         promises_by_waiter_.emplace(promise.waiter.serial, *unclaimed_);
@@ -89,22 +91,22 @@ const Response* LockService::submit(const Request& request) {
     return nullptr;
 }
 
-PromiseId LockService::await(std::unique_ptr<Answer> answer) {
+PromiseId LockService::await(AnswerPointer answer) {
     CHECK(unclaimed_);
-    promises_.at(as_number(*unclaimed_)).answer = std::move(answer);
+    promises_[unclaimed_->slot].answer = std::move(answer);
     return *std::exchange(unclaimed_, std::nullopt);
 }
 
 void LockService::abandon(PromiseId id) {
-    const auto found = promises_.find(as_number(id));
-    if (found == promises_.end()) return;
+    Promise* const found = find_promise(id);
+    if (found == nullptr) return;
     if (!failure_) {
         // What is due happens first: this one may be granted in this very moment.
         table_->advance(clock_.now());
         absorb_changes();
     }
-    const Promise promise = std::move(found->second);
-    promises_.erase(found);
+    const Promise promise = std::move(*found);
+    promises_.erase(id.slot);
     if (failure_) return;
     if (promise.session) table_->end_session(clock_.now(), promise.session);
     if (promise.grant) {
@@ -206,9 +208,15 @@ bool LockService::absorb_changes() {
 // Tells observers what happened lately, if all of it is on disk, or need not be.
 void LockService::tell() {
     if (has_uncommitted() || is_committing_ || table_->changes().empty()) return;
-    if (on_changes_) on_changes_(table_->changes());
-    table_->clear_changes();
+    table_->swap_changes(told_);
     absorbed_ = 0;
+    tell_of(told_);
+}
+
+// Leaves them empty.
+void LockService::tell_of(core::Changes& changes) const {
+    if (on_changes_ && !changes.empty()) on_changes_(changes);
+    changes.clear();
 }
 
 // Somebody's wait is over.
@@ -224,7 +232,7 @@ void LockService::resolve_waiter(const core::Event& event, bool must_be_committe
         response.outcome.kind = core::Outcome::Kind::granted;
         response.outcome.previous_owner = event.previous_owner;
         if (event.lease.notes.request_id.empty()) {
-            promises_.at(as_number(id)).grant = event.lease.token;
+            promises_[id.slot].grant = event.lease.token;
         }
     } else {
         const bool is_timeout = event.kind == core::EventKind::wait_timed_out;
@@ -232,6 +240,12 @@ void LockService::resolve_waiter(const core::Event& event, bool must_be_committe
             is_timeout ? core::Refusal::timed_out : core::Refusal::unknown_session;
     }
     owe(id, response, must_be_committed ? after_next_commit_ : ready_);
+}
+
+// Nothing, if it is kept already, or abandoned.
+LockService::Promise* LockService::find_promise(PromiseId id) {
+    if (!promises_.contains(id.slot) || promises_[id.slot].number != id.number) return nullptr;
+    return &promises_[id.slot];
 }
 
 // A promise whose answer will tell of this lease, if there is one.
@@ -242,15 +256,15 @@ LockService::Promise* LockService::find_promise_of(core::Token lease) {
             const bool tells = outcome.kind == core::Outcome::Kind::granted ||
                                outcome.kind == core::Outcome::Kind::renewed;
             if (!tells || outcome.lease.token != lease) continue;
-            const auto found = promises_.find(as_number(id));
-            if (found != promises_.end()) return &found->second;
+            if (Promise* const promise = find_promise(id)) return promise;
         }
     }
     return nullptr;
 }
 
 void LockService::owe(PromiseId promise, const Response& response, Batch& batch) {
-    batch.responses.emplace_back(promise, batch.texts.keep(response));
+    Response& kept = batch.responses.emplace_back(promise, response).second;
+    batch.texts.keep_texts_of(kept);
     executor_.at_end_of_turn();
 }
 
@@ -258,7 +272,8 @@ void LockService::end_turn() {
     tell();
     // An answer may lead to the next request at once, and that to the next answer.
     while (!ready_.responses.empty()) {
-        deliver(std::exchange(ready_, {}));
+        std::swap(leaving_, ready_);
+        deliver(leaving_);
         tell();
     }
     if (!is_committing_) start_commit();
@@ -272,7 +287,7 @@ void LockService::start_commit() {
     table_->swap_changes(committing_.changes);
     absorbed_ = 0;
     committing_fence_ = newest_fence();
-    after_this_commit_ = std::exchange(after_next_commit_, {});
+    std::swap(after_this_commit_, after_next_commit_);
     this_terms_ = std::exchange(next_terms_, {});
     committing_.fences = fences_.begin_commit();
     store_.commit(committing_, [this](const StoreResult<void>& result) {
@@ -288,13 +303,11 @@ void LockService::finish_commit(const StoreResult<void>& result) {
     } else {
         committed_fence_ = committing_fence_;
         fences_.end_commit();
-        Batch answers = std::exchange(after_this_commit_, {});
-        core::Changes committed = std::exchange(committing_.changes, std::move(spare_));
+        std::swap(leaving_, after_this_commit_);
+        committing_.changes.swap(told_);
         start_commit();  // first, so that the disk is busy while answers are written
-        if (on_changes_ && !committed.empty()) on_changes_(committed);
-        deliver(std::move(answers));
-        committed.clear();
-        spare_ = std::move(committed);
+        tell_of(told_);
+        deliver(leaving_);
     }
     executor_.at_end_of_turn();
 }
@@ -325,8 +338,8 @@ void LockService::fail(const StoreFailure& why) {
             response.is_busy = failure_->is_busy;
         }
     }
-    deliver(std::move(batch));
-    deliver(std::move(later));
+    deliver(batch);
+    deliver(later);
     executor_.wake_after(retry_interval);
 }
 
@@ -341,17 +354,27 @@ void LockService::retry() {
               {{"leases", std::uint64_t{recovered->leases}}});
 }
 
-void LockService::deliver(Batch batch) {
+// Leaves it empty.
+void LockService::deliver(Batch& batch) {
     if (batch.responses.empty()) return;
     const core::Time now = clock_.now();
     for (const auto& [id, response] : batch.responses) {
-        const auto found = promises_.find(as_number(id));
-        if (found == promises_.end()) continue;  // abandoned
-        const std::unique_ptr<Answer> answer = std::move(found->second.answer);
-        figures_.on_answer(found->second.operation, response, now - response.now);
-        promises_.erase(found);
-        answer->on_response(response);
+        Promise* const promise = find_promise(id);
+        if (promise == nullptr) continue;  // abandoned
+        AnswerPointer answer = std::move(promise->answer);
+        figures_.on_answer(promise->operation, response, now - response.now);
+        promises_.erase(id.slot);
+        answer.release()->take(response);
     }
+    batch.clear();
+}
+
+// Keeps room for as many as there usually are.
+void LockService::Batch::clear() {
+    constexpr std::size_t kept_max = 4096;
+    responses.clear();
+    if (responses.capacity() > kept_max) responses.shrink_to_fit();
+    texts.clear();
 }
 
 // Sees to it that the service wakes no later than something is due. Waking early does no harm, so a

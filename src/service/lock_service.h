@@ -45,8 +45,9 @@ struct ServiceParts {
     // 64 unguessable bits at each call.
     std::function<std::uint64_t()> random;
     // Told of all transitions, in order, once they can no longer be undone by a crash: at the end
-    // of a turn, or after a commit. May be empty.
-    std::function<void(const core::Changes&)> on_changes;
+    // of a turn, or after a commit. May take them, and leave others to be overwritten. May be
+    // empty.
+    std::function<void(core::Changes&)> on_changes;
     FenceLimits fence_limits = {};
     // Told of every stale number. May be empty.
     std::function<void(const FenceRefusal&)> on_fence_refused = {};
@@ -60,8 +61,8 @@ class LockService final : public Port {
     // a failed commit.
     [[nodiscard]] StoreResult<Recovered> recover();
 
-    [[nodiscard]] const Response* submit(const Request& request) override;
-    PromiseId await(std::unique_ptr<Answer> answer) override;
+    [[nodiscard]] const Response* submit(Request request) override;
+    PromiseId await(AnswerPointer answer) override;
     void abandon(PromiseId promise) override;
 
     // Lets happen what is due. Called by the executor; by tests that moved the clock.
@@ -75,7 +76,8 @@ class LockService final : public Port {
   private:
     // A response that is owed.
     struct Promise {
-        std::unique_ptr<Answer> answer;
+        std::uint64_t number = 0;
+        AnswerPointer answer;
         Operation operation = Operation::none;
         core::WaiterId waiter;  // what it waits for, if that is a lock
         // What it was given, but not told of yet. A request with an id is not abandoned by its
@@ -87,10 +89,12 @@ class LockService final : public Port {
     struct Batch {
         Texts texts;
         std::vector<std::pair<PromiseId, Response>> responses;
+
+        void clear();
     };
 
     // lock_service_run.cc
-    void run(const Request& request);
+    void run(Request& request);
     void tell_if_stale(const RaiseFence& request) const;
     void measure();
     bool answer_repeated(const core::AcquireRequest& request);
@@ -100,10 +104,12 @@ class LockService final : public Port {
     // lock_service.cc
     void sweep();
     bool absorb_changes();
+    void tell_of(core::Changes& changes) const;
     void resolve_waiter(const core::Event& event, bool must_be_committed);
     [[nodiscard]] std::uint64_t newest_fence() const;
     [[nodiscard]] Batch* batch_of(const Response& response);
     [[nodiscard]] Batch* batch_of(const FenceOutcome& outcome);
+    [[nodiscard]] Promise* find_promise(PromiseId id);
     [[nodiscard]] Promise* find_promise_of(core::Token lease);
     void owe(PromiseId promise, const Response& response, Batch& batch);
     void end_turn();
@@ -114,14 +120,14 @@ class LockService final : public Port {
     void finish_commit(const StoreResult<void>& result);
     void fail(const StoreFailure& why);
     void retry();
-    void deliver(Batch batch);
+    void deliver(Batch& batch);
     void arm_wake();
 
     Clock& clock_;
     Store& store_;
     Executor& executor_;
     const std::function<std::uint64_t()> random_;
-    const std::function<void(const core::Changes&)> on_changes_;
+    const std::function<void(core::Changes&)> on_changes_;
     const std::function<void(const FenceRefusal&)> on_fence_refused_;
 
     const core::TableOptions options_;
@@ -130,25 +136,27 @@ class LockService final : public Port {
     RequestMemory requests_;
     FenceBook fences_;
     ServiceFigures figures_;
-    Response response_;  // what the last submit() returned
+    Response response_;      // what the last submit() returned
+    core::Time input_time_;  // of what came in together with it
     std::optional<core::Time> wake_at_;
     std::optional<StoreFailure> failure_;  // why nothing is done
 
     std::uint64_t next_promise_ = 1;
     std::optional<PromiseId> unclaimed_;  // submit() returned nullptr, await() has not come yet
-    std::unordered_map<std::uint64_t, Promise> promises_;
+    core::Slab<Promise> promises_;
     std::unordered_map<std::uint64_t, PromiseId> promises_by_waiter_;  // by serial
 
     // What happened since the last commit began is in the table: this much of it was looked at,
     std::size_t absorbed_ = 0;
     bool has_uncommitted_ = false;  // and some of it has to be committed.
     bool is_committing_ = false;
-    Commit committing_;    // what the commit under way is about
-    core::Changes spare_;  // room for later ones
+    Commit committing_;   // what the commit under way is about
+    core::Changes told_;  // what observers are told of; room for later ones
 
     Batch ready_;              // leave at the end of this turn
     Batch after_next_commit_;  // leave after the next commit,
     Batch after_this_commit_;  // and after the one under way
+    Batch leaving_;            // what is being given; room for later ones
     // Leases whose new terms go into the next commit, and into the one under way.
     std::unordered_set<std::uint64_t> next_terms_, this_terms_;
     // The largest numbers that are on disk, and that will be after the commit under way.

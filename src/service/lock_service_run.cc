@@ -9,93 +9,105 @@ namespace holdfast::service {
 
 namespace {
 
-// Runs a request on the table and puts the answer into `response`.
+// Runs a request on the table and puts the answer into `response`; the outcome, if it has one, is
+// returned.
 struct Runner {
     core::LockTable& table;
     FenceBook& fences;
-    core::Time now;
     const std::function<std::uint64_t()>& random;
     Response& response;
 
-    void operator()(core::AcquireRequest request) const {
+    core::Outcome operator()(core::AcquireRequest& request) const {
         request.secret = core::Secret{random()};
-        response.outcome = table.acquire(now, request);
+        return table.acquire(response.now, request);
     }
-    void operator()(Enqueue enqueue) const {
+    core::Outcome operator()(Enqueue& enqueue) const {
         enqueue.request.secret = core::Secret{random()};
-        response.outcome = table.enqueue(now, enqueue.request);
+        return table.enqueue(response.now, enqueue.request);
     }
-    void operator()(const Wait& wait) const {
-        response.outcome = table.wait(now, wait.session, wait.scope, wait.timeout);
+    core::Outcome operator()(const Wait& wait) const {
+        return table.wait(response.now, wait.session, wait.scope, wait.timeout);
     }
-    void operator()(const core::RenewRequest& request) const {
-        response.outcome = table.renew(now, request);
+    core::Outcome operator()(const core::RenewRequest& request) const {
+        return table.renew(response.now, request);
     }
-    void operator()(const core::ReleaseRequest& request) const {
-        response.outcome = table.release(now, request);
+    core::Outcome operator()(const core::ReleaseRequest& request) const {
+        return table.release(response.now, request);
     }
-    void operator()(const ReleaseOwn& request) const {
-        response.outcome = table.release_own(now, request.scope, request.owner);
+    core::Outcome operator()(const ReleaseOwn& request) const {
+        return table.release_own(response.now, request.scope, request.owner);
     }
-    void operator()(const ForceRelease& request) const {
-        response.count = table.force_release(now, request.scope);
+    core::Outcome operator()(const ForceRelease& request) const {
+        response.count = table.force_release(response.now, request.scope);
         if (response.count == 0 && request.or_else) {
-            response.count = table.force_release(now, *request.or_else);
+            response.count = table.force_release(response.now, *request.or_else);
         }
+        return {};
     }
-    void operator()(const OpenSession& request) const {
-        response.session = table.open_session(now, request.owner);
+    core::Outcome operator()(const OpenSession& request) const {
+        response.session = table.open_session(response.now, request.owner);
+        return {};
     }
-    void operator()(const EndSession& request) const {
-        response.count = table.end_session(now, request.session, request.leases) ? 1 : 0;
+    core::Outcome operator()(const EndSession& request) const {
+        const bool is_ended = table.end_session(response.now, request.session, request.leases);
+        response.count = is_ended ? 1 : 0;
+        return {};
     }
-    void operator()(const Inspect& request) const {
-        table.advance(now);
+    core::Outcome operator()(const Inspect& request) const {
+        table.advance(response.now);
         auto lock = table.inspect(request.scope, request.waiters_max);
         if (!lock && request.or_else) lock = table.inspect(*request.or_else, request.waiters_max);
         if (lock) response.locks.push_back(std::move(*lock));
+        return {};
     }
-    void operator()(const List& request) const {
-        table.advance(now);
+    core::Outcome operator()(const List& request) const {
+        table.advance(response.now);
         response.locks = table.list(request.query);
+        return {};
     }
-    void operator()(const Find& request) const {
-        table.advance(now);
-        response.outcome = table.find(request.token);
+    core::Outcome operator()(const Find& request) const {
+        table.advance(response.now);
+        return table.find(request.token);
     }
-    void operator()(const CheckToken& request) const {
-        table.advance(now);
-        response.outcome = table.find(request.token);
-        const bool is_live = response.outcome.kind == core::Outcome::Kind::renewed;
-        if (!is_live || response.outcome.lease.scope.covers(request.scope)) return;
-        response.outcome.kind = core::Outcome::Kind::refused;
-        response.outcome.refusal = core::Refusal::scope_mismatch;
+    core::Outcome operator()(const CheckToken& request) const {
+        core::Outcome outcome = (*this)(Find{.token = request.token});
+        const bool is_live = outcome.kind == core::Outcome::Kind::renewed;
+        if (!is_live || outcome.lease.scope.covers(request.scope)) return outcome;
+        outcome.kind = core::Outcome::Kind::refused;
+        outcome.refusal = core::Refusal::scope_mismatch;
+        return outcome;
     }
-    void operator()(const ListLeases& request) const {
-        table.advance(now);
+    core::Outcome operator()(const ListLeases& request) const {
+        table.advance(response.now);
         response.leases = table.list_leases(request.query);
+        return {};
     }
-    void operator()(const ListSessions& request) const {
-        table.advance(now);
+    core::Outcome operator()(const ListSessions& request) const {
+        table.advance(response.now);
         response.sessions = table.list_sessions(request.query);
+        return {};
     }
-    void operator()(const RaiseFence& request) const {
+    core::Outcome operator()(const RaiseFence& request) const {
         response.fence = fences.raise(request.resource, request.fence);
+        return {};
     }
-    void operator()(const ReadFence& request) const {
+    core::Outcome operator()(const ReadFence& request) const {
         response.fence = fences.read(request.resource);
+        return {};
     }
-    void operator()(const DropFence& request) const {
+    core::Outcome operator()(const DropFence& request) const {
         response.fence = fences.drop(request.resource);
+        return {};
     }
-    void operator()(const Measure&) const {}  // is no question to the table
+    core::Outcome operator()(const Measure&) const { return {}; }  // is no question to the table
 };
 
 }  // namespace
 
-void LockService::run(const Request& request) {
-    response_.now = clock_.now();
-    response_.outcome = {};
+void LockService::run(Request& request) {
+    // Read after the request has come in, so that no lease begins before it was asked for.
+    if (executor_.has_fresh_input()) input_time_ = clock_.now();
+    response_.now = input_time_;
     response_.locks.clear();
     response_.leases.clear();
     response_.sessions.clear();
@@ -106,11 +118,14 @@ void LockService::run(const Request& request) {
     response_.failure = failure_ ? std::string_view(failure_->message) : std::string_view();
     response_.is_busy = failure_ && failure_->is_busy;
     executor_.at_end_of_turn();
-    if (std::holds_alternative<Measure>(request)) return measure();
-    if (failure_) return;
+    if (std::holds_alternative<Measure>(request)) measure();
+    if (failure_) {
+        response_.outcome = {};
+        return;
+    }
     const auto* const acquire = std::get_if<core::AcquireRequest>(&request);
     if (acquire != nullptr && answer_repeated(*acquire)) return;
-    std::visit(Runner{*table_, fences_, response_.now, random_, response_}, request);
+    response_.outcome = std::visit(Runner{*table_, fences_, random_, response_}, request);
     if (const auto* const raise = std::get_if<RaiseFence>(&request)) tell_if_stale(*raise);
 }
 
@@ -175,7 +190,7 @@ void LockService::supersede(core::WaiterId waiter) {
     if (found == promises_by_waiter_.end()) return;
     const PromiseId id = found->second;
     promises_by_waiter_.erase(found);
-    promises_.at(as_number(id)).waiter = {};
+    promises_[id.slot].waiter = {};
     Response response{.now = response_.now};
     response.outcome = core::Outcome::refuse(core::Refusal::request_superseded);
     owe(id, response, ready_);

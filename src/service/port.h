@@ -21,18 +21,43 @@
 
 namespace holdfast::service {
 
-// Something that a response is owed to.
+// Something that a response is owed to. One of these is called, once, and is the last that a port
+// does with it. The response is good during the call.
 class Answer {
   public:
-    virtual ~Answer() = default;
-    // Called at most once. The response is good during the call.
-    virtual void on_response(const Response& response) = 0;
+    virtual void take(const Response& response) = 0;
+    virtual void drop() = 0;  // there will be none
+
+  protected:
+    ~Answer() = default;
 };
+
+// An answer that is made with std::make_unique for one response.
+class OwnAnswer : public Answer {
+  public:
+    virtual ~OwnAnswer() = default;
+    virtual void on_response(const Response& response) = 0;
+
+    void take(const Response& response) final {
+        const std::unique_ptr<OwnAnswer> self(this);
+        on_response(response);
+    }
+    void drop() final { delete this; }
+};
+
+struct DropAnswer {
+    DropAnswer() = default;
+    template <class Own>
+    DropAnswer(std::default_delete<Own> /*which does the same*/) {}
+
+    void operator()(Answer* answer) const { answer->drop(); }
+};
+using AnswerPointer = std::unique_ptr<Answer, DropAnswer>;
 
 // An answer that calls `function` with the response.
 template <class Function>
-[[nodiscard]] std::unique_ptr<Answer> answer_by(Function function) {
-    class Caller final : public Answer {
+[[nodiscard]] AnswerPointer answer_by(Function function) {
+    class Caller final : public OwnAnswer {
       public:
         explicit Caller(Function called) : function_(std::move(called)) {}
         void on_response(const Response& response) override { function_(response); }
@@ -43,22 +68,24 @@ template <class Function>
     return std::make_unique<Caller>(std::move(function));
 }
 
-// A promised response. Never reused within a port.
-enum class PromiseId : std::uint64_t {};
+// A promised response. Numbers are never reused within a port; where it keeps the promise, it
+// knows.
+struct PromiseId {
+    std::uint64_t number = 0;
+    std::uint32_t slot = 0;
 
-[[nodiscard]] constexpr std::uint64_t as_number(PromiseId promise) {
-    return static_cast<std::uint64_t>(promise);
-}
+    bool operator==(const PromiseId&) const = default;
+};
 
 class Port {
   public:
     virtual ~Port() = default;
 
     // Runs `request`. The response, good until the next call; or nullptr when it will come later.
-    [[nodiscard]] virtual const Response* submit(const Request& request) = 0;
+    [[nodiscard]] virtual const Response* submit(Request request) = 0;
 
     // Who the last request's response goes to. REQUIRES: submit() has just returned nullptr.
-    virtual PromiseId await(std::unique_ptr<Answer> answer) = 0;
+    virtual PromiseId await(AnswerPointer answer) = 0;
 
     // Nobody is there any more to hear the response: the request stops waiting, and what it was
     // granted without anybody having been told is released. Its Answer is destroyed uncalled. Does

@@ -7,12 +7,12 @@
 namespace holdfast::service {
 
 // Takes the service's answer to a request that had to wait.
-class RemotePort::Forward final : public Answer {
+class RemotePort::Forward final : public OwnAnswer {
   public:
     Forward(RemotePort& port, PromiseId promise) : port_(port), promise_(promise) {}
 
     void on_response(const Response& response) override {
-        port_.waiting_there_.erase(as_number(promise_));
+        port_.waiting_there_.erase(promise_.number);
         port_.return_later(promise_, response);
     }
 
@@ -26,9 +26,9 @@ RemotePort::RemotePort(Executor& here, Executor& there, LockService& service)
     here_.bind([this] { send(); }, [] {});
 }
 
-const Response* RemotePort::submit(const Request& request) {
-    outgoing_.items.push_back(
-        {.promise = PromiseId{next_promise_++}, .request = outgoing_.texts.keep(request)});
+const Response* RemotePort::submit(Request request) {
+    outgoing_.texts.keep_texts_of(request);
+    outgoing_.items.push_back({.promise = {.number = next_promise_++}, .request = request});
     here_.at_end_of_turn();
     return nullptr;
 }
@@ -45,15 +45,15 @@ void RemotePort::undo(const Response& response) {
     if (response.session) static_cast<void>(submit(EndSession{.session = response.session}));
 }
 
-PromiseId RemotePort::await(std::unique_ptr<Answer> answer) {
-    const PromiseId promise{next_promise_ - 1};
-    const bool is_first = answers_.emplace(as_number(promise), std::move(answer)).second;
+PromiseId RemotePort::await(AnswerPointer answer) {
+    const PromiseId promise{.number = next_promise_ - 1};
+    const bool is_first = answers_.emplace(promise.number, std::move(answer)).second;
     CHECK(is_first);
     return promise;
 }
 
 void RemotePort::abandon(PromiseId promise) {
-    if (answers_.erase(as_number(promise)) == 0) return;
+    if (answers_.erase(promise.number) == 0) return;
     outgoing_.items.push_back({.promise = promise, .is_abandoned = true});
     here_.at_end_of_turn();
 }
@@ -73,13 +73,13 @@ void RemotePort::run(const Outgoing& outgoing) {
             return_later(item.promise, *response);
         } else {
             const PromiseId there = service_.await(std::make_unique<Forward>(*this, item.promise));
-            waiting_there_.emplace(as_number(item.promise), there);
+            waiting_there_.emplace(item.promise.number, there);
         }
     }
 }
 
 void RemotePort::give_up(PromiseId promise) {
-    const auto found = waiting_there_.find(as_number(promise));
+    const auto found = waiting_there_.find(promise.number);
     if (found != waiting_there_.end()) {
         const PromiseId there = found->second;
         waiting_there_.erase(found);
@@ -88,7 +88,8 @@ void RemotePort::give_up(PromiseId promise) {
 }
 
 void RemotePort::return_later(PromiseId promise, const Response& response) {
-    returning_.responses.emplace_back(promise, returning_.texts.keep(response));
+    Response& kept = returning_.responses.emplace_back(promise, response).second;
+    returning_.texts.keep_texts_of(kept);
     if (std::exchange(is_returning_, true)) return;
     // Posted, so that everything that is answered now goes back together.
     there_.post([this] { send_back(); });
@@ -102,14 +103,14 @@ void RemotePort::send_back() {
 
 void RemotePort::receive(const Incoming& incoming) {
     for (const auto& [promise, response] : incoming.responses) {
-        const auto found = answers_.find(as_number(promise));
+        const auto found = answers_.find(promise.number);
         if (found == answers_.end()) {
             undo(response);
             continue;
         }
-        const std::unique_ptr<Answer> answer = std::move(found->second);
+        AnswerPointer answer = std::move(found->second);
         answers_.erase(found);
-        answer->on_response(response);
+        answer.release()->take(response);
     }
 }
 

@@ -23,8 +23,8 @@ class RemotePort final : public Port {
     // `here` is the executor of the thread that uses the port, `there` the service's.
     RemotePort(Executor& here, Executor& there, LockService& service);
 
-    [[nodiscard]] const Response* submit(const Request& request) override;
-    PromiseId await(std::unique_ptr<Answer> answer) override;
+    [[nodiscard]] const Response* submit(Request request) override;
+    PromiseId await(AnswerPointer answer) override;
     void abandon(PromiseId promise) override;
 
   private:
@@ -60,7 +60,7 @@ class RemotePort final : public Port {
 
     std::uint64_t next_promise_ = 1;
     Outgoing outgoing_;
-    std::unordered_map<std::uint64_t, std::unique_ptr<Answer>> answers_;
+    std::unordered_map<std::uint64_t, AnswerPointer> answers_;
 
     // Touched on the service's thread only.
     Incoming returning_;

@@ -51,7 +51,7 @@ inline std::string to_note(const Response& response) {
 }
 
 // An answer that writes down what it was told, and then does something more, if given.
-class NotedAnswer final : public Answer {
+class NotedAnswer final : public OwnAnswer {
   public:
     NotedAnswer(Notes& notes, std::string prefix, std::function<void(const Response&)> then = {})
         : notes_(notes), prefix_(std::move(prefix)), then_(std::move(then)) {}

@@ -1,7 +1,5 @@
 #include "service/texts.h"
 
-#include <cstring>
-
 namespace holdfast::service {
 
 namespace {
@@ -61,27 +59,17 @@ PartsOf(Visit) -> PartsOf<Visit>;
 
 }  // namespace
 
-std::string_view Texts::keep(std::string_view text) {
-    if (text.empty()) return {};
-    auto* copy = static_cast<char*>(memory_->allocate(text.size(), 1));
-    std::memcpy(copy, text.data(), text.size());
-    return {copy, text.size()};
+void Texts::keep_texts_of(Request& request) {
+    std::visit(PartsOf{[this](auto& part) { replace(part); }}, request);
 }
 
-Request Texts::keep(const Request& request) {
-    Request kept = request;
-    std::visit(PartsOf{[this](auto& part) { replace(part); }}, kept);
-    return kept;
-}
-
-Response Texts::keep(Response response) {
+void Texts::keep_texts_of(Response& response) {
     replace(response.outcome.lease);
     response.outcome.previous_owner = keep(response.outcome.previous_owner);
     for (core::LockView& lock : response.locks) replace(lock);
     for (core::LeaseView& lease : response.leases) replace(lease);
     for (core::SessionView& session : response.sessions) replace(session.owner);
     response.failure = keep(response.failure);
-    return response;
 }
 
 void Texts::replace(core::LeaseView& lease) {

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <memory_resource>
 #include <string_view>
 
+#include "base/text_arena.h"
 #include "service/request.h"
 
 namespace holdfast::service {
@@ -13,14 +13,14 @@ namespace holdfast::service {
 // thread.
 class Texts {
   public:
-    Texts() : memory_(std::make_unique<std::pmr::monotonic_buffer_resource>()) {}
+    // The same text, good until all are forgotten.
+    [[nodiscard]] std::string_view keep(std::string_view text) { return arena_.keep(text); }
 
-    // The same text, good for as long as this object.
-    [[nodiscard]] std::string_view keep(std::string_view text);
+    // Lets a request or response have kept texts in the place of its own.
+    void keep_texts_of(Request& request);
+    void keep_texts_of(Response& response);
 
-    // The same request or response, with all its texts kept.
-    [[nodiscard]] Request keep(const Request& request);
-    [[nodiscard]] Response keep(Response response);
+    void clear() { arena_.clear(); }
 
   private:
     // Puts kept texts in the place of others.
@@ -34,7 +34,7 @@ class Texts {
     void replace(core::LeaseView& lease);
     void replace(core::LockView& lock);
 
-    std::unique_ptr<std::pmr::monotonic_buffer_resource> memory_;
+    base::TextArena arena_;
 };
 
 }  // namespace holdfast::service

@@ -8,6 +8,13 @@
 namespace holdfast::service {
 namespace {
 
+// The same request or response, with kept texts.
+template <class Message>
+Message keep(Texts& texts, Message message) {
+    texts.keep_texts_of(message);
+    return message;
+}
+
 // Texts that a test makes, shows to keep(), and destroys: what still points to them is found by
 // comparison here, and by AddressSanitizer.
 class PassingTexts {
@@ -33,7 +40,7 @@ const std::string client = "a client with a name that takes some room";
 // Keeps the request in texts that move meanwhile, and gives it back when its own texts are gone.
 template <class Kind>
 Kind keep_and_destroy(PassingTexts& passing, Texts& texts, Kind request) {
-    const Request kept = texts.keep(Request(std::move(request)));
+    const Request kept = keep(texts, Request(std::move(request)));
     passing.destroy();
     Texts moved = std::move(texts);
     texts = std::move(moved);
@@ -103,16 +110,17 @@ TEST(Texts, KeepsEveryTextOfARequestAboutFences) {
 
 TEST(Texts, KeepsWhatIsNoText) {
     Texts texts;
-    const Request kept = texts.keep(
-        Request(core::AcquireRequest{.scope = core::Scope::of_range(7, {.start = 1, .end = 9}),
-                                     .ttl = std::chrono::seconds{3}}));
+    const Request kept =
+        keep(texts,
+             Request(core::AcquireRequest{.scope = core::Scope::of_range(7, {.start = 1, .end = 9}),
+                                          .ttl = std::chrono::seconds{3}}));
     const auto& acquire = std::get<core::AcquireRequest>(kept);
     EXPECT_EQ(acquire.scope, core::Scope::of_range(7, {.start = 1, .end = 9}));
     EXPECT_EQ(acquire.ttl, std::chrono::seconds{3});
     EXPECT_EQ(
-        std::get<Find>(texts.keep(Request(Find{.token = {.fence = core::Fence{5}}}))).token.fence,
+        std::get<Find>(keep(texts, Request(Find{.token = {.fence = core::Fence{5}}}))).token.fence,
         core::Fence{5});
-    EXPECT_EQ(std::get<EndSession>(texts.keep(Request(EndSession{.session = {.serial = 4}})))
+    EXPECT_EQ(std::get<EndSession>(keep(texts, Request(EndSession{.session = {.serial = 4}})))
                   .session.serial,
               4U);
 }
@@ -134,7 +142,7 @@ TEST(Texts, KeepsEveryTextOfAResponse) {
     response.locks.push_back(lock);
     response.leases.push_back({.scope = passing.scope(job), .owner = passing.owner(client)});
 
-    const Response kept = texts.keep(std::move(response));
+    const Response kept = keep(texts, std::move(response));
     passing.destroy();
     EXPECT_EQ(kept.outcome.lease.scope.name, job);
     EXPECT_EQ(kept.outcome.lease.owner.name, client);

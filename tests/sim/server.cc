@@ -16,7 +16,7 @@ constexpr std::uint64_t reboots_max = 5;
 }  // namespace
 
 // Sends the response back on the connection its request came by.
-class Server::CallAnswer final : public service::Answer {
+class Server::CallAnswer final : public service::OwnAnswer {
   public:
     CallAnswer(Server& server, Submission submission)
         : server_(server), submission_(std::move(submission)) {}

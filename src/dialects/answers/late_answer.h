@@ -18,7 +18,7 @@ namespace holdfast::dialects::answers {
 
 // `Acquire` is that alternative of `Request` that may wait; void if none does.
 template <class Request, class Acquire = void>
-class LateAnswer final : public service::Answer {
+class LateAnswer final : public service::OwnAnswer {
   public:
     LateAnswer(Request request, net::DeferredReply reply, const service::Clock& clock)
         : request_(std::move(request)), reply_(std::move(reply)), clock_(clock) {}

@@ -102,13 +102,13 @@ bool DflockdProtocol::ask(const DflockdRequest& request) {
     }
     if (const service::Response* response = port_.submit(to_service(request))) {
         const bool is_next = owed_.empty();
-        std::string& out = is_next ? channel_.output() : owed_.emplace_back(Owed{}).text;
+        std::string& out = is_next ? channel_.output() : owed_.emplace_back(*this).text;
         append(out, request.verb, *response);
         return true;
     }
-    Owed& owed = owed_.emplace_back(Owed{.verb = request.verb});
-    owed.promise = port_.await(service::answer_by(
-        [this, &owed](const service::Response& response) { on_late(owed, response); }));
+    Owed& owed = owed_.emplace_back(*this);
+    owed.verb = request.verb;
+    owed.promise = port_.await(service::AnswerPointer(&owed));
     is_waiting_ = uses_session && patience(request) > core::Duration::zero();
     if (is_waiting_ && is_ended_) leave_if_blocked();
     return true;
@@ -195,7 +195,9 @@ void DflockdProtocol::leave_if_blocked() {
 void DflockdProtocol::answer(std::string_view line, bool is_last) {
     is_over_ = is_over_ || is_last;
     if (!owed_.empty()) {
-        owed_.push_back(Owed{.text = std::string(line), .is_last = is_last});
+        Owed& owed = owed_.emplace_back(*this);
+        owed.text = line;
+        owed.is_last = is_last;
         return;
     }
     channel_.output().append(line);
@@ -215,10 +217,10 @@ void DflockdProtocol::append(std::string& out, Verb verb, const service::Respons
 void DflockdProtocol::on_late(Owed& owed, const service::Response& response) {
     if (&owed == &owed_.back()) is_waiting_ = false;
     if (&owed == &owed_.front()) {
-        append(channel_.output(), *owed.verb, response);
+        append(channel_.output(), owed.verb, response);
         owed_.pop_front();
     } else {
-        append(owed.text, *owed.verb, response);
+        append(owed.text, owed.verb, response);
     }
     send_answered();
     channel_.flush();

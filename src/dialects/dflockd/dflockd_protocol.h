@@ -17,7 +17,7 @@
 // Thread safety: only on the connection's loop.
 
 #include <cstdint>
-#include <list>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,9 +52,14 @@ class DflockdProtocol final : public net::Protocol {
     bool idle() const override { return owed_.empty() && !opening_ && !is_refused_; }
 
   private:
-    // An answer that is not sent yet.
-    struct Owed {
-        std::optional<Verb> verb;      // of the request, if the service was asked
+    // An answer that is not sent yet. The service has it on loan.
+    struct Owed final : service::Answer {
+        explicit Owed(DflockdProtocol& protocol) : owner(protocol) {}
+        void take(const service::Response& response) override { owner.on_late(*this, response); }
+        void drop() override {}
+
+        DflockdProtocol& owner;
+        Verb verb{};                   // of the request, if the service was asked
         service::PromiseId promise{};  // while there is no text
         std::string text;              // empty: not known yet
         bool is_last = false;          // the connection closes after it
@@ -90,7 +95,7 @@ class DflockdProtocol final : public net::Protocol {
     std::optional<service::PromiseId> opening_;  // the session that is
     std::optional<service::PromiseId> probe_;    // whether the peer's death ends a wait
     bool has_no_session_ = false;                // it could not be opened
-    std::list<Owed> owed_;                       // in the order of their requests
+    std::deque<Owed> owed_;                      // in the order of their requests
     bool is_waiting_ = false;                    // the last one owed may wait for a lock
     bool is_admitted_ = false;                   // the gate is open, or the peer knows the secret
     bool is_refused_ = false;                    // it does not, and will hear of it

@@ -97,7 +97,7 @@ Host::Host(const ServeOptions& options, service::Clock& clock,
             .random = random,
             .on_changes =
                 [this](core::Changes& changes) {
-                    for (const core::Event& event : changes) event_log_.on_event(event);
+                    event_log_.on_changes(changes);
                     event_feed_.publish(std::move(changes));
                 },
             .fence_limits = {.resources_max = options.fences_max,

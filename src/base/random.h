@@ -15,7 +15,7 @@ class RandomBits {
     std::uint64_t operator()();
 
   private:
-    std::array<std::uint64_t, 128> words_{};
+    std::array<std::uint64_t, 512> words_{};
     std::size_t next_ = words_.size();
 };
 

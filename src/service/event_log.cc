@@ -33,9 +33,19 @@ std::uint64_t milliseconds(core::Duration duration) {
 
 }  // namespace
 
-void EventLog::on_event(const core::Event& event) {
-    const base::LogLevel level = level_of(event.kind);
-    if (!base::is_logged(level) || !may_write(event.at)) return;
+void EventLog::on_changes(const core::Changes& changes) {
+    const bool has_info = base::is_logged(base::LogLevel::info);
+    const bool has_debug = base::is_logged(base::LogLevel::debug);
+    if (!has_info) return;
+    for (const core::Event& event : changes) {
+        const base::LogLevel level = level_of(event.kind);
+        if ((has_debug || level == base::LogLevel::info) && may_write(event.at)) {
+            on_event(level, event);
+        }
+    }
+}
+
+void EventLog::on_event(base::LogLevel level, const core::Event& event) {
     const std::string scope = core::to_text(event.lease.scope);
     const std::string_view message = core::to_text(event.kind);
     std::string token;

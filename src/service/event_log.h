@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "base/log.h"
 #include "core/changes.h"
 #include "service/fence.h"
 
@@ -19,10 +20,11 @@ class EventLog {
   public:
     static constexpr std::uint32_t lines_per_second_max = 200;
 
-    void on_event(const core::Event& event);
+    void on_changes(const core::Changes& changes);
     void on_fence_refused(const FenceRefusal& refusal);
 
   private:
+    void on_event(base::LogLevel level, const core::Event& event);
     bool may_write(core::Time now);
 
     core::Time second_began_{};

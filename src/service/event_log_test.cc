@@ -12,6 +12,12 @@
 namespace holdfast::service {
 namespace {
 
+void tell(EventLog& log, const core::Event& event) {
+    core::Changes changes;
+    changes.add(event);
+    log.on_changes(changes);
+}
+
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -47,7 +53,7 @@ std::ptrdiff_t lines(const std::string& text) {
 TEST(EventLog, AGrantIsALine) {
     EventLog log;
     const std::string text = logged(base::LogFormat::text, base::LogLevel::info,
-                                    [&] { log.on_event(event_of(core::EventKind::granted)); });
+                                    [&] { tell(log, event_of(core::EventKind::granted)); });
     EXPECT_THAT(text, HasSubstr(" info    granted lock=named:backup owner=laptop1 door=homelab "
                                 "token=0000000000001234 ttl_ms=30000 queue=0\n"));
 }
@@ -67,7 +73,7 @@ TEST(EventLog, AnEndSaysHowLongItWasHeldAndWhy) {
     event.lease.acquired_at = core::Time{500ms};
     event.cause = core::Cause::force;
     const std::string text =
-        logged(base::LogFormat::text, base::LogLevel::info, [&] { log.on_event(event); });
+        logged(base::LogFormat::text, base::LogLevel::info, [&] { tell(log, event); });
     EXPECT_THAT(text, AllOf(HasSubstr(" released "), HasSubstr("held_ms=1500 cause=force\n")));
 }
 
@@ -76,7 +82,7 @@ TEST(EventLog, RenewalsWaitsAndSessionsAreForDebugging) {
                             core::EventKind::wait_timed_out, core::EventKind::wait_cancelled,
                             core::EventKind::session_opened, core::EventKind::session_ended}) {
         EventLog log;
-        const auto write = [&] { log.on_event(event_of(kind)); };
+        const auto write = [&] { tell(log, event_of(kind)); };
         EXPECT_EQ(logged(base::LogFormat::text, base::LogLevel::info, write), "");
         EXPECT_EQ(lines(logged(base::LogFormat::text, base::LogLevel::debug, write)), 1);
     }
@@ -87,7 +93,7 @@ TEST(EventLog, NeverShowsTheSecretHalfOfAToken) {
         const std::string text = logged(format, base::LogLevel::debug, [] {
             EventLog log;
             for (int kind = 0; kind <= static_cast<int>(core::EventKind::session_ended); ++kind) {
-                log.on_event(event_of(static_cast<core::EventKind>(kind)));
+                tell(log, event_of(static_cast<core::EventKind>(kind)));
             }
         });
         EXPECT_EQ(lines(text), 10);
@@ -103,7 +109,7 @@ TEST(EventLog, NamesFromTheNetworkCannotForgeALine) {
     event.lease.scope = core::Scope::named("a\nb\"c");
     for (const auto format : {base::LogFormat::text, base::LogFormat::json}) {
         EventLog log;
-        const std::string text = logged(format, base::LogLevel::info, [&] { log.on_event(event); });
+        const std::string text = logged(format, base::LogLevel::info, [&] { tell(log, event); });
         EXPECT_EQ(lines(text), 1);
         EXPECT_THAT(text, HasSubstr(R"("eve\n{\"level\":\"error\"}\r\u001b[2J door=root")"));
         EXPECT_THAT(text, HasSubstr(R"("named:a\nb\"c")"));
@@ -116,7 +122,7 @@ TEST(EventLog, CountsWhatIsBeyondItsBudget) {
     const auto burst = [&](core::Time at, std::uint32_t events) {
         return logged(base::LogFormat::text, base::LogLevel::info, [&] {
             for (std::uint32_t i = 0; i < events; ++i) {
-                log.on_event(event_of(core::EventKind::granted, at));
+                tell(log, event_of(core::EventKind::granted, at));
             }
         });
     };
@@ -132,8 +138,8 @@ TEST(EventLog, CountsWhatIsBeyondItsBudget) {
 TEST(EventLog, WhatIsNotLoggedCostsNoBudget) {
     EventLog log;
     const std::string text = logged(base::LogFormat::text, base::LogLevel::info, [&] {
-        for (int i = 0; i < 1000; ++i) log.on_event(event_of(core::EventKind::renewed));
-        log.on_event(event_of(core::EventKind::granted));
+        for (int i = 0; i < 1000; ++i) tell(log, event_of(core::EventKind::renewed));
+        tell(log, event_of(core::EventKind::granted));
     });
     EXPECT_EQ(lines(text), 1);
 }

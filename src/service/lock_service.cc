@@ -57,7 +57,7 @@ StoreResult<Recovered> LockService::recover() {
     return recovered;
 }
 
-const Response* LockService::submit(Request request) {
+const Response* LockService::take(Request& request) {
     CHECK(!unclaimed_);
     run(request);
     const Operation operation = operation_of(request);

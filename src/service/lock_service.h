@@ -61,7 +61,6 @@ class LockService final : public Port {
     // a failed commit.
     [[nodiscard]] StoreResult<Recovered> recover();
 
-    [[nodiscard]] const Response* submit(Request request) override;
     PromiseId await(AnswerPointer answer) override;
     void abandon(PromiseId promise) override;
 
@@ -92,6 +91,8 @@ class LockService final : public Port {
 
         void clear();
     };
+
+    [[nodiscard]] const Response* take(Request& request) override;
 
     // lock_service_run.cc
     void run(Request& request);

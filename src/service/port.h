@@ -82,7 +82,11 @@ class Port {
     virtual ~Port() = default;
 
     // Runs `request`. The response, good until the next call; or nullptr when it will come later.
-    [[nodiscard]] virtual const Response* submit(Request request) = 0;
+    [[nodiscard]] const Response* submit(Request&& request) { return take(request); }
+    [[nodiscard]] const Response* submit(const Request& request) {
+        Request copy = request;
+        return take(copy);
+    }
 
     // Who the last request's response goes to. REQUIRES: submit() has just returned nullptr.
     virtual PromiseId await(AnswerPointer answer) = 0;
@@ -91,6 +95,10 @@ class Port {
     // granted without anybody having been told is released. Its Answer is destroyed uncalled. Does
     // nothing if the response has been given.
     virtual void abandon(PromiseId promise) = 0;
+
+  private:
+    // What submit() does; with the request it may do as it likes.
+    [[nodiscard]] virtual const Response* take(Request& request) = 0;
 };
 
 }  // namespace holdfast::service

@@ -26,7 +26,7 @@ RemotePort::RemotePort(Executor& here, Executor& there, LockService& service)
     here_.bind([this] { send(); }, [] {});
 }
 
-const Response* RemotePort::submit(Request request) {
+const Response* RemotePort::take(Request& request) {
     outgoing_.texts.keep_texts_of(request);
     outgoing_.items.push_back({.promise = {.number = next_promise_++}, .request = request});
     here_.at_end_of_turn();

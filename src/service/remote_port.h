@@ -23,7 +23,6 @@ class RemotePort final : public Port {
     // `here` is the executor of the thread that uses the port, `there` the service's.
     RemotePort(Executor& here, Executor& there, LockService& service);
 
-    [[nodiscard]] const Response* submit(Request request) override;
     PromiseId await(AnswerPointer answer) override;
     void abandon(PromiseId promise) override;
 
@@ -42,6 +41,8 @@ class RemotePort final : public Port {
         std::vector<std::pair<PromiseId, Response>> responses;
     };
     class Forward;
+
+    [[nodiscard]] const Response* take(Request& request) override;
 
     // Here.
     void send();

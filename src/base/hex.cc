@@ -33,12 +33,16 @@ constexpr auto digit_values = [] {
 
 }  // namespace
 
-void append_hex(std::string& out, std::uint64_t value) {
-    char text[digit_count];
+void write_hex(std::span<char, 16> out, std::uint64_t value) {
     for (std::size_t at = digit_count; at > 0; at -= 2, value >>= 8) {
-        std::memcpy(text + at - 2, &byte_texts[2 * (value & 0xFF)], 2);
+        std::memcpy(&out[at - 2], &byte_texts[2 * (value & 0xFF)], 2);
     }
-    out.append(text, digit_count);
+}
+
+void append_hex(std::string& out, std::uint64_t value) {
+    std::array<char, digit_count> text{};
+    write_hex(text, value);
+    out.append(text.data(), text.size());
 }
 
 std::optional<std::uint64_t> parse_hex(std::string_view text) {

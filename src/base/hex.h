@@ -11,8 +11,9 @@
 
 namespace holdfast::base {
 
-// Appends exactly 16 digits, leading zeros included.
+// Appends exactly 16 digits, leading zeros included. Or writes them where there is room.
 void append_hex(std::string& out, std::uint64_t value);
+void write_hex(std::span<char, 16> out, std::uint64_t value);
 
 // The number that append_hex() wrote as `text`. Anything else has no value: another length, upper
 // case, a prefix. So a number has one spelling, and tokens may be compared as text.

@@ -27,7 +27,7 @@ SqliteResult<Journal> Journal::prepare(Database& database, std::size_t changes_m
 Journal::Journal(Statements statements, std::size_t changes_max)
     : statements_(std::move(statements)),
       changes_max_(changes_max),
-      segment_size_(changes_max / 32 + 1) {}
+      segment_size_(std::max<std::size_t>(changes_max / 32, 1)) {}
 
 SqliteResult<void> Journal::restart(Database& database, std::int64_t start_number) {
     forget();
@@ -62,6 +62,13 @@ SqliteResult<void> Journal::write(Database& database, const core::Changes& chang
     }
     if (is_nothing) return {};
     return append(std::max(first_new, first_segment_), epoch + clock.now().time_since_epoch());
+}
+
+SqliteResult<void> Journal::settle(Database& database) {
+    if (!is_known_) return restart(database, start_number_);
+    if (segments_.empty()) return {};
+    while (!segments_.empty()) TRY(settle_oldest());
+    return keep_token();
 }
 
 void Journal::add(const core::Event& event, service::WallTime epoch) {
@@ -164,6 +171,10 @@ SqliteResult<void> Journal::append(std::uint64_t first_new, service::WallTime no
     }
     // The newest row has the largest number. When there is no new one, the last may just have gone.
     if (has_appended) return {};
+    return keep_token();
+}
+
+SqliteResult<void> Journal::keep_token() {
     statements_.keep_token.bind(1, static_cast<std::int64_t>(last_token_));
     return statements_.keep_token.run();
 }

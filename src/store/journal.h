@@ -43,6 +43,9 @@ class Journal {
     [[nodiscard]] SqliteResult<void> write(Database& database, const core::Changes& changes,
                                            const service::Clock& clock);
 
+    // Settles all of it. REQUIRES, and what follows a failure: as of write().
+    [[nodiscard]] SqliteResult<void> settle(Database& database);
+
     // What was written last is not in the file: nobody here knows what is.
     void forget();
 
@@ -70,6 +73,7 @@ class Journal {
 
     // In the file.
     SqliteResult<void> settle_oldest();
+    SqliteResult<void> keep_token();
     SqliteResult<void> move_to_locks(const LeaseRowView& row);
     SqliteResult<void> append(std::uint64_t first_new, service::WallTime now);
     SqliteResult<void> word(JournalSegment& segment);

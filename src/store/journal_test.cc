@@ -56,7 +56,7 @@ TEST_F(JournalTest, ALeaseThatEndsSoonNeverBecomesARow) {
     open(20);
     ASSERT_TRUE(Database::open(path_)->run(
         "CREATE TRIGGER no BEFORE INSERT ON locks BEGIN SELECT RAISE(ABORT, 'no'); END"));
-    for (std::uint64_t fence = 1; fence <= 200; ++fence) {
+    for (std::uint64_t fence = 1; fence <= 80; ++fence) {
         grant(*store_, lease(fence));
         if (fence > 5) release(*store_, lease(fence - 5));
     }
@@ -66,14 +66,14 @@ TEST_F(JournalTest, ALeaseThatEndsSoonNeverBecomesARow) {
 
 TEST_F(JournalTest, ALeaseThatOutlivesItBecomesARowAndGoesAgain) {
     open(20);
-    for (std::uint64_t fence = 1; fence <= 100; ++fence) grant(*store_, lease(fence));
-    EXPECT_GE(number("SELECT count(*) FROM locks"), 80);
+    for (std::uint64_t fence = 1; fence <= 60; ++fence) grant(*store_, lease(fence));
+    EXPECT_GE(number("SELECT count(*) FROM locks"), 40);
     EXPECT_LE(number(changes_in_journal), 20);
-    EXPECT_EQ(number("SELECT count(*) FROM lock_state"), 100);
-    for (std::uint64_t fence = 1; fence <= 100; ++fence) release(*store_, lease(fence));
+    EXPECT_EQ(number("SELECT count(*) FROM lock_state"), 60);
+    for (std::uint64_t fence = 1; fence <= 60; ++fence) release(*store_, lease(fence));
     EXPECT_LE(number("SELECT count(*) FROM locks"), 20);
     EXPECT_EQ(number("SELECT count(*) FROM lock_state"), 0);
-    EXPECT_EQ(found_after_crash().next_fence, 101U);
+    EXPECT_EQ(found_after_crash().next_fence, 61U);
 }
 
 TEST_F(JournalTest, ACommitLargerThanItAllIsMostlyRowsAtOnce) {
@@ -153,7 +153,7 @@ TEST_F(JournalTest, KeepsRandomHistories) {
     for (const std::size_t changes_max : {0, 1, 7, 40, 300, 8'192}) {
         RandomHistory history(++seed);
         open(changes_max);
-        for (int step = 0; step < 45; ++step) {
+        for (int step = 0; step < 30; ++step) {
             const std::string at =
                 "limit " + std::to_string(changes_max) + " step " + std::to_string(step);
             ASSERT_TRUE(commit(*store_, history.next_batch())) << at;

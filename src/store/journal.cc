@@ -1,6 +1,7 @@
 #include "store/journal.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -52,7 +53,6 @@ SqliteResult<void> Journal::write(Database& database, const core::Changes& chang
     if (!is_known_) TRY(restart(database, start_number_));
     ++commit_number_;
     const service::WallTime epoch = clock.wall(core::Time{});
-    const std::uint64_t first_new = segments_.empty() ? first_segment_ : newest_segment();
     bool is_nothing = true;
     for (const core::Event& event : changes) {
         if (!core::is_kept(event)) continue;
@@ -61,7 +61,7 @@ SqliteResult<void> Journal::write(Database& database, const core::Changes& chang
         if (changes_ > changes_max_) TRY(settle_oldest());
     }
     if (is_nothing) return {};
-    return append(std::max(first_new, first_segment_), epoch + clock.now().time_since_epoch());
+    return append(epoch + clock.now().time_since_epoch());
 }
 
 SqliteResult<void> Journal::settle(Database& database) {
@@ -90,7 +90,7 @@ void Journal::add_lease(const LeaseRowView& row, bool is_granted) {
     const auto [found, is_new] = last_words_.try_emplace(row.fence);
     LastWord& word = found->second;
     if (!is_new) withdraw(word);
-    word.segment = newest_segment();
+    word.segment = &segment;
     word.place = segment.leases.size();
     if (is_granted) word.granted_by = commit_number_;
     segment.add(row);
@@ -117,12 +117,8 @@ JournalSegment& Journal::segment_with_room() {
     return segments_.back();
 }
 
-std::uint64_t Journal::newest_segment() const {
-    return first_segment_ + segments_.size() - 1;
-}
-
 void Journal::withdraw(const LastWord& word) {
-    segments_[word.segment - first_segment_].leases[word.place].is_last_word = false;
+    word.segment->leases[word.place].is_last_word = false;
 }
 
 SqliteResult<void> Journal::settle_oldest() {
@@ -141,7 +137,6 @@ SqliteResult<void> Journal::settle_oldest() {
     }
     changes_ -= segment.size();
     segments_.pop_front();
-    ++first_segment_;
     return {};
 }
 
@@ -152,13 +147,14 @@ SqliteResult<void> Journal::move_to_locks(const LeaseRowView& row) {
     return {};
 }
 
-// Appends what the segments from this number on have that is not in the file yet.
-SqliteResult<void> Journal::append(std::uint64_t first_new, service::WallTime now) {
+// Appends what is in memory and not in the file yet.
+SqliteResult<void> Journal::append(service::WallTime now) {
+    auto segment = segments_.end();
+    while (segment != segments_.begin() && !std::prev(segment)->is_written()) --segment;
     bool has_appended = false;
-    for (std::size_t at = first_new - first_segment_; at < segments_.size(); ++at) {
-        JournalSegment& segment = segments_[at];
+    for (; segment != segments_.end(); ++segment) {
         text_.begin({.last_token = last_token_, .written_at = now});
-        TRY(word(segment));
+        TRY(word(*segment));
         if (text_.empty()) continue;
         statements_.append.bind(1, ++row_number_);
         statements_.append.bind(2, start_number_);
@@ -166,7 +162,7 @@ SqliteResult<void> Journal::append(std::uint64_t first_new, service::WallTime no
         statements_.append.bind(4, std::int64_t{now.time_since_epoch().count()});
         statements_.append.bind_text(5, text_.finish());
         TRY(statements_.append.run());
-        segment.written.row_number = row_number_;
+        segment->written.row_number = row_number_;
         has_appended = true;
     }
     // The newest row has the largest number. When there is no new one, the last may just have gone.

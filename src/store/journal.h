@@ -56,7 +56,7 @@ class Journal {
     };
     // Where in the journal a lease is spoken of last.
     struct LastWord {
-        std::uint64_t segment = 0;
+        JournalSegment* segment = nullptr;
         std::size_t place = 0;         // among its leases
         std::uint64_t granted_by = 0;  // which commit; 0: it is in `locks`, if on older terms
     };
@@ -68,14 +68,13 @@ class Journal {
     void add_lease(const LeaseRowView& row, bool is_granted);
     void add_end(std::uint64_t fence);
     JournalSegment& segment_with_room();
-    [[nodiscard]] std::uint64_t newest_segment() const;
-    void withdraw(const LastWord& word);
+    static void withdraw(const LastWord& word);
 
     // In the file.
     SqliteResult<void> settle_oldest();
     SqliteResult<void> keep_token();
     SqliteResult<void> move_to_locks(const LeaseRowView& row);
-    SqliteResult<void> append(std::uint64_t first_new, service::WallTime now);
+    SqliteResult<void> append(service::WallTime now);
     SqliteResult<void> word(JournalSegment& segment);
 
     Statements statements_;
@@ -87,9 +86,8 @@ class Journal {
     std::int64_t row_number_ = 0;   // of the newest row
     std::uint64_t last_token_ = 0;  // of those given out since restart()
 
-    std::deque<JournalSegment> segments_;  // the oldest first, numbered without gaps
-    std::uint64_t first_segment_ = 0;      // the number of that one
-    std::size_t changes_ = 0;              // in all segments
+    std::deque<JournalSegment> segments_;                            // the oldest first
+    std::size_t changes_ = 0;                                        // in all of them
     boost::unordered_flat_map<std::uint64_t, LastWord> last_words_;  // by fencing number
 
     JournalText text_;  // of a row

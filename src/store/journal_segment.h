@@ -36,6 +36,7 @@ struct JournalSegment {
     std::pmr::monotonic_buffer_resource texts;  // of the leases
 
     [[nodiscard]] std::size_t size() const { return leases.size() + ends.size(); }
+    [[nodiscard]] bool is_written() const { return written.leases + written.ends == size(); }
 
     // Appends a lease, with texts of its own.
     void add(LeaseRowView row) {

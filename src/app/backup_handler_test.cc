@@ -62,10 +62,10 @@ INSTANTIATE_TEST_SUITE_P(Threads, BackupOfThreads, ::testing::Values(1, 3));
 TEST_P(BackupOfThreads, BringsTheLocksToAnotherServer) {
     start(folder_ / "first");
     net::TestClient client(host_->http_endpoint());
-    for (int lock = 0; lock < 800; ++lock) {  // so many that the copy is sent in pieces
+    for (int lock = 0; lock < 1'000; ++lock) {  // so many that the copy is sent in pieces
         client.send(request("POST /lock?client=laptop1&ttl=1h&job=" + std::to_string(lock)));
     }
-    for (int lock = 0; lock < 800; ++lock) ASSERT_EQ(client.response().status, 200);
+    for (int lock = 0; lock < 1'000; ++lock) ASSERT_EQ(client.response().status, 200);
     const auto backup = ask("GET /v1/backup");
     ASSERT_EQ(backup.status, 200) << backup.body;
     EXPECT_GT(backup.body.size(), 100'000U);
@@ -79,9 +79,9 @@ TEST_P(BackupOfThreads, BringsTheLocksToAnotherServer) {
     const auto restored = store::restore(
         {.copy_path = folder_ / "copy.db", .database_path = folder_ / "second/holdfast.db"});
     ASSERT_TRUE(restored) << restored.error().message;
-    EXPECT_EQ(restored->leases, 800U);
+    EXPECT_EQ(restored->leases, 1'000U);
     start(folder_ / "second");
-    EXPECT_THAT(ask("GET /lock?job=799").body, HasSubstr(R"("holder":"laptop1")"));
+    EXPECT_THAT(ask("GET /lock?job=999").body, HasSubstr(R"("holder":"laptop1")"));
 }
 
 TEST_P(BackupOfThreads, IsForTheAdminAlone) {

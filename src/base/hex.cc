@@ -43,12 +43,12 @@ constexpr std::uint32_t gather(std::uint64_t values) {
 
 }  // namespace
 
-void write_hex(char* place, std::uint64_t value) {
+void write_hex(std::span<char, hex_digits> place, std::uint64_t value) {
     static_assert(std::endian::native == std::endian::little);
     const std::uint64_t first = to_characters(spread(static_cast<std::uint32_t>(value >> 32)));
     const std::uint64_t second = to_characters(spread(static_cast<std::uint32_t>(value)));
-    std::memcpy(place, &first, half);
-    std::memcpy(place + half, &second, half);
+    std::memcpy(place.data(), &first, half);
+    std::memcpy(place.data() + half, &second, half);
 }
 
 void append_hex(std::string& out, std::uint64_t value) {

@@ -15,7 +15,7 @@ namespace holdfast::base {
 inline constexpr std::size_t hex_digits = 16;
 
 // Writes exactly 16 digits, leading zeros included, to `place`, or at the end of a text.
-void write_hex(char* place, std::uint64_t value);
+void write_hex(std::span<char, hex_digits> place, std::uint64_t value);
 void append_hex(std::string& out, std::uint64_t value);
 
 // The number that append_hex() wrote as `text`. Anything else has no value: another length, upper

@@ -17,6 +17,7 @@
 #include "store/data_file.h"
 #include "store/data_lock.h"
 #include "store/fence_table.h"
+#include "store/journal_fold.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
 
@@ -86,6 +87,7 @@ struct Numbers {
 SqliteResult<Numbers> read_numbers(Database& database) {
     TRY(const auto last_token,
         database.number("SELECT max((SELECT max(last_token) FROM tokens), "
+                        "(SELECT coalesce(max(last_token), 0) FROM journal), "
                         "(SELECT coalesce(max(fencing_token), 0) FROM locks))"));
     TRY(auto fences, FenceTable::read(database));
     return Numbers{.last_token = static_cast<std::uint64_t>(last_token),
@@ -111,9 +113,10 @@ base::Result<Numbers> numbers_of(const std::string& path) {
 SqliteResult<Restored> settle(const std::string& path, const Numbers& before,
                               std::uint64_t token_floor) {
     TRY(auto database, open_and_check(path));
+    TRY(auto transaction, Transaction::begin(database));
+    TRY(fold_journal(database));
     TRY(auto numbers, read_numbers(database));
     numbers.last_token = std::max({numbers.last_token, before.last_token, token_floor});
-    TRY(auto transaction, Transaction::begin(database));
     TRY(auto keep_token, database.prepare("UPDATE tokens SET last_token = ?"));
     keep_token.bind(1, static_cast<std::int64_t>(numbers.last_token));
     TRY(keep_token.run());

@@ -94,6 +94,18 @@ TEST_F(Backup, TokensDoNotGoBackWhenADatabaseIsReplaced) {
     EXPECT_EQ(found_in(restored->replaced).leases.size(), 2U) << "nothing is lost";
 }
 
+TEST_F(Backup, TokensDoNotGoBackWhenTheDatabaseOfACrashedServerIsReplaced) {
+    const auto store = open_store(database_);
+    recover(*store);
+    grant(*store, lease(20, "last"));
+    const std::string crashed = copy_as_if_crashed(database_, folder_ / "crashed.db");
+    const auto restored = restore_to(crashed, true);
+    ASSERT_TRUE(restored) << restored.error().message;
+    EXPECT_EQ(restored->next_token, 21U);
+    EXPECT_EQ(found_in(crashed).next_fence, 21U);
+    EXPECT_EQ(found_in(restored->replaced).leases.size(), 3U);
+}
+
 TEST_F(Backup, TokensDoNotGoBackBelowTheFloor) {
     ASSERT_TRUE(restore_to(folder_ / "other/holdfast.db", false, 1'000));
     EXPECT_EQ(found_in(folder_ / "other/holdfast.db").next_fence, 1'001U);

@@ -74,25 +74,18 @@ TEST(Fences, CountAsChanges) {
     EXPECT_EQ(store->figures().changes, 2U);
 }
 
-// A file of the version before has leases, and no table of fences.
 TEST(Fences, AnOlderFileLearnsToKeepThem) {
     const TemporaryFolder folder;
     const std::string path = folder / "holdfast.db";
     const LeaseRow row{.fence = 5, .name = "job", .owner = "w", .ttl = 30s};
-    {
-        const auto store = open_store(path);
-        recover(*store);
-        EXPECT_TRUE(commit(*store, changes_of({event_of(core::EventKind::granted, row)})));
-    }
-    ASSERT_TRUE(Database::open(path)->run("DROP TABLE fences; PRAGMA user_version=1"));
+    make_old_file(path, 1, {row});
     const auto store = open_store(path);
     const Found found = recover(*store);
-    EXPECT_EQ(found.leases.size(), 1U);
+    EXPECT_EQ(found.leases, (Leases{{5, row}}));
     EXPECT_EQ(found.next_fence, 6U);
     EXPECT_THAT(found.fences, IsEmpty());
     EXPECT_TRUE(commit(*store, {}, {{"a", 7}}));
     EXPECT_THAT(recover(*store).fences, ElementsAre(Pair("a", 7)));
-    EXPECT_EQ(Database::open(path)->number("PRAGMA user_version").value(), 2);
 }
 
 TEST(Fences, ThatMakeNoSenseAreNotBelieved) {

@@ -9,21 +9,28 @@ namespace holdfast::store {
 
 SqliteResult<service::Recovered> LeaseFile::recover(const BootClock& now, const OnLease& on_lease) {
     start_number_ = 0;
+    auto recovered = recover_all(now, on_lease);
+    if (!recovered) tables_.journal.forget();
+    return recovered;
+}
+
+// In one transaction, so that a file that makes no sense stays as it is.
+SqliteResult<service::Recovered> LeaseFile::recover_all(const BootClock& now,
+                                                        const OnLease& on_lease) {
     database_.set_busy_timeout(has_recovered_ ? busy_timeout_.zero() : busy_timeout_);
     TRY(auto transaction, Transaction::begin(database_));
     TRY(const auto starts, note_start(now));
-    TRY(transaction.commit());
-
+    const std::int64_t present = starts.back().number;
+    TRY(tables_.journal.restart(database_, present));
     TRY(auto recovered, visit(LeaseAges(starts), on_lease));
     TRY(recovered.fences, FenceTable::read(database_));
-    const std::int64_t present = starts.back().number;
     if (const std::int64_t needed = std::min(present, oldest_start_);
         starts.front().number < needed) {
         TRY(auto forget, database_.prepare("DELETE FROM starts WHERE number < ?"));
         forget.bind(1, needed);
         TRY(forget.run());
     }
-    last_token_ = recovered.next_fence - 1;
+    TRY(transaction.commit());
     start_number_ = present;
     has_recovered_ = true;
     database_.set_busy_timeout(busy_timeout_);

@@ -48,10 +48,6 @@ std::optional<core::Mode> parse_mode(std::string_view text) {
     return parse_one_of({core::Mode::exclusive, core::Mode::shared}, text);
 }
 
-std::string_view state_text(core::LeaseState state) {
-    return state == core::LeaseState::grace ? state_grace : state_held;
-}
-
 std::optional<core::LeaseState> parse_state(std::string_view text) {
     if (text == state_held) return core::LeaseState::held;
     if (text == state_grace) return core::LeaseState::grace;
@@ -66,6 +62,10 @@ std::string hex_of(std::uint64_t number) {
 
 }  // namespace
 
+std::string_view to_text(core::LeaseState state) {
+    return state == core::LeaseState::grace ? state_grace : state_held;
+}
+
 const std::string_view row_columns =
     "fencing_token, lease_id, kind, lock_name, inode, range_start, range_end, owner_id, door, "
     "mode, permits, state, ttl_us, grace_us, memory_us, version, acquired_ns, lease_expiry_ns, "
@@ -79,17 +79,18 @@ SqliteResult<Statement> prepare_put(Database& database) {
     return database.prepare(sql.c_str());
 }
 
-LeaseRow to_row(const core::Event& event, const service::Clock& clock, std::int64_t start_number) {
+template <class Row>
+Row to_row(const core::Event& event, service::WallTime epoch, std::int64_t start_number) {
+    using Text = decltype(Row::name);
     const core::LeaseView& lease = event.lease;
     const bool is_in_grace = event.kind == core::EventKind::expired;
-    const service::WallTime epoch = clock.wall(core::Time{});
     return {.fence = static_cast<std::uint64_t>(lease.token.fence),
             .secret = static_cast<std::uint64_t>(lease.token.secret),
             .kind = lease.scope.kind,
-            .name = std::string(lease.scope.name),
+            .name = Text(lease.scope.name),
             .inode = lease.scope.inode,
             .range = lease.scope.range,
-            .owner = std::string(lease.owner.name),
+            .owner = Text(lease.owner.name),
             .door = lease.owner.door,
             .mode = lease.mode,
             .permits = event.limit,
@@ -100,10 +101,13 @@ LeaseRow to_row(const core::Event& event, const service::Clock& clock, std::int6
             .version = lease.version,
             .acquired_at = epoch + lease.acquired_at.time_since_epoch(),
             .expires_at = epoch + lease.expires_at.time_since_epoch(),
-            .request_id = std::string(lease.notes.request_id),
-            .metadata = std::string(lease.notes.metadata),
+            .request_id = Text(lease.notes.request_id),
+            .metadata = Text(lease.notes.metadata),
             .start_number = start_number};
 }
+
+template LeaseRow to_row(const core::Event&, service::WallTime, std::int64_t);
+template LeaseRowView to_row(const core::Event&, service::WallTime, std::int64_t);
 
 core::RestoreRequest to_request(const LeaseRow& row, const LeaseAges& ages,
                                 const service::Clock& clock) {
@@ -124,7 +128,7 @@ core::RestoreRequest to_request(const LeaseRow& row, const LeaseAges& ages,
             .notes = {.request_id = row.request_id, .metadata = row.metadata}};
 }
 
-void bind_row(Statement& statement, const LeaseRow& row) {
+void bind_row(Statement& statement, const LeaseRowView& row) {
     int place = 0;
     const auto number = [&](std::int64_t value) { statement.bind(++place, value); };
     const auto text = [&](std::string_view value) { statement.bind_text(++place, value); };
@@ -140,7 +144,7 @@ void bind_row(Statement& statement, const LeaseRow& row) {
     number(static_cast<std::int64_t>(row.door));
     text(core::to_text(row.mode));
     number(row.permits);
-    text(state_text(row.state));
+    text(to_text(row.state));
     number(row.ttl.count());
     number(row.grace.count());
     number(row.memory.count());

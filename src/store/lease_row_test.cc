@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "store/schema.h"
 #include "store/test_leases.h"
 
 namespace holdfast::store {
@@ -16,11 +15,7 @@ class LeaseRowTest : public ::testing::Test {
         CHECK(prepare_schema(database_).has_value());
     }
 
-    void put(const LeaseRow& row) {
-        auto statement = *prepare_put(database_);
-        bind_row(statement, row);
-        CHECK(statement.run().has_value());
-    }
+    void put(const LeaseRow& row) { testing::put(database_, row); }
 
     std::optional<LeaseRow> read_back() {
         const std::string sql = "SELECT " + std::string(row_columns) + " FROM locks";

@@ -11,7 +11,9 @@ namespace holdfast::store {
 base::Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const std::string& path,
                                                              const service::Clock& clock,
                                                              SqliteStoreOptions options) {
-    TRY(auto file, LeaseFile::open(path, clock, options.busy_timeout));
+    TRY(auto file, LeaseFile::open(path, clock,
+                                   {.busy_timeout = options.busy_timeout,
+                                    .journal_changes_max = options.journal_changes_max}));
     return std::unique_ptr<SqliteStore>(new SqliteStore(path, std::move(file), std::move(options)));
 }
 
@@ -28,6 +30,7 @@ SqliteStore::~SqliteStore() {
     }
     wake_.notify_one();
     thread_.join();
+    file_.tidy_up();
 }
 
 service::StoreResult<service::Recovered> SqliteStore::recover(

@@ -8,10 +8,11 @@
 //
 // Thread safety: commit() and recover() from one thread, figures() from any; `done` is called on
 // the store's own.
-// Lifetime: the destructor finishes the commit under way, and closes the file.
+// Lifetime: the destructor finishes the commit under way, tidies up the file, and closes it.
 
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -31,6 +32,9 @@ namespace holdfast::store {
 struct SqliteStoreOptions {
     // A commit that finds the file locked by another program tries this long before it fails.
     std::chrono::milliseconds busy_timeout{3'000};
+    // So many changes are kept in a journal before they become rows. Clients that take locks and
+    // give them back write no rows, as long as fewer than half as many are held at a time.
+    std::size_t journal_changes_max = 8'192;
     std::function<base::Result<BootClock>()> read_boot_clock = BootClock::read;
 };
 

@@ -18,23 +18,6 @@ LeaseRow lease(std::uint64_t fence, std::string name) {
     return {.fence = fence, .secret = 99, .name = std::move(name), .owner = "laptop1", .ttl = 30s};
 }
 
-// All of a view, as another program sees it.
-std::vector<std::string> rows_of(const std::string& path) {
-    auto database = *Database::open(path);
-    auto select = *database.prepare("SELECT * FROM lock_state ORDER BY fencing_token");
-    std::vector<std::string> rows;
-    while (select.step().value()) {
-        std::string row;
-        for (int column = 0; column < 13; ++column) row.append(select.bytes(column)).append("|");
-        rows.push_back(row);
-    }
-    return rows;
-}
-
-std::int64_t number_in(const std::string& path, const char* sql) {
-    return Database::open(path)->number(sql).value();
-}
-
 TEST(SqliteStore, FindsWhatWasCommitted) {
     const TemporaryFolder folder;
     const std::string path = folder / "data/holdfast.db";

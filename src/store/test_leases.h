@@ -17,10 +17,13 @@
 #include <random>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
+#include "base/hex.h"
 #include "core/changes.h"
 #include "store/lease_row.h"
+#include "store/schema.h"
 #include "store/sqlite_store.h"
 
 namespace holdfast::store::testing {
@@ -111,6 +114,27 @@ inline core::Event event_of(core::EventKind kind, const LeaseRow& row) {
             .has_new_terms = kind == core::EventKind::renewed};
 }
 
+// The row that the engine and the store make of it. Its texts are the other's.
+inline LeaseRowView view_of(const LeaseRow& row) {
+    const auto kind =
+        row.state == core::LeaseState::grace ? core::EventKind::expired : core::EventKind::granted;
+    return to_row<LeaseRowView>(event_of(kind, row), service::WallTime{}, row.start_number);
+}
+
+inline void put(Database& database, const LeaseRow& row) {
+    auto statement = *prepare_put(database);
+    bind_row(statement, view_of(row));
+    CHECK(statement.run().has_value());
+}
+
+// A file as servers wrote it that did not know of later versions: all leases are rows.
+inline void make_old_file(const std::string& path, std::uint32_t version,
+                          std::initializer_list<LeaseRow> rows) {
+    auto database = *Database::open(path);
+    CHECK(prepare_schema(database, version).has_value());
+    for (const LeaseRow& row : rows) put(database, row);
+}
+
 inline core::Changes changes_of(std::initializer_list<core::Event> events) {
     core::Changes changes;
     for (const core::Event& event : events) changes.add(event);
@@ -157,6 +181,7 @@ class RandomHistory {
         for (auto& [fence, row] : rows) row.expires_at = {};
         return rows;
     }
+    [[nodiscard]] const Leases& live() const { return live_; }
     [[nodiscard]] std::uint64_t last_fence() const { return last_fence_; }
     std::mt19937_64& random() { return random_; }
 
@@ -233,6 +258,62 @@ inline Found recover(SqliteStore& store) {
         CHECK(found.fences.emplace(mark.resource, mark.highest).second);
     }
     return found;
+}
+
+// What people are shown of it, as a row of `lock_state`.
+inline std::string shown(const LeaseRow& row) {
+    const auto legible = [](const std::string& text) {
+        const auto* const bytes = reinterpret_cast<const std::uint8_t*>(text.data());
+        return is_plain_text(text) ? text : "x'" + base::to_hex({bytes, text.size()}) + "'";
+    };
+    const auto as_signed = [](std::uint64_t number) {
+        return std::to_string(static_cast<std::int64_t>(number));
+    };
+    std::string secret;
+    base::append_hex(secret, row.secret);
+    const std::chrono::nanoseconds expiry = row.expires_at.time_since_epoch();
+    std::string line;
+    for (const std::string& value :
+         {legible(row.name), legible(row.owner), secret, as_signed(row.fence),
+          std::to_string(expiry.count()), as_signed(row.version),
+          std::string(core::to_text(row.kind)), std::string(core::to_text(row.mode)),
+          std::string(to_text(row.state)), as_signed(row.inode), as_signed(row.range.start),
+          as_signed(row.range.end), std::to_string(row.permits)}) {
+        line.append(value).append("|");
+    }
+    return line;
+}
+
+inline std::vector<std::string> shown(const Leases& leases) {
+    std::vector<std::string> lines;
+    for (const auto& [fence, row] : leases) lines.push_back(shown(row));
+    return lines;
+}
+
+// All of `lock_state`, as another program sees it.
+inline std::vector<std::string> rows_of(const std::string& path) {
+    auto database = *Database::open(path);
+    auto select = *database.prepare("SELECT * FROM lock_state ORDER BY fencing_token");
+    std::vector<std::string> rows;
+    while (select.step().value()) {
+        std::string row;
+        for (int column = 0; column < 13; ++column) row.append(select.bytes(column)).append("|");
+        rows.push_back(row);
+    }
+    return rows;
+}
+
+inline std::int64_t number_in(const std::string& path, const char* sql) {
+    return Database::open(path)->number(sql).value();
+}
+
+// The files of a store that does nothing just now, as a crash would leave them behind.
+inline std::string copy_as_if_crashed(const std::string& path, const std::string& copy) {
+    for (const char* end : {"", "-wal"}) {
+        std::filesystem::copy_file(path + end, copy + end,
+                                   std::filesystem::copy_options::overwrite_existing);
+    }
+    return copy;
 }
 
 inline std::unique_ptr<SqliteStore> open_store(const std::string& path,

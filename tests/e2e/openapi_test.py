@@ -238,7 +238,7 @@ def failures(server, folder):
         for method, path, body in scoped:
             fail_at(is_busy, method, path, None, body)
         other.execute("ROLLBACK")
-        other.execute("CREATE TRIGGER no BEFORE INSERT ON locks BEGIN SELECT RAISE(ABORT, 'no'); END")
+        other.execute("CREATE TRIGGER no BEFORE INSERT ON journal BEGIN SELECT RAISE(ABORT, 'no'); END")
     for action, body in changes:
         fail_at(is_unavailable, "POST", f"{X}/{action}", f"/v1/locks/kept/{action}", body)
     for method, path, at in (("GET", "/lock", "/lock"), ("POST", "/lock", "/lock?client=a"),

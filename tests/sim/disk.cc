@@ -91,7 +91,8 @@ Disk::Write DiskStore::to_write(const service::Commit& commit) const {
             event.kind == EventKind::expired && event.grace > core::Duration::zero();
         if (event.kind == EventKind::granted || event.kind == EventKind::renewed || is_in_grace) {
             const auto start = static_cast<std::int64_t>(parts_.disk.starts.size());
-            write.rows[fence] = store::to_row(event, parts_.machine, start);
+            const service::WallTime epoch = parts_.machine.wall(core::Time{});
+            write.rows[fence] = store::to_row<store::LeaseRow>(event, epoch, start);
         } else {
             write.rows[fence].reset();
         }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <span>
 
 #include "base/hex.h"
 #include "base/json.h"
@@ -36,9 +37,11 @@ void append_grant(std::string& out, std::string_view word, const core::LeaseView
     const fmt::format_int seconds(std::max<std::int64_t>(1, whole_seconds(lease.ttl)));
     char line[96];
     char* end = std::copy(word.begin(), word.end(), line);
-    base::write_hex(end, core::as_number(lease.token.fence));
-    base::write_hex(end + base::hex_digits, static_cast<std::uint64_t>(lease.token.secret));
-    end += 2 * base::hex_digits;
+    for (const std::uint64_t half :
+         {core::as_number(lease.token.fence), static_cast<std::uint64_t>(lease.token.secret)}) {
+        base::write_hex(std::span<char, base::hex_digits>(end, base::hex_digits), half);
+        end += base::hex_digits;
+    }
     *end++ = ' ';
     end = std::copy_n(seconds.data(), seconds.size(), end);
     *end++ = '\n';

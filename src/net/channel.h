@@ -19,7 +19,7 @@ namespace holdfast::net {
 class Channel {
   public:
     // The bytes still to be sent: append, and leave what is there alone. Whatever is appended
-    // during on_input(), on_end_of_input() or on_read_timeout() is sent when that call returns.
+    // during on_input(), on_end_of_input() or on_read_timeout() is sent at the end of this turn.
     [[nodiscard]] virtual std::string& output() = 0;
 
     // Sends, at the end of this turn, what was appended outside of those calls.

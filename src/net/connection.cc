@@ -93,19 +93,24 @@ void Connection::on_ready(std::uint32_t events) {
     } else if ((events & EPOLLRDHUP) != 0) {
         report_end_of_input();
     }
-    settle();
+    set_.loop().schedule(*this);
 }
 
 void Connection::on_end_of_turn() {
     if (state_ == State::closed) return set_.destroy(*this);
-    settle();
+    if (fresh_.empty()) return settle();
+    take_input(std::exchange(fresh_, {}));
+    set_.loop().schedule(*this);
 }
 
 void Connection::receive() {
     const auto buffer = set_.loop().read_buffer();
     const auto result = transport_.receive(buffer);
     switch (result.status) {
-        case IoStatus::moved: return take_input({buffer.data(), result.bytes});
+        case IoStatus::moved:
+            fresh_ = {buffer.data(), result.bytes};
+            if (!set_.loop().keep_read_bytes(result.bytes)) take_input(std::exchange(fresh_, {}));
+            return;
         case IoStatus::would_block: return;
         case IoStatus::ended: end_received_ = true; return report_end_of_input();
         case IoStatus::failed: return close();

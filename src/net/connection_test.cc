@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "net/test_server.h"
 
@@ -86,6 +87,29 @@ TEST_F(ConnectionTest, EchoesLinesHoweverTheyAreCut) {
     EXPECT_EQ("a\n", client.read(2));
     client.send("c\nd\n");
     EXPECT_EQ("bc\nd\n", client.read(5));
+}
+
+TEST_F(ConnectionTest, KeepsApartWhatManyHaveSentAtOnce) {
+    constexpr std::size_t count = 30, lines = 3'000;  // more than fits into a turn's buffer
+    auto& server = serve();
+    std::vector<TestClient> clients;
+    std::vector<std::string> texts;
+    for (std::size_t index = 0; index < count; ++index) {
+        clients.push_back(server.connect());
+        clients.back().send("hello\n");
+        EXPECT_EQ("hello\n", clients.back().read(6));
+        texts.emplace_back();
+        for (std::size_t line = 0; line < lines; ++line) {
+            texts.back() += std::to_string(index * lines + line) + "\n";
+        }
+    }
+    // While the loop does this it cannot receive; then all are ready together.
+    server.on_loop([&] {
+        for (std::size_t index = 0; index < count; ++index) clients[index].send(texts[index]);
+    });
+    for (std::size_t index = 0; index < count; ++index) {
+        EXPECT_EQ(texts[index], clients[index].read(texts[index].size())) << index;
+    }
 }
 
 TEST_F(ConnectionTest, SendsWhatIsAppendedLaterWhenFlushed) {

@@ -11,7 +11,7 @@ EventLoop::EventLoop()
     : context_(1),
       keep_running_(context_.get_executor()),
       now_(Clock::now()),
-      read_buffer_(std::make_unique<ReadBuffer>()),
+      read_buffer_(std::make_unique_for_overwrite<ReadBuffer>()),
       poller_(std::make_unique<Poller>(*this, context_)) {}
 
 EventLoop::~EventLoop() = default;
@@ -55,6 +55,7 @@ EventLoop::Turn::Turn(EventLoop& loop) : loop_(loop) {
     loop_.in_turn_ = true;
     loop_.now_ = Clock::now();
     loop_.is_fresh_ = true;
+    loop_.read_bytes_kept_ = 0;
 }
 
 EventLoop::Turn::~Turn() {

@@ -78,7 +78,15 @@ class EventLoop {
     // connections therefore hold no read buffer of their own.
     [[nodiscard]] std::span<char> read_buffer() {
         is_fresh_ = true;
-        return *read_buffer_;
+        return std::span(*read_buffer_).subspan(read_bytes_kept_, read_buffer_bytes);
+    }
+
+    // Keeps the first `bytes` of the read buffer until the end of this turn: later connections
+    // receive behind them. False if there is no room for that.
+    [[nodiscard]] bool keep_read_bytes(std::size_t bytes) {
+        if (read_bytes_kept_ + bytes > read_bytes_kept_max) return false;
+        read_bytes_kept_ += bytes;
+        return true;
     }
 
     [[nodiscard]] boost::asio::io_context& context() { return context_; }
@@ -102,7 +110,8 @@ class EventLoop {
     };
 
   private:
-    using ReadBuffer = std::array<char, read_buffer_bytes>;
+    static constexpr std::size_t read_bytes_kept_max = 8 * read_buffer_bytes;
+    using ReadBuffer = std::array<char, read_bytes_kept_max + read_buffer_bytes>;
 
     void finish_turn();
 
@@ -113,6 +122,7 @@ class EventLoop {
     bool is_fresh_ = true;
     std::vector<TurnTask*> tasks_;
     std::unique_ptr<ReadBuffer> read_buffer_;
+    std::size_t read_bytes_kept_ = 0;
     std::unique_ptr<Poller> poller_;
 };
 

@@ -74,6 +74,7 @@ class Pen {
 
   private:
     void copy(std::string_view bytes) {
+        if (bytes.empty()) return;  // perhaps it points nowhere
         std::memcpy(at_, bytes.data(), bytes.size());
         at_ += bytes.size();
     }

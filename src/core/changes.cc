@@ -1,7 +1,5 @@
 #include "core/changes.h"
 
-#include <cstring>
-
 namespace holdfast::core {
 
 std::string_view to_text(EventKind kind) {
@@ -79,21 +77,11 @@ bool is_kept(const Event& event) {
 // Puts copies that stay where they are in the place of an event's texts.
 void Changes::keep_texts_of(Event& event) {
     LeaseView& lease = event.lease;
-    const std::size_t size = lease.scope.name.size() + lease.owner.name.size() +
-                             event.previous_owner.size() + lease.notes.request_id.size() +
-                             lease.notes.metadata.size();
-    char* place = texts_.take(size);
-    const auto keep = [&place](std::string_view& text) {
-        if (text.empty()) return;
-        std::memcpy(place, text.data(), text.size());
-        text = {place, text.size()};
-        place += text.size();
-    };
-    keep(lease.scope.name);
-    keep(lease.owner.name);
-    keep(event.previous_owner);
-    keep(lease.notes.request_id);
-    keep(lease.notes.metadata);
+    for (std::string_view* const text :
+         {&lease.scope.name, &lease.owner.name, &event.previous_owner, &lease.notes.request_id,
+          &lease.notes.metadata}) {
+        *text = texts_.keep(*text);
+    }
 }
 
 void Changes::clear() {

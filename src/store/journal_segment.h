@@ -1,9 +1,7 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
 #include <vector>
 
@@ -40,15 +38,9 @@ struct JournalSegment {
 
     // Appends a lease, with texts of its own.
     void add(LeaseRowView row) {
-        const std::array taken{&row.name, &row.owner, &row.request_id, &row.metadata};
-        std::size_t bytes = 0;
-        for (const std::string_view* text : taken) bytes += text->size();
-        char* place = texts.take(bytes);
-        for (std::string_view* text : taken) {
-            if (text->empty()) continue;
-            std::memcpy(place, text->data(), text->size());
-            *text = {place, text->size()};
-            place += text->size();
+        for (std::string_view* const text :
+             {&row.name, &row.owner, &row.request_id, &row.metadata}) {
+            *text = texts.keep(*text);
         }
         leases.push_back({.row = row});
     }

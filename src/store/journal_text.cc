@@ -52,7 +52,7 @@ class Pen {
     void hex(std::uint64_t value) {
         sign('"');
         base::write_hex(std::span<char, base::hex_digits>(at_, base::hex_digits), value);
-        at_ += 16;
+        at_ += base::hex_digits;
         sign('"');
     }
     // REQUIRES: it is ordinary.

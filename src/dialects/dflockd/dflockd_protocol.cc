@@ -52,8 +52,8 @@ std::size_t DflockdProtocol::on_input(std::string_view input) {
 }
 
 bool DflockdProtocol::is_held_up() const {
-    if (owed_.empty() && !is_refused_ && !opening_) return false;
-    return is_waiting_ || is_refused_ || opening_ || owed_.size() >= owed_max;
+    if (is_refused_ || opening_) return true;
+    return !owed_.empty() && (is_waiting_ || owed_.size() >= owed_max);
 }
 
 bool DflockdProtocol::take(const Frame& frame) {

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 #include "base/hex.h"
@@ -37,7 +39,7 @@ inline const char* end_of_word(const char* at, const char* end) {
         const std::uint64_t small = (word - ones * (' ' + 1)) & ~word & tops;
         if (small != 0) return at + std::countr_zero(small) / 8;
     }
-    while (at<end&& static_cast<unsigned char>(*at)> ' ') ++at;
+    while (at != end && static_cast<unsigned char>(*at) > ' ') ++at;
     return at;
 }
 
@@ -122,15 +124,10 @@ class FieldReader {
   private:
     // A decimal number. Malformed if it is larger than `number_max`.
     std::uint64_t number(std::uint64_t number_max) {
-        const char* const begin = at_;
         std::uint64_t value = 0;
-        bool fits = true;
-        for (; at_ != end_ && '0' <= *at_ && *at_ <= '9'; ++at_) {
-            const auto digit = static_cast<std::uint64_t>(*at_ - '0');
-            fits = fits && !__builtin_mul_overflow(value, 10, &value) &&
-                   !__builtin_add_overflow(value, digit, &value);
-        }
-        end_field(at_ != begin && fits && value <= number_max);
+        const auto [stopped_at, error] = std::from_chars(at_, end_, value);
+        at_ = stopped_at;
+        end_field(error == std::errc{} && value <= number_max);
         return value;
     }
 

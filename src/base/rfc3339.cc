@@ -61,9 +61,8 @@ std::optional<std::chrono::sys_time<std::chrono::milliseconds>> parse_rfc3339(
     static constexpr std::string_view form = "dddd-dd-ddTdd:dd:dd.dddZ";
     const bool has_milliseconds = text.size() == form.size();
     if (!has_milliseconds && text.size() != form.size() - 4) return std::nullopt;
-    const std::string whole =
-        has_milliseconds ? std::string(text)
-                         : std::string(text.substr(0, 19)) + ".000" + std::string(text.substr(19));
+    std::string whole(text);
+    if (!has_milliseconds) whole.insert(19, ".000");
     for (std::size_t at = 0; at < form.size(); ++at) {
         const bool is_digit = whole[at] >= '0' && whole[at] <= '9';
         if (form[at] == 'd' ? !is_digit : whole[at] != form[at]) return std::nullopt;

@@ -52,6 +52,12 @@ base::Result<std::unique_ptr<service::Store>> open_store(const ServeOptions& opt
     return std::unique_ptr<service::Store>(std::move(opened));
 }
 
+dialects::dflockd::DflockdOptions dflockd_options(const ServeOptions& options) {
+    dialects::dflockd::DflockdOptions dflockd = options.dflockd;
+    dflockd.waiters_per_lock_max = options.limits.waiters_per_lock_max;
+    return dflockd;
+}
+
 }  // namespace
 
 base::Result<std::unique_ptr<Host>> Host::start(const ServeOptions& options,
@@ -83,7 +89,7 @@ Host::Host(const ServeOptions& options, service::Clock& clock,
       store_(std::move(store)),
       disk_(std::make_unique<base::WorkPool>(1)),
       dflockd_gate_(credentials_->tokens()),
-      dflockd_door_(options.dflockd, dflockd_gate_) {
+      dflockd_door_(dflockd_options(options), dflockd_gate_) {
     base::RandomBits random;
     service_ = std::make_unique<service::LockService>(
         core::TableOptions{.limits = options.limits,

@@ -63,6 +63,14 @@ std::string_view refusal_line(core::Refusal refusal) {
     }
 }
 
+// A request that would not have waited is refused as held, however long the queue is. The original
+// looks at the queue first.
+bool is_queue_full(Verb verb, const core::Outcome& outcome, std::size_t waiters_max) {
+    const bool is_in_the_way =
+        outcome.refusal == core::Refusal::held || outcome.refusal == core::Refusal::in_grace;
+    return verb == Verb::lock && is_in_the_way && outcome.queue_length >= waiters_max;
+}
+
 // The connection that holds a lease; 0 if it is none, or gone.
 std::uint64_t connection_of(const core::LeaseView& lease) {
     std::string_view name = lease.owner.name;
@@ -142,7 +150,8 @@ void append_idle(std::string& out, std::string_view name, core::ScopeKind kind,
 
 }  // namespace
 
-void append_answer(std::string& out, Verb verb, const service::Response& response) {
+void append_answer(std::string& out, Verb verb, const service::Response& response,
+                   std::size_t waiters_max) {
     const core::Outcome& outcome = response.outcome;
     if (!response.failure.empty()) {
         out.append("error\n");
@@ -159,6 +168,10 @@ void append_answer(std::string& out, Verb verb, const service::Response& respons
             out.append("\n");
             return;
         case Kind::refused: break;
+    }
+    if (is_queue_full(verb, outcome, waiters_max)) {
+        out.append(refusal_line(core::Refusal::waiters_per_lock_max));
+        return;
     }
     const bool is_late = verb == Verb::wait && outcome.refusal == core::Refusal::lease_ended;
     out.append(is_late ? "error_lease_expired\n" : refusal_line(outcome.refusal));

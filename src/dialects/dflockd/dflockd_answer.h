@@ -10,8 +10,10 @@
 
 namespace holdfast::dialects::dflockd {
 
-// Appends the line that answers a `verb`. REQUIRES: it is one that asks the service, but not stats.
-void append_answer(std::string& out, Verb verb, const service::Response& response);
+// Appends the line that answers a `verb`. `waiters_max` is how many may wait for one lock.
+// REQUIRES: the verb is one that asks the service, but not stats.
+void append_answer(std::string& out, Verb verb, const service::Response& response,
+                   std::size_t waiters_max);
 
 // Appends the line that answers `stats`.
 void append_stats(std::string& out, std::size_t connections, const service::Response& response);

@@ -25,7 +25,9 @@ DflockdProtocol::DflockdProtocol(net::Channel& channel, const DflockdPlace& plac
       door_(place.door),
       port_(place.port),
       loop_(place.loop),
-      owner_(owner_name(place.door.enter())) {}
+      owner_(owner_name(place.door.enter())) {
+    if (!door_.gate().is_open()) call_gate_timer(door_.options().auth_timeout);
+}
 
 DflockdProtocol::~DflockdProtocol() {
     door_.leave();
@@ -42,7 +44,7 @@ std::size_t DflockdProtocol::on_input(std::string_view input) {
         }
         const Frame frame = read_frame(input.substr(consumed));
         if (frame.state == Frame::State::incomplete) break;
-        if (frame.state == Frame::State::too_long) {
+        if (frame.state != Frame::State::whole) {
             answer(fault_line, true);
         } else if (take(frame)) {
             consumed += frame.size;
@@ -63,11 +65,7 @@ bool DflockdProtocol::take(const Frame& frame) {
     switch (request->verb) {
         case Verb::ping: return answer("ok\n"), true;
         case Verb::auth:
-            if (door_.gate().is_open() || door_.gate().admits(request->secret)) {
-                answer("ok\n");
-            } else {
-                refuse();
-            }
+            answer(std::exchange(has_shown_secret_, true) ? fault_line : "ok\n");
             return true;
         default: return ask(*request);
     }
@@ -78,19 +76,37 @@ bool DflockdProtocol::admit(const std::optional<DflockdRequest>& request) {
     const DflockdGate& gate = door_.gate();
     const bool has_secret = request && request->verb == Verb::auth && gate.admits(request->secret);
     is_admitted_ = has_secret || gate.is_open();
-    if (!is_admitted_) refuse();
+    if (is_admitted_) {
+        gate_timer_.reset();
+    } else {
+        refuse();
+    }
     return is_admitted_;
 }
 
 void DflockdProtocol::refuse() {
     is_refused_ = true;
-    refusal_timer_ = std::make_unique<net::LoopTimer>(loop_, [this] {
-        is_refused_ = false;
+    call_gate_timer(door_.options().refusal_delay);
+}
+
+void DflockdProtocol::call_gate_timer(std::chrono::milliseconds delay) {
+    if (!gate_timer_) {
+        gate_timer_ = std::make_unique<net::LoopTimer>(loop_, [this] { on_gate_timer(); });
+    }
+    gate_timer_->call_at(net::EventLoop::Clock::now() + delay);
+}
+
+// A peer whose time is over hears nothing: perhaps it has not even shaken hands, and then an answer
+// would wait for that.
+void DflockdProtocol::on_gate_timer() {
+    if (std::exchange(is_refused_, false)) {
         answer("error_auth\n", true);
-        channel_.flush();
-        go_on();
-    });
-    refusal_timer_->call_at(net::EventLoop::Clock::now() + door_.options().refusal_delay);
+    } else {
+        is_over_ = true;
+        channel_.close_after_flush();
+    }
+    channel_.flush();
+    go_on();
 }
 
 bool DflockdProtocol::ask(const DflockdRequest& request) {
@@ -207,7 +223,7 @@ void DflockdProtocol::answer(std::string_view line, bool is_last) {
 
 void DflockdProtocol::append(std::string& out, Verb verb, const service::Response& response) {
     if (verb == Verb::stats) return append_stats(out, door_.connections(), response);
-    append_answer(out, verb, response);
+    append_answer(out, verb, response, door_.options().waiters_per_lock_max);
     if (response.outcome.refusal != core::Refusal::unknown_session) return;
     // It was ended because the peer seems dead: what that said before is not looked at. Or the
     // service has begun anew after a failure of its store, and knows none of its sessions.
@@ -261,7 +277,7 @@ void DflockdProtocol::on_read_timeout() {
 }
 
 void DflockdProtocol::on_closed() {
-    refusal_timer_.reset();
+    gate_timer_.reset();
     if (opening_) port_.abandon(*opening_);
     if (probe_) port_.abandon(*probe_);
     for (const Owed& owed : owed_) {

@@ -16,6 +16,7 @@
 //
 // Thread safety: only on the connection's loop.
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -71,6 +72,8 @@ class DflockdProtocol final : public net::Protocol {
     [[nodiscard]] bool take(const Frame& frame);
     [[nodiscard]] bool admit(const std::optional<DflockdRequest>& request);
     void refuse();
+    void call_gate_timer(std::chrono::milliseconds delay);
+    void on_gate_timer();
     [[nodiscard]] bool ask(const DflockdRequest& request);
     [[nodiscard]] core::Duration patience(const DflockdRequest& request) const;
     [[nodiscard]] core::AcquireRequest to_acquire(const DflockdRequest& request) const;
@@ -99,9 +102,12 @@ class DflockdProtocol final : public net::Protocol {
     bool is_waiting_ = false;                    // the last one owed may wait for a lock
     bool is_admitted_ = false;                   // the gate is open, or the peer knows the secret
     bool is_refused_ = false;                    // it does not, and will hear of it
+    bool has_shown_secret_ = false;              // `auth` has been answered with ok
     bool is_over_ = false;                       // what follows is not looked at
     bool is_ended_ = false;                      // the peer sends no more
-    std::unique_ptr<net::LoopTimer> refusal_timer_;
+    // Until the peer is admitted, where a secret is asked for: when its time is over, or when it
+    // hears that it is refused.
+    std::unique_ptr<net::LoopTimer> gate_timer_;
 };
 
 }  // namespace holdfast::dialects::dflockd

@@ -168,9 +168,9 @@ TEST_P(DflockdWire, ALineThatIsTooLongClosesTheConnection) {
 TEST_P(DflockdWire, ABrowserCannotSpeakForAWebPage) {
     DflockdHost host(options());
     const std::string commands = "l\nstolen\n0\nl\nstolen\n0\nl\nstolen\n0\nl\nstolen\n0\n";
-    for (const std::string& extra : {"", "A: 1\r\n", "A: 1\r\nB: 2\r\n"}) {
-        const std::string request = "POST / HTTP/1.1\r\nHost: 127.0.0.1:6388\r\n" + extra +
-                                    "Content-Length: " + std::to_string(commands.size()) +
+    for (const char* const extra : {"", "A: 1\r\n", "A: 1\r\nB: 2\r\n"}) {
+        const std::string request = std::string("POST / HTTP/1.1\r\nHost: 127.0.0.1:6388\r\n") +
+                                    extra + "Content-Length: " + std::to_string(commands.size()) +
                                     "\r\n\r\n" + commands;
         DflockdClient browser = host.connect();
         browser.try_send(request);

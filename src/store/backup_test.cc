@@ -111,6 +111,25 @@ TEST_F(Backup, TokensDoNotGoBackBelowTheFloor) {
     EXPECT_EQ(found_in(folder_ / "other/holdfast.db").next_fence, 1'001U);
 }
 
+TEST_F(Backup, IsRefusedWithNumbersNobodyGaveOut) {
+    for (const char* last_token : {"-1", "1 << 53", "(1 << 53) - 1", "'many'"}) {
+        ASSERT_TRUE(Database::open(copy_)->run(
+            ("UPDATE tokens SET last_token = " + std::string(last_token)).c_str()));
+        const auto refused = restore_to(folder_ / "other/holdfast.db");
+        ASSERT_FALSE(refused) << last_token;
+        EXPECT_THAT(refused.error().message, HasSubstr("makes no sense")) << last_token;
+        EXPECT_FALSE(std::filesystem::exists(folder_ / "other/holdfast.db"));
+    }
+}
+
+TEST_F(Backup, SaysThatTheNumbersOfTheReplacedDatabaseMakeNoSense) {
+    ASSERT_TRUE(Database::open(database_)->run("UPDATE tokens SET last_token = 'many'"));
+    const auto restored = restore_to(database_, true, 1'000);
+    ASSERT_TRUE(restored) << restored.error().message;
+    EXPECT_THAT(restored->replaced_problem, HasSubstr("many, makes no sense"));
+    EXPECT_EQ(restored->next_token, 1'001U);
+}
+
 TEST_F(Backup, ReplacesADatabaseThatCannotBeRead) {
     std::ofstream(database_) << std::string(5'000, 'x');
     std::ofstream(database_ + "-wal") << "the log of the damaged one";

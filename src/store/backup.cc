@@ -183,6 +183,9 @@ base::Result<std::string> put_aside(const std::string& path) {
     if (::link(path.c_str(), aside.c_str()) != 0) {
         return base::fail("cannot put " + path + " aside: " + reason());
     }
+    // The second name is on disk before the first one is the new database's: a power cut in between
+    // must not lose both.
+    TRY(make_folder_durable(aside));
     return aside;
 }
 
@@ -205,6 +208,7 @@ base::Result<void> back_up(const std::string& database_path, const std::string& 
     };
     auto copied = copy().map_error(refuse);
     if (copied) copied = make_durable(copy_path);
+    if (copied) copied = make_folder_durable(copy_path);  // its name, too
     if (!copied) ::unlink(copy_path.c_str());
     return copied;
 }

@@ -35,7 +35,14 @@ struct Runner {
         return table.release(response.now, request);
     }
     core::Outcome operator()(const ReleaseOwn& request) const {
-        return table.release_own(response.now, request.scope, request.owner);
+        const auto outcome = table.release_own(response.now, request.scope, request.owner);
+        // Whoever is refused is told who has it.
+        if (outcome.kind == core::Outcome::Kind::refused) {
+            if (auto lock = table.inspect(request.scope, 0)) {
+                response.locks.push_back(std::move(*lock));
+            }
+        }
+        return outcome;
     }
     core::Outcome operator()(const ForceRelease& request) const {
         response.count = table.force_release(response.now, request.scope);

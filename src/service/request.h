@@ -32,7 +32,8 @@ struct Wait {
     core::Duration timeout{0};
 };
 
-// Ends what this owner has on the scope, without a token.
+// Ends what this owner has on the scope, without a token. If it is refused, the response shows the
+// lock.
 struct ReleaseOwn {
     core::Scope scope;
     core::Owner owner;
@@ -114,7 +115,7 @@ using Request =
 struct Response {
     core::Time now;         // when it was decided
     core::Outcome outcome;  // of everything that grants, renews, releases, queues or refuses
-    std::vector<core::LockView> locks;              // Inspect (none or one), List
+    std::vector<core::LockView> locks;              // Inspect, ReleaseOwn (none or one), List
     std::vector<core::LeaseView> leases;            // ListLeases
     std::vector<core::SessionView> sessions;        // ListSessions
     std::optional<FenceOutcome> fence;              // RaiseFence, ReadFence, DropFence

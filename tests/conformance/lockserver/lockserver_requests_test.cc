@@ -157,7 +157,7 @@ std::vector<Row> doors() {
             > GET /lock?job=x
             < 200 {"success":true,"job":"x","holder":"w1","message":"lock held","expires_at":"2024-01-15T10:30:05Z","is_expired":false,"grace_until":"2024-01-15T10:30:05Z"}
             > DELETE /lock?client=w1&job=x
-            < 403 {"success":false,"job":"x","holder":"","message":"client does not hold the lock","error":"client does not hold the lock"}
+            < 403 {"success":false,"job":"x","holder":"w1","message":"client does not hold the lock","error":"client does not hold the lock"}
         )"},
         {"WaitersOfThisOneComeBeforeLaterOnesOfTheOther", taken_at_lock + R"(
             b> POST /v1/locks/x/acquire {"owner_id":"w1","ttl_ms":2000,"wait_ms":60000}

@@ -4,11 +4,11 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/json_writer.h"
 #include "core/view.h"
+#include "dialects/lockserver/lockserver_request.h"
 #include "service/clock.h"
 
 namespace holdfast::dialects::lockserver {
@@ -21,17 +21,21 @@ inline constexpr std::size_t shown_waiters_max = 1'000;
 // What a lock is called; an inode by its number.
 [[nodiscard]] std::string shown_name(const core::Scope& scope);
 
+// Whether whoever is told of a lease is told its lease_id: with owner and fencing token, that is
+// all it takes to renew and release it. Of what another door granted nobody is.
+enum class LeaseIds : std::uint8_t { hidden, shown };
+
 // `"owner_id":..,"lease_id":..,"fencing_token":..,"lease_expiry_ms":..`, and what is not plain
 // about it: a shared mode, a grace period, metadata.
-void append_lease(base::JsonWriter& json, const core::LeaseView& lease,
+void append_lease(base::JsonWriter& json, const core::LeaseView& lease, LeaseIds ids,
                   const service::Clock& clock);
 
 // One lock; with `lock` a nullptr, one that nobody knows of.
-void append_lock(std::string& out, std::string_view lock_name, const core::LockView* lock,
-                 bool with_queue, const service::Clock& clock);
-
-// A page of a listing of at most `limit` locks, of which there is one more if there is a next page.
-void append_page(std::string& out, const std::vector<core::LockView>& locks, std::size_t limit,
+void append_lock(std::string& out, const Get& request, const core::LockView* lock,
                  const service::Clock& clock);
+
+// A page of a listing, of whose locks there is one more than its limit if there is a next page.
+void append_page(std::string& out, const ListLocks& request,
+                 const std::vector<core::LockView>& locks, const service::Clock& clock);
 
 }  // namespace holdfast::dialects::lockserver

@@ -66,7 +66,7 @@ struct Writer {
         if (outcome.kind == Kind::granted) {
             base::JsonWriter json(body);
             json.begin_object().field("acquired", true).field("lock_name", request.lock_name);
-            append_lease(json, outcome.lease, clock);
+            append_lease(json, outcome.lease, LeaseIds::shown, clock);
             json.end_object();
             return 200;
         }
@@ -98,14 +98,13 @@ struct Writer {
 
     int operator()(const Get& request) const {
         if (!response.failure.empty()) return fail();
-        append_lock(body, request.lock_name, response.locks.empty() ? nullptr : &response.locks[0],
-                    request.with_queue, clock);
+        append_lock(body, request, response.locks.empty() ? nullptr : &response.locks[0], clock);
         return 200;
     }
 
     int operator()(const ListLocks& request) const {
         if (!response.failure.empty()) return fail();
-        append_page(body, response.locks, request.limit, clock);
+        append_page(body, request, response.locks, clock);
         return 200;
     }
 

@@ -121,6 +121,25 @@ TEST(LockserverAnswer, ToALookAtWhatNobodyKnows) {
     EXPECT_EQ(answer(ListLocks{}, {}), R"(200 {"locks":[]})");
 }
 
+TEST(LockserverAnswer, ShowsTheLeaseIdsOfHoldersToThoseWhoMayEndTheirLeases) {
+    service::Response response;
+    response.locks.push_back({.scope = core::Scope::named("x"),
+                              .version = 3,
+                              .holders = {lease_of("w1"), lease_of("w2")}});
+    const std::string id = R"("lease_id":"00000000-0000-401c-8000-000000000000",)";
+    for (const bool is_shown : {false, true}) {
+        const std::string looked =
+            answer(Get{.lock_name = "x", .with_lease_ids = is_shown}, response);
+        const std::string listed = answer(ListLocks{.with_lease_ids = is_shown}, response);
+        for (const std::string& text : {looked, listed}) {
+            EXPECT_EQ(text.find(id) != std::string::npos, is_shown) << text;
+            EXPECT_EQ(text.find("lease_id") != std::string::npos, is_shown) << text;
+            EXPECT_NE(text.find(R"("owner_id":"w1",)"), std::string::npos) << text;
+            EXPECT_NE(text.find(R"("fencing_token":7,)"), std::string::npos) << text;
+        }
+    }
+}
+
 TEST(LockserverAnswer, OneWhoStoppedSendingIsTold) {
     std::string body;
     EXPECT_EQ(append_cancelled(body, acquire_x), 409);

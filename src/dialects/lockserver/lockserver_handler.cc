@@ -104,7 +104,8 @@ void LockserverHandler::handle(const net::HttpRequest& http, net::HttpReply& rep
                                   .path = http.path,
                                   .query = http.query,
                                   .body = http.body,
-                                  .last_event_id = http.header("Last-Event-ID")});
+                                  .last_event_id = http.header("Last-Event-ID"),
+                                  .is_privileged = http.is_privileged});
     if (!request) return refuse(request.error());
     if (const auto* const watch = std::get_if<WatchEvents>(&*request)) {
         return streams_.open(*watch, reply);

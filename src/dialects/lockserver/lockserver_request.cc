@@ -129,17 +129,18 @@ tl::expected<std::optional<core::ScopeKind>, Fault> parse_kind(const std::string
     return refuse("kind must be named, semaphore, path or inode");
 }
 
-Parsed parse_get(std::string lock_name, std::string_view query) {
-    const auto kind = parse_kind(lock_name, query);
+Parsed parse_get(std::string lock_name, const RequestParts& parts) {
+    const auto kind = parse_kind(lock_name, parts.query);
     if (!kind) return tl::make_unexpected(kind.error());
-    const auto queue = net::query_parameter(query, "queue");
+    const auto queue = net::query_parameter(parts.query, "queue");
     if (!queue) return refuse(queue.error().message);
     if (*queue && **queue != "true" && **queue != "false") {
         return refuse("queue must be true or false");
     }
     return Get{.lock_name = std::move(lock_name),
                .kind = *kind,
-               .with_queue = *queue && **queue == "true"};
+               .with_queue = *queue && **queue == "true",
+               .with_lease_ids = parts.is_privileged};
 }
 
 Parsed parse_force_release(std::string lock_name, std::string_view query) {
@@ -148,11 +149,11 @@ Parsed parse_force_release(std::string lock_name, std::string_view query) {
     return ForceRelease{.lock_name = std::move(lock_name), .kind = *kind};
 }
 
-Parsed parse_list(std::string_view query) {
-    ListLocks request;
-    auto prefix = net::query_parameter(query, "prefix");
-    auto after = net::query_parameter(query, "after");
-    auto limit = net::query_parameter(query, "limit");
+Parsed parse_list(const RequestParts& parts) {
+    ListLocks request{.with_lease_ids = parts.is_privileged};
+    auto prefix = net::query_parameter(parts.query, "prefix");
+    auto after = net::query_parameter(parts.query, "after");
+    auto limit = net::query_parameter(parts.query, "limit");
     for (const auto* parameter : {&prefix, &after, &limit}) {
         if (!*parameter) return refuse(parameter->error().message);
     }
@@ -195,7 +196,7 @@ Parsed parse_action(std::string lock_name, std::string_view action, const Reques
 
 Parsed parse_lock(std::string lock_name, const RequestParts& parts) {
     if (parts.method == "GET" || parts.method == "HEAD") {
-        return parse_get(std::move(lock_name), parts.query);
+        return parse_get(std::move(lock_name), parts);
     }
     if (parts.method == "DELETE") return parse_force_release(std::move(lock_name), parts.query);
     return only("GET, HEAD, DELETE");
@@ -212,9 +213,10 @@ Parsed parse_request(const RequestParts& parts) {
     if (parts.path == events_path) return parse_events(parts);
     if (parts.path == locks_path) {
         const bool is_look = parts.method == "GET" || parts.method == "HEAD";
-        return is_look ? parse_list(parts.query) : only("GET, HEAD");
+        return is_look ? parse_list(parts) : only("GET, HEAD");
     }
-    const std::string_view rest = parts.path.substr(locks_path.size() + 1);
+    std::string_view rest = parts.path.substr(locks_path.size() + 1);
+    while (rest.ends_with('/')) rest.remove_suffix(1);  // LockServer does not look at these either
     const std::size_t slash = rest.find('/');
     auto lock_name = net::percent_decode(rest.substr(0, slash));
     if (!lock_name) return refuse(lock_name.error().message);

@@ -122,10 +122,11 @@ TEST(LockserverRequest, WantsAWholeProof) {
 
 TEST(LockserverRequest, KnowsItsPathsAndMethods) {
     EXPECT_EQ(fault("POST", "/v1/locks/x/steal", "{}"), "404 unknown action");
-    EXPECT_EQ(fault("POST", "/v1/locks/x/"), "404 unknown action");
+    EXPECT_EQ(fault("POST", "/v1/locks/x/"), "405 method not allowed");
     EXPECT_EQ(fault("POST", "/v1/locks/x/acquire/now", "{}"), "404 invalid path");
     EXPECT_EQ(fault("POST", "/v1/locks//acquire", "{}"), "400 lock_name required");
     EXPECT_EQ(fault("GET", "/v1/locks/"), "400 lock_name required");
+    EXPECT_EQ(fault("GET", "/v1/locks//"), "400 lock_name required");
     EXPECT_EQ(fault("GET", "/v1/locks/x/acquire"), "405 method not allowed");
     EXPECT_EQ(fault("POST", "/v1/locks/x"), "405 method not allowed");
     EXPECT_EQ(fault("POST", "/v1/locks"), "405 method not allowed");
@@ -138,6 +139,35 @@ TEST(LockserverRequest, KnowsItsPathsAndMethods) {
     EXPECT_FALSE(is_lockserver_path("/v1/locksmith"));
     EXPECT_FALSE(is_lockserver_path("/v1/lock"));
     EXPECT_FALSE(is_lockserver_path("/v1/eventsource"));
+}
+
+TEST(LockserverRequest, DoesNotLookAtSlashesInTheEnd) {
+    for (const char* path : {"/v1/locks/x/", "/v1/locks/x//", "/v1/locks/x/?queue=true"}) {
+        const auto look = parse("GET", path);
+        ASSERT_TRUE(look) << path;
+        EXPECT_EQ(std::get<Get>(*look).lock_name, "x") << path;
+    }
+    const auto acquire =
+        parse("POST", "/v1/locks/x/acquire/", R"({"owner_id":"w1","ttl_ms":5000})");
+    ASSERT_TRUE(acquire);
+    EXPECT_EQ(std::get<Acquire>(*acquire).lock_name, "x");
+    for (const char* action : {"renew/", "release/"}) {
+        EXPECT_EQ(fault("POST", std::string("/v1/locks/x/") + action, "{}").substr(0, 3), "400");
+    }
+    EXPECT_EQ(std::get<ForceRelease>(*parse("DELETE", "/v1/locks/x/")).lock_name, "x");
+    EXPECT_EQ(std::get<Get>(*parse("GET", "/v1/locks/x%2F/")).lock_name, "x/") << "is of the name";
+    EXPECT_EQ(fault("POST", "/v1/locks/x/acquire/now/", "{}"), "404 invalid path");
+}
+
+TEST(LockserverRequest, ShowsLeaseIdsOnlyToThePrivileged) {
+    for (const bool is_privileged : {false, true}) {
+        const auto look =
+            parse_request({.method = "GET", .path = "/v1/locks/x", .is_privileged = is_privileged});
+        EXPECT_EQ(std::get<Get>(*look).with_lease_ids, is_privileged);
+        const auto list =
+            parse_request({.method = "GET", .path = "/v1/locks", .is_privileged = is_privileged});
+        EXPECT_EQ(std::get<ListLocks>(*list).with_lease_ids, is_privileged);
+    }
 }
 
 TEST(LockserverRequest, ReadsLooks) {

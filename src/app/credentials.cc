@@ -9,7 +9,6 @@
 #include <cstring>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/log.h"
 #include "net/endpoint.h"
@@ -83,32 +82,35 @@ base::Result<std::string> read_token(const std::string& flag, const std::string&
     return std::string(line);
 }
 
-// Where somebody on another machine can reach the server.
-std::vector<std::string> addresses_beyond_this_machine(const ServeOptions& options) {
-    std::vector<std::string> addresses;
-    for (const std::string& address : {options.http_address, options.dflockd_address}) {
-        const auto endpoint = net::parse_endpoint(address);
-        if (endpoint && !endpoint->address().is_loopback()) addresses.push_back(address);
-    }
-    return addresses;
+// Whether somebody on another machine can reach the server there.
+bool is_beyond_this_machine(const std::string& address) {
+    const auto endpoint = net::parse_endpoint(address);
+    return endpoint && !endpoint->address().is_loopback();
 }
 
+// The doors for locks. Nobody gets through the one for files without a login.
 void warn_if_open_to_all(const ServeOptions& options) {
     if (!options.auth_token.empty() || !options.auth_token_file.empty()) return;
-    for (const std::string& address : addresses_beyond_this_machine(options)) {
+    for (const std::string& address : {options.http_address, options.dflockd_address}) {
+        if (!is_beyond_this_machine(address)) continue;
         base::log(base::LogLevel::warning, "anybody there may take and release locks",
                   {{"address", address}, {"remedy", "--auth-token-file"}});
     }
 }
 
 void warn_if_in_the_clear(const ServeOptions& options) {
+    const auto warn = [](const std::string& address, std::string_view message) {
+        if (!is_beyond_this_machine(address)) return;
+        base::log(base::LogLevel::warning, message,
+                  {{"address", address}, {"remedy", "--tls-cert and --tls-key"}});
+    };
+    // Who has logged in is known by the id of a session, whatever the login was.
+    warn(files_address(options), "sessions and files travel in the clear");
     const bool has_tokens = !options.auth_token.empty() || !options.auth_token_file.empty() ||
                             !options.admin_token_file.empty();
     if (!has_tokens) return;
-    for (const std::string& address : addresses_beyond_this_machine(options)) {
-        base::log(base::LogLevel::warning, "tokens travel in the clear",
-                  {{"address", address}, {"remedy", "--tls-cert and --tls-key"}});
-    }
+    warn(options.http_address, "tokens travel in the clear");
+    warn(options.dflockd_address, "tokens travel in the clear");
 }
 
 }  // namespace

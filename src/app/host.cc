@@ -3,7 +3,6 @@
 #include <future>
 #include <thread>
 
-#include "app/backup_handler.h"
 #include "app/http_gate.h"
 #include "app/http_router.h"
 #include "app/loop_executor.h"
@@ -150,6 +149,7 @@ void Host::add_room(bool has_own_loop) {
     room->backup = std::make_unique<BackupHandler>(BackupHandler::Parts{
         .loop = *room->loop,
         .disk = *disk_,
+        .slots = backup_slots_,
         .database_path = options_.is_in_memory ? "" : database_file(options_)});
     room->router =
         std::make_unique<HttpRouter>(HttpRouter::Handlers{.homelab = *room->homelab,

@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "app/backup_handler.h"
 #include "app/credentials.h"
 #include "app/dflockd_gate.h"
 #include "app/metrics_text.h"
@@ -99,6 +100,7 @@ class Host {
     std::unique_ptr<service::Store> store_;
     std::unique_ptr<service::LockService> service_;
     std::unique_ptr<base::WorkPool> disk_;  // for what must not keep a loop waiting
+    const BackupSlots backup_slots_;
     std::vector<std::unique_ptr<Room>> rooms_;
     net::HttpLimits http_limits_;
     const DflockdTokenGate dflockd_gate_;

@@ -77,6 +77,7 @@ Host::Host(const ServeOptions& options, service::Clock& clock,
     : options_(options),
       clock_(clock),
       credentials_(std::move(credentials)),
+      host_names_(HostNames::of_this_machine(options.host_names)),
       main_executor_(std::make_unique<LoopExecutor>(main_loop_)),
       event_feed_(service::first_number()),
       store_(std::move(store)),
@@ -107,6 +108,7 @@ Host::Host(const ServeOptions& options, service::Clock& clock,
                     event_feed_.publish(refusal);
                 }});
     http_limits_.body_bytes_max = options_.http_body_bytes_max;
+    http_limits_.needs_host = true;
     const bool has_own_loops = options_.threads > 1;
     for (std::size_t index = 0; index < options_.threads; ++index) add_room(has_own_loops);
 }
@@ -158,7 +160,7 @@ void Host::add_room(bool has_own_loop) {
                                                           .status = *room->status,
                                                           .sessions = *room->sessions,
                                                           .backup = *room->backup});
-    room->gate = std::make_unique<HttpGate>(credentials_->tokens(), *room->router);
+    room->gate = std::make_unique<HttpGate>(credentials_->tokens(), host_names_, *room->router);
     rooms_.push_back(std::move(room));
 }
 

@@ -14,6 +14,7 @@
 #include "app/backup_handler.h"
 #include "app/credentials.h"
 #include "app/dflockd_gate.h"
+#include "app/host_names.h"
 #include "app/metrics_text.h"
 #include "app/serve_options.h"
 #include "base/work_pool.h"
@@ -92,6 +93,7 @@ class Host {
     const ServeOptions options_;
     service::Clock& clock_;
     const std::unique_ptr<Credentials> credentials_;
+    const HostNames host_names_;
     std::unique_ptr<dialects::hengdang::HengdangDoor> files_door_;  // null: switched off
     net::EventLoop main_loop_;
     std::unique_ptr<service::Executor> main_executor_;

@@ -8,6 +8,7 @@
 #include <map>
 #include <vector>
 
+#include "app/host_names.h"
 #include "cli/duration_option.h"
 #include "files/nostr_event.h"
 #include "net/endpoint.h"
@@ -34,6 +35,20 @@ void declare_listeners(CLI::App& command, ServeOptions& options) {
         .add_flag("--insecure", options.is_insecure,
                   "listen beyond this machine although everybody there may take and release locks")
         ->envname("HOLDFAST_INSECURE");
+    const auto fault_of = [](const std::string& name) {
+        return is_host_name(name) ? std::string()
+                                  : "'" + name + "' is no host name (without a port)";
+    };
+    command
+        .add_option("--host-name", options.host_names,
+                    "name by which HTTP clients may call this server where there is no auth token, "
+                    "beside localhost and the name of the machine; may be repeated")
+        ->type_name("NAME")
+        ->check(CLI::Validator(fault_of, ""))
+        ->delimiter(',')
+        ->expected(1, 1000)
+        ->allow_extra_args(false)
+        ->envname("HOLDFAST_HOST_NAME");
     command
         .add_option("--connections-max", options.connections_max,
                     "connections at one time; further ones are closed at once")

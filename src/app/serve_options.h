@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "base/log.h"
 #include "base/result.h"
@@ -32,10 +33,11 @@ struct ServeOptions {
     std::string dflockd_address = no_address;
     std::string files_address;  // empty: the usual one, if there is a root for files
     bool is_insecure = false;
-    std::string auth_token;        // itself, where a script insists; else
-    std::string auth_token_file;   // empty: nobody is asked for a token
-    std::string admin_token_file;  // empty: with an auth token, nobody is an admin
-    net::TlsFiles tls;             // both empty: plain
+    std::vector<std::string> host_names;  // that HTTP clients may call this server, beside its own
+    std::string auth_token;               // itself, where a script insists; else
+    std::string auth_token_file;          // empty: nobody is asked for a token
+    std::string admin_token_file;         // empty: with an auth token, nobody is an admin
+    net::TlsFiles tls;                    // both empty: plain
     std::string data_folder = "./holdfast-data";
     std::string lockserver_database;  // LOCKSERVER_DB: this file instead
     bool is_in_memory = false;

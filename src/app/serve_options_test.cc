@@ -106,6 +106,24 @@ TEST(ServeOptions, OfFilesNeedARootAndSomebodyWhoMayLogIn) {
     EXPECT_NE(refusal({"--files-root", "f", "--files-owner", key, "--files", "nowhere"}), "");
 }
 
+TEST(ServeOptions, HaveAnyNumberOfHostNames) {
+    EXPECT_THAT(parse({})->host_names, ::testing::IsEmpty());
+    EXPECT_THAT(parse({"--host-name", "locks.example.org", "--host-name", "box"})->host_names,
+                ::testing::ElementsAre("locks.example.org", "box"));
+    {
+        const Variable variable("HOLDFAST_HOST_NAME=locks.example.org,box");
+        EXPECT_THAT(parse({})->host_names, ::testing::ElementsAre("locks.example.org", "box"));
+    }
+    const ConfigFile file("host-name = [\"locks.example.org\", \"box\"]\n");
+    EXPECT_THAT(parse({"--config", file.path()})->host_names,
+                ::testing::ElementsAre("locks.example.org", "box"));
+    for (const char* wrong : {"", "box:8080", "http://box", "*"}) {
+        EXPECT_FALSE(parse({"--host-name", wrong})) << wrong;
+    }
+    const auto refused = parse({"--host-name", "box:8080"});
+    EXPECT_THAT(refused.error().message, HasSubstr("'box:8080' is no host name"));
+}
+
 TEST(ServeOptions, AreReadFromFlags) {
     const auto options = parse({"--http",
                                 "[::1]:0",

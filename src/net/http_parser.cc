@@ -19,6 +19,8 @@ constexpr HttpFault malformed{400, HOLDFAST_FAULT("malformed HTTP request")};
 constexpr HttpFault folded{400, HOLDFAST_FAULT("header field folded over several lines")};
 constexpr HttpFault chunked_1_0{400, HOLDFAST_FAULT("Transfer-Encoding in an HTTP/1.0 request")};
 constexpr HttpFault bad_length{400, HOLDFAST_FAULT("bad or conflicting Content-Length")};
+constexpr HttpFault no_host{400, HOLDFAST_FAULT("an HTTP/1.1 request needs a Host")};
+constexpr HttpFault several_hosts{400, HOLDFAST_FAULT("more than one Host")};
 constexpr HttpFault bad_chunk{400, HOLDFAST_FAULT("malformed chunked body")};
 constexpr HttpFault body_too_big{413, HOLDFAST_FAULT("request body too large")};
 constexpr HttpFault target_too_long{414, HOLDFAST_FAULT("request target too long")};
@@ -69,6 +71,7 @@ HttpParser::Outcome HttpParser::parse_header(std::string_view message) {
         error = http::error::header_limit;
     }
     if (error) return refuse(error, message);
+    if (limits_.needs_host && host_count_ == 0 && version_ >= 11) return refuse(no_host);
     header_bytes_ = parsed_;
     if (chunked()) {
         if (version_ < 11) return refuse(chunked_1_0);
@@ -207,6 +210,8 @@ void HttpParser::on_field_impl(Field field, StringView name, StringView value, E
         fault_ = &folded;
     } else if (!fields_.add(message_, {std_view(name), std_view(value)})) {
         fault_ = &header_too_big;
+    } else if (field == Field::host) {
+        if (++host_count_ > 1) fault_ = &several_hosts;
     } else if (field == Field::transfer_encoding) {
         if (!boost::beast::iequals(value, "chunked")) fault_ = &unknown_coding;
     } else if (field == Field::expect) {

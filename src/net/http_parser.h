@@ -26,6 +26,8 @@ struct HttpLimits {
     // Bytes that wait on one connection for the answers before them, over which a streamed answer
     // is congested.
     std::size_t waiting_bytes_max = std::size_t{256} * 1024;
+    // Whether a request of HTTP/1.1 without a Host is refused, as servers must.
+    bool needs_host = false;
 };
 
 class HttpParser final : private boost::beast::http::basic_parser<true> {
@@ -104,6 +106,7 @@ class HttpParser final : private boost::beast::http::basic_parser<true> {
     Place method_, target_;
     int version_ = 11;
     bool expects_continue_ = false;
+    std::size_t host_count_ = 0;
     HttpFields fields_;
     std::string chunks_;          // the body of a chunked request,
     BodySink* sink_ = nullptr;    // or where that goes, during parse_piece()

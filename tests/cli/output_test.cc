@@ -69,7 +69,7 @@ TEST(Output, LsGoesThroughAllPages) {
     for (int index = 0; index < count; ++index) {
         const std::string body = "{\"scope\":\"named:n" + std::to_string(index) +
                                  "\",\"holder\":\"w\",\"duration_ms\":600000}";
-        client.send("POST /v1/leases HTTP/1.1\r\nHost: x\r\nContent-Length: " +
+        client.send("POST /v1/leases HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
                     std::to_string(body.size()) + "\r\n\r\n" + body);
         ASSERT_EQ(client.response().status, 200);
     }

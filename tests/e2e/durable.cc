@@ -53,7 +53,7 @@ Heard try_ask(const ServerProcess& process, const std::string& line, const std::
     const net::Endpoint server = net::parse_endpoint(process.address).value();
     const int descriptor = ::socket(server.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
     const std::string request = line +
-                                " HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: " +
+                                " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: " +
                                 std::to_string(body.size()) + "\r\n\r\n" + body;
     std::string answer(4096, '\0');
     std::size_t size = 0;

@@ -21,7 +21,8 @@ class HengdangWrite : public ::testing::TestWithParam<std::size_t> {
   protected:
     // Begins a PUT of so many bytes, of which half are sent, and waits until it has its lock.
     void begin_half(FilesClient& client, const std::string& path, std::size_t bytes) {
-        client.connection().send("PUT " + path + " HTTP/1.1\r\nAuthorization: Bearer " + client.id +
+        client.connection().send("PUT " + path +
+                                 " HTTP/1.1\r\nHost: files\r\nAuthorization: Bearer " + client.id +
                                  "\r\nContent-Length: " + std::to_string(bytes) + "\r\n\r\n" +
                                  std::string(bytes / 2, 'h'));
         b_.wait_for_lock(path, true);
@@ -178,8 +179,9 @@ TEST_P(HengdangWrite, ATokenOfSomethingElseIsRefused) {
 TEST_P(HengdangWrite, ATokenThatEndsDuringTheUploadLandsNothing) {
     EXPECT_EQ(a_.put("/x", std::string(long_bytes, 'o')).status, 201);
     const std::string token = take_lease("path:/x");
-    a_.connection().send("PUT /x HTTP/1.1\r\nLock-Token: " + token + "\r\nAuthorization: Bearer " +
-                         a_.id + "\r\nContent-Length: " + std::to_string(long_bytes) + "\r\n\r\n" +
+    a_.connection().send("PUT /x HTTP/1.1\r\nHost: files\r\nLock-Token: " + token +
+                         "\r\nAuthorization: Bearer " + a_.id +
+                         "\r\nContent-Length: " + std::to_string(long_bytes) + "\r\n\r\n" +
                          std::string(long_bytes / 2, 'n'));
     host_.pause();
     host_.advance(30s);
@@ -237,7 +239,8 @@ TEST_P(HengdangWrite, AnUploadThatAStoppedServerTookWithItLeavesNoLock) {
 
 TEST_P(HengdangWrite, WhoeverAsksBeforeItSendsIsToldOfTheLockFirst) {
     const auto ask_first = [](FilesClient& client) {
-        client.connection().send("PUT /x HTTP/1.1\r\nAuthorization: Bearer " + client.id +
+        client.connection().send("PUT /x HTTP/1.1\r\nHost: files\r\nAuthorization: Bearer " +
+                                 client.id +
                                  "\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n");
     };
     EXPECT_EQ(a_.get("/x?lock=acquire").status, 200);

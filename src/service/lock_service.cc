@@ -138,6 +138,7 @@ void LockService::wake() {
 void LockService::sweep() {
     const core::Time began = clock_.now();
     const std::uint64_t expired_before = figures_.expired;
+    requests_.forget_old(began);
     table_->advance(began);
     absorb_changes();
     const std::uint64_t expired = figures_.expired - expired_before;
@@ -380,7 +381,9 @@ void LockService::Batch::clear() {
 // Sees to it that the service wakes no later than something is due. Waking early does no harm, so a
 // deadline that moved to later is left alone.
 void LockService::arm_wake() {
-    const auto next = table_->next_deadline();
+    auto next = table_->next_deadline();
+    const auto removal = requests_.next_removal();
+    if (removal && (!next || *removal < *next)) next = removal;
     if (!next || failure_ || (wake_at_ && *wake_at_ <= *next)) return;
     wake_at_ = next;
     executor_.wake_after(std::max(core::Duration::zero(), *next - clock_.now()));

@@ -157,7 +157,7 @@ bool LockService::answer_repeated(const core::AcquireRequest& request) {
     if (request.notes.request_id.empty()) return false;
     table_->advance(response_.now);
     absorb_changes();
-    const RequestMemory::Known* const known = requests_.find(request);
+    const RequestMemory::Known* const known = requests_.find(request, response_.now);
     if (known == nullptr) return false;
     switch (known->state) {
         case RequestMemory::Known::State::waiting: {

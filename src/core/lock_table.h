@@ -77,6 +77,11 @@ class LockTable {
     // then the store is wrong. No event: nothing has happened.
     [[nodiscard]] bool restore(Time now, const RestoreRequest& request);
 
+    // Lets the time of all leases begin at `now`: each has as long to go as it had when it was
+    // restored. For a store that took long to read. REQUIRES: after the last restore(), and before
+    // anything else.
+    void start_restored(Time now);
+
     // Gives out no fencing number below this one from now on.
     void skip_fences_below(std::uint64_t number) { next_fence_ = std::max(next_fence_, number); }
 

@@ -52,4 +52,13 @@ bool LockTable::restore(Time now, const RestoreRequest& request) {
     return true;
 }
 
+// The deadlines in the heap are early now, as those of renewed leases are.
+void LockTable::start_restored(Time now) {
+    const Duration late = std::max(now, now_) - now_;
+    now_ += late;
+    leases_.for_each([late](Slot /*slot*/, Lease& lease) {
+        lease.expires_at = add_saturating(lease.expires_at, late);
+    });
+}
+
 }  // namespace holdfast::core

@@ -40,12 +40,14 @@ StoreResult<Recovered> LockService::recover() {
     auto table = std::make_unique<core::LockTable>(options);
     RequestMemory requests;
     FenceBook fences = make_fence_book();
-    const core::Time now = clock_.now();
+    const core::Time began = clock_.now();
     const auto recovered = store_.recover([&](const core::RestoreRequest& lease) {
         requests.on_restored(lease);
-        return table->restore(now, lease);
+        return table->restore(began, lease);
     });
     if (!recovered) return recovered;
+    // Nobody could renew while the store was read, which may have taken long.
+    table->start_restored(clock_.now());
     table->skip_fences_below(recovered->next_fence);
     for (const FenceMark& mark : recovered->fences) fences.restore(mark);
     table_ = std::move(table);

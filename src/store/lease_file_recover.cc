@@ -18,6 +18,7 @@ SqliteResult<service::Recovered> LeaseFile::recover(const BootClock& now, const 
 SqliteResult<service::Recovered> LeaseFile::recover_all(const BootClock& now,
                                                         const OnLease& on_lease) {
     database_.set_busy_timeout(has_recovered_ ? busy_timeout_.zero() : busy_timeout_);
+    const core::Time began = clock_->now();
     TRY(auto transaction, Transaction::begin(database_));
     TRY(const auto starts, note_start(now));
     const std::int64_t present = starts.back().number;
@@ -30,6 +31,11 @@ SqliteResult<service::Recovered> LeaseFile::recover_all(const BootClock& now,
         forget.bind(1, needed);
         TRY(forget.run());
     }
+    // The leases begin their time when they have all been read.
+    TRY(auto note_end, database_.prepare("UPDATE starts SET since_boot_us = ? WHERE number = ?"));
+    note_end.bind(1, (now.since_boot + (clock_->now() - began)).count());
+    note_end.bind(2, present);
+    TRY(note_end.run());
     TRY(transaction.commit());
     start_number_ = present;
     has_recovered_ = true;

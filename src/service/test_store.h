@@ -47,6 +47,9 @@ class TestStore final : public Store {
         for (const FenceMark& mark : commit.fences) {
             events.push_back("fence " + mark.resource + " " + std::to_string(mark.highest));
         }
+        if (commit.reserved_fence > 0) {
+            events.push_back("numbers up to " + std::to_string(commit.reserved_fence));
+        }
         commits.push_back(std::move(events));
         done_ = std::move(done);
         if (commits_at_once) finish();

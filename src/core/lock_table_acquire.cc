@@ -287,6 +287,7 @@ void LockTable::start_lease(Slot slot, const AcquireRequest& request) {
     lease.token = {.fence = Fence{next_fence_++}, .secret = request.secret};
     lease.notes = KeptNotes(request.notes);
     lease.is_restored = false;
+    lease.renewals = 0;
     lease.ttl = request.ttl;
     lease.grace = request.grace;
     lease.memory = request.memory;

@@ -110,6 +110,7 @@ void LockTable::restart_lease(Slot slot, Time expires_at, const LeaseTerms& term
     lease.memory = terms.memory;
     lease.is_transient = terms.is_transient;
     lease.is_restored = false;
+    if (lease.renewals < renewals_counted_max) ++lease.renewals;
     if (expires_at < lease.expires_at) arm(lease_deadlines_, slot, expires_at);
     lease.expires_at = expires_at;
     ++resources_[lease.resource].version;

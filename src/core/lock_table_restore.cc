@@ -37,6 +37,7 @@ bool LockTable::restore(Time now, const RestoreRequest& request) {
     lease.memory = request.memory;
     lease.acquired_at = std::min(request.acquired_at, now_);
     lease.is_restored = true;
+    lease.renewals = renewals_counted_max;  // nobody knows how many there were
     const Time deadline = add_saturating(now_, std::max(request.remaining, Duration{1}));
     if (request.is_in_grace) {
         lease.state = LeaseState::grace;

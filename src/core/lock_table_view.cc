@@ -61,6 +61,7 @@ void LockTable::describe(const Lease& lease, const Resource& resource, LeaseView
     seen.mode = lease.mode;
     seen.state = lease.state;
     seen.is_transient = lease.is_transient;
+    seen.renewals = lease.renewals;
     seen.token = lease.token;
     seen.acquired_at = lease.acquired_at;
     seen.expires_at = lease.expires_at;

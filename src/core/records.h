@@ -92,7 +92,8 @@ struct Lease {
     Door door{};
     ScopeKind kind = ScopeKind::named;
     Mode mode = Mode::exclusive;
-    LeaseState state : 6 = LeaseState::held;
+    LeaseState state : 2 = LeaseState::held;
+    std::uint8_t renewals : 4 = 0;  // since it was granted; renewals_counted_max: or more
     bool is_transient : 1 = false;
     bool is_restored : 1 = false;  // from a store, and not renewed since
 

@@ -133,6 +133,9 @@ enum class LeaseState : std::uint8_t {
     lapsed,  // ended and free; only the name of the last owner is remembered
 };
 
+// Renewals of a lease are counted up to this number.
+inline constexpr std::uint8_t renewals_counted_max = 15;
+
 // One lease as it stands.
 struct LeaseView {
     Scope scope;
@@ -140,6 +143,7 @@ struct LeaseView {
     Mode mode = Mode::exclusive;
     LeaseState state = LeaseState::held;
     bool is_transient = false;
+    std::uint8_t renewals = 0;  // since it was granted; renewals_counted_max if it was restored
     Token token;
     Time acquired_at;
     Time expires_at;   // when the lease ends, or has ended

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "service/thin_out.h"
 
 namespace holdfast::service {
 
@@ -12,6 +13,10 @@ namespace {
 
 // How often a store that failed is tried again.
 constexpr core::Duration retry_interval = std::chrono::seconds{1};
+
+// While a commit is under way, events wait in memory. When there are more than these, and twice as
+// many as when it was done last, those that nobody needs are dropped.
+constexpr std::size_t pending_events_usual = 65'536;
 
 // Whether the answer comes with a grant or a time-out instead of at once.
 bool is_waiting(const Request& request, const core::Outcome& outcome) {
@@ -27,6 +32,7 @@ LockService::LockService(const core::TableOptions& options, ServiceParts parts)
       random_(std::move(parts.random)),
       on_changes_(std::move(parts.on_changes)),
       on_fence_refused_(std::move(parts.on_fence_refused)),
+      is_volatile_(parts.store.is_volatile()),
       options_(options),
       fence_limits_(parts.fence_limits),
       table_(std::make_unique<core::LockTable>(options)),
@@ -35,8 +41,10 @@ LockService::LockService(const core::TableOptions& options, ServiceParts parts)
 }
 
 StoreResult<Recovered> LockService::recover() {
+    // No number is used again, whoever was told of it.
     core::TableOptions options = options_;
     options.first_serial = table_->next_serial();
+    options.first_fence = table_->next_fence();
     auto table = std::make_unique<core::LockTable>(options);
     RequestMemory requests;
     FenceBook fences = make_fence_book();
@@ -55,6 +63,8 @@ StoreResult<Recovered> LockService::recover() {
     fences_ = std::move(fences);
     failure_.reset();
     committed_fence_ = committing_fence_ = newest_fence();
+    reserved_fence_ = reserving_fence_ = recovered->next_fence - 1;
+    given_up_.clear();
     executor_.at_end_of_turn();
     return recovered;
 }
@@ -69,7 +79,8 @@ const Response* LockService::take(Request& request) {
     }
     const bool has_changes = absorb_changes();
     const bool waits = is_waiting(request, response_.outcome);
-    Batch* const batch = has_changes ? &after_next_commit_ : batch_of(response_);
+    Batch* const batch = has_changes ? &after_next_commit_ : batch_of(request);
+    if (response_.fence) tell_if_stale(request, batch);
     if (!waits && batch == nullptr) {
         figures_.on_answer(operation, response_, core::Duration::zero());
         return &response_;
@@ -78,14 +89,14 @@ const Response* LockService::take(Request& request) {
     Promise& promise = promises_[slot];
     promise.number = next_promise_++;
     promise.operation = operation;
+    promise.naming = naming_of(request);
     unclaimed_ = {.number = promise.number, .slot = slot};
     if (waits) {
         promise.waiter = response_.outcome.waiter;
         promises_by_waiter_.emplace(promise.waiter.serial, *unclaimed_);
     } else {
-        const bool is_granted = response_.outcome.kind == core::Outcome::Kind::granted;
-        if (is_granted && response_.outcome.lease.notes.request_id.empty()) {
-            promise.grant = response_.outcome.lease.token;
+        if (promise.naming != Naming::none && names_lease(response_)) {
+            promise.lease = response_.outcome.lease.token;
         }
         promise.session = response_.session;
         owe(*unclaimed_, response_, *batch);
@@ -111,13 +122,8 @@ void LockService::abandon(PromiseId id) {
     promises_.erase(id.slot);
     if (failure_) return;
     if (promise.session) table_->end_session(clock_.now(), promise.session);
-    if (promise.grant) {
-        // Somebody who asked again is about to be told of the same lease: then it is that one's.
-        if (Promise* const other = find_promise_of(*promise.grant)) {
-            other->grant = promise.grant;
-        } else {
-            table_->release(clock_.now(), {.token = *promise.grant});
-        }
+    if (promise.lease) {
+        release_if_unheard(*promise.lease, promise.naming);
     } else if (promise.waiter) {
         promises_by_waiter_.erase(promise.waiter.serial);
         table_->cancel(clock_.now(), promise.waiter);
@@ -158,54 +164,26 @@ std::uint64_t LockService::newest_fence() const {
     return table_->next_fence() - 1;
 }
 
-// What an answer that changed nothing has to wait for: the commit of the lease it speaks of, or of
-// its terms, if that is not done. Nobody may be told of a lease that a crash could still undo, or
-// make shorter.
-LockService::Batch* LockService::batch_of(const Response& response) {
-    if (response.fence) return batch_of(*response.fence);
-    const core::Outcome& outcome = response.outcome;
-    const bool is_promise = outcome.kind == core::Outcome::Kind::renewed ||
-                            outcome.kind == core::Outcome::Kind::granted;
-    const std::uint64_t fence = core::as_number(outcome.lease.token.fence);
-    if (!is_promise || store_.is_volatile()) return nullptr;
-    if (outcome.lease.is_transient) {
-        // Nothing of it is written, but what made way for it may have to be.
-        if (has_uncommitted()) return &after_next_commit_;
-        return is_committing_ ? &after_this_commit_ : nullptr;
-    }
-    if (fence > committing_fence_ || next_terms_.contains(fence)) return &after_next_commit_;
-    if (fence > committed_fence_ || this_terms_.contains(fence)) return &after_this_commit_;
-    return nullptr;
-}
-
-// The same for a fence.
-LockService::Batch* LockService::batch_of(const FenceOutcome& outcome) {
-    switch (outcome.wait) {
-        case FenceOutcome::Wait::next_commit: return &after_next_commit_;
-        case FenceOutcome::Wait::commit_under_way: return &after_this_commit_;
-        case FenceOutcome::Wait::nothing: break;
-    }
-    return nullptr;
-}
-
 // Sees to what follows from what happened in the table. True if an answer that depends on it must
 // wait for a commit.
 bool LockService::absorb_changes() {
     const core::Changes& changes = table_->changes();
-    bool must_be_committed = false;
+    bool is_any_uncommitted = false;
     for (; absorbed_ < changes.size(); ++absorbed_) {
         const core::Event& event = changes[absorbed_];
         requests_.on_event(event);
         figures_.on_event(event);
-        const bool is_durable = !store_.is_volatile() && core::is_kept(event);
-        if (is_durable && event.kind == core::EventKind::renewed) {
-            next_terms_.insert(core::as_number(event.lease.token.fence));
-        }
-        must_be_committed = must_be_committed || is_durable;
-        if (event.waiter) resolve_waiter(event, is_durable);
+        const bool is_uncommitted = must_be_committed(event);
+        has_uncommitted_ = has_uncommitted_ || is_uncommitted;
+        is_any_uncommitted = is_any_uncommitted || is_uncommitted;
+        const std::uint64_t fence = core::as_number(event.lease.token.fence);
+        if (is_uncommitted && event.kind == core::EventKind::renewed) next_terms_.insert(fence);
+        const bool is_over =
+            event.kind == core::EventKind::released || event.kind == core::EventKind::expired;
+        if (is_over && !given_up_.empty()) given_up_.erase(fence);
+        if (event.waiter) resolve_waiter(event, is_uncommitted);
     }
-    has_uncommitted_ = has_uncommitted_ || must_be_committed;
-    return must_be_committed;
+    return is_any_uncommitted;
 }
 
 // Tells observers what happened lately, if all of it is on disk, or need not be.
@@ -223,7 +201,7 @@ void LockService::tell_of(core::Changes& changes) const {
 }
 
 // Somebody's wait is over.
-void LockService::resolve_waiter(const core::Event& event, bool must_be_committed) {
+void LockService::resolve_waiter(const core::Event& event, bool is_uncommitted) {
     if (event.kind == core::EventKind::queued) return;
     const auto found = promises_by_waiter_.find(event.waiter.serial);
     if (found == promises_by_waiter_.end()) return;
@@ -231,38 +209,24 @@ void LockService::resolve_waiter(const core::Event& event, bool must_be_committe
     promises_by_waiter_.erase(found);
     Response response{.now = event.at};
     response.outcome.lease = event.lease;
+    Batch* batch = is_uncommitted ? &after_next_commit_ : nullptr;
     if (event.kind == core::EventKind::granted) {
         response.outcome.kind = core::Outcome::Kind::granted;
         response.outcome.previous_owner = event.previous_owner;
-        if (event.lease.notes.request_id.empty()) {
-            promises_[id.slot].grant = event.lease.token;
-        }
+        if (names_lease(response)) promises_[id.slot].lease = event.lease.token;
+        if (batch == nullptr) batch = batch_of(event.lease);
     } else {
         const bool is_timeout = event.kind == core::EventKind::wait_timed_out;
         response.outcome.refusal =
             is_timeout ? core::Refusal::timed_out : core::Refusal::unknown_session;
     }
-    owe(id, response, must_be_committed ? after_next_commit_ : ready_);
+    owe(id, response, batch == nullptr ? ready_ : *batch);
 }
 
 // Nothing, if it is kept already, or abandoned.
 LockService::Promise* LockService::find_promise(PromiseId id) {
     if (!promises_.contains(id.slot) || promises_[id.slot].number != id.number) return nullptr;
     return &promises_[id.slot];
-}
-
-// A promise whose answer will tell of this lease, if there is one.
-LockService::Promise* LockService::find_promise_of(core::Token lease) {
-    for (const Batch* batch : {&ready_, &after_this_commit_, &after_next_commit_}) {
-        for (const auto& [id, response] : batch->responses) {
-            const core::Outcome& outcome = response.outcome;
-            const bool tells = outcome.kind == core::Outcome::Kind::granted ||
-                               outcome.kind == core::Outcome::Kind::renewed;
-            if (!tells || outcome.lease.token != lease) continue;
-            if (Promise* const promise = find_promise(id)) return promise;
-        }
-    }
-    return nullptr;
 }
 
 void LockService::owe(PromiseId promise, const Response& response, Batch& batch) {
@@ -280,7 +244,23 @@ void LockService::end_turn() {
         tell();
     }
     if (!is_committing_) start_commit();
+    if (table_->changes().size() > std::max(pending_events_usual, 2 * thinned_size_)) {
+        thin_out_pending();
+    }
     arm_wake();
+}
+
+// A commit takes long, and meanwhile events pile up of which observers cannot be told yet.
+void LockService::thin_out_pending() {
+    core::Changes pending;
+    table_->swap_changes(pending);
+    const std::size_t before = pending.size();
+    thin_out(pending);
+    thinned_size_ = absorbed_ = pending.size();
+    table_->swap_changes(pending);
+    base::log(base::LogLevel::warning, "a commit takes long: some events will not be told",
+              {{"dropped", std::uint64_t{before - thinned_size_}},
+               {"pending", std::uint64_t{thinned_size_}}});
 }
 
 void LockService::start_commit() {
@@ -288,8 +268,10 @@ void LockService::start_commit() {
     has_uncommitted_ = false;
     is_committing_ = true;
     table_->swap_changes(committing_.changes);
-    absorbed_ = 0;
+    absorbed_ = thinned_size_ = 0;
     committing_fence_ = newest_fence();
+    committing_.reserved_fence = fence_to_reserve();
+    reserving_fence_ = std::max(reserved_fence_, committing_.reserved_fence);
     std::swap(after_this_commit_, after_next_commit_);
     this_terms_ = std::exchange(next_terms_, {});
     committing_.fences = fences_.begin_commit();
@@ -305,6 +287,7 @@ void LockService::finish_commit(const StoreResult<void>& result) {
         fail(result.error());
     } else {
         committed_fence_ = committing_fence_;
+        reserved_fence_ = reserving_fence_;
         fences_.end_commit();
         std::swap(leaving_, after_this_commit_);
         committing_.changes.swap(told_);
@@ -326,7 +309,7 @@ void LockService::fail(const StoreFailure& why) {
     // What was not committed never happened.
     committing_ = {};
     table_->clear_changes();
-    absorbed_ = 0;
+    absorbed_ = thinned_size_ = 0;
     has_uncommitted_ = false;
     fences_.forget_uncommitted();
     next_terms_.clear();
@@ -336,6 +319,7 @@ void LockService::fail(const StoreFailure& why) {
         later.responses.emplace_back(promise, Response{.now = clock_.now()});
     }
     for (Batch* failed : {&batch, &later}) {
+        failed->refusals.clear();
         for (auto& [promise, response] : failed->responses) {
             response.failure = failure_->message;
             response.is_busy = failure_->is_busy;
@@ -360,6 +344,7 @@ void LockService::retry() {
 // Leaves it empty.
 void LockService::deliver(Batch& batch) {
     if (batch.responses.empty()) return;
+    for (const FenceRefusal& refusal : batch.refusals) on_fence_refused_(refusal);
     const core::Time now = clock_.now();
     for (const auto& [id, response] : batch.responses) {
         Promise* const promise = find_promise(id);
@@ -377,6 +362,7 @@ void LockService::Batch::clear() {
     constexpr std::size_t kept_max = 4096;
     responses.clear();
     if (responses.capacity() > kept_max) responses.shrink_to_fit();
+    refusals.clear();
     texts.clear();
 }
 

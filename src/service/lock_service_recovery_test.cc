@@ -117,6 +117,15 @@ TEST_F(RecoveredService, BeginsAnewFromTheStoreAfterAFailedCommit) {
     EXPECT_EQ(store.recoveries, 3);
 }
 
+// The answer to a renewal was on its way to another thread when the store failed. Its holder has
+// heard of the lease long ago.
+TEST_F(RecoveredService, KeepsALeaseOfWhichAnAnswerFromBeforeIsGivenUp) {
+    remember();
+    ASSERT_TRUE(service.recover());
+    service.give_up(token, LockService::Naming::once);
+    EXPECT_EQ(service.counts().leases, 1U);
+}
+
 TEST_F(RecoveredService, SaysWhyItCannotBegin) {
     store.cannot_recover = "it is damaged";
     const auto recovered = service.recover();

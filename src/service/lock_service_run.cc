@@ -126,20 +126,11 @@ void LockService::run(Request& request) {
     const auto* const acquire = std::get_if<core::AcquireRequest>(&request);
     if (acquire != nullptr && answer_repeated(*acquire)) return;
     response_.outcome = std::visit(Runner{*table_, fences_, random_, response_}, request);
-    if (const auto* const raise = std::get_if<RaiseFence>(&request)) tell_if_stale(*raise);
-}
-
-void LockService::tell_if_stale(const RaiseFence& request) const {
-    if (response_.fence->kind != FenceOutcome::Kind::stale || !on_fence_refused_) return;
-    on_fence_refused_({.at = response_.now,
-                       .resource = request.resource,
-                       .number = core::as_number(request.fence),
-                       .highest = response_.fence->highest});
 }
 
 FenceBook LockService::make_fence_book() const {
     using Keeping = FenceBook::Keeping;
-    return {fence_limits_, store_.is_volatile() ? Keeping::in_memory : Keeping::durable};
+    return {fence_limits_, is_volatile_ ? Keeping::in_memory : Keeping::durable};
 }
 
 // Answers also while everything else is refused.

@@ -139,6 +139,7 @@ void Ledger::on_abandoned(const Submission& submission) {
 
 void Ledger::on_answered(const Submission& submission, const Reply& reply) {
     if (reply.is_failure) return;
+    for (const core::Token token : reply.shown) check_shown(token);
     const service::Request& request = submission.call.request;
     if (const auto* acquire = std::get_if<core::AcquireRequest>(&request)) {
         on_granted(asked_by(*acquire, !acquire->notes.request_id.empty()), reply);
@@ -174,6 +175,7 @@ void Ledger::on_granted(const Asked& asked, const Reply& reply) {
         world_.accuse(2, fmt::format("number #{} is given to {} a second time",
                                      core::as_number(reply.token.fence), asked.owner.name));
     }
+    check_shown(reply.token);
     if (is_granted) check_number(asked, reply);
     check_rivals(asked, reply);
     add(asked, reply);
@@ -186,6 +188,7 @@ void Ledger::add(const Asked& asked, const Reply& reply) {
                 .promised_until = reply.expires_at,
                 .promise_decided = reply.decided,
                 .kept_until = reply.kept_until,
+                .is_transient = reply.is_transient,
                 // It may have been renewed since, by somebody who needs no token.
                 .latest_end = std::max(reply.expires_at, world_.now() + asked.ttl)};
     for (const Wish& wish : wishes_) {
@@ -210,6 +213,14 @@ void Ledger::check_number(const Asked& asked, const Reply& reply) {
                            seconds(reply.decided), core::as_number(last.fence), seconds(last.at)));
     }
     if (is_larger) last = {.fence = reply.token.fence, .at = reply.decided};
+}
+
+// Whoever looked at a lock was shown the lease that has this number, and no other.
+void Ledger::check_shown(core::Token token) {
+    const auto [known, is_first] = shown_.try_emplace(token.fence, token);
+    if (is_first || known->second == token) return;
+    world_.accuse(2, fmt::format("number #{} was shown of another lease before",
+                                 core::as_number(token.fence)));
 }
 
 // What was given by an id is what the same id gets again, for ten minutes; a restart forgets what
@@ -272,6 +283,7 @@ void Ledger::on_renewed(Lease& lease, const Reply& reply) {
     lease.promise_decided = reply.decided;
     lease.promised_until = reply.expires_at;
     lease.kept_until = reply.kept_until;
+    lease.is_transient = reply.is_transient;
     end_grace(lease);
 }
 
@@ -292,6 +304,8 @@ void Ledger::on_shown(core::Token token, const Reply& reply) {
         world_.accuse(5, fmt::format("#{} is gone at {:.6f}, and was promised until {:.6f}",
                                      core::as_number(token.fence), seconds(reply.decided),
                                      seconds(lease->promised_until)));
+    } else if (reply.refusal == core::Refusal::lease_ended) {
+        lease->over_since = std::min(reply.decided, lease->over_since.value_or(Moment::max()));
     }
 }
 
@@ -299,10 +313,18 @@ void Ledger::on_recovered() {
     each_open([this](Lease& lease) {
         lease.latest_end = std::max(lease.latest_end, world_.now() + lease.ttl_max);
         lease.asked.session = {};
+        lease.may_be_over = lease.may_be_over || lease.is_transient;
     });
     enqueued_.clear();
     waits_.clear();
     ++recoveries_;
+}
+
+void Ledger::on_restored(core::Token token) {
+    const Lease* const lease = find(token);
+    if (lease == nullptr || !lease->over_since) return;
+    world_.accuse(4, fmt::format("#{} is found again, and was over at {:.6f}",
+                                 core::as_number(token.fence), seconds(*lease->over_since)));
 }
 
 void Ledger::on_believed(core::Token token, Moment deadline) {

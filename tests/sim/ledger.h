@@ -32,8 +32,11 @@ class Ledger {
     void on_abandoned(const Submission& submission);
     // It was answered. Accuses the service of what the answer breaks.
     void on_answered(const Submission& submission, const Reply& reply);
-    // The server found its leases again: each may now last its whole time once more.
+    // The server found its leases again: each may now last its whole time once more. Those that
+    // were transient may be over.
     void on_recovered();
+    // It found this one, which is held. Accuses the service if somebody was told of its end.
+    void on_restored(core::Token token);
     // A client counts on a lease until `deadline`.
     void on_believed(core::Token token, Moment deadline);
 
@@ -60,6 +63,7 @@ class Ledger {
         Moment promise_decided;            // as was decided then,
         Moment kept_until;                 // and nobody else has it before this,
         bool may_be_over = false;          // unless somebody wished otherwise.
+        bool is_transient = false;         // It ends with the run of the server.
         Moment latest_end;                 // It does not last longer.
         std::optional<Moment> over_since;  // It is certainly over.
     };
@@ -94,12 +98,14 @@ class Ledger {
     void add(const Asked& asked, const Reply& reply);
     void check_rivals(const Asked& asked, const Reply& reply);
     void check_number(const Asked& asked, const Reply& reply);
+    void check_shown(core::Token token);
     void check_repeated(const Asked& asked, const Reply& reply);
 
     World& world_;
     std::uint64_t recoveries_ = 0;
     std::map<core::Fence, Lease> leases_;                              // all there ever were
     std::vector<core::Fence> open_;                                    // those not certainly over
+    std::map<core::Fence, core::Token> shown_;                         // to whoever looked
     std::map<std::string, Decided> last_grants_;                       // by lock
     std::deque<Wish> wishes_, takings_;                                // the latest
     std::map<std::pair<std::uint64_t, std::string>, Asked> enqueued_;  // by session and scope

@@ -52,6 +52,8 @@ std::string_view to_text(Refusal refusal) {
         case Refusal::lease_ended: return "lease_ended";
         case Refusal::request_ended: return "request_ended";
         case Refusal::request_superseded: return "request_superseded";
+        case Refusal::still_waiting: return "still_waiting";
+        case Refusal::stopping: return "stopping";
         case Refusal::scope_mismatch: return "scope_mismatch";
     }
     return "";

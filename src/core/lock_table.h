@@ -63,6 +63,10 @@ class LockTable {
     // Leaves the queue. False if the waiter is no longer in it: it was granted, or has timed out.
     bool cancel(Time now, WaiterId waiter);
 
+    // Keeps the place in the queue, and waits there for `wait` from now on, whatever it was to wait
+    // before. False if the waiter is no longer in the queue. REQUIRES: a wait above zero.
+    bool wait_on(Time now, WaiterId waiter, Duration wait);
+
     // Two-phase, first half: like acquire with unlimited patience, but the place in the queue (or
     // the lease) is remembered for `wait`. Needs a session. Outcome: granted, queued or refused.
     Outcome enqueue(Time now, const AcquireRequest& request);

@@ -66,6 +66,16 @@ Outcome LockTable::wait(Time now, SessionId id, const Scope& scope, Duration tim
     return {.kind = Outcome::Kind::queued, .waiter = waiter.id};
 }
 
+bool LockTable::wait_on(Time now, WaiterId id, Duration wait) {
+    advance(now);
+    if (!waiters_.contains(id.slot) || waiters_[id.slot].id != id) return false;
+    Waiter& waiter = waiters_[id.slot];
+    waiter.deadline = add_saturating(now_, wait);
+    waiter_deadlines_.disarm(id.slot);
+    if (waiter.deadline != Time::max()) arm(waiter_deadlines_, id.slot, waiter.deadline);
+    return true;
+}
+
 Refusal LockTable::find_fault(const AcquireRequest& request) const {
     const Scope& scope = request.scope;
     if (scope.is_of_inode() ? scope.range.start >= scope.range.end : scope.name.empty()) {

@@ -121,6 +121,9 @@ enum class Refusal : std::uint8_t {
     // By the service, of a request whose id was used before:
     request_ended,       // what it was granted is over
     request_superseded,  // the client asked again, and waits there
+    still_waiting,       // the longest time without an answer is over; its place is kept
+    // By the service, of whatever asks for a lock:
+    stopping,  // the server is about to end; after that, asking again makes sense
     // By the service, of a token that is shown for a scope:
     scope_mismatch,  // its lease lives, but does not cover that
 };

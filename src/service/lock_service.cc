@@ -29,6 +29,7 @@ LockService::LockService(const core::TableOptions& options, ServiceParts parts)
       on_fence_refused_(std::move(parts.on_fence_refused)),
       options_(options),
       fence_limits_(parts.fence_limits),
+      wait_limits_(parts.wait_limits),
       table_(std::make_unique<core::LockTable>(options)),
       fences_(make_fence_book()) {
     executor_.bind([this] { end_turn(); }, [this] { wake(); });
@@ -80,6 +81,7 @@ const Response* LockService::take(Request& request) {
     if (waits) {
         promise.waiter = response_.outcome.waiter;
         promises_by_waiter_.emplace(promise.waiter.serial, *unclaimed_);
+        limit_wait(request, slot);
     } else {
         const bool is_granted = response_.outcome.kind == core::Outcome::Kind::granted;
         if (is_granted && response_.outcome.lease.notes.request_id.empty()) {
@@ -106,9 +108,10 @@ void LockService::abandon(PromiseId id) {
         absorb_changes();
     }
     const Promise promise = std::move(*found);
-    promises_.erase(id.slot);
+    erase_promise(id.slot);
     if (failure_) return;
     if (promise.session) table_->end_session(clock_.now(), promise.session);
+    if (promise.place) give_up_place(promise.place);
     if (promise.grant) {
         // Somebody who asked again is about to be told of the same lease: then it is that one's.
         if (Promise* const other = find_promise_of(*promise.grant)) {
@@ -140,6 +143,8 @@ void LockService::sweep() {
     const std::uint64_t expired_before = figures_.expired;
     table_->advance(began);
     absorb_changes();
+    give_up_due_places(began);
+    pause_long_waits(began);
     const std::uint64_t expired = figures_.expired - expired_before;
     if (expired == 0) return;
     const core::Duration latency = clock_.now() - began;
@@ -222,24 +227,27 @@ void LockService::tell_of(core::Changes& changes) const {
 // Somebody's wait is over.
 void LockService::resolve_waiter(const core::Event& event, bool must_be_committed) {
     if (event.kind == core::EventKind::queued) return;
-    const auto found = promises_by_waiter_.find(event.waiter.serial);
-    if (found == promises_by_waiter_.end()) return;
-    const PromiseId id = found->second;
-    promises_by_waiter_.erase(found);
+    const bool is_granted = event.kind == core::EventKind::granted;
+    const auto id = take_promise_of(event.waiter);
+    if (!id) {  // nobody waits there at the moment; perhaps its place is kept
+        if (is_granted) return places_.grant(event.waiter, event.lease.token);
+        places_.take(event.waiter);
+        return;
+    }
     Response response{.now = event.at};
     response.outcome.lease = event.lease;
-    if (event.kind == core::EventKind::granted) {
+    if (is_granted) {
         response.outcome.kind = core::Outcome::Kind::granted;
         response.outcome.previous_owner = event.previous_owner;
         if (event.lease.notes.request_id.empty()) {
-            promises_[id.slot].grant = event.lease.token;
+            promises_[id->slot].grant = event.lease.token;
         }
     } else {
         const bool is_timeout = event.kind == core::EventKind::wait_timed_out;
         response.outcome.refusal =
             is_timeout ? core::Refusal::timed_out : core::Refusal::unknown_session;
     }
-    owe(id, response, must_be_committed ? after_next_commit_ : ready_);
+    owe(*id, response, must_be_committed ? after_next_commit_ : ready_);
 }
 
 // Nothing, if it is kept already, or abandoned.
@@ -327,6 +335,7 @@ void LockService::fail(const StoreFailure& why) {
     has_uncommitted_ = false;
     fences_.forget_uncommitted();
     next_terms_.clear();
+    places_.clear();
     Batch batch = std::exchange(after_this_commit_, {});
     Batch later = std::exchange(after_next_commit_, {});
     for (const auto& [serial, promise] : std::exchange(promises_by_waiter_, {})) {
@@ -363,7 +372,7 @@ void LockService::deliver(Batch& batch) {
         if (promise == nullptr) continue;  // abandoned
         AnswerPointer answer = std::move(promise->answer);
         figures_.on_answer(promise->operation, response, now - response.now);
-        promises_.erase(id.slot);
+        erase_promise(id.slot);
         answer.release()->take(response);
     }
     batch.clear();
@@ -380,7 +389,7 @@ void LockService::Batch::clear() {
 // Sees to it that the service wakes no later than something is due. Waking early does no harm, so a
 // deadline that moved to later is left alone.
 void LockService::arm_wake() {
-    const auto next = table_->next_deadline();
+    const auto next = next_deadline();
     if (!next || failure_ || (wake_at_ && *wake_at_ <= *next)) return;
     wake_at_ = next;
     executor_.wake_after(std::max(core::Duration::zero(), *next - clock_.now()));

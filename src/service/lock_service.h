@@ -30,10 +30,12 @@
 #include "service/executor.h"
 #include "service/fence_book.h"
 #include "service/figures.h"
+#include "service/kept_places.h"
 #include "service/port.h"
 #include "service/request_memory.h"
 #include "service/store.h"
 #include "service/texts.h"
+#include "service/wait_limits.h"
 
 namespace holdfast::service {
 
@@ -51,6 +53,7 @@ struct ServiceParts {
     FenceLimits fence_limits = {};
     // Told of every stale number. May be empty.
     std::function<void(const FenceRefusal&)> on_fence_refused = {};
+    WaitLimits wait_limits = {};
 };
 
 class LockService final : public Port {
@@ -70,6 +73,14 @@ class LockService final : public Port {
     // Tells observers now what they would hear at the end of this turn.
     void tell();
 
+    // The server is about to end. Everybody who waits is answered as `stopping`, and so is whoever
+    // asks for a lock from now on. Renewals, releases and looks are answered as before.
+    void begin_stop();
+
+    // Nobody heard that this wait was answered as `still_waiting`: its place is not kept. Does
+    // nothing if somebody has taken the place.
+    void give_up_place(core::WaiterId waiter);
+
     [[nodiscard]] core::TableCounts counts() const { return table_->counts(); }
 
   private:
@@ -79,6 +90,7 @@ class LockService final : public Port {
         AnswerPointer answer;
         Operation operation = Operation::none;
         core::WaiterId waiter;  // what it waits for, if that is a lock
+        core::WaiterId place;   // what is kept for it, if it is told to ask again
         // What it was given, but not told of yet. A request with an id is not abandoned by its
         // connection: its client can ask again by that id.
         std::optional<core::Token> grant;
@@ -100,7 +112,17 @@ class LockService final : public Port {
     void measure();
     bool answer_repeated(const core::AcquireRequest& request);
     void supersede(core::WaiterId waiter);
+    [[nodiscard]] bool is_refused_while_stopping(Request& request) const;
     [[nodiscard]] FenceBook make_fence_book() const;
+
+    // lock_service_long_wait.cc
+    std::optional<PromiseId> take_promise_of(core::WaiterId waiter);
+    void limit_wait(const Request& request, core::Slot promise);
+    void pause_long_waits(core::Time now);
+    void give_up_due_places(core::Time now);
+    void leave_place(const KeptPlace& place);
+    [[nodiscard]] std::optional<core::Time> next_deadline() const;
+    void erase_promise(core::Slot slot);
 
     // lock_service.cc
     void sweep();
@@ -133,6 +155,7 @@ class LockService final : public Port {
 
     const core::TableOptions options_;
     const FenceLimits fence_limits_;
+    const WaitLimits wait_limits_;
     std::unique_ptr<core::LockTable> table_;
     RequestMemory requests_;
     FenceBook fences_;
@@ -146,6 +169,9 @@ class LockService final : public Port {
     std::optional<PromiseId> unclaimed_;  // submit() returned nullptr, await() has not come yet
     core::Slab<Promise> promises_;
     std::unordered_map<std::uint64_t, PromiseId> promises_by_waiter_;  // by serial
+    core::DeadlineHeap answer_deadlines_;  // of promises: those that are told to ask again
+    KeptPlaces places_;
+    bool is_stopping_ = false;
 
     // What happened since the last commit began is in the table: this much of it was looked at,
     std::size_t absorbed_ = 0;

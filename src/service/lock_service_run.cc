@@ -1,5 +1,6 @@
 // What becomes of a request: the table is asked, or what is known of the same request before.
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -125,6 +126,10 @@ void LockService::run(Request& request) {
     }
     const auto* const acquire = std::get_if<core::AcquireRequest>(&request);
     if (acquire != nullptr && answer_repeated(*acquire)) return;
+    if (is_stopping_ && is_refused_while_stopping(request)) {
+        response_.outcome = core::Outcome::refuse(core::Refusal::stopping);
+        return;
+    }
     response_.outcome = std::visit(Runner{*table_, fences_, random_, response_}, request);
     if (const auto* const raise = std::get_if<RaiseFence>(&request)) tell_if_stale(*raise);
 }
@@ -157,22 +162,26 @@ bool LockService::answer_repeated(const core::AcquireRequest& request) {
     if (request.notes.request_id.empty()) return false;
     table_->advance(response_.now);
     absorb_changes();
+    give_up_due_places(response_.now);
     const RequestMemory::Known* const known = requests_.find(request);
     if (known == nullptr) return false;
     switch (known->state) {
         case RequestMemory::Known::State::waiting: {
             const core::WaiterId waiter = known->waiter;
             supersede(waiter);
+            places_.take(waiter);
             if (request.wait <= core::Duration::zero()) {
                 // Now or never: nobody is willing to wait any more.
                 table_->cancel(response_.now, waiter);
                 absorb_changes();
                 return false;
             }
+            table_->wait_on(response_.now, waiter, request.wait);
             response_.outcome = {.kind = core::Outcome::Kind::queued, .waiter = waiter};
             break;
         }
         case RequestMemory::Known::State::held:
+            places_.take(known->waiter);
             response_.outcome = table_->find(known->token);
             CHECK(response_.outcome.kind == core::Outcome::Kind::renewed);
             response_.outcome.kind = core::Outcome::Kind::granted;
@@ -186,14 +195,25 @@ bool LockService::answer_repeated(const core::AcquireRequest& request) {
 
 // Whoever waits there is told that somebody else does so now.
 void LockService::supersede(core::WaiterId waiter) {
-    const auto found = promises_by_waiter_.find(waiter.serial);
-    if (found == promises_by_waiter_.end()) return;
-    const PromiseId id = found->second;
-    promises_by_waiter_.erase(found);
-    promises_[id.slot].waiter = {};
+    const auto id = take_promise_of(waiter);
+    if (!id) return;
+    promises_[id->slot].waiter = {};
     Response response{.now = response_.now};
     response.outcome = core::Outcome::refuse(core::Refusal::request_superseded);
-    owe(id, response, ready_);
+    owe(*id, response, ready_);
+}
+
+// Whether the request asks for something that it does not have yet. An owner that asks again for
+// what it holds only renews it. Of a two-phase entry a grant may be fetched, but not waited for.
+bool LockService::is_refused_while_stopping(Request& request) const {
+    if (std::holds_alternative<Enqueue>(request)) return true;
+    if (auto* const wait = std::get_if<Wait>(&request)) wait->timeout = core::Duration::zero();
+    const auto* const acquire = std::get_if<core::AcquireRequest>(&request);
+    if (acquire == nullptr) return false;
+    if (!acquire->renew_own) return true;
+    const auto lock = table_->inspect(acquire->scope, 0);
+    const auto is_own = [&](const core::LeaseView& lease) { return lease.owner == acquire->owner; };
+    return !lock || std::none_of(lock->holders.begin(), lock->holders.end(), is_own);
 }
 
 }  // namespace holdfast::service

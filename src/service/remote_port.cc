@@ -43,6 +43,9 @@ void RemotePort::undo(const Response& response) {
         static_cast<void>(submit(core::ReleaseRequest{.token = lease.token}));
     }
     if (response.session) static_cast<void>(submit(EndSession{.session = response.session}));
+    if (response.outcome.refusal == core::Refusal::still_waiting) {
+        there_.post([this, waiter = response.outcome.waiter] { service_.give_up_place(waiter); });
+    }
 }
 
 PromiseId RemotePort::await(AnswerPointer answer) {

@@ -35,7 +35,7 @@ void RequestMemory::on_event(const core::Event& event) {
             known_[key] = {.state = State::waiting, .waiter = event.waiter};
             break;
         case core::EventKind::granted:
-            known_[key] = {.state = State::held, .token = lease.token};
+            known_[key] = {.state = State::held, .waiter = event.waiter, .token = lease.token};
             break;
         case core::EventKind::wait_timed_out:
         case core::EventKind::wait_cancelled: known_.erase(key); break;
@@ -47,6 +47,11 @@ void RequestMemory::on_event(const core::Event& event) {
         case core::EventKind::session_ended: break;
     }
     forget_old(event.at);
+}
+
+void RequestMemory::forget(const core::Event& event) {
+    const core::LeaseView& lease = event.lease;
+    known_.erase(key_of(lease.owner, lease.scope, lease.notes.request_id));
 }
 
 void RequestMemory::on_restored(const core::RestoreRequest& lease) {

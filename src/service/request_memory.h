@@ -34,7 +34,7 @@ class RequestMemory {
         enum class State : std::uint8_t { waiting, held, ended };
 
         State state = State::waiting;
-        core::WaiterId waiter;  // waiting
+        core::WaiterId waiter;  // waiting; held, if it waited before
         core::Token token;      // held, ended
     };
 
@@ -43,6 +43,8 @@ class RequestMemory {
 
     // Of every event of the table, in order.
     void on_event(const core::Event& event);
+    // Forgets the request that the event is about: nobody was told what became of it.
+    void forget(const core::Event& event);
     // Of every lease from a store.
     void on_restored(const core::RestoreRequest& lease);
 

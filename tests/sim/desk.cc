@@ -158,7 +158,7 @@ void Desk::clear() {
 void Desk::check(core::Duration lateness_max) const {
     for (const auto& [id, entry] : open_) {
         if (!entry.is_queued || entry.deadline == Moment::max()) continue;
-        // A request that was made again waits as long as the first one did.
+        // A request that was made again waits as long as the last one says.
         if (!entry.request.notes.request_id.empty()) continue;
         if (entry.deadline + lateness_max >= world_.now()) continue;
         world_.accuse(

@@ -59,6 +59,7 @@ std::string_view refusal_line(core::Refusal refusal) {
         case core::Refusal::limit_mismatch: return "error_limit_mismatch\n";
         case core::Refusal::already_enqueued: return "error_already_enqueued\n";
         case core::Refusal::not_enqueued: return "error_not_enqueued\n";
+        case core::Refusal::stopping: return "error_draining\n";
         default: return "error\n";
     }
 }

@@ -34,11 +34,12 @@ int refuse_by_limit(std::string& body, core::Refusal refusal) {
 }
 
 int append_not_acquired(std::string& body, const Acquire& request, std::string_view reason,
-                        std::int64_t retry_ms = 0) {
+                        std::int64_t retry_ms = 0, std::int64_t place_kept_ms = 0) {
     base::JsonWriter json(body);
     json.begin_object().field("acquired", false).field("lock_name", request.lock_name);
     if (retry_ms > 0) json.field("recommended_retry_ms", retry_ms);
     json.field("reason", reason);
+    if (place_kept_ms > 0) json.field("place_kept_ms", place_kept_ms);
     json.end_object();
     return 409;
 }
@@ -148,6 +149,11 @@ struct Writer {
             case core::Refusal::in_grace: break;
             case core::Refusal::timed_out:
                 return append_not_acquired(body, request, "WAIT_TIMED_OUT", answers::retry_min_ms);
+            case core::Refusal::still_waiting:
+                return append_not_acquired(body, request, "STILL_WAITING", answers::retry_min_ms,
+                                           answers::place_kept_ms);
+            case core::Refusal::stopping:
+                return append_not_acquired(body, request, "BUSY_RETRY", answers::busy_retry_ms);
             case core::Refusal::limit_mismatch:
                 return append_not_acquired(body, request, "LIMIT_MISMATCH");
             case core::Refusal::request_ended:

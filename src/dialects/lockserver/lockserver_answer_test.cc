@@ -68,6 +68,10 @@ TEST(LockserverAnswer, ToEveryOtherRefusal) {
     };
     EXPECT_EQ(refuse(Refusal::timed_out),
               reason(R"("recommended_retry_ms":25,"reason":"WAIT_TIMED_OUT")"));
+    EXPECT_EQ(refuse(Refusal::still_waiting),
+              reason(R"("recommended_retry_ms":25,"reason":"STILL_WAITING","place_kept_ms":5000)"));
+    EXPECT_EQ(refuse(Refusal::stopping),
+              reason(R"("recommended_retry_ms":50,"reason":"BUSY_RETRY")"));
     EXPECT_EQ(refuse(Refusal::limit_mismatch), reason(R"("reason":"LIMIT_MISMATCH")"));
     EXPECT_EQ(refuse(Refusal::request_ended), reason(R"("reason":"REQUEST_ENDED")"));
     EXPECT_EQ(refuse(Refusal::request_superseded), reason(R"("reason":"REQUEST_SUPERSEDED")"));

@@ -7,6 +7,7 @@
 #include "dialects/lockserver/lock_json.h"
 #include "dialects/lockserver/lockserver_answer.h"
 #include "service/doors.h"
+#include "service/wait_limits.h"
 
 namespace holdfast::dialects::lockserver {
 
@@ -55,7 +56,7 @@ struct Translator {
             .mode = request.mode,
             .limit = request.limit,
             .ttl = request.ttl,
-            .wait = request.wait,
+            .wait = service::to_wait(request.wait),
             .notes = {.request_id = request.request_id, .metadata = request.metadata}};
     }
     service::Request operator()(const Renew& request) const {
@@ -115,7 +116,7 @@ void LockserverHandler::handle(const net::HttpRequest& http, net::HttpReply& rep
     }
     if (const service::Response* response = port_.submit(std::visit(Translator{}, *request))) {
         const int status = append_answer(body_, *request, *response, clock_);
-        return reply.send(status, json, body_);
+        return answers::send_json(reply, status, body_);
     }
     answers::answer_later<Acquire>(std::move(*request), reply, port_, clock_);
 }

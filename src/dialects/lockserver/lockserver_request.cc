@@ -5,6 +5,7 @@
 #include "base/json_object.h"
 #include "base/number.h"
 #include "net/url.h"
+#include "service/wait_limits.h"
 
 namespace holdfast::dialects::lockserver {
 
@@ -15,6 +16,8 @@ using Number = std::optional<std::int64_t>;
 
 constexpr std::string_view locks_path = "/v1/locks", events_path = "/v1/events";
 constexpr std::int64_t time_max_ms = 600'000;
+constexpr std::int64_t wait_max_ms =
+    std::chrono::duration_cast<std::chrono::milliseconds>(service::WaitLimits{}.answer_max).count();
 constexpr std::int64_t permits_max = 1'000'000;
 constexpr std::size_t page_max = 1'000;
 
@@ -49,8 +52,9 @@ Parsed parse_acquire(std::string lock_name, std::string_view body) {
     if (!read) return refuse(read.error().message);
     if (request.owner_id.empty()) return refuse("owner_id required");
     if (!is_time(ttl_ms)) return refuse("ttl_ms must be in (0, 600000]");
-    if (wait_ms && *wait_ms != 0 && !is_time(wait_ms)) {
-        return refuse("wait_ms must be in [0, 600000]");
+    if (wait_ms.value_or(0) < 0) return refuse("wait_ms must not be negative");
+    if (wait_ms.value_or(0) > wait_max_ms && request.request_id.empty()) {
+        return refuse("wait_ms must be in [0, 600000]; to wait longer takes a request_id");
     }
     if (mode == "shared") {
         request.mode = core::Mode::shared;

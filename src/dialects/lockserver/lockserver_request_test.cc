@@ -67,7 +67,11 @@ TEST(LockserverRequest, NamesTheFaultOfAnAcquire) {
     EXPECT_EQ(acquire_fault(R"({"owner_id":"w"})"), "400 ttl_ms must be in (0, 600000]");
     EXPECT_EQ(acquire_fault(R"({"owner_id":"w","ttl_ms":600000})"), "");
     EXPECT_EQ(acquire_fault(R"({"owner_id":"w","ttl_ms":1,"wait_ms":-1})"),
-              "400 wait_ms must be in [0, 600000]");
+              "400 wait_ms must not be negative");
+    EXPECT_EQ(acquire_fault(R"({"owner_id":"w","ttl_ms":1,"wait_ms":600001})"),
+              "400 wait_ms must be in [0, 600000]; to wait longer takes a request_id");
+    EXPECT_EQ(acquire_fault(R"({"owner_id":"w","ttl_ms":1,"wait_ms":600001,"request_id":"r"})"),
+              "");
     EXPECT_EQ(acquire_fault(R"({"owner_id":"w","ttl_ms":1,"mode":"both"})"),
               "400 mode must be exclusive or shared");
     EXPECT_EQ(acquire_fault(R"({"owner_id":"w","ttl_ms":1,"limit":0})"),

@@ -1,7 +1,9 @@
 #include "app/host.h"
 
+#include <algorithm>
 #include <future>
 #include <thread>
+#include <utility>
 
 #include "app/backup_handler.h"
 #include "app/http_gate.h"
@@ -299,15 +301,37 @@ void Host::shut_down() {
     main_loop_.post([this] {
         if (is_shutting_down_) return;
         is_shutting_down_ = true;
-        servers_open_ = servers().size();
+        service_->begin_stop();
+        end_at_ = net::EventLoop::Clock::now() + options_.shutdown_timeout;
+        end_timer_ = std::make_unique<net::LoopTimer>(main_loop_, [this] { close_doors(); });
+        end_timer_->call_at(end_at_);
+        servers_busy_ = servers().size();
         for (net::Server* const server : servers()) {
-            server->shut_down(options_.shutdown_timeout, [this] {
+            server->begin_shut_down([this] {
                 main_loop_.post([this] {
-                    if (--servers_open_ == 0) stop_loops();
+                    if (--servers_busy_ == 0) close_doors();
                 });
             });
         }
     });
+}
+
+// Whoever has asked since the shutdown began gets an answer, too, if that does not take long: from
+// now on nobody can connect to renew a lease.
+void Host::close_doors() {
+    if (std::exchange(is_closing_, true)) return;
+    constexpr std::chrono::milliseconds grace_min{250}, grace_max{1'000};
+    const auto rest =
+        std::chrono::ceil<std::chrono::milliseconds>(end_at_ - net::EventLoop::Clock::now());
+    const auto grace = std::clamp(rest, grace_min, grace_max);
+    servers_open_ = servers().size();
+    for (net::Server* const server : servers()) {
+        server->shut_down(grace, [this] {
+            main_loop_.post([this] {
+                if (--servers_open_ == 0) stop_loops();
+            });
+        });
+    }
 }
 
 void Host::stop_loops() {

@@ -37,8 +37,8 @@ class Channel {
     // appends more. It is called again with the rest when the peer has caught up.
     [[nodiscard]] virtual bool congested() const = 0;
 
-    // Whether the server is shutting down: the connection will close as soon as its protocol is
-    // idle.
+    // Whether the server is shutting down: the connection will close soon, at the latest when all
+    // that was under way when the shutdown began is done.
     [[nodiscard]] virtual bool draining() const = 0;
 
   protected:

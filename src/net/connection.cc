@@ -40,10 +40,18 @@ bool Connection::start(std::unique_ptr<Protocol> protocol) {
     return true;
 }
 
+bool Connection::begin_drain() {
+    if (std::exchange(draining_, true)) return holds_up_;
+    if (state_ == State::open) protocol_->on_drain();
+    holds_up_ = owes_something();
+    return holds_up_;
+}
+
 void Connection::drain() {
-    if (std::exchange(draining_, true) || state_ != State::open) return;
-    protocol_->on_drain();
-    if (state_ == State::open && may_finish()) close();
+    begin_drain();
+    leaving_ = true;
+    if (state_ == State::open && may_finish()) return close();
+    if (state_ == State::lingering) set_.start_timeout(Timeout::farewell, reading_);
 }
 
 void Connection::close() {
@@ -54,6 +62,7 @@ void Connection::close() {
     set_.loop().poller().remove(transport_.descriptor());
     transport_.close();
     protocol_->on_closed();
+    report_if_finished();
     set_.loop().schedule(*this);
 }
 
@@ -163,6 +172,7 @@ void Connection::settle() {
     if (state_ == State::finishing && output_.empty() && transport_.finish_sending()) linger();
     if (state_ == State::lingering && end_received_) close();
     if (state_ == State::closed) return;
+    report_if_finished();
     update_interest();
     update_timeouts();
 }
@@ -202,7 +212,20 @@ void Connection::linger() {
 // Whether the conversation is over: nothing is owed, and nobody will or may ask for more.
 bool Connection::may_finish() const {
     if (!protocol_->idle() || held_back_ || !output_.empty()) return false;
-    return end_received_ || (draining_ && held_.empty());
+    return end_received_ || (leaving_ && held_.empty());
+}
+
+// Whether a request is being read, or something is still to be answered or sent.
+bool Connection::owes_something() const {
+    if (state_ == State::finishing) return !output_.empty();
+    if (state_ != State::open) return false;
+    return !fresh_.empty() || !held_.empty() || !output_.empty() || !protocol_->idle();
+}
+
+void Connection::report_if_finished() {
+    if (!holds_up_ || owes_something()) return;
+    holds_up_ = false;
+    set_.finished_one();
 }
 
 bool Connection::wants_input() const {
@@ -227,7 +250,9 @@ void Connection::update_timeouts() {
         if (!writing_.running()) set_.start_timeout(Timeout::write, writing_);
     }
     if (state_ == State::lingering) {
-        if (!reading_.running()) set_.start_timeout(Timeout::linger, reading_);
+        if (!reading_.running()) {
+            set_.start_timeout(leaving_ ? Timeout::farewell : Timeout::linger, reading_);
+        }
     } else if (state_ == State::open && transport_.is_shaking_hands()) {
         if (!reading_.running()) set_.start_timeout(Timeout::request, reading_);
     } else if (state_ == State::open && !held_back_ && protocol_->awaits_input()) {

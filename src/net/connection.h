@@ -41,8 +41,9 @@ struct ConnectionLimits {
     std::chrono::milliseconds idle_timeout{75'000};
     // While the peer takes none of the output waiting for it.
     std::chrono::milliseconds write_timeout{30'000};
-    // After our last byte, waiting for the peer to close its side.
+    // After our last byte, waiting for the peer to close its side; and while the server ends.
     std::chrono::milliseconds linger_timeout{2'000};
+    std::chrono::milliseconds farewell_timeout{250};
     // Unsent output over which the protocol is given no more input.
     std::size_t output_bytes_max = std::size_t{256} * 1024;
     // Input received ahead of a paused protocol; beyond it only the peer's death is watched for.
@@ -61,6 +62,10 @@ class Connection final : public boost::intrusive::list_base_hook<>,
     // Begins to read. False when the descriptor cannot be watched: the connection is useless then.
     [[nodiscard]] bool start(std::unique_ptr<Protocol> protocol);
 
+    // The server is about to end: tells the protocol. The connection goes on. Returns whether
+    // something is under way that should be finished first; ConnectionSet::finished_one() is told
+    // when that is done.
+    bool begin_drain();
     // Closes as soon as nothing is owed to the peer, perhaps at once.
     void drain();
     // Closes now, whatever is owed.
@@ -98,6 +103,8 @@ class Connection final : public boost::intrusive::list_base_hook<>,
     bool has_to_send() const;
     void linger();
     bool may_finish() const;
+    bool owes_something() const;
+    void report_if_finished();
     bool wants_input() const;
     void update_interest();
     void update_timeouts();
@@ -121,6 +128,8 @@ class Connection final : public boost::intrusive::list_base_hook<>,
     bool end_received_ = false;       // ... and all it sent has been received
     bool data_end_reported_ = false;  // ... and looked at
     bool draining_ = false;
+    bool leaving_ = false;   // closes when nothing is owed
+    bool holds_up_ = false;  // the end of the server waits for what is under way here
 };
 
 }  // namespace holdfast::net

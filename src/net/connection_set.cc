@@ -20,7 +20,8 @@ ConnectionSet::ConnectionSet(EventLoop& loop, const ConnectionLimits& limits,
       factory_(factory),
       tls_(tls),
       timeouts_{TimeoutQueue(limits.request_timeout), TimeoutQueue(limits.idle_timeout),
-                TimeoutQueue(limits.write_timeout), TimeoutQueue(limits.linger_timeout)},
+                TimeoutQueue(limits.write_timeout), TimeoutQueue(limits.linger_timeout),
+                TimeoutQueue(limits.farewell_timeout)},
       timer_(loop, [this] { expire(); }),
       grace_timer_(loop, [this] {
           for (auto& connection : connections_) connection.close();
@@ -38,12 +39,22 @@ void ConnectionSet::hand_over(Transport transport) {
 void ConnectionSet::adopt(Transport transport) {
     if (tls_) transport.encrypt(*tls_->current());
     auto connection = std::make_unique<Connection>(*this, std::move(transport));
-    if (draining_ || !connection->start(factory_(*connection, loop_))) return forget_one();
+    if (leaving_ || !connection->start(factory_(*connection, loop_))) return forget_one();
+    if (draining_) connection->begin_drain();
     connections_.push_back(*connection.release());
 }
 
-void ConnectionSet::drain(std::chrono::milliseconds grace, std::function<void()> on_empty) {
+void ConnectionSet::begin_drain(std::function<void()> on_quiet) {
     draining_ = true;
+    on_quiet_ = std::move(on_quiet);
+    for (auto& connection : connections_) {
+        if (connection.begin_drain()) ++unfinished_;
+    }
+    report_if_quiet();
+}
+
+void ConnectionSet::drain(std::chrono::milliseconds grace, std::function<void()> on_empty) {
+    draining_ = leaving_ = true;
     on_empty_ = std::move(on_empty);
     for (auto& connection : connections_) connection.drain();
     grace_timer_.call_at(loop_.now() + grace);
@@ -88,7 +99,16 @@ void ConnectionSet::forget_one() {
 
 // The turn that destroyed the last connection is still under way: what follows may destroy the set.
 void ConnectionSet::report_if_empty() {
-    if (draining_ && on_empty_ && size() == 0) loop_.post(std::exchange(on_empty_, {}));
+    if (leaving_ && on_empty_ && size() == 0) loop_.post(std::exchange(on_empty_, {}));
+}
+
+void ConnectionSet::finished_one() {
+    if (unfinished_ > 0) --unfinished_;
+    report_if_quiet();
+}
+
+void ConnectionSet::report_if_quiet() {
+    if (on_quiet_ && unfinished_ == 0) loop_.post(std::exchange(on_quiet_, {}));
 }
 
 }  // namespace holdfast::net

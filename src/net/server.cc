@@ -23,7 +23,7 @@ Server::Server(std::unique_ptr<Listener> listener, const std::vector<EventLoop*>
         sets_.push_back(
             std::make_unique<ConnectionSet>(*loop, options_.limits, factory_, options_.tls));
     }
-    sets_draining_ = sets_.size();
+    sets_busy_ = sets_draining_ = sets_.size();
     loops.front()->post([this] {
         listener_->start([this](Transport transport) { deal(std::move(transport)); },
                          options_.on_error);
@@ -48,6 +48,18 @@ void Server::deal(Transport transport) {
     }
     sets_[next_set_]->hand_over(std::move(transport));
     next_set_ = (next_set_ + 1) % sets_.size();
+}
+
+void Server::begin_shut_down(std::function<void()> on_quiet) {
+    EventLoop& first = sets_.front()->loop();
+    for (const auto& owned : sets_) {
+        ConnectionSet& set = *owned;
+        set.loop().post([this, &first, &set, on_quiet] {
+            set.begin_drain([this, &first, on_quiet] {
+                if (sets_busy_.fetch_sub(1) == 1) first.post(on_quiet);
+            });
+        });
+    }
 }
 
 // Goes through the accepting loop first: whatever it has handed over by then is in the other loops'

@@ -50,6 +50,11 @@ class Server {
 
     [[nodiscard]] ServerCounts counts() const;
 
+    // The first half of a shutdown: tells every protocol of it (Protocol::on_drain), and calls
+    // `on_quiet` on the first loop when what is under way now is answered. Connections go on, and
+    // new ones are accepted, until shut_down(). Only once.
+    void begin_shut_down(std::function<void()> on_quiet);
+
     // Stops accepting and closes idle connections; lets requests in flight be answered, and closes
     // their connections then; closes what is left after `grace`. Then calls `on_done` on the first
     // loop, which may destroy the server. Only once.
@@ -68,7 +73,7 @@ class Server {
     std::size_t next_set_ = 0;
     std::atomic<std::uint64_t> accepted_ = 0;
     std::atomic<std::uint64_t> refused_ = 0;
-    std::atomic<std::size_t> sets_draining_ = 0;
+    std::atomic<std::size_t> sets_busy_ = 0, sets_draining_ = 0;
 };
 
 }  // namespace holdfast::net

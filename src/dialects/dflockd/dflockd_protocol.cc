@@ -250,7 +250,6 @@ void DflockdProtocol::on_drain() {
     port_.abandon(owed_.back().promise);
     owed_.back().text = draining_line;
     is_waiting_ = false;
-    is_over_ = true;
     send_answered();
     channel_.flush();
     go_on();

@@ -53,6 +53,11 @@ class FilesHost {
     }
     // Gives the server a chance to read what was sent so far.
     void pause() { host_->wake(); }
+    // The server is told to end, and knows of it. REQUIRES: something in flight holds up its end.
+    void begin_stop() {
+        host_->shut_down();
+        host_->wake();
+    }
 
     [[nodiscard]] net::TestClient connect() { return net::TestClient(host_->files_endpoint()); }
     [[nodiscard]] net::TestClient connect_to_locks() {

@@ -90,7 +90,8 @@ TEST(Output, ShowTellsWhoWaitsForWhom) {
               "w1      exclusive  <1.5h>  <---------moment------->  <----number---->  photos\n"
               "\n"
               "#  WAITS  MODE       SINCE  AT MOST  FOR  DOOR    METADATA\n"
-              "1  w2     exclusive   <sec>    9m59s  w1   scoped\n");
+              "1  w2     exclusive   <sec>           w1   scoped\n")
+        << "a wait without an end is shown without one";
 }
 
 TEST(Output, StatusIsForPeople) {

@@ -162,7 +162,7 @@ TEST_F(DflockdProtocolTest, AServerThatStopsAnswersThoseWhoWaitAndKeepsWhatIsHel
     other.channel.is_draining = line.channel.is_draining = true;
     other.protocol->on_drain();
     line.protocol->on_drain();
-    EXPECT_EQ(other.hear(), "error_draining\n");
+    EXPECT_EQ(other.hear(), "error_draining\nok\n") << "what was asked behind it is answered";
     EXPECT_EQ(other.channel.held, "") << "nothing stands in the way of its end";
     EXPECT_TRUE(other.protocol->idle());
     EXPECT_EQ(line.say("l\nk\n10\n"), "timeout\n") << "nobody waits any more";

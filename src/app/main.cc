@@ -123,6 +123,7 @@ int serve(const ServeOptions& options) {
     service::SystemClock clock;
     auto host = Host::start(options, clock);
     if (!host) {
+        base::flush_log();
         std::fprintf(stderr, "holdfast: %s\n", host.error().message.c_str());
         return exit_cannot_start;
     }

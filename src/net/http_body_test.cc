@@ -186,7 +186,7 @@ TEST_F(HttpBody, IsAskedForOnlyIfItIsWanted) {
     EXPECT_EQ(channel_.take(), "HTTP/1.1 100 Continue\r\n\r\n");
     feed("hello");
     EXPECT_EQ(channel_.take(), created("hello"));
-    feed("GET /late HTTP/1.1\r\n\r\n" + header);
+    feed("POST /late HTTP/1.1\r\n\r\n" + header);
     EXPECT_EQ(channel_.take(), "") << "in its turn";
     depot_.late.send(200, "", "late");
     EXPECT_EQ(channel_.take(), answer("200 OK", "late") + "HTTP/1.1 100 Continue\r\n\r\n");
@@ -204,6 +204,22 @@ TEST_F(HttpBody, IsAskedForWhenTheSinkHasRoomForIt) {
     EXPECT_EQ(channel_.take(), "HTTP/1.1 100 Continue\r\n\r\n");
     feed("hello");
     EXPECT_EQ(channel_.take(), created("hello"));
+}
+
+TEST_F(HttpBody, ThatIsEmptyIsNeitherAskedForNorWaitedFor) {
+    depot_.is_congested = true;
+    const std::string request =
+        "PUT /a HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 0\r\n\r\n";
+    for (std::size_t cut = 0; cut <= request.size(); ++cut) {
+        feed(request.substr(0, cut));
+        feed(request.substr(cut));
+        EXPECT_EQ(channel_.take(), created("")) << "cut at " << cut;
+        EXPECT_TRUE(protocol_->idle());
+        EXPECT_FALSE(channel_.paused);
+    }
+    feed("PUT /no HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 0\r\n\r\n");
+    EXPECT_EQ(channel_.take(), answer("423 Locked", "locked")) << "and need not be read past";
+    EXPECT_FALSE(channel_.closed);
 }
 
 TEST_F(HttpBody, IsNotAskedForAfterAllIfItIsRefusedMeanwhile) {

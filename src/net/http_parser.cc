@@ -43,6 +43,20 @@ bool names_http_version(std::string_view message) {
     return version.size() == 8 && version.starts_with("HTTP/") && version[6] == '.';
 }
 
+// A client that takes this server for a proxy sends an absolute target. Returns the size of what
+// comes before the path: `http://` or `https://`, in whatever case, and the authority; 0 if the
+// target is not absolute.
+std::size_t origin_bytes(std::string_view target) {
+    for (const std::string_view scheme : {"http://", "https://"}) {
+        const auto start = target.substr(0, scheme.size());
+        if (!boost::beast::iequals({start.data(), start.size()}, {scheme.data(), scheme.size()})) {
+            continue;
+        }
+        return std::min(target.find_first_of("/?", scheme.size()), target.size());
+    }
+    return 0;
+}
+
 }  // namespace
 
 HttpParser::HttpParser(const HttpLimits& limits) : limits_(limits) {
@@ -157,16 +171,12 @@ HttpRequest HttpParser::request(std::string_view message) const {
     request.method = message.substr(method_.at, method_.bytes);
     request.target = message.substr(target_.at, target_.bytes);
     request.path = request.target;
-    // A client that takes us for a proxy sends the absolute form; ours is what follows the
-    // authority.
-    if (request.path.starts_with("http://")) {
-        const auto slash = request.path.find('/', 7);
-        request.path = slash == request.path.npos ? "/" : request.path.substr(slash);
-    }
+    request.path.remove_prefix(origin_bytes(request.path));
     if (const auto mark = request.path.find('?'); mark != request.path.npos) {
         request.query = request.path.substr(mark + 1);
         request.path = request.path.substr(0, mark);
     }
+    if (request.path.empty()) request.path = "/";
     if (size_ > 0) {
         request.body = chunked() ? std::string_view(chunks_)
                                  : message.substr(header_bytes_, size_ - header_bytes_);
@@ -177,7 +187,10 @@ HttpRequest HttpParser::request(std::string_view message) const {
 }
 
 HttpTerms HttpParser::terms() const {
-    return {.keep_alive = keep_alive(), .head = method() == "HEAD", .http_1_0 = version_ < 11};
+    return {.keep_alive = keep_alive(),
+            .head = method() == "HEAD",
+            .http_1_0 = version_ < 11,
+            .may_be_long = method() == "GET"};
 }
 
 bool HttpParser::take_expectation() {

@@ -23,9 +23,11 @@ struct HttpLimits {
     std::size_t body_bytes_max = std::size_t{1024} * 1024;
     // Requests of one connection handled but not yet answered; further ones wait.
     std::size_t pending_max = 128;
-    // Bytes that wait on one connection for the answers before them, over which a streamed answer
-    // is congested.
+    // Bytes of answers that wait on one connection for the answers before them. Over this, no
+    // further request is read, and a streamed answer that waits is congested.
     std::size_t waiting_bytes_max = std::size_t{256} * 1024;
+    // What a GET that waits for its turn counts as while its answer is not known.
+    std::size_t unknown_answer_bytes = std::size_t{64} * 1024;
 };
 
 class HttpParser final : private boost::beast::http::basic_parser<true> {

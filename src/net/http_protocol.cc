@@ -26,9 +26,11 @@ HttpProtocol::HttpProtocol(Channel& channel, HttpHandler& handler, const HttpLim
 
 std::size_t HttpProtocol::on_input(std::string_view input) {
     std::size_t consumed = 0;
+    replies_.note_input();
     while (consumed < input.size()) {
         if (replies_.closing() && !body_) return input.size();  // a last request may have a body
-        if (replies_.full() || channel_.congested()) break;
+        if (channel_.should_return()) break;
+        if (!body_ && replies_.pause_if_full()) break;
         const std::size_t taken = take_request(input.substr(consumed));
         if (taken == 0) break;
         consumed += taken;
@@ -77,18 +79,22 @@ std::size_t HttpProtocol::finish(HttpParser& parser, HttpParser::Outcome outcome
 std::size_t HttpProtocol::begin_body(HttpParser& parser, std::string_view input) {
     auto terms = parser.terms();
     auto terms_at_once = terms;
+    const bool is_empty = parser.body_size() == 0;
     const bool is_short = parser.body_size() && *parser.body_size() <= skipped_bytes_max;
-    if (!is_short || parser.has_expectation()) terms_at_once.keep_alive = false;
+    if (!is_short || (parser.has_expectation() && !is_empty)) terms_at_once.keep_alive = false;
     HttpReply reply(replies_, terms, terms_at_once);
     auto sink = handler_.receive(parser.request(input), reply, *this);
     if (!sink) {
         sink = std::make_unique<NoSink>();
     }
     const std::size_t size = parser.header_size();
-    const bool is_empty = parser.body_size() == 0;
+    if (is_empty) {  // nothing is to come, so there is nothing to invite and nothing to wait for
+        sink->on_whole();
+        if (peer_ended_) replies_.abandon();
+        return size;
+    }
     body_ = std::make_unique<Body>(Body{std::move(parser), std::move(sink)});
     if (body_->parser.has_expectation()) invite_body();
-    if (is_empty) take_body({});
     return size;
 }
 

@@ -115,7 +115,7 @@ TEST_F(HttpStream, KeepsTheOrderOfTheRequestsWhateverIsAnsweredFirst) {
         do {
             std::string sent;
             for (const auto& path : paths) {
-                request("GET " + path);
+                request("POST " + path);
                 if (path[1] == 's') studio_.streams.at(path).send(path);
                 sent += channel_.take();
             }
@@ -136,7 +136,7 @@ TEST_F(HttpStream, KeepsTheOrderOfTheRequestsWhateverIsAnsweredFirst) {
 }
 
 TEST_F(HttpStream, GoesStraightOutOnceItIsItsTurn) {
-    request("GET /d");
+    request("POST /d");
     request("GET /s");
     studio_.streams.at("/s").send("1");
     EXPECT_EQ("", channel_.take());
@@ -213,7 +213,7 @@ TEST_F(HttpStream, IsAHeaderOnlyWhereThereIsNoBody) {
         stream.send("nowhere");
     }
     EXPECT_TRUE(protocol_.idle());
-    request("GET /d");
+    request("POST /d");
     request("HEAD /s");
     EXPECT_EQ("", channel_.take());
     studio_.deferred.at("/d").send(200, "", "/d");
@@ -256,7 +256,7 @@ TEST_F(HttpStream, MayBeEndedFromTheCallback) {
     studio_.ends_when_abandoned = true;
     for (const bool peer : {false, true}) {
         request("GET /s1");
-        request("GET /d");
+        request("POST /d");
         request("GET /s2");
         studio_.streams.at("/s2").send("2");
         channel_.take();
@@ -272,7 +272,7 @@ TEST_F(HttpStream, MayBeEndedFromTheCallback) {
 
 TEST_F(HttpStream, IsEndedByAShutdownAlthoughItsSenderGoesOn) {
     request("GET /s1");
-    request("GET /d");
+    request("POST /d");
     request("GET /s2");
     studio_.streams.at("/s2").send("2");
     channel_.take();

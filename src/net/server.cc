@@ -18,10 +18,16 @@ base::Result<std::unique_ptr<Server>> Server::start(const Endpoint& endpoint,
 
 Server::Server(std::unique_ptr<Listener> listener, const std::vector<EventLoop*>& loops,
                ProtocolFactory factory, ServerOptions options)
-    : options_(std::move(options)), factory_(std::move(factory)), listener_(std::move(listener)) {
+    : options_(std::move(options)),
+      factory_(std::move(factory)),
+      waiting_room_(options_.waiting_bytes_max),
+      listener_(std::move(listener)) {
+    const ConnectionSet::Common common{.limits = options_.limits,
+                                       .factory = factory_,
+                                       .waiting_room = waiting_room_,
+                                       .tls = options_.tls};
     for (EventLoop* loop : loops) {
-        sets_.push_back(
-            std::make_unique<ConnectionSet>(*loop, options_.limits, factory_, options_.tls));
+        sets_.push_back(std::make_unique<ConnectionSet>(*loop, common));
     }
     sets_draining_ = sets_.size();
     loops.front()->post([this] {
@@ -37,6 +43,7 @@ ServerCounts Server::counts() const {
     for (const auto& set : sets_) counts.connections += set->size();
     counts.accepted = accepted_.load(std::memory_order_relaxed);
     counts.refused = refused_.load(std::memory_order_relaxed);
+    counts.waiting_bytes = waiting_room_.bytes();
     return counts;
 }
 

@@ -23,6 +23,9 @@ struct ServerOptions {
     // Connections over this are accepted and closed at once.
     std::size_t connections_max = 10'000;
     ConnectionLimits limits;
+    // Bytes of answers that wait for earlier answers of their connection, in all connections. Over
+    // this, requests whose answers would have to wait are not read.
+    std::size_t waiting_bytes_max = std::size_t{64} * 1024 * 1024;
     // Where connections take their certificate from when they are accepted; null: they are plain.
     // Outlives the server.
     const TlsSource* tls = nullptr;
@@ -32,9 +35,10 @@ struct ServerOptions {
 };
 
 struct ServerCounts {
-    std::size_t connections = 0;  // alive now
-    std::uint64_t accepted = 0;   // ever
-    std::uint64_t refused = 0;    // of these, closed because of connections_max
+    std::size_t connections = 0;    // alive now
+    std::uint64_t accepted = 0;     // ever
+    std::uint64_t refused = 0;      // of these, closed because of connections_max
+    std::size_t waiting_bytes = 0;  // see ServerOptions::waiting_bytes_max
 };
 
 class Server {
@@ -63,6 +67,7 @@ class Server {
 
     ServerOptions options_;
     ProtocolFactory factory_;
+    WaitingRoom waiting_room_;
     std::unique_ptr<Listener> listener_;
     std::vector<std::unique_ptr<ConnectionSet>> sets_;
     std::size_t next_set_ = 0;

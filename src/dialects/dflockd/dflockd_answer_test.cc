@@ -116,5 +116,31 @@ TEST(DflockdAnswer, ToStats) {
                    "\n");
 }
 
+TEST(DflockdAnswer, ToStatsShowsALimitedNumberOfLocksAndSaysSo) {
+    service::Response response;
+    response.locks.assign(stats_locks_max, {.scope = core::Scope::named("k"), .waiter_count = 1});
+    std::string out;
+    append_stats(out, 1, response);
+    EXPECT_TRUE(out.ends_with("\"idle_semaphores\":[]}\n"));
+    response.locks.push_back({.scope = core::Scope::named("one_more"), .waiter_count = 1});
+    out.clear();
+    append_stats(out, 1, response);
+    EXPECT_TRUE(out.ends_with("\"idle_semaphores\":[],\"truncated\":true}\n"));
+    EXPECT_EQ(out.find("one_more"), std::string::npos);
+}
+
+TEST(DflockdAnswer, ToStatsIsOfLimitedLength) {
+    const std::string key(500, 'k');
+    service::Response response;
+    response.locks.assign(stats_locks_max, {.scope = core::Scope::named(key), .waiter_count = 1});
+    std::string out = "ok\n";
+    append_stats(out, 1, response);
+    EXPECT_GT(out.size(), stats_bytes_max);
+    EXPECT_LT(out.size(), stats_bytes_max + 1000);
+    EXPECT_TRUE(
+        out.ends_with("\"waiters\":1}],\"semaphores\":[],\"idle_locks\":[],"
+                      "\"idle_semaphores\":[],\"truncated\":true}\n"));
+}
+
 }  // namespace
 }  // namespace holdfast::dialects::dflockd

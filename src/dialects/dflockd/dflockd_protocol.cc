@@ -15,9 +15,6 @@ constexpr std::string_view draining_line = "error_draining\n";
 // Requests of one connection that are on their way. What comes after them is not read.
 constexpr std::size_t owed_max = 128;
 
-// Locks in an answer to `stats`: it is for people, and should not stop the server.
-constexpr std::size_t stats_locks_max = 10'000;
-
 }  // namespace
 
 DflockdProtocol::DflockdProtocol(net::Channel& channel, const DflockdPlace& place)
@@ -35,7 +32,7 @@ std::size_t DflockdProtocol::on_input(std::string_view input) {
     std::size_t consumed = 0;
     while (consumed < input.size()) {
         if (is_over_) return input.size();
-        if (channel_.congested()) break;
+        if (channel_.should_return()) break;
         if (is_held_up()) {
             channel_.pause();
             break;
@@ -53,13 +50,15 @@ std::size_t DflockdProtocol::on_input(std::string_view input) {
 
 bool DflockdProtocol::is_held_up() const {
     if (is_refused_ || opening_) return true;
-    return !owed_.empty() && (is_waiting_ || owed_.size() >= owed_max);
+    return !owed_.empty() && (is_waiting_ || is_stats_next_ || owed_.size() >= owed_max);
 }
 
 bool DflockdProtocol::take(const Frame& frame) {
     const auto request = parse_request(frame);
     if (!is_admitted_ && !admit(request)) return true;
     if (!request) return answer(fault_line), true;
+    is_stats_next_ = request->verb == Verb::stats;
+    if (is_stats_next_ && !owed_.empty()) return false;
     switch (request->verb) {
         case Verb::ping: return answer("ok\n"), true;
         case Verb::auth:
@@ -146,7 +145,7 @@ service::Request DflockdProtocol::to_service(const DflockdRequest& request) cons
         case Verb::ping:
         case Verb::auth: break;
     }
-    return service::List{.query = {.limit = stats_locks_max, .with_idle = true}};
+    return service::List{.query = {.limit = stats_locks_max + 1, .with_idle = true}};
 }
 
 void DflockdProtocol::open_session() {

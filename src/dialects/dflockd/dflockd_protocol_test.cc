@@ -286,6 +286,18 @@ TEST_F(RemoteDflockdProtocol, APeerThatHasClosedOneHalfGetsItsAnswers) {
     EXPECT_EQ(counts().sessions + counts().leases, 0U);
 }
 
+TEST_F(RemoteDflockdProtocol, OneStatsIsMadeAtATime) {
+    Line line = connect();
+    EXPECT_EQ(line.say("stats\n_\n\nstats\n_\n\nping\n_\n\n"), "");
+    EXPECT_EQ(line.channel.held, "stats\n_\n\nping\n_\n\n");
+    settle();
+    EXPECT_THAT(line.hear(), MatchesRegex("ok \\{.*\\}\n"));
+    EXPECT_EQ(line.channel.held, "ping\n_\n\n");
+    settle();
+    EXPECT_THAT(line.hear(), MatchesRegex("ok \\{.*\\}\nok\n"));
+    line.close();
+}
+
 TEST_F(RemoteDflockdProtocol, AConnectionMayCloseBeforeItIsKnownWhetherItWaits) {
     Line holder = connect();
     Line line = connect();
@@ -335,6 +347,17 @@ TEST_F(DurableDflockdProtocol, NoMoreIsReadThanCanBeAnswered) {
     }
     EXPECT_EQ(std::count(answers.begin(), answers.end(), '\n'), 300);
     EXPECT_EQ(counts().leases, 300U);
+    line.close();
+}
+
+TEST_F(DurableDflockdProtocol, StatsIsNotMadeWhileItWouldHaveToWait) {
+    Line line = connect();
+    EXPECT_EQ(line.say("l\nk\n0\nping\n_\n\nstats\n_\n\nstats\n_\n\nping\n_\n\n"), "");
+    EXPECT_EQ(line.channel.held, "stats\n_\n\nstats\n_\n\nping\n_\n\n");
+    commit();
+    EXPECT_THAT(line.hear(),
+                MatchesRegex("ok [0-9a-f]{32} 33\nok\nok \\{.*\\}\nok \\{.*\\}\nok\n"));
+    EXPECT_EQ(line.channel.held, "");
     line.close();
 }
 

@@ -126,5 +126,20 @@ TEST(Serve, TheClientLoopOfTheSeedWorksWithCurl) {
     EXPECT_THAT(curl("GET", "/lock"), HasSubstr("\"holder\":\"\""));
 }
 
+// More than a pipe holds is logged, and nobody reads it until the server has ended.
+TEST(Serve, GoesOnAlthoughNobodyReadsItsLog) {
+    ServerProcess server;
+    std::string name;
+    for (int i = 0; i < 200; ++i) name += "%01";  // each is six characters of a line
+    for (int i = 0; i < 100; ++i) {
+        const std::string job = name + std::to_string(i);
+        ASSERT_EQ(server.ask("POST /lock?ttl=1h&client=" + name + "&job=" + job).status, 200);
+    }
+    server.process.signal(SIGTERM);
+    EXPECT_EQ(server.process.wait(), 0);
+    EXPECT_GT(server.process.error().size(), std::size_t{64} * 1024);
+    EXPECT_THAT(server.process.error(), HasSubstr("stopped"));
+}
+
 }  // namespace
 }  // namespace holdfast::e2e

@@ -9,6 +9,7 @@
 // Lifetime: the connection owns its protocol; a protocol may use its channel until on_closed() has
 // returned.
 
+#include <chrono>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -40,6 +41,9 @@ class Channel {
     // Whether the server is shutting down: the connection will close as soon as its protocol is
     // idle.
     [[nodiscard]] virtual bool draining() const = 0;
+
+    // When this turn began.
+    [[nodiscard]] virtual std::chrono::steady_clock::time_point now() const = 0;
 
   protected:
     ~Channel() = default;

@@ -84,6 +84,10 @@ bool Connection::congested() const {
     return output_.size() - sent_bytes_ > set_.limits().output_bytes_max;
 }
 
+EventLoop::TimePoint Connection::now() const {
+    return set_.loop().now();
+}
+
 void Connection::on_ready(std::uint32_t events) {
     if (state_ == State::closed) return;
     if ((events & input_events_) != 0) {

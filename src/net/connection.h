@@ -74,6 +74,7 @@ class Connection final : public boost::intrusive::list_base_hook<>,
     void resume() override;
     bool congested() const override;
     bool draining() const override { return draining_; }
+    EventLoop::TimePoint now() const override;
 
   private:
     enum class State : std::uint8_t {

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "net/body_pace.h"
 #include "net/http_body.h"
 #include "net/http_message.h"
 
@@ -21,6 +22,8 @@ namespace holdfast::net {
 struct HttpLimits {
     std::size_t header_bytes_max = std::size_t{16} * 1024;
     std::size_t body_bytes_max = std::size_t{1024} * 1024;
+    // Of a body that is taken in pieces, which may be of any size.
+    BodyPaceLimits body_pace;
     // Requests of one connection handled but not yet answered; further ones wait.
     std::size_t pending_max = 128;
     // Bytes that wait on one connection for the answers before them, over which a streamed answer

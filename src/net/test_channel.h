@@ -19,6 +19,7 @@ class TestChannel final : public Channel {
     void resume() override { paused = false; }
     bool congested() const override { return is_congested; }
     bool draining() const override { return is_draining; }
+    std::chrono::steady_clock::time_point now() const override { return time; }
 
     // Gives the protocol bytes the way a connection does.
     void feed(Protocol& protocol, std::string_view bytes) {
@@ -48,6 +49,7 @@ class TestChannel final : public Channel {
     bool paused = false;
     bool is_congested = false;
     bool is_draining = false;
+    std::chrono::steady_clock::time_point time;
 };
 
 }  // namespace holdfast::net

@@ -41,7 +41,8 @@ HengdangDoor::HengdangDoor(HengdangOptions options, HengdangParts parts)
       desk_({.port = parts_.port,
              .executor = parts_.executor,
              .clock = parts_.clock,
-             .times = times_}) {}
+             .times = times_,
+             .holds = holds_}) {}
 
 base::Result<std::unique_ptr<HengdangDoor>> HengdangDoor::open(HengdangOptions options,
                                                                HengdangParts parts) {

@@ -26,13 +26,12 @@
 #include "dialects/hengdang/lock_times.h"
 #include "dialects/hengdang/write_holds.h"
 #include "files/file_tree.h"
+#include "files/path_gates.h"
 #include "files/session_book.h"
 #include "files/used_events.h"
 #include "service/clock.h"
 
 namespace holdfast::dialects::hengdang {
-
-inline constexpr std::chrono::seconds lock_time{1800};
 
 // What the operator may choose.
 struct HengdangOptions {
@@ -63,13 +62,14 @@ class HengdangDoor {
     // again; the service is still there.
     void close();
 
-    // Ends the sessions whose time has come, and gives back their locks, before it returns. Not on
-    // a loop.
+    // Ends the sessions whose time has come, and gives back their locks, before it returns. What
+    // such a session was changing is done then, or refused. Not on a loop.
     void end_expired_sessions();
     // The same on a thread of its own. Waits for nothing.
     void tend();
 
-    // Ends a session and gives back its locks. False if there is none of this name. Not on a loop.
+    // Ends a session and gives back its locks. False if there is none of this name. What the
+    // session was changing is done when this returns, or will be refused. Not on a loop.
     [[nodiscard]] base::Result<bool> end_session(const std::string& name);
 
     [[nodiscard]] service::WallTime wall_now() const {
@@ -83,6 +83,8 @@ class HengdangDoor {
     [[nodiscard]] files::UsedEvents& used_events() { return *used_events_; }
     [[nodiscard]] LeaseDesk& desk() { return desk_; }
     [[nodiscard]] WriteHolds& holds() { return holds_; }
+    // One commit under a Lock-Token at a time for each path.
+    [[nodiscard]] files::PathGates& token_gates() { return token_gates_; }
     [[nodiscard]] LockTimes& times() { return times_; }
     [[nodiscard]] FileCounts& counts() { return counts_; }
     [[nodiscard]] ChangeHub& changes() { return changes_; }
@@ -103,6 +105,7 @@ class HengdangDoor {
     FileCounts counts_;
     LockTimes times_;
     WriteHolds holds_;
+    files::PathGates token_gates_;
     LeaseDesk desk_;
     std::unique_ptr<files::FileTree> tree_;
     std::unique_ptr<files::SessionBook> sessions_;

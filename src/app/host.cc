@@ -108,6 +108,8 @@ Host::Host(const ServeOptions& options, service::Clock& clock,
                     event_feed_.publish(refusal);
                 }});
     http_limits_.body_bytes_max = options_.http_body_bytes_max;
+    http_limits_.body_pace = {.grace = options_.http_request_timeout,
+                              .bytes_per_second_min = options_.files_pace_min};
     const bool has_own_loops = options_.threads > 1;
     for (std::size_t index = 0; index < options_.threads; ++index) add_room(has_own_loops);
 }
@@ -235,6 +237,7 @@ base::Result<void> Host::open_doors() {
                                    channel, *room_of(loop).files, http_limits_);
                            },
                            http));
+    if (files_door_) files_door_->listen_at(files_server_->endpoint());
     return {};
 }
 

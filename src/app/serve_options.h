@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "base/log.h"
@@ -51,6 +52,8 @@ struct ServeOptions {
     std::chrono::milliseconds dflockd_write_timeout{5'000};
     std::size_t http_body_bytes_max = std::size_t{1024} * 1024;
     std::chrono::milliseconds http_request_timeout{10'000};
+    // Of an upload, in bytes a second on average, after the first http_request_timeout; 0: none.
+    std::uint64_t files_pace_min = 1024;
     std::chrono::milliseconds http_idle_timeout{75'000};
     std::size_t connections_max = 10'000;
     std::chrono::milliseconds shutdown_timeout{10'000};

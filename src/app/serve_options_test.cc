@@ -102,8 +102,36 @@ TEST(ServeOptions, OfFilesNeedARootAndSomebodyWhoMayLogIn) {
     EXPECT_THAT(refusal({"--files-root", "f"}), HasSubstr("nobody could log in"));
     EXPECT_EQ(refusal({"--files-root", "f", "--files", "none"}), "");
     EXPECT_EQ(refusal({"--files-root", "f", "--auth-token-file", "t"}), "");
-    EXPECT_EQ(refusal({"--files-root", "f", "--files-owner", key, "--files", "0.0.0.0:0"}), "");
+    EXPECT_EQ(refusal({"--files-root", "f", "--files-owner", key, "--files", "192.0.2.7:0"}), "");
     EXPECT_NE(refusal({"--files-root", "f", "--files-owner", key, "--files", "nowhere"}), "");
+}
+
+TEST(ServeOptions, OfFilesNameTheAddressesThatLoginsAreSignedFor) {
+    const std::string key(64, 'a');
+    const std::vector<std::string> everywhere{"--files-root", "f",    "--files-owner", key,
+                                              "--files",      ":8081"};
+    const auto with = [&](std::vector<std::string> flags) {
+        flags.insert(flags.begin(), everywhere.begin(), everywhere.end());
+        return parse(flags);
+    };
+    const auto nowhere = check(*with({}));
+    ASSERT_FALSE(nowhere) << "an owner could never log in";
+    EXPECT_THAT(nowhere.error().message, HasSubstr("--files-url"));
+    const auto named =
+        with({"--files-url", "https://Files.example.org/", "--files-url", "http://10.0.0.1:8081"});
+    ASSERT_TRUE(named);
+    EXPECT_TRUE(check(*named));
+    EXPECT_THAT(named->files.urls,
+                ::testing::ElementsAre("https://files.example.org", "http://10.0.0.1:8081"));
+    const auto bad = parse({"--files-url", "files.example.org"});
+    ASSERT_FALSE(bad);
+    EXPECT_THAT(bad.error().message, HasSubstr("'files.example.org' does not begin with http://"));
+    const auto without_owner =
+        parse({"--files-root", "f", "--auth-token-file", "t", "--files", "0.0.0.0:0"});
+    ASSERT_TRUE(without_owner);
+    EXPECT_TRUE(check(*without_owner));
+    EXPECT_EQ(without_owner->files_pace_min, 1024U);
+    EXPECT_EQ(parse({"--files-pace-min", "0"})->files_pace_min, 0U);
 }
 
 TEST(ServeOptions, AreReadFromFlags) {

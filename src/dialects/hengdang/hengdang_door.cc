@@ -94,6 +94,10 @@ void HengdangDoor::give_back_left_locks() {
     }
 }
 
+void HengdangDoor::listen_at(const net::Endpoint& endpoint) {
+    own_urls_ = OwnUrls({.named = options_.urls, .endpoint = endpoint, .has_tls = parts_.has_tls});
+}
+
 void HengdangDoor::close() {
     desk_.close();
     readers_.reset();

@@ -7,7 +7,7 @@
 // so that it can be given back when the session ends, whichever connection that comes from, or
 // when a server finds it after a restart.
 //
-// Thread safety: any thread, but for open() and close().
+// Thread safety: any thread, but for open(), listen_at() and close().
 // Lifetime: outlives the loops, because what was posted to them may hold uploads until they go.
 
 #include <cstdint>
@@ -24,6 +24,7 @@
 #include "dialects/hengdang/file_figures.h"
 #include "dialects/hengdang/lease_desk.h"
 #include "dialects/hengdang/lock_times.h"
+#include "dialects/hengdang/own_urls.h"
 #include "dialects/hengdang/write_holds.h"
 #include "files/file_tree.h"
 #include "files/path_gates.h"
@@ -37,6 +38,7 @@ namespace holdfast::dialects::hengdang {
 struct HengdangOptions {
     std::string root;
     std::vector<std::string> owner_keys;  // 64 lower-case digits each
+    std::vector<std::string> urls;        // of this door, as read_own_url() returns them
     std::uint64_t quota_bytes = 0;        // 0: no limit
     std::uint64_t file_bytes_max = 0;     // 0: no limit
 };
@@ -58,6 +60,9 @@ class HengdangDoor {
     [[nodiscard]] static base::Result<std::unique_ptr<HengdangDoor>> open(HengdangOptions options,
                                                                           HengdangParts parts);
 
+    // Where the door is, by which it knows its own addresses. REQUIRES: no request has come yet.
+    void listen_at(const net::Endpoint& endpoint);
+
     // Lets the disk's threads finish and end. REQUIRES: the loops have stopped, and will not run
     // again; the service is still there.
     void close();
@@ -77,6 +82,7 @@ class HengdangDoor {
     }
     [[nodiscard]] const HengdangOptions& options() const { return options_; }
     [[nodiscard]] const HengdangParts& parts() const { return parts_; }
+    [[nodiscard]] const OwnUrls& own_urls() const { return own_urls_; }
     [[nodiscard]] const service::Clock& clock() const { return parts_.clock; }
     [[nodiscard]] files::FileTree& tree() { return *tree_; }
     [[nodiscard]] files::SessionBook& sessions() { return *sessions_; }
@@ -104,6 +110,7 @@ class HengdangDoor {
     ChangeHub changes_;
     FileCounts counts_;
     LockTimes times_;
+    OwnUrls own_urls_;
     WriteHolds holds_;
     files::PathGates token_gates_;
     LeaseDesk desk_;

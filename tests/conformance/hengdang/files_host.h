@@ -61,6 +61,9 @@ class FilesHost {
     [[nodiscard]] std::string login_url() const {
         return "http://" + net::to_text(host_->files_endpoint()) + "/auth/session";
     }
+    [[nodiscard]] std::string port() const {
+        return std::to_string(host_->files_endpoint().port());
+    }
     [[nodiscard]] const files::testing::NostrSigner& owner() const { return owner_; }
     [[nodiscard]] std::int64_t now_s() const {
         const auto now = clock_.wall(clock_.now()).time_since_epoch();

@@ -91,6 +91,30 @@ TEST_P(HengdangWrite, ContendsWithTheOtherDoors) {
     EXPECT_THAT(locked.body, HasSubstr(R"("lockedBy":"tool")"));
 }
 
+// A byte now and then keeps a request going, but not for ever: the average counts. The pace that is
+// asked for here is beyond any machine, and so is the length.
+TEST(HengdangPace, AnUploadThatTricklesIsEndedAndLeavesNoLock) {
+    FilesHost host(1, [](app::ServeOptions& options) {
+        options.http_request_timeout = 200ms;
+        options.files_pace_min = 1'000'000'000'000;
+    });
+    FilesClient a = FilesClient::logged_in(host), b = FilesClient::logged_in(host);
+    EXPECT_EQ(b.put("/x", "old").status, 201);
+    net::TestClient& trickle = a.connection();
+    trickle.send("PUT /x HTTP/1.1\r\nHost: files\r\nAuthorization: Bearer " + a.id +
+                 "\r\nContent-Length: 1000000000\r\n\r\n");
+    constexpr int attempts = 10'000;
+    int attempt = 0;
+    while (attempt < attempts && !trickle.has_input(1ms)) {
+        trickle.try_send("h");
+        ++attempt;
+    }
+    ASSERT_LT(attempt, attempts) << "it is taken as long as it comes";
+    EXPECT_EQ(trickle.response().status, 408);
+    b.wait_for_lock("/x", false);
+    EXPECT_EQ(b.get("/x").body, "old");
+}
+
 TEST_P(HengdangWrite, LoggingOutGivesAllLocksBackAlsoAfterARestart) {
     for (const char* path : {"/x", "/y", "/z"}) {
         EXPECT_EQ(a_.get(std::string(path) + "?lock=acquire").status, 200);

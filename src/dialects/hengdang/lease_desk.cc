@@ -48,6 +48,32 @@ void ask(service::Port& port, const service::Request& request,
     port.await(service::answer_by(std::move(then)));
 }
 
+namespace {
+
+// Who holds the lease of a token.
+struct Holder {
+    core::Door door{};
+    std::string name;
+
+    // Whether the lease is theirs, and nobody else's beside them.
+    [[nodiscard]] bool has(const core::LeaseView& lease) const {
+        return lease.mode == core::Mode::exclusive &&
+               lease.owner == core::Owner{.door = door, .name = name};
+    }
+};
+
+void find_holder(service::Port& port, const core::Token& token,
+                 std::function<void(const Holder&)> then) {
+    ask(port, service::Find{.token = token},
+        [then = std::move(then)](const service::Response& response) {
+            const core::Owner& owner = response.outcome.lease.owner;
+            const Holder holder{.door = owner.door, .name = std::string(owner.name)};
+            then(holder);
+        });
+}
+
+}  // namespace
+
 // One answer that somebody waits for.
 class LeaseDesk::Question {
   public:
@@ -160,26 +186,27 @@ void LeaseDesk::hold_up(const QuestionPtr& question, const core::Token& token) {
 }
 
 void LeaseDesk::check_path(const Shown& shown, std::function<void(Objection)> then) {
-    const service::Inspect request{.scope = core::Scope::path(shown.path)};
-    ask(parts_.port, request, [this, shown, then](const service::Response& response) {
-        if (!response.failure.empty()) return then(refuse_failed(response));
-        if (response.locks.empty()) return then({});
-        for (const core::LeaseView& holder : response.locks.front().holders) {
-            if (holder.is_transient || holder.owner == owner_of(shown.session_name)) continue;
-            return then(refuse_locked(note_of(holder, parts_.times, parts_.clock)));
-        }
-        then({});
-    });
+    find_holder(
+        parts_.port, shown.token, [this, shown, then = std::move(then)](const Holder& shown_by) {
+            const service::Inspect request{.scope = core::Scope::path(shown.path)};
+            ask(parts_.port, request,
+                [this, shown, shown_by, then](const service::Response& response) {
+                    if (!response.failure.empty()) return then(refuse_failed(response));
+                    if (response.locks.empty()) return then({});
+                    for (const core::LeaseView& lease : response.locks.front().holders) {
+                        const bool is_own = lease.owner == owner_of(shown.session_name);
+                        if (is_own || lease.is_transient || shown_by.has(lease)) continue;
+                        return then(refuse_locked(note_of(lease, parts_.times, parts_.clock)));
+                    }
+                    then({});
+                });
+        });
 }
 
 LeaseDesk::Objection LeaseDesk::borrow(const Shown& shown) {
     return wait_for([this, shown](const QuestionPtr& question) {
-        const core::AcquireRequest request{.scope = core::Scope::path(shown.path),
-                                           .owner = owner_of(shown.session_name),
-                                           .ttl = lock_time,
-                                           .renew_own = true,
-                                           .is_transient = true};
-        ask(parts_.port, request, [this, shown, question](const service::Response& response) {
+        const auto judge = [this, shown, question](const Holder& shown_by,
+                                                   const service::Response& response) {
             const core::Outcome& outcome = response.outcome;
             const bool is_new = outcome.kind == core::Outcome::Kind::granted;
             if (is_new || outcome.kind == core::Outcome::Kind::renewed) {
@@ -187,11 +214,21 @@ LeaseDesk::Objection LeaseDesk::borrow(const Shown& shown) {
                 parts_.holds.take(key, outcome.lease.token, is_new);
                 return question->finish({});
             }
-            const bool is_that_lease = response.failure.empty() &&
-                                       outcome.refusal == core::Refusal::held &&
-                                       outcome.lease.token == shown.token;
-            if (is_that_lease) return question->finish({});
+            const bool is_held = response.failure.empty() && outcome.refusal == core::Refusal::held;
+            if (is_held && shown_by.has(outcome.lease)) {
+                return hold_up(question, core::Token(outcome.lease.token));
+            }
             question->finish(refuse_lock(response, parts_.times, parts_.clock));
+        };
+        find_holder(parts_.port, shown.token, [this, shown, judge](const Holder& shown_by) {
+            const core::AcquireRequest request{.scope = core::Scope::path(shown.path),
+                                               .owner = owner_of(shown.session_name),
+                                               .ttl = lock_time,
+                                               .renew_own = true,
+                                               .is_transient = true};
+            ask(parts_.port, request, [shown_by, judge](const service::Response& response) {
+                judge(shown_by, response);
+            });
         });
     });
 }

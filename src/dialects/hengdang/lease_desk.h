@@ -72,9 +72,9 @@ class LeaseDesk {
     [[nodiscard]] Objection check(const Shown& shown);
 
     // Takes the lock on the path in the session's name for a commit under somebody's lease, so that
-    // nobody is granted it before the commit is done. Needs nothing if that lease is the lock on
-    // the path itself. REQUIRES: the session has entered the holds at that path, and leaves them
-    // after the commit.
+    // nobody is granted it before the commit is done. If the lease's holder has that lock, it is
+    // kept for the commit instead. REQUIRES: the session has entered the holds at that path, and
+    // leaves them after the commit.
     [[nodiscard]] Objection borrow(const Shown& shown);
 
     // Ends a write: leaves the holds, and gives the lock back if it is to be. Calls `then` on the

@@ -156,6 +156,8 @@ TEST_F(LeaseDeskBytesTest, BorrowsNothingUnderALeaseOfThePathItself) {
     EXPECT_EQ(ask_desk([&] { return desk_.check(of_path); }), 0);
     holds_.enter(key_);
     EXPECT_EQ(ask_desk([&] { return desk_.borrow(of_path); }), 0);
+    EXPECT_EQ(check(), 0) << "whose holder has the lease of the bytes, too";
+    EXPECT_EQ(borrow(), 0);
     EXPECT_FALSE(holds_.leave(key_, false));
     EXPECT_EQ(parts_.service.counts().leases, 2U);
 }

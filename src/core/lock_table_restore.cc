@@ -31,6 +31,16 @@ bool LockTable::restore(Time now, const RestoreRequest& request) {
     const Slot slot = add_holder(resource, terms, no_slot);
     Lease& lease = leases_[slot];
     lease.token = request.token;
+    // Holders are in the order of their grants, in whatever order a store tells of them.
+    Slot earlier = lease.previous;
+    while (earlier != no_slot && leases_[earlier].token.fence > lease.token.fence) {
+        earlier = leases_[earlier].previous;
+    }
+    if (earlier != lease.previous) {
+        SlotList& holders = resources_[resource].holders;
+        unlink(leases_, holder_links, holders, slot);
+        insert_after(leases_, holder_links, holders, earlier, slot);
+    }
     lease.notes = KeptNotes(request.notes);
     lease.ttl = request.ttl;
     lease.grace = request.grace;

@@ -103,8 +103,10 @@ enum class Refusal : std::uint8_t {
     timed_out,       // a wait of no length on a queued entry
     limit_mismatch,  // the semaphore exists with another number of permits
     locks_max,       // Limits, by name
+    leases_max,
     waiters_max,
     waiters_per_lock_max,
+    sessions_max,
     key_length_max,
     owner_length_max,
     request_id_length_max,

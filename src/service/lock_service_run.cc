@@ -46,6 +46,7 @@ struct Runner {
     }
     core::Outcome operator()(const OpenSession& request) const {
         response.session = table.open_session(response.now, request.owner);
+        if (!response.session) return core::Outcome::refuse(core::Refusal::sessions_max);
         return {};
     }
     core::Outcome operator()(const EndSession& request) const {
@@ -55,8 +56,10 @@ struct Runner {
     }
     core::Outcome operator()(const Inspect& request) const {
         table.advance(response.now);
-        auto lock = table.inspect(request.scope, request.waiters_max);
-        if (!lock && request.or_else) lock = table.inspect(*request.or_else, request.waiters_max);
+        auto lock = table.inspect(request.scope, request.waiters_max, request.holders);
+        if (!lock && request.or_else) {
+            lock = table.inspect(*request.or_else, request.waiters_max, request.holders);
+        }
         if (lock) response.locks.push_back(std::move(*lock));
         return {};
     }

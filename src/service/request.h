@@ -44,6 +44,7 @@ struct ForceRelease {
     std::optional<core::Scope> or_else;
 };
 
+// Refused as sessions_max when there are as many as there may be.
 struct OpenSession {
     core::Owner owner;
 };
@@ -58,6 +59,7 @@ struct Inspect {
     core::Scope scope;
     std::optional<core::Scope> or_else;
     std::size_t waiters_max = 0;
+    core::HolderPage holders;
 };
 
 struct List {

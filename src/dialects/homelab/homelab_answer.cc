@@ -57,6 +57,8 @@ Answer refused_by_limit(core::Refusal refusal) {
         case core::Refusal::owner_length_max: return {.status = 400, .error = "client is too long"};
         case core::Refusal::locks_max:
             return {.status = 503, .error = "too many locks on this server"};
+        case core::Refusal::leases_max:
+            return {.status = 503, .error = "too many leases on this server"};
         default: return {.status = 500, .error = core::to_text(refusal)};
     }
 }

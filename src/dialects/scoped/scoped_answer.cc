@@ -80,6 +80,8 @@ Problem problem_of(core::Refusal refusal) {
             return {400, "BadRequest", "duration_ms is beyond a limit of this server"};
         case core::Refusal::locks_max:
             return {503, "LimitReached", "there are too many locks on this server"};
+        case core::Refusal::leases_max:
+            return {503, "LimitReached", "there are too many leases on this server"};
         case core::Refusal::waiters_max:
         case core::Refusal::waiters_per_lock_max:
             return {503, "LimitReached", "too many requests are waiting"};

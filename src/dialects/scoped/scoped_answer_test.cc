@@ -96,6 +96,8 @@ TEST(ScopedAnswer, NamesEveryRefusal) {
          R"(400 {"error":"BadRequest","message":"duration_ms is beyond a limit of this server"})"},
         {acquire(), Refusal::locks_max,
          R"(503 {"error":"LimitReached","message":"there are too many locks on this server"})"},
+        {acquire(), Refusal::leases_max,
+         R"(503 {"error":"LimitReached","message":"there are too many leases on this server"})"},
         {acquire(), Refusal::waiters_max,
          R"(503 {"error":"LimitReached","message":"too many requests are waiting"})"},
         {acquire(), Refusal::waiters_per_lock_max,

@@ -53,7 +53,8 @@ std::string_view refusal_line(core::Refusal refusal) {
         case core::Refusal::held:
         case core::Refusal::in_grace:
         case core::Refusal::timed_out: return "timeout\n";
-        case core::Refusal::locks_max: return "error_max_locks\n";
+        case core::Refusal::locks_max:
+        case core::Refusal::leases_max: return "error_max_locks\n";
         case core::Refusal::waiters_max:
         case core::Refusal::waiters_per_lock_max: return "error_max_waiters\n";
         case core::Refusal::limit_mismatch: return "error_limit_mismatch\n";
@@ -99,7 +100,7 @@ class StatsList {
 };
 
 bool is_idle(const core::LockView& lock) {
-    return lock.holders.empty() && lock.waiter_count == 0;
+    return lock.holder_count == 0 && lock.waiter_count == 0;
 }
 
 void append_locks(std::string& out, const service::Response& response) {
@@ -123,7 +124,7 @@ void append_semaphores(std::string& out, const service::Response& response) {
         if (lock.scope.kind != core::ScopeKind::semaphore || is_idle(lock)) continue;
         list.begin(lock);
         fmt::format_to(std::back_inserter(out), R"(,"limit":{},"holders":{},"waiters":{}}})",
-                       lock.limit, lock.holders.size(), lock.waiter_count);
+                       lock.limit, lock.holder_count, lock.waiter_count);
     }
 }
 

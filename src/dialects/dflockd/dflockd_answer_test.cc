@@ -59,6 +59,7 @@ TEST(DflockdAnswer, ToTheRest) {
         {Verb::lock, Refusal::timed_out, "timeout"},
         {Verb::wait, Refusal::timed_out, "timeout"},
         {Verb::lock, Refusal::locks_max, "error_max_locks"},
+        {Verb::enqueue, Refusal::leases_max, "error_max_locks"},
         {Verb::lock, Refusal::waiters_max, "error_max_waiters"},
         {Verb::enqueue, Refusal::waiters_per_lock_max, "error_max_waiters"},
         {Verb::lock, Refusal::limit_mismatch, "error_limit_mismatch"},
@@ -90,22 +91,26 @@ TEST(DflockdAnswer, ToStats) {
     core::LeaseView elsewhere = lease_of(20s);
     elsewhere.owner = {.door = service::homelab_door, .name = "conn-9"};
     response.locks = {
-        {.scope = core::Scope::named("a\"b"), .holders = {lease_of(2500ms)}, .waiter_count = 3},
-        {.scope = core::Scope::named("c"), .holders = {elsewhere}},
+        {.scope = core::Scope::named("a\"b"),
+         .holders = {lease_of(2500ms)},
+         .holder_count = 1,
+         .waiter_count = 3},
+        {.scope = core::Scope::named("c"), .holders = {elsewhere}, .holder_count = 1},
         {.scope = core::Scope::named("idle"), .idle_since = core::Time{4s}},
         {.scope = core::Scope::semaphore("s"),
-         .limit = 5,
-         .holders = {lease_of(1s), lease_of(2s)},
+         .limit = 200'000,
+         .holders = {lease_of(1s)},  // the others are only counted
+         .holder_count = 100'000,
          .waiter_count = 1},
         {.scope = core::Scope::semaphore("t"), .limit = 5, .idle_since = core::Time{9500ms}},
-        {.scope = core::Scope::path("/p"), .holders = {lease_of(1s)}},
+        {.scope = core::Scope::path("/p"), .holders = {lease_of(1s)}, .holder_count = 1},
     };
     std::string out;
     append_stats(out, 2, response);
     EXPECT_EQ(out, R"(ok {"connections":2,"locks":[)"
                    R"({"key":"a\"b","owner_conn_id":7,"lease_expires_in_s":2.5,"waiters":3},)"
                    R"({"key":"c","owner_conn_id":0,"lease_expires_in_s":20,"waiters":0}],)"
-                   R"("semaphores":[{"key":"s","limit":5,"holders":2,"waiters":1}],)"
+                   R"("semaphores":[{"key":"s","limit":200000,"holders":100000,"waiters":1}],)"
                    R"("idle_locks":[{"key":"idle","idle_s":6}],)"
                    R"("idle_semaphores":[{"key":"t","idle_s":0.5}]})"
                    "\n");

@@ -146,7 +146,9 @@ service::Request DflockdProtocol::to_service(const DflockdRequest& request) cons
         case Verb::ping:
         case Verb::auth: break;
     }
-    return service::List{.query = {.limit = stats_locks_max, .with_idle = true}};
+    // Of the holders only the first of a lock is shown, and how many permits are taken.
+    return service::List{
+        .query = {.limit = stats_locks_max, .holders_per_lock_max = 1, .with_idle = true}};
 }
 
 void DflockdProtocol::open_session() {

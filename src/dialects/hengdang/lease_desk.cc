@@ -97,7 +97,7 @@ LeaseDesk::Objection LeaseDesk::keep(const Own& own) {
 
 // Who has it instead, if anybody.
 void LeaseDesk::answer_lost(const QuestionPtr& question, const std::string& path) {
-    const service::Inspect request{.scope = core::Scope::path(path)};
+    const service::Inspect request{.scope = core::Scope::path(path), .holders = {.limit = 1}};
     ask(parts_.port, request, [this, question](const service::Response& response) {
         if (response.locks.empty() || response.locks.front().holders.empty()) {
             return question->finish(refuse_lost());

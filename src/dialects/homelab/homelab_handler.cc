@@ -60,7 +60,7 @@ service::Request HomelabHandler::to_service(const HomelabRequest& request) const
         case Action::release: return service::ReleaseOwn{.scope = scope, .owner = owner};
         case Action::status: break;
     }
-    return service::Inspect{.scope = scope};
+    return service::Inspect{.scope = scope, .holders = {.limit = 1}};
 }
 
 }  // namespace holdfast::dialects::homelab

@@ -28,10 +28,14 @@ void append_waiter(base::JsonWriter& json, const core::WaiterView& waiter,
     json.end_object();
 }
 
-void append_holders(base::JsonWriter& json, const core::LockView& lock,
+// At most `shown_holders_max`, and if `has_more` where the next page of them begins.
+void append_holders(base::JsonWriter& json, const core::LockView& lock, bool has_more,
                     const service::Clock& clock) {
+    const std::size_t shown = std::min(lock.holders.size(), shown_holders_max);
+    if (has_more) json.field("holder_count", lock.holder_count);
     json.begin_array("holders");
-    for (const core::LeaseView& lease : lock.holders) {
+    for (std::size_t index = 0; index < shown; ++index) {
+        const core::LeaseView& lease = lock.holders[index];
         json.begin_object();
         append_lease(json, lease, clock);
         json.field("door", service::to_text(lease.owner.door));
@@ -45,6 +49,10 @@ void append_holders(base::JsonWriter& json, const core::LockView& lock,
         json.end_object();
     }
     json.end_array();
+    if (has_more) {
+        const std::uint64_t last = core::as_number(lock.holders[shown - 1].token.fence);
+        json.field("holders_next", std::to_string(last));
+    }
 }
 
 void append_listed(base::JsonWriter& json, const core::LockView& lock,
@@ -52,12 +60,21 @@ void append_listed(base::JsonWriter& json, const core::LockView& lock,
     json.begin_object()
         .field("lock_name", shown_name(lock.scope))
         .field("kind", core::to_text(lock.scope.kind))
-        .field("held", !lock.holders.empty())
+        .field("held", lock.holder_count > 0)
         .field("version", lock.version)
         .field("waiters", lock.waiter_count);
     if (lock.scope.kind == core::ScopeKind::semaphore) json.field("limit", lock.limit);
-    append_holders(json, lock, clock);
+    append_holders(json, lock, lock.holders.size() < lock.holder_count, clock);
     json.end_object();
+}
+
+// How many locks of a listing are on the page: not more than were asked for, and not one whose
+// holders were too many for it.
+std::size_t count_shown(const std::vector<core::LockView>& locks, std::size_t limit) {
+    if (locks.empty()) return 0;
+    const core::LockView& last = locks.back();
+    const bool is_cut_short = locks.size() > 1 && last.holders.empty() && last.holder_count > 0;
+    return std::min(is_cut_short ? locks.size() - 1 : locks.size(), limit);
 }
 
 }  // namespace
@@ -91,18 +108,21 @@ void append_lease(base::JsonWriter& json, const core::LeaseView& lease,
     if (!lease.notes.metadata.empty()) json.field("metadata", lease.notes.metadata);
 }
 
-void append_lock(std::string& out, std::string_view lock_name, const core::LockView* lock,
-                 bool with_queue, const service::Clock& clock) {
+void append_lock(std::string& out, const Get& request, const core::LockView* lock,
+                 const service::Clock& clock) {
     base::JsonWriter json(out);
-    const bool is_held = lock != nullptr && !lock->holders.empty();
-    json.begin_object().field("lock_name", lock_name).field("held", is_held);
+    const bool is_held = lock != nullptr && lock->holder_count > 0;
+    json.begin_object().field("lock_name", request.lock_name).field("held", is_held);
     if (is_held) {
-        append_lease(json, lock->holders.front(), clock);
+        // On a later page the oldest holder is not there.
+        const bool is_first_page = !request.holders_after.has_value();
+        if (is_first_page) append_lease(json, lock->holders.front(), clock);
         json.field("version", lock->version);
         if (lock->scope.kind == core::ScopeKind::semaphore) json.field("limit", lock->limit);
-        if (lock->holders.size() > 1) append_holders(json, *lock, clock);
+        const bool has_more = lock->holders.size() > shown_holders_max;
+        if (!is_first_page || lock->holder_count > 1) append_holders(json, *lock, has_more, clock);
     }
-    if (with_queue) {
+    if (request.with_queue) {
         json.field("queue_length", lock == nullptr ? 0 : lock->waiter_count).begin_array("queue");
         if (lock != nullptr) {
             for (const core::WaiterView& waiter : lock->waiters) append_waiter(json, waiter, clock);
@@ -114,7 +134,7 @@ void append_lock(std::string& out, std::string_view lock_name, const core::LockV
 
 void append_page(std::string& out, const std::vector<core::LockView>& locks, std::size_t limit,
                  const service::Clock& clock) {
-    const std::size_t shown = std::min(locks.size(), limit);
+    const std::size_t shown = count_shown(locks, limit);
     base::JsonWriter json(out);
     json.begin_object().begin_array("locks");
     for (std::size_t index = 0; index < shown; ++index) append_listed(json, locks[index], clock);

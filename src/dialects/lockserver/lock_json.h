@@ -9,12 +9,16 @@
 
 #include "base/json_writer.h"
 #include "core/view.h"
+#include "dialects/lockserver/lockserver_request.h"
 #include "service/clock.h"
 
 namespace holdfast::dialects::lockserver {
 
 // How many waiters of one lock are shown.
 inline constexpr std::size_t shown_waiters_max = 1'000;
+
+// How many holders are shown in one answer: of one lock, or of all locks of a listing's page.
+inline constexpr std::size_t shown_holders_max = 1'000;
 
 [[nodiscard]] std::int64_t unix_ms(core::Time time, const service::Clock& clock);
 
@@ -26,11 +30,13 @@ inline constexpr std::size_t shown_waiters_max = 1'000;
 void append_lease(base::JsonWriter& json, const core::LeaseView& lease,
                   const service::Clock& clock);
 
-// One lock; with `lock` a nullptr, one that nobody knows of.
-void append_lock(std::string& out, std::string_view lock_name, const core::LockView* lock,
-                 bool with_queue, const service::Clock& clock);
+// One lock, of which the view has one holder more than are shown if there are such; with `lock` a
+// nullptr, one that nobody knows of.
+void append_lock(std::string& out, const Get& request, const core::LockView* lock,
+                 const service::Clock& clock);
 
-// A page of a listing of at most `limit` locks, of which there is one more if there is a next page.
+// A page of a listing of at most `limit` locks, as LockTable::list gives it for one more than that
+// and for at most `shown_holders_max` holders.
 void append_page(std::string& out, const std::vector<core::LockView>& locks, std::size_t limit,
                  const service::Clock& clock);
 

@@ -25,6 +25,9 @@ int refuse_by_limit(std::string& body, core::Refusal refusal) {
         case core::Refusal::locks_max:
             append_error(body, "too many locks on this server");
             return 503;
+        case core::Refusal::leases_max:
+            append_error(body, "too many leases on this server");
+            return 503;
         case core::Refusal::waiters_max:
         case core::Refusal::waiters_per_lock_max:
             append_error(body, "too many requests are waiting");
@@ -98,8 +101,7 @@ struct Writer {
 
     int operator()(const Get& request) const {
         if (!response.failure.empty()) return fail();
-        append_lock(body, request.lock_name, response.locks.empty() ? nullptr : &response.locks[0],
-                    request.with_queue, clock);
+        append_lock(body, request, response.locks.empty() ? nullptr : &response.locks[0], clock);
         return 200;
     }
 

@@ -76,6 +76,7 @@ TEST(LockserverAnswer, ToEveryOtherRefusal) {
     EXPECT_EQ(refuse(Refusal::request_id_length_max), R"(400 {"error":"request_id is too long"})");
     EXPECT_EQ(refuse(Refusal::metadata_length_max), R"(400 {"error":"metadata is too long"})");
     EXPECT_EQ(refuse(Refusal::locks_max), R"(503 {"error":"too many locks on this server"})");
+    EXPECT_EQ(refuse(Refusal::leases_max), R"(503 {"error":"too many leases on this server"})");
     for (const Refusal refusal : {Refusal::waiters_max, Refusal::waiters_per_lock_max}) {
         EXPECT_EQ(refuse(refusal), R"(503 {"error":"too many requests are waiting"})");
     }

@@ -73,10 +73,13 @@ struct Translator {
     service::Request operator()(const Get& request) const {
         return service::Inspect{.scope = scope_of(request),
                                 .or_else = or_else(request),
-                                .waiters_max = request.with_queue ? shown_waiters_max : 0};
+                                .waiters_max = request.with_queue ? shown_waiters_max : 0,
+                                .holders = {.after = request.holders_after.value_or(core::Fence{}),
+                                            .limit = shown_holders_max + 1}};
     }
     service::Request operator()(const ListLocks& request) const {
-        core::ListQuery query{.prefix = request.prefix, .limit = request.limit + 1};
+        core::ListQuery query{
+            .prefix = request.prefix, .limit = request.limit + 1, .holders_max = shown_holders_max};
         if (!request.after.empty()) query.after = core::parse_scope(request.after);
         return service::List{.query = query};
     }

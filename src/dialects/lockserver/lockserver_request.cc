@@ -137,9 +137,17 @@ Parsed parse_get(std::string lock_name, std::string_view query) {
     if (*queue && **queue != "true" && **queue != "false") {
         return refuse("queue must be true or false");
     }
-    return Get{.lock_name = std::move(lock_name),
-               .kind = *kind,
-               .with_queue = *queue && **queue == "true"};
+    const auto after = net::query_parameter(query, "holders_after");
+    if (!after) return refuse(after.error().message);
+    Get request{.lock_name = std::move(lock_name),
+                .kind = *kind,
+                .with_queue = *queue && **queue == "true"};
+    if (*after) {
+        const auto number = base::parse_decimal<std::uint64_t>(**after);
+        if (!number) return refuse("holders_after must be the `holders_next` of an earlier page");
+        request.holders_after = core::Fence{*number};
+    }
+    return request;
 }
 
 Parsed parse_force_release(std::string lock_name, std::string_view query) {

@@ -43,6 +43,7 @@ struct Get {
     std::string lock_name;
     std::optional<core::ScopeKind> kind;  // none: a lock, or if nothing is known of it a semaphore
     bool with_queue = false;
+    std::optional<core::Fence> holders_after;  // only the holders behind this one
 };
 
 struct ListLocks {

@@ -144,6 +144,11 @@ TEST(LockserverRequest, ReadsLooks) {
     EXPECT_TRUE(std::get<Get>(*parse("GET", "/v1/locks/x?queue=true")).with_queue);
     EXPECT_FALSE(std::get<Get>(*parse("HEAD", "/v1/locks/x")).with_queue);
     EXPECT_EQ(fault("GET", "/v1/locks/x?queue=yes"), "400 queue must be true or false");
+    EXPECT_FALSE(std::get<Get>(*parse("GET", "/v1/locks/x")).holders_after);
+    EXPECT_EQ(std::get<Get>(*parse("GET", "/v1/locks/x?holders_after=7")).holders_after,
+              core::Fence{7});
+    EXPECT_EQ(fault("GET", "/v1/locks/x?holders_after=-1"),
+              "400 holders_after must be the `holders_next` of an earlier page");
     const auto page = parse("GET", "/v1/locks?prefix=a%2F&after=named%3Ax&limit=5");
     ASSERT_TRUE(page);
     EXPECT_EQ(std::get<ListLocks>(*page).prefix, "a/");

@@ -169,19 +169,25 @@ void SessionUser::on_reply(const Call& call, const Reply& reply) {
         if (!reply.is_failure) session_ = reply.session;
         think();
     } else if (std::holds_alternative<service::Enqueue>(call.request)) {
-        on_enqueued(reply);
+        on_enqueued(call, reply);
     } else if (std::holds_alternative<service::Wait>(call.request)) {
         on_waited(call, reply);
     }
 }
 
-void SessionUser::on_enqueued(const Reply& reply) {
+void SessionUser::on_enqueued(const Call& call, const Reply& reply) {
     const bool is_in_queue =
         !reply.is_failure && (reply.kind != core::Outcome::Kind::refused ||
                               reply.refusal == core::Refusal::already_enqueued);
     if (!is_in_queue) {
         if (reply.refusal == core::Refusal::unknown_session) session_ = {};
         think();
+        return;
+    }
+    // A grant at once needs no second half.
+    if (reply.kind == core::Outcome::Kind::granted && random().chance(0.3)) {
+        take(call, reply,
+             {.place = place_, .mode = mode_, .owner = request_.owner, .ttl = reply.ttl});
         return;
     }
     const core::Duration timeout =

@@ -110,7 +110,11 @@ void Desk::on_event(const core::Event& event, Moment at) {
         case EventKind::granted: on_granted(event, at); break;
         case EventKind::released:
         case EventKind::expired:
-        case EventKind::grace_ended: leases_.erase(event.lease.token.fence); break;
+        case EventKind::grace_ended:
+            leases_.erase(event.lease.token.fence);
+            // The first half ends with its lease.
+            if (entry != open_.end() && entry->second.is_ticket) close(entry->first);
+            break;
         case EventKind::queued:
         case EventKind::wait_timed_out:
         case EventKind::wait_cancelled:

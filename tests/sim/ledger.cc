@@ -107,7 +107,9 @@ void Ledger::on_submitted(const Submission& submission) {
         wish_for_the_end(
             [session = end->session](const Asked& asked) { return asked.session == session; });
     } else if (const auto* wait = std::get_if<service::Wait>(&request)) {
-        const auto first = enqueued_.find({wait->session.serial, core::to_text(wait->scope)});
+        const EntryKey key = key_of(wait->session, wait->scope);
+        entries_.erase(key);
+        const auto first = enqueued_.find(key);
         if (first != enqueued_.end()) {
             waits_[submission.id] = first->second;
             enqueued_.erase(first);
@@ -118,8 +120,7 @@ void Ledger::on_submitted(const Submission& submission) {
             }
         });
     } else if (const auto* enqueue = std::get_if<service::Enqueue>(&request)) {
-        const Asked asked = asked_by(enqueue->request, true);
-        enqueued_.try_emplace({asked.session.serial, core::to_text(asked.scope)}, asked);
+        on_enqueuing(submission, enqueue->request);
     } else if (const auto* acquire = std::get_if<core::AcquireRequest>(&request)) {
         take_again(acquire->owner, acquire->scope);
         each_open([&](Lease& lease) {
@@ -127,6 +128,37 @@ void Ledger::on_submitted(const Submission& submission) {
             if (acquire->renew_own) on_renewing(lease, acquire->ttl, true);
         });
     }
+}
+
+Ledger::EntryKey Ledger::key_of(core::SessionId session, const core::Scope& scope) {
+    return {session.serial, core::to_text(scope)};
+}
+
+void Ledger::on_enqueuing(const Submission& submission, const core::AcquireRequest& request) {
+    const EntryKey key = key_of(request.session, request.scope);
+    enqueued_.try_emplace(key, asked_by(request, true));
+    const auto before = entries_.find(key);
+    if (before == entries_.end()) return;
+    const Lease& lease = leases_.at(before->second);
+    if (lease.over_since || world_.now() >= lease.latest_end) fresh_.insert(submission.id);
+    entries_.erase(before);
+}
+
+// A session is in a queue once; but when what it was granted there is over, it may come again.
+void Ledger::on_enqueued(const Submission& submission, const core::AcquireRequest& request,
+                         const Reply& reply) {
+    if (reply.refusal == core::Refusal::already_enqueued && fresh_.contains(submission.id)) {
+        world_.accuse(9, fmt::format("{} may not enqueue for {} again after its lease is over",
+                                     request.owner.name, core::to_text(request.scope)));
+    }
+    const EntryKey key = key_of(request.session, request.scope);
+    const Asked asked = asked_by(request, true);
+    const bool is_admitted = reply.kind != core::Outcome::Kind::refused;
+    if (const auto first = enqueued_.find(key); first != enqueued_.end() && is_admitted) {
+        first->second = asked;
+    }
+    on_granted(asked, reply);
+    if (reply.kind == core::Outcome::Kind::granted) entries_[key] = reply.token.fence;
 }
 
 void Ledger::on_abandoned(const Submission& submission) {
@@ -143,7 +175,7 @@ void Ledger::on_answered(const Submission& submission, const Reply& reply) {
     if (const auto* acquire = std::get_if<core::AcquireRequest>(&request)) {
         on_granted(asked_by(*acquire, !acquire->notes.request_id.empty()), reply);
     } else if (const auto* enqueue = std::get_if<service::Enqueue>(&request)) {
-        on_granted(asked_by(enqueue->request, true), reply);
+        on_enqueued(submission, enqueue->request, reply);
     } else if (std::holds_alternative<service::Wait>(request)) {
         if (const auto found = waits_.find(submission.id); found != waits_.end()) {
             on_granted(found->second, reply);
@@ -301,6 +333,8 @@ void Ledger::on_recovered() {
         lease.asked.session = {};
     });
     enqueued_.clear();
+    entries_.clear();
+    fresh_.clear();
     waits_.clear();
     ++recoveries_;
 }

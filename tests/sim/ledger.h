@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -92,19 +93,26 @@ class Ledger {
     void on_renewed(Lease& lease, const Reply& reply);
     void on_shown(core::Token token, const Reply& reply);
     void add(const Asked& asked, const Reply& reply);
+    using EntryKey = std::pair<std::uint64_t, std::string>;  // a session and a scope
+    static EntryKey key_of(core::SessionId session, const core::Scope& scope);
+    void on_enqueuing(const Submission& submission, const core::AcquireRequest& request);
+    void on_enqueued(const Submission& submission, const core::AcquireRequest& request,
+                     const Reply& reply);
     void check_rivals(const Asked& asked, const Reply& reply);
     void check_number(const Asked& asked, const Reply& reply);
     void check_repeated(const Asked& asked, const Reply& reply);
 
     World& world_;
     std::uint64_t recoveries_ = 0;
-    std::map<core::Fence, Lease> leases_;                              // all there ever were
-    std::vector<core::Fence> open_;                                    // those not certainly over
-    std::map<std::string, Decided> last_grants_;                       // by lock
-    std::deque<Wish> wishes_, takings_;                                // the latest
-    std::map<std::pair<std::uint64_t, std::string>, Asked> enqueued_;  // by session and scope
-    std::map<std::uint64_t, Asked> waits_;                             // by submission
-    std::map<std::string, Given> given_;                               // by request
+    std::map<core::Fence, Lease> leases_;         // all there ever were
+    std::vector<core::Fence> open_;               // those not certainly over
+    std::map<std::string, Decided> last_grants_;  // by lock
+    std::deque<Wish> wishes_, takings_;           // the latest
+    std::map<EntryKey, Asked> enqueued_;
+    std::map<EntryKey, core::Fence> entries_;  // what was granted to the latest enqueue there
+    std::set<std::uint64_t> fresh_;            // enqueues where what was granted before is over
+    std::map<std::uint64_t, Asked> waits_;     // by submission
+    std::map<std::string, Given> given_;       // by request
 };
 
 }  // namespace holdfast::sim

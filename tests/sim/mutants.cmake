@@ -65,3 +65,8 @@ holdfast_mutant(repeated_request_runs_again
     service/lock_service_run.cc
     "if (known == nullptr) return false;"
     "if (known == nullptr || known->state == RequestMemory::Known::State::ended) return false;")
+
+holdfast_mutant(entry_outlives_its_lease
+    core/lock_table_two_phase.cc
+    "if (earlier != no_slot && !entries_[earlier].is_expired) {"
+    "if (earlier != no_slot) {")

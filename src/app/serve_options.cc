@@ -127,6 +127,12 @@ void declare_locks(CLI::App& command, ServeOptions& options) {
                              "longest lease that can be asked for at /v1/leases")
         ->envname("HOLDFAST_LEASE_MAX");
     command
+        .add_option("--leases-max", options.limits.leases_max,
+                    "leases of all doors together, those that are waited for included")
+        ->envname("HOLDFAST_LEASES_MAX")
+        ->check(CLI::PositiveNumber.description(""))
+        ->capture_default_str();
+    command
         .add_option("--fences-max", options.fences_max,
                     "resources whose fencing numbers /v1/fence remembers")
         ->envname("HOLDFAST_FENCES_MAX")

@@ -156,12 +156,16 @@ TEST(ServeOptions, OfLeasesAndFences) {
     EXPECT_EQ(usual->scoped.default_duration, 30s);
     EXPECT_EQ(usual->scoped.duration_max, 24h);
     EXPECT_EQ(usual->fences_max, 100'000U);
+    EXPECT_EQ(usual->limits.leases_max, 4'000'000U);
     const Variable longest("HOLDFAST_LEASE_MAX=5m");
-    const auto options = parse({"--lease-duration", "10s", "--fences-max", "7"});
+    const auto options =
+        parse({"--lease-duration", "10s", "--fences-max", "7", "--leases-max", "8"});
     ASSERT_TRUE(options) << options.error().message;
     EXPECT_EQ(options->scoped.default_duration, 10s);
     EXPECT_EQ(options->scoped.duration_max, 300s);
     EXPECT_EQ(options->fences_max, 7U);
+    EXPECT_EQ(options->limits.leases_max, 8U);
+    EXPECT_FALSE(parse({"--leases-max", "0"}));
     EXPECT_TRUE(check(*options));
     EXPECT_FALSE(check({.scoped = {.default_duration = 0s}}));
     EXPECT_FALSE(check({.scoped = {.default_duration = 6s, .duration_max = 5s}}));

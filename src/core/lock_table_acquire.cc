@@ -182,6 +182,7 @@ Outcome LockTable::join_queue(Slot resource_slot, const AcquireRequest& request,
     if (request.session) {
         waiter.session = request.session.slot;
         append(waiters_, session_waiter_links, sessions_[waiter.session].waiters, slot);
+        ++sessions_[waiter.session].waiter_count;
     }
     if (waiter.deadline != Time::max()) arm(waiter_deadlines_, slot, waiter.deadline);
     emit(EventKind::queued, Cause::request, waiter);
@@ -260,6 +261,7 @@ void LockTable::start_lease(Slot slot, const AcquireRequest& request) {
     if (request.session) {
         lease.session = request.session.slot;
         append(leases_, session_lease_links, sessions_[lease.session].leases, slot);
+        ++sessions_[lease.session].lease_count;
     }
     ++resources_[lease.resource].version;
 }

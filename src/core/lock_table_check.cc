@@ -159,16 +159,20 @@ void LockTable::check_invariants() const {
 void LockTable::check_sessions() const {
     sessions_.for_each([&](Slot slot, const Session& session) {
         CHECK(session.id.slot == slot && session.id.serial < next_serial_);
+        std::uint32_t held = 0, queued = 0;
         for (Slot lease = session.leases.first; lease != no_slot;
              lease = leases_[lease].session_next) {
             CHECK(leases_[lease].session == slot && leases_[lease].state == LeaseState::held);
+            ++held;
         }
         std::uint64_t serial = 0;
         for (Slot waiter = session.waiters.first; waiter != no_slot;
              waiter = waiters_[waiter].session_next) {
             CHECK(waiters_[waiter].session == slot && waiters_[waiter].id.serial > serial);
             serial = waiters_[waiter].id.serial;
+            ++queued;
         }
+        CHECK(held == session.lease_count && queued == session.waiter_count);
         for (Slot entry = session.entries.first; entry != no_slot;
              entry = entries_[entry].session_next) {
             CHECK(entries_[entry].session == slot);

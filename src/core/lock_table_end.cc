@@ -179,6 +179,7 @@ void LockTable::stop_holding(Slot slot, EventKind kind) {
     leases_by_fence_.erase({.slot = slot, .hash = hash_of(lease.token.fence)});
     if (lease.session != no_slot) {
         unlink(leases_, session_lease_links, sessions_[lease.session].leases, slot);
+        --sessions_[lease.session].lease_count;
         lease.session = no_slot;
     }
 }
@@ -231,6 +232,7 @@ void LockTable::leave_queue(Slot slot) {
     unlink(waiters_, queue_links, resources_[waiter.resource].waiters, slot);
     if (waiter.session != no_slot) {
         unlink(waiters_, session_waiter_links, sessions_[waiter.session].waiters, slot);
+        --sessions_[waiter.session].waiter_count;
     }
     waiter_deadlines_.disarm(slot);
 }

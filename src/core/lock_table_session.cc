@@ -33,6 +33,7 @@ bool LockTable::end_session(Time now, SessionId id, SessionLeases leases) {
             end_lease(lease, EventKind::released, Cause::session_end);
         } else {
             unlink(leases_, session_lease_links, session->leases, lease);
+            --session->lease_count;
             leases_[lease].session = no_slot;
             leases_[lease].has_entry = false;
         }

@@ -213,8 +213,8 @@ std::vector<SessionView> LockTable::list_sessions(const SessionQuery& query) con
         seen.push_back({.id = session.id,
                         .owner = {.door = session.door, .name = session.owner},
                         .opened_at = session.opened_at,
-                        .leases = count(leases_, session_lease_links, session.leases),
-                        .waiters = count(waiters_, session_waiter_links, session.waiters)});
+                        .leases = session.lease_count,
+                        .waiters = session.waiter_count});
     }
     return seen;
 }

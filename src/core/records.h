@@ -163,6 +163,7 @@ struct Session {
     Time opened_at;
     Door door{};
     SlotList leases, waiters, entries;
+    std::uint32_t lease_count = 0, waiter_count = 0;
 };
 
 }  // namespace holdfast::core

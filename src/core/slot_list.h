@@ -45,14 +45,6 @@ void insert_after(Slab<T>& records, Links<T> links, SlotList& list, Slot earlier
     (later == no_slot ? list.last : records[later].*links.previous) = slot;
 }
 
-// Visits all of it.
-template <class T>
-[[nodiscard]] std::size_t count(const Slab<T>& records, Links<T> links, const SlotList& list) {
-    std::size_t length = 0;
-    for (Slot slot = list.first; slot != no_slot; slot = records[slot].*links.next) ++length;
-    return length;
-}
-
 template <class T>
 void unlink(Slab<T>& records, Links<T> links, SlotList& list, Slot slot) {
     T& record = records[slot];

@@ -16,9 +16,9 @@ namespace {
 constexpr std::size_t page_max = 1'000;
 constexpr std::size_t permit_count = 2 * page_max + 100;
 
-class LockserverListing : public ::testing::Test {
+class LockserverHolders : public ::testing::Test {
   protected:
-    LockserverListing() {
+    LockserverHolders() {
         post("/v1/locks/a/acquire", R"({"owner_id":"w","ttl_ms":600000})");
         for (std::size_t i = 0; i < permit_count; ++i) {
             post("/v1/locks/pool/acquire", R"({"owner_id":"w","ttl_ms":600000,"limit":10000})");
@@ -67,14 +67,14 @@ class LockserverListing : public ::testing::Test {
     std::set<std::uint64_t> seen_;
 };
 
-TEST_F(LockserverListing, OfOneLockShowsAPageOfItsHolders) {
+TEST_F(LockserverHolders, OfOneLockShowsAPageOfItsHolders) {
     const auto listed = get("/v1/locks?limit=1&prefix=pool");
     ASSERT_EQ(listed["locks"].items().size(), 1U);
     EXPECT_EQ(listed["locks"][0]["holders"].items().size(), page_max);
     see_all_holders(listed["locks"][0]);
 }
 
-TEST_F(LockserverListing, LooksAtOneLockPageByPage) {
+TEST_F(LockserverHolders, LooksAtOneLockPageByPage) {
     const auto lock = get("/v1/locks/pool");
     EXPECT_EQ(lock["owner_id"].text(), "w");
     EXPECT_EQ(lock["limit"].number(), 10'000);
@@ -84,7 +84,7 @@ TEST_F(LockserverListing, LooksAtOneLockPageByPage) {
     EXPECT_TRUE(beyond["holders"].is_array() && beyond["holders"].items().empty());
 }
 
-TEST_F(LockserverListing, EndsAPageBeforeALockWithTooManyHolders) {
+TEST_F(LockserverHolders, EndsAPageBeforeALockWithTooManyHolders) {
     std::vector<std::string> pages;
     std::string target = "/v1/locks?limit=1000";
     while (!target.empty()) {

@@ -70,10 +70,10 @@ class LockTable {
     // as already_enqueued while an earlier one on this scope queues or holds.
     Outcome enqueue(Time now, const AcquireRequest& request);
 
-    // Two-phase, second half. Granted: the lease, running anew for its full TTL. Queued: a grant or
-    // a time-out will follow. Refused: timed_out, not_enqueued (also when the lease was given back
-    // or forced to end), or lease_ended when the lease expired before the wait. Either way the
-    // entry of `enqueue` is used up.
+    // Two-phase, second half. Granted: the lease, running anew for the TTL that was enqueued with,
+    // whatever a renewal made of it since. Queued: a grant or a time-out will follow. Refused:
+    // timed_out, not_enqueued (also when the lease was given back or forced to end), or lease_ended
+    // when the lease expired before the wait. Either way the entry of `enqueue` is used up.
     Outcome wait(Time now, SessionId session, const Scope& scope, Duration timeout);
 
     // Puts back a lease from a store. It ends when its remaining time is over; a restored lease has

@@ -36,6 +36,7 @@ Outcome LockTable::enqueue(Time now, const AcquireRequest& request) {
     const Slot slot = entries_.emplace(session, std::move(scope), hash);
     entries_by_scope_.insert({.slot = slot, .hash = hash});
     append(entries_, session_entry_links, sessions_[session].entries, slot);
+    entries_[slot].ttl = request.ttl;
     if (outcome.kind == Outcome::Kind::queued) {
         entries_[slot].waiter = outcome.waiter.slot;
     } else {
@@ -53,13 +54,16 @@ Outcome LockTable::wait(Time now, SessionId id, const Scope& scope, Duration tim
     const bool is_expired = entries_[slot].is_expired;
     const Slot waiting = entries_[slot].waiter;
     const Fence fence = entries_[slot].fence;
+    const Duration ttl = entries_[slot].ttl;
     drop_entry(slot);
     if (is_expired) return Outcome::refuse(Refusal::lease_ended);
     if (waiting == no_slot) {
         const Slot lease = find_lease(fence);
         CHECK(lease != no_slot);  // its entry would have ended with it
         leases_[lease].has_entry = false;
-        restart_lease(lease, add_saturating(now_, leases_[lease].ttl), leases_[lease].terms());
+        LeaseTerms terms = leases_[lease].terms();
+        terms.ttl = ttl;
+        restart_lease(lease, add_saturating(now_, ttl), terms);
         return with_lease(Outcome::Kind::granted, lease);
     }
     Waiter& waiter = waiters_[waiting];

@@ -68,6 +68,18 @@ TEST_F(TwoPhase, WaitSaysOnceThatTheLeaseExpired) {
     EXPECT_EQ(table.counts().entries, 0U);
 }
 
+// The wait promises its client the time that the enqueue asked for, not that of a renewal since.
+TEST_F(TwoPhase, WaitBeginsTheLeaseForTheTimeOfTheEnqueue) {
+    const Token token = enqueue(0s).lease.token;
+    EXPECT_EQ(table.renew(at(1s), {.token = token, .ttl = 90s}).lease.expires_at, at(91s));
+    const Outcome waited = wait(50s);
+    EXPECT_EQ(waited.kind, Kind::granted);
+    EXPECT_EQ(waited.lease.ttl, 30s);
+    EXPECT_EQ(waited.lease.expires_at, at(80s));
+    table.advance(at(80s));
+    EXPECT_EQ(table.counts().leases, 0U);
+}
+
 TEST_F(TwoPhase, MayEnqueueAgainAfterAnExpiry) {
     const Token first = enqueue(0s).lease.token;
     const Outcome again = enqueue(30s);

@@ -153,6 +153,7 @@ struct Enqueued {
     Slot waiter = no_slot;    // while it queues
     bool is_expired = false;  // the lease ended by itself: kept to say so, once
     Fence fence{};            // of the grant
+    Duration ttl{0};          // that was asked for; a renewal before the wait does not change it
     Slot next_expired = no_slot, previous_expired = no_slot;
 };
 

@@ -52,6 +52,12 @@ std::vector<Dialogue> two_phases() {
 // What may happen between enqueue and wait.
 std::vector<Dialogue> in_between() {
     return {
+        {"RenewedInBetweenAndBegunAnewForTheTimeOfTheEnqueue",
+         {{0s, "a", "e|k|20", "acquired $1 20"},
+          {1s, "a", "n|k|$1 60", "ok 60"},
+          {30s, "a", "w|k|5", "ok $1 20"},
+          {49s, "b", "l|k|0", "timeout"},
+          {50s, "b", "l|k|0", "ok $2 33"}}},
         {"GrantedInBetweenAndBegunAnew",
          {{0s, "a", "l|k|0", "ok $1 33"},
           {0s, "b", "e|k|20", "queued"},

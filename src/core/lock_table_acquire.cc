@@ -110,6 +110,8 @@ void LockTable::reclaim(Slot slot, const AcquireRequest& request) {
     emit(EventKind::grace_ended, Cause::request, lease);
     --resources_[lease.resource].grace_count;
     lease.state = LeaseState::held;
+    // The lock is taken: whoever had it before is forgotten, as after any other grant.
+    drop_lapsed(lease.resource);
     previous_owner_ = lease.owner;
     start_lease(slot, request);
     // It is the youngest of the holders now.

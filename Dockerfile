@@ -4,7 +4,8 @@
 #     docker run --publish 127.0.0.1:8080:8080 --volume locks:/var/lib/holdfast --env HOLDFAST_INSECURE=true holdfast
 #
 # Inside, the server listens on every address: give it a token (HOLDFAST_AUTH_TOKEN_FILE, the name of a file that is
-# mounted), or say HOLDFAST_INSECURE=true where only those can reach it who may.
+# mounted), or say HOLDFAST_INSECURE=true where only those can reach it who may. Without a token, clients that call it by
+# a name, such as that of the container, need HOLDFAST_HOST_NAME to be that name.
 
 FROM debian:12 AS build
 RUN apt-get update && apt-get install --yes --no-install-recommends make

@@ -236,7 +236,7 @@ class FilesBench {
 
     void log_in(std::uint16_t port) {
         const std::string answer = Asker(port).ask(
-            "POST /auth/session HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n"
+            "POST /auth/session HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n"
             "Authorization: Bearer " +
             std::string(secret) + "\r\n\r\n");
         const std::string name = "\"sessionId\":\"";
@@ -246,8 +246,9 @@ class FilesBench {
     }
 
     [[nodiscard]] std::string request(const char* method, std::size_t id, std::size_t bytes) const {
-        std::string text = fmt::format(
-            "{} /file{} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\n", method, id, session_);
+        std::string text =
+            fmt::format("{} /file{} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n",
+                        method, id, session_);
         if (bytes > 0) text += fmt::format("Content-Length: {}\r\n", bytes);
         return text + "\r\n";
     }

@@ -19,7 +19,7 @@
 // knows it: if only its answer was lost, the repetition finds the same lease, and nothing is left behind that nobody
 // knows of. What cannot be known to be harmless twice, ending other people's leases, is asked once.
 
-const WAIT_MAX_MS = 600_000; // the server lets nobody wait for longer; who wants to asks again
+const ENDLESS_MS = 365 * 86_400_000; // to the server, a wait of this length has no end
 const FETCH_MAX_MS = 120_000; // Node's fetch gives up by itself after 300 s without an answer
 const EVENTS_SILENCE_MAX_MS = 45_000; // the server says something every 15 s
 const ASYNC_DISPOSE = Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose");
@@ -672,7 +672,7 @@ export class Client {
         let timer;
         try {
             for (;;) {
-                const leftMs = Math.min(Math.max(untilMs - clock(), 0), WAIT_MAX_MS);
+                const leftMs = Math.min(Math.max(untilMs - clock(), 0), ENDLESS_MS);
                 body.wait_ms = Math.round(leftMs);
                 const turn = new Deadline(Math.min(leftMs, this.fetchMaxMs) + this.timeoutMs, signal);
                 turns.push(turn);
@@ -765,9 +765,9 @@ const modeOf = (shared) => (shared ? "shared" : undefined);
 
 const isSuperseded = ({ reason }) => reason === "REQUEST_SUPERSEDED" || reason === "RequestSuperseded";
 
-/** Whether the server thinks that we have gone, or we waited as long as the server lets anybody and want to wait on. */
+/** Whether the server thinks that we have gone, or keeps our place in the queue until we ask again. */
 function isToBeAskedAgain({ reason }, untilMs) {
-    if (reason === "CANCELLED" || reason === "Cancelled") return true;
+    if (["CANCELLED", "Cancelled", "STILL_WAITING", "StillWaiting"].includes(reason)) return true;
     return ["WAIT_TIMED_OUT", "WaitTimedOut"].includes(reason) && clock() < untilMs;
 }
 

@@ -188,6 +188,41 @@ check("a long wait is asked for anew and keeps its place", async ({ client, serv
     assert.deepEqual(order, ["early", "late"]);
 });
 
+check("a lock and a wait go on when the server is restarted in good order", async ({ far, proxy, server }) => {
+    const lock = await far.lock("x", { ttlMs: 60_000 });
+    const waiting = connect(proxy.url).lock("x", { ttlMs: 60_000 });
+    await until(async () => (await queueLength(far, "x")) === 1);
+    await server.restartInGoodOrder();
+    await until(async () => (await queueLength(far, "x")) === 1);
+    lock.check();
+    assert.equal((await far.get("x")).fencing_token, lock.fencingToken);
+    assert.equal(await lock.release(), true);
+    const next = await waiting;
+    assert.ok(next.fencingToken > lock.fencingToken);
+    await next.release();
+});
+
+check("a wait that the server answers goes on with the same id", async () => {
+    const lease = { acquired: true, owner_id: "a", lease_id: "l", fencing_token: 7, lease_expiry_ms: 1 };
+    const answers = [
+        [409, { acquired: false, reason: "STILL_WAITING" }],
+        [409, { acquired: false, reason: "BUSY_RETRY" }],
+        [200, lease],
+    ];
+    const seen = [];
+    const fetch = async (_url, { body }) => {
+        seen.push(JSON.parse(body));
+        const [status, answer] = answers[seen.length - 1];
+        return new Response(JSON.stringify(answer), { status });
+    };
+    assert.equal((await connect("http://127.0.0.1:1", { fetch }).acquire("x", { waitMs: Infinity })).fencingToken, 7);
+    assert.equal(new Set(seen.map((body) => body.request_id)).size, 1);
+    assert.deepEqual(
+        seen.map((body) => body.wait_ms),
+        Array(3).fill(365 * 86_400_000),
+    );
+});
+
 check("a wait that is aborted leaves nothing behind", async ({ client, server }) => {
     const first = await client.acquire("x", { ttlMs: 60_000 });
     const controller = new AbortController();

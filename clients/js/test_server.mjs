@@ -64,6 +64,14 @@ export class Server {
         await this.begin();
     }
 
+    /** As `systemctl restart` does it. */
+    async restartInGoodOrder() {
+        const ended = once(this.process, "exit");
+        this.process.kill("SIGTERM");
+        await ended;
+        await this.begin();
+    }
+
     async end() {
         await this.kill();
         await rm(this.folder, { recursive: true });

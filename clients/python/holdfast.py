@@ -48,7 +48,8 @@ Scope = Union[str, Json]
 
 _log = logging.getLogger("holdfast")
 
-_WAIT_MAX = 600.0              # the server lets nobody wait for longer; who wants to asks again
+_ANSWER_MAX = 600.0            # the server keeps nobody without an answer for longer; who waits on asks again
+_ENDLESS = 365 * 86400.0       # to the server, a wait of this length has no end
 _EVENTS_SILENCE_MAX = 45.0     # the server says something every 15 s
 _IDLE_CONNECTIONS_MAX = 8
 _WATCH_INTERVAL_MAX = 1.0
@@ -784,10 +785,10 @@ class Client:
         patience = _Patience(self.retry_for)
         body["request_id"], sent_at = uuid.uuid4().hex, _clock()
         while True:
-            left = min(max(deadline - _clock(), 0.0), _WAIT_MAX)
+            left = min(max(deadline - _clock(), 0.0), _ENDLESS)
             body["wait_ms"] = _milliseconds(left)
             try:
-                answer = self._ask_once("POST", path, body, timeout=self.timeout + left)
+                answer = self._ask_once("POST", path, body, timeout=self.timeout + min(left, _ANSWER_MAX))
             except _NoAnswer as problem:
                 patience.pause(str(problem))
                 continue
@@ -862,8 +863,9 @@ def _release_request(lease: Lease) -> Tuple[str, str, Optional[Json]]:
 
 
 def _is_to_be_asked_again(answer: _Answer, deadline: float) -> bool:
-    """Whether we were cut off by ourselves, or waited as long as the server lets anybody and want to wait on."""
-    if answer.reason in ("REQUEST_SUPERSEDED", "RequestSuperseded", "CANCELLED", "Cancelled"):
+    """Whether we were cut off by ourselves, or the server keeps our place in the queue until we ask again."""
+    if answer.reason in ("REQUEST_SUPERSEDED", "RequestSuperseded", "CANCELLED", "Cancelled", "STILL_WAITING",
+                         "StillWaiting"):
         return True
     return answer.reason in ("WAIT_TIMED_OUT", "WaitTimedOut") and _clock() < deadline
 

@@ -147,7 +147,39 @@ class Guard(ClientTest):
         self.assertFalse(self.connect(self.server.url).get("x")["held"])
 
 
+    def test_and_a_wait_go_on_when_the_server_is_restarted_in_good_order(self):
+        proxy = self.proxy()
+        far = self.connect(proxy.url)
+        with far.lock("x", ttl=60) as lock:
+            token = lock.fencing_token
+            waiting = self.in_background(lambda: self.connect(proxy.url).acquire("x", 60, wait=None))
+            self.wait_for_queue("x", 1)
+            self.server.restart_in_good_order()
+            self.client = self.connect(self.server.url)
+            self.wait_for_queue("x", 1)
+            lock.check()
+            self.assertEqual(self.client.get("x")["fencing_token"], token)
+        self.assertGreater(waiting().fencing_token, token)
+
+
 class Contention(ClientTest):
+    def test_a_wait_that_the_server_answers_goes_on_with_the_same_id(self):
+        seen, answers = [], [holdfast._Answer(409, {"acquired": False, "reason": "STILL_WAITING"}),
+                             holdfast._Answer(409, {"acquired": False, "reason": "BUSY_RETRY"}),
+                             holdfast._Answer(200, {"acquired": True, "owner_id": "a", "lease_id": "l",
+                                                    "fencing_token": 7, "lease_expiry_ms": 1})]
+
+        def exchange(method, path, body, timeout, is_repeatable):
+            seen.append((dict(body), timeout))
+            return answers[len(seen) - 1]
+
+        client = self.connect(self.server.url)
+        client._transport.exchange = exchange
+        self.assertEqual(client.acquire("x", 60, wait=None).fencing_token, 7)
+        self.assertEqual(len({body["request_id"] for body, _ in seen}), 1)
+        self.assertEqual([body["wait_ms"] for body, _ in seen], [365 * 86400 * 1000] * 3)
+        self.assertEqual(seen[0][1], client.timeout + 600)
+
     def test_one_at_a_time_each_with_a_larger_token(self):
         entries, inside = [], []
 

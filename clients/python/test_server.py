@@ -57,6 +57,13 @@ class Server:
         self.kill()
         self.start()
 
+    def restart_in_good_order(self):
+        """As `systemctl restart` does it."""
+        self.process.terminate()
+        self.process.wait(PATIENCE_S)
+        self.process.stdout.close()
+        self.start()
+
     def end(self):
         self.kill()
         self._folder.cleanup()

@@ -42,6 +42,7 @@ struct LockManagerOptions {
     // The file that keeps the locks; it has one manager (or server) at a time. Empty: nothing is
     // kept.
     std::string path;
+    // Held and waited for, together. A lock that several share counts for each of them.
     std::size_t locks_max = 1'000'000;
     // Of one holder, those it waits for included.
     std::size_t locks_per_holder_max = 100'000;

@@ -39,8 +39,8 @@ base::Result<base::Descriptor> copy_of(const std::string& database_path) {
 // Sends a file piece by piece, as the peer takes them. Keeps itself.
 class Sending : public std::enable_shared_from_this<Sending> {
   public:
-    Sending(base::Descriptor file, net::StreamedReply reply)
-        : file_(std::move(file)), reply_(std::move(reply)) {}
+    Sending(base::Descriptor file, net::StreamedReply reply, std::shared_ptr<const void> slot)
+        : slot_(std::move(slot)), file_(std::move(file)), reply_(std::move(reply)) {}
 
     // It was written just now, and is in memory: reading it does not wait for a disk.
     void send_some() {
@@ -55,11 +55,13 @@ class Sending : public std::enable_shared_from_this<Sending> {
     }
 
   private:
+    const std::shared_ptr<const void> slot_;
     base::Descriptor file_;
     net::StreamedReply reply_;
 };
 
-void send(base::Result<base::Descriptor> copy, net::DeferredReply& reply) {
+void send(base::Result<base::Descriptor> copy, net::DeferredReply& reply,
+          std::shared_ptr<const void> slot) {
     struct stat status {};
     if (copy && ::fstat(copy->get(), &status) != 0) copy = base::fail("cannot measure the copy");
     if (!copy) {
@@ -72,10 +74,18 @@ void send(base::Result<base::Descriptor> copy, net::DeferredReply& reply) {
         {"Cache-Control", "no-store"}};
     auto stream = reply.stream(200, "application/vnd.sqlite3", headers,
                                {.length = static_cast<std::uint64_t>(status.st_size)});
-    std::make_shared<Sending>(std::move(*copy), std::move(stream))->send_some();
+    std::make_shared<Sending>(std::move(*copy), std::move(stream), std::move(slot))->send_some();
 }
 
 }  // namespace
+
+std::shared_ptr<const void> BackupSlots::take() const {
+    if (used_->fetch_add(1) >= count_max) {
+        used_->fetch_sub(1);
+        return nullptr;
+    }
+    return {used_.get(), [used = used_](const void*) { used->fetch_sub(1); }};
+}
 
 void BackupHandler::handle(const net::HttpRequest& request, net::HttpReply& reply) {
     if (request.method != "GET") {
@@ -88,11 +98,18 @@ void BackupHandler::handle(const net::HttpRequest& request, net::HttpReply& repl
     if (parts_.database_path.empty()) {
         return reply.send(409, json, json_error("this server keeps nothing on disk (--memory)"));
     }
+    auto slot = parts_.slots.take();
+    if (!slot) {
+        return reply.send(503, json,
+                          json_error("other backups are being made or sent; ask again later"),
+                          {{"Retry-After", "5"}});
+    }
     const auto later = std::make_shared<net::DeferredReply>(reply.defer());
-    parts_.disk.run([&loop = parts_.loop, path = parts_.database_path, later] {
-        const auto copy = std::make_shared<base::Result<base::Descriptor>>(copy_of(path));
-        loop.post([later, copy] { send(std::move(*copy), *later); });
-    });
+    parts_.disk.run(
+        [&loop = parts_.loop, path = parts_.database_path, later, slot = std::move(slot)] {
+            const auto copy = std::make_shared<base::Result<base::Descriptor>>(copy_of(path));
+            loop.post([later, copy, slot] { send(std::move(*copy), *later, slot); });
+        });
 }
 
 }  // namespace holdfast::app

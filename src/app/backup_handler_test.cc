@@ -4,11 +4,13 @@
 
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <memory>
 #include <thread>
 
 #include "app/host.h"
 #include "net/test_client.h"
+#include "net/test_server.h"
 #include "store/backup.h"
 #include "store/test_leases.h"
 
@@ -48,7 +50,7 @@ class BackupOfThreads : public ::testing::TestWithParam<std::size_t> {
         return client.response();
     }
     static std::string request(std::string_view line, std::string_view token = "adm1n") {
-        return std::string(line) + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " +
+        return std::string(line) + " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " +
                std::string(token) + "\r\n\r\n";
     }
 
@@ -96,6 +98,55 @@ TEST_P(BackupOfThreads, NeedsSomethingOnDisk) {
     const auto refused = ask("GET /v1/backup");
     EXPECT_EQ(refused.status, 409);
     EXPECT_THAT(refused.body, HasSubstr("keeps nothing on disk"));
+}
+
+TEST(BackupSlots, AreFreeAgainWhenNobodyHasThem) {
+    auto slots = std::make_unique<BackupSlots>();
+    auto first = slots->take();
+    const auto second = slots->take();
+    ASSERT_TRUE(first && second);
+    EXPECT_FALSE(slots->take());
+    auto copy = first;
+    first.reset();
+    EXPECT_FALSE(slots->take());
+    copy.reset();
+    EXPECT_TRUE(slots->take());
+    slots.reset();  // before those who have one
+}
+
+TEST(BackupHandler, MakesFewAtATime) {
+    const store::testing::TemporaryFolder folder;
+    const std::string database = folder / "holdfast.db";
+    store::testing::recover(*store::testing::open_store(database));
+    const BackupSlots slots;
+    net::HttpLimits limits;
+    std::unique_ptr<BackupHandler> handler;
+    base::WorkPool disk(1);
+    std::promise<void> disk_goes_on;
+    disk.run([goes_on = disk_goes_on.get_future().share()] { goes_on.wait(); });
+    net::TestServer server([&](net::Channel& channel, net::EventLoop& loop) {
+        if (!handler) {
+            handler = std::make_unique<BackupHandler>(BackupHandler::Parts{
+                .loop = loop, .disk = disk, .slots = slots, .database_path = database});
+        }
+        return std::make_unique<net::HttpProtocol>(channel, *handler, limits);
+    });
+    const auto ask = [&] {
+        auto client = std::make_unique<net::TestClient>(server.server().endpoint());
+        client->send("GET /v1/backup HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        return client;
+    };
+    std::vector<std::unique_ptr<net::TestClient>> clients;
+    for (std::size_t index = 0; index < BackupSlots::count_max; ++index) clients.push_back(ask());
+    ASSERT_TRUE(server.eventually([&] { return slots.take() == nullptr; }));
+    const auto refused = ask()->response();
+    EXPECT_EQ(refused.status, 503);
+    EXPECT_THAT(refused.header, HasSubstr("\r\nRetry-After: "));
+    EXPECT_THAT(refused.body, HasSubstr("other backups"));
+    disk_goes_on.set_value();
+    for (const auto& client : clients) EXPECT_EQ(client->response().status, 200);
+    ASSERT_TRUE(server.eventually([&] { return slots.take() != nullptr; }));
+    EXPECT_EQ(ask()->response().status, 200);
 }
 
 TEST_P(BackupOfThreads, SaysWhenTheDatabaseCannotBeRead) {

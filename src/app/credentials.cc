@@ -9,7 +9,6 @@
 #include <cstring>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/log.h"
 #include "net/endpoint.h"
@@ -61,21 +60,31 @@ void warn_if_readable_by_everybody(const std::string& path) {
               {{"file", path}, {"remedy", "chmod o-r"}});
 }
 
-// The first line of the file. It must be something that a header can carry.
-base::Result<std::string> read_token(const std::string& flag, const std::string& path) {
+// The text without the blanks and line ends around it.
+std::string_view trim(std::string_view text) {
+    constexpr std::string_view blanks = " \t\n\v\f\r";
+    text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
+    return text.substr(0, text.find_last_not_of(blanks) + 1);
+}
+
+// The first line of the file that is not blank, without the blanks around it. It must be something
+// that a header can carry if it is to travel in one.
+base::Result<std::string> read_token(const std::string& flag, const std::string& path,
+                                     bool is_for_http) {
     if (path.empty()) return std::string();
     const auto text = read_beginning(path, token_bytes_max + 2);
     if (!text) return base::fail("cannot read " + flag + " " + path + ": " + text.error().message);
-    std::string_view line = std::string_view(*text).substr(0, text->find('\n'));
-    if (line.ends_with('\r')) line.remove_suffix(1);
+    std::string_view line = trim(*text);
+    line = trim(line.substr(0, line.find('\n')));
     if (line.empty()) {
-        return base::fail(flag + " " + path + ": the first line, which is the token, is empty");
+        return base::fail(flag + " " + path +
+                          ": there is no token in it, it is empty but for blanks");
     }
     if (line.size() > token_bytes_max) {
         return base::fail(flag + " " + path + ": the first line is too long for a token");
     }
     const auto is_visible = [](char c) { return c > ' ' && c < '\x7f'; };
-    if (!std::all_of(line.begin(), line.end(), is_visible)) {
+    if (is_for_http && !std::all_of(line.begin(), line.end(), is_visible)) {
         return base::fail(flag + " " + path +
                           ": a token is letters, digits and signs of ASCII, without spaces");
     }
@@ -83,32 +92,35 @@ base::Result<std::string> read_token(const std::string& flag, const std::string&
     return std::string(line);
 }
 
-// Where somebody on another machine can reach the server.
-std::vector<std::string> addresses_beyond_this_machine(const ServeOptions& options) {
-    std::vector<std::string> addresses;
-    for (const std::string& address : {options.http_address, options.dflockd_address}) {
-        const auto endpoint = net::parse_endpoint(address);
-        if (endpoint && !endpoint->address().is_loopback()) addresses.push_back(address);
-    }
-    return addresses;
+// Whether somebody on another machine can reach the server there.
+bool is_beyond_this_machine(const std::string& address) {
+    const auto endpoint = net::parse_endpoint(address);
+    return endpoint && !endpoint->address().is_loopback();
 }
 
+// The doors for locks. Nobody gets through the one for files without a login.
 void warn_if_open_to_all(const ServeOptions& options) {
     if (!options.auth_token.empty() || !options.auth_token_file.empty()) return;
-    for (const std::string& address : addresses_beyond_this_machine(options)) {
+    for (const std::string& address : {options.http_address, options.dflockd_address}) {
+        if (!is_beyond_this_machine(address)) continue;
         base::log(base::LogLevel::warning, "anybody there may take and release locks",
                   {{"address", address}, {"remedy", "--auth-token-file"}});
     }
 }
 
 void warn_if_in_the_clear(const ServeOptions& options) {
+    const auto warn = [](const std::string& address, std::string_view message) {
+        if (!is_beyond_this_machine(address)) return;
+        base::log(base::LogLevel::warning, message,
+                  {{"address", address}, {"remedy", "--tls-cert and --tls-key"}});
+    };
+    // Who has logged in is known by the id of a session, whatever the login was.
+    warn(files_address(options), "sessions and files travel in the clear");
     const bool has_tokens = !options.auth_token.empty() || !options.auth_token_file.empty() ||
                             !options.admin_token_file.empty();
     if (!has_tokens) return;
-    for (const std::string& address : addresses_beyond_this_machine(options)) {
-        base::log(base::LogLevel::warning, "tokens travel in the clear",
-                  {{"address", address}, {"remedy", "--tls-cert and --tls-key"}});
-    }
+    warn(options.http_address, "tokens travel in the clear");
+    warn(options.dflockd_address, "tokens travel in the clear");
 }
 
 }  // namespace
@@ -128,17 +140,19 @@ void TokenSource::replace(Tokens tokens) {
 base::Result<Tokens> Credentials::read_tokens(const Files& files) {
     std::string auth = files.given_auth_token;
     if (auth.empty()) {
-        TRY(auth, read_token("--auth-token-file", files.auth_token));
+        TRY(auth, read_token("--auth-token-file", files.auth_token, files.is_for_http));
     }
-    TRY(auto admin, read_token("--admin-token-file", files.admin_token));
+    TRY(auto admin, read_token("--admin-token-file", files.admin_token, files.is_for_http));
     return Tokens{.auth = std::move(auth), .admin = std::move(admin)};
 }
 
 base::Result<std::unique_ptr<Credentials>> Credentials::read(const ServeOptions& options) {
-    Files files{.given_auth_token = options.auth_token,
-                .auth_token = options.auth_token_file,
-                .admin_token = options.admin_token_file,
-                .tls = options.tls};
+    Files files{
+        .given_auth_token = options.auth_token,
+        .auth_token = options.auth_token_file,
+        .admin_token = options.admin_token_file,
+        .is_for_http = options.http_address != no_address || files_address(options) != no_address,
+        .tls = options.tls};
     TRY(auto tokens, read_tokens(files));
     warn_if_open_to_all(options);
     std::unique_ptr<net::TlsSource> tls;

@@ -64,6 +64,7 @@ class Credentials {
         std::string given_auth_token;  // no file: the token itself, or nothing
         std::string auth_token;
         std::string admin_token;
+        bool is_for_http = true;  // false: the tokens never travel in a header
         net::TlsFiles tls;
     };
 

@@ -52,9 +52,9 @@ TEST(Credentials, AreNoneUnlessFilesAreNamed) {
     EXPECT_TRUE(credentials->read_again());
 }
 
-TEST(Credentials, ATokenIsTheFirstLineOfItsFile) {
-    for (const char* text :
-         {"s3cret~+/=", "s3cret~+/=\n", "s3cret~+/=\r\n", "s3cret~+/=\nmore\n"}) {
+TEST(Credentials, ATokenIsTheFirstLineOfItsFileWithoutTheBlanksAroundIt) {
+    for (const char* text : {"s3cret~+/=", "s3cret~+/=\n", "s3cret~+/=\r\n", "s3cret~+/=\nmore\n",
+                             " s3cret~+/= \n", "\n\r\n\ts3cret~+/=\t\r\nmore\n"}) {
         EXPECT_EQ(auth_token_of(TokenFile(text).path()), "s3cret~+/=") << text;
     }
     const std::string longest(4096, 'x');
@@ -62,7 +62,7 @@ TEST(Credentials, ATokenIsTheFirstLineOfItsFile) {
 }
 
 TEST(Credentials, AFileWithoutATokenIsNamed) {
-    for (const char* text : {"", "\n", "\r\n", "\nsecret\n"}) {
+    for (const char* text : {"", "\n", "\r\n", " \t\n \n"}) {
         const TokenFile file(text);
         EXPECT_THAT(auth_token_of(file.path()),
                     AllOf(HasSubstr("--auth-token-file " + file.path()), HasSubstr("empty")));
@@ -76,13 +76,20 @@ TEST(Credentials, AFileWithoutATokenIsNamed) {
 }
 
 TEST(Credentials, ATokenThatNoHeaderCarriesIsRefusedAndNotRepeated) {
-    for (const std::string& text :
-         {std::string("se cret"), std::string(" secret"), std::string("secret "),
-          std::string("se\tcret"), std::string("secr\xc3\xa9t"), std::string(4097, 's')}) {
+    for (const std::string& text : {std::string("se cret"), std::string("se\tcret"),
+                                    std::string("secr\xc3\xa9t"), std::string(4097, 's')}) {
         const TokenFile file(text);
         EXPECT_THAT(auth_token_of(file.path()),
                     AllOf(HasSubstr(file.path()), Not(HasSubstr("secr")), Not(HasSubstr("sss"))));
     }
+}
+
+TEST(Credentials, ATokenThatTravelsInNoHeaderMayBeAnyLine) {
+    const TokenFile file("se cr\xc3\xa9t\n");
+    const ServeOptions alone{.http_address = no_address,
+                             .dflockd_address = "127.0.0.1:0",
+                             .auth_token_file = file.path()};
+    EXPECT_EQ(Credentials::read(alone).value()->tokens().current()->auth, "se cr\xc3\xa9t");
 }
 
 TEST(Credentials, AreReadAgain) {

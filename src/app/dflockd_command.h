@@ -35,6 +35,8 @@ struct DflockdCommand {
     std::string auth_token_file;
     net::TlsFiles tls;
     bool is_debugging = false;
+    // Flags and variables of dflockd that nothing here stands behind, as `--http-port 8080`.
+    std::vector<std::string> ignored;
     // Ours.
     std::string data_folder;  // empty: in memory, like dflockd
     std::size_t threads = 1;
@@ -42,10 +44,12 @@ struct DflockdCommand {
 
 void declare_dflockd_options(CLI::App& command, DflockdCommand& options);
 
-// What `holdfast serve` would have to be told.
-[[nodiscard]] ServeOptions to_serve_options(const DflockdCommand& options);
+// What `holdfast serve` would have to be told. Looks up the host if it is a name. An error says
+// what is wrong with the host or the secret.
+[[nodiscard]] base::Result<ServeOptions> to_serve_options(const DflockdCommand& options);
 
-// The same words with `-port` written `--port`: dflockd takes either.
-[[nodiscard]] std::vector<std::string> with_two_dashes(std::vector<std::string> words);
+// The words of a command line whose first one is `dflockd`, read as dflockd reads its flags, for
+// CLI11 to read: see go_flags.h.
+[[nodiscard]] std::vector<std::string> with_flags_of_dflockd(std::vector<std::string> words);
 
 }  // namespace holdfast::app

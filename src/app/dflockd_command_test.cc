@@ -12,6 +12,7 @@ namespace holdfast::app {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
 using namespace std::chrono_literals;
 
 // Variables of the environment, `NAME=value`, for the length of a test.
@@ -34,19 +35,21 @@ class Variables {
 };
 
 // What `holdfast dflockd <flags>` serves, or what is wrong with it.
-base::Result<ServeOptions> parse(std::vector<std::string> flags) {
+base::Result<ServeOptions> parse(std::vector<std::string> flags,
+                                 std::vector<std::string>* ignored = nullptr) {
     CLI::App program;
     DflockdCommand command;
     declare_dflockd_options(*program.add_subcommand("dflockd"), command);
-    flags = with_two_dashes(std::move(flags));
     flags.insert(flags.begin(), "dflockd");
+    flags = with_flags_of_dflockd(std::move(flags));
     std::reverse(flags.begin(), flags.end());
     try {
         program.parse(flags);
     } catch (const CLI::ParseError& error) {
         return base::fail(error.what());
     }
-    const ServeOptions options = to_serve_options(command);
+    if (ignored != nullptr) *ignored = command.ignored;
+    TRY(const ServeOptions options, to_serve_options(command));
     TRY(check(options));
     return options;
 }
@@ -186,9 +189,112 @@ TEST(DflockdCommand, KeepsLocksIfToldTo) {
     EXPECT_EQ(options.threads, 3U);
 }
 
-TEST(DflockdCommand, AddressesAreWrittenAsTheyAre) {
+TEST(DflockdCommand, AHostIsAnAddressOrAName) {
     EXPECT_EQ(parse({"--host", "::1"})->dflockd_address, "[::1]:6388");
-    EXPECT_EQ(parse({"--host", "localhost"})->dflockd_address, "localhost:6388");
+    EXPECT_EQ(parse({"--host", "[::1]"})->dflockd_address, "[::1]:6388");
+    EXPECT_EQ(parse({"--host", ""})->dflockd_address, ":6388");
+    EXPECT_EQ(parse({"--host="})->dflockd_address, ":6388");
+    EXPECT_EQ(parse({"--host", "localhost"})->dflockd_address, "127.0.0.1:6388");
+    EXPECT_EQ(parse({"--host", "LocalHost"})->dflockd_address, "127.0.0.1:6388");
+}
+
+TEST(DflockdCommand, TheLastOfAFlagCounts) {
+    const ServeOptions options = parse({"--port",
+                                        "1",
+                                        "-host=0.0.0.0",
+                                        "--port=2",
+                                        "--debug",
+                                        "--host",
+                                        "127.0.0.2",
+                                        "--max-locks",
+                                        "3",
+                                        "--debug=false",
+                                        "-max-locks",
+                                        "4",
+                                        "--read-timeout",
+                                        "9",
+                                        "--read-timeout=8",
+                                        "--auto-release-on-disconnect=f",
+                                        "--tls-cert=a",
+                                        "--tls-cert",
+                                        "",
+                                        "--auth-token=x",
+                                        "--auth-token=y",
+                                        "--auto-release-on-disconnect"})
+                                     .value();
+    EXPECT_EQ(options.dflockd_address, "127.0.0.2:2");
+    EXPECT_EQ(options.limits.locks_max, 4U);
+    EXPECT_EQ(options.dflockd_read_timeout, 8s);
+    EXPECT_EQ(options.log_level, base::LogLevel::info);
+    EXPECT_TRUE(options.dflockd.releases_on_disconnect);
+    EXPECT_EQ(options.tls.certificate_file, "");
+    EXPECT_EQ(options.auth_token, "y");
+}
+
+TEST(DflockdCommand, WordsAfterTheFlagsAreIgnored) {
+    for (const char* first : {"start", "-", "--", ""}) {
+        const auto options = parse({"--port", "7", first, "--port", "8", "--frobnicate"});
+        ASSERT_TRUE(options) << first;
+        EXPECT_EQ(options->dflockd_address, "127.0.0.1:7");
+    }
+    EXPECT_EQ(parse({"--debug", "false", "--port", "8"})->dflockd_address, "127.0.0.1:6388")
+        << "a boolean flag takes no word of its own";
+}
+
+TEST(DflockdCommand, NumbersAreWrittenAsInGo) {
+    EXPECT_EQ(parse({"--port", "0x1F90"})->dflockd_address, "127.0.0.1:8080");
+    EXPECT_EQ(parse({"--port", "010"})->dflockd_address, "127.0.0.1:8");
+    EXPECT_EQ(parse({"--max-locks", "1_000"})->limits.locks_max, 1000U);
+    EXPECT_EQ(parse({"--max-locks=+5"})->limits.locks_max, 5U);
+    EXPECT_EQ(parse({"--read-timeout", "0b11"})->dflockd_read_timeout, 3s);
+    EXPECT_EQ(parse({"--max-connections", "-0"})->connections_max, SIZE_MAX);
+    const Variables variables({"DFLOCKD_PORT=010", "DFLOCKD_READ_TIMEOUT_S=+7"});
+    EXPECT_EQ(parse({})->dflockd_address, "127.0.0.1:10") << "variables are decimal";
+    EXPECT_EQ(parse({})->dflockd_read_timeout, 7s);
+}
+
+TEST(DflockdCommand, AVariableThatIsNoValueIsIgnoredAndSaid) {
+    const Variables variables({"DFLOCKD_PORT=six", "DFLOCKD_MAX_LOCKS=1.5",
+                               "DFLOCKD_READ_TIMEOUT_S=1s", "DFLOCKD_DEBUG=perhaps",
+                               "DFLOCKD_GC_MAX_IDLE_S=x", "DFLOCKD_GC_MAX_UNUSED_TIME=7",
+                               "DFLOCKD_MAX_WAITERS="});
+    std::vector<std::string> ignored;
+    const ServeOptions options = parse({}, &ignored).value();
+    EXPECT_EQ(options.dflockd_address, "127.0.0.1:6388");
+    EXPECT_EQ(options.limits.locks_max, 1024U);
+    EXPECT_EQ(options.dflockd_read_timeout, 23s);
+    EXPECT_EQ(options.idle_retention, 7s);
+    EXPECT_EQ(options.log_level, base::LogLevel::info);
+    EXPECT_THAT(ignored, UnorderedElementsAre("DFLOCKD_PORT=six", "DFLOCKD_MAX_LOCKS=1.5",
+                                              "DFLOCKD_READ_TIMEOUT_S=1s", "DFLOCKD_DEBUG=perhaps",
+                                              "DFLOCKD_GC_MAX_IDLE_S=x"));
+}
+
+TEST(DflockdCommand, FlagsOfOtherVersionsAreIgnoredAndSaid) {
+    const Variables variables({"DFLOCKD_HTTP_PORT=8080"});
+    std::vector<std::string> ignored;
+    ASSERT_TRUE(parse({"--max-subscriptions", "9", "--fence-state-file=/a/file",
+                       "--max-connections-per-ip", "0", "--http-host", ""},
+                      &ignored));
+    EXPECT_THAT(ignored, UnorderedElementsAre("--max-subscriptions 9", "--fence-state-file /a/file",
+                                              "--http-port 8080"));
+}
+
+TEST(DflockdCommand, BlanksAroundASecretAreDropped) {
+    EXPECT_EQ(parse({"--auth-token", " a secret\r\n"})->auth_token, "a secret");
+    const Variables variables({"DFLOCKD_AUTH_TOKEN=\tfrom there "});
+    EXPECT_EQ(parse({})->auth_token, "from there");
+    EXPECT_EQ(parse({"--auth-token="})->auth_token, "from there") << "an empty one is none";
+}
+
+TEST(DflockdCommand, TellsItsVersion) {
+    CLI::App program;
+    DflockdCommand command;
+    declare_dflockd_options(*program.add_subcommand("dflockd"), command);
+    std::vector<std::string> words = with_flags_of_dflockd({"dflockd", "-version", "--debug"});
+    std::reverse(words.begin(), words.end());
+    EXPECT_THROW(program.parse(words), CLI::CallForVersion);
+    EXPECT_TRUE(parse({"--version=false"}));
 }
 
 TEST(DflockdCommand, FaultsAreNamed) {
@@ -206,7 +312,15 @@ TEST(DflockdCommand, FaultsAreNamed) {
         {{"--max-locks", "-1"}, "--max-locks"},
         {{"--default-lease-ttl", "0"}, "--default-lease-ttl"},
         {{"--tls-cert", "c.pem"}, "--tls-key"},
-        {{"--host", "no.such.name"}, "no.such.name"},
+        {{"--port", "-1"}, "--port"},
+        {{"--port"}, "--port"},
+        {{"--port", ""}, "--port"},
+        {{"--debug=maybe"}, "maybe"},
+        {{"---port=1"}, "-port"},
+        {{"--replication-role", "primary"}, "--replication-role"},
+        {{"--host", std::string(70, 'x')}, "xxx"},  // longer than a name can be
+        {{"--auth-token", " \t"}, "--auth-token"},
+        {{"--auth-token", "a\nb"}, "--auth-token"},
     };
     for (const Row& row : rows) {
         const auto options = parse(row.flags);

@@ -1,9 +1,10 @@
 #include "app/host.h"
 
+#include <algorithm>
 #include <future>
 #include <thread>
+#include <utility>
 
-#include "app/backup_handler.h"
 #include "app/http_gate.h"
 #include "app/http_router.h"
 #include "app/loop_executor.h"
@@ -52,6 +53,12 @@ base::Result<std::unique_ptr<service::Store>> open_store(const ServeOptions& opt
     return std::unique_ptr<service::Store>(std::move(opened));
 }
 
+dialects::dflockd::DflockdOptions dflockd_options(const ServeOptions& options) {
+    dialects::dflockd::DflockdOptions dflockd = options.dflockd;
+    dflockd.waiters_per_lock_max = options.limits.waiters_per_lock_max;
+    return dflockd;
+}
+
 }  // namespace
 
 base::Result<std::unique_ptr<Host>> Host::start(const ServeOptions& options,
@@ -78,12 +85,13 @@ Host::Host(const ServeOptions& options, service::Clock& clock,
     : options_(options),
       clock_(clock),
       credentials_(std::move(credentials)),
+      host_names_(HostNames::of_this_machine(options.host_names)),
       main_executor_(std::make_unique<LoopExecutor>(main_loop_)),
       event_feed_(service::first_number()),
       store_(std::move(store)),
       disk_(std::make_unique<base::WorkPool>(1)),
       dflockd_gate_(credentials_->tokens()),
-      dflockd_door_(options.dflockd, dflockd_gate_) {
+      dflockd_door_(dflockd_options(options), dflockd_gate_) {
     base::RandomBits random;
     service_ = std::make_unique<service::LockService>(
         core::TableOptions{.limits = options.limits,
@@ -108,6 +116,9 @@ Host::Host(const ServeOptions& options, service::Clock& clock,
                     event_feed_.publish(refusal);
                 }});
     http_limits_.body_bytes_max = options_.http_body_bytes_max;
+    http_limits_.needs_host = true;
+    http_limits_.body_pace = {.grace = options_.http_request_timeout,
+                              .bytes_per_second_min = options_.files_pace_min};
     const bool has_own_loops = options_.threads > 1;
     for (std::size_t index = 0; index < options_.threads; ++index) add_room(has_own_loops);
 }
@@ -150,6 +161,7 @@ void Host::add_room(bool has_own_loop) {
     room->backup = std::make_unique<BackupHandler>(BackupHandler::Parts{
         .loop = *room->loop,
         .disk = *disk_,
+        .slots = backup_slots_,
         .database_path = options_.is_in_memory ? "" : database_file(options_)});
     room->router =
         std::make_unique<HttpRouter>(HttpRouter::Handlers{.homelab = *room->homelab,
@@ -158,7 +170,7 @@ void Host::add_room(bool has_own_loop) {
                                                           .status = *room->status,
                                                           .sessions = *room->sessions,
                                                           .backup = *room->backup});
-    room->gate = std::make_unique<HttpGate>(credentials_->tokens(), *room->router);
+    room->gate = std::make_unique<HttpGate>(credentials_->tokens(), host_names_, *room->router);
     rooms_.push_back(std::move(room));
 }
 
@@ -235,6 +247,7 @@ base::Result<void> Host::open_doors() {
                                    channel, *room_of(loop).files, http_limits_);
                            },
                            http));
+    if (files_door_) files_door_->listen_at(files_server_->endpoint());
     return {};
 }
 
@@ -299,15 +312,37 @@ void Host::shut_down() {
     main_loop_.post([this] {
         if (is_shutting_down_) return;
         is_shutting_down_ = true;
-        servers_open_ = servers().size();
+        service_->begin_stop();
+        end_at_ = net::EventLoop::Clock::now() + options_.shutdown_timeout;
+        end_timer_ = std::make_unique<net::LoopTimer>(main_loop_, [this] { close_doors(); });
+        end_timer_->call_at(end_at_);
+        servers_busy_ = servers().size();
         for (net::Server* const server : servers()) {
-            server->shut_down(options_.shutdown_timeout, [this] {
+            server->begin_shut_down([this] {
                 main_loop_.post([this] {
-                    if (--servers_open_ == 0) stop_loops();
+                    if (--servers_busy_ == 0) close_doors();
                 });
             });
         }
     });
+}
+
+// Whoever has asked since the shutdown began gets an answer, too, if that does not take long: from
+// now on nobody can connect to renew a lease.
+void Host::close_doors() {
+    if (std::exchange(is_closing_, true)) return;
+    constexpr std::chrono::milliseconds grace_min{250}, grace_max{1'000};
+    const auto rest =
+        std::chrono::ceil<std::chrono::milliseconds>(end_at_ - net::EventLoop::Clock::now());
+    const auto grace = std::clamp(rest, grace_min, grace_max);
+    servers_open_ = servers().size();
+    for (net::Server* const server : servers()) {
+        server->shut_down(grace, [this] {
+            main_loop_.post([this] {
+                if (--servers_open_ == 0) stop_loops();
+            });
+        });
+    }
 }
 
 void Host::stop_loops() {

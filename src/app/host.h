@@ -11,8 +11,10 @@
 #include <memory>
 #include <vector>
 
+#include "app/backup_handler.h"
 #include "app/credentials.h"
 #include "app/dflockd_gate.h"
+#include "app/host_names.h"
 #include "app/metrics_text.h"
 #include "app/serve_options.h"
 #include "base/work_pool.h"
@@ -63,7 +65,9 @@ class Host {
     // fails, everything stays as it was. From any thread.
     [[nodiscard]] base::Result<void> reload() { return credentials_->read_again(); }
 
-    // Stops accepting, answers what is in flight, and lets run() return. Further calls do nothing.
+    // Ends the server in two steps. First everybody who waits for a lock is told to ask again
+    // later; renewals and releases are answered, on new connections, too, until what was in flight
+    // is done. Then it stops accepting, closes, and lets run() return. Further calls do nothing.
     void shut_down();
 
     // Tells the service that its clock has moved, and returns when everything due has happened.
@@ -85,12 +89,14 @@ class Host {
     void add_room(bool has_own_loop);
     [[nodiscard]] std::vector<net::Server*> servers() const;
     Room& room_of(const net::EventLoop& loop);
+    void close_doors();
     void stop_loops();
     [[nodiscard]] std::vector<ListenerFigures> count_connections() const;
 
     const ServeOptions options_;
     service::Clock& clock_;
     const std::unique_ptr<Credentials> credentials_;
+    const HostNames host_names_;
     std::unique_ptr<dialects::hengdang::HengdangDoor> files_door_;  // null: switched off
     net::EventLoop main_loop_;
     std::unique_ptr<service::Executor> main_executor_;
@@ -99,6 +105,7 @@ class Host {
     std::unique_ptr<service::Store> store_;
     std::unique_ptr<service::LockService> service_;
     std::unique_ptr<base::WorkPool> disk_;  // for what must not keep a loop waiting
+    const BackupSlots backup_slots_;
     std::vector<std::unique_ptr<Room>> rooms_;
     net::HttpLimits http_limits_;
     const DflockdTokenGate dflockd_gate_;
@@ -107,8 +114,13 @@ class Host {
     std::unique_ptr<net::Server> dflockd_server_;  // likewise
     std::unique_ptr<net::Server> files_server_;    // likewise
     std::unique_ptr<net::LoopTimer> files_timer_;  // ends sessions in time
-    bool is_shutting_down_ = false;                // on the main loop
-    std::size_t servers_open_ = 0;                 // while shutting down, on the main loop
+    // While shutting down, on the main loop:
+    bool is_shutting_down_ = false;
+    bool is_closing_ = false;
+    std::size_t servers_busy_ = 0;               // with what was in flight
+    std::size_t servers_open_ = 0;               // after that
+    std::unique_ptr<net::LoopTimer> end_timer_;  // after so long nothing is waited for
+    net::EventLoop::TimePoint end_at_;
 };
 
 }  // namespace holdfast::app

@@ -50,7 +50,7 @@ TEST_P(HostWithThreads, ServesAndShutsDownWithIdleConnections) {
     std::vector<net::TestClient> clients;
     for (int i = 0; i < 7; ++i) {
         clients.emplace_back(host->http_endpoint());
-        clients.back().send("GET /lock HTTP/1.1\r\nHost: x\r\n\r\n");
+        clients.back().send("GET /lock HTTP/1.1\r\nHost: localhost\r\n\r\n");
         EXPECT_EQ(clients.back().response().status, 200);
     }
     host.shut_down();
@@ -60,12 +60,12 @@ TEST_P(HostWithThreads, ServesAndShutsDownWithIdleConnections) {
 TEST_P(HostWithThreads, AnswersWhatIsInFlightWhenItShutsDown) {
     RunningHost host(GetParam());
     auto client = std::make_unique<net::TestClient>(host->http_endpoint());
-    client->send("GET /lock HTTP/1.1\r\nHost: x\r\n\r\nGET /lock HTT");
+    client->send("GET /lock HTTP/1.1\r\nHost: localhost\r\n\r\nGET /lock HTT");
     EXPECT_EQ(client->response().status, 200);
     host->wake();  // what arrived together was read together: the second request has begun
     host->shut_down();
     host->shut_down();  // asking twice is asking once
-    client->send("P/1.1\r\nHost: x\r\n\r\n");
+    client->send("P/1.1\r\nHost: localhost\r\n\r\n");
     EXPECT_EQ(client->response().status, 200);
     EXPECT_EQ(client->read_to_end(), "");
     client.reset();  // a server lingers until its peer has closed too
@@ -75,7 +75,7 @@ TEST_P(HostWithThreads, AnswersWhatIsInFlightWhenItShutsDown) {
 TEST_P(HostWithThreads, DoesNotWaitForEverForARequest) {
     RunningHost host(GetParam(), 50ms);
     net::TestClient client(host->http_endpoint());
-    client.send("GET /lock HTTP/1.1\r\nHost: x\r\n\r\nGET /lock HTT");
+    client.send("GET /lock HTTP/1.1\r\nHost: localhost\r\n\r\nGET /lock HTT");
     EXPECT_EQ(client.response().status, 200);
     host.shut_down();
     EXPECT_EQ(client.read_to_end(), "");
@@ -89,14 +89,44 @@ TEST_P(HostWithThreads, MayGoWithoutHavingRun) {
     EXPECT_NE((*host)->http_endpoint().port(), 0);
 }
 
+TEST_P(HostWithThreads, AnswersOnlyToItsNames) {
+    RunningHost host(GetParam());
+    const auto ask = [&host](const std::string& headers) {
+        net::TestClient client(host->http_endpoint());
+        client.send("GET /lock HTTP/1.1\r\n" + headers + "\r\n");
+        return client.response();
+    };
+    EXPECT_EQ(ask("Host: " + net::to_text(host->http_endpoint()) + "\r\n").status, 200);
+    const auto refused = ask("Host: evil.example\r\n");
+    EXPECT_EQ(refused.status, 421);
+    EXPECT_THAT(refused.body, HasSubstr("--host-name"));
+    EXPECT_EQ(ask("").status, 400);
+    EXPECT_EQ(ask("Host: localhost\r\nHost: localhost\r\n").status, 400);
+}
+
+TEST(Host, AnswersToTheNamesItIsGiven) {
+    service::SystemClock clock;
+    const auto host = Host::start({.http_address = "127.0.0.1:0",
+                                   .host_names = {"locks.example.org"},
+                                   .is_in_memory = true},
+                                  clock)
+                          .value();
+    std::thread thread([&] { host->run(); });
+    net::TestClient client(host->http_endpoint());
+    client.send("GET /lock HTTP/1.1\r\nHost: locks.example.org:8080\r\n\r\n");
+    EXPECT_EQ(client.response().status, 200);
+    host->shut_down();
+    thread.join();
+}
+
 TEST(Host, LetsALeaseEndByItself) {
     RunningHost host(1);
     net::TestClient client(host->http_endpoint());
-    client.send("POST /lock?client=laptop1&ttl=1ms HTTP/1.1\r\nHost: x\r\n\r\n");
+    client.send("POST /lock?client=laptop1&ttl=1ms HTTP/1.1\r\nHost: localhost\r\n\r\n");
     EXPECT_EQ(client.response().status, 200);
     std::string body;
     do {
-        client.send("GET /lock HTTP/1.1\r\nHost: x\r\n\r\n");
+        client.send("GET /lock HTTP/1.1\r\nHost: localhost\r\n\r\n");
         body = client.response().body;
     } while (body.find("\"is_expired\":false") != std::string::npos);
     EXPECT_THAT(body, HasSubstr("\"is_expired\":true"));

@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <boost/algorithm/string/predicate.hpp>
+#include <optional>
+#include <string>
 #include <string_view>
 
+#include "app/backup_handler.h"
 #include "app/dashboard.h"
+#include "app/json_error.h"
 #include "base/secret.h"
 
 namespace holdfast::app {
@@ -33,15 +37,42 @@ bool is_for_everybody(const net::HttpRequest& request) {
                      is_dashboard_path(request.path));
 }
 
-// Whether somebody else's web page, open in a browser that reaches us, asks for a change. Browsers
-// say so, and only they; a page of ours has our address.
+// Whether a web page that is not ours, open in a browser that reaches us, asks for something that
+// costs us: a change, or a copy of the database. Only browsers say where a request comes from; a
+// page of ours has our address.
 bool is_of_another_page(const net::HttpRequest& request) {
+    const bool is_look = request.method == "GET" || request.method == "HEAD";
+    const bool is_backup = BackupHandler::is_backup_path(request.path);
+    if (is_look && !is_backup) return false;  // the page is not shown the answer
+    if (is_backup) {
+        // A picture or a link in a page has no Origin, but browsers say this of it.
+        const auto site = request.header("Sec-Fetch-Site").value_or("none");
+        if (site != "none" && site != "same-origin") return true;
+    }
     const auto origin = request.header("Origin");
-    if (!origin || request.method == "GET" || request.method == "HEAD") return false;
+    if (!origin) return false;
     const std::size_t scheme_end = origin->find("://");
     if (scheme_end == std::string_view::npos) return true;  // `null`, for one
     return !boost::algorithm::iequals(origin->substr(scheme_end + 3),
                                       request.header("Host").value_or(""));
+}
+
+// The authority in a target of the absolute form, `http://box:8080/lock`; nothing in the usual one.
+std::optional<std::string_view> authority_in(std::string_view target) {
+    const std::size_t scheme_end = target.find("://");
+    if (scheme_end == std::string_view::npos || target.find_first_of("/?") < scheme_end) {
+        return std::nullopt;
+    }
+    target.remove_prefix(scheme_end + 3);
+    return target.substr(0, target.find_first_of("/?"));
+}
+
+void refuse_name(net::HttpReply& reply, std::string_view name) {
+    const std::string sentence =
+        "this server is not known as " + std::string(name.substr(0, 300)) +
+        ": where there is no token, it is called by an IP address, localhost, the name of its "
+        "machine, or a name given with --host-name";
+    reply.send(421, "application/json", json_error(sentence));
 }
 
 void refuse_page(net::HttpReply& reply) {
@@ -60,16 +91,33 @@ void refuse(net::HttpReply& reply, bool has_token) {
 
 }  // namespace
 
-HttpGate::HttpGate(const TokenSource& source, net::HttpHandler& handler)
-    : source_(source), handler_(handler), version_(source.version()), tokens_(source.current()) {}
+HttpGate::HttpGate(const TokenSource& source, const HostNames& names, net::HttpHandler& handler)
+    : source_(source),
+      names_(names),
+      handler_(handler),
+      version_(source.version()),
+      tokens_(source.current()) {}
+
+bool HttpGate::is_own_name(std::string_view authority) {
+    if (!authority.empty() && authority == last_name_) return true;
+    if (!names_.includes(authority)) return false;
+    last_name_ = authority;
+    return true;
+}
 
 void HttpGate::handle(const net::HttpRequest& request, net::HttpReply& reply) {
     if (const auto version = source_.version(); version != version_) {
         version_ = version;
         tokens_ = source_.current();
     }
-    if (tokens_->auth.empty() && is_of_another_page(request)) return refuse_page(reply);
-    if (tokens_->auth.empty() && tokens_->admin.empty()) return handler_.handle(request, reply);
+    if (tokens_->auth.empty()) {
+        // A request of HTTP/1.0 may have no Host, but no browser sends one.
+        for (const auto& name : {request.header("Host"), authority_in(request.target)}) {
+            if (name && !is_own_name(*name)) return refuse_name(reply, *name);
+        }
+        if (is_of_another_page(request)) return refuse_page(reply);
+        if (tokens_->admin.empty()) return handler_.handle(request, reply);
+    }
 
     const std::string_view shown = bearer_token(request);
     const bool is_user = is_same(tokens_->auth, shown);

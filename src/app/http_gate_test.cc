@@ -25,20 +25,33 @@ class HttpGateTest : public testing::Test {
   protected:
     // The answer to a request with this Authorization header, or with none.
     std::string ask(const std::string& authorization, const char* line = "GET /lock") {
-        const std::string header =
-            authorization.empty() ? "" : "Authorization: " + authorization + "\r\n";
-        channel_.feed(protocol_, std::string(line) + " HTTP/1.1\r\n" + header + "\r\n");
+        return ask_with(authorization.empty() ? "" : "Authorization: " + authorization + "\r\n",
+                        line);
+    }
+
+    // The answer to a request with these headers beside a Host.
+    std::string ask_with(const std::string& headers, const std::string& line) {
+        channel_.feed(protocol_, line + " HTTP/1.1\r\nHost: localhost:8080\r\n" + headers + "\r\n");
+        return channel_.take();
+    }
+
+    // The answer to a request that calls the server by this name.
+    std::string ask_as(const std::string& host, const char* line = "GET /lock") {
+        channel_.feed(protocol_, std::string(line) + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n");
         return channel_.take();
     }
 
     Room room_;
     TokenSource source_{{}};
-    HttpGate gate_{source_, room_};
+    const HostNames names_{{"box", "locks.example.org"}};
+    HttpGate gate_{source_, names_, room_};
     net::HttpLimits limits_;
     net::TestChannel channel_;
     net::HttpProtocol protocol_{channel_, gate_, limits_};
 };
 
+const auto forbidden = StartsWith("HTTP/1.1 403 Forbidden\r\n");
+const auto misdirected = StartsWith("HTTP/1.1 421 Misdirected Request\r\n");
 const auto refused = StartsWith("HTTP/1.1 401 Unauthorized\r\n");
 const auto privileged = HasSubstr("\r\n\r\nprivileged");
 const auto ordinary = HasSubstr("\r\n\r\nordinary");
@@ -50,13 +63,9 @@ TEST_F(HttpGateTest, IsOpenAndEverybodyPrivilegedWithoutSecrets) {
 }
 
 TEST_F(HttpGateTest, RefusesChangesThatOtherWebPagesAskForWhereThereIsNoToken) {
-    const auto from = [this](const std::string& origin, const char* method = "POST") {
-        channel_.feed(protocol_, std::string(method) +
-                                     " /lock HTTP/1.1\r\nHost: localhost:8080\r\nOrigin: " +
-                                     origin + "\r\n\r\n");
-        return channel_.take();
+    const auto from = [this](const std::string& origin, const std::string& method = "POST") {
+        return ask_with("Origin: " + origin + "\r\n", method + " /lock");
     };
-    const auto forbidden = StartsWith("HTTP/1.1 403 Forbidden\r\n");
     EXPECT_THAT(from("http://localhost:8080"), privileged);
     EXPECT_THAT(from("http://LOCALHOST:8080"), privileged);
     for (const char* origin : {"http://evil.example", "http://localhost:8081", "http://localhost",
@@ -67,6 +76,68 @@ TEST_F(HttpGateTest, RefusesChangesThatOtherWebPagesAskForWhereThereIsNoToken) {
     }
     source_.replace({.auth = "open sesame"});
     EXPECT_THAT(from("http://evil.example"), refused) << "it cannot know the token";
+}
+
+TEST_F(HttpGateTest, RefusesBackupsThatOtherWebPagesAskForWhereThereIsNoToken) {
+    const auto backup = [this](const std::string& headers) {
+        return ask_with(headers, "GET /v1/backup");
+    };
+    EXPECT_THAT(backup(""), privileged) << "no browser";
+    EXPECT_THAT(backup("Sec-Fetch-Site: none\r\n"), privileged) << "by hand";
+    EXPECT_THAT(backup("Sec-Fetch-Site: same-origin\r\n"), privileged);
+    EXPECT_THAT(backup("Origin: http://localhost:8080\r\n"), privileged);
+    for (const char* headers :
+         {"Origin: http://evil.example\r\n", "Origin: null\r\n", "Sec-Fetch-Site: cross-site\r\n",
+          "Sec-Fetch-Site: same-site\r\n",
+          "Origin: http://localhost:8080\r\nSec-Fetch-Site: cross-site\r\n"}) {
+        EXPECT_THAT(backup(headers), forbidden) << headers;
+    }
+    source_.replace({.auth = "open sesame"});
+    EXPECT_THAT(backup("Origin: http://evil.example\r\n"), refused);
+}
+
+TEST_F(HttpGateTest, AnswersOnlyToItsOwnNamesWhereThereIsNoToken) {
+    for (const char* name : {"127.0.0.1:8080", "[::1]:8080", "192.168.1.2", "localhost:8080",
+                             "app.localhost", "box:8080", "BOX.", "locks.example.org:443"}) {
+        EXPECT_THAT(ask_as(name), privileged) << name;
+        EXPECT_THAT(ask_as(name), privileged) << name << ", again";
+    }
+    for (const char* line : {"GET /v1/backup", "DELETE /v1/locks/x", "GET /lock", "GET /",
+                             "GET /healthz", "POST /lock?client=c"}) {
+        EXPECT_THAT(ask_as("evil.example:8080", line), misdirected) << line;
+    }
+    EXPECT_THAT(ask_as(""), misdirected);
+    EXPECT_THAT(ask_as("evil.example"),
+                AllOf(HasSubstr("\r\nContent-Type: application/json\r\n"),
+                      HasSubstr("not known as evil.example"), HasSubstr("--host-name")));
+    EXPECT_FALSE(channel_.closed);
+    EXPECT_THAT(ask_as("127.0.0.1"), privileged) << "a wrong name is not remembered";
+}
+
+TEST_F(HttpGateTest, KnowsTheNameInATargetToo) {
+    EXPECT_THAT(ask_as("localhost", "GET http://box:8080/lock"), privileged);
+    EXPECT_THAT(ask_as("localhost", "GET /lock?from=http://evil.example/"), privileged);
+    for (const char* line : {"GET http://evil.example/lock", "GET http://evil.example?x",
+                             "GET http://box@evil.example/lock", "GET http://"}) {
+        EXPECT_THAT(ask_as("localhost", line), misdirected) << line;
+    }
+}
+
+TEST_F(HttpGateTest, TakesARequestOfHttp10WithoutAName) {
+    channel_.feed(protocol_, "GET /healthz HTTP/1.0\r\n\r\n");
+    EXPECT_THAT(channel_.take(), privileged);
+}
+
+TEST_F(HttpGateTest, DoesNotLookAtNamesWhereATokenIsAskedFor) {
+    source_.replace({.auth = "secret"});
+    channel_.feed(
+        protocol_,
+        "GET /lock HTTP/1.1\r\nHost: a.proxy.example\r\nAuthorization: Bearer secret\r\n\r\n");
+    EXPECT_THAT(channel_.take(), ordinary);
+    EXPECT_THAT(ask_as("evil.example"), refused);
+    EXPECT_THAT(ask_as("a.balancer.example", "GET /healthz"), ordinary);
+    source_.replace({.admin = "root"});
+    EXPECT_THAT(ask_as("evil.example"), misdirected) << "everybody may lock, but not a page";
 }
 
 TEST_F(HttpGateTest, AsksForTheTokenAndMakesNobodyPrivilegedWithoutAnAdminToken) {

@@ -123,6 +123,7 @@ int serve(const ServeOptions& options) {
     service::SystemClock clock;
     auto host = Host::start(options, clock);
     if (!host) {
+        base::flush_log();
         std::fprintf(stderr, "holdfast: %s\n", host.error().message.c_str());
         return exit_cannot_start;
     }
@@ -138,6 +139,20 @@ int serve(const ServeOptions& options) {
     (*host)->run();
     base::log(base::LogLevel::info, "stopped");
     return EXIT_SUCCESS;
+}
+
+int serve_as_dflockd(const DflockdCommand& command) {
+    const auto options = to_serve_options(command);
+    if (!options) {
+        std::fprintf(stderr, "holdfast: %s\n", options.error().message.c_str());
+        return exit_cannot_start;
+    }
+    base::set_up_log(options->log_format, options->log_level);
+    for (const std::string& ignored : command.ignored) {
+        base::log(base::LogLevel::warning, "an option of dflockd has no effect here",
+                  {{"option", ignored}});
+    }
+    return serve(*options);
 }
 
 int show_config(const CLI::App& command, const ServeOptions& options, bool is_json) {
@@ -164,7 +179,7 @@ cli::Command declare_dflockd(CLI::App& program) {
     CLI::App* const command =
         program.add_subcommand("dflockd", "start it in the place of a dflockd, with its flags");
     declare_dflockd_options(*command, *options);
-    return {command, [options] { return serve(to_serve_options(*options)); }};
+    return {command, [options] { return serve_as_dflockd(*options); }};
 }
 
 cli::Command declare_config(CLI::App& program) {
@@ -214,12 +229,14 @@ int run(std::vector<std::string> words) {
     declare_reference(program, reference);
     const cli::Commands clients(program);
     words = clients.take(std::move(words));
-    if (!words.empty() && words.front() == "dflockd") words = with_two_dashes(std::move(words));
+    const bool is_dflockd = !words.empty() && words.front() == "dflockd";
+    if (is_dflockd) words = with_flags_of_dflockd(std::move(words));
     std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
     try {
         program.parse(std::move(words));
     } catch (const CLI::ParseError& error) {
-        return clients.usage_exit_code(program.exit(error));
+        const int code = clients.usage_exit_code(program.exit(error));
+        return code != 0 && is_dflockd ? exit_cannot_start : code;
     }
     for (const cli::Command& command : own) {
         if (command.options->parsed()) return command.run();

@@ -8,6 +8,7 @@
 #include <map>
 #include <vector>
 
+#include "app/host_names.h"
 #include "cli/duration_option.h"
 #include "files/nostr_event.h"
 #include "net/endpoint.h"
@@ -34,6 +35,20 @@ void declare_listeners(CLI::App& command, ServeOptions& options) {
         .add_flag("--insecure", options.is_insecure,
                   "listen beyond this machine although everybody there may take and release locks")
         ->envname("HOLDFAST_INSECURE");
+    const auto fault_of = [](const std::string& name) {
+        return is_host_name(name) ? std::string()
+                                  : "'" + name + "' is no host name (without a port)";
+    };
+    command
+        .add_option("--host-name", options.host_names,
+                    "name by which HTTP clients may call this server where there is no auth token, "
+                    "beside localhost and the name of the machine; may be repeated")
+        ->type_name("NAME")
+        ->check(CLI::Validator(fault_of, ""))
+        ->delimiter(',')
+        ->expected(1, 1000)
+        ->allow_extra_args(false)
+        ->envname("HOLDFAST_HOST_NAME");
     command
         .add_option("--connections-max", options.connections_max,
                     "connections at one time; further ones are closed at once")
@@ -54,18 +69,7 @@ void declare_listeners(CLI::App& command, ServeOptions& options) {
         ->envname("HOLDFAST_IDLE_TIMEOUT");
 }
 
-void declare_files(CLI::App& command, ServeOptions& options) {
-    command
-        .add_option("--files", options.files_address,
-                    "where to serve files; none: nowhere; not given: 127.0.0.1:8081, if there is a "
-                    "--files-root")
-        ->type_name("ADDR:PORT")
-        ->envname("HOLDFAST_FILES");
-    command
-        .add_option("--files-root", options.files.root,
-                    "folder whose files are served, with locks; made if it is not there")
-        ->type_name("DIR")
-        ->envname("HOLDFAST_FILES_ROOT");
+void declare_file_logins(CLI::App& command, ServeOptions& options) {
     const auto take_keys = [&options](const CLI::results_t& keys) {
         options.files.owner_keys.clear();
         for (std::string key : keys) {
@@ -85,6 +89,43 @@ void declare_files(CLI::App& command, ServeOptions& options) {
         ->allow_extra_args(false)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
         ->envname("HOLDFAST_FILES_OWNER");
+    const auto take_urls = [&options](const CLI::results_t& texts) {
+        options.files.urls.clear();
+        for (const std::string& text : texts) {
+            options.files.urls.push_back(dialects::hengdang::read_own_url(text).value());
+        }
+        return true;
+    };
+    const auto find_fault = [](const std::string& text) {
+        const auto url = dialects::hengdang::read_own_url(text);
+        return url ? std::string() : url.error().message;
+    };
+    command
+        .add_option("--files-url", take_urls,
+                    "address of the files as their clients write it, for which they sign their "
+                    "logins; may be repeated; on this machine also localhost")
+        ->type_name("URL")
+        ->type_size(1)
+        ->expected(1, 1000)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->check(CLI::Validator(find_fault, ""))
+        ->envname("HOLDFAST_FILES_URL");
+}
+
+void declare_files(CLI::App& command, ServeOptions& options) {
+    command
+        .add_option("--files", options.files_address,
+                    "where to serve files; none: nowhere; not given: 127.0.0.1:8081, if there is a "
+                    "--files-root")
+        ->type_name("ADDR:PORT")
+        ->envname("HOLDFAST_FILES");
+    command
+        .add_option("--files-root", options.files.root,
+                    "folder whose files are served, with locks; made if it is not there")
+        ->type_name("DIR")
+        ->envname("HOLDFAST_FILES_ROOT");
+    declare_file_logins(command, options);
     command
         .add_option("--files-quota", options.files.quota_bytes,
                     "bytes that all files together may have; 0: no limit")
@@ -96,6 +137,13 @@ void declare_files(CLI::App& command, ServeOptions& options) {
                     "bytes that one file may have; 0: no limit")
         ->type_name("BYTES")
         ->envname("HOLDFAST_FILES_SIZE_MAX")
+        ->capture_default_str();
+    command
+        .add_option("--files-pace-min", options.files_pace_min,
+                    "bytes a second that an upload must bring on average, after its first "
+                    "--request-timeout; 0: no limit")
+        ->type_name("BYTES")
+        ->envname("HOLDFAST_FILES_PACE_MIN")
         ->capture_default_str();
 }
 
@@ -126,6 +174,12 @@ void declare_locks(CLI::App& command, ServeOptions& options) {
     cli::add_duration_option(command, "--lease-max", options.scoped.duration_max,
                              "longest lease that can be asked for at /v1/leases")
         ->envname("HOLDFAST_LEASE_MAX");
+    command
+        .add_option("--leases-max", options.limits.leases_max,
+                    "leases of all doors together, those that are waited for included")
+        ->envname("HOLDFAST_LEASES_MAX")
+        ->check(CLI::PositiveNumber.description(""))
+        ->capture_default_str();
     command
         .add_option("--fences-max", options.fences_max,
                     "resources whose fencing numbers /v1/fence remembers")
@@ -279,8 +333,14 @@ base::Result<void> check_files(const ServeOptions& options) {
             "secret with --auth-token-file");
     }
     if (options.files.owner_keys.empty()) return check_address(address, options);
-    TRY(net::parse_endpoint(address));
-    return {};
+    TRY(const auto endpoint, net::parse_endpoint(address));
+    if (!endpoint.address().is_unspecified() || !options.files.urls.empty()) return {};
+    return base::fail(
+        "the owners of --files-owner sign their logins for the address of the files, "
+        "and " +
+        address +
+        " does not tell by which address clients reach it: name that with "
+        "--files-url, such as --files-url http://files.example.org:8081");
 }
 
 }  // namespace

@@ -4,7 +4,9 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/log.h"
 #include "base/result.h"
@@ -32,10 +34,11 @@ struct ServeOptions {
     std::string dflockd_address = no_address;
     std::string files_address;  // empty: the usual one, if there is a root for files
     bool is_insecure = false;
-    std::string auth_token;        // itself, where a script insists; else
-    std::string auth_token_file;   // empty: nobody is asked for a token
-    std::string admin_token_file;  // empty: with an auth token, nobody is an admin
-    net::TlsFiles tls;             // both empty: plain
+    std::vector<std::string> host_names;  // that HTTP clients may call this server, beside its own
+    std::string auth_token;               // itself, where a script insists; else
+    std::string auth_token_file;          // empty: nobody is asked for a token
+    std::string admin_token_file;         // empty: with an auth token, nobody is an admin
+    net::TlsFiles tls;                    // both empty: plain
     std::string data_folder = "./holdfast-data";
     std::string lockserver_database;  // LOCKSERVER_DB: this file instead
     bool is_in_memory = false;
@@ -51,6 +54,8 @@ struct ServeOptions {
     std::chrono::milliseconds dflockd_write_timeout{5'000};
     std::size_t http_body_bytes_max = std::size_t{1024} * 1024;
     std::chrono::milliseconds http_request_timeout{10'000};
+    // Of an upload, in bytes a second on average, after the first http_request_timeout; 0: none.
+    std::uint64_t files_pace_min = 1024;
     std::chrono::milliseconds http_idle_timeout{75'000};
     std::size_t connections_max = 10'000;
     std::chrono::milliseconds shutdown_timeout{10'000};

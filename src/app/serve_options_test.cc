@@ -102,8 +102,54 @@ TEST(ServeOptions, OfFilesNeedARootAndSomebodyWhoMayLogIn) {
     EXPECT_THAT(refusal({"--files-root", "f"}), HasSubstr("nobody could log in"));
     EXPECT_EQ(refusal({"--files-root", "f", "--files", "none"}), "");
     EXPECT_EQ(refusal({"--files-root", "f", "--auth-token-file", "t"}), "");
-    EXPECT_EQ(refusal({"--files-root", "f", "--files-owner", key, "--files", "0.0.0.0:0"}), "");
+    EXPECT_EQ(refusal({"--files-root", "f", "--files-owner", key, "--files", "192.0.2.7:0"}), "");
     EXPECT_NE(refusal({"--files-root", "f", "--files-owner", key, "--files", "nowhere"}), "");
+}
+
+TEST(ServeOptions, HaveAnyNumberOfHostNames) {
+    EXPECT_THAT(parse({})->host_names, ::testing::IsEmpty());
+    EXPECT_THAT(parse({"--host-name", "locks.example.org", "--host-name", "box"})->host_names,
+                ::testing::ElementsAre("locks.example.org", "box"));
+    {
+        const Variable variable("HOLDFAST_HOST_NAME=locks.example.org,box");
+        EXPECT_THAT(parse({})->host_names, ::testing::ElementsAre("locks.example.org", "box"));
+    }
+    const ConfigFile file("host-name = [\"locks.example.org\", \"box\"]\n");
+    EXPECT_THAT(parse({"--config", file.path()})->host_names,
+                ::testing::ElementsAre("locks.example.org", "box"));
+    for (const char* wrong : {"", "box:8080", "http://box", "*"}) {
+        EXPECT_FALSE(parse({"--host-name", wrong})) << wrong;
+    }
+    const auto refused = parse({"--host-name", "box:8080"});
+    EXPECT_THAT(refused.error().message, HasSubstr("'box:8080' is no host name"));
+}
+
+TEST(ServeOptions, OfFilesNameTheAddressesThatLoginsAreSignedFor) {
+    const std::string key(64, 'a');
+    const std::vector<std::string> everywhere{"--files-root", "f",    "--files-owner", key,
+                                              "--files",      ":8081"};
+    const auto with = [&](std::vector<std::string> flags) {
+        flags.insert(flags.begin(), everywhere.begin(), everywhere.end());
+        return parse(flags);
+    };
+    const auto nowhere = check(*with({}));
+    ASSERT_FALSE(nowhere) << "an owner could never log in";
+    EXPECT_THAT(nowhere.error().message, HasSubstr("--files-url"));
+    const auto named =
+        with({"--files-url", "https://Files.example.org/", "--files-url", "http://10.0.0.1:8081"});
+    ASSERT_TRUE(named);
+    EXPECT_TRUE(check(*named));
+    EXPECT_THAT(named->files.urls,
+                ::testing::ElementsAre("https://files.example.org", "http://10.0.0.1:8081"));
+    const auto bad = parse({"--files-url", "files.example.org"});
+    ASSERT_FALSE(bad);
+    EXPECT_THAT(bad.error().message, HasSubstr("'files.example.org' does not begin with http://"));
+    const auto without_owner =
+        parse({"--files-root", "f", "--auth-token-file", "t", "--files", "0.0.0.0:0"});
+    ASSERT_TRUE(without_owner);
+    EXPECT_TRUE(check(*without_owner));
+    EXPECT_EQ(without_owner->files_pace_min, 1024U);
+    EXPECT_EQ(parse({"--files-pace-min", "0"})->files_pace_min, 0U);
 }
 
 TEST(ServeOptions, AreReadFromFlags) {
@@ -156,12 +202,16 @@ TEST(ServeOptions, OfLeasesAndFences) {
     EXPECT_EQ(usual->scoped.default_duration, 30s);
     EXPECT_EQ(usual->scoped.duration_max, 24h);
     EXPECT_EQ(usual->fences_max, 100'000U);
+    EXPECT_EQ(usual->limits.leases_max, 4'000'000U);
     const Variable longest("HOLDFAST_LEASE_MAX=5m");
-    const auto options = parse({"--lease-duration", "10s", "--fences-max", "7"});
+    const auto options =
+        parse({"--lease-duration", "10s", "--fences-max", "7", "--leases-max", "8"});
     ASSERT_TRUE(options) << options.error().message;
     EXPECT_EQ(options->scoped.default_duration, 10s);
     EXPECT_EQ(options->scoped.duration_max, 300s);
     EXPECT_EQ(options->fences_max, 7U);
+    EXPECT_EQ(options->limits.leases_max, 8U);
+    EXPECT_FALSE(parse({"--leases-max", "0"}));
     EXPECT_TRUE(check(*options));
     EXPECT_FALSE(check({.scoped = {.default_duration = 0s}}));
     EXPECT_FALSE(check({.scoped = {.default_duration = 6s, .duration_max = 5s}}));

@@ -40,7 +40,7 @@ class SessionsOfThreads : public ::testing::TestWithParam<std::size_t> {
 
     std::string ask(const net::Endpoint& door, std::string_view line, std::string_view token) {
         net::TestClient client(door);
-        client.send(std::string(line) + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " +
+        client.send(std::string(line) + " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " +
                     std::string(token) + "\r\nContent-Length: 0\r\n\r\n");
         const auto response = client.response();
         return std::to_string(response.status) + " " + response.body;

@@ -39,6 +39,7 @@ void append_configuration(base::JsonWriter& json, const ServeOptions& options) {
         .field("grace", base::format_duration(options.homelab.grace))
         .field("lease-duration", base::format_duration(options.scoped.default_duration))
         .field("lease-max", base::format_duration(options.scoped.duration_max))
+        .field("leases-max", std::to_string(options.limits.leases_max))
         .field("fences-max", std::to_string(options.fences_max))
         .field("connections-max", std::to_string(options.connections_max))
         .end_object();

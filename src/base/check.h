@@ -7,7 +7,8 @@
 
 namespace holdfast::base {
 
-// Prints the place and the broken promise to standard error and aborts.
+// Prints the place and the broken promise to standard error, behind what is in the log, and aborts.
+// A reader of standard error that does not keep up delays that by two seconds at most.
 [[noreturn]] void check_failed(const char* file, int line, const char* promise);
 
 }  // namespace holdfast::base

@@ -1,31 +1,46 @@
 #include "base/log.h"
 
 #include <fmt/format.h>
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <iterator>
 #include <memory>
 #include <string>
 
 #include "base/json.h"
+#include "base/log_writer.h"
 #include "base/rfc3339.h"
 
 namespace holdfast::base {
 
 namespace {
 
-// Set once, before threads start.
+// How long the end of the program waits for the reader of the log.
+constexpr std::chrono::seconds exit_patience{1};
+
 struct Log {
-    LogFormat format = LogFormat::text;
-    LogLevel least = LogLevel::off;
-    std::shared_ptr<spdlog::logger> lines;
+    std::atomic<LogFormat> format = LogFormat::text;
+    std::atomic<LogLevel> least = LogLevel::off;
+    std::unique_ptr<LogWriter> writer;  // made once, before threads start, and kept for ever
 };
 
+// Is never destroyed: threads may log while the program exits.
 Log& the_log() {
-    static Log log;
+    static Log& log = *new Log;
     return log;
+}
+
+std::int64_t unix_now_ms() {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+}
+
+void append_loss(std::string& out, std::uint64_t count) {
+    append_log_line(out, the_log().format, LogLevel::warning, unix_now_ms(), "log lines lost",
+                    {{"count", count}});
 }
 
 std::string_view to_text(LogLevel level) {
@@ -95,26 +110,27 @@ void set_up_log(LogFormat format, LogLevel least) {
     Log& log = the_log();
     log.format = format;
     log.least = least;
-    log.lines = std::make_shared<spdlog::logger>("holdfast",
-                                                 std::make_shared<spdlog::sinks::stderr_sink_mt>());
-    log.lines->set_pattern("%v");
-    log.lines->set_level(spdlog::level::trace);
-    log.lines->flush_on(spdlog::level::trace);
+    if (log.writer) return;
+    log.writer = std::make_unique<LogWriter>(
+        LogWriter::Options{.descriptor = STDERR_FILENO, .append_loss = append_loss});
+    std::atexit([] { the_log().writer->stop(exit_patience); });
+}
+
+bool flush_log(std::chrono::milliseconds patience) {
+    return !the_log().writer || the_log().writer->flush(patience);
 }
 
 bool is_logged(LogLevel level) {
     const Log& log = the_log();
-    return log.lines && level >= log.least;
+    return log.writer && level >= log.least;
 }
 
 void log(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) {
     if (!is_logged(level)) return;
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    const auto unix_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
     thread_local std::string line;
     line.clear();
-    append_log_line(line, the_log().format, level, unix_ms, message, fields);
-    the_log().lines->log(spdlog::level::info, spdlog::string_view_t(line.data(), line.size()));
+    append_log_line(line, the_log().format, level, unix_now_ms(), message, fields);
+    the_log().writer->write(line);
 }
 
 }  // namespace holdfast::base

@@ -8,11 +8,14 @@
 //     json   {"time":"2026-01-15T10:30:00.123Z","level":"info","message":"lock
 //     granted","lock":"backup",...}
 //
-// Lines go to standard error. What came over the network is escaped in both forms, so nobody can
-// forge a line. Secrets do not belong here: callers pass a prefix at most.
+// Lines go to standard error, from a thread of their own (log_writer.h): log() never waits for
+// whoever reads the log. When the reader does not keep up, lines are lost, and a line
+// `log lines lost count=N` takes their place. What came over the network is escaped in both forms,
+// so nobody can forge a line. Secrets do not belong here: callers pass a prefix at most.
 //
-// Thread safety: log() may be called from any thread after set_up_log().
+// Thread safety: log() and flush_log() may be called from any thread after set_up_log().
 
+#include <chrono>
 #include <cstdint>
 #include <initializer_list>
 #include <string_view>
@@ -29,8 +32,12 @@ struct LogField {
     std::variant<std::string_view, std::int64_t, std::uint64_t, double> value;
 };
 
-// Chooses form and least level. Before this, nothing is written.
+// Chooses form and least level. Before this, nothing is written. What is queued when the program
+// exits is written then, if the reader takes it within a second.
 void set_up_log(LogFormat format, LogLevel least);
+
+// Waits until everything logged before is written, `patience` at most. Returns whether it is.
+bool flush_log(std::chrono::milliseconds patience = std::chrono::seconds{1});
 
 [[nodiscard]] bool is_logged(LogLevel level);
 

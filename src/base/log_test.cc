@@ -87,6 +87,7 @@ TEST(Log, WritesNothingBelowItsLevel) {
     ::testing::internal::CaptureStderr();
     log(LogLevel::info, "not this");
     log(LogLevel::error, "but this", {{"code", std::int64_t{5}}});
+    EXPECT_TRUE(flush_log());
     const std::string text = ::testing::internal::GetCapturedStderr();
     EXPECT_EQ(text.substr(25), "error   but this code=5\n");
 

@@ -19,10 +19,13 @@ TEST(WorkPool, RunsEverythingBeforeItEnds) {
     EXPECT_EQ(done, 1'000);
 }
 
+// What tasks use is declared before the pool, so that it outlives the threads: a thread may still
+// be inside set_value() or count_down() when the waiting thread has been woken.
+
 TEST(WorkPool, RunsTasksSideBySide) {
-    WorkPool pool(3);
     std::latch all_here(3);
     std::latch finished(3);
+    WorkPool pool(3);
     for (int i = 0; i < 3; ++i) {
         pool.run([&] {
             all_here.arrive_and_wait();  // returns only if all three run at once
@@ -50,9 +53,9 @@ TEST(WorkPool, TasksMayHandInMore) {
 }
 
 TEST(WorkPool, CountsWhatNobodyHasBegun) {
-    WorkPool pool(1);
     std::promise<void> begun;
     std::promise<void> go_on;
+    WorkPool pool(1);
     pool.run([&] {
         begun.set_value();
         go_on.get_future().wait();
@@ -65,11 +68,11 @@ TEST(WorkPool, CountsWhatNobodyHasBegun) {
 }
 
 TEST(WorkPool, LetsGoOfATaskWhenItIsDone) {
-    WorkPool pool(1);
     auto held = std::make_shared<int>(1);
     std::weak_ptr<int> watch = held;
-    pool.run([held = std::move(held)] {});
     std::promise<bool> is_gone;
+    WorkPool pool(1);
+    pool.run([held = std::move(held)] {});
     pool.run([&] { is_gone.set_value(watch.expired()); });
     EXPECT_TRUE(is_gone.get_future().get());
 }

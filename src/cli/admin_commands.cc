@@ -38,6 +38,7 @@ std::string holders_text(const LockRow& lock) {
     for (const HolderRow& holder : lock.holders) {
         text += (text.empty() ? "" : ", ") + shown(holder.owner);
     }
+    if (lock.holders_left_out > 0) text += fmt::format(" and {} more", lock.holders_left_out);
     return text;
 }
 

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
+#include "net/url.h"
+
 namespace holdfast::cli {
 
 namespace {
@@ -20,6 +24,16 @@ HolderRow read_holder(const base::JsonValue& json) {
     return holder;
 }
 
+// Those of one answer, and what it says of the others.
+void add_holders(LockRow& lock, const base::JsonValue& json) {
+    for (const base::JsonValue& holder : json["holders"].items()) {
+        lock.holders.push_back(read_holder(holder));
+    }
+    lock.holders_next = json["holders_next"].text();
+    const auto count = static_cast<std::uint64_t>(number_of(json["holder_count"]));
+    lock.holders_left_out = count > lock.holders.size() ? count - lock.holders.size() : 0;
+}
+
 LockRow read_common(const base::JsonValue& json) {
     LockRow lock{.name = std::string(json["lock_name"].text())};
     if (!json["kind"].text().empty()) lock.kind = json["kind"].text();
@@ -27,9 +41,7 @@ LockRow read_common(const base::JsonValue& json) {
         lock.kind = "semaphore";
         lock.limit = static_cast<std::uint64_t>(*limit);
     }
-    for (const base::JsonValue& holder : json["holders"].items()) {
-        lock.holders.push_back(read_holder(holder));
-    }
+    add_holders(lock, json);
     return lock;
 }
 
@@ -68,9 +80,25 @@ std::vector<WaiterRow> read_queue(const base::JsonValue& queue) {
     return waiters;
 }
 
+Asked<void> add_other_holders(LockRow& lock, const GetJson& get) {
+    while (!lock.holders_next.empty()) {
+        const auto page = get(lock_target(lock.name, lock.kind) +
+                              "&holders_after=" + net::percent_encode(lock.holders_next));
+        if (!page) return tl::unexpected(page.error());
+        add_holders(lock, *page);
+    }
+    return {};
+}
+
+Asked<void> add_other_holders(LockRow& lock, Server& server) {
+    return add_other_holders(lock, [&server](const std::string& target) {
+        return server.get(target).map([](Answer answer) { return std::move(answer.json); });
+    });
+}
+
 std::string kind_text(const LockRow& lock) {
     if (lock.kind != "semaphore") return lock.kind;
-    return fmt::format("semaphore {}/{}", lock.holders.size(), lock.limit);
+    return fmt::format("semaphore {}/{}", lock.holders.size() + lock.holders_left_out, lock.limit);
 }
 
 }  // namespace holdfast::cli

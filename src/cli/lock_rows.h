@@ -3,11 +3,13 @@
 // What the server shows of locks, read from its answers: the rows of tables and of the live view.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/json_value.h"
+#include "cli/server.h"
 
 namespace holdfast::cli {
 
@@ -42,6 +44,8 @@ struct LockRow {
     std::uint64_t limit = 1;         // of a semaphore
     std::uint64_t waiter_count = 0;  // also of those that are not listed
     std::vector<HolderRow> holders;
+    std::string holders_next;            // where those begin that the answer left out; empty: none
+    std::uint64_t holders_left_out = 0;  // how many
     std::vector<WaiterRow> waiters;
 };
 
@@ -51,6 +55,11 @@ struct LockRow {
 [[nodiscard]] LockRow read_shown_lock(const base::JsonValue& json);
 // The `queue` of such an answer.
 [[nodiscard]] std::vector<WaiterRow> read_queue(const base::JsonValue& queue);
+
+// Adds the holders that the answer left out, page by page. `get` asks the server.
+using GetJson = std::function<Asked<base::JsonValue>(const std::string& target)>;
+[[nodiscard]] Asked<void> add_other_holders(LockRow& lock, const GetJson& get);
+[[nodiscard]] Asked<void> add_other_holders(LockRow& lock, Server& server);
 
 // `semaphore 2/3`; other kinds as they are called.
 [[nodiscard]] std::string kind_text(const LockRow& lock);

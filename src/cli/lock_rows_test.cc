@@ -39,6 +39,39 @@ TEST(LockRows, ALoneHolderIsShownInAnotherWay) {
     EXPECT_EQ(kind_text(lock), "named");
 }
 
+TEST(LockRows, AddsTheHoldersThatWereLeftOut) {
+    LockRow lock = read_listed_lock(
+        json(R"({"lock_name":"a b","kind":"semaphore","held":true,"waiters":0,"limit":9,)"
+             R"("holder_count":5,"holders":[{"owner_id":"a"},{"owner_id":"b"}],)"
+             R"("holders_next":"12"})"));
+    EXPECT_EQ(kind_text(lock), "semaphore 5/9");
+    EXPECT_EQ(lock.holders_left_out, 3U);
+    std::vector<std::string> targets;
+    const auto all = add_other_holders(lock, [&](const std::string& target) {
+        targets.push_back(target);
+        return targets.size() == 1
+                   ? json(R"({"held":true,"holder_count":5,"holders":[{"owner_id":"c"},)"
+                          R"({"owner_id":"d"}],"holders_next":"14"})")
+                   : json(R"({"held":true,"holders":[{"owner_id":"e"}]})");
+    });
+    ASSERT_TRUE(all);
+    EXPECT_EQ(targets,
+              (std::vector<std::string>{"/v1/locks/a%20b?kind=semaphore&holders_after=12",
+                                        "/v1/locks/a%20b?kind=semaphore&holders_after=14"}));
+    ASSERT_EQ(lock.holders.size(), 5U);
+    EXPECT_EQ(lock.holders[4].owner, "e");
+    EXPECT_EQ(kind_text(lock), "semaphore 5/9");
+}
+
+TEST(LockRows, SayWhyHoldersCouldNotBeAdded) {
+    LockRow lock{.name = "x", .holders_next = "7"};
+    const auto all = add_other_holders(lock, [](const std::string&) -> Asked<base::JsonValue> {
+        return tl::unexpected(Failure{.exit_code = 69, .message = "gone"});
+    });
+    ASSERT_FALSE(all);
+    EXPECT_EQ(all.error().message, "gone");
+}
+
 TEST(LockRows, OfNothingAreEmpty) {
     EXPECT_TRUE(read_shown_lock(json(R"({"lock_name":"x","held":false})")).holders.empty());
     EXPECT_TRUE(read_listed_lock(json("[]")).holders.empty());

@@ -73,7 +73,11 @@ int list(const LookOptions& options) {
             if (options.is_json) {
                 std::puts(lock.to_json().c_str());
             } else {
-                add_rows(table, read_listed_lock(lock), now_ms);
+                LockRow row = read_listed_lock(lock);
+                if (const auto all = add_other_holders(row, *server); !all) {
+                    return complain(all.error());
+                }
+                add_rows(table, row, now_ms);
             }
         }
         after = page->json["next"].text();
@@ -145,7 +149,10 @@ int show(const LookOptions& options) {
     }
     const auto offset = server->clock_offset();
     if (!offset) return complain(offset.error());
-    print_lock(read_shown_lock(lock->json), unix_now_ms() + offset->count());
+    LockRow row = read_shown_lock(lock->json);
+    if (!options.kind.empty()) row.kind = options.kind;
+    if (const auto all = add_other_holders(row, *server); !all) return complain(all.error());
+    print_lock(row, unix_now_ms() + offset->count());
     return exit_success;
 }
 

@@ -89,6 +89,8 @@ class LiveFeed {
             if (!page) return complain_of(page.error().message);
             for (const base::JsonValue& lock : page->json["locks"].items()) {
                 locks.push_back(read_listed_lock(lock));
+                const auto all = add_other_holders(locks.back(), server_);
+                if (!all) return complain_of(all.error().message);
             }
             after = page->json["next"].text();
         } while (!after.empty() && locks.size() < locks_max);

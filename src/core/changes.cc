@@ -35,8 +35,10 @@ std::string_view to_text(Refusal refusal) {
         case Refusal::timed_out: return "timed_out";
         case Refusal::limit_mismatch: return "limit_mismatch";
         case Refusal::locks_max: return "locks_max";
+        case Refusal::leases_max: return "leases_max";
         case Refusal::waiters_max: return "waiters_max";
         case Refusal::waiters_per_lock_max: return "waiters_per_lock_max";
+        case Refusal::sessions_max: return "sessions_max";
         case Refusal::key_length_max: return "key_length_max";
         case Refusal::owner_length_max: return "owner_length_max";
         case Refusal::request_id_length_max: return "request_id_length_max";
@@ -52,6 +54,8 @@ std::string_view to_text(Refusal refusal) {
         case Refusal::lease_ended: return "lease_ended";
         case Refusal::request_ended: return "request_ended";
         case Refusal::request_superseded: return "request_superseded";
+        case Refusal::still_waiting: return "still_waiting";
+        case Refusal::stopping: return "stopping";
         case Refusal::scope_mismatch: return "scope_mismatch";
     }
     return "";

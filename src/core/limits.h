@@ -10,8 +10,16 @@ namespace holdfast::core {
 // Everything in the engine has an end. A request beyond one of these is refused with its name.
 struct Limits {
     std::size_t locks_max = 10'000'000;
+    // Held or kept in grace, and waiters too: each of those becomes a lease without asking again.
+    // The memory of a last owner does not count: there is one to a lock at most.
+    std::size_t leases_max = 4'000'000;
     std::size_t waiters_max = 1'000'000;
     std::size_t waiters_per_lock_max = 100'000;
+    std::size_t sessions_max = 1'000'000;
+    // Two-phase entries whose lease expired before the wait, of all sessions together. They are
+    // kept only to say so; beyond this number the oldest is forgotten. (Other entries stand for a
+    // waiter or a lease each.)
+    std::size_t expired_entries_max = 10'000;
     std::size_t key_length_max = 4096;
     std::size_t owner_length_max = 1024;
     std::size_t request_id_length_max = 256;

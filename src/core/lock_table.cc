@@ -66,7 +66,8 @@ TableCounts LockTable::counts() const {
             .idle = idle_count_,
             .leases = leases_by_fence_.size(),
             .waiters = waiters_.size(),
-            .sessions = sessions_.size()};
+            .sessions = sessions_.size(),
+            .entries = entries_.size()};
 }
 
 Slot LockTable::find_resource(const Scope& scope) const {

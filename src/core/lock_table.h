@@ -24,6 +24,8 @@
 //     granted a lock at a time when it no longer waited for it.
 //   - A lease that has expired is no longer its session's: its grace and memory outlive the
 //   session.
+//   - A two-phase entry ends with its lease. After a release nothing is left of it; after an
+//     expiry only what the next wait is told. Either way its session may enqueue again.
 //   - Nothing is kept for locks that nobody holds, wants or remembers.
 //
 // Cost: constant for named, semaphore and path scopes, whatever the number of locks or waiters,
@@ -63,19 +65,33 @@ class LockTable {
     // Leaves the queue. False if the waiter is no longer in it: it was granted, or has timed out.
     bool cancel(Time now, WaiterId waiter);
 
+    // Keeps the place in the queue, and waits there for `wait` from now on, whatever it was to wait
+    // before. False if the waiter is no longer in the queue. REQUIRES: a wait above zero.
+    bool wait_on(Time now, WaiterId waiter, Duration wait);
+
+    // The same, but the wait never becomes longer than it was.
+    bool wait_at_most(Time now, WaiterId waiter, Duration wait);
+
     // Two-phase, first half: like acquire with unlimited patience, but the place in the queue (or
-    // the lease) is remembered for `wait`. Needs a session. Outcome: granted, queued or refused.
+    // the lease) is remembered for `wait`. Needs a session. Outcome: granted, queued or refused,
+    // as already_enqueued while an earlier one on this scope queues or holds.
     Outcome enqueue(Time now, const AcquireRequest& request);
 
-    // Two-phase, second half. Granted: the lease, running anew for its full TTL. Queued: a grant or
-    // a time-out will follow. Refused: timed_out, not_enqueued, or lease_ended when the lease was
-    // granted meanwhile and is over already. Either way the entry of `enqueue` is used up.
+    // Two-phase, second half. Granted: the lease, running anew for the TTL that was enqueued with,
+    // whatever a renewal made of it since. Queued: a grant or a time-out will follow. Refused:
+    // timed_out, not_enqueued (also when the lease was given back or forced to end), or lease_ended
+    // when the lease expired before the wait. Either way the entry of `enqueue` is used up.
     Outcome wait(Time now, SessionId session, const Scope& scope, Duration timeout);
 
     // Puts back a lease from a store. It ends when its remaining time is over; a restored lease has
     // no session. False, and nothing changes, if it conflicts with what is there or makes no sense:
     // then the store is wrong. No event: nothing has happened.
     [[nodiscard]] bool restore(Time now, const RestoreRequest& request);
+
+    // Lets the time of all leases begin at `now`: each has as long to go as it had when it was
+    // restored. For a store that took long to read. REQUIRES: after the last restore(), and before
+    // anything else.
+    void start_restored(Time now);
 
     // Gives out no fencing number below this one from now on.
     void skip_fences_below(std::uint64_t number) { next_fence_ = std::max(next_fence_, number); }
@@ -94,7 +110,8 @@ class LockTable {
     // whoever has them. Returns how many.
     std::size_t force_release(Time now, const Scope& scope);
 
-    // Begins a session. `owner` is who it is for people.
+    // Begins a session. `owner` is who it is for people. No session when there are as many as there
+    // may be.
     SessionId open_session(Time now, const Owner& owner);
 
     enum class SessionLeases : std::uint8_t { release, keep };
@@ -114,12 +131,15 @@ class LockTable {
     // renewal does not move it), never late.
     [[nodiscard]] std::optional<Time> next_deadline() const;
 
-    // One lock with its holders and the first `waiters_max` of its queue. For a range: the whole
-    // inode. Nothing if the table knows nothing of it.
+    // One lock with a page of its holders and the first `waiters_max` of its queue. For a range:
+    // the whole inode. Nothing if the table knows nothing of it.
     [[nodiscard]] std::optional<LockView> inspect(const Scope& scope,
-                                                  std::size_t waiters_max = SIZE_MAX) const;
+                                                  std::size_t waiters_max = SIZE_MAX,
+                                                  const HolderPage& holders = {}) const;
 
-    // The locks that match, ordered by kind and key.
+    // The locks that match, ordered by kind and key. The list ends with the first lock (but never
+    // the very first) whose holders would make more than query.holders_max: that one is there
+    // without its holders, and is where the next page begins.
     [[nodiscard]] std::vector<LockView> list(const ListQuery& query) const;
 
     // The live leases that match, in the order of their grants. Looks at every lease, or at every
@@ -171,6 +191,7 @@ class LockTable {
     Outcome admit(const AcquireRequest& request, bool is_two_phase);
     std::optional<Outcome> take_own(Slot resource, const AcquireRequest& request);
     void reclaim(Slot lease, const AcquireRequest& request);
+    [[nodiscard]] bool has_all_leases() const;
     [[nodiscard]] bool has_room_for(const Resource& resource, Mode mode) const;
     [[nodiscard]] bool is_free_for(Slot resource, const AcquireRequest& request) const;
     [[nodiscard]] Outcome refuse_held(Slot resource, const AcquireRequest& request) const;
@@ -179,6 +200,14 @@ class LockTable {
     Slot grant(Slot resource, const AcquireRequest& request, const Waiter* waited, Slot range_item);
     Slot add_holder(Slot resource, const AcquireRequest& request, Slot range_item);
     void start_lease(Slot lease, const AcquireRequest& request);
+
+    // lock_table_two_phase.cc
+    [[nodiscard]] std::uint32_t hash_of_entry(Slot session, std::string_view scope) const;
+    [[nodiscard]] Slot find_entry(Slot session, std::string_view scope) const;
+    [[nodiscard]] Slot find_entry(const Waiter& waiter) const;
+    [[nodiscard]] Slot find_entry(const Lease& lease) const;
+    void drop_entry(Slot entry);
+    void end_entry(Slot lease, EventKind kind);
 
     // lock_table_end.cc: how leases end and waiters move up
     struct Found {
@@ -197,8 +226,8 @@ class LockTable {
     void hand_on_in_turn(Slot resource);
     void hand_on_ranges(Slot resource, std::vector<Slot> watchers);
     void grant_waiter(Slot waiter);
-    void stop_holding(Slot lease);
-    std::vector<Slot> leave_holders(Slot lease);
+    void stop_holding(Slot lease, EventKind kind);
+    std::vector<Slot> leave_holders(Slot lease, EventKind kind);
     void leave_queue(Slot waiter);
 
     // lock_table_view.cc
@@ -208,7 +237,9 @@ class LockTable {
     void describe(EventKind kind, Cause cause, const Lease& lease, Event& event) const;
     [[nodiscard]] LeaseView view(const Lease& lease) const;
     [[nodiscard]] WaiterView view(const Waiter& waiter, Slot waiter_ahead) const;
-    [[nodiscard]] LockView view(Slot resource, std::size_t waiters_max) const;
+    [[nodiscard]] LockView view(Slot resource, std::size_t waiters_max,
+                                const HolderPage& holders) const;
+    [[nodiscard]] Slot first_holder_after(const Resource& resource, Fence after) const;
     [[nodiscard]] Outcome with_lease(Outcome::Kind kind, Slot lease) const;
     [[nodiscard]] Outcome granted(Slot lease) const;
     void emit(EventKind kind, Cause cause, const Lease& lease, const Waiter* waited = nullptr);
@@ -219,6 +250,7 @@ class LockTable {
     // lock_table_check.cc
     void check_resource(Slot slot, const Resource& resource) const;
     void check_sessions() const;
+    void check_entries() const;
 
     const Limits limits_;
     const Duration idle_retention_;
@@ -233,13 +265,18 @@ class LockTable {
     Slab<Lease> leases_;
     Slab<Waiter> waiters_;
     Slab<Session> sessions_;
+    Slab<Enqueued> entries_;
     SlotIndex resources_by_key_;
     SlotIndex leases_by_fence_;  // held ones only
+    SlotIndex entries_by_scope_;
     RangeIndex ranges_;
     DeadlineHeap lease_deadlines_;
     DeadlineHeap waiter_deadlines_;
     SlotList idle_;  // resources, longest idle first
     std::size_t idle_count_ = 0;
+    std::size_t lapsed_count_ = 0;  // leases of which only the owner's name is remembered
+    SlotList expired_entries_;      // the first to expire first
+    std::size_t expired_entry_count_ = 0;
 
     Changes changes_;
     std::string previous_owner_;  // what Outcome::previous_owner points to

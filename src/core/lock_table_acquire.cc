@@ -19,51 +19,21 @@ Outcome LockTable::acquire(Time now, const AcquireRequest& request) {
     return admit(request, false);
 }
 
-Outcome LockTable::enqueue(Time now, const AcquireRequest& request) {
+bool LockTable::wait_on(Time now, WaiterId id, Duration wait) {
     advance(now);
-    Session* session = find_session(request.session);
-    if (session == nullptr) return Outcome::refuse(Refusal::unknown_session);
-    const std::string key = to_text(request.scope);
-    if (session->enqueued && session->enqueued->contains(key)) {
-        return Outcome::refuse(Refusal::already_enqueued);
-    }
-    AcquireRequest patient = request;
-    patient.wait = wait_forever;
-    patient.renew_own = false;  // an entry stands for a place in the queue or a lease of its own
-    const Outcome outcome = admit(patient, true);
-    if (outcome.kind == Outcome::Kind::refused) return outcome;
-    if (!session->enqueued) session->enqueued = std::make_unique<std::map<std::string, Enqueued>>();
-    const bool is_queued = outcome.kind == Outcome::Kind::queued;
-    session->enqueued->emplace(key, Enqueued{.waiter = is_queued ? outcome.waiter.slot : no_slot,
-                                             .fence = outcome.lease.token.fence});
-    return outcome;
+    if (!waiters_.contains(id.slot) || waiters_[id.slot].id != id) return false;
+    Waiter& waiter = waiters_[id.slot];
+    waiter.deadline = add_saturating(now_, wait);
+    waiter_deadlines_.disarm(id.slot);
+    if (waiter.deadline != Time::max()) arm(waiter_deadlines_, id.slot, waiter.deadline);
+    return true;
 }
 
-Outcome LockTable::wait(Time now, SessionId id, const Scope& scope, Duration timeout) {
+bool LockTable::wait_at_most(Time now, WaiterId id, Duration wait) {
     advance(now);
-    Session* session = find_session(id);
-    if (session == nullptr) return Outcome::refuse(Refusal::unknown_session);
-    if (!session->enqueued) return Outcome::refuse(Refusal::not_enqueued);
-    const auto found = session->enqueued->find(to_text(scope));
-    if (found == session->enqueued->end()) return Outcome::refuse(Refusal::not_enqueued);
-    const Enqueued entry = found->second;
-    session->enqueued->erase(found);
-
-    if (entry.waiter == no_slot) {
-        const Slot lease = find_lease(entry.fence);
-        if (lease == no_slot) return Outcome::refuse(Refusal::lease_ended);
-        restart_lease(lease, add_saturating(now_, leases_[lease].ttl), leases_[lease].terms());
-        return with_lease(Outcome::Kind::granted, lease);
-    }
-    Waiter& waiter = waiters_[entry.waiter];
-    waiter.is_two_phase = false;
-    if (timeout <= Duration::zero()) {
-        remove_waiter(entry.waiter, EventKind::wait_timed_out, Cause::request);
-        return Outcome::refuse(Refusal::timed_out);
-    }
-    waiter.deadline = add_saturating(now_, timeout);
-    if (waiter.deadline != Time::max()) arm(waiter_deadlines_, entry.waiter, waiter.deadline);
-    return {.kind = Outcome::Kind::queued, .waiter = waiter.id};
+    if (!waiters_.contains(id.slot) || waiters_[id.slot].id != id) return false;
+    if (waiters_[id.slot].deadline <= add_saturating(now_, wait)) return true;
+    return wait_on(now, id, wait);
 }
 
 Refusal LockTable::find_fault(const AcquireRequest& request) const {
@@ -104,21 +74,26 @@ Outcome LockTable::admit(const AcquireRequest& request, bool is_two_phase) {
     }
     const ResourceKey key(request.scope, hash_seed_);
     Slot resource = find_resource(key);
-    if (resource == no_slot) {
-        resource = make_resource(key, request.limit);
-        if (resource == no_slot) return Outcome::refuse(Refusal::locks_max);
-    } else if (request.scope.kind == ScopeKind::semaphore &&
-               resources_[resource].limit != request.limit) {
-        return Outcome::refuse(Refusal::limit_mismatch);
-    } else if (auto outcome = take_own(resource, request)) {
-        return *outcome;
+    if (resource != no_slot) {
+        if (request.scope.kind == ScopeKind::semaphore &&
+            resources_[resource].limit != request.limit) {
+            return Outcome::refuse(Refusal::limit_mismatch);
+        }
+        if (auto outcome = take_own(resource, request)) return *outcome;
     }
-    if (is_free_for(resource, request)) {
-        wake_idle(resource);
-        return granted(grant(resource, request, nullptr, no_slot));
-    }
-    if (request.wait <= Duration::zero()) return refuse_held(resource, request);
-    return join_queue(resource, request, is_two_phase);
+    const bool is_free = resource == no_slot || is_free_for(resource, request);
+    if (!is_free && request.wait <= Duration::zero()) return refuse_held(resource, request);
+    if (has_all_leases()) return Outcome::refuse(Refusal::leases_max);
+    if (!is_free) return join_queue(resource, request, is_two_phase);
+    if (resource == no_slot) resource = make_resource(key, request.limit);
+    if (resource == no_slot) return Outcome::refuse(Refusal::locks_max);
+    wake_idle(resource);
+    return granted(grant(resource, request, nullptr, no_slot));
+}
+
+// Whether there are as many leases as there may be, those that waiters will have included.
+bool LockTable::has_all_leases() const {
+    return leases_.size() - lapsed_count_ + waiters_.size() >= limits_.leases_max;
 }
 
 // The owner is back: it renews what it holds, or takes again what is kept for it.
@@ -152,8 +127,14 @@ void LockTable::reclaim(Slot slot, const AcquireRequest& request) {
     emit(EventKind::grace_ended, Cause::request, lease);
     --resources_[lease.resource].grace_count;
     lease.state = LeaseState::held;
+    // The lock is taken: whoever had it before is forgotten, as after any other grant.
+    drop_lapsed(lease.resource);
     previous_owner_ = lease.owner;
     start_lease(slot, request);
+    // It is the youngest of the holders now.
+    SlotList& holders = resources_[lease.resource].holders;
+    unlink(leases_, holder_links, holders, slot);
+    append(leases_, holder_links, holders, slot);
     emit(EventKind::granted, Cause::request, lease);
 }
 
@@ -220,6 +201,7 @@ Outcome LockTable::join_queue(Slot resource_slot, const AcquireRequest& request,
     if (request.session) {
         waiter.session = request.session.slot;
         append(waiters_, session_waiter_links, sessions_[waiter.session].waiters, slot);
+        ++sessions_[waiter.session].waiter_count;
     }
     if (waiter.deadline != Time::max()) arm(waiter_deadlines_, slot, waiter.deadline);
     emit(EventKind::queued, Cause::request, waiter);
@@ -287,6 +269,7 @@ void LockTable::start_lease(Slot slot, const AcquireRequest& request) {
     lease.token = {.fence = Fence{next_fence_++}, .secret = request.secret};
     lease.notes = KeptNotes(request.notes);
     lease.is_restored = false;
+    lease.renewals = 0;
     lease.ttl = request.ttl;
     lease.grace = request.grace;
     lease.memory = request.memory;
@@ -298,6 +281,7 @@ void LockTable::start_lease(Slot slot, const AcquireRequest& request) {
     if (request.session) {
         lease.session = request.session.slot;
         append(leases_, session_lease_links, sessions_[lease.session].leases, slot);
+        ++sessions_[lease.session].lease_count;
     }
     ++resources_[lease.resource].version;
 }

@@ -46,6 +46,7 @@ void add_lease(Digest& digest, const Lease& lease) {
     digest.add(lease.state);
     digest.add(std::uint64_t{lease.is_restored});
     digest.add(std::uint64_t{lease.is_transient});
+    digest.add(std::uint64_t{lease.has_entry});
 }
 
 void add_waiter(Digest& digest, const Waiter& waiter) {
@@ -97,12 +98,15 @@ std::uint64_t LockTable::digest() const {
         digest.add(session.id.serial);
         digest.add(session.owner);
         digest.add(session.door);
-        if (!session.enqueued) return;
-        for (const auto& [scope, entry] : *session.enqueued) {
-            digest.add(scope);
-            digest.add(entry.fence);
-            digest.add(std::uint64_t{entry.waiter});
+    });
+    entries_.for_each([&](Slot slot, const Enqueued& entry) {
+        digest.add(std::uint64_t{slot});
+        digest.add(entry.scope);
+        digest.add(entry.fence);
+        for (const Slot link : {entry.session, entry.waiter, entry.next_expired}) {
+            digest.add(std::uint64_t{link});
         }
+        digest.add(std::uint64_t{entry.is_expired});
     });
     return digest.value();
 }
@@ -118,6 +122,7 @@ void LockTable::check_invariants() const {
         items += ranges_.check_invariants(resource.ranges);
     });
     CHECK(holders + lapsed == leases_.size());
+    CHECK(lapsed == lapsed_count_);
     CHECK(queued == waiters_.size());
     CHECK(next_due_ <= next_deadline().value_or(Time::max()));
     CHECK(idle == idle_count_);
@@ -148,32 +153,66 @@ void LockTable::check_invariants() const {
     });
     waiter_deadlines_.check_invariants();
     check_sessions();
+    check_entries();
 }
 
 void LockTable::check_sessions() const {
     sessions_.for_each([&](Slot slot, const Session& session) {
         CHECK(session.id.slot == slot && session.id.serial < next_serial_);
+        std::uint32_t held = 0, queued = 0;
         for (Slot lease = session.leases.first; lease != no_slot;
              lease = leases_[lease].session_next) {
             CHECK(leases_[lease].session == slot && leases_[lease].state == LeaseState::held);
+            ++held;
         }
         std::uint64_t serial = 0;
         for (Slot waiter = session.waiters.first; waiter != no_slot;
              waiter = waiters_[waiter].session_next) {
             CHECK(waiters_[waiter].session == slot && waiters_[waiter].id.serial > serial);
             serial = waiters_[waiter].id.serial;
+            ++queued;
         }
-        if (!session.enqueued) return;
-        for (const auto& [scope, entry] : *session.enqueued) {
-            CHECK(entry.waiter == no_slot || waiters_[entry.waiter].is_two_phase);
+        CHECK(held == session.lease_count && queued == session.waiter_count);
+        for (Slot entry = session.entries.first; entry != no_slot;
+             entry = entries_[entry].session_next) {
+            CHECK(entries_[entry].session == slot);
         }
     });
 }
 
+void LockTable::check_entries() const {
+    std::size_t queued = 0, holding = 0, expired = 0;
+    entries_.for_each([&](Slot slot, const Enqueued& entry) {
+        CHECK(sessions_.contains(entry.session));
+        CHECK(find_entry(entry.session, entry.scope) == slot);
+        if (entry.is_expired) {
+            CHECK(entry.waiter == no_slot);
+            ++expired;
+        } else if (entry.waiter != no_slot) {
+            CHECK(waiters_[entry.waiter].is_two_phase);
+            CHECK(find_entry(waiters_[entry.waiter]) == slot);
+            ++queued;
+        } else {
+            const Slot lease = find_lease(entry.fence);
+            CHECK(lease != no_slot && leases_[lease].has_entry);
+            CHECK(find_entry(leases_[lease]) == slot);
+            ++holding;
+        }
+    });
+    CHECK(entries_.size() == entries_by_scope_.size());
+    CHECK(expired == expired_entry_count_ && expired <= limits_.expired_entries_max);
+    waiters_.for_each([&](Slot, const Waiter& waiter) { queued -= waiter.is_two_phase ? 1 : 0; });
+    leases_.for_each([&](Slot, const Lease& lease) { holding -= lease.has_entry ? 1 : 0; });
+    CHECK(queued == 0 && holding == 0);  // each entry has its waiter or lease, and each of them one
+}
+
 void LockTable::check_resource(Slot slot, const Resource& resource) const {
     std::uint32_t holders = 0, in_grace = 0;
+    Fence previous{};
     for (Slot lease = resource.holders.first; lease != no_slot; lease = leases_[lease].next) {
         CHECK(leases_[lease].resource == slot && leases_[lease].state != LeaseState::lapsed);
+        CHECK(leases_[lease].token.fence > previous);
+        previous = leases_[lease].token.fence;
         in_grace += leases_[lease].state == LeaseState::grace ? 1 : 0;
         ++holders;
         const bool is_alone = resource.holder_count == 1;

@@ -110,6 +110,7 @@ void LockTable::restart_lease(Slot slot, Time expires_at, const LeaseTerms& term
     lease.memory = terms.memory;
     lease.is_transient = terms.is_transient;
     lease.is_restored = false;
+    if (lease.renewals < renewals_counted_max) ++lease.renewals;
     if (expires_at < lease.expires_at) arm(lease_deadlines_, slot, expires_at);
     lease.expires_at = expires_at;
     ++resources_[lease.resource].version;
@@ -121,7 +122,7 @@ void LockTable::end_lease(Slot slot, EventKind kind, Cause cause) {
     const Slot resource = leases_[slot].resource;
     ++resources_[resource].version;
     emit(kind, cause, leases_[slot]);
-    std::vector<Slot> watchers = leave_holders(slot);
+    std::vector<Slot> watchers = leave_holders(slot, kind);
     drop_lease(slot);
     hand_on(resource, std::move(watchers));
 }
@@ -140,7 +141,7 @@ void LockTable::expire(Slot slot) {
         lease.state == LeaseState::held ? EventKind::expired : EventKind::grace_ended;
     if (lease.state == LeaseState::held && lease.grace > Duration::zero()) {
         ++resource.version;
-        stop_holding(slot);
+        stop_holding(slot, kind);
         lease.state = LeaseState::grace;
         ++resource.grace_count;
         emit(kind, Cause::request, lease);
@@ -152,10 +153,11 @@ void LockTable::expire(Slot slot) {
         return;
     }
     ++resource.version;
-    leave_holders(slot);
+    leave_holders(slot, kind);
     drop_lapsed(resource_slot);
     lease.state = LeaseState::lapsed;
     resource.lapsed = slot;
+    ++lapsed_count_;
     emit(kind, Cause::request, lease);
     lease_deadlines_.postpone_top(lease.deadline());
     hand_on(resource_slot, {});
@@ -167,25 +169,29 @@ void LockTable::drop_lapsed(Slot resource_slot) {
     if (resource.lapsed == no_slot) return;
     drop_lease(resource.lapsed);
     resource.lapsed = no_slot;
+    --lapsed_count_;
 }
 
 // A held lease's token proves nothing from now on, and its session has no part in it any more.
-void LockTable::stop_holding(Slot slot) {
+void LockTable::stop_holding(Slot slot, EventKind kind) {
     Lease& lease = leases_[slot];
     CHECK(lease.state == LeaseState::held);
+    if (lease.has_entry) end_entry(slot, kind);
     leases_by_fence_.erase({.slot = slot, .hash = hash_of(lease.token.fence)});
     if (lease.session != no_slot) {
         unlink(leases_, session_lease_links, sessions_[lease.session].leases, slot);
+        --sessions_[lease.session].lease_count;
         lease.session = no_slot;
     }
 }
 
-// Takes a lease, held or in grace, out of its resource. Returns the ranges that waited for it.
-std::vector<Slot> LockTable::leave_holders(Slot slot) {
+// Takes a lease, held or in grace, out of its resource. `kind` is what ended it. Returns the ranges
+// that waited for it.
+std::vector<Slot> LockTable::leave_holders(Slot slot, EventKind kind) {
     Lease& lease = leases_[slot];
     Resource& resource = resources_[lease.resource];
     if (lease.state == LeaseState::held) {
-        stop_holding(slot);
+        stop_holding(slot, kind);
     } else {
         --resource.grace_count;
     }
@@ -211,10 +217,7 @@ void LockTable::remove_waiter(Slot slot, EventKind kind, Cause cause) {
 // Removes a waiter that will not be granted. Returns the ranges that waited behind it.
 std::vector<Slot> LockTable::take_out_waiter(Slot slot, EventKind kind, Cause cause) {
     const Waiter& waiter = waiters_[slot];
-    if (waiter.is_two_phase) {
-        const Scope scope = scope_of(resources_[waiter.resource], waiter.kind, waiter.range_item);
-        sessions_[waiter.session].enqueued->erase(to_text(scope));
-    }
+    if (waiter.is_two_phase) drop_entry(find_entry(waiter));
     --resources_[waiter.resource].waiter_count;
     emit(kind, cause, waiter);
     const Slot item = waiter.range_item, resource = waiter.resource;
@@ -230,6 +233,7 @@ void LockTable::leave_queue(Slot slot) {
     unlink(waiters_, queue_links, resources_[waiter.resource].waiters, slot);
     if (waiter.session != no_slot) {
         unlink(waiters_, session_waiter_links, sessions_[waiter.session].waiters, slot);
+        --sessions_[waiter.session].waiter_count;
     }
     waiter_deadlines_.disarm(slot);
 }
@@ -300,8 +304,10 @@ void LockTable::grant_waiter(Slot slot) {
     --resources_[resource].waiter_count;
     const Slot lease = grant(resource, request, &waiter, waiter.range_item);
     if (waiter.is_two_phase) {
-        sessions_[waiter.session].enqueued->at(to_text(request.scope)) = {
-            .waiter = no_slot, .fence = leases_[lease].token.fence};
+        Enqueued& entry = entries_[find_entry(waiter)];
+        entry.waiter = no_slot;
+        entry.fence = leases_[lease].token.fence;
+        leases_[lease].has_entry = true;
     }
     waiters_.erase(slot);
 }

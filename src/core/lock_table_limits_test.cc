@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "core/lock_table.h"
 #include "core/lock_table_test_fixture.h"
 
@@ -22,6 +25,93 @@ TEST(LockTable, RefusesMoreLocksThanItMayHold) {
     EXPECT_EQ(table.acquire(at(0s), queue(ask("a", "y"))).kind, Kind::queued);
     table.release(at(0s), {.token = token});
     EXPECT_EQ(table.acquire(at(0s), ask("c", "x")).kind, Kind::granted);
+}
+
+TEST(LockTable, RefusesMoreLeasesThanItMayHold) {
+    LockTable table(with({.locks_max = 10, .leases_max = 3}));
+    std::vector<Token> tokens;
+    for (const auto* owner : {"x", "y", "z"}) {
+        tokens.push_back(table.acquire(at(0s), shared(ask("a", owner))).lease.token);
+    }
+    EXPECT_EQ(table.acquire(at(0s), shared(ask("a", "w"))).refusal, Refusal::leases_max);
+    EXPECT_EQ(table.acquire(at(0s), ask("b", "w")).refusal, Refusal::leases_max);
+    EXPECT_EQ(table.counts().locks, 1U) << "nothing is kept of a refused request";
+    EXPECT_EQ(table.acquire(at(0s), ask("a", "w")).refusal, Refusal::held)
+        << "who is in the way anyway is named";
+    AcquireRequest again = shared(ask("a", "x"));
+    again.renew_own = true;
+    EXPECT_EQ(table.acquire(at(1s), again).kind, Kind::renewed);
+    table.release(at(1s), {.token = tokens[0]});
+    EXPECT_EQ(table.acquire(at(1s), ask("b", "w")).kind, Kind::granted);
+    table.check_invariants();
+}
+
+TEST(LockTable, CountsPermitsAndRangesAsLeases) {
+    LockTable table(with({.leases_max = 2}));
+    AcquireRequest permit = ask(Scope::semaphore("pool"), "x");
+    permit.limit = 10;
+    EXPECT_EQ(table.acquire(at(0s), permit).kind, Kind::granted);
+    EXPECT_EQ(table.acquire(at(0s), ask(Scope::of_range(7, {0, 1}), "x")).kind, Kind::granted);
+    EXPECT_EQ(table.acquire(at(0s), permit).refusal, Refusal::leases_max);
+    EXPECT_EQ(table.acquire(at(0s), ask(Scope::of_range(7, {1, 2}), "x")).refusal,
+              Refusal::leases_max);
+}
+
+// A writer that goes lets all its readers in at once: there must be room for them.
+TEST(LockTable, KeepsRoomForTheLeasesOfWaiters) {
+    LockTable table(with({.leases_max = 3}));
+    const Token token = table.acquire(at(0s), ask("a", "writer")).lease.token;
+    table.acquire(at(0s), queue(shared(ask("a", "r1"))));
+    table.acquire(at(0s), queue(shared(ask("a", "r2"))));
+    EXPECT_EQ(table.acquire(at(0s), queue(shared(ask("a", "r3")))).refusal, Refusal::leases_max);
+    EXPECT_EQ(table.acquire(at(0s), ask("b", "x")).refusal, Refusal::leases_max);
+    table.release(at(1s), {.token = token});
+    EXPECT_EQ(table.counts().leases, 2U);
+    EXPECT_EQ(table.acquire(at(1s), ask("b", "x")).kind, Kind::granted);
+}
+
+TEST(LockTable, DoesNotCountTheMemoryOfALastOwnerAsALease) {
+    LockTable table(with({.leases_max = 1}));
+    AcquireRequest request = ask("a", "x");
+    request.memory = 60s;
+    table.acquire(at(0s), request);
+    EXPECT_EQ(table.acquire(at(30s), ask("b", "y")).kind, Kind::granted);
+    EXPECT_EQ(table.acquire(at(30s), ask("a", "y")).refusal, Refusal::leases_max);
+    table.check_invariants();
+    EXPECT_EQ(table.acquire(at(60s), ask("a", "y")).previous_owner, "x");
+    table.check_invariants();
+}
+
+TEST(LockTable, CountsAKeptLockAsALeaseButLetsItsOwnerHaveItBack) {
+    LockTable table(with({.leases_max = 1}));
+    AcquireRequest request = ask("a", "x");
+    request.grace = 60s;
+    table.acquire(at(0s), request);
+    EXPECT_EQ(table.acquire(at(30s), ask("b", "y")).refusal, Refusal::leases_max);
+    EXPECT_EQ(table.acquire(at(31s), request).kind, Kind::granted);
+}
+
+TEST(LockTable, RestoresLeasesWhateverTheirLimit) {
+    LockTable table(with({.leases_max = 1}));
+    for (const std::uint64_t number : {1U, 2U}) {
+        const std::string name = "job " + std::to_string(number);
+        EXPECT_TRUE(table.restore(at(0s), {.scope = Scope::named(name),
+                                           .owner = {.name = "x"},
+                                           .token = {.fence = Fence{number}},
+                                           .ttl = 30s,
+                                           .remaining = 30s}));
+    }
+    EXPECT_EQ(table.acquire(at(0s), ask("another", "x")).refusal, Refusal::leases_max);
+}
+
+TEST(LockTable, OpensNotMoreSessionsThanThereMayBe) {
+    LockTable table(with({.sessions_max = 1}));
+    const SessionId session = table.open_session(at(0s), {.name = "a"});
+    EXPECT_TRUE(session);
+    EXPECT_FALSE(table.open_session(at(0s), {.name = "b"}));
+    EXPECT_EQ(table.counts().sessions, 1U);
+    table.end_session(at(0s), session);
+    EXPECT_TRUE(table.open_session(at(0s), {.name = "b"}));
 }
 
 TEST(LockTable, RefusesMoreWaitersThanItMayHold) {

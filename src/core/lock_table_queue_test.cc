@@ -125,6 +125,25 @@ TEST(LockTable, CannotCancelAWaiterThatWasGranted) {
     EXPECT_EQ(table.counts().waiters, 1U);
 }
 
+TEST(LockTable, WaitsOnAtTheSamePlaceForAnotherTime) {
+    LockTable table;
+    const Token token = table.acquire(at(0s), ask("job", "a")).lease.token;
+    const WaiterId b = table.acquire(at(0s), queue(ask("job", "b"), 5s)).waiter;
+    const WaiterId c = table.acquire(at(0s), queue(ask("job", "c"))).waiter;
+    EXPECT_TRUE(table.wait_on(at(4s), b, 20s));
+    EXPECT_TRUE(table.wait_on(at(4s), c, 2s));
+    table.check_invariants();
+    table.clear_changes();
+    table.advance(at(6s));
+    EXPECT_EQ(take_events(table), (Texts{"wait_timed_out job c"}));
+    EXPECT_FALSE(table.wait_on(at(6s), c, 10s)) << "it is gone";
+    EXPECT_TRUE(table.wait_on(at(6s), b, wait_forever));
+    EXPECT_EQ(table.inspect(Scope::named("job"))->waiters[0].deadline, Time::max());
+    table.release(at(29s), {.token = token});
+    EXPECT_EQ(holder(table, "job"), "b");
+    EXPECT_FALSE(table.wait_on(at(29s), b, 10s)) << "it was granted";
+}
+
 TEST(LockTable, SharesASemaphoreUpToItsLimit) {
     LockTable table;
     AcquireRequest request = ask(Scope::semaphore("printers"), "a");

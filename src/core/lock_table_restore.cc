@@ -31,12 +31,23 @@ bool LockTable::restore(Time now, const RestoreRequest& request) {
     const Slot slot = add_holder(resource, terms, no_slot);
     Lease& lease = leases_[slot];
     lease.token = request.token;
+    // Holders are in the order of their grants, in whatever order a store tells of them.
+    Slot earlier = lease.previous;
+    while (earlier != no_slot && leases_[earlier].token.fence > lease.token.fence) {
+        earlier = leases_[earlier].previous;
+    }
+    if (earlier != lease.previous) {
+        SlotList& holders = resources_[resource].holders;
+        unlink(leases_, holder_links, holders, slot);
+        insert_after(leases_, holder_links, holders, earlier, slot);
+    }
     lease.notes = KeptNotes(request.notes);
     lease.ttl = request.ttl;
     lease.grace = request.grace;
     lease.memory = request.memory;
     lease.acquired_at = std::min(request.acquired_at, now_);
     lease.is_restored = true;
+    lease.renewals = renewals_counted_max;  // nobody knows how many there were
     const Time deadline = add_saturating(now_, std::max(request.remaining, Duration{1}));
     if (request.is_in_grace) {
         lease.state = LeaseState::grace;
@@ -50,6 +61,15 @@ bool LockTable::restore(Time now, const RestoreRequest& request) {
     resources_[resource].version = std::max(resources_[resource].version, request.version);
     next_fence_ = std::max(next_fence_, number + 1);
     return true;
+}
+
+// The deadlines in the heap are early now, as those of renewed leases are.
+void LockTable::start_restored(Time now) {
+    const Duration late = std::max(now, now_) - now_;
+    now_ += late;
+    leases_.for_each([late](Slot /*slot*/, Lease& lease) {
+        lease.expires_at = add_saturating(lease.expires_at, late);
+    });
 }
 
 }  // namespace holdfast::core

@@ -84,6 +84,21 @@ TEST(RestoredLease, SharesAndOverlapsAsItDidBefore) {
     table.check_invariants();
 }
 
+TEST(RestoredLease, BeginsItsTimeWhenAllAreRestored) {
+    LockTable table;
+    ASSERT_TRUE(table.restore(at(0s), remembered(Scope::named("job"), 5)));
+    const auto early = table.next_deadline();
+    ASSERT_TRUE(early);
+    const Duration remaining = *early - at(0s);
+    table.start_restored(at(100s));
+    table.advance(at(100s) + remaining - Duration{1});
+    EXPECT_EQ(table.counts().leases, 1U);
+    table.check_invariants();
+    table.advance(at(100s) + remaining);
+    EXPECT_EQ(table.counts().leases, 0U);
+    table.check_invariants();
+}
+
 TEST(RestoredLease, IsRefusedWhenItCannotBeTrue) {
     LockTable table;
     ASSERT_TRUE(table.restore(at(0s), remembered(Scope::named("job"), 5)));

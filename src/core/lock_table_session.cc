@@ -7,6 +7,7 @@ namespace holdfast::core {
 
 SessionId LockTable::open_session(Time now, const Owner& owner) {
     advance(now);
+    if (sessions_.size() >= limits_.sessions_max) return {};
     const Slot slot = sessions_.emplace();
     Session& session = sessions_[slot];
     session.id = {.serial = next_serial_++, .slot = slot};
@@ -32,9 +33,12 @@ bool LockTable::end_session(Time now, SessionId id, SessionLeases leases) {
             end_lease(lease, EventKind::released, Cause::session_end);
         } else {
             unlink(leases_, session_lease_links, session->leases, lease);
+            --session->lease_count;
             leases_[lease].session = no_slot;
+            leases_[lease].has_entry = false;
         }
     }
+    while (session->entries.first != no_slot) drop_entry(session->entries.first);
     emit(EventKind::session_ended, *session);
     sessions_.erase(id.slot);
     return true;

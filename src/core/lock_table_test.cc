@@ -250,6 +250,19 @@ TEST(LockTable, KeepsAnExpiredLockForItsOwnerInGrace) {
     table.check_invariants();
 }
 
+TEST(LockTable, ForgetsTheLastOwnerWhenALockIsReclaimed) {
+    LockTable table;
+    AcquireRequest remembered = shared(ask("job", "laptop1")), kept = shared(ask("job", "laptop2"));
+    remembered.memory = kept.grace = 60s;
+    table.acquire(at(0s), remembered);
+    table.acquire(at(0s), kept);
+    table.advance(at(30s));
+    EXPECT_EQ(table.inspect(Scope::named("job"))->lapsed->owner.name, "laptop1");
+    EXPECT_EQ(table.acquire(at(31s), kept).previous_owner, "laptop2");
+    EXPECT_FALSE(table.inspect(Scope::named("job"))->lapsed);
+    table.check_invariants();
+}
+
 TEST(LockTable, GivesAwayWhatWasNotReclaimedInGrace) {
     LockTable table;
     AcquireRequest request = ask("job", "laptop1");

@@ -1,5 +1,6 @@
 // What the table shows: outcomes, events and listings.
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <utility>
@@ -61,6 +62,7 @@ void LockTable::describe(const Lease& lease, const Resource& resource, LeaseView
     seen.mode = lease.mode;
     seen.state = lease.state;
     seen.is_transient = lease.is_transient;
+    seen.renewals = lease.renewals;
     seen.token = lease.token;
     seen.acquired_at = lease.acquired_at;
     seen.expires_at = lease.expires_at;
@@ -100,14 +102,29 @@ WaiterView LockTable::view(const Waiter& waiter, Slot waiter_ahead) const {
     return seen;
 }
 
-LockView LockTable::view(Slot slot, std::size_t waiters_max) const {
+// Where a page of holders begins. They are in the order of their grants.
+Slot LockTable::first_holder_after(const Resource& resource, Fence after) const {
+    if (after == Fence{}) return resource.holders.first;
+    // The last of the page before, if it still holds: then the way there is short.
+    const Slot last = find_lease(after);
+    if (last != no_slot && &resources_[leases_[last].resource] == &resource) {
+        return leases_[last].next;
+    }
+    Slot slot = resource.holders.first;
+    while (slot != no_slot && leases_[slot].token.fence <= after) slot = leases_[slot].next;
+    return slot;
+}
+
+LockView LockTable::view(Slot slot, std::size_t waiters_max, const HolderPage& holders) const {
     const Resource& resource = resources_[slot];
     LockView seen{.scope = scope_of(resource, scope_kind(resource.kind), no_slot),
                   .limit = resource.limit,
                   .version = resource.version,
+                  .holder_count = resource.holder_count,
                   .waiter_count = resource.waiter_count};
-    seen.holders.reserve(resource.holder_count);
-    for (Slot lease = resource.holders.first; lease != no_slot; lease = leases_[lease].next) {
+    seen.holders.reserve(std::min<std::size_t>(resource.holder_count, holders.limit));
+    for (Slot lease = first_holder_after(resource, holders.after);
+         lease != no_slot && seen.holders.size() < holders.limit; lease = leases_[lease].next) {
         seen.holders.push_back(view(leases_[lease]));
     }
     Slot last_exclusive = no_slot;
@@ -124,10 +141,11 @@ LockView LockTable::view(Slot slot, std::size_t waiters_max) const {
     return seen;
 }
 
-std::optional<LockView> LockTable::inspect(const Scope& scope, std::size_t waiters_max) const {
+std::optional<LockView> LockTable::inspect(const Scope& scope, std::size_t waiters_max,
+                                           const HolderPage& holders) const {
     const Slot slot = find_resource(scope);
     if (slot == no_slot) return std::nullopt;
-    return view(slot, waiters_max);
+    return view(slot, waiters_max, holders);
 }
 
 std::vector<LockView> LockTable::list(const ListQuery& query) const {
@@ -148,7 +166,16 @@ std::vector<LockView> LockTable::list(const ListQuery& query) const {
         page.offer(match);
     });
     std::vector<LockView> seen;
-    for (const Match& match : page.take()) seen.push_back(view(match.slot, query.waiters_max));
+    std::size_t holders_left = query.holders_max;
+    for (const Match& match : page.take()) {
+        const std::size_t wanted =
+            std::min<std::size_t>(resources_[match.slot].holder_count, query.holders_per_lock_max);
+        const bool is_too_much = wanted > holders_left && !seen.empty();
+        const std::size_t shown = is_too_much ? 0 : std::min(wanted, holders_left);
+        seen.push_back(view(match.slot, query.waiters_max, {.limit = shown}));
+        if (is_too_much) break;
+        holders_left -= shown;
+    }
     return seen;
 }
 
@@ -187,8 +214,8 @@ std::vector<SessionView> LockTable::list_sessions(const SessionQuery& query) con
         seen.push_back({.id = session.id,
                         .owner = {.door = session.door, .name = session.owner},
                         .opened_at = session.opened_at,
-                        .leases = count(leases_, session_lease_links, session.leases),
-                        .waiters = count(waiters_, session_waiter_links, session.waiters)});
+                        .leases = session.lease_count,
+                        .waiters = session.waiter_count});
     }
     return seen;
 }

@@ -4,10 +4,10 @@
 // LockTable.
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/ids.h"
 #include "core/key_hash.h"
@@ -92,9 +92,11 @@ struct Lease {
     Door door{};
     ScopeKind kind = ScopeKind::named;
     Mode mode = Mode::exclusive;
-    LeaseState state : 6 = LeaseState::held;
+    LeaseState state : 2 = LeaseState::held;
+    std::uint8_t renewals : 3 = 0;  // since it was granted; renewals_counted_max: or more
     bool is_transient : 1 = false;
     bool is_restored : 1 = false;  // from a store, and not renewed since
+    bool has_entry : 1 = false;    // a two-phase entry of its session stands for it
 
     [[nodiscard]] Time grace_until() const { return add_saturating(expires_at, grace); }
     [[nodiscard]] LeaseTerms terms() const { return {ttl, grace, memory, is_transient}; }
@@ -140,10 +142,20 @@ struct Waiter {
     bool is_transient = false;
 };
 
-// A two-phase entry: its waiter while it queues, the number of its grant afterwards.
+// A two-phase entry: what `enqueue` leaves for `wait`. A session has one for a scope at most.
 struct Enqueued {
-    Slot waiter = no_slot;
-    Fence fence{};
+    Enqueued(Slot its_session, std::string scope_text, std::uint32_t scope_hash)
+        : scope(std::move(scope_text)), hash(scope_hash), session(its_session) {}
+
+    const std::string scope;  // in its text form
+    const std::uint32_t hash;
+    const Slot session;
+    Slot session_next = no_slot, session_previous = no_slot;
+    Slot waiter = no_slot;    // while it queues
+    bool is_expired = false;  // the lease ended by itself: kept to say so, once
+    Fence fence{};            // of the grant
+    Duration ttl{0};          // that was asked for; a renewal before the wait does not change it
+    Slot next_expired = no_slot, previous_expired = no_slot;
 };
 
 // A connection or login, with everything that ends when it ends.
@@ -152,9 +164,8 @@ struct Session {
     std::string owner;
     Time opened_at;
     Door door{};
-    SlotList leases, waiters;
-    // Two-phase entries by scope (its text form). Most sessions have none.
-    std::unique_ptr<std::map<std::string, Enqueued>> enqueued;
+    SlotList leases, waiters, entries;
+    std::uint32_t lease_count = 0, waiter_count = 0;
 };
 
 }  // namespace holdfast::core

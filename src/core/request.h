@@ -103,8 +103,10 @@ enum class Refusal : std::uint8_t {
     timed_out,       // a wait of no length on a queued entry
     limit_mismatch,  // the semaphore exists with another number of permits
     locks_max,       // Limits, by name
+    leases_max,
     waiters_max,
     waiters_per_lock_max,
+    sessions_max,
     key_length_max,
     owner_length_max,
     request_id_length_max,
@@ -121,6 +123,9 @@ enum class Refusal : std::uint8_t {
     // By the service, of a request whose id was used before:
     request_ended,       // what it was granted is over
     request_superseded,  // the client asked again, and waits there
+    still_waiting,       // the longest time without an answer is over; its place is kept
+    // By the service, of whatever asks for a lock:
+    stopping,  // the server is about to end; after that, asking again makes sense
     // By the service, of a token that is shown for a scope:
     scope_mismatch,  // its lease lives, but does not cover that
 };
@@ -133,6 +138,9 @@ enum class LeaseState : std::uint8_t {
     lapsed,  // ended and free; only the name of the last owner is remembered
 };
 
+// Renewals of a lease are counted up to this number.
+inline constexpr std::uint8_t renewals_counted_max = 7;
+
 // One lease as it stands.
 struct LeaseView {
     Scope scope;
@@ -140,6 +148,7 @@ struct LeaseView {
     Mode mode = Mode::exclusive;
     LeaseState state = LeaseState::held;
     bool is_transient = false;
+    std::uint8_t renewals = 0;  // since it was granted; renewals_counted_max if it was restored
     Token token;
     Time acquired_at;
     Time expires_at;   // when the lease ends, or has ended

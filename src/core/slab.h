@@ -4,9 +4,12 @@
 //
 // Records live in chunks of 65536; a record's number (Slot) is its chunk and its place in it, so
 // finding one is two loads, and it never moves. The next record gets the place that was freed last:
-// that memory is still in the cache. A chunk whose last record goes is given back, so a table that
-// was once large does not stay so. Which slot a record gets depends only on the calls before: the
+// that memory is still in the cache. Which slot a record gets depends only on the calls before: the
 // slab is as deterministic as its user.
+//
+// Chunks whose last record goes are given back, so a table that was once large does not stay so,
+// but for one: a user that adds and erases records at the border of a chunk would otherwise
+// allocate and free a whole chunk each time. A slab without any record keeps no such spare chunk.
 
 #include <array>
 #include <bit>
@@ -40,6 +43,7 @@ class Slab {
     Slot emplace(Arguments&&... arguments) {
         const Slot slot = take_slot();
         Chunk& chunk = *chunks_[slot / chunk_size];
+        if (slot / chunk_size == spare_) spare_ = no_slot;
         chunk.mark(slot % chunk_size);
         std::construct_at(chunk.records + slot % chunk_size, std::forward<Arguments>(arguments)...);
         ++chunk.live;
@@ -56,9 +60,7 @@ class Slab {
         --chunk.live;
         --size_;
         push_free(slot);
-        // A little used last chunk stays: a lone record that comes and goes should not allocate.
-        const bool is_worth_keeping = chunk_count_ == 1 && chunk.fresh <= fresh_kept_max;
-        if (chunk.live == 0 && !is_worth_keeping) drop_chunk(slot / chunk_size);
+        if (chunk.live == 0) keep_or_drop(slot / chunk_size);
     }
 
     T& operator[](Slot slot) { return records_[slot / chunk_size][slot % chunk_size]; }
@@ -167,9 +169,20 @@ class Slab {
         }
         chunks_[newest_] = std::make_unique<Chunk>();
         records_[newest_] = chunks_[newest_]->records;
-        ++chunk_count_;
         // A table that fills its first chunk is a large one.
         if (newest_ > 0) base::prefer_huge_pages(records_[newest_], sizeof(T) * chunk_size);
+    }
+
+    // A chunk has become empty. Of those there is one at most, and it was filled since the last one
+    // was given back: so giving back costs little for each record.
+    void keep_or_drop(Slot number) {
+        if (spare_ != no_slot) drop_chunk(std::exchange(spare_, no_slot));
+        if (size_ > 0) {
+            spare_ = number;
+            return;
+        }
+        // A little used last chunk stays: a lone record that comes and goes should not allocate.
+        if (chunks_[number]->fresh > fresh_kept_max) drop_chunk(number);
     }
 
     // Costs a step for each place that was ever used, which is less than filling it has cost.
@@ -180,7 +193,6 @@ class Slab {
         chunks_[number].reset();
         records_[number] = nullptr;
         free_numbers_.push_back(number);
-        --chunk_count_;
     }
 
     std::vector<std::unique_ptr<Chunk>> chunks_;
@@ -188,7 +200,7 @@ class Slab {
     std::vector<Slot> free_numbers_;  // of chunks that were given back
     Slot newest_ = 0;                 // the chunk whose fresh places are handed out
     Slot first_free_ = no_slot;
-    std::size_t chunk_count_ = 0;
+    Slot spare_ = no_slot;  // a chunk without a record, while others have some
     std::size_t size_ = 0;
 };
 

@@ -19,6 +19,10 @@ inline constexpr Links<Lease> session_lease_links{&Lease::session_next, &Lease::
 inline constexpr Links<Waiter> queue_links{&Waiter::next, &Waiter::previous};
 inline constexpr Links<Waiter> session_waiter_links{&Waiter::session_next,
                                                     &Waiter::session_previous};
+inline constexpr Links<Enqueued> session_entry_links{&Enqueued::session_next,
+                                                     &Enqueued::session_previous};
+inline constexpr Links<Enqueued> expired_entry_links{&Enqueued::next_expired,
+                                                     &Enqueued::previous_expired};
 inline constexpr Links<Resource> idle_links{&Resource::next_idle, &Resource::previous_idle};
 
 template <class T>
@@ -30,12 +34,15 @@ void append(Slab<T>& records, Links<T> links, SlotList& list, Slot slot) {
     list.last = slot;
 }
 
-// Visits all of it.
+// Puts a record behind `earlier`, or first if that is no_slot.
 template <class T>
-[[nodiscard]] std::size_t count(const Slab<T>& records, Links<T> links, const SlotList& list) {
-    std::size_t length = 0;
-    for (Slot slot = list.first; slot != no_slot; slot = records[slot].*links.next) ++length;
-    return length;
+void insert_after(Slab<T>& records, Links<T> links, SlotList& list, Slot earlier, Slot slot) {
+    T& record = records[slot];
+    const Slot later = earlier == no_slot ? list.first : records[earlier].*links.next;
+    record.*links.previous = earlier;
+    record.*links.next = later;
+    (earlier == no_slot ? list.first : records[earlier].*links.next) = slot;
+    (later == no_slot ? list.last : records[later].*links.previous) = slot;
 }
 
 template <class T>

@@ -3,6 +3,7 @@
 // The lock table as seen by people: who holds, who waits, for whom.
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -34,11 +35,18 @@ struct LockView {
     Scope scope;
     std::uint32_t limit = 1;
     std::uint64_t version = 0;
-    std::vector<LeaseView> holders;   // held or in grace, oldest first
+    std::vector<LeaseView> holders;   // held or in grace, oldest first; perhaps only a page of them
+    std::size_t holder_count = 0;     // all of them
     std::vector<WaiterView> waiters;  // in the order of the queue; perhaps only the first few
     std::size_t waiter_count = 0;     // all of them
     std::optional<LeaseView> lapsed;  // the last owner, where it is remembered
     std::optional<Time> idle_since;   // set when nobody holds, wants or remembers it
+};
+
+// Which holders of a lock to show.
+struct HolderPage {
+    Fence after{};  // only those granted after this one: where the last page ended
+    std::size_t limit = SIZE_MAX;
 };
 
 // Which locks to list.
@@ -47,7 +55,9 @@ struct ListQuery {
     std::string_view prefix;        // of the name; inodes have none
     std::optional<Scope> after;  // only what is ordered after this one: where the last page ended
     std::size_t limit = 100;
-    std::size_t waiters_max = 0;  // how many waiters to show of each
+    std::size_t waiters_max = 0;                  // how many waiters to show of each
+    std::size_t holders_per_lock_max = SIZE_MAX;  // how many holders to show of each
+    std::size_t holders_max = SIZE_MAX;           // ... and of all of them together
     bool with_idle = false;
 };
 
@@ -81,6 +91,7 @@ struct TableCounts {
     std::size_t leases = 0;  // live ones: neither in grace nor over
     std::size_t waiters = 0;
     std::size_t sessions = 0;
+    std::size_t entries = 0;  // two-phase, those whose lease has expired included
 };
 
 }  // namespace holdfast::core

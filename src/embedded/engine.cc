@@ -13,6 +13,7 @@ namespace {
 
 core::TableOptions table_options(const LockManagerOptions& options, std::uint64_t hash_seed) {
     return {.limits = {.locks_max = options.locks_max,
+                       .leases_max = options.locks_max,
                        .waiters_max = options.waiters_max,
                        .waiters_per_lock_max = options.waiters_max,
                        .ttl_max = to_core(options.duration_max)},

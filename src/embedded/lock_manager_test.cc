@@ -226,6 +226,13 @@ TEST(LockManager, HasLimits) {
         << "what has ended does not count";
 }
 
+TEST(LockManager, CountsASharedLockForEachOfItsHolders) {
+    TestManager manager({.locks_max = 2});
+    EXPECT_EQ(to_note(manager->try_acquire(shared(job("a")))), "ok");
+    EXPECT_EQ(to_note(manager->try_acquire(shared(job("b")))), "ok");
+    EXPECT_EQ(to_note(manager->try_acquire(shared(job("c")))), "limit");
+}
+
 TEST(LockManager, WithLockHoldsTheLockMeanwhileAndReleasesIt) {
     TestManager manager;
     const auto length = manager->with_lock(job(), [&](LockHandle& handle) {

@@ -98,7 +98,8 @@ LockError to_error(const service::Response& response, const service::Clock& cloc
         case core::Refusal::lease_ended:
             if (is_remembered) return LockExpired{};
             return LockNotFound{};
-        case core::Refusal::locks_max: return LockLimitReached{"too many locks are held"};
+        case core::Refusal::locks_max:
+        case core::Refusal::leases_max: return LockLimitReached{"too many locks are held"};
         case core::Refusal::waiters_max:
         case core::Refusal::waiters_per_lock_max: return LockLimitReached{"too many requests wait"};
         case core::Refusal::key_length_max: return InvalidLockRequest{"the name is too long"};

@@ -83,18 +83,30 @@ std::optional<std::string_view> tag_of(const NostrEvent& event, std::string_view
     return value;
 }
 
+// `a`, or `a or b or c`.
+std::string join(std::span<const std::string> urls) {
+    std::string text;
+    for (const std::string& url : urls) text += text.empty() ? url : " or " + url;
+    return text;
+}
+
 std::optional<std::string> fault_of(const NostrEvent& event, const NostrRequest& request) {
     if (event.kind != nostr_auth_kind) return "kind must be 27235";
-    if (tag_of(event, "u") != request.url) {
-        return "the tag u must be " + std::string(request.url);
+    const auto url = tag_of(event, "u");
+    if (!url || std::ranges::find(request.urls, *url) == request.urls.end()) {
+        return "the tag u must be " + join(request.urls);
     }
     if (tag_of(event, "method") != request.method) {
         return "the tag method must be " + std::string(request.method);
     }
     const std::int64_t now_s =
         std::chrono::floor<std::chrono::seconds>(request.now.time_since_epoch()).count();
-    if (event.created_s < now_s - nostr_age_max.count()) return "the event is over an hour old";
-    if (event.created_s > now_s + nostr_lead_max.count()) return "the event is from the future";
+    if (event.created_s < now_s - nostr_window.count()) {
+        return "the event is more than a minute old";
+    }
+    if (event.created_s > now_s + nostr_window.count()) {
+        return "the event is from more than a minute ahead";
+    }
     return std::nullopt;
 }
 

@@ -31,9 +31,8 @@ struct NostrEvent {
 };
 
 inline constexpr std::int64_t nostr_auth_kind = 27235;
-inline constexpr std::chrono::seconds nostr_age_max{3600};
-// Clocks differ; an event may come from a little ahead of ours.
-inline constexpr std::chrono::seconds nostr_lead_max{60};
+// How far the time of an event may lie behind or ahead of the server's clock.
+inline constexpr std::chrono::seconds nostr_window{60};
 
 enum class NostrFault : std::uint8_t {
     invalid_event,       // no event, or its id is not that of its content
@@ -56,8 +55,10 @@ using NostrResult = tl::expected<T, NostrRefusal>;
 
 // What an event must fit.
 struct NostrRequest {
-    std::string_view url;
-    std::string_view method;
+    // The addresses of this request, each in the one spelling that is accepted. The tag `u` must be
+    // one of them. The caller must not build them from what the client has sent.
+    std::span<const std::string> urls;
+    std::string_view method;                  // of the request
     std::span<const std::string> owner_keys;  // 64 lower-case digits each
     service::WallTime now;
 };

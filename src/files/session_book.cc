@@ -126,6 +126,36 @@ std::optional<Session> SessionBook::find(std::string_view id, service::WallTime 
     return found->second.session;
 }
 
+bool SessionBook::is_live(const std::string& name, service::WallTime now) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(name);
+    return found != entries_.end() && !is_over(found->second.session, now);
+}
+
+std::optional<SessionBook::Change> SessionBook::begin_change(const std::string& name,
+                                                             service::WallTime now) {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(name);
+    if (found == entries_.end() || is_over(found->second.session, now)) return std::nullopt;
+    ++changes_[name];
+    return Change(*this, name);
+}
+
+void SessionBook::end_change(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    const auto found = changes_.find(name);
+    CHECK(found != changes_.end());
+    if (--found->second > 0) return;
+    changes_.erase(found);
+    change_ended_.notify_all();
+}
+
+// REQUIRES: the session is over, so that no further change of it begins.
+void SessionBook::wait_for_changes(const std::string& name) {
+    std::unique_lock lock(mutex_);
+    change_ended_.wait(lock, [&] { return !changes_.contains(name); });
+}
+
 std::vector<Session> SessionBook::list(service::WallTime now) const {
     std::vector<Session> sessions;
     {
@@ -141,18 +171,28 @@ std::vector<Session> SessionBook::list(service::WallTime now) const {
 }
 
 base::Result<bool> SessionBook::end(const std::string& name) {
-    const std::lock_guard disk_lock(disk_mutex_);
-    std::optional<Entry> entry;
     {
-        const std::lock_guard lock(mutex_);
-        if (const auto found = entries_.find(name); found != entries_.end()) entry = found->second;
+        const std::lock_guard disk_lock(disk_mutex_);
+        std::optional<Entry> entry;
+        {
+            const std::lock_guard lock(mutex_);
+            const auto found = entries_.find(name);
+            if (found != entries_.end()) entry = found->second;
+        }
+        if (!entry) return false;
+        TRY(remove(*entry));
     }
-    if (!entry) return false;
-    TRY(remove(*entry));
+    wait_for_changes(name);
     return true;
 }
 
 base::Result<std::vector<Session>> SessionBook::remove_expired(service::WallTime now) {
+    TRY(auto sessions, remove_all_expired(now));
+    for (const Session& session : sessions) wait_for_changes(session.name);
+    return sessions;
+}
+
+base::Result<std::vector<Session>> SessionBook::remove_all_expired(service::WallTime now) {
     const std::lock_guard disk_lock(disk_mutex_);
     std::vector<Entry> over;
     {

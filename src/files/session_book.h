@@ -7,9 +7,14 @@
 // the beginning of that hash, which opens nothing. Sessions end by themselves after seven days, or
 // when somebody ends them; they outlive the server.
 //
-// Thread safety: all functions may be called from any thread. find(), list() and next_expiry() do
-// not wait for a disk; the others do.
+// Whatever a session changes, it changes between begin_change() and the end of what that returns.
+// A session that is over begins no change, and end() and remove_expired() return when the changes
+// that had begun are done: so nothing that a session does lands after its end was told.
+//
+// Thread safety: all functions may be called from any thread. find(), is_live(), list(),
+// begin_change() and next_expiry() do not wait for a disk; the others do.
 
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -18,6 +23,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/descriptor.h"
@@ -57,13 +63,38 @@ class SessionBook {
     // an id was right.
     [[nodiscard]] std::optional<Session> find(std::string_view id, service::WallTime now) const;
 
+    // Whether the session with this name is not over.
+    [[nodiscard]] bool is_live(const std::string& name, service::WallTime now) const;
+
+    // A change that a session makes, until this object ends; the book outlives it.
+    class Change {
+      public:
+        Change(Change&& other) noexcept
+            : book_(std::exchange(other.book_, nullptr)), name_(std::move(other.name_)) {}
+        Change& operator=(Change&&) = delete;
+        ~Change() {
+            if (book_ != nullptr) book_->end_change(name_);
+        }
+
+      private:
+        friend class SessionBook;
+        Change(SessionBook& book, std::string name) : book_(&book), name_(std::move(name)) {}
+
+        SessionBook* book_;
+        std::string name_;
+    };
+    // Nothing if the session is over.
+    [[nodiscard]] std::optional<Change> begin_change(const std::string& name,
+                                                     service::WallTime now);
+
     // Those that are not over, the oldest first.
     [[nodiscard]] std::vector<Session> list(service::WallTime now) const;
 
-    // Ends a session; false if there is none with this name.
+    // Ends a session; false if there is none with this name. REQUIRES: this thread is in no change.
     [[nodiscard]] base::Result<bool> end(const std::string& name);
 
-    // Removes those whose time has come and returns them: their locks have to go, too.
+    // Removes those whose time has come and returns them: their locks have to go, too. REQUIRES:
+    // this thread is in no change.
     [[nodiscard]] base::Result<std::vector<Session>> remove_expired(service::WallTime now);
     // When the next one's time comes.
     [[nodiscard]] std::optional<service::WallTime> next_expiry() const;
@@ -79,6 +110,9 @@ class SessionBook {
 
     [[nodiscard]] base::Result<void> read();
     [[nodiscard]] base::Result<void> remove(const Entry& entry);
+    [[nodiscard]] base::Result<std::vector<Session>> remove_all_expired(service::WallTime now);
+    void end_change(const std::string& name);
+    void wait_for_changes(const std::string& name);
     [[nodiscard]] std::size_t count(service::WallTime now) const;
 
     StateFolder& folder_;
@@ -88,6 +122,8 @@ class SessionBook {
     std::mutex disk_mutex_;                 // one change at a time; taken before the other one
     mutable std::mutex mutex_;              // held for a moment only
     std::map<std::string, Entry> entries_;  // by name
+    std::map<std::string, std::size_t> changes_;  // that have begun, by the session's name
+    std::condition_variable change_ended_;
 };
 
 }  // namespace holdfast::files

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -144,6 +145,47 @@ TEST_F(SessionBookTest, StandsManyAtOnce) {
         }
     });
     EXPECT_TRUE(book_->list(start).empty());
+}
+
+TEST_F(SessionBookTest, LetsOnlySessionsThatAreNotOverBeginAChange) {
+    const std::string name = create().session.name;
+    EXPECT_FALSE(book_->begin_change("nobody", start));
+    EXPECT_TRUE(book_->is_live(name, start));
+    EXPECT_TRUE(book_->begin_change(name, start));
+    const service::WallTime end = start + session_time;
+    EXPECT_TRUE(book_->begin_change(name, end - 1ms));
+    EXPECT_FALSE(book_->begin_change(name, end)) << "on time, though nobody has removed it yet";
+    EXPECT_FALSE(book_->is_live(name, end));
+    EXPECT_EQ(book_->end(name), true);
+    EXPECT_FALSE(book_->begin_change(name, start));
+    EXPECT_FALSE(book_->is_live(name, start));
+}
+
+// Whichever way a session ends: the end is told when the changes that had begun are done.
+TEST_F(SessionBookTest, EndsWhenTheChangesThatHadBegunAreDone) {
+    for (const bool expires : {true, false}) {
+        const std::string name = create().session.name;
+        std::atomic<bool> is_told = false;
+        auto one = book_->begin_change(name, start);
+        auto two = book_->begin_change(name, start);
+        ASSERT_TRUE(one && two);
+        std::thread ender([&] {
+            if (expires) {
+                EXPECT_EQ(book_->remove_expired(start + session_time)->size(), 1U);
+            } else {
+                EXPECT_EQ(book_->end(name), true);
+            }
+            is_told = true;
+        });
+        while (book_->is_live(name, start)) std::this_thread::yield();
+        EXPECT_FALSE(book_->begin_change(name, start)) << "a further one";
+        create();  // others go on meanwhile
+        one.reset();
+        EXPECT_FALSE(is_told);
+        two.reset();
+        ender.join();
+        EXPECT_TRUE(is_told);
+    }
 }
 
 }  // namespace

@@ -58,8 +58,10 @@ class Upload {
 
     // Makes the bytes the next version. Without success the path is what it was; only if the disk
     // fails after the file got its name (the message says so), that is not known before a restart.
-    // REQUIRES: called once.
-    [[nodiscard]] FileResult<Committed> commit(const CommitCheck& check);
+    // A region is copied first, which may take long: `before_copy`, if given, is asked before that
+    // in place of `check`. REQUIRES: called once.
+    [[nodiscard]] FileResult<Committed> commit(const CommitCheck& check,
+                                               const CommitCheck& before_copy = {});
 
   private:
     friend class FileTree;
@@ -78,7 +80,8 @@ class Upload {
     [[nodiscard]] std::uint64_t growth_bytes(std::uint64_t received_bytes) const;
     [[nodiscard]] FileResult<void> reserve(std::uint64_t bytes);
     [[nodiscard]] FileResult<Committed> commit_whole(const CommitCheck& check);
-    [[nodiscard]] FileResult<Committed> commit_region(const CommitCheck& check);
+    [[nodiscard]] FileResult<Committed> commit_region(const CommitCheck& check,
+                                                      const CommitCheck& before_copy);
     [[nodiscard]] FileResult<void> land(TemporaryFile file, const FileInfo* current,
                                         const FileInfo& next, const CommitCheck& check);
     [[nodiscard]] FileResult<void> put_in_place(TemporaryFile file, const FileInfo* current,

@@ -66,9 +66,10 @@ FileResult<void> seal(TreeState& tree, const FilePath& path, int descriptor, Fil
 
 }  // namespace
 
-FileResult<Committed> Upload::commit(const CommitCheck& check) {
+FileResult<Committed> Upload::commit(const CommitCheck& check, const CommitCheck& before_copy) {
     if (failure_) return tl::unexpected(*failure_);
-    auto committed = plan_.region_start ? commit_region(check) : commit_whole(check);
+    auto committed = plan_.region_start ? commit_region(check, before_copy ? before_copy : check)
+                                        : commit_whole(check);
     failure_ = FileError{.message = "the upload is over"};
     return committed;
 }
@@ -88,7 +89,8 @@ FileResult<Committed> Upload::commit_whole(const CommitCheck& check) {
     const auto pass = tree_->gates.enter(plan_.path.text());
     TRY(auto current, find_current(*tree_, plan_.path));
     const FileInfo* const info = close_file(current);
-    const bool is_other_number = likely != nullptr && info == nullptr;  // the path began anew meanwhile
+    const bool is_other_number =
+        likely != nullptr && info == nullptr;  // the path began anew meanwhile
     if (is_other_number) {
         next.inode_number = 0;
         next.mode = mode_of_new_files;
@@ -100,7 +102,8 @@ FileResult<Committed> Upload::commit_whole(const CommitCheck& check) {
     return Committed{.info = std::move(next), .is_new = info == nullptr};
 }
 
-FileResult<Committed> Upload::commit_region(const CommitCheck& check) {
+FileResult<Committed> Upload::commit_region(const CommitCheck& check,
+                                            const CommitCheck& before_copy) {
     const std::string doing = "write " + plan_.path.text();
     const auto pass = tree_->gates.enter(plan_.path.text());
     TRY(auto current, find_current(*tree_, plan_.path));
@@ -109,7 +112,9 @@ FileResult<Committed> Upload::commit_region(const CommitCheck& check) {
         return refuse(Fault::leaves_hole, "The region begins behind the end of the file");
     }
     // The copy may take long, so whoever has lost the right to write is told before it.
-    if (!check(&current->info)) return refuse(Fault::refused, "The write is not allowed any more");
+    if (!before_copy(&current->info)) {
+        return refuse(Fault::refused, "The write is not allowed any more");
+    }
 
     auto copy = tree_->own_folder->make_temporary_file();
     if (!copy) return refuse_by_errno(copy.error(), doing);

@@ -252,6 +252,29 @@ TEST_F(TreeTest, KeepsBothOfTwoRegionsOnTheirWay) {
     EXPECT_EQ(get(*tree_, "/a"), "LLL3456RRR");
 }
 
+TEST_F(TreeTest, AsksBeforeARegionIsCopiedAndAgainAtTheCommit) {
+    ASSERT_TRUE(put(*tree_, "/a", "0123456789"));
+    std::vector<std::string> asked;
+    const auto note = [&](const char* name, bool answer) {
+        return [&asked, name, answer](const FileInfo*) {
+            asked.emplace_back(name);
+            return answer;
+        };
+    };
+    const auto commit = [&](const CommitCheck& check, const CommitCheck& before_copy) {
+        auto upload = tree_->begin_upload({.path = path_of("/a"), .region_start = 4});
+        EXPECT_TRUE(upload && upload->append("xy"));
+        return fault_of(upload->commit(check, before_copy));
+    };
+    EXPECT_EQ(commit(note("commit", true), note("copy", false)), Fault::refused);
+    EXPECT_EQ(asked, (std::vector<std::string>{"copy"}));
+    EXPECT_EQ(commit(note("commit", false), note("copy", true)), Fault::refused);
+    EXPECT_EQ(asked, (std::vector<std::string>{"copy", "copy", "commit"}));
+    EXPECT_EQ(get(*tree_, "/a"), "0123456789");
+    EXPECT_EQ(commit(note("commit", true), note("copy", true)), std::nullopt);
+    EXPECT_EQ(get(*tree_, "/a"), "0123xy6789");
+}
+
 TEST_F(TreeTest, WritesRegionsOfLargeFiles) {
     std::string content(3'000'000, 'a');
     for (std::size_t i = 0; i < content.size(); ++i) content[i] = static_cast<char>(i * 31 / 7);

@@ -29,7 +29,7 @@ base::Result<bool> UsedEvents::use(const NostrEvent& event, service::WallTime no
     forget_old(now);
     if (created_s_.contains(event.id)) return false;
     if (created_s_.size() >= events_max_) {
-        return base::fail("there have been too many logins within an hour");
+        return base::fail("there have been too many logins within a minute");
     }
     const auto written =
         folder_.write_small_file(events_.get(), event.id, std::to_string(event.created_s));
@@ -50,7 +50,7 @@ void UsedEvents::forget_old(service::WallTime now) {
     const std::int64_t now_s =
         std::chrono::floor<std::chrono::seconds>(now.time_since_epoch()).count();
     std::erase_if(created_s_, [&](const auto& entry) {
-        if (entry.second >= now_s - nostr_age_max.count()) return false;
+        if (entry.second >= now_s - nostr_window.count()) return false;
         unlinkat(events_.get(), entry.first.c_str(), 0);  // if it stays, it is tried again
         return true;
     });

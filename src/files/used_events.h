@@ -18,8 +18,9 @@ namespace holdfast::files {
 
 // UsedEvents: a signed event logs in once.
 //
-// Whoever sees an event on its way could send it again within the hour it is good for. So the id of
-// each that was used is kept for that long, on disk, since a restart would not make it a new one.
+// Whoever sees an event on its way could send it again while its time is within the window that
+// verify_nostr_event() accepts. So the id of each event that was used is kept for that long, on
+// disk, because the event would be good again after a restart otherwise.
 //
 // Thread safety: any thread. use() waits for the disk.
 class UsedEvents {
@@ -30,8 +31,9 @@ class UsedEvents {
     [[nodiscard]] static base::Result<std::unique_ptr<UsedEvents>> open(
         StateFolder& folder, std::size_t events_max = events_max_default);
 
-    // Notes that the event is used. False if it was already. Fails when more have been used within
-    // the hour than can be remembered, or the disk does: it must not be accepted then.
+    // Notes that the event is used. False if it was already. Fails when more events of
+    // the window have been used than can be remembered, or the disk fails: the event must not be
+    // accepted then.
     // REQUIRES: verify_nostr_event() has accepted it, so that strangers cannot fill the memory.
     [[nodiscard]] base::Result<bool> use(const NostrEvent& event, service::WallTime now);
 

@@ -9,6 +9,7 @@
 // Lifetime: the connection owns its protocol; a protocol may use its channel until on_closed() has
 // returned.
 
+#include <chrono>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -33,13 +34,30 @@ class Channel {
     virtual void pause() = 0;
     virtual void resume() = 0;
 
-    // Whether so much output is waiting for a slow peer that on_input() should return before it
-    // appends more. It is called again with the rest when the peer has caught up.
+    // Whether so much output is waiting for a slow peer that no more should be appended for now.
     [[nodiscard]] virtual bool congested() const = 0;
 
-    // Whether the server is shutting down: the connection will close as soon as its protocol is
-    // idle.
+    // Whether on_input() should return before it handles another request: the channel is congested,
+    // or this connection has worked long enough and others should have their turn. on_input() is
+    // called again with the rest. Always false before the first request of a call, unless the
+    // channel is congested.
+    [[nodiscard]] virtual bool should_return() = 0;
+
+    // Tells that this many more bytes (fewer, if negative) of answers wait outside of output(),
+    // because an earlier request of this connection is unanswered.
+    virtual void count_waiting(std::ptrdiff_t bytes) = 0;
+
+    // Whether the waiting answers of all connections leave room for one more. If not, on_input()
+    // should call pause() before a request whose answer would have to wait, and return. The channel
+    // resumes by itself when there is room.
+    [[nodiscard]] virtual bool has_room_to_wait() = 0;
+
+    // Whether the server is shutting down: the connection will close soon, at the latest when all
+    // that was under way when the shutdown began is done.
     [[nodiscard]] virtual bool draining() const = 0;
+
+    // When this turn began.
+    [[nodiscard]] virtual std::chrono::steady_clock::time_point now() const = 0;
 
   protected:
     ~Channel() = default;
@@ -52,7 +70,7 @@ class Protocol {
 
     // Handles the whole requests at the front of `input` and returns the bytes they took. The rest
     // comes again, with more behind it; all views are valid during the call only. A protocol that
-    // stops early although it could go on has called pause() or seen congested().
+    // stops early although it could go on has called pause() or seen should_return().
     [[nodiscard]] virtual std::size_t on_input(std::string_view input) = 0;
 
     // The peer has stopped sending: it is dead, or has half-closed and waits for its answers. Comes

@@ -40,10 +40,18 @@ bool Connection::start(std::unique_ptr<Protocol> protocol) {
     return true;
 }
 
+bool Connection::begin_drain() {
+    if (std::exchange(draining_, true)) return holds_up_;
+    if (state_ == State::open) protocol_->on_drain();
+    holds_up_ = owes_something();
+    return holds_up_;
+}
+
 void Connection::drain() {
-    if (std::exchange(draining_, true) || state_ != State::open) return;
-    protocol_->on_drain();
-    if (state_ == State::open && may_finish()) close();
+    begin_drain();
+    leaving_ = true;
+    if (state_ == State::open && may_finish()) return close();
+    if (state_ == State::lingering) set_.start_timeout(Timeout::farewell, reading_);
 }
 
 void Connection::close() {
@@ -54,6 +62,8 @@ void Connection::close() {
     set_.loop().poller().remove(transport_.descriptor());
     transport_.close();
     protocol_->on_closed();
+    CHECK(waiting_bytes_ == 0);
+    report_if_finished();
     set_.loop().schedule(*this);
 }
 
@@ -82,6 +92,46 @@ void Connection::resume() {
 
 bool Connection::congested() const {
     return output_.size() - sent_bytes_ > set_.limits().output_bytes_max;
+}
+
+// The clock is read only by those who have sent several requests at once.
+bool Connection::should_return() {
+    if (congested()) return true;
+    if (asked_++ == 0) return false;
+    const auto now = EventLoop::Clock::now();
+    if (asked_ == 2) turn_end_ = now + set_.limits().turn_share;
+    is_turn_over_ = now >= turn_end_;
+    return is_turn_over_;
+}
+
+void Connection::count_waiting(std::ptrdiff_t bytes) {
+    if (bytes < 0) {
+        CHECK(waiting_bytes_ >= static_cast<std::size_t>(-bytes));
+        set_.waiting_room().remove(static_cast<std::size_t>(-bytes));
+    } else {
+        set_.waiting_room().add(static_cast<std::size_t>(bytes));
+    }
+    waiting_bytes_ += static_cast<std::size_t>(bytes);
+}
+
+bool Connection::has_room_to_wait() {
+    if (!set_.waiting_room().is_full()) return true;
+    awaits_room_ = true;
+    set_.watch_waiting_room();
+    return false;
+}
+
+void Connection::go_on() {
+    awaits_turn_ = is_turn_over_ = false;
+    set_.loop().schedule(*this);
+}
+
+void Connection::on_room() {
+    if (std::exchange(awaits_room_, false) && state_ == State::open) resume();
+}
+
+EventLoop::TimePoint Connection::now() const {
+    return set_.loop().now();
 }
 
 void Connection::on_ready(std::uint32_t events) {
@@ -119,27 +169,38 @@ void Connection::receive() {
 
 void Connection::take_input(std::string_view fresh) {
     if (state_ != State::open) return;
-    if (held_.empty() && !paused_ && !congested()) return offer(fresh);
+    if (held_.empty() && may_go_on()) return offer(fresh);
     held_.append(fresh);
     held_back_ = true;
 }
 
 // Lets the protocol handle the input and holds what it leaves. REQUIRES: held_ is empty.
 void Connection::offer(std::string_view input) {
+    asked_ = 0;
+    is_turn_over_ = false;
     const std::size_t consumed = protocol_->on_input(input);
     CHECK(consumed <= input.size());
-    if (consumed > 0) request_timed_ = false;
     held_.assign(input.substr(consumed));
-    held_back_ = !held_.empty() && (paused_ || congested());
+    note_consumed(consumed);
 }
 
 void Connection::offer_held_input() {
+    asked_ = 0;
+    is_turn_over_ = false;
     const std::size_t consumed = protocol_->on_input(held_);
     CHECK(consumed <= held_.size());
-    if (consumed > 0) request_timed_ = false;
     held_.erase(0, consumed);
-    held_back_ = !held_.empty() && (paused_ || congested());
+    note_consumed(consumed);
     if (held_.empty()) release(held_);
+}
+
+void Connection::note_consumed(std::size_t consumed) {
+    if (consumed > 0) request_timed_ = false;
+    held_back_ = !held_.empty() && (is_turn_over_ || !may_go_on());
+}
+
+bool Connection::may_go_on() const {
+    return !paused_ && !congested();
 }
 
 void Connection::report_end_of_input() {
@@ -150,9 +211,13 @@ void Connection::report_end_of_input() {
 void Connection::settle() {
     if (state_ == State::closed) return;
     send_all_there_is();
-    while (state_ == State::open && held_back_ && !paused_ && !congested()) {
+    if (state_ == State::open && held_back_ && may_go_on() && !is_turn_over_) {
         offer_held_input();
         send_all_there_is();
+    }
+    // Others have their turn before this connection handles more.
+    if (state_ == State::open && held_back_ && may_go_on() && !std::exchange(awaits_turn_, true)) {
+        set_.call_next_turn(*this);
     }
     if (state_ == State::open && end_received_ && !held_back_ && !paused_ &&
         !std::exchange(data_end_reported_, true)) {
@@ -163,6 +228,7 @@ void Connection::settle() {
     if (state_ == State::finishing && output_.empty() && transport_.finish_sending()) linger();
     if (state_ == State::lingering && end_received_) close();
     if (state_ == State::closed) return;
+    report_if_finished();
     update_interest();
     update_timeouts();
 }
@@ -202,14 +268,27 @@ void Connection::linger() {
 // Whether the conversation is over: nothing is owed, and nobody will or may ask for more.
 bool Connection::may_finish() const {
     if (!protocol_->idle() || held_back_ || !output_.empty()) return false;
-    return end_received_ || (draining_ && held_.empty());
+    return end_received_ || (leaving_ && held_.empty());
+}
+
+// Whether a request is being read, or something is still to be answered or sent.
+bool Connection::owes_something() const {
+    if (state_ == State::finishing) return !output_.empty();
+    if (state_ != State::open) return false;
+    return !fresh_.empty() || !held_.empty() || !output_.empty() || !protocol_->idle();
+}
+
+void Connection::report_if_finished() {
+    if (!holds_up_ || owes_something()) return;
+    holds_up_ = false;
+    set_.finished_one();
 }
 
 bool Connection::wants_input() const {
     if (end_received_) return false;
     if (state_ == State::lingering) return true;
     if (state_ != State::open || congested()) return false;
-    return !paused_ || held_.size() < set_.limits().held_input_bytes_max;
+    return !(paused_ || held_back_) || held_.size() < set_.limits().held_input_bytes_max;
 }
 
 void Connection::update_interest() {
@@ -227,7 +306,9 @@ void Connection::update_timeouts() {
         if (!writing_.running()) set_.start_timeout(Timeout::write, writing_);
     }
     if (state_ == State::lingering) {
-        if (!reading_.running()) set_.start_timeout(Timeout::linger, reading_);
+        if (!reading_.running()) {
+            set_.start_timeout(leaving_ ? Timeout::farewell : Timeout::linger, reading_);
+        }
     } else if (state_ == State::open && transport_.is_shaking_hands()) {
         if (!reading_.running()) set_.start_timeout(Timeout::request, reading_);
     } else if (state_ == State::open && !held_back_ && protocol_->awaits_input()) {

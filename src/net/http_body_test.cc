@@ -17,6 +17,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using namespace std::chrono_literals;
 
 // Takes what is put, in pieces; everything else is answered with its path and body at once. A path
 // that begins with /no is refused before its body comes.
@@ -186,7 +187,7 @@ TEST_F(HttpBody, IsAskedForOnlyIfItIsWanted) {
     EXPECT_EQ(channel_.take(), "HTTP/1.1 100 Continue\r\n\r\n");
     feed("hello");
     EXPECT_EQ(channel_.take(), created("hello"));
-    feed("GET /late HTTP/1.1\r\n\r\n" + header);
+    feed("POST /late HTTP/1.1\r\n\r\n" + header);
     EXPECT_EQ(channel_.take(), "") << "in its turn";
     depot_.late.send(200, "", "late");
     EXPECT_EQ(channel_.take(), answer("200 OK", "late") + "HTTP/1.1 100 Continue\r\n\r\n");
@@ -206,6 +207,22 @@ TEST_F(HttpBody, IsAskedForWhenTheSinkHasRoomForIt) {
     EXPECT_EQ(channel_.take(), created("hello"));
 }
 
+TEST_F(HttpBody, ThatIsEmptyIsNeitherAskedForNorWaitedFor) {
+    depot_.is_congested = true;
+    const std::string request =
+        "PUT /a HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 0\r\n\r\n";
+    for (std::size_t cut = 0; cut <= request.size(); ++cut) {
+        feed(request.substr(0, cut));
+        feed(request.substr(cut));
+        EXPECT_EQ(channel_.take(), created("")) << "cut at " << cut;
+        EXPECT_TRUE(protocol_->idle());
+        EXPECT_FALSE(channel_.paused);
+    }
+    feed("PUT /no HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 0\r\n\r\n");
+    EXPECT_EQ(channel_.take(), answer("423 Locked", "locked")) << "and need not be read past";
+    EXPECT_FALSE(channel_.closed);
+}
+
 TEST_F(HttpBody, IsNotAskedForAfterAllIfItIsRefusedMeanwhile) {
     depot_.is_congested = true;
     feed("PUT /a HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
@@ -215,6 +232,68 @@ TEST_F(HttpBody, IsNotAskedForAfterAllIfItIsRefusedMeanwhile) {
     depot_.sink->reply().send(423, "", "locked");
     EXPECT_EQ(channel_.take(), answer("423 Locked", "locked", true));
     EXPECT_TRUE(channel_.closed);
+}
+
+TEST_F(HttpBody, ThatIsEmptyIsWholeThoughItsClientAsksBeforeItSends) {
+    const std::string header =
+        "PUT /a HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 0\r\n\r\n";
+    depot_.is_congested = true;
+    feed(header);
+    EXPECT_EQ(channel_.take(), created(""));
+    EXPECT_TRUE(protocol_->idle());
+    EXPECT_FALSE(channel_.paused);
+    depot_.is_congested = false;
+    feed(header + put_hello);
+    EXPECT_EQ(channel_.take(), created("") + created("hello"));
+    feed("PUT /no HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 0\r\n\r\n" + put_hello);
+    EXPECT_EQ(channel_.take(), answer("423 Locked", "locked") + created("hello"));
+}
+
+TEST_F(HttpBody, ThatTricklesIsAnsweredByItsSink) {
+    limits_.body_pace = {.grace = 10s, .bytes_per_second_min = 2};
+    feed("PUT /a HTTP/1.1\r\nContent-Length: 5000\r\n\r\n");
+    for (int second = 1; second < 20; ++second) {
+        channel_.time += 1s;
+        feed("h");
+    }
+    EXPECT_THAT(depot_.notes, IsEmpty()) << "19 bytes are enough for 19.5 s";
+    channel_.time += 1s;
+    feed("h");
+    EXPECT_THAT(depot_.notes, IsEmpty()) << "as 20 bytes are for 20 s";
+    channel_.time += 1s;
+    feed("h");
+    EXPECT_THAT(depot_.notes, ElementsAre("fault 408"));
+    EXPECT_TRUE(channel_.take().starts_with("HTTP/1.1 408 Request Timeout\r\n"));
+    EXPECT_TRUE(channel_.closed);
+}
+
+TEST_F(HttpBody, ThatTricklesAfterItWasRefusedEndsTheConnection) {
+    limits_.body_pace = {.grace = 10s, .bytes_per_second_min = 2};
+    feed("PUT /no HTTP/1.1\r\nContent-Length: 5000\r\n\r\n");
+    EXPECT_EQ(channel_.take(), answer("423 Locked", "locked"));
+    for (int second = 1; second < 21; ++second) {
+        channel_.time += 1s;
+        feed("h");
+        EXPECT_FALSE(channel_.closed);
+    }
+    channel_.time += 1s;
+    feed("h");
+    EXPECT_TRUE(channel_.closed);
+    EXPECT_EQ(channel_.take(), "");
+}
+
+TEST_F(HttpBody, IsNotSlowWhenItIsTheServerThatDoesNotRead) {
+    limits_.body_pace = {.grace = 10s, .bytes_per_second_min = 2};
+    feed("PUT /a HTTP/1.1\r\nContent-Length: 5\r\n\r\nh");
+    depot_.is_congested = true;
+    feed("el");
+    channel_.time += 1h;
+    depot_.is_congested = false;
+    depot_.source->resume();
+    channel_.offer(*protocol_);
+    channel_.time += 10s;
+    feed("lo");
+    EXPECT_EQ(channel_.take(), created("hello"));
 }
 
 TEST_F(HttpBody, WaitsForASinkThatIsCongested) {

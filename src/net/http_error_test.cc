@@ -72,6 +72,25 @@ TEST_F(HttpError, Is400ForWhatIsNotHttp) {
     }
 }
 
+TEST_F(HttpError, Is400ForMoreThanOneHost) {
+    for (const auto* request : {"GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",
+                                "GET / HTTP/1.1\r\nHost: a\r\nX: y\r\nhOST:\r\n\r\n",
+                                "GET / HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n"}) {
+        EXPECT_EQ("HTTP/1.1 400 Bad Request", refusal(request)) << request;
+    }
+}
+
+TEST_F(HttpError, Is400ForARequestWithoutAHostWhereItIsNeeded) {
+    limits_.needs_host = true;
+    EXPECT_EQ("HTTP/1.1 400 Bad Request", refusal("GET / HTTP/1.1\r\n\r\n"));
+    EXPECT_EQ("HTTP/1.1 400 Bad Request", refusal("GET http://a/ HTTP/1.1\r\nX: Host\r\n\r\n"));
+    for (const auto* request :
+         {"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+          "GET / HTTP/1.1\r\nConnection: close\r\nHost:\r\n\r\n", "GET / HTTP/1.0\r\n\r\n"}) {
+        EXPECT_TRUE(converse(request, 1).starts_with("HTTP/1.1 200 OK\r\n")) << request;
+    }
+}
+
 TEST_F(HttpError, Is413ForABodyOverTheLimit) {
     EXPECT_EQ("HTTP/1.1 413 Payload Too Large",
               refusal("POST / HTTP/1.1\r\nContent-Length: 65\r\n\r\n"));

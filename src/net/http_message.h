@@ -70,10 +70,11 @@ struct HttpResponse {
 
 // What a request asks of its response.
 struct HttpTerms {
-    bool keep_alive = false;  // false: the connection closes after it
-    bool head = false;        // the body is described but not sent
-    bool http_1_0 = false;    // keeping the connection alive must be said
-    bool plain = false;       // streams: the length was said, so pieces go as they are
+    bool keep_alive = false;   // false: the connection closes after it
+    bool head = false;         // the body is described but not sent
+    bool http_1_0 = false;     // keeping the connection alive must be said
+    bool plain = false;        // streams: the length was said, so pieces go as they are
+    bool may_be_long = false;  // it is a GET, whose answer may be long
 };
 
 // Appends the response in bytes: status line, Date, Content-Type, Content-Length, Connection where

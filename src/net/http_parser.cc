@@ -19,6 +19,8 @@ constexpr HttpFault malformed{400, HOLDFAST_FAULT("malformed HTTP request")};
 constexpr HttpFault folded{400, HOLDFAST_FAULT("header field folded over several lines")};
 constexpr HttpFault chunked_1_0{400, HOLDFAST_FAULT("Transfer-Encoding in an HTTP/1.0 request")};
 constexpr HttpFault bad_length{400, HOLDFAST_FAULT("bad or conflicting Content-Length")};
+constexpr HttpFault no_host{400, HOLDFAST_FAULT("an HTTP/1.1 request needs a Host")};
+constexpr HttpFault several_hosts{400, HOLDFAST_FAULT("more than one Host")};
 constexpr HttpFault bad_chunk{400, HOLDFAST_FAULT("malformed chunked body")};
 constexpr HttpFault body_too_big{413, HOLDFAST_FAULT("request body too large")};
 constexpr HttpFault target_too_long{414, HOLDFAST_FAULT("request target too long")};
@@ -41,6 +43,20 @@ bool names_http_version(std::string_view message) {
     const auto line = message.substr(0, message.find("\r\n"));
     const auto version = line.substr(line.rfind(' ') + 1);
     return version.size() == 8 && version.starts_with("HTTP/") && version[6] == '.';
+}
+
+// A client that takes this server for a proxy sends an absolute target. Returns the size of what
+// comes before the path: `http://` or `https://`, in whatever case, and the authority; 0 if the
+// target is not absolute.
+std::size_t origin_bytes(std::string_view target) {
+    for (const std::string_view scheme : {"http://", "https://"}) {
+        const auto start = target.substr(0, scheme.size());
+        if (!boost::beast::iequals({start.data(), start.size()}, {scheme.data(), scheme.size()})) {
+            continue;
+        }
+        return std::min(target.find_first_of("/?", scheme.size()), target.size());
+    }
+    return 0;
 }
 
 }  // namespace
@@ -69,6 +85,7 @@ HttpParser::Outcome HttpParser::parse_header(std::string_view message) {
         error = http::error::header_limit;
     }
     if (error) return refuse(error, message);
+    if (limits_.needs_host && host_count_ == 0 && version_ >= 11) return refuse(no_host);
     header_bytes_ = parsed_;
     if (chunked()) {
         if (version_ < 11) return refuse(chunked_1_0);
@@ -157,16 +174,12 @@ HttpRequest HttpParser::request(std::string_view message) const {
     request.method = message.substr(method_.at, method_.bytes);
     request.target = message.substr(target_.at, target_.bytes);
     request.path = request.target;
-    // A client that takes us for a proxy sends the absolute form; ours is what follows the
-    // authority.
-    if (request.path.starts_with("http://")) {
-        const auto slash = request.path.find('/', 7);
-        request.path = slash == request.path.npos ? "/" : request.path.substr(slash);
-    }
+    request.path.remove_prefix(origin_bytes(request.path));
     if (const auto mark = request.path.find('?'); mark != request.path.npos) {
         request.query = request.path.substr(mark + 1);
         request.path = request.path.substr(0, mark);
     }
+    if (request.path.empty()) request.path = "/";
     if (size_ > 0) {
         request.body = chunked() ? std::string_view(chunks_)
                                  : message.substr(header_bytes_, size_ - header_bytes_);
@@ -177,7 +190,10 @@ HttpRequest HttpParser::request(std::string_view message) const {
 }
 
 HttpTerms HttpParser::terms() const {
-    return {.keep_alive = keep_alive(), .head = method() == "HEAD", .http_1_0 = version_ < 11};
+    return {.keep_alive = keep_alive(),
+            .head = method() == "HEAD",
+            .http_1_0 = version_ < 11,
+            .may_be_long = method() == "GET"};
 }
 
 bool HttpParser::take_expectation() {
@@ -207,6 +223,8 @@ void HttpParser::on_field_impl(Field field, StringView name, StringView value, E
         fault_ = &folded;
     } else if (!fields_.add(message_, {std_view(name), std_view(value)})) {
         fault_ = &header_too_big;
+    } else if (field == Field::host) {
+        if (++host_count_ > 1) fault_ = &several_hosts;
     } else if (field == Field::transfer_encoding) {
         if (!boost::beast::iequals(value, "chunked")) fault_ = &unknown_coding;
     } else if (field == Field::expect) {

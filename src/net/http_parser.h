@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "net/body_pace.h"
 #include "net/http_body.h"
 #include "net/http_message.h"
 
@@ -21,11 +22,17 @@ namespace holdfast::net {
 struct HttpLimits {
     std::size_t header_bytes_max = std::size_t{16} * 1024;
     std::size_t body_bytes_max = std::size_t{1024} * 1024;
+    // Of a body that is taken in pieces, which may be of any size.
+    BodyPaceLimits body_pace;
     // Requests of one connection handled but not yet answered; further ones wait.
     std::size_t pending_max = 128;
-    // Bytes that wait on one connection for the answers before them, over which a streamed answer
-    // is congested.
+    // Bytes of answers that wait on one connection for the answers before them. Over this, no
+    // further request is read, and a streamed answer that waits is congested.
     std::size_t waiting_bytes_max = std::size_t{256} * 1024;
+    // Whether a request of HTTP/1.1 without a Host is refused, as servers must.
+    bool needs_host = false;
+    // What a GET that waits for its turn counts as while its answer is not known.
+    std::size_t unknown_answer_bytes = std::size_t{64} * 1024;
 };
 
 class HttpParser final : private boost::beast::http::basic_parser<true> {
@@ -104,6 +111,7 @@ class HttpParser final : private boost::beast::http::basic_parser<true> {
     Place method_, target_;
     int version_ = 11;
     bool expects_continue_ = false;
+    std::size_t host_count_ = 0;
     HttpFields fields_;
     std::string chunks_;          // the body of a chunked request,
     BodySink* sink_ = nullptr;    // or where that goes, during parse_piece()

@@ -35,7 +35,7 @@ class Keeper final : public HttpHandler {
 class HttpPipeline : public testing::Test {
   protected:
     void request(const std::string& path, const std::string& header = "") {
-        channel_.feed(protocol_, "GET " + path + " HTTP/1.1\r\n" + header + "\r\n");
+        channel_.feed(protocol_, "POST " + path + " HTTP/1.1\r\n" + header + "\r\n");
     }
 
     // The bodies sent since the last call, which are the paths asked for.
@@ -79,8 +79,8 @@ TEST_F(HttpPipeline, SendsAnswersInTheOrderOfTheRequests) {
 
 TEST_F(HttpPipeline, HoldsBackInputWhileTooManyAreUnanswered) {
     channel_.feed(protocol_,
-                  "GET /a HTTP/1.1\r\n\r\nGET /b HTTP/1.1\r\n\r\nGET /c HTTP/1.1\r\n\r\n"
-                  "GET /d HTTP/1.1\r\n\r\nGET /e HTTP/1.1\r\n\r\n");
+                  "POST /a HTTP/1.1\r\n\r\nPOST /b HTTP/1.1\r\n\r\nPOST /c HTTP/1.1\r\n\r\n"
+                  "POST /d HTTP/1.1\r\n\r\nPOST /e HTTP/1.1\r\n\r\n");
     EXPECT_EQ(4u, keeper_.waiting.size());
     EXPECT_TRUE(channel_.paused);
     keeper_.answer("/b");
@@ -173,7 +173,7 @@ TEST(AbandonedReply, MayBeDroppedFromItsCallbackAndOthersWithIt) {
         const HttpLimits limits;
         TestChannel channel;
         HttpProtocol protocol(channel, quitter, limits);
-        for (int i = 0; i < 3; ++i) channel.feed(protocol, "GET / HTTP/1.1\r\n\r\n");
+        for (int i = 0; i < 3; ++i) channel.feed(protocol, "POST / HTTP/1.1\r\n\r\n");
         closed ? protocol.on_closed() : protocol.on_end_of_input();
         for (const auto& reply : quitter.replies) EXPECT_FALSE(reply);
         EXPECT_TRUE(protocol.idle());

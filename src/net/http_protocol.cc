@@ -26,9 +26,11 @@ HttpProtocol::HttpProtocol(Channel& channel, HttpHandler& handler, const HttpLim
 
 std::size_t HttpProtocol::on_input(std::string_view input) {
     std::size_t consumed = 0;
+    replies_.note_input();
     while (consumed < input.size()) {
         if (replies_.closing() && !body_) return input.size();  // a last request may have a body
-        if (replies_.full() || channel_.congested()) break;
+        if (channel_.should_return()) break;
+        if (!body_ && replies_.pause_if_full()) break;
         const std::size_t taken = take_request(input.substr(consumed));
         if (taken == 0) break;
         consumed += taken;
@@ -77,18 +79,23 @@ std::size_t HttpProtocol::finish(HttpParser& parser, HttpParser::Outcome outcome
 std::size_t HttpProtocol::begin_body(HttpParser& parser, std::string_view input) {
     auto terms = parser.terms();
     auto terms_at_once = terms;
+    const bool is_empty = parser.body_size() == 0;
     const bool is_short = parser.body_size() && *parser.body_size() <= skipped_bytes_max;
-    if (!is_short || parser.has_expectation()) terms_at_once.keep_alive = false;
+    if (!is_short || (parser.has_expectation() && !is_empty)) terms_at_once.keep_alive = false;
     HttpReply reply(replies_, terms, terms_at_once);
     auto sink = handler_.receive(parser.request(input), reply, *this);
     if (!sink) {
         sink = std::make_unique<NoSink>();
     }
     const std::size_t size = parser.header_size();
-    const bool is_empty = parser.body_size() == 0;
+    if (is_empty) {  // nothing is to come, so there is nothing to invite and nothing to wait for
+        sink->on_whole();
+        if (peer_ended_) replies_.abandon();
+        return size;
+    }
     body_ = std::make_unique<Body>(Body{std::move(parser), std::move(sink)});
+    body_->pace.run(channel_.now());
     if (body_->parser.has_expectation()) invite_body();
-    if (is_empty) take_body({});
     return size;
 }
 
@@ -108,6 +115,7 @@ void HttpProtocol::invite_body() {
 
 void HttpProtocol::pause_body() {
     is_body_paused_ = true;
+    body_->pace.pause(channel_.now());
     channel_.pause();
 }
 
@@ -116,11 +124,14 @@ std::size_t HttpProtocol::take_body(std::string_view input) {
     if (body_->sink->is_congested()) return pause_body(), 0;
     std::string_view rest = input;
     const auto outcome = body_->parser.parse_piece(rest, *body_->sink);
+    body_->pace.count(input.size() - rest.size());
     if (outcome == HttpParser::Outcome::complete) {
         std::exchange(body_, nullptr)->sink->on_whole();
         if (peer_ended_) replies_.abandon();
     } else if (outcome == HttpParser::Outcome::refused) {
         fail_body(body_->parser.fault());
+    } else if (body_->pace.is_too_slow(limits_.body_pace, channel_.now())) {
+        fail_body(too_slow);
     }
     return input.size() - rest.size();
 }
@@ -137,7 +148,9 @@ void HttpProtocol::fail_body(const HttpFault& fault) {
 void HttpProtocol::resume() {
     if (!std::exchange(is_body_paused_, false)) return;
     channel_.resume();
-    if (body_ && body_->parser.has_expectation()) invite_body();
+    if (!body_) return;
+    body_->pace.run(channel_.now());
+    if (body_->parser.has_expectation()) invite_body();
 }
 
 void HttpProtocol::await_rest(HttpParser& parser) {

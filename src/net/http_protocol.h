@@ -3,11 +3,12 @@
 // HttpProtocol: HTTP/1.1 (and 1.0) over a channel, in front of an HttpHandler.
 //
 // Every whole request in the input is handled as it is found, also behind one whose answer is
-// deferred, so that pipelined requests can share a commit; a ReplyQueue keeps their answers in
-// order. A body that its handler takes in pieces holds up what follows it. What the protocol must
-// refuse itself it answers with a status, a body `{"error":"..."}` and a closed connection: 400
-// malformed, 408 too slow, 413 body too big, 414 and 431 header too big, 417 unknown expectation,
-// 501 unknown transfer coding, 505 not HTTP/1.x.
+// deferred, so that pipelined requests can share a commit, unless too many answers wait; a
+// ReplyQueue keeps answers in order. A body taken in pieces holds up what follows it. What the
+// protocol refuses itself it answers with a status, `{"error":"..."}` and a closed connection: 400
+// malformed, 408 too slow (a body that is taken in pieces: on average, see BodyPace), 413 body too
+// big, 414 and 431 header too big, 417 unknown expectation, 501 unknown transfer coding, 505 not
+// HTTP/1.x.
 //
 // Thread safety: only on the connection's loop.
 
@@ -64,6 +65,7 @@ class HttpProtocol final : public Protocol, private BodySource {
     struct Body {
         HttpParser parser;
         std::unique_ptr<BodySink> sink;
+        BodyPace pace = {};
     };
 
     void resume() override;

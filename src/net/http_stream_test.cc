@@ -115,7 +115,7 @@ TEST_F(HttpStream, KeepsTheOrderOfTheRequestsWhateverIsAnsweredFirst) {
         do {
             std::string sent;
             for (const auto& path : paths) {
-                request("GET " + path);
+                request("POST " + path);
                 if (path[1] == 's') studio_.streams.at(path).send(path);
                 sent += channel_.take();
             }
@@ -136,7 +136,7 @@ TEST_F(HttpStream, KeepsTheOrderOfTheRequestsWhateverIsAnsweredFirst) {
 }
 
 TEST_F(HttpStream, GoesStraightOutOnceItIsItsTurn) {
-    request("GET /d");
+    request("POST /d");
     request("GET /s");
     studio_.streams.at("/s").send("1");
     EXPECT_EQ("", channel_.take());
@@ -190,6 +190,31 @@ TEST_F(HttpStream, OfHttp10EndsWithTheConnection) {
     EXPECT_TRUE(channel_.closed);
 }
 
+// The peer would take what follows for a part of the body.
+TEST_F(HttpStream, IsFollowedByNothingIfItsEndIsThatOfTheConnection) {
+    for (const bool has_length : {false, true}) {
+        Studio studio;
+        TestChannel channel;
+        HttpProtocol protocol(channel, studio, limits_);
+        channel.feed(protocol,
+                     "POST /d1 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"
+                     "POST /d2 HTTP/1.1\r\n\r\nPOST /n HTTP/1.1\r\n\r\n");
+        StreamOptions options;
+        if (has_length) options.length = 9;
+        auto stream = studio.deferred.at("/d1").stream(200, "", {}, std::move(options));
+        stream.send("body");
+        EXPECT_TRUE(channel.take().ends_with("\r\n\r\nbody"));
+        stream.end();
+        EXPECT_EQ("", channel.take());
+        EXPECT_TRUE(channel.closed);
+        EXPECT_EQ(Paths{"/d2"}, studio.abandoned);
+        studio.deferred.at("/d2").send(200, "", "/d2");
+        EXPECT_EQ("", channel.take());
+        EXPECT_TRUE(protocol.idle());
+        EXPECT_EQ(0, channel.waiting_bytes);
+    }
+}
+
 TEST_F(HttpStream, ClosesAfterItsEndIfTheClientWantsThat) {
     request("GET /s", "Connection: close\r\n");
     EXPECT_NE(std::string::npos, channel_.take().find("\r\nConnection: close\r\n"));
@@ -213,7 +238,7 @@ TEST_F(HttpStream, IsAHeaderOnlyWhereThereIsNoBody) {
         stream.send("nowhere");
     }
     EXPECT_TRUE(protocol_.idle());
-    request("GET /d");
+    request("POST /d");
     request("HEAD /s");
     EXPECT_EQ("", channel_.take());
     studio_.deferred.at("/d").send(200, "", "/d");
@@ -256,7 +281,7 @@ TEST_F(HttpStream, MayBeEndedFromTheCallback) {
     studio_.ends_when_abandoned = true;
     for (const bool peer : {false, true}) {
         request("GET /s1");
-        request("GET /d");
+        request("POST /d");
         request("GET /s2");
         studio_.streams.at("/s2").send("2");
         channel_.take();
@@ -272,7 +297,7 @@ TEST_F(HttpStream, MayBeEndedFromTheCallback) {
 
 TEST_F(HttpStream, IsEndedByAShutdownAlthoughItsSenderGoesOn) {
     request("GET /s1");
-    request("GET /d");
+    request("POST /d");
     request("GET /s2");
     studio_.streams.at("/s2").send("2");
     channel_.take();

@@ -15,6 +15,11 @@ constexpr HttpResponse no_answer{.status = 500,
                                  .content_type = "application/json",
                                  .body = "{\"error\":\"the request was not answered\"}\n"};
 
+// Whether the answer may be long, and its length is not known yet.
+bool is_unknown(const ReplySlot& slot) {
+    return slot.terms.may_be_long && !slot.answered && !slot.streamed;
+}
+
 }  // namespace
 
 ReplyQueue::ReplyQueue(Channel& channel, const HttpLimits& limits)
@@ -22,6 +27,25 @@ ReplyQueue::ReplyQueue(Channel& channel, const HttpLimits& limits)
 
 ReplyQueue::~ReplyQueue() {
     detach();
+}
+
+bool ReplyQueue::full() const {
+    if (slots_.empty()) return false;
+    if (slots_.size() >= limits_.pending_max || is_unknown(slots_.back())) return true;
+    return waiting_bytes_ > limits_.waiting_bytes_max || !channel_.has_room_to_wait();
+}
+
+bool ReplyQueue::pause_if_full() {
+    if (!full()) return false;
+    paused_ = true;
+    channel_.pause();
+    return true;
+}
+
+void ReplyQueue::resume_unless_full() {
+    if (!paused_ || full()) return;
+    paused_ = false;
+    channel_.resume();
 }
 
 void ReplyQueue::answer(const HttpResponse& response, HttpTerms terms) {
@@ -34,12 +58,14 @@ void ReplyQueue::answer(const HttpResponse& response, HttpTerms terms) {
     auto& slot = open_slot(terms);
     slot.answered = true;
     append_response(slot.answer, response, terms);
+    count(slot);
 }
 
 DeferredReply ReplyQueue::defer(const HttpTerms& terms, std::function<void()> on_abandoned) {
     if (!terms.keep_alive) closing_ = true;
     auto& slot = open_slot(terms);
     slot.on_abandoned = std::move(on_abandoned);
+    count(slot);
     return DeferredReply(slot);
 }
 
@@ -51,6 +77,7 @@ void ReplyQueue::interim(std::string_view bytes) {
     auto& slot = open_slot({.keep_alive = true});
     slot.answered = true;
     slot.answer = bytes;
+    count(slot);
 }
 
 ReplySlot& ReplyQueue::open_slot(const HttpTerms& terms) {
@@ -58,7 +85,6 @@ ReplySlot& ReplyQueue::open_slot(const HttpTerms& terms) {
     slot->queue = this;
     slot->terms = terms;
     slots_.push_back(*slot);
-    if (full() && !std::exchange(paused_, true)) channel_.pause();
     return *slot.release();
 }
 
@@ -78,7 +104,7 @@ void ReplyQueue::interim_to_last(std::string_view bytes) {
     slot->terms = {.keep_alive = true};
     slot->answered = true;
     slot->answer = bytes;
-    slots_.insert(std::prev(slots_.end()), *slot.release());
+    count(*slots_.insert(std::prev(slots_.end()), *slot.release()));
 }
 
 void ReplyQueue::close_after_last() {
@@ -105,6 +131,8 @@ StreamedReply ReplyQueue::stream_slot(ReplySlot& slot, const HttpResponse& head,
     }
     slot.streamed = true;
     slot.on_abandoned = std::move(on_abandoned);
+    count(slot);
+    resume_unless_full();
     channel_.flush();
     return StreamedReply(slot);
 }
@@ -127,6 +155,7 @@ void ReplyQueue::append_piece(ReplySlot& slot, std::string_view piece) {
     }
     if (piece.empty()) return;
     append_stream_piece(place_for(slot), piece, slot.terms);
+    count(slot);
     channel_.flush();
 }
 
@@ -141,10 +170,10 @@ void ReplyQueue::end_stream(ReplySlot& slot) {
     finish(slot);
 }
 
-bool ReplyQueue::congested() const {
-    std::size_t waiting_bytes = 0;
-    for (const ReplySlot& slot : slots_) waiting_bytes += slot.answer.size();
-    return waiting_bytes > limits_.waiting_bytes_max || channel_.congested();
+bool ReplyQueue::congested(const ReplySlot& slot) const {
+    if (channel_.congested()) return true;
+    if (&slot == &slots_.front()) return false;
+    return waiting_bytes_ > limits_.waiting_bytes_max || !channel_.has_room_to_wait();
 }
 
 // The last answer of a connection that is about to close says so, if its header is not sent yet.
@@ -158,11 +187,28 @@ std::string& ReplyQueue::place_for(ReplySlot& slot) {
     return &slot == &slots_.front() ? channel_.output() : slot.answer;
 }
 
+// Counts what the slot keeps waiting now instead of what was counted before.
+void ReplyQueue::count(ReplySlot& slot) {
+    const bool is_first = &slot == &slots_.front();
+    const std::size_t bytes =
+        is_unknown(slot) && !is_first ? limits_.unknown_answer_bytes : slot.answer.size();
+    if (bytes == slot.counted_bytes) return;
+    const auto more = static_cast<std::ptrdiff_t>(bytes - slot.counted_bytes);
+    slot.counted_bytes = bytes;
+    waiting_bytes_ += static_cast<std::size_t>(more);
+    channel_.count_waiting(more);
+}
+
 void ReplyQueue::finish(ReplySlot& slot) {
     slot.answered = true;
     slot.on_abandoned = nullptr;
     slot.on_room = nullptr;
-    if (&slot == &slots_.front()) send_answered();
+    if (&slot == &slots_.front()) {
+        send_answered();
+    } else {
+        count(slot);
+    }
+    resume_unless_full();
     channel_.flush();
 }
 
@@ -171,14 +217,14 @@ void ReplyQueue::finish(ReplySlot& slot) {
 void ReplyQueue::send_answered() {
     while (!slots_.empty()) {
         channel_.output().append(std::exchange(slots_.front().answer, {}));
+        count(slots_.front());
         if (!slots_.front().answered) break;
         const std::unique_ptr<ReplySlot> slot(&slots_.front());
         slots_.pop_front();
-        if (!slot->terms.keep_alive) channel_.close_after_flush();
-    }
-    if (paused_ && !full()) {
-        paused_ = false;
-        channel_.resume();
+        if (slot->terms.keep_alive) continue;
+        // Nothing may follow: the end of this answer may be the end of the connection.
+        channel_.close_after_flush();
+        return detach();
     }
 }
 
@@ -219,6 +265,7 @@ void ReplyQueue::take_from_owner(ReplySlot& slot) {
     own->terms = slot.terms;
     own->bytes_to_come = slot.bytes_to_come;
     own->answer = std::move(slot.answer);
+    own->counted_bytes = std::exchange(slot.counted_bytes, 0);
     const auto place = slots_.erase(slots_.iterator_to(slot));
     slot.queue = nullptr;
     slots_.insert(place, *own);
@@ -227,10 +274,13 @@ void ReplyQueue::take_from_owner(ReplySlot& slot) {
 
 void ReplyQueue::detach() {
     std::vector<std::function<void()>> untold, dropped;
+    const std::size_t waiting_bytes = std::exchange(waiting_bytes_, 0);
+    if (waiting_bytes > 0) channel_.count_waiting(-static_cast<std::ptrdiff_t>(waiting_bytes));
     while (!slots_.empty()) {
         ReplySlot& slot = slots_.front();
         slots_.pop_front();
         slot.queue = nullptr;
+        std::string().swap(slot.answer);
         // What it holds may be the reply, and with it the slot, which is looked at below.
         if (slot.on_room) dropped.push_back(std::exchange(slot.on_room, nullptr));
         if (slot.answered) {
@@ -308,7 +358,7 @@ void StreamedReply::call_when_sent(std::function<void()> on_room) {
 }
 
 bool StreamedReply::is_congested() const {
-    return *this && slot_->queue->congested();
+    return *this && slot_->queue->congested(*slot_);
 }
 
 void StreamedReply::end() {

@@ -9,6 +9,10 @@
 //
 // A slot has one owner at any time: the reply until it is answered, the queue from then on.
 //
+// Answers that wait are memory that the peer gets for a few bytes of requests, so they are counted,
+// and reading stops when they are too many (full()). The answer to a GET may be long: while one is
+// not known yet, nothing behind it is read, and it counts as `unknown_answer_bytes`.
+//
 // Thread safety: only on the channel's loop.
 
 #include <boost/intrusive/list.hpp>
@@ -28,6 +32,7 @@ struct ReplySlot : boost::intrusive::list_base_hook<> {
     bool streamed = false;
     std::uint64_t bytes_to_come = 0;  // with terms.plain: of those that were announced
     std::string answer;               // as far as it was given out of turn
+    std::size_t counted_bytes = 0;    // by the queue, for the answer
     std::function<void()> on_abandoned;
     std::function<void()> on_room;
 };
@@ -41,8 +46,13 @@ class ReplyQueue {
     ReplyQueue& operator=(const ReplyQueue&) = delete;
 
     [[nodiscard]] bool empty() const { return slots_.empty(); }
-    // Whether as many requests as may be are unanswered; the channel is paused meanwhile.
-    [[nodiscard]] bool full() const { return slots_.size() >= limits_.pending_max; }
+    // Whether another request would be too much: too many are unanswered, or too many bytes wait.
+    // An empty queue is never full.
+    [[nodiscard]] bool full() const;
+    // Pauses the channel if the queue is full, until it is not. Returns whether it is.
+    [[nodiscard]] bool pause_if_full();
+    // The channel gives input again, for whatever reason.
+    void note_input() { paused_ = false; }
     // Whether an answer after which the connection closes has been given: no request may follow.
     [[nodiscard]] bool closing() const { return closing_; }
 
@@ -71,8 +81,8 @@ class ReplyQueue {
     // A piece, and the end, of what stream() began; both flush.
     void append_piece(ReplySlot& slot, std::string_view piece);
     void end_stream(ReplySlot& slot);
-    // Whether the channel, or what waits in front of it for its turn, is over its limit.
-    [[nodiscard]] bool congested() const;
+    // Whether the channel is over its limit; or, if the slot waits for its turn, what waits is.
+    [[nodiscard]] bool congested(const ReplySlot& slot) const;
 
     // Tells every unanswered reply, once, that nobody waits for it.
     void abandon();
@@ -86,6 +96,8 @@ class ReplyQueue {
     ReplySlot& open_slot(const HttpTerms& terms);
     void close_if_draining(ReplySlot& slot);
     std::string& place_for(ReplySlot& slot);
+    void count(ReplySlot& slot);
+    void resume_unless_full();
     void finish(ReplySlot& slot);
     void take_from_owner(ReplySlot& slot);
     void send_answered();
@@ -94,6 +106,7 @@ class ReplyQueue {
     const HttpLimits& limits_;
     bool closing_ = false;
     bool paused_ = false;
+    std::size_t waiting_bytes_ = 0;  // what count() has counted
     boost::intrusive::list<ReplySlot> slots_;
 };
 

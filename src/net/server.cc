@@ -18,12 +18,18 @@ base::Result<std::unique_ptr<Server>> Server::start(const Endpoint& endpoint,
 
 Server::Server(std::unique_ptr<Listener> listener, const std::vector<EventLoop*>& loops,
                ProtocolFactory factory, ServerOptions options)
-    : options_(std::move(options)), factory_(std::move(factory)), listener_(std::move(listener)) {
+    : options_(std::move(options)),
+      factory_(std::move(factory)),
+      waiting_room_(options_.waiting_bytes_max),
+      listener_(std::move(listener)) {
+    const ConnectionSet::Common common{.limits = options_.limits,
+                                       .factory = factory_,
+                                       .waiting_room = waiting_room_,
+                                       .tls = options_.tls};
     for (EventLoop* loop : loops) {
-        sets_.push_back(
-            std::make_unique<ConnectionSet>(*loop, options_.limits, factory_, options_.tls));
+        sets_.push_back(std::make_unique<ConnectionSet>(*loop, common));
     }
-    sets_draining_ = sets_.size();
+    sets_busy_ = sets_draining_ = sets_.size();
     loops.front()->post([this] {
         listener_->start([this](Transport transport) { deal(std::move(transport)); },
                          options_.on_error);
@@ -37,6 +43,7 @@ ServerCounts Server::counts() const {
     for (const auto& set : sets_) counts.connections += set->size();
     counts.accepted = accepted_.load(std::memory_order_relaxed);
     counts.refused = refused_.load(std::memory_order_relaxed);
+    counts.waiting_bytes = waiting_room_.bytes();
     return counts;
 }
 
@@ -48,6 +55,18 @@ void Server::deal(Transport transport) {
     }
     sets_[next_set_]->hand_over(std::move(transport));
     next_set_ = (next_set_ + 1) % sets_.size();
+}
+
+void Server::begin_shut_down(std::function<void()> on_quiet) {
+    EventLoop& first = sets_.front()->loop();
+    for (const auto& owned : sets_) {
+        ConnectionSet& set = *owned;
+        set.loop().post([this, &first, &set, on_quiet] {
+            set.begin_drain([this, &first, on_quiet] {
+                if (sets_busy_.fetch_sub(1) == 1) first.post(on_quiet);
+            });
+        });
+    }
 }
 
 // Goes through the accepting loop first: whatever it has handed over by then is in the other loops'

@@ -186,6 +186,48 @@ TEST_F(ServerTest, AnswersWhatIsInFlightWhenItShutsDown) {
     EXPECT_EQ(std::future_status::ready, done.wait_for(seconds(10)));
 }
 
+TEST_F(ServerTest, GoesOnUntilWhatIsInFlightIsAnswered) {
+    TestServer server(factory());
+    auto deferred = server.connect(), old = server.connect();
+    old.send(get);
+    EXPECT_EQ(200, old.response().status);
+    deferred.send(get_later);
+    await_deferred(server, 1);
+    const auto quiet = server.begin_shut_down();
+    old.send(get);
+    EXPECT_EQ(200, old.response().status) << "a connection that was idle is served";
+    auto fresh = server.connect();
+    fresh.send(get);
+    EXPECT_EQ(200, fresh.response().status) << "and so is a new one";
+    const auto silent = server.connect();  // asks for nothing, and holds up nothing
+    EXPECT_NE(std::future_status::ready, quiet.wait_for(seconds(0)));
+    server.on_loop([this] { desk_.later[0].send(200, "", "late"); });
+    EXPECT_EQ("late", deferred.response().body);
+    EXPECT_EQ(std::future_status::ready, quiet.wait_for(seconds(10)));
+    EXPECT_EQ(std::future_status::ready, server.shut_down(seconds(60)).wait_for(seconds(10)));
+}
+
+TEST_F(ServerTest, AConnectionThatBreaksHoldsUpNoShutdown) {
+    TestServer server(factory());
+    auto deferred = server.connect();
+    deferred.send(get_later);
+    await_deferred(server, 1);
+    const auto quiet = server.begin_shut_down();
+    deferred.reset();
+    EXPECT_EQ(std::future_status::ready, quiet.wait_for(seconds(10)));
+    server.shut_down(seconds(60)).wait();
+}
+
+TEST_F(ServerTest, APeerThatDoesNotCloseHoldsUpNoShutdown) {
+    const ConnectionLimits patient{.linger_timeout = seconds(3600)};
+    TestServer server(factory(), {.limits = patient});
+    auto client = server.connect();
+    client.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    EXPECT_EQ(200, client.response().status);
+    EXPECT_EQ("", client.read_to_end());
+    EXPECT_EQ(std::future_status::ready, server.shut_down(seconds(3600)).wait_for(seconds(10)));
+}
+
 TEST_F(ServerTest, ClosesTheRestWhenTheGraceIsOver) {
     TestServer server(factory());
     auto client = server.connect();

@@ -3,6 +3,7 @@
 // TestChannel: a channel without a socket, which remembers; for tests of protocols.
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -18,7 +19,11 @@ class TestChannel final : public Channel {
     void pause() override { paused = true; }
     void resume() override { paused = false; }
     bool congested() const override { return is_congested; }
+    bool should_return() override { return is_congested || requests_left-- == 0; }
+    void count_waiting(std::ptrdiff_t bytes) override { waiting_bytes += bytes; }
+    bool has_room_to_wait() override { return has_room; }
     bool draining() const override { return is_draining; }
+    std::chrono::steady_clock::time_point now() const override { return time; }
 
     // Gives the protocol bytes the way a connection does.
     void feed(Protocol& protocol, std::string_view bytes) {
@@ -27,7 +32,9 @@ class TestChannel final : public Channel {
     }
 
     void offer(Protocol& protocol) {
-        if (!paused && !closed && !held.empty()) held.erase(0, protocol.on_input(held));
+        if (paused || closed || held.empty()) return;
+        requests_left = requests_per_turn;
+        held.erase(0, protocol.on_input(held));
     }
 
     // What was sent since the last call, without what changes with the time of day.
@@ -48,6 +55,11 @@ class TestChannel final : public Channel {
     bool paused = false;
     bool is_congested = false;
     bool is_draining = false;
+    std::ptrdiff_t waiting_bytes = 0;  // of answers that wait for earlier ones
+    bool has_room = true;              // for more of them
+    int requests_per_turn = -1;        // after which should_return() says so; -1: never
+    int requests_left = -1;
+    std::chrono::steady_clock::time_point time;
 };
 
 }  // namespace holdfast::net

@@ -3,6 +3,7 @@
 // TestClient: a peer that blocks, for tests. Every wait fails the test after ten seconds.
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <span>
 #include <string>
 #include <string_view>
@@ -55,6 +57,12 @@ class TestClient {
     // Sends what the kernel takes at once; false when it takes nothing.
     bool try_send(std::string_view bytes) {
         return ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
+    }
+
+    // Whether something to read, or the end, comes within that time.
+    [[nodiscard]] bool has_input(std::chrono::milliseconds patience) {
+        pollfd watched{.fd = descriptor_, .events = POLLIN, .revents = 0};
+        return !unread_.empty() || ::poll(&watched, 1, static_cast<int>(patience.count())) != 0;
     }
 
     std::string read(std::size_t bytes) {

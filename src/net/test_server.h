@@ -51,6 +51,14 @@ class TestServer {
         return result.get();
     }
 
+    // The first half of a shutdown; the future is ready when what is in flight is answered.
+    std::future<void> begin_shut_down() {
+        auto quiet = std::make_shared<std::promise<void>>();
+        auto future = quiet->get_future();
+        server_->begin_shut_down([quiet] { quiet->set_value(); });
+        return future;
+    }
+
     // Begins to shut down; the future is ready when all is closed.
     std::future<void> shut_down(std::chrono::milliseconds grace) {
         auto done = std::make_shared<std::promise<void>>();

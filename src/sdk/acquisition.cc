@@ -13,10 +13,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// The server lets nobody wait for longer; who wants to asks again.
-constexpr milliseconds server_wait_max{600'000};
-// A year: more would not fit into the clock.
-constexpr milliseconds wait_max = std::chrono::hours{24 * 365};
+// The server keeps nobody without an answer for longer; who wants to wait on asks again.
+constexpr milliseconds answer_max{600'000};
+// A year: to the server, and so to us, a wait of this length has no end.
+constexpr milliseconds endless_wait = std::chrono::hours{24 * 365};
 
 // How often, and for how long each time, we try to give back what nobody waits for any more.
 constexpr int abandon_attempts = 3;
@@ -44,7 +44,8 @@ Acquisition::Acquisition(Exchange& exchange, LeaseCalls& calls, const LeaseReque
 
 LockResult<Lease> Acquisition::run(milliseconds wait) {
     begin_anew();
-    deadline_ = sent_at_ + std::clamp(wait, milliseconds{0}, wait_max);
+    is_endless_ = wait >= endless_wait;
+    deadline_ = sent_at_ + std::clamp(wait, milliseconds{0}, endless_wait);
     while (!stop_.stop_requested()) {
         const auto answer = exchange_.ask_once(ask(wait_left()));
         may_hold_ = answer ? false : may_hold_ || answer.error().may_have_effect;
@@ -69,13 +70,14 @@ Ask Acquisition::ask(milliseconds wait) const {
     return {.method = "POST",
             .target = "/v1/leases",
             .body = to_json({.request = request_, .request_id = request_id_, .wait = wait}),
-            .timeout = exchange_.options().timeout + wait,
+            .timeout = exchange_.options().timeout + std::min(wait, answer_max),
             .stop = stop_};
 }
 
 milliseconds Acquisition::wait_left() const {
+    if (is_endless_) return endless_wait;
     const auto left = std::chrono::ceil<milliseconds>(deadline_ - BootClock::now());
-    return std::clamp(left, milliseconds{0}, server_wait_max);
+    return std::max(left, milliseconds{0});
 }
 
 // Nothing, if it is to be asked again.
@@ -84,6 +86,10 @@ std::optional<LockResult<Lease>> Acquisition::judge(const Answer& answer) {
     const std::string_view reason = answer.reason();
     if (reason == "RequestEnded" && has_own_id_) {  // it was ours, and is over
         begin_anew();
+        return std::nullopt;
+    }
+    if (reason == "StillWaiting") {  // asked again in time, it has its place in the queue
+        may_hold_ = true;
         return std::nullopt;
     }
     if (reason == "WaitTimedOut") {

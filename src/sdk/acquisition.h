@@ -47,8 +47,9 @@ class Acquisition {
     std::string request_id_;
     BootClock::time_point sent_at_;  // the first request with this id
     BootClock::time_point deadline_;
+    bool is_endless_ = false;  // there is no deadline
     Patience patience_;
-    bool may_hold_ = false;
+    bool may_hold_ = false;  // the lease, or a place in the queue: as far as we know
 };
 
 }  // namespace holdfast::sdk

@@ -119,14 +119,50 @@ TEST(LeaseCalls, SaysThatWhatAnIdOfTheProgramsHadIsOver) {
     EXPECT_EQ(note_of(test.calls.acquire(request, 0s, {})), "the lock is over");
 }
 
-TEST(LeaseCalls, WaitsOnWhenTheServerLetsNobodyWaitForSoLong) {
+TEST(LeaseCalls, WaitsOnAtItsPlaceInTheQueueWhenTheServerSaysThatItStillWaits) {
     TestCalls test([](const SeenRequest&, int index) {
-        return index == 0 ? refused("WaitTimedOut") : granted();
+        return index < 2 ? refused("StillWaiting") : granted();
+    });
+    ASSERT_TRUE(test.calls.acquire(wanted(), 24h * 365, {}));
+    EXPECT_EQ(test.request_id(0), test.request_id(1));
+    EXPECT_EQ(test.request_id(0), test.request_id(2));
+    for (const SeenRequest& request : test.peer.seen()) {
+        if (request.line != "POST /v1/leases") continue;
+        EXPECT_EQ(request.body["wait_ms"].number(), 31'536'000'000) << "without an end";
+    }
+}
+
+TEST(LeaseCalls, SaysHowLongItWantsToWaitWhateverTheServerAnswersMeanwhile) {
+    TestCalls test([](const SeenRequest&, int index) {
+        return index == 0 ? refused("StillWaiting") : granted();
     });
     ASSERT_TRUE(test.calls.acquire(wanted(), 1h, {}));
     const auto seen = test.peer.seen();
-    EXPECT_EQ(seen[0].body["wait_ms"].number(), 600'000);
-    EXPECT_EQ(seen[1].body["wait_ms"].number(), 600'000);
+    EXPECT_EQ(seen[0].body["wait_ms"].number(), 3'600'000);
+    EXPECT_LE(seen[1].body["wait_ms"].number(), 3'600'000);
+}
+
+TEST(LeaseCalls, WaitsOnWithTheSameIdWhenTheServerShutsDown) {
+    TestCalls test([](const SeenRequest&, int index) {
+        return index == 0 ? refused("ShuttingDown", 503) : granted();
+    });
+    ASSERT_TRUE(test.calls.acquire(wanted(), 1h, {}));
+    EXPECT_EQ(test.request_id(0), test.request_id(1));
+}
+
+// The server would keep the place for a while, and perhaps grant it.
+TEST(LeaseCalls, GivesItsPlaceUpWhenItIsCancelledBetweenTwoRequests) {
+    std::stop_source stop;
+    TestCalls test([&stop](const SeenRequest&, int index) {
+        if (index == 0) stop.request_stop();
+        return index == 0 ? refused("StillWaiting") : refused("LockHeld", 409, by_other);
+    });
+    EXPECT_EQ(note_of(test.calls.acquire(wanted(), 1h, stop.get_token())),
+              "the request was cancelled");
+    const auto seen = test.peer.seen();
+    ASSERT_EQ(seen.size(), 2U);
+    EXPECT_EQ(test.request_id(0), test.request_id(1));
+    EXPECT_EQ(seen[1].body["wait_ms"].number(), 0);
 }
 
 TEST(LeaseCalls, SaysWhoHasItAndWhatItWaitedForInVain) {

@@ -41,6 +41,7 @@ std::string logged(base::LogFormat format, base::LogLevel least,
     base::set_up_log(format, least);
     ::testing::internal::CaptureStderr();
     write();
+    EXPECT_TRUE(base::flush_log());
     std::string text = ::testing::internal::GetCapturedStderr();
     base::set_up_log(format, base::LogLevel::off);
     return text;

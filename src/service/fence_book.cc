@@ -15,26 +15,26 @@ FenceOutcome FenceBook::raise(std::string_view resource, core::Fence fence) {
     if (resource.size() > limits_.resource_length_max) return {.kind = Kind::resource_length_max};
     auto found = marks_.find(resource);
     if (found == marks_.end()) {
-        if (marks_.size() >= limits_.resources_max) return {.kind = Kind::resources_max};
+        if (marks_.size() >= limits_.resources_max) return refuse(Kind::resources_max);
         found = marks_.emplace(resource, Mark{}).first;
     }
     Mark& mark = found->second;
-    if (number < mark.highest) return {.kind = Kind::stale, .highest = mark.highest};
+    if (number < mark.highest) return answer(Kind::stale, mark);
     if (number > mark.highest) set(resource, mark, number);
-    return accept(mark);
+    return answer(Kind::accepted, mark);
 }
 
 FenceOutcome FenceBook::read(std::string_view resource) const {
     const auto found = marks_.find(resource);
-    return found == marks_.end() ? FenceOutcome{} : accept(found->second);
+    return found == marks_.end() ? refuse(Kind::unknown) : answer(Kind::accepted, found->second);
 }
 
 FenceOutcome FenceBook::drop(std::string_view resource) {
     const auto found = marks_.find(resource);
-    if (found == marks_.end()) return {};
+    if (found == marks_.end()) return refuse(Kind::unknown);
     const std::uint64_t highest = found->second.highest;
     set(resource, found->second, 0);
-    FenceOutcome outcome = accept(found->second);
+    FenceOutcome outcome = answer(Kind::accepted, found->second);
     outcome.highest = highest;
     marks_.erase(found);
     return outcome;
@@ -54,11 +54,20 @@ std::vector<FenceMark> FenceBook::begin_commit() {
     return marks;
 }
 
-FenceOutcome FenceBook::accept(const Mark& mark) const {
+// An answer that rests on this mark.
+FenceOutcome FenceBook::answer(Kind kind, const Mark& mark) const {
     const Wait wait = mark.commit == next_commit_ ? Wait::next_commit
                       : mark.commit > committed_  ? Wait::commit_under_way
                                                   : Wait::nothing;
-    return {.kind = Kind::accepted, .highest = mark.highest, .wait = wait};
+    return {.kind = kind, .highest = mark.highest, .wait = wait};
+}
+
+// An answer that rests on there being no mark, or too many.
+FenceOutcome FenceBook::refuse(Kind kind) const {
+    const Wait wait = has_uncommitted()               ? Wait::next_commit
+                      : next_commit_ - 1 > committed_ ? Wait::commit_under_way
+                                                      : Wait::nothing;
+    return {.kind = kind, .wait = wait};
 }
 
 void FenceBook::set(std::string_view resource, Mark& mark, std::uint64_t highest) {

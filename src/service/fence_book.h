@@ -7,8 +7,9 @@
 // clients ask here: the book remembers for it, over restarts.
 //
 // The book knows which of its marks are on disk: changes collect until begin_commit() takes them,
-// and are undoubted after end_commit(). An acceptance that rests on a mark waits for the commit of
-// that mark, whoever made it. A refusal waits for nothing: at worst a crash makes it too strict.
+// and are undoubted after end_commit(). An answer that rests on a mark, be it that a number is
+// accepted or that it is stale, waits for the commit of that mark, whoever made it. One that says
+// that there is no fence, or no room for one, waits for the commit of every change before it.
 //
 // Thread safety: none.
 
@@ -59,7 +60,8 @@ class FenceBook {
         std::uint64_t commit = 0;  // the one that makes it durable
     };
 
-    [[nodiscard]] FenceOutcome accept(const Mark& mark) const;
+    [[nodiscard]] FenceOutcome answer(FenceOutcome::Kind kind, const Mark& mark) const;
+    [[nodiscard]] FenceOutcome refuse(FenceOutcome::Kind kind) const;
     void set(std::string_view resource, Mark& mark, std::uint64_t highest);
 
     FenceLimits limits_;

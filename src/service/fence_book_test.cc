@@ -17,8 +17,8 @@ core::Fence number(std::uint64_t value) {
 FenceOutcome accepted(std::uint64_t highest, Wait wait = Wait::nothing) {
     return {.kind = Kind::accepted, .highest = highest, .wait = wait};
 }
-FenceOutcome stale(std::uint64_t highest) {
-    return {.kind = Kind::stale, .highest = highest};
+FenceOutcome stale(std::uint64_t highest, Wait wait = Wait::nothing) {
+    return {.kind = Kind::stale, .highest = highest, .wait = wait};
 }
 
 TEST(FenceBook, TakesNoLowerNumberThanItHasSeen) {
@@ -55,27 +55,48 @@ TEST(FenceBook, HasLimits) {
     EXPECT_EQ(book.raise("c", number(1)), accepted(1));
 }
 
-TEST(FenceBook, AnAcceptanceWaitsForTheCommitItRestsOn) {
+TEST(FenceBook, AnAnswerWaitsForTheCommitItRestsOn) {
     FenceBook book({}, FenceBook::Keeping::durable);
     EXPECT_EQ(book.raise("a", number(7)), accepted(7, Wait::next_commit));
     EXPECT_EQ(book.raise("a", number(7)), accepted(7, Wait::next_commit)) << "as high already";
+    EXPECT_EQ(book.raise("a", number(6)), stale(7, Wait::next_commit));
     EXPECT_TRUE(book.has_uncommitted());
     EXPECT_THAT(book.begin_commit(), ElementsAre(FenceMark{"a", 7}));
     EXPECT_FALSE(book.has_uncommitted());
 
     EXPECT_EQ(book.raise("a", number(7)), accepted(7, Wait::commit_under_way));
     EXPECT_EQ(book.read("a"), accepted(7, Wait::commit_under_way));
-    EXPECT_EQ(book.raise("a", number(6)), stale(7)) << "a refusal waits for nothing";
+    EXPECT_EQ(book.raise("a", number(6)), stale(7, Wait::commit_under_way));
     EXPECT_EQ(book.raise("b", number(3)), accepted(3, Wait::next_commit));
     book.end_commit();
 
     EXPECT_EQ(book.raise("a", number(7)), accepted(7));
+    EXPECT_EQ(book.raise("a", number(6)), stale(7));
     EXPECT_EQ(book.read("b"), accepted(3, Wait::next_commit));
     EXPECT_THAT(book.begin_commit(), ElementsAre(FenceMark{"b", 3}));
     EXPECT_EQ(book.read("a"), accepted(7));
     EXPECT_EQ(book.read("b"), accepted(3, Wait::commit_under_way));
     book.end_commit();
     EXPECT_EQ(book.read("b"), accepted(3));
+}
+
+// A crash could bring back a fence that was dropped, or take one away that fills the book.
+TEST(FenceBook, WhatIsNotThereWaitsForTheCommitOfAllChangesBefore) {
+    FenceBook book({.resources_max = 1}, FenceBook::Keeping::durable);
+    book.restore({.resource = "a", .highest = 7});
+    EXPECT_EQ(book.read("b").wait, Wait::nothing);
+    EXPECT_EQ(book.raise("b", number(1)).wait, Wait::nothing) << "full of what is on disk";
+    book.drop("a");
+    EXPECT_EQ(book.read("a").wait, Wait::next_commit);
+    EXPECT_EQ(book.drop("a").wait, Wait::next_commit);
+    EXPECT_THAT(book.begin_commit(), ElementsAre(FenceMark{"a", 0}));
+    EXPECT_EQ(book.read("a").wait, Wait::commit_under_way);
+    EXPECT_EQ(book.drop("a").wait, Wait::commit_under_way);
+    book.end_commit();
+    EXPECT_EQ(book.drop("a"), FenceOutcome{});
+    book.raise("b", number(1));
+    EXPECT_EQ(book.raise("c", number(1)).kind, Kind::resources_max);
+    EXPECT_EQ(book.raise("c", number(1)).wait, Wait::next_commit);
 }
 
 TEST(FenceBook, CommitsEachResourceOnceAsItIsInTheEnd) {

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "service/thin_out.h"
 
 namespace holdfast::service {
 
@@ -12,6 +13,10 @@ namespace {
 
 // How often a store that failed is tried again.
 constexpr core::Duration retry_interval = std::chrono::seconds{1};
+
+// While a commit is under way, events wait in memory. When there are more than these, and twice as
+// many as when it was done last, those that nobody needs are dropped.
+constexpr std::size_t pending_events_usual = 65'536;
 
 // Whether the answer comes with a grant or a time-out instead of at once.
 bool is_waiting(const Request& request, const core::Outcome& outcome) {
@@ -27,25 +32,31 @@ LockService::LockService(const core::TableOptions& options, ServiceParts parts)
       random_(std::move(parts.random)),
       on_changes_(std::move(parts.on_changes)),
       on_fence_refused_(std::move(parts.on_fence_refused)),
+      is_volatile_(parts.store.is_volatile()),
       options_(options),
       fence_limits_(parts.fence_limits),
+      wait_limits_(parts.wait_limits),
       table_(std::make_unique<core::LockTable>(options)),
       fences_(make_fence_book()) {
     executor_.bind([this] { end_turn(); }, [this] { wake(); });
 }
 
 StoreResult<Recovered> LockService::recover() {
+    // No number is used again, whoever was told of it.
     core::TableOptions options = options_;
     options.first_serial = table_->next_serial();
+    options.first_fence = table_->next_fence();
     auto table = std::make_unique<core::LockTable>(options);
     RequestMemory requests;
     FenceBook fences = make_fence_book();
-    const core::Time now = clock_.now();
+    const core::Time began = clock_.now();
     const auto recovered = store_.recover([&](const core::RestoreRequest& lease) {
         requests.on_restored(lease);
-        return table->restore(now, lease);
+        return table->restore(began, lease);
     });
     if (!recovered) return recovered;
+    // Nobody could renew while the store was read, which may have taken long.
+    table->start_restored(clock_.now());
     table->skip_fences_below(recovered->next_fence);
     for (const FenceMark& mark : recovered->fences) fences.restore(mark);
     table_ = std::move(table);
@@ -53,6 +64,8 @@ StoreResult<Recovered> LockService::recover() {
     fences_ = std::move(fences);
     failure_.reset();
     committed_fence_ = committing_fence_ = newest_fence();
+    reserved_fence_ = reserving_fence_ = recovered->next_fence - 1;
+    given_up_.clear();
     executor_.at_end_of_turn();
     return recovered;
 }
@@ -67,7 +80,8 @@ const Response* LockService::take(Request& request) {
     }
     const bool has_changes = absorb_changes();
     const bool waits = is_waiting(request, response_.outcome);
-    Batch* const batch = has_changes ? &after_next_commit_ : batch_of(response_);
+    Batch* const batch = has_changes ? &after_next_commit_ : batch_of(request);
+    if (response_.fence) tell_if_stale(request, batch);
     if (!waits && batch == nullptr) {
         figures_.on_answer(operation, response_, core::Duration::zero());
         return &response_;
@@ -76,14 +90,15 @@ const Response* LockService::take(Request& request) {
     Promise& promise = promises_[slot];
     promise.number = next_promise_++;
     promise.operation = operation;
+    promise.naming = naming_of(request);
     unclaimed_ = {.number = promise.number, .slot = slot};
     if (waits) {
         promise.waiter = response_.outcome.waiter;
         promises_by_waiter_.emplace(promise.waiter.serial, *unclaimed_);
+        limit_wait(request, slot);
     } else {
-        const bool is_granted = response_.outcome.kind == core::Outcome::Kind::granted;
-        if (is_granted && response_.outcome.lease.notes.request_id.empty()) {
-            promise.grant = response_.outcome.lease.token;
+        if (promise.naming != Naming::none && names_lease(response_)) {
+            promise.lease = response_.outcome.lease.token;
         }
         promise.session = response_.session;
         owe(*unclaimed_, response_, *batch);
@@ -106,16 +121,12 @@ void LockService::abandon(PromiseId id) {
         absorb_changes();
     }
     const Promise promise = std::move(*found);
-    promises_.erase(id.slot);
+    erase_promise(id.slot);
     if (failure_) return;
     if (promise.session) table_->end_session(clock_.now(), promise.session);
-    if (promise.grant) {
-        // Somebody who asked again is about to be told of the same lease: then it is that one's.
-        if (Promise* const other = find_promise_of(*promise.grant)) {
-            other->grant = promise.grant;
-        } else {
-            table_->release(clock_.now(), {.token = *promise.grant});
-        }
+    if (promise.place) give_up_place(promise.place);
+    if (promise.lease) {
+        release_if_unheard(*promise.lease, promise.naming);
     } else if (promise.waiter) {
         promises_by_waiter_.erase(promise.waiter.serial);
         table_->cancel(clock_.now(), promise.waiter);
@@ -138,8 +149,11 @@ void LockService::wake() {
 void LockService::sweep() {
     const core::Time began = clock_.now();
     const std::uint64_t expired_before = figures_.expired;
+    requests_.forget_old(began);
     table_->advance(began);
     absorb_changes();
+    give_up_due_places(began);
+    pause_long_waits(began);
     const std::uint64_t expired = figures_.expired - expired_before;
     if (expired == 0) return;
     const core::Duration latency = clock_.now() - began;
@@ -155,54 +169,26 @@ std::uint64_t LockService::newest_fence() const {
     return table_->next_fence() - 1;
 }
 
-// What an answer that changed nothing has to wait for: the commit of the lease it speaks of, or of
-// its terms, if that is not done. Nobody may be told of a lease that a crash could still undo, or
-// make shorter.
-LockService::Batch* LockService::batch_of(const Response& response) {
-    if (response.fence) return batch_of(*response.fence);
-    const core::Outcome& outcome = response.outcome;
-    const bool is_promise = outcome.kind == core::Outcome::Kind::renewed ||
-                            outcome.kind == core::Outcome::Kind::granted;
-    const std::uint64_t fence = core::as_number(outcome.lease.token.fence);
-    if (!is_promise || store_.is_volatile()) return nullptr;
-    if (outcome.lease.is_transient) {
-        // Nothing of it is written, but what made way for it may have to be.
-        if (has_uncommitted()) return &after_next_commit_;
-        return is_committing_ ? &after_this_commit_ : nullptr;
-    }
-    if (fence > committing_fence_ || next_terms_.contains(fence)) return &after_next_commit_;
-    if (fence > committed_fence_ || this_terms_.contains(fence)) return &after_this_commit_;
-    return nullptr;
-}
-
-// The same for a fence.
-LockService::Batch* LockService::batch_of(const FenceOutcome& outcome) {
-    switch (outcome.wait) {
-        case FenceOutcome::Wait::next_commit: return &after_next_commit_;
-        case FenceOutcome::Wait::commit_under_way: return &after_this_commit_;
-        case FenceOutcome::Wait::nothing: break;
-    }
-    return nullptr;
-}
-
 // Sees to what follows from what happened in the table. True if an answer that depends on it must
 // wait for a commit.
 bool LockService::absorb_changes() {
     const core::Changes& changes = table_->changes();
-    bool must_be_committed = false;
+    bool is_any_uncommitted = false;
     for (; absorbed_ < changes.size(); ++absorbed_) {
         const core::Event& event = changes[absorbed_];
         requests_.on_event(event);
         figures_.on_event(event);
-        const bool is_durable = !store_.is_volatile() && core::is_kept(event);
-        if (is_durable && event.kind == core::EventKind::renewed) {
-            next_terms_.insert(core::as_number(event.lease.token.fence));
-        }
-        must_be_committed = must_be_committed || is_durable;
-        if (event.waiter) resolve_waiter(event, is_durable);
+        const bool is_uncommitted = must_be_committed(event);
+        has_uncommitted_ = has_uncommitted_ || is_uncommitted;
+        is_any_uncommitted = is_any_uncommitted || is_uncommitted;
+        const std::uint64_t fence = core::as_number(event.lease.token.fence);
+        if (is_uncommitted && event.kind == core::EventKind::renewed) next_terms_.insert(fence);
+        const bool is_over =
+            event.kind == core::EventKind::released || event.kind == core::EventKind::expired;
+        if (is_over && !given_up_.empty()) given_up_.erase(fence);
+        if (event.waiter) resolve_waiter(event, is_uncommitted);
     }
-    has_uncommitted_ = has_uncommitted_ || must_be_committed;
-    return must_be_committed;
+    return is_any_uncommitted;
 }
 
 // Tells observers what happened lately, if all of it is on disk, or need not be.
@@ -220,46 +206,35 @@ void LockService::tell_of(core::Changes& changes) const {
 }
 
 // Somebody's wait is over.
-void LockService::resolve_waiter(const core::Event& event, bool must_be_committed) {
+void LockService::resolve_waiter(const core::Event& event, bool is_uncommitted) {
     if (event.kind == core::EventKind::queued) return;
-    const auto found = promises_by_waiter_.find(event.waiter.serial);
-    if (found == promises_by_waiter_.end()) return;
-    const PromiseId id = found->second;
-    promises_by_waiter_.erase(found);
+    const bool is_granted = event.kind == core::EventKind::granted;
+    const auto id = take_promise_of(event.waiter);
+    if (!id) {  // nobody waits there at the moment; perhaps its place is kept
+        if (is_granted) return places_.grant(event.waiter, event.lease.token);
+        places_.take(event.waiter);
+        return;
+    }
     Response response{.now = event.at};
     response.outcome.lease = event.lease;
-    if (event.kind == core::EventKind::granted) {
+    Batch* batch = is_uncommitted ? &after_next_commit_ : nullptr;
+    if (is_granted) {
         response.outcome.kind = core::Outcome::Kind::granted;
         response.outcome.previous_owner = event.previous_owner;
-        if (event.lease.notes.request_id.empty()) {
-            promises_[id.slot].grant = event.lease.token;
-        }
+        if (names_lease(response)) promises_[id->slot].lease = event.lease.token;
+        if (batch == nullptr) batch = batch_of(event.lease);
     } else {
         const bool is_timeout = event.kind == core::EventKind::wait_timed_out;
         response.outcome.refusal =
             is_timeout ? core::Refusal::timed_out : core::Refusal::unknown_session;
     }
-    owe(id, response, must_be_committed ? after_next_commit_ : ready_);
+    owe(*id, response, batch == nullptr ? ready_ : *batch);
 }
 
 // Nothing, if it is kept already, or abandoned.
 LockService::Promise* LockService::find_promise(PromiseId id) {
     if (!promises_.contains(id.slot) || promises_[id.slot].number != id.number) return nullptr;
     return &promises_[id.slot];
-}
-
-// A promise whose answer will tell of this lease, if there is one.
-LockService::Promise* LockService::find_promise_of(core::Token lease) {
-    for (const Batch* batch : {&ready_, &after_this_commit_, &after_next_commit_}) {
-        for (const auto& [id, response] : batch->responses) {
-            const core::Outcome& outcome = response.outcome;
-            const bool tells = outcome.kind == core::Outcome::Kind::granted ||
-                               outcome.kind == core::Outcome::Kind::renewed;
-            if (!tells || outcome.lease.token != lease) continue;
-            if (Promise* const promise = find_promise(id)) return promise;
-        }
-    }
-    return nullptr;
 }
 
 void LockService::owe(PromiseId promise, const Response& response, Batch& batch) {
@@ -277,7 +252,23 @@ void LockService::end_turn() {
         tell();
     }
     if (!is_committing_) start_commit();
+    if (table_->changes().size() > std::max(pending_events_usual, 2 * thinned_size_)) {
+        thin_out_pending();
+    }
     arm_wake();
+}
+
+// A commit takes long, and meanwhile events pile up of which observers cannot be told yet.
+void LockService::thin_out_pending() {
+    core::Changes pending;
+    table_->swap_changes(pending);
+    const std::size_t before = pending.size();
+    thin_out(pending);
+    thinned_size_ = absorbed_ = pending.size();
+    table_->swap_changes(pending);
+    base::log(base::LogLevel::warning, "a commit takes long: some events will not be told",
+              {{"dropped", std::uint64_t{before - thinned_size_}},
+               {"pending", std::uint64_t{thinned_size_}}});
 }
 
 void LockService::start_commit() {
@@ -285,8 +276,10 @@ void LockService::start_commit() {
     has_uncommitted_ = false;
     is_committing_ = true;
     table_->swap_changes(committing_.changes);
-    absorbed_ = 0;
+    absorbed_ = thinned_size_ = 0;
     committing_fence_ = newest_fence();
+    committing_.reserved_fence = fence_to_reserve();
+    reserving_fence_ = std::max(reserved_fence_, committing_.reserved_fence);
     std::swap(after_this_commit_, after_next_commit_);
     this_terms_ = std::exchange(next_terms_, {});
     committing_.fences = fences_.begin_commit();
@@ -302,6 +295,7 @@ void LockService::finish_commit(const StoreResult<void>& result) {
         fail(result.error());
     } else {
         committed_fence_ = committing_fence_;
+        reserved_fence_ = reserving_fence_;
         fences_.end_commit();
         std::swap(leaving_, after_this_commit_);
         committing_.changes.swap(told_);
@@ -323,16 +317,18 @@ void LockService::fail(const StoreFailure& why) {
     // What was not committed never happened.
     committing_ = {};
     table_->clear_changes();
-    absorbed_ = 0;
+    absorbed_ = thinned_size_ = 0;
     has_uncommitted_ = false;
     fences_.forget_uncommitted();
     next_terms_.clear();
+    places_.clear();
     Batch batch = std::exchange(after_this_commit_, {});
     Batch later = std::exchange(after_next_commit_, {});
     for (const auto& [serial, promise] : std::exchange(promises_by_waiter_, {})) {
         later.responses.emplace_back(promise, Response{.now = clock_.now()});
     }
     for (Batch* failed : {&batch, &later}) {
+        failed->refusals.clear();
         for (auto& [promise, response] : failed->responses) {
             response.failure = failure_->message;
             response.is_busy = failure_->is_busy;
@@ -357,13 +353,14 @@ void LockService::retry() {
 // Leaves it empty.
 void LockService::deliver(Batch& batch) {
     if (batch.responses.empty()) return;
+    for (const FenceRefusal& refusal : batch.refusals) on_fence_refused_(refusal);
     const core::Time now = clock_.now();
     for (const auto& [id, response] : batch.responses) {
         Promise* const promise = find_promise(id);
         if (promise == nullptr) continue;  // abandoned
         AnswerPointer answer = std::move(promise->answer);
         figures_.on_answer(promise->operation, response, now - response.now);
-        promises_.erase(id.slot);
+        erase_promise(id.slot);
         answer.release()->take(response);
     }
     batch.clear();
@@ -374,13 +371,14 @@ void LockService::Batch::clear() {
     constexpr std::size_t kept_max = 4096;
     responses.clear();
     if (responses.capacity() > kept_max) responses.shrink_to_fit();
+    refusals.clear();
     texts.clear();
 }
 
 // Sees to it that the service wakes no later than something is due. Waking early does no harm, so a
 // deadline that moved to later is left alone.
 void LockService::arm_wake() {
-    const auto next = table_->next_deadline();
+    const auto next = next_deadline();
     if (!next || failure_ || (wake_at_ && *wake_at_ <= *next)) return;
     wake_at_ = next;
     executor_.wake_after(std::max(core::Duration::zero(), *next - clock_.now()));

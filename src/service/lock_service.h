@@ -7,11 +7,14 @@
 // come in by the service itself (it is a Port); other threads use a RemotePort.
 //
 // The order of things: changes collect during a turn and are committed together at its end, or,
-// while a commit is under way, when that one is done. An answer whose request changed something
-// leaves after the commit of that change, and so does one that speaks of a lease whose grant is not
-// committed yet, or of a fence that is not; others leave at once. When a commit fails, nobody is
-// told of success, and everything is refused until the service has begun anew from what the store
-// really has, as after a restart.
+// while a commit is under way, when that one is done. No answer leaves that a crash could make
+// untrue: it waits for the commit of what it rests on (lock_service_wait.cc says what that is).
+// When a commit fails, nobody is told of success, and everything is refused until the service has
+// begun anew from what the store really has, as after a restart.
+//
+// An answer is given up when its connection dies. A lease is released when every answer that named
+// it was given up: then nobody has heard of it (lock_service_unheard.cc). A request with an id is
+// the exception: its lease is kept, because its client can ask for it by that id.
 //
 // Thread safety: everything on the executor's thread, but for the constructor.
 // Lifetime: destroyed after its executor has stopped.
@@ -30,10 +33,12 @@
 #include "service/executor.h"
 #include "service/fence_book.h"
 #include "service/figures.h"
+#include "service/kept_places.h"
 #include "service/port.h"
 #include "service/request_memory.h"
 #include "service/store.h"
 #include "service/texts.h"
+#include "service/wait_limits.h"
 
 namespace holdfast::service {
 
@@ -51,6 +56,7 @@ struct ServiceParts {
     FenceLimits fence_limits = {};
     // Told of every stale number. May be empty.
     std::function<void(const FenceRefusal&)> on_fence_refused = {};
+    WaitLimits wait_limits = {};
 };
 
 class LockService final : public Port {
@@ -64,11 +70,32 @@ class LockService final : public Port {
     PromiseId await(AnswerPointer answer) override;
     void abandon(PromiseId promise) override;
 
+    // How the answer to a request names a lease that its client cannot know of otherwise.
+    enum class Naming : std::uint8_t {
+        none,
+        once,   // it is the grant, or a renewal by a client that asked for the lock again
+        alone,  // it is the second half of a two-phase request: no other answer counts
+    };
+    [[nodiscard]] static Naming naming_of(const Request& request);
+    [[nodiscard]] static bool names_lease(const Response& response);
+
+    // A response that was given, and named this lease, has reached nobody. REQUIRES: the naming of
+    // its request is not `none`, and names_lease() is true of it.
+    void give_up(core::Token lease, Naming naming);
+
     // Lets happen what is due. Called by the executor; by tests that moved the clock.
     void wake();
 
     // Tells observers now what they would hear at the end of this turn.
     void tell();
+
+    // The server is about to end. Everybody who waits is answered as `stopping`, and so is whoever
+    // asks for a lock from now on. Renewals, releases and looks are answered as before.
+    void begin_stop();
+
+    // Nobody heard that this wait was answered as `still_waiting`: its place is not kept. Does
+    // nothing if somebody has taken the place.
+    void give_up_place(core::WaiterId waiter);
 
     [[nodiscard]] core::TableCounts counts() const { return table_->counts(); }
 
@@ -79,15 +106,16 @@ class LockService final : public Port {
         AnswerPointer answer;
         Operation operation = Operation::none;
         core::WaiterId waiter;  // what it waits for, if that is a lock
-        // What it was given, but not told of yet. A request with an id is not abandoned by its
-        // connection: its client can ask again by that id.
-        std::optional<core::Token> grant;
-        core::SessionId session;  // the same of a session
+        core::WaiterId place;   // what is kept for it, if it is told to ask again
+        Naming naming = Naming::none;
+        std::optional<core::Token> lease;  // that the response names
+        core::SessionId session;           // that the response names
     };
     // Responses that are given together, with the texts they point to.
     struct Batch {
         Texts texts;
         std::vector<std::pair<PromiseId, Response>> responses;
+        std::vector<FenceRefusal> refusals;  // of which observers are told then
 
         void clear();
     };
@@ -96,24 +124,43 @@ class LockService final : public Port {
 
     // lock_service_run.cc
     void run(Request& request);
-    void tell_if_stale(const RaiseFence& request) const;
     void measure();
     bool answer_repeated(const core::AcquireRequest& request);
     void supersede(core::WaiterId waiter);
+    [[nodiscard]] bool is_refused_while_stopping(Request& request) const;
     [[nodiscard]] FenceBook make_fence_book() const;
+
+    // lock_service_wait.cc
+    [[nodiscard]] bool must_be_committed(const core::Event& event);
+    [[nodiscard]] Batch* batch_of(const Request& request);
+    [[nodiscard]] Batch* batch_of(const core::LeaseView& lease);
+    [[nodiscard]] Batch* batch_of(FenceOutcome::Wait wait);
+    [[nodiscard]] Batch* batch_of_everything();
+    [[nodiscard]] std::uint64_t fence_to_reserve() const;
+    void tell_if_stale(const Request& request, Batch* batch);
+
+    // lock_service_unheard.cc
+    void release_if_unheard(core::Token lease, Naming naming);
+
+    // lock_service_long_wait.cc
+    std::optional<PromiseId> take_promise_of(core::WaiterId waiter);
+    void limit_wait(const Request& request, core::Slot promise);
+    void pause_long_waits(core::Time now);
+    void give_up_due_places(core::Time now);
+    void leave_place(const KeptPlace& place);
+    [[nodiscard]] std::optional<core::Time> next_deadline() const;
+    void erase_promise(core::Slot slot);
 
     // lock_service.cc
     void sweep();
     bool absorb_changes();
     void tell_of(core::Changes& changes) const;
-    void resolve_waiter(const core::Event& event, bool must_be_committed);
+    void resolve_waiter(const core::Event& event, bool is_uncommitted);
     [[nodiscard]] std::uint64_t newest_fence() const;
-    [[nodiscard]] Batch* batch_of(const Response& response);
-    [[nodiscard]] Batch* batch_of(const FenceOutcome& outcome);
     [[nodiscard]] Promise* find_promise(PromiseId id);
-    [[nodiscard]] Promise* find_promise_of(core::Token lease);
     void owe(PromiseId promise, const Response& response, Batch& batch);
     void end_turn();
+    void thin_out_pending();
     [[nodiscard]] bool has_uncommitted() const {
         return has_uncommitted_ || fences_.has_uncommitted();
     }
@@ -131,8 +178,10 @@ class LockService final : public Port {
     const std::function<void(core::Changes&)> on_changes_;
     const std::function<void(const FenceRefusal&)> on_fence_refused_;
 
+    const bool is_volatile_;  // the store is
     const core::TableOptions options_;
     const FenceLimits fence_limits_;
+    const WaitLimits wait_limits_;
     std::unique_ptr<core::LockTable> table_;
     RequestMemory requests_;
     FenceBook fences_;
@@ -146,13 +195,17 @@ class LockService final : public Port {
     std::optional<PromiseId> unclaimed_;  // submit() returned nullptr, await() has not come yet
     core::Slab<Promise> promises_;
     std::unordered_map<std::uint64_t, PromiseId> promises_by_waiter_;  // by serial
+    core::DeadlineHeap answer_deadlines_;  // of promises: those that are told to ask again
+    KeptPlaces places_;
+    bool is_stopping_ = false;
 
     // What happened since the last commit began is in the table: this much of it was looked at,
     std::size_t absorbed_ = 0;
     bool has_uncommitted_ = false;  // and some of it has to be committed.
     bool is_committing_ = false;
-    Commit committing_;   // what the commit under way is about
-    core::Changes told_;  // what observers are told of; room for later ones
+    Commit committing_;             // what the commit under way is about
+    core::Changes told_;            // what observers are told of; room for later ones
+    std::size_t thinned_size_ = 0;  // of what is pending, when thin_out() was called last
 
     Batch ready_;              // leave at the end of this turn
     Batch after_next_commit_;  // leave after the next commit,
@@ -162,6 +215,12 @@ class LockService final : public Port {
     std::unordered_set<std::uint64_t> next_terms_, this_terms_;
     // The largest numbers that are on disk, and that will be after the commit under way.
     std::uint64_t committed_fence_ = 0, committing_fence_ = 0;
+    // Numbers up to these are reserved on disk, and will be after the commit under way.
+    std::uint64_t reserved_fence_ = 0, reserving_fence_ = 0;
+    bool has_transient_ = false;  // whether there was a transient lease
+
+    // Of leases that several answers named: how many of these were given up.
+    std::unordered_map<std::uint64_t, std::size_t> given_up_;
 };
 
 }  // namespace holdfast::service

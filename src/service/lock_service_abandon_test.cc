@@ -159,6 +159,87 @@ TEST(Abandon, ReleasesAGrantThatNoneOfTwoRequestsHeardOf) {
     EXPECT_EQ(at.service.counts().leases, 0U);
 }
 
+// The answers of one commit leave one after the other; the first of them gives the second up.
+TEST(Abandon, LeavesALeaseToItsOwnerWhoseAnswerIsLeaving) {
+    TestService at(Durability::full);
+    PromiseId first{};
+    ASSERT_EQ(at.service.submit(take("laptop2", "other")), nullptr);
+    at.service.await(std::make_unique<NotedAnswer>(
+        at.notes, "other: ", [&](const Response&) { at.service.abandon(first); }));
+    core::AcquireRequest sticky = take("laptop1");
+    sticky.renew_own = true;
+    at.ask(sticky, "first: ");
+    first = at.promise;
+    at.ask(sticky, "again: ");
+    at.executor.settle();
+    at.store.finish();
+    at.executor.settle();
+    EXPECT_THAT(at.notes, ElementsAre("other: granted laptop2", "again: renewed laptop1"));
+    EXPECT_EQ(at.service.counts().leases, 2U);
+}
+
+TEST(Abandon, ReleasesAGrantInWhateverOrderItsAnswersAreGivenUp) {
+    TestService at(Durability::full);
+    core::AcquireRequest sticky = take("laptop1");
+    sticky.renew_own = true;
+    std::vector<PromiseId> promises;
+    for (int i = 0; i < 3; ++i) {
+        at.ask(sticky);
+        promises.push_back(at.promise);
+    }
+    at.service.abandon(promises[2]);
+    at.service.abandon(promises[0]);
+    EXPECT_EQ(at.service.counts().leases, 1U);
+    at.service.abandon(promises[1]);
+    EXPECT_EQ(at.service.counts().leases, 0U);
+}
+
+// The grant came between the two halves, and was no answer.
+TEST(Abandon, ReleasesWhatTheSecondHalfOfARequestWasGiven) {
+    TestService at(Durability::full);
+    at.ask(take("laptop1"));
+    const core::SessionId session = at.service.submit(OpenSession{})->session;
+    core::AcquireRequest queued = take("laptop2");
+    queued.session = session;
+    EXPECT_EQ(at.ask(Enqueue{.request = queued}), "queued");
+    at.ask(give_back("laptop1"));
+    EXPECT_EQ(at.ask(Wait{.session = session, .scope = queued.scope, .timeout = 5s}), "later");
+    EXPECT_EQ(at.service.counts().leases, 1U);
+    at.service.abandon(at.promise);
+    EXPECT_EQ(at.service.counts().leases, 0U);
+}
+
+// A holder whose renewals are lost again and again keeps its lease.
+TEST(Abandon, DoesNotReleaseALeaseThatWasHeardOf) {
+    TestService at(Durability::full);
+    core::AcquireRequest sticky = take("laptop1");
+    sticky.renew_own = true;
+    at.store.commits_at_once = true;
+    at.ask(sticky);
+    at.executor.settle();
+    at.store.commits_at_once = false;
+    for (int i = 1; i <= 20; ++i) {
+        sticky.ttl += 1s;  // new terms, which wait for their commit
+        EXPECT_EQ(at.ask(sticky), "later");
+        at.service.abandon(at.promise);
+    }
+    EXPECT_EQ(at.service.counts().leases, 1U);
+}
+
+// A hundred thousand connections die in the middle of a commit. With a search through all answers
+// for each of them this test would take minutes.
+TEST(Abandon, OfVeryManyGrantsIsQuick) {
+    TestService at(Durability::full);
+    std::vector<PromiseId> promises;
+    for (int i = 0; i < 100'000; ++i) {
+        at.ask(take("laptop", "job" + std::to_string(i)));
+        promises.push_back(at.promise);
+    }
+    at.executor.settle();
+    for (const PromiseId promise : promises) at.service.abandon(promise);
+    EXPECT_EQ(at.service.counts().leases, 0U);
+}
+
 TEST(Abandon, EndsASessionThatNobodyHeardOf) {
     TestService at(Durability::full);
     at.ask(take("laptop1"));

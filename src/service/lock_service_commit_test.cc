@@ -45,39 +45,6 @@ TEST_F(DurableService, AStoreMayCommitBeforeItReturns) {
     EXPECT_THAT(notes, ElementsAre("granted laptop1"));
 }
 
-TEST_F(DurableService, WritesNothingOfATransientLease) {
-    core::AcquireRequest request = take("laptop1");
-    request.is_transient = true;
-    EXPECT_EQ(ask(request), "granted laptop1");
-    EXPECT_EQ(ask(give_back("laptop1")), "released");
-    executor.settle();
-    EXPECT_THAT(store.commits, IsEmpty());
-}
-
-TEST_F(DurableService, ATransientLeaseWaitsForWhatMadeWayForIt) {
-    core::AcquireRequest request = take("laptop2");
-    request.is_transient = true;
-    ask(take("laptop1"));
-    executor.settle();
-    finish_commit();
-    notes.clear();
-    advance(30s);  // the first lease is over, but that is not on disk
-    EXPECT_EQ(ask(request), "later");
-    executor.settle();
-    EXPECT_THAT(notes, IsEmpty());
-    finish_commit();
-    EXPECT_THAT(notes, ElementsAre("granted laptop2"));
-    EXPECT_THAT(store.commits.back(), ElementsAre("expired job laptop1"));
-
-    ask(take("laptop3", "other"));
-    executor.settle();
-    EXPECT_EQ(ask(core::ReleaseRequest{.token = {}}), "refused unknown_lease");
-    request.scope = core::Scope::named("third");
-    EXPECT_EQ(ask(request), "later") << "a commit is under way";
-    finish_commit();
-    EXPECT_THAT(notes, ElementsAre("granted laptop2", "granted laptop3", "granted laptop2"));
-}
-
 TEST_F(DurableService, OneTurnIsOneCommit) {
     ask(take("laptop1", "a"));
     ask(take("laptop2", "b"));
@@ -105,24 +72,6 @@ TEST_F(DurableService, WhatArrivesDuringACommitSharesTheNext) {
     finish_commit();
     EXPECT_THAT(take_notes(), ElementsAre("granted laptop2", "granted laptop2", "granted laptop2"));
     EXPECT_FALSE(store.is_committing());
-}
-
-TEST_F(DurableService, RefusalsAndLooksDoNotWait) {
-    ask(take("laptop1"));
-    executor.settle();
-    EXPECT_EQ(ask(take("laptop2")), "refused held");
-    EXPECT_EQ(ask(give_back("laptop2")), "refused unknown_lease");
-    EXPECT_NE(service.submit(Inspect{.scope = core::Scope::named("job")}), nullptr);
-    EXPECT_NE(service.submit(List{}), nullptr);
-    EXPECT_NE(service.submit(OpenSession{.owner = {.name = "tcp"}}), nullptr);
-}
-
-TEST_F(DurableService, ATimeOutDoesNotWaitForTheCommitUnderWay) {
-    ask(take("laptop1"));
-    ask(wait_for("laptop2", 5s), "late: ");
-    executor.settle();
-    advance(5s);
-    EXPECT_THAT(notes, ElementsAre("late: refused timed_out"));
 }
 
 TEST_F(DurableService, AWaitersGrantWaitsForTheCommitOfTheReleaseBeforeIt) {

@@ -53,21 +53,37 @@ TEST_F(Fences, AnEqualNumberWaitsForTheCommitOfTheFirst) {
     EXPECT_THAT(store.commits, SizeIs(1));
 }
 
-TEST_F(Fences, RefusalsDoNotWait) {
-    ask(raise(7));
-    EXPECT_EQ(ask(raise(6)), "stale 7");
+// A crash would let the refused number in after all.
+TEST_F(Fences, RefusalsWaitForTheCommitTheyRestOn) {
+    ask(raise(7), "raise: ");
+    EXPECT_EQ(ask(raise(6), "same turn: "), "later");
     executor.settle();
-    EXPECT_EQ(ask(raise(6)), "stale 7");
+    EXPECT_EQ(ask(raise(6), "during: "), "later");
+    EXPECT_EQ(ask(ReadFence{.resource = "other"}, "other: "), "later");
+    finish_commit();
+    EXPECT_THAT(notes, ElementsAre("raise: accepted 7", "same turn: stale 7", "during: stale 7",
+                                   "other: unknown"));
+    EXPECT_EQ(ask(raise(6)), "stale 7") << "what is on disk is told at once";
     EXPECT_EQ(ask(ReadFence{.resource = "other"}), "unknown");
     EXPECT_EQ(ask(DropFence{.resource = "other"}), "unknown");
 }
 
-TEST_F(Fences, ThatRefuseAreToldOf) {
+TEST_F(Fences, ThatRefuseAreToldOfWithTheAnswer) {
     ask(raise(7));
     ask(raise(6));
+    executor.settle();
+    EXPECT_THAT(events, IsEmpty());
+    finish_commit();
+    EXPECT_THAT(events, ElementsAre("fence_refused bucket 6 7"));
     ask(raise(7));
     ask(raise(5));
     EXPECT_THAT(events, ElementsAre("fence_refused bucket 6 7", "fence_refused bucket 5 7"));
+    ask(raise(9));
+    ask(raise(8));
+    executor.settle();
+    store.fail("disk full");
+    executor.settle();
+    EXPECT_THAT(events, SizeIs(2)) << "nobody was told that 8 is stale";
 }
 
 TEST_F(Fences, ShareACommitWithLocks) {

@@ -37,6 +37,26 @@ TEST_F(RecoveredService, HoldsWhatTheStoreRemembers) {
     EXPECT_EQ(ask(take("laptop2")), "later") << "its full TTL is over";
 }
 
+// Nobody can renew while the store is read, so that this costs nobody any of its time.
+TEST_F(RecoveredService, LeasesBeginTheirTimeWhenAllOfTheStoreIsRead) {
+    remember();
+    store.remembered.front().ttl = store.remembered.front().remaining = 5s;
+    core::RestoreRequest second = store.remembered.front();
+    second.scope = core::Scope::named("second");
+    second.token.fence = core::Fence{42};
+    second.grace = 5s;
+    second.is_in_grace = true;
+    store.remembered.push_back(second);
+    store.on_read = [this] { clock.advance(10s); };
+    ASSERT_TRUE(service.recover());
+    advance(5s - 1us);
+    EXPECT_EQ(ask(Find{.token = token}), "renewed laptop1");
+    EXPECT_EQ(ask(take("laptop2", "second")), "refused in_grace");
+    advance(1us);
+    EXPECT_EQ(service.counts().leases, 0U);
+    EXPECT_EQ(ask(take("laptop2", "second")), "later") << "granted, once that is on disk";
+}
+
 TEST_F(RecoveredService, NeverGivesOutAnOldNumber) {
     remember();
     ASSERT_TRUE(service.recover());
@@ -95,6 +115,15 @@ TEST_F(RecoveredService, BeginsAnewFromTheStoreAfterAFailedCommit) {
     EXPECT_EQ(ask(take("laptop3")), "refused held") << "what was on disk is held";
     EXPECT_EQ(ask(take("laptop3", "other")), "later") << "what was not is free";
     EXPECT_EQ(store.recoveries, 3);
+}
+
+// The answer to a renewal was on its way to another thread when the store failed. Its holder has
+// heard of the lease long ago.
+TEST_F(RecoveredService, KeepsALeaseOfWhichAnAnswerFromBeforeIsGivenUp) {
+    remember();
+    ASSERT_TRUE(service.recover());
+    service.give_up(token, LockService::Naming::once);
+    EXPECT_EQ(service.counts().leases, 1U);
 }
 
 TEST_F(RecoveredService, SaysWhyItCannotBegin) {

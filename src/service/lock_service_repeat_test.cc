@@ -42,6 +42,31 @@ TEST(RepeatedRequest, IsNotGrantedASecondTime) {
     EXPECT_EQ(at.ask(with_id(take("laptop1"), "r2")), "refused request_ended");
 }
 
+// Nothing else happens on the server in between.
+TEST(RepeatedRequest, IsANewOneADayLater) {
+    TestService at(Durability::none);
+    at.ask(with_id(take("laptop1"), "nightly"));
+    at.ask(give_back("laptop1"));
+    at.clock.advance(10min - 1us);
+    EXPECT_EQ(at.ask(with_id(take("laptop1"), "nightly")), "refused request_ended");
+    at.clock.advance(1us);
+    EXPECT_EQ(at.ask(with_id(take("laptop1"), "nightly")), "granted laptop1");
+    at.ask(give_back("laptop1"));
+    at.clock.advance(24h);
+    EXPECT_EQ(at.ask(with_id(take("laptop1"), "nightly")), "granted laptop1");
+}
+
+TEST(RepeatedRequest, WakesTheServiceToBeForgotten) {
+    TestService at(Durability::none);
+    at.ask(with_id(take("laptop1"), "nightly"));
+    at.ask(give_back("laptop1"));
+    at.executor.settle();
+    at.advance(30s);  // the lease's own deadline, which the wake-up was for
+    EXPECT_EQ(at.executor.wake_delay, core::Duration{10min + 30s});
+    at.advance(10min + 30s);
+    EXPECT_EQ(at.executor.wake_delay, std::nullopt) << "there is nothing left to wake up for";
+}
+
 TEST(RepeatedRequest, TakesOverThePlaceInTheQueue) {
     TestService at(Durability::none);
     at.ask(take("laptop1"));

@@ -1,5 +1,6 @@
 // What becomes of a request: the table is asked, or what is known of the same request before.
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -35,7 +36,14 @@ struct Runner {
         return table.release(response.now, request);
     }
     core::Outcome operator()(const ReleaseOwn& request) const {
-        return table.release_own(response.now, request.scope, request.owner);
+        const auto outcome = table.release_own(response.now, request.scope, request.owner);
+        // Whoever is refused is told who has it.
+        if (outcome.kind == core::Outcome::Kind::refused) {
+            if (auto lock = table.inspect(request.scope, 0)) {
+                response.locks.push_back(std::move(*lock));
+            }
+        }
+        return outcome;
     }
     core::Outcome operator()(const ForceRelease& request) const {
         response.count = table.force_release(response.now, request.scope);
@@ -46,6 +54,7 @@ struct Runner {
     }
     core::Outcome operator()(const OpenSession& request) const {
         response.session = table.open_session(response.now, request.owner);
+        if (!response.session) return core::Outcome::refuse(core::Refusal::sessions_max);
         return {};
     }
     core::Outcome operator()(const EndSession& request) const {
@@ -55,8 +64,10 @@ struct Runner {
     }
     core::Outcome operator()(const Inspect& request) const {
         table.advance(response.now);
-        auto lock = table.inspect(request.scope, request.waiters_max);
-        if (!lock && request.or_else) lock = table.inspect(*request.or_else, request.waiters_max);
+        auto lock = table.inspect(request.scope, request.waiters_max, request.holders);
+        if (!lock && request.or_else) {
+            lock = table.inspect(*request.or_else, request.waiters_max, request.holders);
+        }
         if (lock) response.locks.push_back(std::move(*lock));
         return {};
     }
@@ -125,21 +136,16 @@ void LockService::run(Request& request) {
     }
     const auto* const acquire = std::get_if<core::AcquireRequest>(&request);
     if (acquire != nullptr && answer_repeated(*acquire)) return;
+    if (is_stopping_ && is_refused_while_stopping(request)) {
+        response_.outcome = core::Outcome::refuse(core::Refusal::stopping);
+        return;
+    }
     response_.outcome = std::visit(Runner{*table_, fences_, random_, response_}, request);
-    if (const auto* const raise = std::get_if<RaiseFence>(&request)) tell_if_stale(*raise);
-}
-
-void LockService::tell_if_stale(const RaiseFence& request) const {
-    if (response_.fence->kind != FenceOutcome::Kind::stale || !on_fence_refused_) return;
-    on_fence_refused_({.at = response_.now,
-                       .resource = request.resource,
-                       .number = core::as_number(request.fence),
-                       .highest = response_.fence->highest});
 }
 
 FenceBook LockService::make_fence_book() const {
     using Keeping = FenceBook::Keeping;
-    return {fence_limits_, store_.is_volatile() ? Keeping::in_memory : Keeping::durable};
+    return {fence_limits_, is_volatile_ ? Keeping::in_memory : Keeping::durable};
 }
 
 // Answers also while everything else is refused.
@@ -157,22 +163,26 @@ bool LockService::answer_repeated(const core::AcquireRequest& request) {
     if (request.notes.request_id.empty()) return false;
     table_->advance(response_.now);
     absorb_changes();
-    const RequestMemory::Known* const known = requests_.find(request);
+    give_up_due_places(response_.now);
+    const RequestMemory::Known* const known = requests_.find(request, response_.now);
     if (known == nullptr) return false;
     switch (known->state) {
         case RequestMemory::Known::State::waiting: {
             const core::WaiterId waiter = known->waiter;
             supersede(waiter);
+            places_.take(waiter);
             if (request.wait <= core::Duration::zero()) {
                 // Now or never: nobody is willing to wait any more.
                 table_->cancel(response_.now, waiter);
                 absorb_changes();
                 return false;
             }
+            table_->wait_on(response_.now, waiter, request.wait);
             response_.outcome = {.kind = core::Outcome::Kind::queued, .waiter = waiter};
             break;
         }
         case RequestMemory::Known::State::held:
+            places_.take(known->waiter);
             response_.outcome = table_->find(known->token);
             CHECK(response_.outcome.kind == core::Outcome::Kind::renewed);
             response_.outcome.kind = core::Outcome::Kind::granted;
@@ -186,14 +196,25 @@ bool LockService::answer_repeated(const core::AcquireRequest& request) {
 
 // Whoever waits there is told that somebody else does so now.
 void LockService::supersede(core::WaiterId waiter) {
-    const auto found = promises_by_waiter_.find(waiter.serial);
-    if (found == promises_by_waiter_.end()) return;
-    const PromiseId id = found->second;
-    promises_by_waiter_.erase(found);
-    promises_[id.slot].waiter = {};
+    const auto id = take_promise_of(waiter);
+    if (!id) return;
+    promises_[id->slot].waiter = {};
     Response response{.now = response_.now};
     response.outcome = core::Outcome::refuse(core::Refusal::request_superseded);
-    owe(id, response, ready_);
+    owe(*id, response, ready_);
+}
+
+// Whether the request asks for something that it does not have yet. An owner that asks again for
+// what it holds only renews it. Of a two-phase entry a grant may be fetched, but not waited for.
+bool LockService::is_refused_while_stopping(Request& request) const {
+    if (std::holds_alternative<Enqueue>(request)) return true;
+    if (auto* const wait = std::get_if<Wait>(&request)) wait->timeout = core::Duration::zero();
+    const auto* const acquire = std::get_if<core::AcquireRequest>(&request);
+    if (acquire == nullptr) return false;
+    if (!acquire->renew_own) return true;
+    const auto lock = table_->inspect(acquire->scope, 0);
+    const auto is_own = [&](const core::LeaseView& lease) { return lease.owner == acquire->owner; };
+    return !lock || std::none_of(lock->holders.begin(), lock->holders.end(), is_own);
 }
 
 }  // namespace holdfast::service

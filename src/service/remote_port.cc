@@ -9,16 +9,18 @@ namespace holdfast::service {
 // Takes the service's answer to a request that had to wait.
 class RemotePort::Forward final : public OwnAnswer {
   public:
-    Forward(RemotePort& port, PromiseId promise) : port_(port), promise_(promise) {}
+    Forward(RemotePort& port, const Item& item)
+        : port_(port), promise_(item.promise), naming_(LockService::naming_of(item.request)) {}
 
     void on_response(const Response& response) override {
         port_.waiting_there_.erase(promise_.number);
-        port_.return_later(promise_, response);
+        port_.return_later(promise_, naming_, response);
     }
 
   private:
     RemotePort& port_;
     const PromiseId promise_;
+    const LockService::Naming naming_;
 };
 
 RemotePort::RemotePort(Executor& here, Executor& there, LockService& service)
@@ -34,15 +36,20 @@ const Response* RemotePort::take(Request& request) {
 }
 
 // The request was abandoned while its response was on the way: what that gives, nobody would ever
-// give back. Nobody waits for the answers. (By its id a request can be asked for again.)
-void RemotePort::undo(const Response& response) {
+// give back. The service knows whether others have heard of the lease.
+void RemotePort::undo(const Returned& returned) {
+    const Response& response = returned.response;
     if (!response.failure.empty()) return;
-    const core::LeaseView& lease = response.outcome.lease;
-    const bool is_granted = response.outcome.kind == core::Outcome::Kind::granted;
-    if (is_granted && lease.notes.request_id.empty()) {
-        static_cast<void>(submit(core::ReleaseRequest{.token = lease.token}));
+    if (returned.naming != LockService::Naming::none && LockService::names_lease(response)) {
+        const core::Token lease = response.outcome.lease.token;
+        outgoing_.items.push_back({.unheard = Unheard{.lease = lease, .naming = returned.naming}});
+        here_.at_end_of_turn();
     }
+    // Nobody waits for this answer.
     if (response.session) static_cast<void>(submit(EndSession{.session = response.session}));
+    if (response.outcome.refusal == core::Refusal::still_waiting) {
+        there_.post([this, waiter = response.outcome.waiter] { service_.give_up_place(waiter); });
+    }
 }
 
 PromiseId RemotePort::await(AnswerPointer answer) {
@@ -69,10 +76,12 @@ void RemotePort::run(const Outgoing& outgoing) {
     for (const Item& item : outgoing.items) {
         if (item.is_abandoned) {
             give_up(item.promise);
+        } else if (item.unheard) {
+            service_.give_up(item.unheard->lease, item.unheard->naming);
         } else if (const Response* response = service_.submit(item.request)) {
-            return_later(item.promise, *response);
+            return_later(item.promise, LockService::naming_of(item.request), *response);
         } else {
-            const PromiseId there = service_.await(std::make_unique<Forward>(*this, item.promise));
+            const PromiseId there = service_.await(std::make_unique<Forward>(*this, item));
             waiting_there_.emplace(item.promise.number, there);
         }
     }
@@ -87,9 +96,10 @@ void RemotePort::give_up(PromiseId promise) {
     }
 }
 
-void RemotePort::return_later(PromiseId promise, const Response& response) {
-    Response& kept = returning_.responses.emplace_back(promise, response).second;
-    returning_.texts.keep_texts_of(kept);
+void RemotePort::return_later(PromiseId promise, LockService::Naming naming,
+                              const Response& response) {
+    returning_.responses.push_back({.promise = promise, .naming = naming, .response = response});
+    returning_.texts.keep_texts_of(returning_.responses.back().response);
     if (std::exchange(is_returning_, true)) return;
     // Posted, so that everything that is answered now goes back together.
     there_.post([this] { send_back(); });
@@ -102,15 +112,15 @@ void RemotePort::send_back() {
 }
 
 void RemotePort::receive(const Incoming& incoming) {
-    for (const auto& [promise, response] : incoming.responses) {
-        const auto found = answers_.find(promise.number);
+    for (const Returned& returned : incoming.responses) {
+        const auto found = answers_.find(returned.promise.number);
         if (found == answers_.end()) {
-            undo(response);
+            undo(returned);
             continue;
         }
         AnswerPointer answer = std::move(found->second);
         answers_.erase(found);
-        answer.release()->take(response);
+        answer.release()->take(returned.response);
     }
 }
 

@@ -9,6 +9,7 @@
 // Thread safety: Port's methods on `here`'s thread only.
 // Lifetime: destroyed after both executors have stopped; before the service.
 
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -27,18 +28,29 @@ class RemotePort final : public Port {
     void abandon(PromiseId promise) override;
 
   private:
+    // A lease, and how the response names it that came too late.
+    struct Unheard {
+        core::Token lease;
+        LockService::Naming naming = LockService::Naming::none;
+    };
     struct Item {
         PromiseId promise;
-        bool is_abandoned = false;  // no request: give up an earlier one
+        bool is_abandoned = false;         // no request: give up an earlier one,
+        std::optional<Unheard> unheard{};  // or what came of it
         Request request;
     };
     struct Outgoing {
         Texts texts;
         std::vector<Item> items;
     };
+    struct Returned {
+        PromiseId promise;
+        LockService::Naming naming = LockService::Naming::none;
+        Response response;
+    };
     struct Incoming {
         Texts texts;
-        std::vector<std::pair<PromiseId, Response>> responses;
+        std::vector<Returned> responses;
     };
     class Forward;
 
@@ -46,13 +58,13 @@ class RemotePort final : public Port {
 
     // Here.
     void send();
-    void undo(const Response& response);
+    void undo(const Returned& returned);
     void receive(const Incoming& incoming);
 
     // There.
     void run(const Outgoing& outgoing);
     void give_up(PromiseId promise);
-    void return_later(PromiseId promise, const Response& response);
+    void return_later(PromiseId promise, LockService::Naming naming, const Response& response);
     void send_back();
 
     Executor& here_;

@@ -140,6 +140,45 @@ TEST(RemotePort, AGrantWithARequestIdIsKeptForItsClientToAskAgain) {
     EXPECT_EQ(remote.service.counts().leases, 1U);
 }
 
+// A client asks, hears nothing, and asks again by another connection; then the first one dies.
+TEST(RemotePort, ALeaseIsLeftToItsOwnerWhoAskedAgain) {
+    Remote remote;
+    core::AcquireRequest sticky = take("laptop1");
+    sticky.renew_own = true;
+    const PromiseId first = remote.submit(sticky, "first: ");
+    remote.there.settle();  // the answer is posted, but not received
+    EXPECT_EQ(remote.ask(sticky), "renewed laptop1") << "on the service's own thread";
+    remote.abandon(first);
+    remote.settle();
+    EXPECT_EQ(remote.service.counts().leases, 1U);
+}
+
+TEST(RemotePort, ALeaseThatNeitherOfTwoRequestsHeardOfIsReleased) {
+    Remote remote;
+    core::AcquireRequest sticky = take("laptop1");
+    sticky.renew_own = true;
+    const PromiseId first = remote.submit(sticky);
+    const PromiseId again = remote.submit(sticky);
+    remote.there.settle();
+    remote.abandon(again);
+    remote.abandon(first);
+    EXPECT_EQ(remote.service.counts().leases, 1U);
+    remote.settle();
+    EXPECT_EQ(remote.service.counts().leases, 0U);
+}
+
+TEST(RemotePort, AnAbandonedLookAtALeaseDoesNotEndIt) {
+    Remote remote;
+    const core::Token token = remote.service.submit(take("laptop1"))->outcome.lease.token;
+    const PromiseId find = remote.submit(Find{.token = token});
+    const PromiseId renew = remote.submit(core::RenewRequest{.token = token});
+    remote.there.settle();
+    remote.abandon(find);
+    remote.abandon(renew);
+    remote.settle();
+    EXPECT_EQ(remote.service.counts().leases, 1U);
+}
+
 TEST(RemotePort, AnAbandonedSessionEnds) {
     Remote remote;
     const PromiseId asked = remote.submit(OpenSession{.owner = {.name = "laptop1"}});

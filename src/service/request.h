@@ -32,7 +32,8 @@ struct Wait {
     core::Duration timeout{0};
 };
 
-// Ends what this owner has on the scope, without a token.
+// Ends what this owner has on the scope, without a token. If it is refused, the response shows the
+// lock.
 struct ReleaseOwn {
     core::Scope scope;
     core::Owner owner;
@@ -44,6 +45,7 @@ struct ForceRelease {
     std::optional<core::Scope> or_else;
 };
 
+// Refused as sessions_max when there are as many as there may be.
 struct OpenSession {
     core::Owner owner;
 };
@@ -58,6 +60,7 @@ struct Inspect {
     core::Scope scope;
     std::optional<core::Scope> or_else;
     std::size_t waiters_max = 0;
+    core::HolderPage holders;
 };
 
 struct List {
@@ -114,7 +117,7 @@ using Request =
 struct Response {
     core::Time now;         // when it was decided
     core::Outcome outcome;  // of everything that grants, renews, releases, queues or refuses
-    std::vector<core::LockView> locks;              // Inspect (none or one), List
+    std::vector<core::LockView> locks;              // Inspect, ReleaseOwn (none or one), List
     std::vector<core::LeaseView> leases;            // ListLeases
     std::vector<core::SessionView> sessions;        // ListSessions
     std::optional<FenceOutcome> fence;              // RaiseFence, ReadFence, DropFence

@@ -9,6 +9,8 @@ using namespace std::chrono_literals;
 using core::EventKind;
 using State = RequestMemory::Known::State;
 
+constexpr core::Time now{};
+
 core::AcquireRequest ask(std::string_view id, std::string_view owner = "a",
                          std::string_view job = "job") {
     core::AcquireRequest request{.scope = core::Scope::named(job), .owner = {.name = owner}};
@@ -28,33 +30,33 @@ core::Event happen(EventKind kind, const core::AcquireRequest& request, core::Ti
 
 TEST(RequestMemory, FollowsARequestFromItsQueueToItsEnd) {
     RequestMemory memory;
-    EXPECT_EQ(memory.find(ask("r1")), nullptr);
+    EXPECT_EQ(memory.find(ask("r1"), now), nullptr);
     memory.on_event(happen(EventKind::queued, ask("r1")));
-    ASSERT_NE(memory.find(ask("r1")), nullptr);
-    EXPECT_EQ(memory.find(ask("r1"))->state, State::waiting);
-    EXPECT_EQ(memory.find(ask("r1"))->waiter.serial, 3U);
+    ASSERT_NE(memory.find(ask("r1"), now), nullptr);
+    EXPECT_EQ(memory.find(ask("r1"), now)->state, State::waiting);
+    EXPECT_EQ(memory.find(ask("r1"), now)->waiter.serial, 3U);
     memory.on_event(happen(EventKind::granted, ask("r1")));
-    EXPECT_EQ(memory.find(ask("r1"))->state, State::held);
-    EXPECT_EQ(memory.find(ask("r1"))->token.fence, core::Fence{7});
+    EXPECT_EQ(memory.find(ask("r1"), now)->state, State::held);
+    EXPECT_EQ(memory.find(ask("r1"), now)->token.fence, core::Fence{7});
     memory.on_event(happen(EventKind::released, ask("r1")));
-    EXPECT_EQ(memory.find(ask("r1"))->state, State::ended);
+    EXPECT_EQ(memory.find(ask("r1"), now)->state, State::ended);
 }
 
 TEST(RequestMemory, KnowsAnIdOnlyOfItsOwnerAndLock) {
     RequestMemory memory;
     memory.on_event(happen(EventKind::granted, ask("r1")));
-    EXPECT_EQ(memory.find(ask("r1", "b")), nullptr);
-    EXPECT_EQ(memory.find(ask("r1", "a", "other")), nullptr);
-    EXPECT_EQ(memory.find(ask("r2")), nullptr);
-    EXPECT_EQ(memory.find(ask("")), nullptr);
+    EXPECT_EQ(memory.find(ask("r1", "b"), now), nullptr);
+    EXPECT_EQ(memory.find(ask("r1", "a", "other"), now), nullptr);
+    EXPECT_EQ(memory.find(ask("r2"), now), nullptr);
+    EXPECT_EQ(memory.find(ask(""), now), nullptr);
 }
 
 // Texts chosen so that they would run together.
 TEST(RequestMemory, TellsNamesApartThatLookAlikeWhenJoined) {
     RequestMemory memory;
     memory.on_event(happen(EventKind::granted, ask("r", "a:named:b", "c")));
-    EXPECT_EQ(memory.find(ask("r", "a", "b:named:c")), nullptr);
-    EXPECT_EQ(memory.find(ask("c:r", "a:named:b", "c")), nullptr);
+    EXPECT_EQ(memory.find(ask("r", "a", "b:named:c"), now), nullptr);
+    EXPECT_EQ(memory.find(ask("c:r", "a:named:b", "c"), now), nullptr);
 }
 
 TEST(RequestMemory, ForgetsWhatWaitedInVain) {
@@ -62,19 +64,62 @@ TEST(RequestMemory, ForgetsWhatWaitedInVain) {
     for (const EventKind end : {EventKind::wait_timed_out, EventKind::wait_cancelled}) {
         memory.on_event(happen(EventKind::queued, ask("r1")));
         memory.on_event(happen(end, ask("r1")));
-        EXPECT_EQ(memory.find(ask("r1")), nullptr);
+        EXPECT_EQ(memory.find(ask("r1"), now), nullptr);
     }
     EXPECT_EQ(memory.size(), 0U);
 }
 
-TEST(RequestMemory, ForgetsAnEndedRequestAfterAWhile) {
+// Nothing happens in between: an old id is unknown all the same.
+TEST(RequestMemory, ForgetsAnEndedRequestAfterTenMinutesWhateverHappensMeanwhile) {
     RequestMemory memory;
+    memory.on_event(happen(EventKind::granted, ask("r2")));
     memory.on_event(happen(EventKind::expired, ask("r1"), core::Time{1s}));
-    memory.on_event(happen(EventKind::granted, ask("r2"), core::Time{10min}));
-    EXPECT_NE(memory.find(ask("r1")), nullptr);
-    memory.on_event(happen(EventKind::renewed, ask("r2"), core::Time{10min + 1s}));
-    EXPECT_EQ(memory.find(ask("r1")), nullptr);
-    EXPECT_NE(memory.find(ask("r2")), nullptr) << "it is held";
+    EXPECT_NE(memory.find(ask("r1"), core::Time{10min + 1s - 1us}), nullptr);
+    EXPECT_EQ(memory.find(ask("r1"), core::Time{10min + 1s}), nullptr);
+    EXPECT_NE(memory.find(ask("r2"), core::Time{24h}), nullptr) << "it is held";
+}
+
+TEST(RequestMemory, SaysWhenThereIsSomethingToRemove) {
+    RequestMemory memory;
+    EXPECT_EQ(memory.next_removal(), std::nullopt);
+    memory.on_event(happen(EventKind::granted, ask("r1")));
+    EXPECT_EQ(memory.next_removal(), std::nullopt) << "it is held";
+    memory.on_event(happen(EventKind::released, ask("r1"), core::Time{1s}));
+    memory.on_event(happen(EventKind::released, ask("r2"), core::Time{30s}));
+    EXPECT_EQ(memory.next_removal(), core::Time{11min + 1s});
+    memory.forget_old(core::Time{10min + 29s});
+    EXPECT_EQ(memory.size(), 1U);
+    EXPECT_EQ(memory.next_removal(), core::Time{11min + 30s});
+    memory.forget_old(core::Time{11min + 30s});
+    EXPECT_EQ(memory.size(), 0U);
+    EXPECT_EQ(memory.ended_bytes(), 0U);
+    EXPECT_EQ(memory.next_removal(), std::nullopt);
+}
+
+// The id was used again after it had been forgotten, and before its record was removed.
+TEST(RequestMemory, ARemovalDoesNotTouchANewerRequestOfTheSameId) {
+    RequestMemory memory;
+    memory.on_event(happen(EventKind::released, ask("r1"), core::Time{1s}));
+    core::Event again = happen(EventKind::granted, ask("r1"), core::Time{10min + 1s});
+    again.lease.token = {.fence = core::Fence{8}};
+    memory.on_event(again);
+    memory.forget_old(core::Time{24h});
+    ASSERT_NE(memory.find(ask("r1"), core::Time{24h}), nullptr);
+    EXPECT_EQ(memory.find(ask("r1"), core::Time{24h})->state, State::held);
+}
+
+TEST(RequestMemory, KeepsNoMoreBytesOfEndedRequestsThanItMay) {
+    RequestMemory memory;
+    const std::string owner(1024, 'o'), job(4096, 'j');
+    constexpr std::size_t count = 20'000;  // of which each takes more than 10 000 bytes
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::string id = std::to_string(i);
+        memory.on_event(happen(EventKind::released, ask(id, owner, job)));
+    }
+    EXPECT_LE(memory.ended_bytes(), RequestMemory::ended_bytes_max);
+    EXPECT_LE(memory.size(), RequestMemory::ended_bytes_max / 10'000);
+    EXPECT_EQ(memory.find(ask("0", owner, job), now), nullptr);
+    EXPECT_NE(memory.find(ask(std::to_string(count - 1), owner, job), now), nullptr);
 }
 
 TEST(RequestMemory, KeepsNoMoreEndedRequestsThanItMay) {
@@ -84,8 +129,8 @@ TEST(RequestMemory, KeepsNoMoreEndedRequestsThanItMay) {
         memory.on_event(happen(EventKind::released, ask(id)));
     }
     EXPECT_EQ(memory.size(), RequestMemory::ended_max);
-    EXPECT_EQ(memory.find(ask("4")), nullptr);
-    EXPECT_NE(memory.find(ask("5")), nullptr);
+    EXPECT_EQ(memory.find(ask("4"), now), nullptr);
+    EXPECT_NE(memory.find(ask("5"), now), nullptr);
 }
 
 TEST(RequestMemory, KnowsRestoredLeases) {
@@ -94,12 +139,12 @@ TEST(RequestMemory, KnowsRestoredLeases) {
     lease.token.fence = core::Fence{9};
     lease.notes.request_id = "r1";
     memory.on_restored(lease);
-    ASSERT_NE(memory.find(ask("r1")), nullptr);
-    EXPECT_EQ(memory.find(ask("r1"))->token.fence, core::Fence{9});
+    ASSERT_NE(memory.find(ask("r1"), now), nullptr);
+    EXPECT_EQ(memory.find(ask("r1"), now)->token.fence, core::Fence{9});
     lease.notes.request_id = "r2";
     lease.is_in_grace = true;
     memory.on_restored(lease);
-    EXPECT_EQ(memory.find(ask("r2")), nullptr);
+    EXPECT_EQ(memory.find(ask("r2"), now), nullptr);
 }
 
 }  // namespace

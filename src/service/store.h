@@ -30,7 +30,7 @@ using CommitDone = std::function<void(const StoreResult<void>&)>;
 // What a store remembered.
 struct Recovered {
     std::size_t leases = 0;
-    std::uint64_t next_fence = 1;  // larger than every number that was ever committed
+    std::uint64_t next_fence = 1;  // larger than every number that was committed or reserved
     std::vector<FenceMark> fences;
 };
 
@@ -39,6 +39,11 @@ struct Recovered {
 struct Commit {
     core::Changes changes;
     std::vector<FenceMark> fences;
+    // No fencing number up to this one is given out after a restart, although no lease that is
+    // committed may have it. Zero: nothing is reserved.
+    std::uint64_t reserved_fence = 0;
+
+    [[nodiscard]] bool empty() const { return size() == 0 && reserved_fence == 0; }
 
     // How much of it is to be kept.
     [[nodiscard]] std::size_t size() const {
@@ -75,9 +80,10 @@ class Store {
     [[nodiscard]] virtual StoreResult<Recovered> recover(
         const std::function<bool(const core::RestoreRequest&)>& on_lease) = 0;
 
-    // Makes durable those of the changes that are to be kept, and the fences, all or none, after
-    // everything committed before; then calls `done`, perhaps before returning. REQUIRES: the
-    // commit before this one is done; `commit` lives, and stays as it is, until this one is.
+    // Makes durable those of the changes that are to be kept, the fences and the reservation, all
+    // or none, after everything committed before; then calls `done`, perhaps before returning.
+    // REQUIRES: the commit before this one is done; `commit` lives, and stays as it is, until this
+    // one is.
     virtual void commit(const Commit& commit, CommitDone done) = 0;
 
     // What it has done so far; zeros where nothing is kept. Any thread may ask.

@@ -25,7 +25,10 @@ class TestStore final : public Store {
         if (!cannot_recover.empty()) {
             return tl::unexpected(StoreFailure{.message = cannot_recover});
         }
-        for (const core::RestoreRequest& lease : remembered) CHECK(on_lease(lease));
+        for (const core::RestoreRequest& lease : remembered) {
+            CHECK(on_lease(lease));
+            if (on_read) on_read();
+        }
         return Recovered{
             .leases = remembered.size(), .next_fence = next_fence, .fences = remembered_fences};
     }
@@ -44,6 +47,9 @@ class TestStore final : public Store {
         for (const FenceMark& mark : commit.fences) {
             events.push_back("fence " + mark.resource + " " + std::to_string(mark.highest));
         }
+        if (commit.reserved_fence > 0) {
+            events.push_back("numbers up to " + std::to_string(commit.reserved_fence));
+        }
         commits.push_back(std::move(events));
         done_ = std::move(done);
         if (commits_at_once) finish();
@@ -61,6 +67,7 @@ class TestStore final : public Store {
     std::vector<FenceMark> remembered_fences;
     std::uint64_t next_fence = 1;
     std::string cannot_recover;
+    std::function<void()> on_read;  // called for every lease that was read; may be empty
     int recoveries = 0;
     bool commits_at_once = false;                   // before commit() returns
     std::vector<std::vector<std::string>> commits;  // the events of each, as `granted job laptop1`

@@ -18,6 +18,7 @@
 #include "store/data_lock.h"
 #include "store/fence_table.h"
 #include "store/journal_fold.h"
+#include "store/last_token.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
 
@@ -85,13 +86,14 @@ struct Numbers {
 };
 
 SqliteResult<Numbers> read_numbers(Database& database) {
-    TRY(const auto last_token,
-        database.number("SELECT max((SELECT max(last_token) FROM tokens), "
-                        "(SELECT coalesce(max(last_token), 0) FROM journal), "
-                        "(SELECT coalesce(max(fencing_token), 0) FROM locks))"));
+    TRY(auto last_token, read_last_token(database));
+    TRY(const auto last_lease,
+        database.number("SELECT coalesce(max(fencing_token), 0) FROM locks"));
+    last_token =
+        std::max(last_token, static_cast<std::uint64_t>(std::max<std::int64_t>(last_lease, 0)));
+    TRY(check_not_used_up(last_token));
     TRY(auto fences, FenceTable::read(database));
-    return Numbers{.last_token = static_cast<std::uint64_t>(last_token),
-                   .fences = std::move(fences)};
+    return Numbers{.last_token = last_token, .fences = std::move(fences)};
 }
 
 SqliteResult<Database> open_and_check(const std::string& path) {
@@ -117,6 +119,7 @@ SqliteResult<Restored> settle(const std::string& path, const Numbers& before,
     TRY(fold_journal(database));
     TRY(auto numbers, read_numbers(database));
     numbers.last_token = std::max({numbers.last_token, before.last_token, token_floor});
+    TRY(check_not_used_up(numbers.last_token));
     TRY(auto keep_token, database.prepare("UPDATE tokens SET last_token = ?"));
     keep_token.bind(1, static_cast<std::int64_t>(numbers.last_token));
     TRY(keep_token.run());
@@ -180,6 +183,9 @@ base::Result<std::string> put_aside(const std::string& path) {
     if (::link(path.c_str(), aside.c_str()) != 0) {
         return base::fail("cannot put " + path + " aside: " + reason());
     }
+    // The second name is on disk before the first one is the new database's: a power cut in between
+    // must not lose both.
+    TRY(make_folder_durable(aside));
     return aside;
 }
 
@@ -202,6 +208,7 @@ base::Result<void> back_up(const std::string& database_path, const std::string& 
     };
     auto copied = copy().map_error(refuse);
     if (copied) copied = make_durable(copy_path);
+    if (copied) copied = make_folder_durable(copy_path);  // its name, too
     if (!copied) ::unlink(copy_path.c_str());
     return copied;
 }

@@ -10,9 +10,9 @@
 
 namespace holdfast::store {
 
-// Writes what is committed at this moment to a new file at `copy_path`, and makes it durable. The
-// server that has the database goes on meanwhile, in this process or another. Fails, and leaves
-// nothing, when there is a file of that name. Waits for disks.
+// Writes what is committed at this moment to a new file at `copy_path`, and makes it durable, its
+// name in its folder included. The server that has the database goes on meanwhile, in this process
+// or another. Fails, and leaves nothing, when there is a file of that name. Waits for disks.
 [[nodiscard]] base::Result<void> back_up(const std::string& database_path,
                                          const std::string& copy_path);
 

@@ -2,9 +2,38 @@
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <map>
 
 #include "store/sqlite.h"
 #include "store/test_leases.h"
+
+namespace {
+
+// What was told to reach the disk, in this order: a file, or a folder with the files it had then.
+struct Synced {
+    std::filesystem::path path;
+    std::map<std::string, ino_t> files;  // of a folder: by their names
+};
+std::vector<Synced> synced;
+
+}  // namespace
+
+// In the place of the system's, for this program: a power cut cannot be tried, but what would
+// survive one can be seen.
+extern "C" int fsync(int descriptor) {
+    const auto path = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(descriptor));
+    Synced& now = synced.emplace_back(Synced{.path = path, .files = {}});
+    std::error_code no_folder;
+    for (const auto& entry : std::filesystem::directory_iterator(path, no_folder)) {
+        struct stat status {};
+        if (::stat(entry.path().c_str(), &status) == 0) {
+            now.files[entry.path().filename()] = status.st_ino;
+        }
+    }
+    return static_cast<int>(::syscall(SYS_fsync, descriptor));
+}
 
 namespace holdfast::store {
 namespace {
@@ -12,6 +41,11 @@ namespace {
 using namespace testing;
 using core::EventKind;
 using ::testing::HasSubstr;
+
+ino_t inode_of(const std::string& path) {
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0 ? status.st_ino : 0;
+}
 
 LeaseRow lease(std::uint64_t fence, const std::string& name) {
     return {.fence = fence, .secret = 7 * fence, .name = name, .owner = "w1", .ttl = 30s};
@@ -72,6 +106,40 @@ TEST_F(Backup, IsForNobodyElseToRead) {
     EXPECT_EQ(status.st_mode & 0777, 0600U);
 }
 
+TEST_F(Backup, IsOnDiskWithItsName) {
+    synced.clear();
+    ASSERT_TRUE(back_up(database_, folder_ / "other.db"));
+    std::size_t file_at = SIZE_MAX, folder_at = SIZE_MAX;
+    for (std::size_t index = 0; index < synced.size(); ++index) {
+        if (synced[index].path == folder_ / "other.db") file_at = index;
+        if (synced[index].files.contains("other.db")) folder_at = index;
+    }
+    ASSERT_NE(file_at, SIZE_MAX) << "the file was not synced";
+    ASSERT_NE(folder_at, SIZE_MAX) << "the folder was not synced";
+    EXPECT_GT(folder_at, file_at);
+}
+
+TEST_F(Backup, TheReplacedDatabaseHasItsOtherNameOnDiskBeforeItsFirstIsTaken) {
+    const ino_t before = inode_of(database_);
+    synced.clear();
+    const auto restored = restore_to(database_, true);
+    ASSERT_TRUE(restored) << restored.error().message;
+    const std::string aside = std::filesystem::path(restored->replaced).filename();
+    std::size_t both_at = SIZE_MAX, replaced_at = SIZE_MAX;
+    for (std::size_t index = 0; index < synced.size(); ++index) {
+        const auto& files = synced[index].files;
+        const auto old = files.find(aside);
+        const auto present = files.find("holdfast.db");
+        if (old == files.end() || present == files.end()) continue;
+        EXPECT_EQ(old->second, before);
+        (present->second == before ? both_at : replaced_at) = index;
+    }
+    ASSERT_NE(both_at, SIZE_MAX) << "the old database had its second name only in memory";
+    ASSERT_NE(replaced_at, SIZE_MAX) << "the new database had its name only in memory";
+    EXPECT_LT(both_at, replaced_at);
+    EXPECT_NE(inode_of(database_), before);
+}
+
 TEST_F(Backup, IsNotWrittenOverAnything) {
     EXPECT_FALSE(back_up(database_, copy_));
     EXPECT_FALSE(back_up(folder_ / "nowhere/holdfast.db", folder_ / "new.db"));
@@ -109,6 +177,25 @@ TEST_F(Backup, TokensDoNotGoBackWhenTheDatabaseOfACrashedServerIsReplaced) {
 TEST_F(Backup, TokensDoNotGoBackBelowTheFloor) {
     ASSERT_TRUE(restore_to(folder_ / "other/holdfast.db", false, 1'000));
     EXPECT_EQ(found_in(folder_ / "other/holdfast.db").next_fence, 1'001U);
+}
+
+TEST_F(Backup, IsRefusedWithNumbersNobodyGaveOut) {
+    for (const char* last_token : {"-1", "1 << 53", "(1 << 53) - 1", "'many'"}) {
+        ASSERT_TRUE(Database::open(copy_)->run(
+            ("UPDATE tokens SET last_token = " + std::string(last_token)).c_str()));
+        const auto refused = restore_to(folder_ / "other/holdfast.db");
+        ASSERT_FALSE(refused) << last_token;
+        EXPECT_THAT(refused.error().message, HasSubstr("makes no sense")) << last_token;
+        EXPECT_FALSE(std::filesystem::exists(folder_ / "other/holdfast.db"));
+    }
+}
+
+TEST_F(Backup, SaysThatTheNumbersOfTheReplacedDatabaseMakeNoSense) {
+    ASSERT_TRUE(Database::open(database_)->run("UPDATE tokens SET last_token = 'many'"));
+    const auto restored = restore_to(database_, true, 1'000);
+    ASSERT_TRUE(restored) << restored.error().message;
+    EXPECT_THAT(restored->replaced_problem, HasSubstr("many, makes no sense"));
+    EXPECT_EQ(restored->next_token, 1'001U);
 }
 
 TEST_F(Backup, ReplacesADatabaseThatCannotBeRead) {

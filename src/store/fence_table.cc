@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "core/ids.h"
+
 namespace holdfast::store {
 
 FenceTable::FenceTable(Statement put, Statement drop)
@@ -31,10 +33,12 @@ SqliteResult<std::vector<service::FenceMark>> FenceTable::read(Database& databas
     for (;;) {
         TRY(const bool has_row, select.step());
         if (!has_row) return marks;
+        const bool has_types = select.is_text_or_blob(0) && select.is_integer(1);
         const std::int64_t highest = select.number(1);
-        if (highest <= 0) {
+        if (!has_types || highest <= 0 ||
+            highest > static_cast<std::int64_t>(core::as_number(core::fence_max))) {
             return tl::unexpected(SqliteError{.message = "the fence with token " +
-                                                         std::to_string(highest) +
+                                                         std::string(select.bytes(1)) +
                                                          " in it makes no sense"});
         }
         marks.push_back({.resource = std::string(select.bytes(0)),

@@ -89,13 +89,17 @@ TEST(Fences, AnOlderFileLearnsToKeepThem) {
 }
 
 TEST(Fences, ThatMakeNoSenseAreNotBelieved) {
-    const TemporaryFolder folder;
-    const std::string path = folder / "holdfast.db";
-    const auto store = open_store(path);
-    ASSERT_TRUE(Database::open(path)->run("INSERT INTO fences VALUES ('a', -3)"));
-    const auto recovered = store->recover([](const core::RestoreRequest&) { return true; });
-    ASSERT_FALSE(recovered);
-    EXPECT_THAT(recovered.error().message, HasSubstr("the fence with token -3 in it makes no"));
+    for (const char* highest : {"-3", "0", "9007199254740992", "1.5", "'many'"}) {
+        const TemporaryFolder folder;
+        const std::string path = folder / "holdfast.db";
+        const auto store = open_store(path);
+        const std::string insert = "INSERT INTO fences VALUES ('a', " + std::string(highest) + ")";
+        ASSERT_TRUE(Database::open(path)->run(insert.c_str()));
+        const auto recovered = store->recover([](const core::RestoreRequest&) { return true; });
+        ASSERT_FALSE(recovered) << highest;
+        EXPECT_THAT(recovered.error().message, HasSubstr("the fence with token "));
+        EXPECT_THAT(recovered.error().message, HasSubstr(" in it makes no sense"));
+    }
 }
 
 }  // namespace

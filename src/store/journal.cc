@@ -68,7 +68,11 @@ SqliteResult<void> Journal::settle(Database& database) {
     if (!is_known_) return restart(database, start_number_);
     if (segments_.empty()) return {};
     while (!segments_.empty()) TRY(settle_oldest());
-    return keep_token();
+    return keep_token(last_token_);
+}
+
+SqliteResult<void> Journal::reserve(std::uint64_t last_token) {
+    return keep_token(last_token);
 }
 
 void Journal::add(const core::Event& event, service::WallTime epoch) {
@@ -77,7 +81,8 @@ void Journal::add(const core::Event& event, service::WallTime epoch) {
     const bool is_granted = event.kind == EventKind::granted;
     const bool lives_on = is_granted || event.kind == EventKind::renewed ||
                           (event.kind == EventKind::expired && event.grace > event.grace.zero());
-    if (is_granted) last_token_ = std::max(last_token_, fence);
+    // Also of a renewal: a transient lease that becomes durable was granted without being written.
+    last_token_ = std::max(last_token_, fence);
     if (lives_on) {
         add_lease(to_row<LeaseRowView>(event, epoch, start_number_), is_granted);
     } else {
@@ -167,11 +172,11 @@ SqliteResult<void> Journal::append(service::WallTime now) {
     }
     // The newest row has the largest number. When there is no new one, the last may just have gone.
     if (has_appended) return {};
-    return keep_token();
+    return keep_token(last_token_);
 }
 
-SqliteResult<void> Journal::keep_token() {
-    statements_.keep_token.bind(1, static_cast<std::int64_t>(last_token_));
+SqliteResult<void> Journal::keep_token(std::uint64_t last_token) {
+    statements_.keep_token.bind(1, static_cast<std::int64_t>(last_token));
     return statements_.keep_token.run();
 }
 

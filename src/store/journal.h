@@ -43,6 +43,10 @@ class Journal {
     [[nodiscard]] SqliteResult<void> write(Database& database, const core::Changes& changes,
                                            const service::Clock& clock);
 
+    // No number up to this one is given out after a restart. REQUIRES, and what follows a failure:
+    // as of write().
+    [[nodiscard]] SqliteResult<void> reserve(std::uint64_t last_token);
+
     // Settles all of it. REQUIRES, and what follows a failure: as of write().
     [[nodiscard]] SqliteResult<void> settle(Database& database);
 
@@ -72,7 +76,7 @@ class Journal {
 
     // In the file.
     SqliteResult<void> settle_oldest();
-    SqliteResult<void> keep_token();
+    SqliteResult<void> keep_token(std::uint64_t last_token);
     SqliteResult<void> move_to_locks(const LeaseRowView& row);
     SqliteResult<void> append(service::WallTime now);
     SqliteResult<void> word(JournalSegment& segment);
@@ -84,7 +88,7 @@ class Journal {
     std::int64_t start_number_ = 0;
     std::uint64_t commit_number_ = 0;
     std::int64_t row_number_ = 0;   // of the newest row
-    std::uint64_t last_token_ = 0;  // of those given out since restart()
+    std::uint64_t last_token_ = 0;  // of those written since restart()
 
     std::deque<JournalSegment> segments_;                            // the oldest first
     std::size_t changes_ = 0;                                        // in all of them

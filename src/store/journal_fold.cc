@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "store/last_token.h"
 #include "store/lease_row.h"
 
 namespace holdfast::store {
@@ -55,6 +56,7 @@ SqliteResult<void> fold_journal(Database& database) {
     TRY(const auto rows, database.number("SELECT EXISTS (SELECT 1 FROM journal)"));
     if (rows == 0) return {};
     TRY(examine(database));
+    TRY(read_last_token(database));  // before the larger of its numbers hides one that is wrong
     const std::string columns(row_columns);
     const std::string put = "INSERT OR REPLACE INTO locks (" + columns + ") SELECT " + columns +
                             " FROM journal_leases WHERE NOT has_ended";

@@ -147,6 +147,35 @@ TEST_F(JournalTest, KeepsTheNumbersOfLeasesThatNobodyWroteDown) {
     }
 }
 
+// A transient lease is granted without being written. When a renewal makes it durable, its number
+// is the largest that the file knows, also when the lease has ended.
+TEST_F(JournalTest, KeepsTheNumberOfALeaseThatARenewalMadeDurable) {
+    open(100);
+    grant(*store_, lease(5));
+    ASSERT_TRUE(commit(*store_, changes_of({event_of(EventKind::renewed, lease(9))})));
+    EXPECT_EQ(found_after_crash().next_fence, 10U);
+    release(*store_, lease(9));
+    EXPECT_EQ(found_after_crash().next_fence, 10U);
+    store_.reset();
+    EXPECT_EQ(number("SELECT last_token FROM tokens"), 9);
+}
+
+TEST_F(JournalTest, KeepsAReservationOfNumbersWithAndWithoutLeases) {
+    open(100);
+    service::Commit reservation;
+    reservation.reserved_fence = 1'000;
+    ASSERT_TRUE(commit(*store_, reservation));
+    EXPECT_EQ(found_after_crash().next_fence, 1'001U);
+    grant(*store_, lease(7));
+    EXPECT_EQ(found_after_crash().next_fence, 1'001U) << "a smaller number takes nothing back";
+    service::Commit both;
+    both.changes.add(event_of(EventKind::released, lease(7)));
+    both.reserved_fence = 2'000;
+    ASSERT_TRUE(commit(*store_, both));
+    EXPECT_EQ(found_after_crash().next_fence, 2'001U);
+    EXPECT_EQ(recover(*store_).next_fence, 2'001U);
+}
+
 // With a journal of every size, the crash, the clean end and `lock_state` agree with the model.
 TEST_F(JournalTest, KeepsRandomHistories) {
     std::uint64_t seed = 0;

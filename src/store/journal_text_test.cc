@@ -60,7 +60,7 @@ std::vector<LeaseRow> unusual() {
     add(&LeaseRow::ttl, core::Duration{24h * 366});
     add(&LeaseRow::grace, core::Duration{24h * 366});
     add(&LeaseRow::memory, core::Duration{24h * 366});
-    add(&LeaseRow::version, largest);
+    add(&LeaseRow::version, core::as_number(core::fence_max));
     add(&LeaseRow::acquired_at, service::WallTime{});
     add(&LeaseRow::acquired_at, service::WallTime{6'000'000us});
     add(&LeaseRow::expires_at, service::WallTime{});

@@ -57,7 +57,7 @@ LeaseFile::LeaseFile(DataLock lock, Database database, Tables tables, const serv
 
 SqliteResult<void> LeaseFile::write(const service::Commit& commit) {
     CHECK(start_number_ > 0);
-    if (commit.size() == 0) return {};
+    if (commit.empty()) return {};
     auto written = write_all(commit);
     if (!written) tables_.journal.forget();
     return written;
@@ -67,6 +67,7 @@ SqliteResult<void> LeaseFile::write_all(const service::Commit& commit) {
     TRY(auto transaction, Transaction::begin(database_));
     TRY(tables_.journal.write(database_, commit.changes, *clock_));
     TRY(tables_.fences.write(commit.fences));
+    if (commit.reserved_fence > 0) TRY(tables_.journal.reserve(commit.reserved_fence));
     return transaction.commit();
 }
 

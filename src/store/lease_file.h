@@ -72,8 +72,10 @@ class LeaseFile {
     SqliteResult<void> write_all(const service::Commit& commit);
 
     SqliteResult<service::Recovered> recover_all(const BootClock& now, const OnLease& on_lease);
+    SqliteResult<std::vector<Start>> read_starts();
     SqliteResult<std::vector<Start>> note_start(const BootClock& now);
-    SqliteResult<service::Recovered> visit(const LeaseAges& ages, const OnLease& on_lease);
+    SqliteResult<service::Recovered> visit(const LeaseAges& ages, std::int64_t present,
+                                           const OnLease& on_lease);
 
     DataLock data_lock_;
     Database database_;

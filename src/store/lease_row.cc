@@ -159,8 +159,14 @@ void bind_row(Statement& statement, const LeaseRowView& row) {
 std::optional<LeaseRow> read_row(const Statement& statement) {
     int column = 0;
     bool makes_sense = true;
-    const auto number = [&] { return statement.number(column++); };
-    const auto bytes = [&] { return statement.bytes(column++); };
+    const auto number = [&] {
+        makes_sense = makes_sense && statement.is_integer(column);
+        return statement.number(column++);
+    };
+    const auto bytes = [&] {
+        makes_sense = makes_sense && statement.is_text_or_blob(column);
+        return statement.bytes(column++);
+    };
     const auto known = [&](auto parsed) {
         makes_sense = makes_sense && parsed.has_value();
         return parsed.value_or(typename decltype(parsed)::value_type{});
@@ -189,7 +195,7 @@ std::optional<LeaseRow> read_row(const Statement& statement) {
     row.ttl = duration();
     row.grace = duration();
     row.memory = duration();
-    row.version = as_unsigned(number());
+    row.version = static_cast<std::uint64_t>(number_below(std::int64_t{1} << 53));
     row.acquired_at = from_nanoseconds(number());
     row.expires_at = from_nanoseconds(number());
     row.request_id = bytes();

@@ -50,8 +50,11 @@ TEST_F(LeaseRowTest, ReplacesTheRowOfTheSameNumber) {
 
 TEST_F(LeaseRowTest, MakesNoSenseWithValuesNobodyWrote) {
     std::mt19937_64 random(3);
-    for (const char* damage : {"lease_id = 'xyz'", "kind = 'door'", "mode = ''", "state = 'gone'",
-                               "ttl_us = -1", "permits = -1", "door = 256"}) {
+    for (const char* damage :
+         {"lease_id = 'xyz'", "kind = 'door'", "mode = ''", "state = 'gone'", "ttl_us = -1",
+          "permits = -1", "door = 256", "version = -1", "version = 1 << 53", "grace_us = 'soon'",
+          "memory_us = 0.5", "acquired_ns = 'today'", "inode = x'07'", "start_number = 'first'",
+          "owner_id = 5", "lock_name = 1.5"}) {
         put(random_row(random, 1));
         EXPECT_TRUE(read_back());
         ASSERT_TRUE(database_.run((std::string("UPDATE locks SET ") + damage).c_str()));

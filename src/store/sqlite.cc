@@ -122,6 +122,15 @@ SqliteResult<void> Statement::run() {
     return {};
 }
 
+bool Statement::is_integer(int column) const {
+    return sqlite3_column_type(handle_.get(), column) == SQLITE_INTEGER;
+}
+
+bool Statement::is_text_or_blob(int column) const {
+    const int type = sqlite3_column_type(handle_.get(), column);
+    return type == SQLITE_TEXT || type == SQLITE_BLOB;
+}
+
 std::int64_t Statement::number(int column) const {
     return sqlite3_column_int64(handle_.get(), column);
 }

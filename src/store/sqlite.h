@@ -45,6 +45,10 @@ class Statement {
     // Runs a statement that returns no rows, and makes it ready for the next values.
     [[nodiscard]] SqliteResult<void> run();
 
+    // What the file really has there; number() and bytes() convert everything to what they return.
+    // REQUIRES: asked before number() and bytes() of the same column.
+    [[nodiscard]] bool is_integer(int column) const;
+    [[nodiscard]] bool is_text_or_blob(int column) const;
     [[nodiscard]] std::int64_t number(int column) const;
     [[nodiscard]] std::string_view bytes(int column) const;  // text or blob; until the next step
 

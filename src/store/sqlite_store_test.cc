@@ -95,6 +95,37 @@ TEST(SqliteStore, KeepsRandomHistories) {
     }
 }
 
+// Nobody can renew a lease while the file is read, so that this time does not count either when
+// the server is started once more.
+TEST(SqliteStore, LeasesBeginTheirTimeWhenAllOfTheFileIsRead) {
+    const TemporaryFolder folder;
+    const std::string path = folder / "holdfast.db";
+    BootClock now{.boot = "one", .since_boot = 100s};
+    const SqliteStoreOptions options{
+        .read_boot_clock = [&now] { return base::Result<BootClock>(now); }};
+    service::ManualClock clock{service::WallTime{}};
+    const auto start = [&](core::Duration reading) {
+        auto store = *SqliteStore::open(path, clock, options);
+        core::Duration remaining{0};
+        CHECK(store->recover([&](const core::RestoreRequest& request) {
+            remaining = request.remaining;
+            clock.advance(reading);
+            now.since_boot += reading;
+            return true;
+        }));
+        return std::pair(std::move(store), remaining);
+    };
+    {
+        const auto [store, remaining] = start(0s);
+        const LeaseRow row{.fence = 1, .name = "job", .owner = "w", .ttl = 30s};
+        ASSERT_TRUE(commit(*store, changes_of({event_of(core::EventKind::granted, row)})));
+    }
+    EXPECT_EQ(start(20s).second, 30s);
+    now.since_boot += 5s;
+    clock.advance(5s);
+    EXPECT_EQ(start(20s).second, 25s) << "five seconds after the file had been read";
+}
+
 TEST(SqliteStore, GivesALeaseItsTimeOnceHoweverOftenItIsStarted) {
     const TemporaryFolder folder;
     const std::string path = folder / "holdfast.db";

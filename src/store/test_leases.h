@@ -226,13 +226,17 @@ inline service::ManualClock& test_clock() {
     return clock;
 }
 
-inline service::StoreResult<void> commit(SqliteStore& store, const core::Changes& changes,
-                                         std::vector<service::FenceMark> fences = {}) {
-    service::Commit commit{.changes = {}, .fences = std::move(fences)};
-    for (const core::Event& event : changes) commit.changes.add(event);
+inline service::StoreResult<void> commit(SqliteStore& store, const service::Commit& commit) {
     std::promise<service::StoreResult<void>> done;
     store.commit(commit, [&done](const auto& result) { done.set_value(result); });
     return done.get_future().get();
+}
+
+inline service::StoreResult<void> commit(SqliteStore& store, const core::Changes& changes,
+                                         std::vector<service::FenceMark> fences = {}) {
+    service::Commit all{.changes = {}, .fences = std::move(fences)};
+    for (const core::Event& event : changes) all.changes.add(event);
+    return commit(store, all);
 }
 
 struct Found {

@@ -32,12 +32,24 @@ export async function change(method, path, body) {
   return { status: response.status, body: await response.json() };
 }
 
+/** A listed lock with the holders that the listing left out. */
+async function withAllHolders(lock) {
+  const holders = [...lock.holders];
+  for (let next = lock.holders_next; next !== undefined;) {
+    const path = lockPath({ name: lock.lock_name, kind: lock.kind }, `&holders_after=${encodeURIComponent(next)}`);
+    const page = await askJson(path);
+    holders.push(...(page.holders ?? []));
+    next = page.holders_next;
+  }
+  return { ...lock, holders };
+}
+
 /** All locks, page by page. */
 export async function listLocks() {
   const locks = [];
   for (let after = ''; ;) {
     const page = await askJson(`/v1/locks?limit=1000&after=${encodeURIComponent(after)}`);
-    locks.push(...page.locks);
+    for (const lock of page.locks) locks.push(await withAllHolders(lock));
     if (page.next === undefined) return locks;
     after = page.next;
   }

@@ -69,7 +69,7 @@ TEST(Output, LsGoesThroughAllPages) {
     for (int index = 0; index < count; ++index) {
         const std::string body = "{\"scope\":\"named:n" + std::to_string(index) +
                                  "\",\"holder\":\"w\",\"duration_ms\":600000}";
-        client.send("POST /v1/leases HTTP/1.1\r\nHost: x\r\nContent-Length: " +
+        client.send("POST /v1/leases HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
                     std::to_string(body.size()) + "\r\n\r\n" + body);
         ASSERT_EQ(client.response().status, 200);
     }
@@ -90,7 +90,8 @@ TEST(Output, ShowTellsWhoWaitsForWhom) {
               "w1      exclusive  <1.5h>  <---------moment------->  <----number---->  photos\n"
               "\n"
               "#  WAITS  MODE       SINCE  AT MOST  FOR  DOOR    METADATA\n"
-              "1  w2     exclusive   <sec>    9m59s  w1   scoped\n");
+              "1  w2     exclusive   <sec>           w1   scoped\n")
+        << "a wait without an end is shown without one";
 }
 
 TEST(Output, StatusIsForPeople) {

@@ -22,7 +22,7 @@ class EventReader {
     explicit EventReader(TestHost& host, const std::string& query = "",
                          const std::string& last_event_id = "")
         : client_(host.connect()) {
-        std::string request = "GET /v1/events" + query + " HTTP/1.1\r\nHost: x\r\n";
+        std::string request = "GET /v1/events" + query + " HTTP/1.1\r\nHost: localhost\r\n";
         if (!last_event_id.empty()) request += "Last-Event-ID: " + last_event_id + "\r\n";
         client_.send(request + "\r\n");
         const net::TestResponse response = client_.response();

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -127,7 +128,7 @@ TEST(Dflockd, GarbageDoesNotKillIt) {
     for (const std::string& garbage :
          {std::string("\n\n\n\n\n\n\n"), every_byte, every_byte + "\n\n\n",
           std::string(100'000, 'A'), std::string(100'000, '\n'),
-          std::string("GET / HTTP/1.1\r\nHost: x\r\n\r\n"),
+          std::string("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"),
           std::string("l\nk\n99999999999999999999999\n"), std::string("\x16\x03\x01\x02\x00", 5),
           "auth\n_\n" + std::string(200'000, 's')}) {
         net::TestClient client(net::parse_endpoint(server.address).value());
@@ -141,13 +142,50 @@ TEST(Dflockd, GarbageDoesNotKillIt) {
     EXPECT_EQ(server.end(), 0);
 }
 
+// What starts the original, in one of its versions, starts this.
+TEST(Dflockd, StartsWithWhateverTheOriginalStartsWith) {
+    const std::string secret_file =
+        ::testing::TempDir() + "holdfast_e2e_dflockd_secret_" + std::to_string(::getpid());
+    std::ofstream(secret_file) << "\n  a secret \t\r\n";
+    std::filesystem::permissions(secret_file, std::filesystem::perms::owner_read);
+    for (const std::vector<std::string>& flags : std::vector<std::vector<std::string>>{
+             {"--port", "0", "--host", "LocalHost"},
+             {"--port", "6388", "--port", "0x0"},
+             {"--port=0", "--auth-token="},
+             {"--port", "0", "start", "--frobnicate"},
+             {"--port", "0", "--http-port", "0", "--max-connections-per-ip", "5"}}) {
+        DflockdProcess server(dflockd_command(flags));
+        EXPECT_EQ(server.ask("ping\n_\n\n"), "ok\n") << flags.back();
+        EXPECT_EQ(server.end(), 0);
+    }
+    DflockdProcess guarded(dflockd_command({"--port", "0", "--auth-token-file", secret_file},
+                                           {{"DFLOCKD_MAX_LOCKS", "many"}}));
+    EXPECT_EQ(guarded.ask("auth\n_\na secret\nping\n_\n\n"), "ok\nok\n");
+    EXPECT_THAT(guarded.process.wait_for_error("DFLOCKD_MAX_LOCKS"), HasSubstr("no effect"));
+    EXPECT_EQ(guarded.end(), 0);
+    std::filesystem::remove(secret_file);
+}
+
 TEST(Dflockd, SaysWhatIsWrong) {
-    const Finished unknown = run(dflockd_command({"--frobnicate"}));
-    EXPECT_NE(unknown.exit_code, 0);
-    EXPECT_THAT(unknown.error, HasSubstr("--frobnicate"));
-    const Finished help = run(dflockd_command({"--help"}));
-    EXPECT_EQ(help.exit_code, 0);
-    EXPECT_THAT(help.output, AllOf(HasSubstr("--max-waiters"), HasSubstr("nc 127.0.0.1 6388")));
+    for (const std::vector<std::string>& flags :
+         std::vector<std::vector<std::string>>{{"--frobnicate"},
+                                               {"--port", "x"},
+                                               {"--port"},
+                                               {"--port", "65536"},
+                                               {"--auth-token", " "},
+                                               {"--host", std::string(70, 'x')}}) {
+        const Finished wrong = run(dflockd_command(flags));
+        EXPECT_EQ(wrong.exit_code, 1) << flags.front();
+        EXPECT_THAT(wrong.error, HasSubstr(flags.front()));
+    }
+    for (const char* flag : {"--help", "-help", "-h"}) {
+        const Finished help = run(dflockd_command({flag}));
+        EXPECT_EQ(help.exit_code, 0);
+        EXPECT_THAT(help.output, AllOf(HasSubstr("--max-waiters"), HasSubstr("nc 127.0.0.1 6388")));
+    }
+    const Finished version = run(dflockd_command({"--version"}));
+    EXPECT_EQ(version.exit_code, 0);
+    EXPECT_THAT(version.output, StartsWith("holdfast "));
 }
 
 }  // namespace

@@ -82,8 +82,9 @@ std::string try_send(const std::string& address, const std::string& bytes) {
 std::string ask(const std::string& address, const std::string& id, const std::string& line,
                 const std::string& body = "") {
     return try_send(
-        address, line + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: " + "Bearer " +
-                     id + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+        address,
+        line + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: " + "Bearer " +
+            id + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
 }
 
 std::string log_in(const std::string& address) {
@@ -187,7 +188,7 @@ TEST(Files, AnUploadIsAbandonedWhenTheServerIsToldToStop) {
         FilesServer files(folder, {"--shutdown-timeout", "100ms"});
         const std::string id = log_in(files.address);
         net::TestClient client(net::parse_endpoint(files.address).value());
-        client.send("PUT /x HTTP/1.1\r\nAuthorization: Bearer " + id +
+        client.send("PUT /x HTTP/1.1\r\nHost: files\r\nAuthorization: Bearer " + id +
                     "\r\nContent-Length: 10000000\r\n\r\n" + std::string(1'000'000, 'x'));
         while (ask(files.address, id, "GET /x?lock=status").find("\"locked\":true") ==
                std::string::npos) {

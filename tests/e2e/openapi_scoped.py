@@ -83,7 +83,7 @@ def cancelled(server, wait_for_waiters):
     """The answer to a client that stops sending while it waits."""
     body = json.dumps({"scope": BYTES, "holder": "w9", "wait_ms": 60000})
     with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S) as connection:
-        connection.sendall(f"POST /v1/leases HTTP/1.1\r\nHost: x\r\n"
+        connection.sendall(f"POST /v1/leases HTTP/1.1\r\nHost: localhost\r\n"
                            f"Content-Length: {len(body)}\r\n\r\n{body}".encode())
         wait_for_waiters(1)
         connection.shutdown(socket.SHUT_WR)

@@ -102,7 +102,7 @@ def cancelled(server):
     """The answer to a client that stops sending while it waits."""
     body = json.dumps({"owner_id": "w9", "ttl_ms": 1000, "wait_ms": 60000})
     with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S) as connection:
-        connection.sendall(f"POST /v1/locks/x/acquire HTTP/1.1\r\nHost: x\r\n"
+        connection.sendall(f"POST /v1/locks/x/acquire HTTP/1.1\r\nHost: localhost\r\n"
                            f"Content-Length: {len(body)}\r\n\r\n{body}".encode())
         server.wait_for_queue(1)
         connection.shutdown(socket.SHUT_WR)

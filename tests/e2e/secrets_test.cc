@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -145,6 +146,19 @@ TEST(SecretFiles, AllowAListenerBeyondThisMachineWithAWarningWithoutTls) {
     ServerProcess server({"--http", "0.0.0.0:0", "--auth-token-file", file.path()});
     EXPECT_THAT(server.process.wait_for_error("in the clear"), HasSubstr("--tls-cert"));
     EXPECT_EQ(server.ask("GET /lock").status, 401);
+}
+
+TEST(SecretFiles, OfTheDoorForFilesTravelInTheClearWithAWarning) {
+    const std::string root =
+        ::testing::TempDir() + "holdfast_e2e_files_" + std::to_string(::getpid());
+    {
+        ServerProcess server({"--http", "127.0.0.1:0", "--files", "0.0.0.0:0", "--files-root", root,
+                              "--files-owner", std::string(64, 'a'), "--files-url",
+                              "http://files.example.org:8081"});
+        EXPECT_THAT(server.process.wait_for_error("in the clear"),
+                    AllOf(HasSubstr("0.0.0.0:0"), HasSubstr("--tls-cert")));
+    }
+    std::filesystem::remove_all(root);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr const char* get_lock = "GET /lock HTTP/1.1\r\nHost: x\r\n\r\n";
+constexpr const char* get_lock = "GET /lock HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 class ServeThreads : public ::testing::TestWithParam<const char*> {
   protected:
@@ -49,7 +49,7 @@ TEST_P(ServeThreads, AnswersWhatIsInFlightBeforeItEnds) {
         EXPECT_EQ(client.response().status, 200);
         server_.process.signal(SIGTERM);
         server_.process.wait_for_error("shutting down");
-        client.send("TP/1.1\r\nHost: x\r\n\r\n");
+        client.send("TP/1.1\r\nHost: localhost\r\n\r\n");
         EXPECT_EQ(client.response().status, 200);
         EXPECT_EQ(client.read_to_end(), "");
     }
@@ -74,7 +74,7 @@ TEST_P(ServeThreads, GarbageDoesNotKillIt) {
           std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11),
           std::string(100'000, 'A'),
           std::string("POST /lock HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n"),
-          std::string("POST /lock?%%%%% HTTP/1.1\r\nHost: x\r\n\r\n"),
+          std::string("POST /lock?%%%%% HTTP/1.1\r\nHost: localhost\r\n\r\n"),
           std::string("GET /lock HTTP/9.9\r\n\r\n")}) {
         net::TestClient client = server_.connect();
         client.try_send(garbage);
@@ -124,6 +124,21 @@ TEST(Serve, TheClientLoopOfTheSeedWorksWithCurl) {
     EXPECT_THAT(curl("POST", "/lock?client=other&ttl=30s"), HasSubstr("\n409"));
     EXPECT_THAT(curl("DELETE", "/lock?client=myid"), HasSubstr("\n200"));
     EXPECT_THAT(curl("GET", "/lock"), HasSubstr("\"holder\":\"\""));
+}
+
+// More than a pipe holds is logged, and nobody reads it until the server has ended.
+TEST(Serve, GoesOnAlthoughNobodyReadsItsLog) {
+    ServerProcess server;
+    std::string name;
+    for (int i = 0; i < 200; ++i) name += "%01";  // each is six characters of a line
+    for (int i = 0; i < 100; ++i) {
+        const std::string job = name + std::to_string(i);
+        ASSERT_EQ(server.ask("POST /lock?ttl=1h&client=" + name + "&job=" + job).status, 200);
+    }
+    server.process.signal(SIGTERM);
+    EXPECT_EQ(server.process.wait(), 0);
+    EXPECT_GT(server.process.error().size(), std::size_t{64} * 1024);
+    EXPECT_THAT(server.process.error(), HasSubstr("stopped"));
 }
 
 }  // namespace

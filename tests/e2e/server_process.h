@@ -44,7 +44,7 @@ struct ServerProcess {
     // Asks over a connection of its own.
     [[nodiscard]] net::TestResponse ask(const std::string& line) const {
         net::TestClient client = connect();
-        client.send(line + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        client.send(line + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
         return client.response();
     }
 

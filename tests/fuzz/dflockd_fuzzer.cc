@@ -24,9 +24,9 @@ class Reader {
         while (!is_over_) {
             const Frame frame = read_frame(held_);
             if (frame.state == Frame::State::incomplete) break;
-            if (frame.state == Frame::State::too_long) {
+            if (frame.state != Frame::State::whole) {
                 is_over_ = true;
-                meaning_ += "too long\n";
+                meaning_ += frame.state == Frame::State::too_long ? "too long\n" : "foreign\n";
                 break;
             }
             CHECK(frame.size >= 3 && frame.size <= held_.size());

@@ -91,7 +91,9 @@ Reply make_call(Table& table, Names& names, const Call& call) {
             return {.number = table.force_release(call.now, request.scope)};
         case Operation::cancel: return {.number = table.cancel(call.now, waiter) ? 1u : 0u};
         case Operation::open_session:
-            names.sessions.push_back(table.open_session(call.now, request.owner));
+            session = table.open_session(call.now, request.owner);
+            if (!session) return {};
+            names.sessions.push_back(session);
             return {.number = names.sessions.size()};
         case Operation::end_session:
             if constexpr (std::is_same_v<Table, core::LockTable>) {

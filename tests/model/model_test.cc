@@ -35,6 +35,9 @@ RC_GTEST_PROP(LockTableModel, AgreesOnIdleSemaphores, ()) {
 RC_GTEST_PROP(LockTableModel, AgreesWithinTightLimits, ()) {
     run_side_by_side(tight_limits());
 }
+RC_GTEST_PROP(LockTableModel, AgreesOnFewLeases, ()) {
+    run_side_by_side(few_leases());
+}
 RC_GTEST_PROP(LockTableModel, AgreesOnManyLocks, ()) {
     run_side_by_side(many_locks());
 }

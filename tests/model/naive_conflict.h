@@ -1,37 +1,40 @@
 #pragma once
 
-// The conflict table of docs/protocols/scopes.md, written out by hand. It uses nothing of the
-// engine but the plain data: what it says must be found by reading it beside that table.
+// When two requests are in each other's way. Rules C1 to C5 of rules.md, word by word.
+//
+// The engine has its own answer to the same question (core::Scope, core::Range). This one shares
+// no code with it.
 
 #include "core/scope.h"
 
 namespace holdfast::model {
 
-// Whether both are queued for in the same line: one name of one kind, or one inode with all its
-// ranges.
+// Rule C5: an inode and all its ranges are one lock to people; anything else is its own.
 [[nodiscard]] inline bool is_same_lock(const core::Scope& a, const core::Scope& b) {
     using core::ScopeKind;
-    const bool a_is_of_inode = a.kind == ScopeKind::inode || a.kind == ScopeKind::range;
-    const bool b_is_of_inode = b.kind == ScopeKind::inode || b.kind == ScopeKind::range;
-    if (a_is_of_inode || b_is_of_inode) {
-        return a_is_of_inode && b_is_of_inode && a.inode == b.inode;
+    const bool is_a_of_inode = a.kind == ScopeKind::inode || a.kind == ScopeKind::range;
+    const bool is_b_of_inode = b.kind == ScopeKind::inode || b.kind == ScopeKind::range;
+    if (is_a_of_inode || is_b_of_inode) {
+        return is_a_of_inode && is_b_of_inode && a.inode == b.inode;
     }
     return a.kind == b.kind && a.name == b.name;
 }
 
-// Whether the two have something in common.
+// Whether some part of the thing would be locked by both.
 [[nodiscard]] inline bool is_overlapping(const core::Scope& a, const core::Scope& b) {
+    using core::ScopeKind;
     if (!is_same_lock(a, b)) return false;
-    if (a.kind != core::ScopeKind::range || b.kind != core::ScopeKind::range) return true;
-    // Half-open: [0,10) and [10,20) are neighbours, not rivals.
-    return !(a.range.end <= b.range.start || b.range.end <= a.range.start);
+    if (a.kind != ScopeKind::range || b.kind != ScopeKind::range) return true;
+    // Half-open: they are apart if one begins where the other has ended.
+    const bool is_apart = a.range.end <= b.range.start || b.range.end <= a.range.start;
+    return !is_apart;
 }
 
-// Whether two holds cannot be at the same time. Not for semaphores: those count permits.
-[[nodiscard]] inline bool is_excluding(const core::Scope& a, core::Mode a_mode,
-                                       const core::Scope& b, core::Mode b_mode) {
-    if (a_mode == core::Mode::shared && b_mode == core::Mode::shared) return false;
-    return is_overlapping(a, b);
+// Whether two holds exclude one another. Not for semaphores: these count their permits.
+[[nodiscard]] inline bool is_excluding(const core::Scope& a, core::Mode mode_a,
+                                       const core::Scope& b, core::Mode mode_b) {
+    const bool are_both_shared = mode_a == core::Mode::shared && mode_b == core::Mode::shared;
+    return is_overlapping(a, b) && !are_both_shared;
 }
 
 }  // namespace holdfast::model

@@ -1,290 +1,368 @@
-// The requests, one after the other.
-
 #include "model/naive_table.h"
 
 #include <algorithm>
 
 #include "model/naive_conflict.h"
 
+// The requests. Rules are named as in rules.md.
+
 namespace holdfast::model {
 
 using namespace core;
 
+NaiveTable::NaiveTable(const TableOptions& options)
+    : options_(options), next_fence_(options.first_fence) {}
+
+namespace {
+
+// Rule C5: a permit has no mode.
+AcquireRequest without_mode_of_permit(AcquireRequest request) {
+    if (request.scope.kind == ScopeKind::semaphore) request.mode = Mode::exclusive;
+    return request;
+}
+
+}  // namespace
+
 Outcome NaiveTable::acquire(Time now, const AcquireRequest& request) {
-    advance(now);
-    return admit(request);
+    begin(now);
+    return done(ask(without_mode_of_permit(request), false));
 }
 
 Outcome NaiveTable::enqueue(Time now, const AcquireRequest& request) {
-    advance(now);
-    if (!has_session(request.session)) return Outcome::refuse(Refusal::unknown_session);
-    if (find_entry(request.session, request.scope) != nullptr) {
-        return Outcome::refuse(Refusal::already_enqueued);
-    }
-    AcquireRequest patient = request;
-    patient.wait = wait_forever;
-    const Outcome outcome = admit(patient);
-    if (outcome.kind != Outcome::Kind::refused) {
-        entries_.push_back({.session = request.session,
-                            .scope = request.scope,
-                            .waiter = outcome.waiter.serial,
-                            .fence = outcome.lease.token.fence});
-    }
+    begin(now);
+    return done(ask(without_mode_of_permit(request), true));
+}
+
+// Lets everybody move up who can, and hands the outcome on.
+Outcome NaiveTable::done(const Outcome& outcome) {
+    finish();
     return outcome;
 }
 
-Outcome NaiveTable::wait(Time now, SessionId session, const Scope& scope, Duration timeout) {
-    advance(now);
-    if (!has_session(session)) return Outcome::refuse(Refusal::unknown_session);
-    const Entry* found = find_entry(session, scope);
-    if (found == nullptr) return Outcome::refuse(Refusal::not_enqueued);
-    const Entry entry = *found;
-    entries_.erase(entries_.begin() + (found - entries_.data()));
-
-    if (entry.waiter == 0) {
-        Lease* lease = find_lease(entry.fence);
-        if (lease == nullptr) return Outcome::refuse(Refusal::lease_ended);
-        restart(*lease, later(now_, lease->view.ttl),
-                {lease->view.ttl, lease->grace, lease->memory});
-        return {.kind = Outcome::Kind::granted, .lease = lease->view};
-    }
-    if (timeout <= Duration::zero()) {
-        remove_waiter(entry.waiter, EventKind::wait_timed_out, Cause::request);
-        grant_all_that_are_free();
-        return Outcome::refuse(Refusal::timed_out);
-    }
-    std::size_t position = 0;
-    for (Waiter& waiter : waiters_) {
-        if (is_same_lock(waiter.request.scope, scope)) ++position;
-        if (waiter.number != entry.waiter) continue;
-        waiter.deadline = later(now_, timeout);
-        break;
-    }
-    return {
-        .kind = Outcome::Kind::queued, .waiter = {.serial = entry.waiter}, .position = position};
-}
-
-Refusal NaiveTable::find_fault(const AcquireRequest& request) const {
+// Rule N1.
+Refusal NaiveTable::find_flaw(const AcquireRequest& request) const {
     const Limits& limits = options_.limits;
-    const Scope& scope = request.scope;
-    const bool is_of_inode = scope.kind == ScopeKind::inode || scope.kind == ScopeKind::range;
-    if (is_of_inode && scope.range.start >= scope.range.end) return Refusal::empty_range;
-    if (!is_of_inode && scope.name.empty()) return Refusal::empty_key;
-    if (scope.name.size() > limits.key_length_max) return Refusal::key_length_max;
+    const ScopeKind kind = request.scope.kind;
+    const bool has_name = kind != ScopeKind::inode && kind != ScopeKind::range;
+    if (has_name && request.scope.name.empty()) return Refusal::empty_key;
+    if (request.scope.name.size() > limits.key_length_max) return Refusal::key_length_max;
+    const bool is_empty = request.scope.range.start >= request.scope.range.end;
+    if (kind == ScopeKind::range && is_empty) return Refusal::empty_range;
     if (request.owner.name.size() > limits.owner_length_max) return Refusal::owner_length_max;
-    const Notes& notes = request.notes;
-    if (notes.request_id.size() > limits.request_id_length_max) {
+    if (request.notes.request_id.size() > limits.request_id_length_max) {
         return Refusal::request_id_length_max;
     }
-    if (notes.metadata.size() > limits.metadata_length_max) return Refusal::metadata_length_max;
-    if (request.ttl < limits.ttl_min) return Refusal::ttl_out_of_range;
-    if (request.ttl > limits.ttl_max) return Refusal::ttl_out_of_range;
-    if (scope.kind == ScopeKind::semaphore) {
-        if (request.limit == 0 || request.limit > limits.permits_max) return Refusal::permits_max;
+    if (request.notes.metadata.size() > limits.metadata_length_max) {
+        return Refusal::metadata_length_max;
     }
-    if (request.session && !has_session(request.session)) return Refusal::unknown_session;
+    if (request.ttl < limits.ttl_min || request.ttl > limits.ttl_max) {
+        return Refusal::ttl_out_of_range;
+    }
+    const bool is_count_good = request.limit >= 1 && request.limit <= limits.permits_max;
+    if (kind == ScopeKind::semaphore && !is_count_good) return Refusal::permits_max;
     return Refusal::none;
 }
 
-Outcome NaiveTable::admit(const AcquireRequest& asked) {
-    const Refusal fault = find_fault(asked);
-    if (fault != Refusal::none) return Outcome::refuse(fault);
-
-    AcquireRequest request = asked;
-    if (request.scope.kind == ScopeKind::semaphore) {
-        request.mode = Mode::exclusive;
-    } else {
-        request.limit = 1;
+Outcome NaiveTable::ask(const AcquireRequest& request, bool is_two_phase) {
+    if (is_two_phase) {
+        if (!has_session(request.session)) return Outcome::refuse(Refusal::unknown_session);  // S4
+        const Entry* entry = find_entry(request.session, request.scope);
+        if (entry != nullptr && entry->state != Entry::State::expired) {
+            return Outcome::refuse(Refusal::already_enqueued);  // P2
+        }
     }
-    const auto limit = limit_of(request.scope);
-    if (!limit && !make_room_for_a_lock()) return Outcome::refuse(Refusal::locks_max);
-    if (limit && *limit != request.limit) return Outcome::refuse(Refusal::limit_mismatch);
-    if (const auto outcome = take_own(request)) return *outcome;
-
-    if (is_free(request, queued_ + 1)) return grant(request, nullptr);
-    if (request.wait > Duration::zero()) return join_queue(request);
-    Outcome outcome = Outcome::refuse(Refusal::held);
-    outcome.queue_length = count_waiters(request.scope);
-    return outcome;
+    if (const Refusal flaw = find_flaw(request); flaw != Refusal::none) {
+        return Outcome::refuse(flaw);
+    }
+    if (request.session && !has_session(request.session)) {
+        return Outcome::refuse(Refusal::unknown_session);  // S4
+    }
+    const Lock* lock = find_lock(request.scope);
+    if (request.scope.kind == ScopeKind::semaphore && lock != nullptr &&
+        lock->limit != request.limit) {
+        return Outcome::refuse(Refusal::limit_mismatch);  // C6
+    }
+    std::optional<Outcome> outcome = come_back(request, is_two_phase);
+    if (!outcome) {
+        if (is_blocked(request, waiters_.size())) return join_queue(request, is_two_phase);
+        if (is_full()) return Outcome::refuse(Refusal::leases_max);                     // N4
+        if (!make_room_for(request.scope)) return Outcome::refuse(Refusal::locks_max);  // N2
+        outcome = grant(request, nullptr);                                              // Q1
+    }
+    if (is_two_phase) {
+        add_entry(request, {.state = Entry::State::granted, .fence = outcome->lease.token.fence});
+    }
+    return *outcome;
 }
 
-// The owner itself: takes back what is kept for it, or renews what it holds, if it wants that.
-std::optional<Outcome> NaiveTable::take_own(const AcquireRequest& request) {
+// Rule P1, and P7: what is left of an entry that expired makes way.
+void NaiveTable::add_entry(const AcquireRequest& request, Entry entry) {
+    std::erase_if(entries_, [&](const Entry& other) {
+        return other.session == request.session && other.scope == request.scope;
+    });
+    entry.session = request.session;
+    entry.scope = request.scope;
+    entry.ttl = request.ttl;
+    entries_.push_back(entry);
+}
+
+// The owner of a lease asks again: R1, G3, G4. Nothing if nothing is its own.
+std::optional<Outcome> NaiveTable::come_back(const AcquireRequest& request, bool is_two_phase) {
+    const bool may_renew = request.renew_own && !is_two_phase;  // P1
+    Lease* own = nullptr;
     for (Lease& lease : leases_) {
-        if (lease.view.owner != request.owner || lease.view.scope != request.scope ||
-            lease.view.mode != request.mode) {
-            continue;
-        }
-        if (lease.view.state == LeaseState::grace) {
-            emit(EventKind::grace_ended, Cause::request, lease, nullptr);
-            start(lease, request);
-            emit(EventKind::granted, Cause::request, lease, nullptr, request.owner.name);
-            return Outcome{.kind = Outcome::Kind::granted,
-                           .lease = lease.view,
-                           .previous_owner = request.owner.name};
-        }
-        if (lease.view.state == LeaseState::held && request.renew_own) {
-            restart(lease, later(now_, request.ttl), {request.ttl, request.grace, request.memory});
-            return Outcome{.kind = Outcome::Kind::renewed, .lease = lease.view};
-        }
+        const bool is_own = lease.view.owner == request.owner && lease.view.mode == request.mode &&
+                            lease.view.scope == request.scope;
+        const bool is_kept = lease.view.state == LeaseState::grace;
+        if (!is_own || !(is_kept || may_renew)) continue;
+        if (own == nullptr || witness_.is_chosen(lease.view.token.fence)) own = &lease;  // R2
     }
-    return std::nullopt;
+    if (own == nullptr) return std::nullopt;
+    if (own->view.state == LeaseState::held) {
+        restart(*own,
+                {.ttl = request.ttl,
+                 .grace = request.grace,
+                 .memory = request.memory,
+                 // L11
+                 .is_transient = request.is_transient && own->view.is_transient},
+                add_saturating(now_, request.ttl));
+        return Outcome{.kind = Outcome::Kind::renewed, .lease = view_of(*own)};
+    }
+    end_lease(*own, EventKind::grace_ended, Cause::request);
+    Lock& lock = need_lock(request);
+    --lock.version;          // V1: this end and the grant count as one
+    lock.last_owner = *own;  // G7
+    remove_ended_leases();
+    return grant(request, nullptr);
 }
 
-Outcome NaiveTable::join_queue(const AcquireRequest& request) {
-    if (waiters_.size() >= options_.limits.waiters_max) {
-        return Outcome::refuse(Refusal::waiters_max);
+Outcome NaiveTable::join_queue(const AcquireRequest& request, bool is_two_phase) {
+    const std::size_t queue_length = count_waiters(request.scope);
+    if (!is_two_phase && request.wait <= Duration::zero()) {
+        Outcome outcome = Outcome::refuse(Refusal::held);  // Q3
+        outcome.queue_length = queue_length;
+        return outcome;
     }
-    const std::size_t before = count_waiters(request.scope);
-    if (before >= options_.limits.waiters_per_lock_max) {
+    if (is_full()) return Outcome::refuse(Refusal::leases_max);
+    if (waiters_.size() >= options_.limits.waiters_max) {
+        return Outcome::refuse(Refusal::waiters_max);  // N3
+    }
+    if (queue_length >= options_.limits.waiters_per_lock_max) {
         return Outcome::refuse(Refusal::waiters_per_lock_max);
     }
-    waiters_.push_back({.number = ++queued_,
+    const WaiterId id{.serial = ++waiters_so_far_};
+    const bool is_endless = is_two_phase || request.wait == wait_forever;
+    waiters_.push_back({.id = id,
                         .request = request,
                         .since = now_,
-                        .deadline = later(now_, request.wait)});
-    emit(EventKind::queued, Cause::request, waiters_.back());
-    return {.kind = Outcome::Kind::queued, .waiter = {.serial = queued_}, .position = before + 1};
+                        .deadline = is_endless ? Time::max() : add_saturating(now_, request.wait)});
+    if (is_two_phase) add_entry(request, {.state = Entry::State::queued, .waiter = id});
+    tell_of_wait(EventKind::queued, Cause::request, waiters_.back());
+    return {.kind = Outcome::Kind::queued, .waiter = id, .position = queue_length + 1};
 }
 
-bool NaiveTable::cancel(Time now, WaiterId id) {
-    advance(now);
-    const bool is_there = std::any_of(waiters_.begin(), waiters_.end(), [&](const Waiter& waiter) {
-        return waiter.number == id.serial;
-    });
-    if (!is_there) return false;
-    remove_waiter(id.serial, EventKind::wait_cancelled, Cause::request);
-    grant_all_that_are_free();
+// Rule N4.
+bool NaiveTable::is_full() const {
+    return leases_.size() + waiters_.size() >= options_.limits.leases_max;
+}
+
+// Rule N2. False if there is no room.
+bool NaiveTable::make_room_for(const Scope& scope) {
+    if (find_lock(scope) != nullptr || locks_.size() < options_.limits.locks_max) return true;
+    const Lock* oldest = nullptr;
+    for (const Lock& lock : locks_) {
+        if (!lock.idle_since) continue;
+        const bool is_older = oldest == nullptr || *lock.idle_since < *oldest->idle_since;
+        const bool is_chosen = oldest != nullptr && *lock.idle_since == *oldest->idle_since &&
+                               !witness_.has_lock(lock.scope);
+        if (is_older || is_chosen) oldest = &lock;
+    }
+    if (oldest == nullptr) return false;
+    locks_.erase(locks_.begin() + (oldest - locks_.data()));
     return true;
 }
 
-Outcome NaiveTable::find(Token token) const {
-    return find_held(token, {}, {});
+Outcome NaiveTable::wait(Time now, SessionId session, const Scope& scope, Duration timeout) {
+    begin(now);
+    if (!has_session(session)) return Outcome::refuse(Refusal::unknown_session);  // S4
+    Entry* entry = find_entry(session, scope);
+    if (entry == nullptr) return Outcome::refuse(Refusal::not_enqueued);  // P3
+    const Entry seen = *entry;
+    entries_.erase(entries_.begin() + (entry - entries_.data()));
+    if (seen.state == Entry::State::expired) return Outcome::refuse(Refusal::lease_ended);  // P7
+    if (seen.state == Entry::State::granted) {
+        // P4
+        Lease& lease = *find_lease(seen.fence);
+        restart(lease,
+                {.ttl = seen.ttl,
+                 .grace = lease.grace,
+                 .memory = lease.memory,
+                 .is_transient = lease.view.is_transient},
+                add_saturating(now_, seen.ttl));
+        return done({.kind = Outcome::Kind::granted, .lease = view_of(lease)});
+    }
+    // P5
+    const auto waiter = std::find_if(waiters_.begin(), waiters_.end(),
+                                     [&](const Waiter& other) { return other.id == seen.waiter; });
+    if (timeout <= Duration::zero()) {
+        end_wait(static_cast<std::size_t>(waiter - waiters_.begin()), EventKind::wait_timed_out,
+                 Cause::request);
+        return done(Outcome::refuse(Refusal::timed_out));
+    }
+    waiter->deadline = timeout == wait_forever ? Time::max() : add_saturating(now_, timeout);
+    const auto position = std::count_if(waiters_.begin(), waiter + 1, [&](const Waiter& other) {
+        return is_same_lock(other.request.scope, scope);
+    });
+    return {.kind = Outcome::Kind::queued,
+            .waiter = seen.waiter,
+            .position = static_cast<std::size_t>(position)};
 }
 
-Outcome NaiveTable::find_held(Token token, const std::optional<Scope>& scope,
-                              const std::optional<Owner>& owner) const {
-    const auto number = static_cast<std::uint64_t>(token.fence);
-    if (number == 0 || number >= next_fence()) return Outcome::refuse(Refusal::unknown_lease);
+// What speaks against using the token: L2, L6, L7.
+Refusal NaiveTable::judge(Token token, const std::optional<Scope>& scope,
+                          const std::optional<Owner>& owner) const {
     const Lease* lease = find_lease(token.fence);
-    if (lease == nullptr) return Outcome::refuse(Refusal::lease_ended);
-    if (lease->view.token.secret != token.secret) return Outcome::refuse(Refusal::unknown_lease);
-    if (scope && lease->view.scope != *scope) return Outcome::refuse(Refusal::unknown_lease);
-    if (owner && lease->view.owner != *owner) return Outcome::refuse(Refusal::unknown_lease);
-    return {.kind = Outcome::Kind::renewed, .lease = lease->view};
+    if (lease == nullptr || lease->view.state != LeaseState::held) {
+        const std::uint64_t number = as_number(token.fence);
+        const bool was_given_out = number > 0 && number < next_fence_;
+        return was_given_out ? Refusal::lease_ended : Refusal::unknown_lease;
+    }
+    const bool is_right = lease->view.token == token && (!scope || lease->view.scope == *scope) &&
+                          (!owner || lease->view.owner == *owner);
+    return is_right ? Refusal::none : Refusal::unknown_lease;
 }
 
 Outcome NaiveTable::renew(Time now, const RenewRequest& request) {
-    advance(now);
-    const Outcome found = find_held(request.token, request.scope, request.owner);
-    if (found.kind == Outcome::Kind::refused) return found;
+    begin(now);
+    const Refusal refusal = judge(request.token, request.scope, request.owner);
+    if (refusal != Refusal::none) return Outcome::refuse(refusal);
+    const Limits& limits = options_.limits;
+    if (request.ttl && (*request.ttl < limits.ttl_min || *request.ttl > limits.ttl_max)) {
+        return Outcome::refuse(Refusal::ttl_out_of_range);  // N1
+    }
     Lease& lease = *find_lease(request.token.fence);
-    const Duration ttl = request.ttl ? *request.ttl : lease.view.ttl;
-    if (ttl < options_.limits.ttl_min || ttl > options_.limits.ttl_max) {
-        return Outcome::refuse(Refusal::ttl_out_of_range);
-    }
-    Time expires_at = later(now_, ttl);
-    Duration kept_ttl = ttl;
+    Duration ttl = request.ttl.value_or(lease.view.ttl);  // L5
+    Time expires_at = add_saturating(now_, ttl);          // L3
     if (request.never_shorten) {
-        if (expires_at < lease.view.expires_at) expires_at = lease.view.expires_at;
-        if (kept_ttl < lease.view.ttl) kept_ttl = lease.view.ttl;
+        expires_at = std::max(expires_at, lease.view.expires_at);  // L4
+        ttl = std::max(ttl, lease.view.ttl);
     }
-    restart(lease, expires_at, {kept_ttl, lease.grace, lease.memory});
-    return {.kind = Outcome::Kind::renewed, .lease = lease.view};
+    restart(lease,
+            {.ttl = ttl,
+             .grace = lease.grace,
+             .memory = lease.memory,
+             .is_transient = lease.view.is_transient},
+            expires_at);
+    return done({.kind = Outcome::Kind::renewed, .lease = view_of(lease)});
+}
+
+// The lease runs on these terms from now on: L3, L10, G1, V1.
+void NaiveTable::restart(Lease& lease, const LeaseTerms& terms, Time expires_at) {
+    const LeaseTerms before{.ttl = lease.view.ttl,
+                            .grace = lease.grace,
+                            .memory = lease.memory,
+                            .is_transient = lease.view.is_transient};
+    lease.view.ttl = terms.ttl;
+    lease.grace = terms.grace;
+    lease.memory = terms.memory;
+    lease.view.is_transient = terms.is_transient;
+    lease.view.expires_at = expires_at;
+    lease.view.grace_until = add_saturating(expires_at, terms.grace);
+    ++find_lock(lease.view.scope)->version;
+    tell(EventKind::renewed, Cause::request, lease, nullptr, {}, terms != before);
 }
 
 Outcome NaiveTable::release(Time now, const ReleaseRequest& request) {
-    advance(now);
-    const Outcome found = find_held(request.token, request.scope, request.owner);
-    if (found.kind == Outcome::Kind::refused) return found;
-    end_lease(request.token.fence, Cause::request);
-    grant_all_that_are_free();
-    return {.kind = Outcome::Kind::released};
+    begin(now);
+    const Refusal refusal = judge(request.token, request.scope, request.owner);
+    if (refusal != Refusal::none) return Outcome::refuse(refusal);
+    end_lease(*find_lease(request.token.fence), EventKind::released, Cause::request);
+    remove_ended_leases();
+    return done({.kind = Outcome::Kind::released});
 }
 
+// Rule G8.
 Outcome NaiveTable::release_own(Time now, const Scope& scope, const Owner& owner) {
-    advance(now);
-    for (const bool is_in_force : {true, false}) {  // only then what is merely remembered
-        for (const Lease& lease : leases_) {
-            if (lease.view.scope != scope || lease.view.owner != owner) continue;
-            if (lease.is_in_force() != is_in_force) continue;
-            end_lease(lease.view.token.fence, Cause::request);
-            grant_all_that_are_free();
-            return {.kind = Outcome::Kind::released};
-        }
+    begin(now);
+    Lease* own = nullptr;
+    for (Lease& lease : leases_) {
+        if (lease.view.scope != scope || lease.view.owner != owner) continue;
+        if (own == nullptr || witness_.is_chosen(lease.view.token.fence)) own = &lease;  // R2
     }
-    return Outcome::refuse(Refusal::unknown_lease);
+    if (own != nullptr) {
+        const bool is_held = own->view.state == LeaseState::held;
+        end_lease(*own, is_held ? EventKind::released : EventKind::grace_ended, Cause::request);
+        remove_ended_leases();
+        return done({.kind = Outcome::Kind::released});
+    }
+    Lock* lock = find_lock(scope);
+    const bool is_remembered = lock != nullptr && lock->last_owner &&
+                               lock->last_owner->view.owner == owner &&
+                               lock->last_owner->view.scope == scope;
+    if (!is_remembered) return Outcome::refuse(Refusal::unknown_lease);
+    lock->last_owner.reset();
+    return done({.kind = Outcome::Kind::released});
 }
 
+// Rule L9.
 std::size_t NaiveTable::force_release(Time now, const Scope& scope) {
-    advance(now);
-    std::vector<Fence> fences;
-    for (const Lease& lease : leases_) {
-        if (lease.is_in_force() && is_overlapping(lease.view.scope, scope)) {
-            fences.push_back(lease.view.token.fence);
-        }
+    begin(now);
+    std::size_t ended = 0;
+    for (Lease& lease : leases_) {
+        if (!is_overlapping(lease.view.scope, scope)) continue;
+        const bool is_held = lease.view.state == LeaseState::held;
+        end_lease(lease, is_held ? EventKind::released : EventKind::grace_ended, Cause::force);
+        ++ended;
     }
-    for (const Fence fence : fences) end_lease(fence, Cause::force);
-    grant_all_that_are_free();
-    return fences.size();
+    remove_ended_leases();
+    finish();
+    return ended;
+}
+
+// Rules Q6, P8.
+bool NaiveTable::cancel(Time now, WaiterId waiter) {
+    begin(now);
+    for (std::size_t index = 0; index < waiters_.size(); ++index) {
+        if (waiters_[index].id != waiter) continue;
+        end_wait(index, EventKind::wait_cancelled, Cause::request);
+        finish();
+        return true;
+    }
+    return false;
 }
 
 SessionId NaiveTable::open_session(Time now, const Owner& owner) {
-    advance(now);
-    sessions_.push_back({.number = ++opened_, .owner = owner});
-    emit(EventKind::session_opened, sessions_.back());
-    return {.serial = opened_};
+    begin(now);
+    if (sessions_.size() >= options_.limits.sessions_max) return {};  // N5
+    const SessionId id{.serial = ++sessions_so_far_};
+    sessions_.push_back({.id = id, .owner = owner, .opened_at = now_});
+    tell_of_session(EventKind::session_opened, sessions_.back());
+    return id;
 }
 
-bool NaiveTable::end_session(Time now, SessionId id, bool keeps_leases) {
-    advance(now);
-    if (!has_session(id)) return false;
+// Rules S1 to S3.
+bool NaiveTable::end_session(Time now, SessionId session, bool keeps_leases) {
+    begin(now);
+    if (!has_session(session)) return false;
+    std::erase_if(entries_, [&](const Entry& entry) { return entry.session == session; });
     for (std::size_t index = waiters_.size(); index-- > 0;) {
-        if (waiters_[index].request.session != id) continue;
-        remove_waiter(waiters_[index].number, EventKind::wait_cancelled, Cause::session_end);
+        if (waiters_[index].request.session != session) continue;
+        end_wait(index, EventKind::wait_cancelled, Cause::session_end);
     }
-    std::erase_if(entries_, [&](const Entry& entry) { return entry.session == id; });
-    std::vector<Fence> fences;
     for (Lease& lease : leases_) {
-        if (lease.view.session != id) continue;
-        if (keeps_leases) lease.view.session = {};
-        if (!keeps_leases) fences.push_back(lease.view.token.fence);
-    }
-    for (const Fence fence : fences) end_lease(fence, Cause::session_end);
-    grant_all_that_are_free();
-    for (std::size_t index = 0; index < sessions_.size(); ++index) {
-        if (sessions_[index].number != id.serial) continue;
-        emit(EventKind::session_ended, sessions_[index]);
-        sessions_.erase(sessions_.begin() + static_cast<std::ptrdiff_t>(index));
-        break;
-    }
-    return true;
-}
-
-bool NaiveTable::has_session(SessionId id) const {
-    return std::any_of(sessions_.begin(), sessions_.end(),
-                       [&](const Session& session) { return session.number == id.serial; });
-}
-
-NaiveTable::Entry* NaiveTable::find_entry(SessionId session, const Scope& scope) {
-    for (Entry& entry : entries_) {
-        if (entry.session == session && entry.scope == scope) return &entry;
-    }
-    return nullptr;
-}
-
-// One more lock must fit. The one that has been idle for longest makes room if need be.
-bool NaiveTable::make_room_for_a_lock() {
-    if (counts().locks < options_.limits.locks_max) return true;
-    if (idle_.empty()) return false;
-    std::size_t victim = 0;
-    for (std::size_t index = 0; index < idle_.size(); ++index) {
-        const bool is_as_old = idle_[index].since == idle_.front().since;
-        if (is_as_old && witness_.has_lock && !witness_.has_lock(idle_[index].scope)) {
-            victim = index;
+        if (lease.view.session != session) continue;
+        if (keeps_leases) {
+            lease.view.session = {};
+        } else {
+            end_lease(lease, EventKind::released, Cause::session_end);
         }
     }
-    idle_.erase(idle_.begin() + static_cast<std::ptrdiff_t>(victim));
+    remove_ended_leases();
+    const auto ended = std::find_if(sessions_.begin(), sessions_.end(),
+                                    [&](const Session& other) { return other.id == session; });
+    tell_of_session(EventKind::session_ended, *ended);
+    sessions_.erase(ended);
+    finish();
     return true;
 }
 

@@ -1,16 +1,15 @@
 #pragma once
 
-// NaiveTable: the lock table as one would explain it to a child.
+// NaiveTable: what a lock table must do, as plainly as it can be written.
 //
-// One list of leases, one list of waiters, one list of idle locks, over all scopes. Every question
-// is answered by walking the lists and comparing pairs; there is no index, no heap and no
-// cleverness, and nothing of the engine but its plain data types. Its interface is that of
-// core::LockTable, whose header states the rules; ids are running numbers: the n-th waiter that
-// queued is waiter n.
+// The rules are in rules.md, each with the protocol fact it comes from; comments here name them.
+// They were taken from the protocols, not from the engine, so that the two can disagree.
 //
-// Faults of a request are looked for in the order in which find_fault lists them.
+// Everything is a list that is searched from its beginning. There is no index, no timer and no
+// queue per lock: there is one list of leases, one of waiters, one of two-phase entries. Where the
+// rules leave a choice open, the table does what the engine did (Witness).
 //
-// REQUIRES: names in requests outlive the table (the tests use literals). Thread safety: none.
+// Texts are not copied: the strings of every request must outlive the table. Universes see to that.
 
 #include <cstdint>
 #include <optional>
@@ -27,13 +26,13 @@ namespace holdfast::model {
 
 class NaiveTable {
   public:
-    explicit NaiveTable(const core::TableOptions& options) : options_(options) {}
+    explicit NaiveTable(const core::TableOptions& options);
 
-    // What to do in the next call where the rules leave a choice.
+    // What the engine did in the call that comes next.
     void follow(Witness witness) { witness_ = std::move(witness); }
 
+    // The calls of core::LockTable.
     core::Outcome acquire(core::Time now, const core::AcquireRequest& request);
-    bool cancel(core::Time now, core::WaiterId waiter);
     core::Outcome enqueue(core::Time now, const core::AcquireRequest& request);
     core::Outcome wait(core::Time now, core::SessionId session, const core::Scope& scope,
                        core::Duration timeout);
@@ -41,110 +40,136 @@ class NaiveTable {
     core::Outcome release(core::Time now, const core::ReleaseRequest& request);
     core::Outcome release_own(core::Time now, const core::Scope& scope, const core::Owner& owner);
     std::size_t force_release(core::Time now, const core::Scope& scope);
+    bool cancel(core::Time now, core::WaiterId waiter);
     core::SessionId open_session(core::Time now, const core::Owner& owner);
     bool end_session(core::Time now, core::SessionId session, bool keeps_leases);
-    void advance(core::Time now);
+    void advance(core::Time now) { begin(now); }
 
+    // What can be seen.
     [[nodiscard]] core::Time now() const { return now_; }
-    // When the next thing happens by itself. Exact.
+    [[nodiscard]] std::uint64_t next_fence() const { return next_fence_; }
+    // When something happens by itself: an end, a time-out, a name or a lock that is forgotten.
     [[nodiscard]] std::optional<core::Time> next_due() const;
     [[nodiscard]] core::Outcome find(core::Token token) const;
-    [[nodiscard]] std::optional<core::LockView> inspect(const core::Scope& scope) const;
-    // Every lock there is, idle ones included, in no particular order.
-    [[nodiscard]] std::vector<core::LockView> list() const;
     [[nodiscard]] core::TableCounts counts() const;
-    [[nodiscard]] std::uint64_t next_fence() const { return options_.first_fence + grants_; }
-
-    // Whether a request just refused as held may be told of this lease: it is in the way, or in the
-    // way of a waiter that is.
+    [[nodiscard]] std::vector<core::LockView> list() const;
+    [[nodiscard]] std::vector<core::LeaseView> list_leases() const;
+    [[nodiscard]] std::vector<core::SessionView> list_sessions() const;
+    // Rule Q7: whether a refusal of `request` may name the lease with this number.
     [[nodiscard]] bool is_in_the_way(const core::AcquireRequest& request, core::Fence fence) const;
-    // Whether the waiter waits for what its view says it waits for.
+    // Rule Q7: whether the waiter really waits for what the view says.
     [[nodiscard]] bool is_waiting_for_its_blocker(const core::WaiterView& view) const;
 
+    // The transitions since clear_events(), in no particular order.
     [[nodiscard]] const std::vector<core::Event>& events() const { return events_; }
     void clear_events() { events_.clear(); }
 
   private:
+    // A lease that is held, or kept for its owner after its end.
     struct Lease {
-        core::LeaseView view;  // held, in grace or lapsed
+        core::LeaseView view;
         core::Duration grace{0}, memory{0};
-        std::uint32_t limit = 1;
-
-        [[nodiscard]] bool is_in_force() const { return view.state != core::LeaseState::lapsed; }
-        [[nodiscard]] core::Time deadline() const;
+        bool is_ended = false;  // is about to be removed
     };
+
+    // Somebody in the queue.
     struct Waiter {
-        std::uint64_t number = 0;
+        core::WaiterId id;
         core::AcquireRequest request;
         core::Time since, deadline;
     };
-    struct Idle {
-        core::Scope scope;
-        std::uint32_t limit = 1;
-        core::Time since;
-    };
-    struct Session {
-        std::uint64_t number = 0;
-        core::Owner owner;
-    };
-    // A two-phase entry: of a waiter while that is in the queue, of a lease afterwards.
+
+    // Rule P1: what a session has enqueued and not yet fetched.
     struct Entry {
+        enum class State : std::uint8_t { queued, granted, expired };
+
         core::SessionId session;
         core::Scope scope;
-        std::uint64_t waiter = 0;
-        core::Fence fence{};
+        core::Duration ttl{0};
+        State state = State::queued;
+        core::WaiterId waiter;      // queued
+        core::Fence fence{};        // granted
+        std::uint64_t expired = 0;  // expired: after how many others
     };
 
-    // naive_table.cc
-    [[nodiscard]] core::Refusal find_fault(const core::AcquireRequest& request) const;
-    core::Outcome admit(const core::AcquireRequest& asked);
-    std::optional<core::Outcome> take_own(const core::AcquireRequest& request);
-    core::Outcome join_queue(const core::AcquireRequest& request);
-    [[nodiscard]] core::Outcome find_held(core::Token token,
-                                          const std::optional<core::Scope>& scope,
-                                          const std::optional<core::Owner>& owner) const;
-    [[nodiscard]] bool has_session(core::SessionId session) const;
-    Entry* find_entry(core::SessionId session, const core::Scope& scope);
-    bool make_room_for_a_lock();
+    // What belongs to a lock and to none of its leases.
+    struct Lock {
+        core::Scope scope;  // of an inode for its ranges
+        std::uint32_t limit = 1;
+        std::uint64_t version = 0;
+        std::optional<Lease> last_owner;  // rule G6
+        core::Time remembered_until;      // with last_owner
+        std::optional<core::Time> idle_since;
+    };
 
-    // naive_table_turns.cc: what ends, and who is next
-    [[nodiscard]] bool is_free(const core::AcquireRequest& request, std::uint64_t number) const;
-    core::Outcome grant(const core::AcquireRequest& request, const Waiter* waited);
-    void start(Lease& lease, const core::AcquireRequest& request);
-    void restart(Lease& lease, core::Time expires_at, const core::LeaseTerms& terms);
-    void grant_all_that_are_free();
-    void time_out_waiters();
-    void expire_leases();
-    void expire(std::size_t index);
-    [[nodiscard]] bool is_ending_before(const Lease& a, const Lease& b) const;
-    void end_lease(core::Fence fence, core::Cause cause);
-    void remove_waiter(std::uint64_t number, core::EventKind kind, core::Cause cause);
-    void forget_lapsed(const core::Scope& scope);
-    void settle(const core::Scope& scope, std::uint32_t limit);
+    struct Session {
+        core::SessionId id;
+        core::Owner owner;
+        core::Time opened_at;
+    };
 
-    // naive_table_view.cc
+    // naive_table.cc: requests
+    [[nodiscard]] core::Refusal find_flaw(const core::AcquireRequest& request) const;
+    core::Outcome ask(const core::AcquireRequest& request, bool is_two_phase);
+    std::optional<core::Outcome> come_back(const core::AcquireRequest& request, bool is_two_phase);
+    core::Outcome join_queue(const core::AcquireRequest& request, bool is_two_phase);
+    void add_entry(const core::AcquireRequest& request, Entry entry);
+    bool make_room_for(const core::Scope& scope);
+    [[nodiscard]] bool is_full() const;
+    [[nodiscard]] core::Refusal judge(core::Token token, const std::optional<core::Scope>& scope,
+                                      const std::optional<core::Owner>& owner) const;
+    void restart(Lease& lease, const core::LeaseTerms& terms, core::Time expires_at);
+    core::Outcome done(const core::Outcome& outcome);
+
+    // naive_table_turns.cc: time, turns and ends
+    void begin(core::Time now);
+    void finish();
+    void end_waits_that_are_over();
+    void end_leases_that_are_over();
+    void forget_names_before(core::Time time);
+    void forget_what_is_over();
+    void tidy();
+    void serve_queue();
+    [[nodiscard]] bool is_blocked(const core::AcquireRequest& request, std::size_t ahead) const;
+    [[nodiscard]] bool is_blocked_by_leases(const core::AcquireRequest& request) const;
+    [[nodiscard]] bool is_behind(const core::AcquireRequest& later, const Waiter& earlier) const;
+    core::Outcome grant(const core::AcquireRequest& request, const Waiter* waiter);
+    void expire(Lease& lease);
+    void end_lease(Lease& lease, core::EventKind kind, core::Cause cause);
+    void forget_expired_entries();
+    void remember(const Lease& lease);
+    void remove_ended_leases();
+    void end_wait(std::size_t index, core::EventKind kind, core::Cause cause);
+
+    // naive_table_view.cc: looking
+    [[nodiscard]] Lock* find_lock(const core::Scope& scope);
+    [[nodiscard]] const Lock* find_lock(const core::Scope& scope) const;
+    Lock& need_lock(const core::AcquireRequest& request);
+    [[nodiscard]] Entry* find_entry(core::SessionId session, const core::Scope& scope);
     [[nodiscard]] Lease* find_lease(core::Fence fence);
     [[nodiscard]] const Lease* find_lease(core::Fence fence) const;
-    [[nodiscard]] std::optional<std::uint32_t> limit_of(const core::Scope& scope) const;
+    [[nodiscard]] bool has_session(core::SessionId session) const;
+    [[nodiscard]] bool is_in_use(const Lock& lock) const;
     [[nodiscard]] std::size_t count_waiters(const core::Scope& scope) const;
-    void emit(core::EventKind kind, core::Cause cause, const Lease& lease, const Waiter* waited,
-              std::string_view previous_owner = {});
-    void emit(core::EventKind kind, core::Cause cause, const Waiter& waiter);
-    void emit(core::EventKind kind, const Session& session);
+    [[nodiscard]] core::LeaseView view_of(const Lease& lease) const;
+    [[nodiscard]] core::LockView view_of(const Lock& lock) const;
+    void tell(core::EventKind kind, core::Cause cause, const Lease& lease,
+              const Waiter* waiter = nullptr, std::string_view previous_owner = {},
+              bool has_new_terms = false);
+    void tell_of_wait(core::EventKind kind, core::Cause cause, const Waiter& waiter);
+    void tell_of_session(core::EventKind kind, const Session& session);
 
-    core::TableOptions options_;
-    Witness witness_;
+    const core::TableOptions options_;
     core::Time now_{};
-    std::uint64_t grants_ = 0, queued_ = 0, opened_ = 0;
-    std::vector<Lease> leases_;    // oldest first; one that is reclaimed keeps its place
-    std::vector<Waiter> waiters_;  // in the order they came
-    std::vector<Idle> idle_;       // longest idle first
-    std::vector<Session> sessions_;
+    std::uint64_t next_fence_;
+    std::uint64_t waiters_so_far_ = 0, sessions_so_far_ = 0, expiries_so_far_ = 0;
+    std::vector<Lease> leases_;    // in the order of their grants
+    std::vector<Waiter> waiters_;  // in the order in which they came
     std::vector<Entry> entries_;
+    std::vector<Lock> locks_;
+    std::vector<Session> sessions_;
     std::vector<core::Event> events_;
+    Witness witness_;
 };
-
-// a + b, but never beyond the end of time.
-[[nodiscard]] core::Time later(core::Time a, core::Duration b);
 
 }  // namespace holdfast::model

@@ -1,252 +1,256 @@
-// What ends by itself or by request, and who is next.
-
 #include <algorithm>
 
 #include "model/naive_conflict.h"
 #include "model/naive_table.h"
 
+// Time passes, leases end, waiters get their turn. Rules are named as in rules.md.
+
 namespace holdfast::model {
 
 using namespace core;
 
-Time later(Time a, Duration b) {
-    const Duration left = Time::max() - a;
-    return b > left ? Time::max() : a + b;
+// Rules T1 to T4: whatever is due has happened before the call is looked at.
+void NaiveTable::begin(Time now) {
+    now_ = std::max(now_, now);
+    end_waits_that_are_over();
+    serve_queue();
+    end_leases_that_are_over();
+    forget_what_is_over();
+    tidy();
 }
 
-Time NaiveTable::Lease::deadline() const {
-    const Time grace_until = later(view.expires_at, grace);
-    if (view.state == LeaseState::held) return view.expires_at;
-    if (view.state == LeaseState::grace) return grace_until;
-    return later(grace_until, memory);
+// After any change: whoever can move up does, and what nobody uses is put away.
+void NaiveTable::finish() {
+    serve_queue();
+    tidy();
 }
 
-void NaiveTable::advance(Time now) {
-    if (now > now_) now_ = now;
-    time_out_waiters();
-    expire_leases();
-    std::erase_if(idle_, [&](const Idle& idle) {
-        return later(idle.since, options_.idle_retention) <= now_;
+void NaiveTable::end_waits_that_are_over() {
+    for (std::size_t index = 0; index < waiters_.size();) {
+        if (waiters_[index].deadline <= now_) {
+            end_wait(index, EventKind::wait_timed_out, Cause::request);
+        } else {
+            ++index;
+        }
+    }
+}
+
+void NaiveTable::end_leases_that_are_over() {
+    const auto due_of = [](const Lease& lease) {
+        return lease.view.state == LeaseState::held ? lease.view.expires_at
+                                                    : lease.view.grace_until;
+    };
+    const auto place_of = [this](const Lease& lease) {
+        const bool is_in_grace = lease.view.state == LeaseState::grace;
+        return witness_.place_of_end({lease.view.token.fence, is_in_grace});
+    };
+    while (true) {
+        Lease* next = nullptr;
+        for (Lease& lease : leases_) {
+            if (due_of(lease) > now_) continue;
+            const bool is_earlier = next == nullptr || due_of(lease) < due_of(*next);
+            const bool is_chosen = next != nullptr && due_of(lease) == due_of(*next) &&
+                                   place_of(lease) < place_of(*next);  // T6
+            if (is_earlier || is_chosen) next = &lease;
+        }
+        if (next == nullptr) return;
+        forget_names_before(due_of(*next));
+        expire(*next);
+        remove_ended_leases();
+        serve_queue();
+    }
+}
+
+// Rule L1, then G1: either it is kept for its owner, or this was all.
+void NaiveTable::expire(Lease& lease) {
+    if (lease.view.state == LeaseState::grace) {
+        end_lease(lease, EventKind::grace_ended, Cause::request);
+        remember(lease);
+        return;
+    }
+    // P7: its entry can only tell that the lease has ended.
+    for (Entry& entry : entries_) {
+        const bool is_its =
+            entry.state == Entry::State::granted && entry.fence == lease.view.token.fence;
+        if (is_its) entry.state = Entry::State::expired;
+        if (is_its) entry.expired = ++expiries_so_far_;
+    }
+    forget_expired_entries();
+    if (lease.grace > Duration::zero()) {
+        tell(EventKind::expired, Cause::request, lease);
+        lease.view.state = LeaseState::grace;
+        lease.view.session = {};                 // S2
+        ++find_lock(lease.view.scope)->version;  // V1
+        return;
+    }
+    end_lease(lease, EventKind::expired, Cause::request);
+    remember(lease);
+}
+
+// Rule N6.
+void NaiveTable::forget_expired_entries() {
+    while (true) {
+        std::size_t expired = 0;
+        auto oldest = entries_.end();
+        for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
+            if (entry->state != Entry::State::expired) continue;
+            ++expired;
+            if (oldest == entries_.end() || entry->expired < oldest->expired) oldest = entry;
+        }
+        if (expired <= options_.limits.expired_entries_max) return;
+        entries_.erase(oldest);
+    }
+}
+
+// Rule G6.
+void NaiveTable::remember(const Lease& lease) {
+    const ScopeKind kind = lease.view.scope.kind;
+    const bool is_of_inode = kind == ScopeKind::inode || kind == ScopeKind::range;
+    if (is_of_inode || lease.memory == Duration::zero()) return;
+    Lock& lock = *find_lock(lease.view.scope);
+    lock.last_owner = lease;
+    lock.last_owner->view.state = LeaseState::lapsed;
+    lock.last_owner->view.session = {};  // S2
+    lock.remembered_until = add_saturating(lease.view.grace_until, lease.memory);
+}
+
+// The hold is over. An expiry has dealt with the entry; any other end takes it along: P6, P9.
+void NaiveTable::end_lease(Lease& lease, EventKind kind, Cause cause) {
+    std::erase_if(entries_, [&](const Entry& entry) {
+        return entry.state == Entry::State::granted && entry.fence == lease.view.token.fence;
+    });
+    ++find_lock(lease.view.scope)->version;  // V1
+    tell(kind, cause, lease);
+    lease.is_ended = true;
+}
+
+void NaiveTable::remove_ended_leases() {
+    std::erase_if(leases_, [](const Lease& lease) { return lease.is_ended; });
+}
+
+void NaiveTable::end_wait(std::size_t index, EventKind kind, Cause cause) {
+    const Waiter waiter = waiters_[index];
+    waiters_.erase(waiters_.begin() + static_cast<std::ptrdiff_t>(index));
+    std::erase_if(entries_, [&](const Entry& entry) {
+        return entry.state == Entry::State::queued && entry.waiter == waiter.id;
+    });
+    tell_of_wait(kind, cause, waiter);
+}
+
+// Rule G6. A name whose time ends at this very moment may be told or not: T6.
+void NaiveTable::forget_names_before(Time time) {
+    for (Lock& lock : locks_) {
+        if (!lock.last_owner || lock.remembered_until > time) continue;
+        const bool is_tie = lock.remembered_until == time;
+        const bool is_told =
+            witness_.is_told(lock.scope, std::string(lock.last_owner->view.owner.name));
+        if (!is_tie || !is_told) lock.last_owner.reset();
+    }
+}
+
+// Rules G6, I1.
+void NaiveTable::forget_what_is_over() {
+    for (Lock& lock : locks_) {
+        if (lock.last_owner && lock.remembered_until <= now_) lock.last_owner.reset();
+    }
+    std::erase_if(locks_, [this](const Lock& lock) {
+        return lock.idle_since && add_saturating(*lock.idle_since, options_.idle_retention) <= now_;
     });
 }
 
-std::optional<Time> NaiveTable::next_due() const {
-    Time next = Time::max();
-    for (const Waiter& waiter : waiters_) next = std::min(next, waiter.deadline);
-    for (const Lease& lease : leases_) next = std::min(next, lease.deadline());
-    for (const Idle& idle : idle_)
-        next = std::min(next, later(idle.since, options_.idle_retention));
-    if (next == Time::max()) return std::nullopt;
-    return next;
-}
-
-// All waits whose time has come are over before anybody is granted anything.
-void NaiveTable::time_out_waiters() {
-    std::vector<std::uint64_t> due;
-    for (const Waiter& waiter : waiters_) {
-        if (waiter.deadline <= now_) due.push_back(waiter.number);
-    }
-    for (const std::uint64_t number : due) {
-        remove_waiter(number, EventKind::wait_timed_out, Cause::request);
-    }
-    grant_all_that_are_free();
-}
-
-// One after the other, the earliest deadline first, until nothing is due.
-void NaiveTable::expire_leases() {
-    for (;;) {
-        std::optional<std::size_t> next;
-        for (std::size_t index = 0; index < leases_.size(); ++index) {
-            if (leases_[index].deadline() > now_) continue;
-            if (!next || is_ending_before(leases_[index], leases_[*next])) next = index;
-        }
-        if (!next) return;
-        expire(*next);
-    }
-}
-
-bool NaiveTable::is_ending_before(const Lease& a, const Lease& b) const {
-    if (a.deadline() != b.deadline()) return a.deadline() < b.deadline();
-    // The end of a memory is no event: it came later if a grant of this call still knew the name.
-    const auto rank = [this](const Lease& lease) -> std::size_t {
-        if (lease.is_in_force()) {
-            const bool is_in_grace = lease.view.state == LeaseState::grace;
-            return 1 + witness_.place_of_end({lease.view.token.fence, is_in_grace});
-        }
-        for (const Witness::Taken& taken : witness_.granted) {
-            if (is_same_lock(taken.scope, lease.view.scope) &&
-                taken.previous_owner == lease.view.owner.name) {
-                return SIZE_MAX;
-            }
-        }
-        return 0;
-    };
-    return rank(a) < rank(b);
-}
-
-void NaiveTable::expire(std::size_t index) {
-    Lease& lease = leases_[index];
-    const Scope scope = lease.view.scope;
-    const std::uint32_t limit = lease.limit;
-    const bool is_of_inode = scope.kind == ScopeKind::inode || scope.kind == ScopeKind::range;
-    if (lease.view.state == LeaseState::lapsed) {
-        forget_lapsed(scope);
-        settle(scope, limit);
-        return;
-    }
-    const bool was_held = lease.view.state == LeaseState::held;
-    emit(was_held ? EventKind::expired : EventKind::grace_ended, Cause::request, lease, nullptr);
-    lease.view.session = {};
-    if (was_held && lease.grace > Duration::zero()) {
-        lease.view.state = LeaseState::grace;
-        return;
-    }
-    if (lease.memory > Duration::zero() && !is_of_inode) {
-        Lease last = lease;
-        last.view.state = LeaseState::lapsed;
-        leases_.erase(leases_.begin() + static_cast<std::ptrdiff_t>(index));
-        forget_lapsed(scope);
-        leases_.push_back(last);
-    } else {
-        leases_.erase(leases_.begin() + static_cast<std::ptrdiff_t>(index));
-    }
-    grant_all_that_are_free();
-    settle(scope, limit);
-}
-
-// Whether nothing stands in the way: no hold, and nobody who came before waiter `number`.
-bool NaiveTable::is_free(const AcquireRequest& request, std::uint64_t number) const {
-    if (request.scope.kind == ScopeKind::semaphore) {
-        std::uint32_t taken = 0;
-        for (const Lease& lease : leases_) {
-            if (lease.is_in_force() && is_same_lock(lease.view.scope, request.scope)) ++taken;
-        }
-        for (const Waiter& waiter : waiters_) {
-            if (waiter.number < number && is_same_lock(waiter.request.scope, request.scope)) {
-                return false;
-            }
-        }
-        return taken < request.limit;
-    }
-    for (const Lease& lease : leases_) {
-        if (lease.is_in_force() &&
-            is_excluding(lease.view.scope, lease.view.mode, request.scope, request.mode)) {
-            return false;
+// Rule I1.
+void NaiveTable::tidy() {
+    for (Lock& lock : locks_) {
+        if (is_in_use(lock)) {
+            lock.idle_since.reset();
+        } else if (!lock.idle_since) {
+            lock.idle_since = now_;
         }
     }
-    for (const Waiter& waiter : waiters_) {
-        if (waiter.number < number &&
-            is_excluding(waiter.request.scope, waiter.request.mode, request.scope, request.mode)) {
-            return false;
-        }
-    }
-    return true;
+    if (options_.idle_retention > Duration::zero()) return;
+    std::erase_if(locks_, [](const Lock& lock) { return lock.idle_since.has_value(); });
 }
 
-Outcome NaiveTable::grant(const AcquireRequest& request, const Waiter* waited) {
-    std::string_view previous_owner;
-    for (const Lease& lease : leases_) {
-        if (!lease.is_in_force() && is_same_lock(lease.view.scope, request.scope)) {
-            previous_owner = lease.view.owner.name;
-        }
-    }
-    forget_lapsed(request.scope);
-    std::erase_if(idle_, [&](const Idle& idle) { return is_same_lock(idle.scope, request.scope); });
-    leases_.emplace_back();
-    Lease& lease = leases_.back();
-    lease.view.scope = request.scope;
-    lease.view.owner = request.owner;
-    lease.view.mode = request.mode;
-    lease.limit = request.limit;
-    start(lease, request);
-    emit(EventKind::granted, Cause::request, lease, waited, previous_owner);
-    return {.kind = Outcome::Kind::granted, .lease = lease.view, .previous_owner = previous_owner};
-}
-
-void NaiveTable::start(Lease& lease, const AcquireRequest& request) {
-    lease.view.token = {.fence = Fence{next_fence()}, .secret = request.secret};
-    ++grants_;
-    lease.view.state = LeaseState::held;
-    lease.view.ttl = request.ttl;
-    lease.view.acquired_at = now_;
-    lease.view.expires_at = later(now_, request.ttl);
-    lease.view.grace_until = later(lease.view.expires_at, request.grace);
-    lease.view.session = request.session;
-    lease.view.notes = request.notes;
-    lease.grace = request.grace;
-    lease.memory = request.memory;
-}
-
-void NaiveTable::restart(Lease& lease, Time expires_at, const LeaseTerms& terms) {
-    const bool has_new_terms =
-        lease.view.ttl != terms.ttl || lease.grace != terms.grace || lease.memory != terms.memory;
-    lease.view.ttl = terms.ttl;
-    lease.grace = terms.grace;
-    lease.memory = terms.memory;
-    lease.view.expires_at = expires_at;
-    lease.view.grace_until = later(expires_at, terms.grace);
-    emit(EventKind::renewed, Cause::request, lease, nullptr);
-    events_.back().has_new_terms = has_new_terms;
-}
-
-// A grant frees nobody else, so who is free does not depend on the order, only the numbers do.
-void NaiveTable::grant_all_that_are_free() {
-    for (;;) {
+// Rules Q5, Q9.
+void NaiveTable::serve_queue() {
+    while (true) {
         std::optional<std::size_t> next;
         for (std::size_t index = 0; index < waiters_.size(); ++index) {
-            if (!is_free(waiters_[index].request, waiters_[index].number)) continue;
-            if (!next || witness_.place_of_grant(waiters_[index].number) <
-                             witness_.place_of_grant(waiters_[*next].number)) {
-                next = index;
-            }
+            if (is_blocked(waiters_[index].request, index)) continue;
+            const auto place_of = [this](std::size_t waiter) {
+                return witness_.place_of_grant(waiters_[waiter].id.serial);
+            };
+            if (!next || place_of(index) < place_of(*next)) next = index;
         }
         if (!next) return;
         const Waiter waiter = waiters_[*next];
         waiters_.erase(waiters_.begin() + static_cast<std::ptrdiff_t>(*next));
-        const Outcome outcome = grant(waiter.request, &waiter);
+        grant(waiter.request, &waiter);
+    }
+}
+
+// Rule Q1, for a request behind the first `ahead` waiters.
+bool NaiveTable::is_blocked(const AcquireRequest& request, std::size_t ahead) const {
+    if (is_blocked_by_leases(request)) return true;
+    return std::any_of(waiters_.begin(), waiters_.begin() + static_cast<std::ptrdiff_t>(ahead),
+                       [&](const Waiter& earlier) { return is_behind(request, earlier); });
+}
+
+// Rules C1 to C7.
+bool NaiveTable::is_blocked_by_leases(const AcquireRequest& request) const {
+    std::size_t permits = 0;
+    for (const Lease& lease : leases_) {
+        if (request.scope.kind == ScopeKind::semaphore) {
+            if (is_same_lock(lease.view.scope, request.scope)) ++permits;
+        } else if (is_excluding(lease.view.scope, lease.view.mode, request.scope, request.mode)) {
+            return true;
+        }
+    }
+    return request.scope.kind == ScopeKind::semaphore && permits >= request.limit;
+}
+
+// Rule Q2.
+bool NaiveTable::is_behind(const AcquireRequest& later, const Waiter& earlier) const {
+    const Scope& scope = earlier.request.scope;
+    const bool is_inode = scope.kind == ScopeKind::inode || scope.kind == ScopeKind::range;
+    if (!is_inode) return is_same_lock(scope, later.scope);
+    return is_excluding(scope, earlier.request.mode, later.scope, later.mode);
+}
+
+// A new lease: L1, F1, G6, G7, P5. `waiter` is set if it comes out of the queue.
+Outcome NaiveTable::grant(const AcquireRequest& request, const Waiter* waiter) {
+    const Fence fence{next_fence_++};
+    const Time expires_at = add_saturating(now_, request.ttl);
+    Lease lease{.view = {.scope = request.scope,
+                         .owner = request.owner,
+                         .mode = request.mode,
+                         .state = LeaseState::held,
+                         .is_transient = request.is_transient,
+                         .token = {.fence = fence, .secret = request.secret},
+                         .acquired_at = now_,
+                         .expires_at = expires_at,
+                         .grace_until = add_saturating(expires_at, request.grace),
+                         .ttl = request.ttl,
+                         .session = request.session,
+                         .notes = request.notes},
+                .grace = request.grace,
+                .memory = request.memory};
+    Lock& lock = need_lock(request);
+    ++lock.version;  // V1
+    std::string_view previous_owner;
+    if (lock.last_owner) previous_owner = lock.last_owner->view.owner.name;
+    lock.last_owner.reset();
+    leases_.push_back(lease);
+    if (waiter != nullptr) {
         for (Entry& entry : entries_) {
-            if (entry.waiter != waiter.number) continue;
-            entry.waiter = 0;
-            entry.fence = outcome.lease.token.fence;
+            if (entry.state != Entry::State::queued || entry.waiter != waiter->id) continue;
+            entry.state = Entry::State::granted;
+            entry.fence = fence;
         }
     }
-}
-
-// Takes a lease away: held, in grace, or only remembered. Who moves up is decided afterwards.
-void NaiveTable::end_lease(Fence fence, Cause cause) {
-    for (std::size_t index = 0; index < leases_.size(); ++index) {
-        const Lease lease = leases_[index];
-        if (lease.view.token.fence != fence) continue;
-        if (lease.is_in_force()) {
-            const bool is_held = lease.view.state == LeaseState::held;
-            emit(is_held ? EventKind::released : EventKind::grace_ended, cause, lease, nullptr);
-        }
-        leases_.erase(leases_.begin() + static_cast<std::ptrdiff_t>(index));
-        settle(lease.view.scope, lease.limit);
-        return;
-    }
-}
-
-void NaiveTable::remove_waiter(std::uint64_t number, EventKind kind, Cause cause) {
-    for (std::size_t index = 0; index < waiters_.size(); ++index) {
-        if (waiters_[index].number != number) continue;
-        emit(kind, cause, waiters_[index]);
-        waiters_.erase(waiters_.begin() + static_cast<std::ptrdiff_t>(index));
-        break;
-    }
-    std::erase_if(entries_, [&](const Entry& entry) { return entry.waiter == number; });
-}
-
-void NaiveTable::forget_lapsed(const Scope& scope) {
-    std::erase_if(leases_, [&](const Lease& lease) {
-        return !lease.is_in_force() && is_same_lock(lease.view.scope, scope);
-    });
-}
-
-// A lock with nothing left on it is idle from now on, if idle locks are kept at all.
-void NaiveTable::settle(const Scope& scope, std::uint32_t limit) {
-    if (limit_of(scope) || options_.idle_retention <= Duration::zero()) return;
-    idle_.push_back({.scope = scope, .limit = limit, .since = now_});
+    tell(EventKind::granted, Cause::request, lease, waiter, previous_owner);
+    return {
+        .kind = Outcome::Kind::granted, .lease = view_of(lease), .previous_owner = previous_owner};
 }
 
 }  // namespace holdfast::model

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <csignal>
 #include <cstdio>
 
@@ -22,13 +21,6 @@ extern "C" void print_calls(int) {
 std::string compare(std::string_view what, const std::string& engine, const std::string& model) {
     if (engine == model) return {};
     return fmt::format("{}\n engine:\n{}\n model:\n{}\n", what, engine, model);
-}
-
-// Two tables may keep the holders of one lock in different orders after a reclaim.
-LockView with_sorted_holders(LockView lock) {
-    std::sort(lock.holders.begin(), lock.holders.end(),
-              [](const LeaseView& a, const LeaseView& b) { return a.token.fence < b.token.fence; });
-    return lock;
 }
 
 }  // namespace
@@ -77,8 +69,12 @@ Witness SideBySide::bear_witness() const {
             witness.ended.push_back(
                 {event.lease.token.fence, event.kind == EventKind::grace_ended});
         }
+        const bool is_choice = event.kind == EventKind::renewed ||
+                               event.kind == EventKind::released ||
+                               event.kind == EventKind::grace_ended;
+        if (is_choice) witness.chosen.push_back(event.lease.token.fence);
         if (event.kind != EventKind::granted) continue;
-        witness.granted.push_back({event.lease.scope, std::string(event.previous_owner)});
+        witness.told.push_back({event.lease.scope, std::string(event.previous_owner)});
         if (event.waiter) witness.granted_waiters.push_back(engine_names_.number_of(event.waiter));
     }
     witness.has_lock = [this](const Scope& scope) { return engine_.inspect(scope).has_value(); };
@@ -90,6 +86,8 @@ std::string SideBySide::find_difference(const Call& call, const Reply& answer,
     std::string difference = find_difference_of_answers(call, answer, expected);
     if (difference.empty()) difference = find_difference_of_events();
     if (difference.empty()) difference = find_difference_of_locks();
+    if (difference.empty()) difference = find_difference_of_leases();
+    if (difference.empty()) difference = find_difference_of_sessions();
     if (difference.empty()) difference = find_difference_of_deadlines();
     if (difference.empty()) {
         difference = compare("counts", to_text(engine_.counts()), to_text(model_.counts()));
@@ -138,7 +136,7 @@ std::string SideBySide::find_difference_of_locks() const {
     const ListQuery everything{.limit = SIZE_MAX, .waiters_max = SIZE_MAX, .with_idle = true};
     std::vector<std::string> engine, model;
     for (const LockView& lock : engine_.list(everything)) {
-        engine.push_back(to_text(with_sorted_holders(lock), engine_names_));
+        engine.push_back(to_text(lock, engine_names_));
         for (const WaiterView& waiter : lock.waiters) {
             if (!model_.is_waiting_for_its_blocker(waiter)) {
                 return fmt::format("w{} does not wait for {}", engine_names_.number_of(waiter.id),
@@ -149,12 +147,33 @@ std::string SideBySide::find_difference_of_locks() const {
     for (const LockView& lock : model_.list()) {
         const auto same = engine_.inspect(lock.scope);
         if (!same) return "the engine does not know " + core::to_text(lock.scope);
-        model.push_back(to_text(with_sorted_holders(lock), model_names_));
-        std::string difference =
-            compare("inspect", to_text(with_sorted_holders(*same), engine_names_), model.back());
+        model.push_back(to_text(lock, model_names_));
+        std::string difference = compare("inspect", to_text(*same, engine_names_), model.back());
         if (!difference.empty()) return difference;
     }
     return compare("list", join_sorted(std::move(engine)), join_sorted(std::move(model)));
+}
+
+std::string SideBySide::find_difference_of_leases() const {
+    std::string engine, model;
+    for (const LeaseView& lease : engine_.list_leases({.limit = SIZE_MAX})) {
+        engine += to_text(lease, engine_names_) + '\n';
+    }
+    for (const LeaseView& lease : model_.list_leases()) {
+        model += to_text(lease, model_names_) + '\n';
+    }
+    return compare("leases", engine, model);
+}
+
+std::string SideBySide::find_difference_of_sessions() const {
+    std::string engine, model;
+    for (const SessionView& session : engine_.list_sessions({.limit = SIZE_MAX})) {
+        engine += to_text(session, engine_names_) + '\n';
+    }
+    for (const SessionView& session : model_.list_sessions()) {
+        model += to_text(session, model_names_) + '\n';
+    }
+    return compare("sessions", engine, model);
 }
 
 std::string SideBySide::find_difference_of_deadlines() const {

@@ -33,6 +33,8 @@ class SideBySide {
                                                          const Reply& expected) const;
     [[nodiscard]] std::string find_difference_of_events() const;
     [[nodiscard]] std::string find_difference_of_locks() const;
+    [[nodiscard]] std::string find_difference_of_leases() const;
+    [[nodiscard]] std::string find_difference_of_sessions() const;
     [[nodiscard]] std::string find_difference_of_deadlines() const;
     [[nodiscard]] std::string ask_auditor();
 

@@ -124,8 +124,10 @@ rc::Gen<Step> arbitrary_step() {
         set(&Step::memory, element<Small>(0, 0, 3, 9)),
         set(&Step::wait, element<Small>(0, 0, 1, 2, 5, 15, for_ever, for_ever)),
         set(&Step::session, element<Small>(0, 0, 1, 2, 3)),
-        set(&Step::reference, inRange<Small>(0, 8)), set(&Step::flag, element(false, false, true)),
-        set(&Step::with_scope), set(&Step::with_owner), set(&Step::with_ttl));
+        set(&Step::reference, element<Small>(0, 0, 1, 1, 2, 3, 4, 5, 6, 7)),
+        set(&Step::flag, element(false, false, true)), set(&Step::again),
+        set(&Step::is_transient, element(false, false, false, true)), set(&Step::with_scope),
+        set(&Step::with_owner), set(&Step::with_ttl));
 }
 
 }  // namespace
@@ -151,18 +153,17 @@ void History::note(const Call& call, const Reply& reply, const Changes& changes)
 Call make_call_of(const Step& step, const Situation& situation, std::uint64_t serial) {
     const Universe& universe = situation.universe;
     Call call{.operation = step.operation, .now = move(step.pace, step.ticks, situation)};
-    call.request = {
-        .scope = universe.scopes[step.scope % universe.scopes.size()],
-        .owner = universe.owners[step.owner % universe.owners.size()],
-        .mode = step.mode,
-        .limit = step.limit,
-        .ttl = milliseconds{step.ttl},
-        .grace = milliseconds{step.grace},
-        .memory = milliseconds{step.memory},
-        .wait = step.wait == for_ever ? wait_forever : milliseconds{step.wait},
-        // An enqueued request that renews is a contradiction the engine does not rule out.
-        .renew_own = step.flag && step.operation == Operation::acquire,
-        .secret = Secret{serial * 0x9e3779b97f4a7c15}};
+    call.request = {.scope = universe.scopes[step.scope % universe.scopes.size()],
+                    .owner = universe.owners[step.owner % universe.owners.size()],
+                    .mode = step.mode,
+                    .limit = step.limit,
+                    .ttl = milliseconds{step.ttl},
+                    .grace = milliseconds{step.grace},
+                    .memory = milliseconds{step.memory},
+                    .wait = step.wait == for_ever ? wait_forever : milliseconds{step.wait},
+                    .renew_own = step.flag,
+                    .is_transient = step.is_transient,
+                    .secret = Secret{serial * 0x9e3779b97f4a7c15}};
     if (step.with_ttl) call.request.notes.metadata = "for people";
     if (step.with_scope) call.request.notes.request_id = "again";
     call.timeout = call.request.wait;
@@ -184,7 +185,9 @@ Call make_call_of(const Step& step, const Situation& situation, std::uint64_t se
     }
     const auto& enqueued = situation.history.enqueued();
     const auto entry = number_from_latest(enqueued.size(), step.reference / 2u);
-    if (step.operation == Operation::wait && entry > 0) {
+    const bool is_about_entry =
+        step.operation == Operation::wait || (step.operation == Operation::enqueue && step.again);
+    if (is_about_entry && entry > 0) {
         call.session = enqueued[entry - 1].session;
         call.request.scope = enqueued[entry - 1].scope;
     }

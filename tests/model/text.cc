@@ -63,13 +63,14 @@ std::string to_text(const Notes& notes) {
 }
 
 std::string to_text(const LeaseView& lease, const Names& names) {
-    return fmt::format("{} {} by {} #{}/{} {} from {} to {} grace {} ttl {} s{} {}",
+    return fmt::format("{} {} by {} #{}/{} {} from {} to {} grace {} ttl {}{} s{} {}",
                        core::to_text(lease.scope), core::to_text(lease.mode), to_text(lease.owner),
                        static_cast<std::uint64_t>(lease.token.fence),
                        static_cast<std::uint64_t>(lease.token.secret), to_text(lease.state),
                        to_text(lease.acquired_at), to_text(lease.expires_at),
                        to_text(lease.grace_until), lease.ttl.count(),
-                       names.number_of(lease.session), to_text(lease.notes));
+                       lease.is_transient ? " transient" : "", names.number_of(lease.session),
+                       to_text(lease.notes));
 }
 
 std::string to_text(const Outcome& outcome, const Names& names) {
@@ -128,9 +129,10 @@ std::string to_text(const Event& event, const Names& names) {
 }
 
 std::string to_text(const LockView& lock, const Names& names) {
-    std::string text = fmt::format(
-        "{} limit {} idle since {}, {} waiting\n", core::to_text(lock.scope), lock.limit,
-        lock.idle_since ? to_text(*lock.idle_since) : "-", lock.waiter_count);
+    std::string text = fmt::format("{} limit {} version {} idle since {}, {} holding, {} waiting\n",
+                                   core::to_text(lock.scope), lock.limit, lock.version,
+                                   lock.idle_since ? to_text(*lock.idle_since) : "-",
+                                   lock.holder_count, lock.waiter_count);
     for (const LeaseView& lease : lock.holders) {
         text += fmt::format("  holder {}\n", to_text(lease, names));
     }
@@ -145,9 +147,16 @@ std::string to_text(const LockView& lock, const Names& names) {
     return text;
 }
 
+std::string to_text(const SessionView& session, const Names& names) {
+    return fmt::format("s{} of {} since {}, {} leases, {} waiters", names.number_of(session.id),
+                       to_text(session.owner), to_text(session.opened_at), session.leases,
+                       session.waiters);
+}
+
 std::string to_text(const TableCounts& counts) {
-    return fmt::format("{} locks, {} idle, {} leases, {} waiters, {} sessions", counts.locks,
-                       counts.idle, counts.leases, counts.waiters, counts.sessions);
+    return fmt::format("{} locks, {} idle, {} leases, {} waiters, {} sessions, {} entries",
+                       counts.locks, counts.idle, counts.leases, counts.waiters, counts.sessions,
+                       counts.entries);
 }
 
 std::string join_sorted(std::vector<std::string> lines) {

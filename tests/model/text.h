@@ -38,6 +38,7 @@ struct Names {
 // Without what the waiters wait for: see NaiveTable::is_waiting_for_its_blocker.
 [[nodiscard]] std::string to_text(const core::LockView& lock, const Names& names);
 
+[[nodiscard]] std::string to_text(const core::SessionView& session, const Names& names);
 [[nodiscard]] std::string to_text(const core::TableCounts& counts);
 
 // Sorted, one a line.

@@ -71,7 +71,16 @@ Universe tight_limits() {
     universe.options.limits.locks_max = 4;
     universe.options.limits.waiters_max = 5;
     universe.options.limits.waiters_per_lock_max = 3;
+
     universe.options.idle_retention = milliseconds{5};
+    return universe;
+}
+
+Universe few_leases() {
+    Universe universe = one_of_each();
+    universe.options.limits.leases_max = 5;
+    universe.options.limits.sessions_max = 4;
+    universe.options.limits.expired_entries_max = 2;
     return universe;
 }
 

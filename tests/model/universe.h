@@ -26,6 +26,8 @@ struct Universe {
 [[nodiscard]] Universe idle_permits();
 // Room for hardly anything.
 [[nodiscard]] Universe tight_limits();
+// Room for locks, but for few leases, sessions and entries that have expired.
+[[nodiscard]] Universe few_leases();
 // More names and inodes than calls, nearly.
 [[nodiscard]] Universe many_locks();
 

@@ -2,10 +2,17 @@
 
 // Witness: what the engine chose where its rules leave the choice open.
 //
-// Who is granted, refused or timed out in a call is never open. What is: which of two leases that
-// end in the same microsecond ends first, which of two waiters that become free in the same call
-// (and do not exclude one another) gets the smaller number, and which of two locks that became idle
-// together is forgotten first. The model follows the engine in these, and in nothing else.
+// Who is granted, refused or timed out in a call is never open. What is open:
+//
+//  - which of two leases that end in the same microsecond ends first, and whether the name of an
+//    owner that is forgotten in that microsecond is still told (T6)
+//  - which of several leases of one owner is renewed, taken back or given up when the owner does
+//    not name one by its token (R2)
+//  - which of two waiters that become free in the same call, and do not exclude one another, gets
+//    the smaller number (Q9)
+//  - which of two locks that became idle together is forgotten first (N2)
+//
+// The model follows the engine in these, and in nothing else. The rules are in rules.md.
 
 #include <algorithm>
 #include <cstdint>
@@ -19,11 +26,6 @@
 namespace holdfast::model {
 
 struct Witness {
-    struct Taken {
-        core::Scope scope;
-        std::string previous_owner;
-    };
-
     struct Ended {
         core::Fence fence{};
         bool is_end_of_grace = false;
@@ -31,11 +33,26 @@ struct Witness {
         bool operator==(const Ended&) const = default;
     };
 
-    std::vector<Ended> ended;                    // in the order of their ends
+    struct Told {
+        core::Scope lock;
+        std::string previous_owner;
+
+        bool operator==(const Told&) const = default;
+    };
+
+    std::vector<Ended> ended;  // in the order of their ends
+    std::vector<Told> told;
+    std::vector<core::Fence> chosen;             // renewed, released, or kept and taken back
     std::vector<std::uint64_t> granted_waiters;  // by their number, in the order of their grants
-    std::vector<Taken> granted;
     std::function<bool(const core::Scope&)> has_lock;  // after the call
 
+    // Whether a new holder of the lock was told that `name` had it before.
+    [[nodiscard]] bool is_told(const core::Scope& lock, const std::string& name) const {
+        return std::find(told.begin(), told.end(), Told{lock, name}) != told.end();
+    }
+    [[nodiscard]] bool is_chosen(core::Fence fence) const {
+        return std::find(chosen.begin(), chosen.end(), fence) != chosen.end();
+    }
     [[nodiscard]] std::size_t place_of_end(const Ended& end) const {
         return static_cast<std::size_t>(std::find(ended.begin(), ended.end(), end) - ended.begin());
     }

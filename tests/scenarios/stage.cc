@@ -110,6 +110,7 @@ base::Result<std::string> Stage::perform(const Words& words) {
     }
     if (words.verb == "renew" || words.verb == "release") return use_token(words, scope);
     if (words.by.empty()) return base::fail("it is not said `by` whom");
+    if (words.verb == "again") return wait_on(words);
     if (words.verb == "cancel") return cancel(words);
     return ask(words, scope);
 }
@@ -168,6 +169,15 @@ base::Result<std::string> Stage::use_token(const Words& words, const core::Scope
     auto answer = format_outcome(outcome);
     collect(&outcome);
     return answer;
+}
+
+base::Result<std::string> Stage::wait_on(const Words& words) {
+    const auto waiter = waiters_.find(OwnerAndScope{words.by, words.object});
+    if (waiter == waiters_.end()) return base::fail("it never queued for that");
+    const bool is_waiting =
+        table_.wait_on(at_, waiter->second, words.within.value_or(core::wait_forever));
+    collect();
+    return is_waiting ? "waits on" : "not waiting";
 }
 
 base::Result<std::string> Stage::cancel(const Words& words) {

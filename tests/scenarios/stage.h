@@ -19,6 +19,7 @@
 //     renew SCOPE with #1       with the token of that grant
 //     release SCOPE by WHO      the same two forms
 //     unlock SCOPE by WHO       as an owner that knows no token
+//     again SCOPE by WHO        keeps its place in the queue, and waits from now on `within 10s`
 //     cancel SCOPE by WHO       leaves the queue
 //     force SCOPE               ends all holds, whoever has them
 //     connect WHO               opens a session
@@ -55,6 +56,7 @@ class Stage {
     base::Result<std::string> perform(const Words& words);
     base::Result<std::string> ask(const Words& words, const core::Scope& scope);
     base::Result<std::string> use_token(const Words& words, const core::Scope& scope);
+    base::Result<std::string> wait_on(const Words& words);
     base::Result<std::string> cancel(const Words& words);
     base::Result<std::string> disconnect(const Words& words);
     [[nodiscard]] std::string draw(const core::Scope& scope);

@@ -19,6 +19,7 @@ void Worker::act() {
     if (random().chance(0.15)) request_.grace = ttl / 3;
     if (random().chance(0.15)) request_.memory = ttl;
     if (random().chance(0.3)) request_.notes.request_id = request_.owner.name;
+    request_.is_transient = random().chance(stage_.settings.transient_share);
     patience_ = ttl * 2;
     if (random().chance(0.5)) {
         request_.wait = random().about(ttl * 2);
@@ -39,6 +40,10 @@ void Worker::on_reply(const Call& call, const Reply& reply) {
     if (on_held_reply(call, reply)) return;
     const auto* request = std::get_if<core::AcquireRequest>(&call.request);
     if (request == nullptr || holding()) return;
+    if (!reply.is_failure && reply.refusal == core::Refusal::still_waiting && !is_stopping()) {
+        ask();  // at once, so that the place is still kept
+        return;
+    }
     if (reply.is_failure || reply.kind != core::Outcome::Kind::granted) {
         think();
         return;
@@ -79,7 +84,8 @@ HomelabUser::HomelabUser(Stage& stage, std::size_t index, std::string name)
                .ttl = random().between(stage.settings.ttl / 2, stage.settings.ttl),
                .grace = random().chance(0.7) ? stage.settings.ttl / 2 : core::Duration::zero(),
                .memory = random().chance(0.7) ? stage.settings.ttl : core::Duration::zero(),
-               .renew_own = true} {}
+               .renew_own = true,
+               .is_transient = random().chance(stage.settings.transient_share)} {}
 
 void HomelabUser::act() {
     send(request_, patience());
@@ -119,8 +125,11 @@ void HomelabUser::on_stray_grant(const Reply& /*reply*/) {
         send(service::ReleaseOwn{.scope = place_.scope, .owner = request_.owner}, patience());
 }
 
+// Now and then it wants to keep over a restart what it has not kept so far.
 service::Request HomelabUser::renewal(const Holding& /*holding*/) {
-    return request_;
+    core::AcquireRequest request = request_;
+    if (request.is_transient) request.is_transient = !random().chance(0.3);
+    return request;
 }
 
 service::Request HomelabUser::give_back(const Holding& /*holding*/) {
@@ -159,7 +168,8 @@ void SessionUser::enqueue() {
                 .mode = mode_,
                 .limit = place_.limit,
                 .ttl = random().between(stage_.settings.ttl / 2, stage_.settings.ttl * 2),
-                .session = session_};
+                .session = session_,
+                .is_transient = random().chance(stage_.settings.transient_share)};
     send(service::Enqueue{request_}, patience());
 }
 
@@ -169,19 +179,25 @@ void SessionUser::on_reply(const Call& call, const Reply& reply) {
         if (!reply.is_failure) session_ = reply.session;
         think();
     } else if (std::holds_alternative<service::Enqueue>(call.request)) {
-        on_enqueued(reply);
+        on_enqueued(call, reply);
     } else if (std::holds_alternative<service::Wait>(call.request)) {
         on_waited(call, reply);
     }
 }
 
-void SessionUser::on_enqueued(const Reply& reply) {
+void SessionUser::on_enqueued(const Call& call, const Reply& reply) {
     const bool is_in_queue =
         !reply.is_failure && (reply.kind != core::Outcome::Kind::refused ||
                               reply.refusal == core::Refusal::already_enqueued);
     if (!is_in_queue) {
         if (reply.refusal == core::Refusal::unknown_session) session_ = {};
         think();
+        return;
+    }
+    // A grant at once needs no second half.
+    if (reply.kind == core::Outcome::Kind::granted && random().chance(0.3)) {
+        take(call, reply,
+             {.place = place_, .mode = mode_, .owner = request_.owner, .ttl = reply.ttl});
         return;
     }
     const core::Duration timeout =

@@ -58,7 +58,7 @@ class SessionUser final : public Holder {
     void on_reset() override;
     void on_death() override;
     void enqueue();
-    void on_enqueued(const Reply& reply);
+    void on_enqueued(const Call& call, const Reply& reply);
     void on_waited(const Call& call, const Reply& reply);
     void leave();
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string>
 
+#include "service/wait_limits.h"
+
 namespace holdfast::sim {
 
 namespace {
@@ -26,9 +28,12 @@ void Desk::on_submitted(const Submission& submission) {
     if (const auto* acquire = std::get_if<core::AcquireRequest>(&request)) {
         add(submission, *acquire, add_saturating(submission.received, acquire->wait));
     } else if (const auto* enqueue = std::get_if<service::Enqueue>(&request)) {
+        // A session that is over gets no place in a queue, and one that has a place gets no other,
+        // even if nobody hears of the refusal.
+        const bool is_ticket = open_sessions_.contains(enqueue->request.session.serial) &&
+                               find_ticket(enqueue->request.session, enqueue->request.scope) == 0;
         add(submission, enqueue->request, Moment::max());
-        // An ended session gets no place in a queue, even if nobody hears that it was refused one.
-        open_[submission.id].is_ticket = !ended_sessions_.contains(enqueue->request.session.serial);
+        open_[submission.id].is_ticket = is_ticket;
     } else if (const auto* wait = std::get_if<service::Wait>(&request)) {
         on_waiting(submission, *wait);
     } else if (const auto* end = std::get_if<service::EndSession>(&request)) {
@@ -36,23 +41,28 @@ void Desk::on_submitted(const Submission& submission) {
     }
 }
 
-// The second half speaks for the first.
-void Desk::on_waiting(const Submission& submission, const service::Wait& wait) {
+// The place of a session in a queue: the number of its first half. 0: there is none.
+std::uint64_t Desk::find_ticket(core::SessionId session, const core::Scope& scope) const {
     const auto ticket = std::ranges::find_if(open_, [&](const auto& item) {
         const Entry& entry = item.second;
-        return entry.is_ticket && entry.request.session == wait.session &&
-               entry.request.scope == wait.scope;
+        return entry.is_ticket && entry.request.session == session && entry.request.scope == scope;
     });
-    if (ticket == open_.end()) return;
-    Entry& entry = ticket->second;
-    halves_[submission.id] = ticket->first;
+    return ticket == open_.end() ? 0 : ticket->first;
+}
+
+// The second half speaks for the first.
+void Desk::on_waiting(const Submission& submission, const service::Wait& wait) {
+    const std::uint64_t ticket = find_ticket(wait.session, wait.scope);
+    if (ticket == 0) return;
+    Entry& entry = open_.at(ticket);
+    halves_[submission.id] = ticket;
     entry.submission = submission;
     entry.deadline = add_saturating(submission.received, wait.timeout);
     entry.is_ticket = false;
 }
 
 void Desk::on_session_end(const service::EndSession& end) {
-    ended_sessions_.insert(end.session.serial);
+    open_sessions_.erase(end.session.serial);
     std::vector<std::uint64_t> ended;
     for (auto& [id, entry] : open_) {
         if (entry.request.session != end.session) continue;
@@ -82,18 +92,24 @@ const Desk::Entry* Desk::find_entry(std::uint64_t id) const {
 }
 
 void Desk::on_answered(const Submission& submission, const Reply& reply) {
-    // Numbers of sessions are used again after a crash, and a client may end an old one late.
-    if (reply.session) ended_sessions_.erase(reply.session.serial);
+    if (reply.session) open_sessions_.insert(reply.session.serial);
     const auto found = open_.find(entry_of(submission.id));
     if (found == open_.end() || found->second.submission.id != submission.id) return;
-    const Entry& entry = found->second;
-    if (entry.is_ticket && reply.kind == core::Outcome::Kind::queued && !reply.is_failure) return;
+    Entry& entry = found->second;
+    if (reply.kind == core::Outcome::Kind::queued && !reply.is_failure) {
+        entry.is_ticket = true;  // for a second half
+        return;
+    }
     if (!reply.is_failure && reply.refusal == core::Refusal::timed_out &&
         reply.decided < entry.deadline && entry.request.notes.request_id.empty()) {
         world_.accuse(
             9, fmt::format("{} is told too early that its time is over", entry.request.owner.name));
     }
-    close(found->first);
+    const std::uint64_t id = found->first;
+    close(id);
+    if (!reply.is_failure && reply.refusal == core::Refusal::still_waiting) {
+        closed_.at(id).closed_at = reply.decided + service::WaitLimits{}.place_kept;
+    }
 }
 
 void Desk::on_abandoned(std::uint64_t submission) {
@@ -110,7 +126,11 @@ void Desk::on_event(const core::Event& event, Moment at) {
         case EventKind::granted: on_granted(event, at); break;
         case EventKind::released:
         case EventKind::expired:
-        case EventKind::grace_ended: leases_.erase(event.lease.token.fence); break;
+        case EventKind::grace_ended:
+            leases_.erase(event.lease.token.fence);
+            // The first half ends with its lease.
+            if (entry != open_.end() && entry->second.is_ticket) close(entry->first);
+            break;
         case EventKind::queued:
         case EventKind::wait_timed_out:
         case EventKind::wait_cancelled:
@@ -148,7 +168,7 @@ void Desk::on_granted(const core::Event& event, Moment at) {
 }
 
 void Desk::clear() {
-    ended_sessions_.clear();
+    open_sessions_.clear();
     open_.clear();
     closed_.clear();
     halves_.clear();
@@ -158,7 +178,7 @@ void Desk::clear() {
 void Desk::check(core::Duration lateness_max) const {
     for (const auto& [id, entry] : open_) {
         if (!entry.is_queued || entry.deadline == Moment::max()) continue;
-        // A request that was made again waits as long as the first one did.
+        // A request that was made again waits as long as the last one says.
         if (!entry.request.notes.request_id.empty()) continue;
         if (entry.deadline + lateness_max >= world_.now()) continue;
         world_.accuse(

@@ -56,6 +56,8 @@ class Desk {
     void on_session_end(const service::EndSession& end);
     void on_granted(const core::Event& event, Moment at);
     void close(std::uint64_t id);
+    [[nodiscard]] std::uint64_t find_ticket(core::SessionId session,
+                                            const core::Scope& scope) const;
     [[nodiscard]] std::uint64_t entry_of(std::uint64_t submission) const;
     [[nodiscard]] const Entry* find_entry(std::uint64_t id) const;
     [[nodiscard]] bool is_awaited(const Entry& entry, Moment at) const;
@@ -65,7 +67,7 @@ class Desk {
     std::map<std::uint64_t, Entry> open_, closed_;   // by submission
     std::map<std::uint64_t, std::uint64_t> halves_;  // second halves, and their first
     std::map<core::Fence, std::uint64_t> leases_;    // whose they are, as the events say
-    std::set<std::uint64_t> ended_sessions_;
+    std::set<std::uint64_t> open_sessions_;
 };
 
 }  // namespace holdfast::sim

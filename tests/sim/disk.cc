@@ -82,7 +82,7 @@ void DiskStore::land(const service::CommitDone& done) {
 }
 
 Disk::Write DiskStore::to_write(const service::Commit& commit) const {
-    Disk::Write write{.fences = commit.fences};
+    Disk::Write write{.last_token = commit.reserved_fence, .fences = commit.fences};
     for (const core::Event& event : commit.changes) {
         using core::EventKind;
         if (!core::is_kept(event)) continue;
@@ -96,7 +96,7 @@ Disk::Write DiskStore::to_write(const service::Commit& commit) const {
         } else {
             write.rows[fence].reset();
         }
-        if (event.kind == EventKind::granted) write.last_token = std::max(write.last_token, fence);
+        write.last_token = std::max(write.last_token, fence);
     }
     return write;
 }

@@ -28,7 +28,7 @@ namespace holdfast::sim {
 struct Disk {
     struct Write {
         std::map<std::uint64_t, std::optional<store::LeaseRow>> rows;  // none: it has ended
-        std::uint64_t last_token = 0;
+        std::uint64_t last_token = 0;                                  // written or reserved
         std::vector<service::FenceMark> fences;
     };
 

@@ -107,7 +107,9 @@ void Ledger::on_submitted(const Submission& submission) {
         wish_for_the_end(
             [session = end->session](const Asked& asked) { return asked.session == session; });
     } else if (const auto* wait = std::get_if<service::Wait>(&request)) {
-        const auto first = enqueued_.find({wait->session.serial, core::to_text(wait->scope)});
+        const EntryKey key = key_of(wait->session, wait->scope);
+        entries_.erase(key);
+        const auto first = enqueued_.find(key);
         if (first != enqueued_.end()) {
             waits_[submission.id] = first->second;
             enqueued_.erase(first);
@@ -118,8 +120,7 @@ void Ledger::on_submitted(const Submission& submission) {
             }
         });
     } else if (const auto* enqueue = std::get_if<service::Enqueue>(&request)) {
-        const Asked asked = asked_by(enqueue->request, true);
-        enqueued_.try_emplace({asked.session.serial, core::to_text(asked.scope)}, asked);
+        on_enqueuing(submission, enqueue->request);
     } else if (const auto* acquire = std::get_if<core::AcquireRequest>(&request)) {
         take_again(acquire->owner, acquire->scope);
         each_open([&](Lease& lease) {
@@ -127,6 +128,37 @@ void Ledger::on_submitted(const Submission& submission) {
             if (acquire->renew_own) on_renewing(lease, acquire->ttl, true);
         });
     }
+}
+
+Ledger::EntryKey Ledger::key_of(core::SessionId session, const core::Scope& scope) {
+    return {session.serial, core::to_text(scope)};
+}
+
+void Ledger::on_enqueuing(const Submission& submission, const core::AcquireRequest& request) {
+    const EntryKey key = key_of(request.session, request.scope);
+    enqueued_.try_emplace(key, asked_by(request, true));
+    const auto before = entries_.find(key);
+    if (before == entries_.end()) return;
+    const Lease& lease = leases_.at(before->second);
+    if (lease.over_since || world_.now() >= lease.latest_end) fresh_.insert(submission.id);
+    entries_.erase(before);
+}
+
+// A session is in a queue once; but when what it was granted there is over, it may come again.
+void Ledger::on_enqueued(const Submission& submission, const core::AcquireRequest& request,
+                         const Reply& reply) {
+    if (reply.refusal == core::Refusal::already_enqueued && fresh_.contains(submission.id)) {
+        world_.accuse(9, fmt::format("{} may not enqueue for {} again after its lease is over",
+                                     request.owner.name, core::to_text(request.scope)));
+    }
+    const EntryKey key = key_of(request.session, request.scope);
+    const Asked asked = asked_by(request, true);
+    const bool is_admitted = reply.kind != core::Outcome::Kind::refused;
+    if (const auto first = enqueued_.find(key); first != enqueued_.end() && is_admitted) {
+        first->second = asked;
+    }
+    on_granted(asked, reply);
+    if (reply.kind == core::Outcome::Kind::granted) entries_[key] = reply.token.fence;
 }
 
 void Ledger::on_abandoned(const Submission& submission) {
@@ -139,11 +171,12 @@ void Ledger::on_abandoned(const Submission& submission) {
 
 void Ledger::on_answered(const Submission& submission, const Reply& reply) {
     if (reply.is_failure) return;
+    for (const core::Token token : reply.shown) check_shown(token);
     const service::Request& request = submission.call.request;
     if (const auto* acquire = std::get_if<core::AcquireRequest>(&request)) {
         on_granted(asked_by(*acquire, !acquire->notes.request_id.empty()), reply);
     } else if (const auto* enqueue = std::get_if<service::Enqueue>(&request)) {
-        on_granted(asked_by(enqueue->request, true), reply);
+        on_enqueued(submission, enqueue->request, reply);
     } else if (std::holds_alternative<service::Wait>(request)) {
         if (const auto found = waits_.find(submission.id); found != waits_.end()) {
             on_granted(found->second, reply);
@@ -174,6 +207,7 @@ void Ledger::on_granted(const Asked& asked, const Reply& reply) {
         world_.accuse(2, fmt::format("number #{} is given to {} a second time",
                                      core::as_number(reply.token.fence), asked.owner.name));
     }
+    check_shown(reply.token);
     if (is_granted) check_number(asked, reply);
     check_rivals(asked, reply);
     add(asked, reply);
@@ -186,6 +220,7 @@ void Ledger::add(const Asked& asked, const Reply& reply) {
                 .promised_until = reply.expires_at,
                 .promise_decided = reply.decided,
                 .kept_until = reply.kept_until,
+                .is_transient = reply.is_transient,
                 // It may have been renewed since, by somebody who needs no token.
                 .latest_end = std::max(reply.expires_at, world_.now() + asked.ttl)};
     for (const Wish& wish : wishes_) {
@@ -210,6 +245,14 @@ void Ledger::check_number(const Asked& asked, const Reply& reply) {
                            seconds(reply.decided), core::as_number(last.fence), seconds(last.at)));
     }
     if (is_larger) last = {.fence = reply.token.fence, .at = reply.decided};
+}
+
+// Whoever looked at a lock was shown the lease that has this number, and no other.
+void Ledger::check_shown(core::Token token) {
+    const auto [known, is_first] = shown_.try_emplace(token.fence, token);
+    if (is_first || known->second == token) return;
+    world_.accuse(2, fmt::format("number #{} was shown of another lease before",
+                                 core::as_number(token.fence)));
 }
 
 // What was given by an id is what the same id gets again, for ten minutes; a restart forgets what
@@ -272,6 +315,7 @@ void Ledger::on_renewed(Lease& lease, const Reply& reply) {
     lease.promise_decided = reply.decided;
     lease.promised_until = reply.expires_at;
     lease.kept_until = reply.kept_until;
+    lease.is_transient = reply.is_transient;
     end_grace(lease);
 }
 
@@ -292,6 +336,8 @@ void Ledger::on_shown(core::Token token, const Reply& reply) {
         world_.accuse(5, fmt::format("#{} is gone at {:.6f}, and was promised until {:.6f}",
                                      core::as_number(token.fence), seconds(reply.decided),
                                      seconds(lease->promised_until)));
+    } else if (reply.refusal == core::Refusal::lease_ended) {
+        lease->over_since = std::min(reply.decided, lease->over_since.value_or(Moment::max()));
     }
 }
 
@@ -299,10 +345,20 @@ void Ledger::on_recovered() {
     each_open([this](Lease& lease) {
         lease.latest_end = std::max(lease.latest_end, world_.now() + lease.ttl_max);
         lease.asked.session = {};
+        lease.may_be_over = lease.may_be_over || lease.is_transient;
     });
     enqueued_.clear();
+    entries_.clear();
+    fresh_.clear();
     waits_.clear();
     ++recoveries_;
+}
+
+void Ledger::on_restored(core::Token token) {
+    const Lease* const lease = find(token);
+    if (lease == nullptr || !lease->over_since) return;
+    world_.accuse(4, fmt::format("#{} is found again, and was over at {:.6f}",
+                                 core::as_number(token.fence), seconds(*lease->over_since)));
 }
 
 void Ledger::on_believed(core::Token token, Moment deadline) {

@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,8 +33,11 @@ class Ledger {
     void on_abandoned(const Submission& submission);
     // It was answered. Accuses the service of what the answer breaks.
     void on_answered(const Submission& submission, const Reply& reply);
-    // The server found its leases again: each may now last its whole time once more.
+    // The server found its leases again: each may now last its whole time once more. Those that
+    // were transient may be over.
     void on_recovered();
+    // It found this one, which is held. Accuses the service if somebody was told of its end.
+    void on_restored(core::Token token);
     // A client counts on a lease until `deadline`.
     void on_believed(core::Token token, Moment deadline);
 
@@ -60,6 +64,7 @@ class Ledger {
         Moment promise_decided;            // as was decided then,
         Moment kept_until;                 // and nobody else has it before this,
         bool may_be_over = false;          // unless somebody wished otherwise.
+        bool is_transient = false;         // It ends with the run of the server.
         Moment latest_end;                 // It does not last longer.
         std::optional<Moment> over_since;  // It is certainly over.
     };
@@ -92,19 +97,28 @@ class Ledger {
     void on_renewed(Lease& lease, const Reply& reply);
     void on_shown(core::Token token, const Reply& reply);
     void add(const Asked& asked, const Reply& reply);
+    using EntryKey = std::pair<std::uint64_t, std::string>;  // a session and a scope
+    static EntryKey key_of(core::SessionId session, const core::Scope& scope);
+    void on_enqueuing(const Submission& submission, const core::AcquireRequest& request);
+    void on_enqueued(const Submission& submission, const core::AcquireRequest& request,
+                     const Reply& reply);
     void check_rivals(const Asked& asked, const Reply& reply);
     void check_number(const Asked& asked, const Reply& reply);
+    void check_shown(core::Token token);
     void check_repeated(const Asked& asked, const Reply& reply);
 
     World& world_;
     std::uint64_t recoveries_ = 0;
-    std::map<core::Fence, Lease> leases_;                              // all there ever were
-    std::vector<core::Fence> open_;                                    // those not certainly over
-    std::map<std::string, Decided> last_grants_;                       // by lock
-    std::deque<Wish> wishes_, takings_;                                // the latest
-    std::map<std::pair<std::uint64_t, std::string>, Asked> enqueued_;  // by session and scope
-    std::map<std::uint64_t, Asked> waits_;                             // by submission
-    std::map<std::string, Given> given_;                               // by request
+    std::map<core::Fence, Lease> leases_;         // all there ever were
+    std::vector<core::Fence> open_;               // those not certainly over
+    std::map<core::Fence, core::Token> shown_;    // to whoever looked
+    std::map<std::string, Decided> last_grants_;  // by lock
+    std::deque<Wish> wishes_, takings_;           // the latest
+    std::map<EntryKey, Asked> enqueued_;
+    std::map<EntryKey, core::Fence> entries_;  // what was granted to the latest enqueue there
+    std::set<std::uint64_t> fresh_;            // enqueues where what was granted before is over
+    std::map<std::uint64_t, Asked> waits_;     // by submission
+    std::map<std::string, Given> given_;       // by request
 };
 
 }  // namespace holdfast::sim

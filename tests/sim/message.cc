@@ -3,6 +3,8 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace holdfast::sim {
 
 namespace {
@@ -15,14 +17,15 @@ std::string wait_text(core::Duration wait) {
 // Requests as short texts.
 struct Describe {
     std::string operator()(const core::AcquireRequest& request) const {
-        return fmt::format("acquire {} {} by {} for {}, waiting {}{}", core::to_text(request.mode),
-                           core::to_text(request.scope), request.owner.name, request.ttl,
-                           wait_text(request.wait), request.renew_own ? ", or renew" : "");
+        return fmt::format(
+            "acquire {} {} by {} for {}, waiting {}{}{}", core::to_text(request.mode),
+            core::to_text(request.scope), request.owner.name, request.ttl, wait_text(request.wait),
+            request.renew_own ? ", or renew" : "", request.is_transient ? ", transient" : "");
     }
     std::string operator()(const service::Enqueue& enqueue) const {
-        return fmt::format("enqueue {} by {} in s{} for {}", core::to_text(enqueue.request.scope),
+        return fmt::format("enqueue {} by {} in s{} for {}{}", core::to_text(enqueue.request.scope),
                            enqueue.request.owner.name, enqueue.request.session.serial,
-                           enqueue.request.ttl);
+                           enqueue.request.ttl, enqueue.request.is_transient ? ", transient" : "");
     }
     std::string operator()(const service::Wait& wait) const {
         return fmt::format("wait in s{} for {}, {}", wait.session.serial, core::to_text(wait.scope),
@@ -82,6 +85,10 @@ struct Describe {
 
 Reply make_reply(const Call& call, const service::Response& response, const Machine& machine) {
     const core::Outcome& outcome = response.outcome;
+    std::vector<core::Token> shown;
+    for (const core::LockView& lock : response.locks) {
+        for (const core::LeaseView& lease : lock.holders) shown.push_back(lease.token);
+    }
     return {.call = call.number,
             .is_failure = !response.failure.empty(),
             .kind = outcome.kind,
@@ -91,7 +98,9 @@ Reply make_reply(const Call& call, const service::Response& response, const Mach
             .decided = machine.to_world(response.now),
             .expires_at = machine.to_world(outcome.lease.expires_at),
             .kept_until = machine.to_world(outcome.lease.grace_until),
-            .session = response.session};
+            .session = response.session,
+            .is_transient = outcome.lease.is_transient,
+            .shown = std::move(shown)};
 }
 
 std::string to_text(const service::Request& request) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "service/request.h"
 #include "sim/machine.h"
@@ -40,6 +41,8 @@ struct Reply {
     core::Duration ttl{0};
     Moment decided, expires_at, kept_until;
     core::SessionId session;
+    bool is_transient = false;       // the lease that the reply names
+    std::vector<core::Token> shown;  // the leases that a look at locks has shown
 };
 
 [[nodiscard]] Reply make_reply(const Call& call, const service::Response& response,

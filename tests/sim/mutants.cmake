@@ -7,7 +7,7 @@ holdfast_mutant(fence_reused_after_restart
 
 holdfast_mutant(answer_before_commit
     service/lock_service.cc
-    "Batch* const batch = has_changes ? &after_next_commit_ : batch_of(response_);"
+    "Batch* const batch = has_changes ? &after_next_commit_ : batch_of(request);"
     "Batch* const batch = has_changes ? &ready_ : nullptr;")
 
 holdfast_mutant(expired_waiter_granted
@@ -37,12 +37,17 @@ holdfast_mutant(abandon_looks_too_late
     "")
 
 holdfast_mutant(abandon_takes_the_lease_of_another_request
-    service/lock_service.cc
-    "if (Promise* const other = find_promise_of(*promise.grant)) {"
-    "if (Promise* const other = nullptr; other != nullptr) {")
+    service/lock_service_unheard.cc
+    "if (renewals > 0 && ++given_up_[core::as_number(token.fence)] <= renewals) return;"
+    "")
+
+holdfast_mutant(abandon_forgets_the_lease_of_two_requests
+    service/lock_service_unheard.cc
+    "if (renewals > 0 && ++given_up_[core::as_number(token.fence)] <= renewals) return;"
+    "if (renewals > 0) return;")
 
 holdfast_mutant(renewal_answered_before_its_terms_are_written
-    service/lock_service.cc
+    service/lock_service_wait.cc
     "|| this_terms_.contains(fence)"
     "")
 
@@ -65,3 +70,31 @@ holdfast_mutant(repeated_request_runs_again
     service/lock_service_run.cc
     "if (known == nullptr) return false;"
     "if (known == nullptr || known->state == RequestMemory::Known::State::ended) return false;")
+
+holdfast_mutant(entry_outlives_its_lease
+    core/lock_table_two_phase.cc
+    "if (earlier != no_slot && !entries_[earlier].is_expired) {"
+    "if (earlier != no_slot) {")
+
+# Numbers of transient leases are told without a commit: neither a crash nor a failed commit may lead to one
+# being given out again.
+holdfast_mutant(number_of_a_transient_lease_not_reserved
+    service/lock_service_wait.cc
+    "return core::as_number(event.lease.token.fence) > reserving_fence_;"
+    "return false;")
+
+holdfast_mutant(refusal_answered_before_its_commit
+    service/lock_service_wait.cc
+    "return batch_of_everything();
+}
+
+// The same for an answer that names a lease that lives."
+    "return nullptr;
+}
+
+// The same for an answer that names a lease that lives.")
+
+holdfast_mutant(transient_waiter_told_before_what_made_way_for_it
+    service/lock_service.cc
+    "if (batch == nullptr) batch = batch_of(event.lease);"
+    "")

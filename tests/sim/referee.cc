@@ -93,7 +93,11 @@ void Referee::on_restored(const core::RestoreRequest& lease) {
     world_.note("        restored {} #{} {}", core::to_text(lease.scope),
                 core::as_number(lease.token.fence), lease.owner.name);
     see(event);
-    if (lease.is_in_grace) restored_in_grace_.push_back(event);
+    if (lease.is_in_grace) {
+        restored_in_grace_.push_back(event);
+    } else {
+        ledger_.on_restored(lease.token);
+    }
 }
 
 void Referee::on_recovered() {

@@ -99,6 +99,7 @@ Settings Settings::draw(Random& random) {
                       .sessions = random.below(3),
                       .admins = random.below(2)};
     if (random.chance(0.3)) settings.idle_retention = settings.ttl / 2;
+    if (random.chance(0.4)) settings.transient_share = random.chance(0.5) ? 0.1 : 0.6;
     settings.is_volatile = random.chance(0.1);
     if (settings.is_volatile) {
         settings.faults.server_crash_every = core::Duration::zero();
@@ -130,6 +131,7 @@ std::string to_text(const Settings& settings) {
     add("disk trouble", faults.disk_trouble_every);
     add("slow disk", faults.disk_delay_max);
     add("late timer", faults.timer_lateness_max);
+    add("transient", settings.transient_share);
     if (settings.is_volatile) text += ", memory only";
     return text;
 }

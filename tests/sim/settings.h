@@ -52,6 +52,7 @@ struct Settings {
     std::vector<Place> places;
     core::Duration ttl{0};             // the usual one; all other times are parts of it
     core::Duration idle_retention{0};  // of the table
+    double transient_share = 0;        // of requests whose leases end with the server
     bool is_volatile = false;          // nothing is written to disk; the server never crashes then
     std::uint64_t steps_max = 0;
     core::Duration time_max{0};

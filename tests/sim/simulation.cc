@@ -163,10 +163,12 @@ void Simulation::check_empty() {
     }
     if (referee_.waiting() > 0) world_.accuse(9, "somebody still waits for an answer");
     const core::TableCounts counts = server_.counts();
-    if (counts.locks + counts.leases + counts.waiters + counts.sessions > 0) {
-        world_.accuse(10,
-                      fmt::format("left in memory: {} locks, {} leases, {} waiters, {} sessions",
-                                  counts.locks, counts.leases, counts.waiters, counts.sessions));
+    if (counts.locks + counts.leases + counts.waiters + counts.sessions + counts.entries > 0) {
+        world_.accuse(
+            10, fmt::format("left in memory: {} locks, {} leases, {} waiters, {} sessions, {} "
+                            "two-phase entries",
+                            counts.locks, counts.leases, counts.waiters, counts.sessions,
+                            counts.entries));
     }
     if (!disk_.rows.empty() || disk_.in_doubt) {
         world_.accuse(10, fmt::format("left on disk: {} leases", disk_.rows.size()));

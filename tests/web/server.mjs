@@ -96,7 +96,7 @@ export async function acquireMany(server, names, ttl_ms = 600_000) {
   for (const [index, name] of names.entries()) {
     const body = JSON.stringify({ owner_id: `worker-${index % 50}`, ttl_ms });
     socket.write(
-      `POST /v1/locks/${encodeURIComponent(name)}/acquire HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+      `POST /v1/locks/${encodeURIComponent(name)}/acquire HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
     );
   }
   await answered;

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -15,6 +16,15 @@
 #include "service/port.h"
 
 namespace holdfast::dialects::answers {
+
+// Sends a JSON body. A status that means "not now" is sent with the time after which asking again
+// makes sense.
+template <class Reply>
+void send_json(Reply& reply, int status, std::string_view body) {
+    constexpr std::string_view content_type = "application/json";
+    if (status != 503) return reply.send(status, content_type, body);
+    reply.send(status, content_type, body, {{"Retry-After", "1"}});
+}
 
 // `Acquire` is that alternative of `Request` that may wait; void if none does.
 template <class Request, class Acquire = void>
@@ -30,19 +40,17 @@ class LateAnswer final : public service::OwnAnswer {
             if (!reply_ || acquire == nullptr) return;
             std::string body;
             const int status = append_cancelled(body, *acquire);
-            reply_.send(status, content_type, body);
+            send_json(reply_, status, body);
         }
     }
 
     void on_response(const service::Response& response) override {
         std::string body;
         const int status = append_answer(body, request_, response, clock_);
-        reply_.send(status, content_type, body);
+        send_json(reply_, status, body);
     }
 
   private:
-    static constexpr std::string_view content_type = "application/json";
-
     const Request request_;
     net::DeferredReply reply_;
     const service::Clock& clock_;

@@ -7,10 +7,15 @@
 #include <cstdint>
 
 #include "service/request.h"
+#include "service/wait_limits.h"
 
 namespace holdfast::dialects::answers {
 
 inline constexpr std::int64_t retry_min_ms = 25, retry_max_ms = 1'000, busy_retry_ms = 50;
+
+// How long the place of a wait that goes on is kept in the queue.
+inline constexpr std::int64_t place_kept_ms =
+    std::chrono::duration_cast<std::chrono::milliseconds>(service::WaitLimits{}.place_kept).count();
 
 // A quarter of what is left of the lease that is in the way.
 [[nodiscard]] inline std::int64_t recommend_retry_ms(const service::Response& response) {

@@ -53,14 +53,24 @@ std::string_view refusal_line(core::Refusal refusal) {
         case core::Refusal::held:
         case core::Refusal::in_grace:
         case core::Refusal::timed_out: return "timeout\n";
-        case core::Refusal::locks_max: return "error_max_locks\n";
+        case core::Refusal::locks_max:
+        case core::Refusal::leases_max: return "error_max_locks\n";
         case core::Refusal::waiters_max:
         case core::Refusal::waiters_per_lock_max: return "error_max_waiters\n";
         case core::Refusal::limit_mismatch: return "error_limit_mismatch\n";
         case core::Refusal::already_enqueued: return "error_already_enqueued\n";
         case core::Refusal::not_enqueued: return "error_not_enqueued\n";
+        case core::Refusal::stopping: return "error_draining\n";
         default: return "error\n";
     }
+}
+
+// A request that would not have waited is refused as held, however long the queue is. The original
+// looks at the queue first.
+bool is_queue_full(Verb verb, const core::Outcome& outcome, std::size_t waiters_max) {
+    const bool is_in_the_way =
+        outcome.refusal == core::Refusal::held || outcome.refusal == core::Refusal::in_grace;
+    return verb == Verb::lock && is_in_the_way && outcome.queue_length >= waiters_max;
 }
 
 // The connection that holds a lease; 0 if it is none, or gone.
@@ -76,73 +86,99 @@ double seconds(core::Duration duration) {
     return std::chrono::duration<double>(duration).count();
 }
 
-// The objects of one of the four lists in an answer to `stats`.
-class StatsList {
+// An answer to `stats` that is being written: four lists of objects.
+class Stats {
   public:
-    StatsList(std::string& out, std::string_view name) : out_(out) {
-        out_.append(",\"").append(name).append("\":[");
-    }
-    ~StatsList() { out_.append("]"); }
-    StatsList(const StatsList&) = delete;
-    StatsList& operator=(const StatsList&) = delete;
+    Stats(std::string& out, const service::Response& response)
+        : out_(out), bytes_at_start_(out.size()), response_(response) {}
 
-    // Begins an object with its key; the caller ends it.
-    void begin(const core::LockView& lock) {
-        out_.append(is_first_ ? "{\"key\":" : ",{\"key\":");
-        is_first_ = false;
-        base::append_json_string(out_, lock.scope.name);
+    // Appends a list of those locks for which `is_shown`. `append_rest` ends an object whose key is
+    // there.
+    template <class IsShown, class AppendRest>
+    void append_list(std::string_view name, IsShown is_shown, AppendRest append_rest) {
+        out_.append(",\"").append(name).append("\":[");
+        bool is_first = true;
+        for (const core::LockView& lock : locks()) {
+            if (!is_shown(lock)) continue;
+            if (out_.size() - bytes_at_start_ >= stats_bytes_max) {
+                is_cut_ = true;
+                break;
+            }
+            out_.append(is_first ? "{\"key\":" : ",{\"key\":");
+            is_first = false;
+            base::append_json_string(out_, lock.scope.name);
+            append_rest(lock);
+        }
+        out_.append("]");
+    }
+
+    // Whether there are locks that are not shown.
+    [[nodiscard]] bool is_truncated() const {
+        return is_cut_ || response_.locks.size() > stats_locks_max;
     }
 
   private:
+    [[nodiscard]] std::span<const core::LockView> locks() const {
+        const std::span<const core::LockView> all(response_.locks);
+        return all.first(std::min(all.size(), stats_locks_max));
+    }
+
     std::string& out_;
-    bool is_first_ = true;
+    const std::size_t bytes_at_start_;
+    const service::Response& response_;
+    bool is_cut_ = false;
 };
 
 bool is_idle(const core::LockView& lock) {
-    return lock.holders.empty() && lock.waiter_count == 0;
+    return lock.holder_count == 0 && lock.waiter_count == 0;
 }
 
-void append_locks(std::string& out, const service::Response& response) {
-    StatsList list(out, "locks");
-    for (const core::LockView& lock : response.locks) {
-        if (lock.scope.kind != core::ScopeKind::named || is_idle(lock)) continue;
+void append_locks(Stats& stats, std::string& out, core::Time now) {
+    const auto is_shown = [](const core::LockView& lock) {
+        return lock.scope.kind == core::ScopeKind::named && !is_idle(lock);
+    };
+    stats.append_list("locks", is_shown, [&](const core::LockView& lock) {
         const core::LeaseView* holder = lock.holders.empty() ? nullptr : &lock.holders.front();
         const core::Duration left =
-            holder == nullptr ? core::Duration::zero() : holder->expires_at - response.now;
-        list.begin(lock);
+            holder == nullptr ? core::Duration::zero() : holder->expires_at - now;
         fmt::format_to(std::back_inserter(out),
                        R"(,"owner_conn_id":{},"lease_expires_in_s":{},"waiters":{}}})",
                        holder == nullptr ? 0 : connection_of(*holder), std::max(0.0, seconds(left)),
                        lock.waiter_count);
-    }
+    });
 }
 
-void append_semaphores(std::string& out, const service::Response& response) {
-    StatsList list(out, "semaphores");
-    for (const core::LockView& lock : response.locks) {
-        if (lock.scope.kind != core::ScopeKind::semaphore || is_idle(lock)) continue;
-        list.begin(lock);
+void append_semaphores(Stats& stats, std::string& out) {
+    const auto is_shown = [](const core::LockView& lock) {
+        return lock.scope.kind == core::ScopeKind::semaphore && !is_idle(lock);
+    };
+    stats.append_list("semaphores", is_shown, [&](const core::LockView& lock) {
         fmt::format_to(std::back_inserter(out), R"(,"limit":{},"holders":{},"waiters":{}}})",
-                       lock.limit, lock.holders.size(), lock.waiter_count);
-    }
+                       lock.limit, lock.holder_count, lock.waiter_count);
+    });
 }
 
-void append_idle(std::string& out, std::string_view name, core::ScopeKind kind,
-                 const service::Response& response) {
-    StatsList list(out, name);
-    for (const core::LockView& lock : response.locks) {
-        if (lock.scope.kind != kind || !is_idle(lock)) continue;
-        core::Time since = lock.idle_since.value_or(response.now);
+struct IdleList {
+    std::string_view name;
+    core::ScopeKind kind;
+};
+
+void append_idle(Stats& stats, std::string& out, const IdleList& list, core::Time now) {
+    const auto is_shown = [&](const core::LockView& lock) {
+        return lock.scope.kind == list.kind && is_idle(lock);
+    };
+    stats.append_list(list.name, is_shown, [&](const core::LockView& lock) {
+        core::Time since = lock.idle_since.value_or(now);
         if (lock.lapsed) since = lock.lapsed->grace_until;
-        list.begin(lock);
         fmt::format_to(std::back_inserter(out), R"(,"idle_s":{}}})",
-                       std::max(0.0, seconds(response.now - since)));
-    }
+                       std::max(0.0, seconds(now - since)));
+    });
 }
 
 }  // namespace
 
-void append_answer(std::string& out, Verb verb, const service::Response& response) {
+void append_answer(std::string& out, Verb verb, const service::Response& response,
+                   std::size_t waiters_max) {
     const core::Outcome& outcome = response.outcome;
     if (!response.failure.empty()) {
         out.append("error\n");
@@ -160,6 +196,10 @@ void append_answer(std::string& out, Verb verb, const service::Response& respons
             return;
         case Kind::refused: break;
     }
+    if (is_queue_full(verb, outcome, waiters_max)) {
+        out.append(refusal_line(core::Refusal::waiters_per_lock_max));
+        return;
+    }
     const bool is_late = verb == Verb::wait && outcome.refusal == core::Refusal::lease_ended;
     out.append(is_late ? "error_lease_expired\n" : refusal_line(outcome.refusal));
 }
@@ -170,11 +210,12 @@ void append_stats(std::string& out, std::size_t connections, const service::Resp
         return;
     }
     fmt::format_to(std::back_inserter(out), R"(ok {{"connections":{})", connections);
-    append_locks(out, response);
-    append_semaphores(out, response);
-    append_idle(out, "idle_locks", core::ScopeKind::named, response);
-    append_idle(out, "idle_semaphores", core::ScopeKind::semaphore, response);
-    out.append("}\n");
+    Stats stats(out, response);
+    append_locks(stats, out, response.now);
+    append_semaphores(stats, out);
+    append_idle(stats, out, {"idle_locks", core::ScopeKind::named}, response.now);
+    append_idle(stats, out, {"idle_semaphores", core::ScopeKind::semaphore}, response.now);
+    out.append(stats.is_truncated() ? ",\"truncated\":true}\n" : "}\n");
 }
 
 std::string owner_name(std::uint64_t connection_id) {

@@ -10,10 +10,18 @@
 
 namespace holdfast::dialects::dflockd {
 
-// Appends the line that answers a `verb`. REQUIRES: it is one that asks the service, but not stats.
-void append_answer(std::string& out, Verb verb, const service::Response& response);
+// Appends the line that answers a `verb`. `waiters_max` is how many may wait for one lock.
+// REQUIRES: the verb is one that asks the service, but not stats.
+void append_answer(std::string& out, Verb verb, const service::Response& response,
+                   std::size_t waiters_max);
 
-// Appends the line that answers `stats`.
+// What an answer to `stats` may show. It is for people, and should stop neither the server nor take
+// its memory: what is beyond is left out, and the answer says `"truncated":true`.
+inline constexpr std::size_t stats_locks_max = 10'000;
+inline constexpr std::size_t stats_bytes_max = std::size_t{1024} * 1024;
+
+// Appends the line that answers `stats`. If there are more locks than may be shown, the response
+// has at least one of those.
 void append_stats(std::string& out, std::size_t connections, const service::Response& response);
 
 // The owner of what a connection holds, by which people, also at other doors, recognise it.

@@ -21,9 +21,9 @@ core::LeaseView lease_of(core::Duration ttl) {
             .session = {.serial = 1}};
 }
 
-std::string answer(Verb verb, const Outcome& outcome) {
+std::string answer(Verb verb, const Outcome& outcome, std::size_t waiters_max = 1000) {
     std::string out;
-    append_answer(out, verb, {.now = core::Time{10s}, .outcome = outcome});
+    append_answer(out, verb, {.now = core::Time{10s}, .outcome = outcome}, waiters_max);
     return out;
 }
 
@@ -59,6 +59,7 @@ TEST(DflockdAnswer, ToTheRest) {
         {Verb::lock, Refusal::timed_out, "timeout"},
         {Verb::wait, Refusal::timed_out, "timeout"},
         {Verb::lock, Refusal::locks_max, "error_max_locks"},
+        {Verb::enqueue, Refusal::leases_max, "error_max_locks"},
         {Verb::lock, Refusal::waiters_max, "error_max_waiters"},
         {Verb::enqueue, Refusal::waiters_per_lock_max, "error_max_waiters"},
         {Verb::lock, Refusal::limit_mismatch, "error_limit_mismatch"},
@@ -77,10 +78,23 @@ TEST(DflockdAnswer, ToTheRest) {
     }
 }
 
+TEST(DflockdAnswer, ToATryWhenTheQueueIsFull) {
+    for (const Refusal refusal : {Refusal::held, Refusal::in_grace}) {
+        Outcome held = Outcome::refuse(refusal);
+        held.queue_length = 3;
+        EXPECT_EQ(answer(Verb::lock, held, 4), "timeout\n");
+        EXPECT_EQ(answer(Verb::lock, held, 3), "error_max_waiters\n");
+        EXPECT_EQ(answer(Verb::lock, held, 2), "error_max_waiters\n");
+    }
+    Outcome ended = Outcome::refuse(Refusal::timed_out);
+    ended.queue_length = 3;
+    EXPECT_EQ(answer(Verb::lock, ended, 3), "timeout\n") << "it has waited";
+}
+
 TEST(DflockdAnswer, SaysErrorWhenTheStoreFailed) {
     std::string out;
     const Outcome granted{.kind = Outcome::Kind::granted, .lease = lease_of(33s)};
-    append_answer(out, Verb::lock, {.outcome = granted, .failure = "disk full"});
+    append_answer(out, Verb::lock, {.outcome = granted, .failure = "disk full"}, 1);
     append_stats(out, 1, {.failure = "disk full"});
     EXPECT_EQ(out, "error\nerror\n");
 }
@@ -90,22 +104,26 @@ TEST(DflockdAnswer, ToStats) {
     core::LeaseView elsewhere = lease_of(20s);
     elsewhere.owner = {.door = service::homelab_door, .name = "conn-9"};
     response.locks = {
-        {.scope = core::Scope::named("a\"b"), .holders = {lease_of(2500ms)}, .waiter_count = 3},
-        {.scope = core::Scope::named("c"), .holders = {elsewhere}},
+        {.scope = core::Scope::named("a\"b"),
+         .holders = {lease_of(2500ms)},
+         .holder_count = 1,
+         .waiter_count = 3},
+        {.scope = core::Scope::named("c"), .holders = {elsewhere}, .holder_count = 1},
         {.scope = core::Scope::named("idle"), .idle_since = core::Time{4s}},
         {.scope = core::Scope::semaphore("s"),
-         .limit = 5,
-         .holders = {lease_of(1s), lease_of(2s)},
+         .limit = 200'000,
+         .holders = {lease_of(1s)},  // the others are only counted
+         .holder_count = 100'000,
          .waiter_count = 1},
         {.scope = core::Scope::semaphore("t"), .limit = 5, .idle_since = core::Time{9500ms}},
-        {.scope = core::Scope::path("/p"), .holders = {lease_of(1s)}},
+        {.scope = core::Scope::path("/p"), .holders = {lease_of(1s)}, .holder_count = 1},
     };
     std::string out;
     append_stats(out, 2, response);
     EXPECT_EQ(out, R"(ok {"connections":2,"locks":[)"
                    R"({"key":"a\"b","owner_conn_id":7,"lease_expires_in_s":2.5,"waiters":3},)"
                    R"({"key":"c","owner_conn_id":0,"lease_expires_in_s":20,"waiters":0}],)"
-                   R"("semaphores":[{"key":"s","limit":5,"holders":2,"waiters":1}],)"
+                   R"("semaphores":[{"key":"s","limit":200000,"holders":100000,"waiters":1}],)"
                    R"("idle_locks":[{"key":"idle","idle_s":6}],)"
                    R"("idle_semaphores":[{"key":"t","idle_s":0.5}]})"
                    "\n");
@@ -114,6 +132,32 @@ TEST(DflockdAnswer, ToStats) {
     EXPECT_EQ(out, R"(ok {"connections":1,"locks":[],"semaphores":[],"idle_locks":[],)"
                    R"("idle_semaphores":[]})"
                    "\n");
+}
+
+TEST(DflockdAnswer, ToStatsShowsALimitedNumberOfLocksAndSaysSo) {
+    service::Response response;
+    response.locks.assign(stats_locks_max, {.scope = core::Scope::named("k"), .waiter_count = 1});
+    std::string out;
+    append_stats(out, 1, response);
+    EXPECT_TRUE(out.ends_with("\"idle_semaphores\":[]}\n"));
+    response.locks.push_back({.scope = core::Scope::named("one_more"), .waiter_count = 1});
+    out.clear();
+    append_stats(out, 1, response);
+    EXPECT_TRUE(out.ends_with("\"idle_semaphores\":[],\"truncated\":true}\n"));
+    EXPECT_EQ(out.find("one_more"), std::string::npos);
+}
+
+TEST(DflockdAnswer, ToStatsIsOfLimitedLength) {
+    const std::string key(500, 'k');
+    service::Response response;
+    response.locks.assign(stats_locks_max, {.scope = core::Scope::named(key), .waiter_count = 1});
+    std::string out = "ok\n";
+    append_stats(out, 1, response);
+    EXPECT_GT(out.size(), stats_bytes_max);
+    EXPECT_LT(out.size(), stats_bytes_max + 1000);
+    EXPECT_TRUE(
+        out.ends_with("\"waiters\":1}],\"semaphores\":[],\"idle_locks\":[],"
+                      "\"idle_semaphores\":[],\"truncated\":true}\n"));
 }
 
 }  // namespace

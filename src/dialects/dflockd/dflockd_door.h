@@ -14,6 +14,10 @@
 
 namespace holdfast::dialects::dflockd {
 
+// How long a connection may take to show the secret, where one is asked for. What it sends
+// meanwhile does not matter.
+inline constexpr std::chrono::milliseconds auth_timeout_usual{10'000};
+
 // What the operator may choose.
 struct DflockdOptions {
     core::Duration default_lease = std::chrono::seconds{33};
@@ -21,6 +25,9 @@ struct DflockdOptions {
     bool releases_on_disconnect = true;
     // How long a peer with a wrong secret, or none, waits for its answer: guessing takes time.
     std::chrono::milliseconds refusal_delay{100};
+    std::chrono::milliseconds auth_timeout = auth_timeout_usual;
+    // The engine's limit. As in dflockd, a try at a lock whose queue is full is told of the queue.
+    std::size_t waiters_per_lock_max = SIZE_MAX;
 };
 
 // Who may come in.

@@ -15,9 +15,6 @@ constexpr std::string_view draining_line = "error_draining\n";
 // Requests of one connection that are on their way. What comes after them is not read.
 constexpr std::size_t owed_max = 128;
 
-// Locks in an answer to `stats`: it is for people, and should not stop the server.
-constexpr std::size_t stats_locks_max = 10'000;
-
 }  // namespace
 
 DflockdProtocol::DflockdProtocol(net::Channel& channel, const DflockdPlace& place)
@@ -25,7 +22,9 @@ DflockdProtocol::DflockdProtocol(net::Channel& channel, const DflockdPlace& plac
       door_(place.door),
       port_(place.port),
       loop_(place.loop),
-      owner_(owner_name(place.door.enter())) {}
+      owner_(owner_name(place.door.enter())) {
+    if (!door_.gate().is_open()) call_gate_timer(door_.options().auth_timeout);
+}
 
 DflockdProtocol::~DflockdProtocol() {
     door_.leave();
@@ -35,14 +34,14 @@ std::size_t DflockdProtocol::on_input(std::string_view input) {
     std::size_t consumed = 0;
     while (consumed < input.size()) {
         if (is_over_) return input.size();
-        if (channel_.congested()) break;
+        if (channel_.should_return()) break;
         if (is_held_up()) {
             channel_.pause();
             break;
         }
         const Frame frame = read_frame(input.substr(consumed));
         if (frame.state == Frame::State::incomplete) break;
-        if (frame.state == Frame::State::too_long) {
+        if (frame.state != Frame::State::whole) {
             answer(fault_line, true);
         } else if (take(frame)) {
             consumed += frame.size;
@@ -53,21 +52,19 @@ std::size_t DflockdProtocol::on_input(std::string_view input) {
 
 bool DflockdProtocol::is_held_up() const {
     if (is_refused_ || opening_) return true;
-    return !owed_.empty() && (is_waiting_ || owed_.size() >= owed_max);
+    return !owed_.empty() && (is_waiting_ || is_stats_next_ || owed_.size() >= owed_max);
 }
 
 bool DflockdProtocol::take(const Frame& frame) {
     const auto request = parse_request(frame);
     if (!is_admitted_ && !admit(request)) return true;
     if (!request) return answer(fault_line), true;
+    is_stats_next_ = request->verb == Verb::stats;
+    if (is_stats_next_ && !owed_.empty()) return false;
     switch (request->verb) {
         case Verb::ping: return answer("ok\n"), true;
         case Verb::auth:
-            if (door_.gate().is_open() || door_.gate().admits(request->secret)) {
-                answer("ok\n");
-            } else {
-                refuse();
-            }
+            answer(std::exchange(has_shown_secret_, true) ? fault_line : "ok\n");
             return true;
         default: return ask(*request);
     }
@@ -78,19 +75,37 @@ bool DflockdProtocol::admit(const std::optional<DflockdRequest>& request) {
     const DflockdGate& gate = door_.gate();
     const bool has_secret = request && request->verb == Verb::auth && gate.admits(request->secret);
     is_admitted_ = has_secret || gate.is_open();
-    if (!is_admitted_) refuse();
+    if (is_admitted_) {
+        gate_timer_.reset();
+    } else {
+        refuse();
+    }
     return is_admitted_;
 }
 
 void DflockdProtocol::refuse() {
     is_refused_ = true;
-    refusal_timer_ = std::make_unique<net::LoopTimer>(loop_, [this] {
-        is_refused_ = false;
+    call_gate_timer(door_.options().refusal_delay);
+}
+
+void DflockdProtocol::call_gate_timer(std::chrono::milliseconds delay) {
+    if (!gate_timer_) {
+        gate_timer_ = std::make_unique<net::LoopTimer>(loop_, [this] { on_gate_timer(); });
+    }
+    gate_timer_->call_at(net::EventLoop::Clock::now() + delay);
+}
+
+// A peer whose time is over hears nothing: perhaps it has not even shaken hands, and then an answer
+// would wait for that.
+void DflockdProtocol::on_gate_timer() {
+    if (std::exchange(is_refused_, false)) {
         answer("error_auth\n", true);
-        channel_.flush();
-        go_on();
-    });
-    refusal_timer_->call_at(net::EventLoop::Clock::now() + door_.options().refusal_delay);
+    } else {
+        is_over_ = true;
+        channel_.close_after_flush();
+    }
+    channel_.flush();
+    go_on();
 }
 
 bool DflockdProtocol::ask(const DflockdRequest& request) {
@@ -146,7 +161,9 @@ service::Request DflockdProtocol::to_service(const DflockdRequest& request) cons
         case Verb::ping:
         case Verb::auth: break;
     }
-    return service::List{.query = {.limit = stats_locks_max, .with_idle = true}};
+    // Of the holders only the first of a lock is shown, and how many permits are taken.
+    return service::List{
+        .query = {.limit = stats_locks_max + 1, .holders_per_lock_max = 1, .with_idle = true}};
 }
 
 void DflockdProtocol::open_session() {
@@ -207,7 +224,7 @@ void DflockdProtocol::answer(std::string_view line, bool is_last) {
 
 void DflockdProtocol::append(std::string& out, Verb verb, const service::Response& response) {
     if (verb == Verb::stats) return append_stats(out, door_.connections(), response);
-    append_answer(out, verb, response);
+    append_answer(out, verb, response, door_.options().waiters_per_lock_max);
     if (response.outcome.refusal != core::Refusal::unknown_session) return;
     // It was ended because the peer seems dead: what that said before is not looked at. Or the
     // service has begun anew after a failure of its store, and knows none of its sessions.
@@ -250,7 +267,6 @@ void DflockdProtocol::on_drain() {
     port_.abandon(owed_.back().promise);
     owed_.back().text = draining_line;
     is_waiting_ = false;
-    is_over_ = true;
     send_answered();
     channel_.flush();
     go_on();
@@ -261,7 +277,7 @@ void DflockdProtocol::on_read_timeout() {
 }
 
 void DflockdProtocol::on_closed() {
-    refusal_timer_.reset();
+    gate_timer_.reset();
     if (opening_) port_.abandon(*opening_);
     if (probe_) port_.abandon(*probe_);
     for (const Owed& owed : owed_) {

@@ -9,13 +9,16 @@
 // How to think of it: requests are handled strictly one after another. Whatever cannot wait for a
 // lock goes to the service at once, so that many requests share a commit or a hand-over to another
 // thread, and their answers line up in `owed_`. A request that may wait for a lock holds back all
-// that follow it until it is answered.
+// that follow it until it is answered. `stats`, whose answer may be long, waits until all answers
+// before it have left, and holds back what follows: so what lines up is short lines, `owed_max` at
+// most.
 //
 // A peer that has stopped sending while its request waits for a lock is taken for dead: its session
 // ends there and then, so nothing is granted to nobody.
 //
 // Thread safety: only on the connection's loop.
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -67,10 +70,12 @@ class DflockdProtocol final : public net::Protocol {
 
     // Whether the next request has to wait for something.
     [[nodiscard]] bool is_held_up() const;
-    // False: come back with the same frame when there is a session.
+    // False: come back with the same frame when there is a session, or nothing is owed.
     [[nodiscard]] bool take(const Frame& frame);
     [[nodiscard]] bool admit(const std::optional<DflockdRequest>& request);
     void refuse();
+    void call_gate_timer(std::chrono::milliseconds delay);
+    void on_gate_timer();
     [[nodiscard]] bool ask(const DflockdRequest& request);
     [[nodiscard]] core::Duration patience(const DflockdRequest& request) const;
     [[nodiscard]] core::AcquireRequest to_acquire(const DflockdRequest& request) const;
@@ -97,11 +102,15 @@ class DflockdProtocol final : public net::Protocol {
     bool has_no_session_ = false;                // it could not be opened
     std::deque<Owed> owed_;                      // in the order of their requests
     bool is_waiting_ = false;                    // the last one owed may wait for a lock
+    bool is_stats_next_ = false;                 // `stats` waits for what is owed, or is owed
     bool is_admitted_ = false;                   // the gate is open, or the peer knows the secret
     bool is_refused_ = false;                    // it does not, and will hear of it
+    bool has_shown_secret_ = false;              // `auth` has been answered with ok
     bool is_over_ = false;                       // what follows is not looked at
     bool is_ended_ = false;                      // the peer sends no more
-    std::unique_ptr<net::LoopTimer> refusal_timer_;
+    // Until the peer is admitted, where a secret is asked for: when its time is over, or when it
+    // hears that it is refused.
+    std::unique_ptr<net::LoopTimer> gate_timer_;
 };
 
 }  // namespace holdfast::dialects::dflockd

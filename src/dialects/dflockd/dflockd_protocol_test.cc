@@ -2,12 +2,10 @@
 
 #include <gmock/gmock.h>
 
-#include <memory>
 #include <string>
 
-#include "net/test_channel.h"
+#include "dialects/dflockd/test_line.h"
 #include "service/remote_port.h"
-#include "service/test_service.h"
 
 namespace holdfast::dialects::dflockd {
 namespace {
@@ -16,57 +14,6 @@ using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::StartsWith;
-
-class OpenGate final : public DflockdGate {
-  public:
-    bool is_open() const override { return true; }
-    bool admits(std::string_view /*secret*/) const override { return true; }
-};
-
-// A connection without a socket, on a service driven by hand.
-struct Line {
-    Line(DflockdDoor& door, service::Port& port, net::EventLoop& loop)
-        : protocol(std::make_unique<DflockdProtocol>(channel, DflockdPlace{door, port, loop})) {}
-
-    // What is answered at once.
-    std::string say(std::string_view bytes) {
-        channel.feed(*protocol, bytes);
-        return channel.take();
-    }
-    // What has come since; what was held back is offered again, as a connection would.
-    std::string hear() {
-        channel.offer(*protocol);
-        return channel.take();
-    }
-    // Takes the lock and returns its token.
-    std::string lock(const std::string& key, const std::string& argument = "0") {
-        const std::string answer = say("l\n" + key + "\n" + argument + "\n");
-        EXPECT_THAT(answer, StartsWith("ok "));
-        return answer.substr(3, 32);
-    }
-    void close() {
-        protocol->on_closed();
-        protocol.reset();
-    }
-
-    net::TestChannel channel;
-    std::unique_ptr<DflockdProtocol> protocol;
-};
-
-class DflockdProtocolTest : public ::testing::Test {
-  protected:
-    explicit DflockdProtocolTest(
-        service::testing::Durability durability = service::testing::Durability::none)
-        : at_(durability) {}
-
-    Line connect() { return Line(door_, at_.service, loop_); }
-    [[nodiscard]] core::TableCounts counts() const { return at_.service.counts(); }
-
-    service::testing::TestService at_;
-    net::EventLoop loop_;
-    OpenGate gate_;
-    DflockdDoor door_{{}, gate_};
-};
 
 TEST_F(DflockdProtocolTest, AnswersEverythingThatArrivedTogetherInOneGo) {
     Line line = connect();
@@ -162,7 +109,7 @@ TEST_F(DflockdProtocolTest, AServerThatStopsAnswersThoseWhoWaitAndKeepsWhatIsHel
     other.channel.is_draining = line.channel.is_draining = true;
     other.protocol->on_drain();
     line.protocol->on_drain();
-    EXPECT_EQ(other.hear(), "error_draining\n");
+    EXPECT_EQ(other.hear(), "error_draining\nok\n") << "what was asked behind it is answered";
     EXPECT_EQ(other.channel.held, "") << "nothing stands in the way of its end";
     EXPECT_TRUE(other.protocol->idle());
     EXPECT_EQ(line.say("l\nk\n10\n"), "timeout\n") << "nobody waits any more";
@@ -286,6 +233,18 @@ TEST_F(RemoteDflockdProtocol, APeerThatHasClosedOneHalfGetsItsAnswers) {
     EXPECT_EQ(counts().sessions + counts().leases, 0U);
 }
 
+TEST_F(RemoteDflockdProtocol, OneStatsIsMadeAtATime) {
+    Line line = connect();
+    EXPECT_EQ(line.say("stats\n_\n\nstats\n_\n\nping\n_\n\n"), "");
+    EXPECT_EQ(line.channel.held, "stats\n_\n\nping\n_\n\n");
+    settle();
+    EXPECT_THAT(line.hear(), MatchesRegex("ok \\{.*\\}\n"));
+    EXPECT_EQ(line.channel.held, "ping\n_\n\n");
+    settle();
+    EXPECT_THAT(line.hear(), MatchesRegex("ok \\{.*\\}\nok\n"));
+    line.close();
+}
+
 TEST_F(RemoteDflockdProtocol, AConnectionMayCloseBeforeItIsKnownWhetherItWaits) {
     Line holder = connect();
     Line line = connect();
@@ -335,6 +294,17 @@ TEST_F(DurableDflockdProtocol, NoMoreIsReadThanCanBeAnswered) {
     }
     EXPECT_EQ(std::count(answers.begin(), answers.end(), '\n'), 300);
     EXPECT_EQ(counts().leases, 300U);
+    line.close();
+}
+
+TEST_F(DurableDflockdProtocol, StatsIsNotMadeWhileItWouldHaveToWait) {
+    Line line = connect();
+    EXPECT_EQ(line.say("l\nk\n0\nping\n_\n\nstats\n_\n\nstats\n_\n\nping\n_\n\n"), "");
+    EXPECT_EQ(line.channel.held, "stats\n_\n\nstats\n_\n\nping\n_\n\n");
+    commit();
+    EXPECT_THAT(line.hear(),
+                MatchesRegex("ok [0-9a-f]{32} 33\nok\nok \\{.*\\}\nok \\{.*\\}\nok\n"));
+    EXPECT_EQ(line.channel.held, "");
     line.close();
 }
 

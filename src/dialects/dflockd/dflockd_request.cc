@@ -17,8 +17,30 @@ namespace holdfast::dialects::dflockd {
 
 namespace {
 
+// What separates fields, and may stand around a secret.
 constexpr bool is_blank(char c) {
-    return c == ' ' || c == '\t';
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+// What a key must not contain.
+constexpr bool splits_key(char c) {
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+// Visible ASCII: what a command is made of.
+constexpr bool is_visible(char c) {
+    return c > ' ' && c < '\x7f';
+}
+
+std::string_view without_line_end(std::string_view line) {
+    while (line.ends_with('\r')) line.remove_suffix(1);
+    return line;
+}
+
+std::string_view trim(std::string_view text) {
+    while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+    while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+    return text;
 }
 
 // Where the first character is that cannot be in a word: a blank, the end of a line or another that
@@ -59,15 +81,19 @@ class LineReader {
         if (end == limit) {
             return size > bytes_max ? Frame::State::too_long : Frame::State::incomplete;
         }
-        line = {at_, end};
+        line = without_line_end({at_, end});
         at_ = end + 1;
-        if (line.ends_with('\r')) line.remove_suffix(1);
         return Frame::State::whole;
+    }
+
+    // What there is of a line that has not ended.
+    [[nodiscard]] std::string_view rest(std::size_t bytes_max) const {
+        return std::string_view(at_, end_).substr(0, bytes_max);
     }
 
     // Takes the line only if it is a letter, as commands mostly are.
     bool take_letter(std::string_view& line) {
-        if (end_ - at_ < 2 || at_[1] != '\n' || at_[0] <= ' ') return false;
+        if (end_ - at_ < 2 || at_[1] != '\n' || !is_visible(at_[0])) return false;
         line = {at_, 1};
         at_ += 2;
         return true;
@@ -122,12 +148,15 @@ class FieldReader {
     [[nodiscard]] bool done() const { return is_good_ && at_ == end_; }
 
   private:
-    // A decimal number. Malformed if it is larger than `number_max`.
+    // A decimal number, with a sign or without. Malformed if it is less than zero or larger than
+    // `number_max`.
     std::uint64_t number(std::uint64_t number_max) {
+        const char sign = at_ == end_ ? '\0' : *at_;
+        if (sign == '+' || sign == '-') ++at_;
         std::uint64_t value = 0;
         const auto [stopped_at, error] = std::from_chars(at_, end_, value);
         at_ = stopped_at;
-        end_field(error == std::errc{} && value <= number_max);
+        end_field(error == std::errc{} && value <= (sign == '-' ? 0 : number_max));
         return value;
     }
 
@@ -163,7 +192,7 @@ std::optional<Verb> verb_of(char letter) {
 
 bool is_key(const Frame& frame) {
     return frame.is_key_word ||
-           (!frame.key.empty() && std::none_of(frame.key.begin(), frame.key.end(), is_blank));
+           (!frame.key.empty() && std::none_of(frame.key.begin(), frame.key.end(), splits_key));
 }
 
 // Puts what a frame asks for into `request`. False if it is malformed.
@@ -195,6 +224,10 @@ Frame read_frame(std::string_view input) {
     bool is_word = false;
     if (!reader.take_letter(frame.command)) {
         frame.state = reader.take(line_bytes_max, frame.command, is_word);
+        const bool is_whole = frame.state == Frame::State::whole;
+        const std::string_view seen =
+            is_whole ? frame.command : without_line_end(reader.rest(line_bytes_max));
+        if (!std::all_of(seen.begin(), seen.end(), is_visible)) frame.state = Frame::State::foreign;
         if (frame.state != Frame::State::whole) return frame;
     }
     frame.state = reader.take(line_bytes_max, frame.key, frame.is_key_word);
@@ -214,7 +247,7 @@ std::optional<DflockdRequest> parse_request(const Frame& frame) {
         request->verb = Verb::stats;
     } else if (frame.command == "auth") {
         request->verb = Verb::auth;
-        request->secret = frame.argument;
+        request->secret = trim(frame.argument);
     } else if (!read_request(frame, *request)) {
         request.reset();
     }

@@ -18,6 +18,7 @@ std::string read(std::string_view input) {
     const Frame frame = read_frame(input);
     if (frame.state == Frame::State::incomplete) return "incomplete";
     if (frame.state == Frame::State::too_long) return "too long";
+    if (frame.state == Frame::State::foreign) return "foreign";
     const auto request = parse_request(frame);
     if (!request) return "malformed";
     const auto lease = [&] {
@@ -59,6 +60,11 @@ const std::vector<Row>& good_rows() {
         {"l\nk\n0\n", "lock named:k timeout 0"},
         {"l\nk\n10 60\n", "lock named:k timeout 10 lease 60"},
         {"l\r\nk\r\n10 60\r\n", "lock named:k timeout 10 lease 60"},
+        {"l\r\r\nk\r\r\r\n10\r\r\n", "lock named:k timeout 10"},
+        {"l\nk\n10\r60\n", "lock named:k timeout 10 lease 60"},
+        {"l\nk\n+5 +7\n", "lock named:k timeout 5 lease 7"},
+        {"l\nk\n-0\n", "lock named:k timeout 0"},
+        {"sl\nk\n+1 +2 +3\n", "lock semaphore:k timeout 1 limit 2 lease 3"},
         {"l\nk\n  10\t 60 \n", "lock named:k timeout 10 lease 60"},
         {"l\nk\n007\n", "lock named:k timeout 7"},
         {"l\nk\n18446744073709551615\n", "lock named:k for ever"},
@@ -78,7 +84,9 @@ const std::vector<Row>& good_rows() {
         {"ping\n_\n\n", "ping"},
         {"ping\n\nwhatever this is\n", "ping"},
         {"stats\na b\n\n", "stats"},
-        {"auth\n_\na secret \n", "auth a secret "},
+        {"auth\n_\na secret\n", "auth a secret"},
+        {"auth\n_\n \ta secret \r\v \r\n", "auth a secret"},
+        {"auth\n_\n \t \n", "auth "},
         {"auth\n_\n\n", "auth "},
         {"l\nB\xc3\xbcro:\xff\n1\n", "lock named:B\xc3\xbcro:\xff timeout 1"},
     };
@@ -107,16 +115,22 @@ TEST(DflockdRequest, IsMalformed) {
                                     "s\nk\n1\n",
                                     "sx\nk\n1\n",
                                     "sll\nk\n1 1\n",
-                                    " l\nk\n1\n",
-                                    "l \nk\n1\n",
                                     "PING\n_\n\n",
                                     "l\n\n1\n",
                                     "l\na b\n1\n",
                                     "l\na\tb\n1\n",
+                                    "l\na\rb\n1\n",
+                                    "l\n\rb\n1\n",
+                                    "l\n\r\n1\n",
                                     "l\nk\n\n",
                                     "l\nk\n1.5\n",
                                     "l\nk\n-1\n",
-                                    "l\nk\n+1\n",
+                                    "l\nk\n++1\n",
+                                    "l\nk\n+-1\n",
+                                    "l\nk\n-+0\n",
+                                    "l\nk\n+\n",
+                                    "l\nk\n1+\n",
+                                    "l\nk\n1 +0\n",
                                     "l\nk\nten\n",
                                     "l\nk\n0x10\n",
                                     "l\nk\n18446744073709551616\n",
@@ -150,6 +164,39 @@ TEST(DflockdRequest, IsMalformed) {
     EXPECT_EQ(read("n\nk\n" + token + " 1 1\n"), "malformed");
     EXPECT_EQ(read(std::string("l\n\0\n1\n", 6)),
               "lock named:" + std::string(1, '\0') + " timeout 1");
+}
+
+// What a browser sends for a web page, with requests in its body, and others who are in the wrong
+// place. The number says after how many bytes that is known.
+TEST(DflockdRequest, WhatAnotherProtocolSendsIsForeign) {
+    struct Foreign {
+        std::string input;
+        std::size_t known_after;
+    };
+    const Foreign rows[] = {
+        {"POST / HTTP/1.1\r\nHost: x\r\n\r\nl\nk\n0\n", 5},
+        {"GET http://127.0.0.1:6388/ HTTP/1.1\r\n", 4},
+        {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 4},
+        {"Host: 127.0.0.1\r\n", 6},
+        {std::string("\x16\x03\x01\x02\x00\nl\nk\n0\n", 12), 1},
+        {std::string("\x00\x01\nl\nk\n0\n", 9), 1},
+        {"\xc3\xbc\nk\n1\n", 1},
+        {"\x7f\nk\n1\n", 1},
+        {"EHLO x\r\n", 5},
+        {" l\nk\n1\n", 1},
+        {"l \nk\n1\n", 2},
+        {"l\t\nk\n1\n", 2},
+        {"l\rk\nk\n1\n", 3},
+    };
+    for (const Foreign& row : rows) {
+        for (std::size_t cut = 0; cut <= row.input.size(); ++cut) {
+            ASSERT_EQ(read(row.input.substr(0, cut)),
+                      cut < row.known_after ? "incomplete" : "foreign")
+                << row.input << cut;
+        }
+        EXPECT_EQ(read("l\nk\n1\n" + row.input), "lock named:k timeout 1");
+    }
+    EXPECT_EQ(read("!~/x:\nk\n1\n"), "malformed") << "a word, though none of dflockd's";
 }
 
 TEST(DflockdRequest, ALineMayBeAsLongAsItsLimit) {

@@ -203,6 +203,13 @@ FileAnswer refuse_lost() {
                   "changed");
 }
 
+FileAnswer refuse_stopping() {
+    FileAnswer answer =
+        refuse(503, "Shutting down", "The server is shutting down; nothing was changed");
+    answer.headers.emplace_back("Retry-After", "1");
+    return answer;
+}
+
 FileAnswer refuse_lock(const service::Response& response, const LockTimes& times,
                        const service::Clock& clock) {
     if (!response.failure.empty()) return refuse_failed(response);
@@ -212,6 +219,7 @@ FileAnswer refuse_lock(const service::Response& response, const LockTimes& times
             return refuse_locked(note_of(response.outcome.lease, times, clock));
         case core::Refusal::key_length_max:
             return refuse(400, "Invalid path", "The path is too long to be locked");
+        case core::Refusal::stopping: return refuse_stopping();
         default: return refuse(503, "Lock not available", core::to_text(response.outcome.refusal));
     }
 }

@@ -74,6 +74,8 @@ struct LockNote {
 [[nodiscard]] FileAnswer refuse_locked(const LockNote& lock);
 // The lock was lost, and nobody else has it.
 [[nodiscard]] FileAnswer refuse_lost();
+// 503: the server is about to end, and gives out no more locks.
+[[nodiscard]] FileAnswer refuse_stopping();
 // What an acquire that was neither granted nor renewed is told.
 [[nodiscard]] FileAnswer refuse_lock(const service::Response& response, const LockTimes& times,
                                      const service::Clock& clock);

@@ -41,7 +41,8 @@ HengdangDoor::HengdangDoor(HengdangOptions options, HengdangParts parts)
       desk_({.port = parts_.port,
              .executor = parts_.executor,
              .clock = parts_.clock,
-             .times = times_}) {}
+             .times = times_,
+             .holds = holds_}) {}
 
 base::Result<std::unique_ptr<HengdangDoor>> HengdangDoor::open(HengdangOptions options,
                                                                HengdangParts parts) {
@@ -91,6 +92,10 @@ void HengdangDoor::give_back_left_locks() {
     for (const core::Token& token : left) {
         ask(parts_.port, core::ReleaseRequest{.token = token}, [](const service::Response&) {});
     }
+}
+
+void HengdangDoor::listen_at(const net::Endpoint& endpoint) {
+    own_urls_ = OwnUrls({.named = options_.urls, .endpoint = endpoint, .has_tls = parts_.has_tls});
 }
 
 void HengdangDoor::close() {

@@ -7,7 +7,7 @@
 // so that it can be given back when the session ends, whichever connection that comes from, or
 // when a server finds it after a restart.
 //
-// Thread safety: any thread, but for open() and close().
+// Thread safety: any thread, but for open(), listen_at() and close().
 // Lifetime: outlives the loops, because what was posted to them may hold uploads until they go.
 
 #include <cstdint>
@@ -24,20 +24,21 @@
 #include "dialects/hengdang/file_figures.h"
 #include "dialects/hengdang/lease_desk.h"
 #include "dialects/hengdang/lock_times.h"
+#include "dialects/hengdang/own_urls.h"
 #include "dialects/hengdang/write_holds.h"
 #include "files/file_tree.h"
+#include "files/path_gates.h"
 #include "files/session_book.h"
 #include "files/used_events.h"
 #include "service/clock.h"
 
 namespace holdfast::dialects::hengdang {
 
-inline constexpr std::chrono::seconds lock_time{1800};
-
 // What the operator may choose.
 struct HengdangOptions {
     std::string root;
     std::vector<std::string> owner_keys;  // 64 lower-case digits each
+    std::vector<std::string> urls;        // of this door, as read_own_url() returns them
     std::uint64_t quota_bytes = 0;        // 0: no limit
     std::uint64_t file_bytes_max = 0;     // 0: no limit
 };
@@ -59,17 +60,21 @@ class HengdangDoor {
     [[nodiscard]] static base::Result<std::unique_ptr<HengdangDoor>> open(HengdangOptions options,
                                                                           HengdangParts parts);
 
+    // Where the door is, by which it knows its own addresses. REQUIRES: no request has come yet.
+    void listen_at(const net::Endpoint& endpoint);
+
     // Lets the disk's threads finish and end. REQUIRES: the loops have stopped, and will not run
     // again; the service is still there.
     void close();
 
-    // Ends the sessions whose time has come, and gives back their locks, before it returns. Not on
-    // a loop.
+    // Ends the sessions whose time has come, and gives back their locks, before it returns. What
+    // such a session was changing is done then, or refused. Not on a loop.
     void end_expired_sessions();
     // The same on a thread of its own. Waits for nothing.
     void tend();
 
-    // Ends a session and gives back its locks. False if there is none of this name. Not on a loop.
+    // Ends a session and gives back its locks. False if there is none of this name. What the
+    // session was changing is done when this returns, or will be refused. Not on a loop.
     [[nodiscard]] base::Result<bool> end_session(const std::string& name);
 
     [[nodiscard]] service::WallTime wall_now() const {
@@ -77,12 +82,15 @@ class HengdangDoor {
     }
     [[nodiscard]] const HengdangOptions& options() const { return options_; }
     [[nodiscard]] const HengdangParts& parts() const { return parts_; }
+    [[nodiscard]] const OwnUrls& own_urls() const { return own_urls_; }
     [[nodiscard]] const service::Clock& clock() const { return parts_.clock; }
     [[nodiscard]] files::FileTree& tree() { return *tree_; }
     [[nodiscard]] files::SessionBook& sessions() { return *sessions_; }
     [[nodiscard]] files::UsedEvents& used_events() { return *used_events_; }
     [[nodiscard]] LeaseDesk& desk() { return desk_; }
     [[nodiscard]] WriteHolds& holds() { return holds_; }
+    // One commit under a Lock-Token at a time for each path.
+    [[nodiscard]] files::PathGates& token_gates() { return token_gates_; }
     [[nodiscard]] LockTimes& times() { return times_; }
     [[nodiscard]] FileCounts& counts() { return counts_; }
     [[nodiscard]] ChangeHub& changes() { return changes_; }
@@ -102,7 +110,9 @@ class HengdangDoor {
     ChangeHub changes_;
     FileCounts counts_;
     LockTimes times_;
+    OwnUrls own_urls_;
     WriteHolds holds_;
+    files::PathGates token_gates_;
     LeaseDesk desk_;
     std::unique_ptr<files::FileTree> tree_;
     std::unique_ptr<files::SessionBook> sessions_;

@@ -21,14 +21,29 @@ bool is_look(const net::HttpRequest& request) {
     return request.method == "GET" || request.method == "HEAD";
 }
 
+// What the request of a stranger is counted as.
+FileOperation operation_of(const net::HttpRequest& request, const files::FilePath& path) {
+    const auto wish = read_lock_wish(request.query);
+    const bool is_directory = path.ends_in_slash();
+    if (!wish || *wish) return FileOperation::lock;
+    if (request.method == "POST") return FileOperation::make_directory;
+    if (request.method != "DELETE") return FileOperation::get;
+    return is_directory ? FileOperation::remove_directory : FileOperation::remove;
+}
+
 std::string text_of(const net::HttpRequest& request, std::string_view header) {
     return std::string(request.header(header).value_or(""));
 }
 
-// What a PUT or PATCH says, apart from who asks.
-Parsed<WriteOrder> read_write_order(const net::HttpRequest& request) {
+// The path of a PUT or PATCH.
+Parsed<files::FilePath> read_written_path(const net::HttpRequest& request) {
     TRY(auto path, read_path(request.path));
     if (path.is_reserved()) return tl::unexpected(refuse(files::PathFault::own_folder));
+    return path;
+}
+
+// What a PUT or PATCH says beside that, apart from who asks.
+Parsed<WriteOrder> read_write_order(const net::HttpRequest& request, files::FilePath path) {
     if (path.ends_in_slash()) {
         return tl::unexpected(
             refuse(400, "Invalid path", "A directory is made with POST, not written to"));
@@ -80,21 +95,22 @@ std::unique_ptr<net::BodySink> HengdangHandler::receive(const net::HttpRequest& 
                                                         net::HttpReply& reply,
                                                         net::BodySource& source) {
     const auto operation = request.method == "PUT" ? FileOperation::put : FileOperation::patch;
-    auto order = read_write_order(request);
+    auto path = read_written_path(request);
+    if (!path) {
+        answer(operation, path.error(), reply);
+        return nullptr;
+    }
+    const auto session = find_session(request, place_.door.sessions(), place_.door.wall_now());
+    if (!session) {
+        answer(operation, session.error(), reply);
+        return nullptr;
+    }
+    auto order = read_write_order(request, std::move(*path));
     if (!order) {
         answer(operation, order.error(), reply);
         return nullptr;
     }
-    auto session = find_session(request, place_.door.sessions(), place_.door.wall_now());
-    if (session) {
-        order->session_name = session->name;
-    } else if (order->conditions.is_empty()) {
-        answer(operation, session.error(), reply);
-        return nullptr;
-    } else {
-        order->lock_token.reset();
-        order->denial = std::move(session).error();
-    }
+    order->session_name = session->name;
     return begin_writing(place_, std::move(*order), reply, source);
 }
 
@@ -120,27 +136,33 @@ void HengdangHandler::handle_reserved(const net::HttpRequest& request, const fil
 
 void HengdangHandler::handle_file(const net::HttpRequest& request, const files::FilePath& path,
                                   net::HttpReply& reply) {
+    const bool is_delete = request.method == "DELETE", is_post = request.method == "POST";
+    if (!is_look(request) && !is_delete && !is_post) {
+        return answer(FileOperation::other, refuse_method(file_methods), reply);
+    }
+    const auto session = find_session(request, place_.door.sessions(), place_.door.wall_now());
+    if (!session) return answer(operation_of(request, path), session.error(), reply);
+    const Asker asker{.session_id = std::string(session_id_of(request)),
+                      .session_name = session->name};
     const auto wish = read_lock_wish(request.query);
     if (!wish) return answer(FileOperation::lock, wish.error(), reply);
     if (*wish && request.method != "GET") {
         return answer(FileOperation::lock, refuse_method("GET"), reply);
     }
-    if (request.method == "DELETE") return handle_delete(request, path, reply);
-    const bool is_post = request.method == "POST";
-    if (!is_look(request) && !is_post) {
-        return answer(FileOperation::other, refuse_method(file_methods), reply);
-    }
-    const auto operation = *wish ? FileOperation::lock : FileOperation::get;
-    auto session = find_session(request, place_.door.sessions(), place_.door.wall_now());
-    if (!session) return answer(operation, session.error(), reply);
     if (*wish) {
         return run_lock_order(defer(FileOperation::lock, reply),
                               {.wish = **wish,
                                .path = path,
-                               .session_id = std::string(session_id_of(request)),
-                               .session_name = session->name});
+                               .session_id = asker.session_id,
+                               .session_name = asker.session_name});
     }
-    if (is_post) return handle_post(path, reply);
+    if (is_delete) return remove(asker, request, path, reply);
+    if (is_post) return make_directory(asker, path, reply);
+    look_at_file(request, path, reply);
+}
+
+void HengdangHandler::look_at_file(const net::HttpRequest& request, const files::FilePath& path,
+                                   net::HttpReply& reply) {
     auto list = read_list_options(request.query);
     if (!list) return answer(FileOperation::list, list.error(), reply);
     begin_reading(place_,
@@ -153,15 +175,26 @@ void HengdangHandler::handle_file(const net::HttpRequest& request, const files::
                   reply);
 }
 
-void HengdangHandler::handle_post(const files::FilePath& path, net::HttpReply& reply) {
+// Makes a change that takes no lock, on a thread of the disk's, unless the session is over by then.
+void HengdangHandler::run_change(FileOperation operation, const Asker& asker, net::HttpReply& reply,
+                                 std::function<FileAnswer()> change) const {
+    HengdangDoor& door = place_.door;
+    answer_from(door.writers(), defer(operation, reply),
+                [&door, name = asker.session_name, change = std::move(change)] {
+                    const auto begun = door.sessions().begin_change(name, door.wall_now());
+                    return begun ? change() : refuse(NoSession::unknown);
+                });
+}
+
+void HengdangHandler::make_directory(const Asker& asker, const files::FilePath& path,
+                                     net::HttpReply& reply) {
     if (!path.ends_in_slash()) {
         return answer(FileOperation::make_directory,
                       refuse(400, "Invalid path",
                              "POST makes a directory, whose path ends in /; PUT writes a file"),
                       reply);
     }
-    HengdangDoor& door = place_.door;
-    answer_from(door.writers(), defer(FileOperation::make_directory, reply), [&door, path] {
+    run_change(FileOperation::make_directory, asker, reply, [&door = place_.door, path] {
         if (const auto done = door.tree().make_directory(path); !done) return refuse(done.error());
         FileAnswer answer = tell_lock("Directory created", path.text() + "/");
         answer.status = 201;
@@ -170,22 +203,16 @@ void HengdangHandler::handle_post(const files::FilePath& path, net::HttpReply& r
     });
 }
 
-void HengdangHandler::handle_delete(const net::HttpRequest& request, const files::FilePath& path,
-                                    net::HttpReply& reply) {
-    auto session = find_session(request, place_.door.sessions(), place_.door.wall_now());
+void HengdangHandler::remove(const Asker& asker, const net::HttpRequest& request,
+                             const files::FilePath& path, net::HttpReply& reply) {
     if (!path.ends_in_slash()) {
-        RemoveOrder order{.path = path, .conditions = read_conditions(request)};
-        if (session) {
-            order.lock_token = read_lock_token(request);
-            order.session_name = session->name;
-        } else {
-            order.denial = std::move(session).error();
-        }
+        RemoveOrder order{.path = path,
+                          .conditions = read_conditions(request),
+                          .lock_token = read_lock_token(request),
+                          .session_name = asker.session_name};
         return begin_removing(place_, std::move(order), reply);
     }
-    if (!session) return answer(FileOperation::remove_directory, session.error(), reply);
-    HengdangDoor& door = place_.door;
-    answer_from(door.writers(), defer(FileOperation::remove_directory, reply), [&door, path] {
+    run_change(FileOperation::remove_directory, asker, reply, [&door = place_.door, path] {
         if (const auto done = door.tree().remove_directory(path); !done) {
             return refuse(done.error());
         }
@@ -194,6 +221,8 @@ void HengdangHandler::handle_delete(const net::HttpRequest& request, const files
 }
 
 void HengdangHandler::watch(const net::HttpRequest& request, net::HttpReply& reply) {
+    const auto session = find_session(request, place_.door.sessions(), place_.door.wall_now());
+    if (!session) return answer(FileOperation::events, session.error(), reply);
     const auto wanted = net::query_parameter(request.query, "path");
     if (!wanted) {
         return answer(FileOperation::events, refuse(400, "Invalid query", wanted.error().message),
@@ -201,8 +230,6 @@ void HengdangHandler::watch(const net::HttpRequest& request, net::HttpReply& rep
     }
     const auto watched = files::FilePath::parse(wanted->value_or("/"));
     if (!watched) return answer(FileOperation::events, refuse(watched.error()), reply);
-    const auto session = find_session(request, place_.door.sessions(), place_.door.wall_now());
-    if (!session) return answer(FileOperation::events, session.error(), reply);
     place_.door.counts().count_answer(FileOperation::events, 200);
     streams_.open({.path = watched->text(), .session_id = std::string(session_id_of(request))},
                   reply);

@@ -7,10 +7,12 @@
 //     POST, GET, DELETE /auth/session          GET /auth/sessions, DELETE /auth/sessions/<name>
 //     GET /events/stream?path=
 //
-// What is asked is checked in this order: the path, the conditional headers, the session, the lock.
+// What is asked is checked in this order: the path, the session, the rest of the request, the
+// conditional headers, the lock. So without a session nobody learns what there is.
 //
 // Thread safety: one handler per loop.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,9 +39,16 @@ class HengdangHandler final : public net::HttpHandler {
   private:
     void handle_file(const net::HttpRequest& request, const files::FilePath& path,
                      net::HttpReply& reply);
-    void handle_post(const files::FilePath& path, net::HttpReply& reply);
-    void handle_delete(const net::HttpRequest& request, const files::FilePath& path,
-                       net::HttpReply& reply);
+    struct Asker {  // a session that lives
+        std::string session_id, session_name;
+    };
+    void look_at_file(const net::HttpRequest& request, const files::FilePath& path,
+                      net::HttpReply& reply);
+    void make_directory(const Asker& asker, const files::FilePath& path, net::HttpReply& reply);
+    void remove(const Asker& asker, const net::HttpRequest& request, const files::FilePath& path,
+                net::HttpReply& reply);
+    void run_change(FileOperation operation, const Asker& asker, net::HttpReply& reply,
+                    std::function<FileAnswer()> change) const;
     void handle_reserved(const net::HttpRequest& request, const files::FilePath& path,
                          net::HttpReply& reply);
     void watch(const net::HttpRequest& request, net::HttpReply& reply);

@@ -17,6 +17,10 @@ constexpr core::Duration commit_time = std::chrono::minutes{1};
 constexpr core::Duration shown_time = std::chrono::seconds{5};
 constexpr std::size_t page_size = 1000;
 
+core::Owner owner_of(std::string_view session_name) {
+    return {.door = service::hengdang_door, .name = session_name};
+}
+
 FileAnswer refuse_closing() {
     return refuse(503, "Shutting down", "The server is shutting down; nothing was changed");
 }
@@ -43,6 +47,32 @@ void ask(service::Port& port, const service::Request& request,
     if (const service::Response* const response = port.submit(request)) return then(*response);
     port.await(service::answer_by(std::move(then)));
 }
+
+namespace {
+
+// Who holds the lease of a token.
+struct Holder {
+    core::Door door{};
+    std::string name;
+
+    // Whether the lease is theirs, and nobody else's beside them.
+    [[nodiscard]] bool has(const core::LeaseView& lease) const {
+        return lease.mode == core::Mode::exclusive &&
+               lease.owner == core::Owner{.door = door, .name = name};
+    }
+};
+
+void find_holder(service::Port& port, const core::Token& token,
+                 std::function<void(const Holder&)> then) {
+    ask(port, service::Find{.token = token},
+        [then = std::move(then)](const service::Response& response) {
+            const core::Owner& owner = response.outcome.lease.owner;
+            const Holder holder{.door = owner.door, .name = std::string(owner.name)};
+            then(holder);
+        });
+}
+
+}  // namespace
 
 // One answer that somebody waits for.
 class LeaseDesk::Question {
@@ -97,7 +127,7 @@ LeaseDesk::Objection LeaseDesk::keep(const Own& own) {
 
 // Who has it instead, if anybody.
 void LeaseDesk::answer_lost(const QuestionPtr& question, const std::string& path) {
-    const service::Inspect request{.scope = core::Scope::path(path)};
+    const service::Inspect request{.scope = core::Scope::path(path), .holders = {.limit = 1}};
     ask(parts_.port, request, [this, question](const service::Response& response) {
         if (response.locks.empty() || response.locks.front().holders.empty()) {
             return question->finish(refuse_lost());
@@ -109,7 +139,23 @@ void LeaseDesk::answer_lost(const QuestionPtr& question, const std::string& path
 
 LeaseDesk::Objection LeaseDesk::check(const Shown& shown) {
     return wait_for([this, shown](const QuestionPtr& question) {
-        const auto judge = [this, question](const service::Response& response) {
+        // Which of its names the file is to be checked by is for the lease to say.
+        const service::Find find{.token = shown.token};
+        ask(parts_.port, find, [this, shown, question](const service::Response& response) {
+            check_scope(question, shown, response.outcome.lease);
+        });
+    });
+}
+
+void LeaseDesk::check_scope(const QuestionPtr& question, const Shown& shown,
+                            const core::LeaseView& lease) {
+    const bool is_by_bytes = lease.scope.is_of_inode();
+    if (is_by_bytes && shown.inode_number == 0) return question->finish(refuse_scope(lease));
+    const core::Scope wanted = is_by_bytes ? core::Scope::of_range(shown.inode_number, shown.range)
+                                           : core::Scope::path(shown.path);
+    const service::CheckToken check{.token = shown.token, .scope = wanted};
+    ask(parts_.port, check,
+        [this, question, shown, is_by_bytes](const service::Response& response) {
             if (!response.failure.empty()) return question->finish(refuse_failed(response));
             const core::Outcome& outcome = response.outcome;
             const bool is_live = outcome.kind == core::Outcome::Kind::renewed;
@@ -119,39 +165,97 @@ LeaseDesk::Objection LeaseDesk::check(const Shown& shown) {
             if (!is_live || outcome.lease.mode == core::Mode::shared) {
                 return question->finish(refuse_scope(outcome.lease));
             }
-            if (outcome.lease.expires_at - response.now >= shown_time) return question->finish({});
-            const core::RenewRequest longer{
-                .token = outcome.lease.token, .ttl = shown_time, .never_shorten = true};
-            ask(parts_.port, longer, [question](const service::Response& renewed) {
-                const bool is_kept = renewed.outcome.kind == core::Outcome::Kind::renewed;
-                if (!renewed.failure.empty()) return question->finish(refuse_failed(renewed));
-                question->finish(is_kept ? Objection{} : refuse_token(renewed.outcome.refusal));
-            });
+            const bool is_long = outcome.lease.expires_at - response.now >= shown_time;
+            const auto go_on = [this, question, token = core::Token(outcome.lease.token),
+                                is_long](Objection objection) {
+                if (objection || is_long) return question->finish(std::move(objection));
+                hold_up(question, token);
+            };
+            is_by_bytes ? check_path(shown, go_on) : go_on({});
+        });
+}
+
+// Has a lease that is about to end kept a little longer.
+void LeaseDesk::hold_up(const QuestionPtr& question, const core::Token& token) {
+    const core::RenewRequest longer{.token = token, .ttl = shown_time, .never_shorten = true};
+    ask(parts_.port, longer, [question](const service::Response& response) {
+        const bool is_kept = response.outcome.kind == core::Outcome::Kind::renewed;
+        if (!response.failure.empty()) return question->finish(refuse_failed(response));
+        question->finish(is_kept ? Objection{} : refuse_token(response.outcome.refusal));
+    });
+}
+
+void LeaseDesk::check_path(const Shown& shown, std::function<void(Objection)> then) {
+    find_holder(
+        parts_.port, shown.token, [this, shown, then = std::move(then)](const Holder& shown_by) {
+            const service::Inspect request{.scope = core::Scope::path(shown.path)};
+            ask(parts_.port, request,
+                [this, shown, shown_by, then](const service::Response& response) {
+                    if (!response.failure.empty()) return then(refuse_failed(response));
+                    if (response.locks.empty()) return then({});
+                    for (const core::LeaseView& lease : response.locks.front().holders) {
+                        const bool is_own = lease.owner == owner_of(shown.session_name);
+                        if (is_own || lease.is_transient || shown_by.has(lease)) continue;
+                        return then(refuse_locked(note_of(lease, parts_.times, parts_.clock)));
+                    }
+                    then({});
+                });
+        });
+}
+
+LeaseDesk::Objection LeaseDesk::borrow(const Shown& shown) {
+    return wait_for([this, shown](const QuestionPtr& question) {
+        const auto judge = [this, shown, question](const Holder& shown_by,
+                                                   const service::Response& response) {
+            const core::Outcome& outcome = response.outcome;
+            const bool is_new = outcome.kind == core::Outcome::Kind::granted;
+            if (is_new || outcome.kind == core::Outcome::Kind::renewed) {
+                const WriteHolds::Key key{.session = shown.session_name, .path = shown.path};
+                parts_.holds.take(key, outcome.lease.token, is_new);
+                return question->finish({});
+            }
+            const bool is_held = response.failure.empty() && outcome.refusal == core::Refusal::held;
+            if (is_held && shown_by.has(outcome.lease)) {
+                return hold_up(question, core::Token(outcome.lease.token));
+            }
+            question->finish(refuse_lock(response, parts_.times, parts_.clock));
         };
-        // Which of its names the file is to be checked by is for the lease to say.
-        const service::Find find{.token = shown.token};
-        ask(parts_.port, find, [this, shown, judge, question](const service::Response& response) {
-            const core::LeaseView& lease = response.outcome.lease;
-            const bool is_by_bytes = lease.scope.is_of_inode();
-            if (is_by_bytes && shown.inode_number == 0)
-                return question->finish(refuse_scope(lease));
-            const core::Scope wanted = is_by_bytes
-                                           ? core::Scope::of_range(shown.inode_number, shown.range)
-                                           : core::Scope::path(shown.path);
-            const service::CheckToken check{.token = shown.token, .scope = wanted};
-            ask(parts_.port, check, judge);
+        find_holder(parts_.port, shown.token, [this, shown, judge](const Holder& shown_by) {
+            const core::AcquireRequest request{.scope = core::Scope::path(shown.path),
+                                               .owner = owner_of(shown.session_name),
+                                               .ttl = lock_time,
+                                               .renew_own = true,
+                                               .is_transient = true};
+            ask(parts_.port, request, [shown_by, judge](const service::Response& response) {
+                judge(shown_by, response);
+            });
         });
     });
 }
 
 void LeaseDesk::release(const core::Token& token, Until until, std::function<void()> then) {
-    parts_.executor.post([this, token, until, then = std::move(then)] {
-        const core::ReleaseRequest request{.token = token};
-        if (until == Until::on_disk) {
-            return ask(parts_.port, request, [then](const service::Response&) { then(); });
-        }
-        ask(parts_.port, request, [](const service::Response&) {});
-        then();
+    parts_.executor.post(
+        [this, token, until, then = std::move(then)] { release_now(token, until, then); });
+}
+
+// On the service's thread.
+void LeaseDesk::release_now(const core::Token& token, Until until,
+                            const std::function<void()>& then) {
+    const core::ReleaseRequest request{.token = token};
+    if (until == Until::on_disk) {
+        return ask(parts_.port, request, [then](const service::Response&) { then(); });
+    }
+    ask(parts_.port, request, [](const service::Response&) {});
+    then();
+}
+
+// Leaving and releasing are one step of the service's thread: a write that has entered before it
+// keeps the lock, and one that enters after it asks for the lock when that is free.
+void LeaseDesk::leave(const WriteHolds::Key& key, bool has_written, std::function<void()> then) {
+    parts_.executor.post([this, key, has_written, then = std::move(then)] {
+        const auto spent = parts_.holds.leave(key, has_written);
+        if (!spent) return then();
+        release_now(spent->token, spent->is_automatic ? Until::done : Until::on_disk, then);
     });
 }
 

@@ -53,10 +53,12 @@ class LeaseDeskTest : public ::testing::Test {
 
     service::testing::TestService parts_{service::testing::Durability::full};
     LockTimes times_;
+    WriteHolds holds_;
     LeaseDesk desk_{{.port = parts_.service,
                      .executor = parts_.executor,
                      .clock = parts_.clock,
-                     .times = times_}};
+                     .times = times_,
+                     .holds = holds_}};
 };
 
 TEST_F(LeaseDeskTest, KeepsALeaseForAtLeastAMinute) {
@@ -96,6 +98,82 @@ TEST_F(LeaseDeskTest, HoldsUpALeaseThatIsAboutToEnd) {
     parts_.advance(1s);
     settle();
     EXPECT_EQ(ask_desk([&] { return desk_.check(shown); }), 410);
+}
+
+// A lease of bytes of the inode 7, which is at /x, shown by the session `s`.
+class LeaseDeskBytesTest : public LeaseDeskTest {
+  protected:
+    int check() {
+        return ask_desk([&] { return desk_.check(shown_); });
+    }
+    int borrow() {
+        return ask_desk([&] { return desk_.borrow(shown_); });
+    }
+
+    const WriteHolds::Key key_{.session = "s", .path = "/x"};
+    const LeaseDesk::Shown shown_{
+        .token = take(core::Scope::of_range(7, {.start = 0, .end = 10}), 1h, "tool"),
+        .session_name = "s",
+        .path = "/x",
+        .inode_number = 7,
+        .range = {.start = 2, .end = 4}};
+};
+
+TEST_F(LeaseDeskBytesTest, CountsForLessThanTheLockOnThePath) {
+    EXPECT_EQ(check(), 0);
+    take(core::Scope::path("/x"), 5s, "other");
+    EXPECT_EQ(check(), 423);
+    holds_.enter(key_);
+    EXPECT_EQ(borrow(), 423);
+    EXPECT_FALSE(holds_.leave(key_, false));
+    parts_.advance(5s);
+    settle();
+    EXPECT_EQ(check(), 0);
+    take(core::Scope::path("/x"), 5s, "s");
+    EXPECT_EQ(check(), 0) << "the session's own";
+}
+
+TEST_F(LeaseDeskBytesTest, BorrowsTheLockOnThePathForACommit) {
+    holds_.enter(key_);
+    EXPECT_EQ(borrow(), 0);
+    EXPECT_EQ(borrow(), 0) << "asked again";
+    EXPECT_EQ(parts_.service.counts().leases, 2U);
+    LeaseDesk::Shown of_other = shown_;
+    of_other.session_name = "other";
+    EXPECT_EQ(ask_desk([&] { return desk_.check(of_other); }), 0) << "it may be free in time";
+    holds_.enter({.session = "other", .path = "/x"});
+    EXPECT_EQ(ask_desk([&] { return desk_.borrow(of_other); }), 423);
+    bool is_left = false;
+    desk_.leave(key_, false, [&] { is_left = true; });
+    settle();
+    EXPECT_TRUE(is_left);
+    EXPECT_EQ(ask_desk([&] { return desk_.borrow(of_other); }), 0);
+}
+
+TEST_F(LeaseDeskBytesTest, BorrowsNothingUnderALeaseOfThePathItself) {
+    LeaseDesk::Shown of_path = shown_;
+    of_path.token = take(core::Scope::path("/x"), 1h, "tool");
+    EXPECT_EQ(ask_desk([&] { return desk_.check(of_path); }), 0);
+    holds_.enter(key_);
+    EXPECT_EQ(ask_desk([&] { return desk_.borrow(of_path); }), 0);
+    EXPECT_EQ(check(), 0) << "whose holder has the lease of the bytes, too";
+    EXPECT_EQ(borrow(), 0);
+    EXPECT_FALSE(holds_.leave(key_, false));
+    EXPECT_EQ(parts_.service.counts().leases, 2U);
+}
+
+// A lock that one write of the session gives back must not be taken from under the next one.
+TEST_F(LeaseDeskTest, KeepsALockForAWriteThatEntersBeforeItIsGivenBack) {
+    const WriteHolds::Key key{.session = "s", .path = "/x"};
+    holds_.enter(key);
+    holds_.take(key, take(core::Scope::path("/x"), 5s), true);
+    desk_.leave(key, true, [] {});
+    holds_.enter(key);
+    settle();
+    EXPECT_EQ(parts_.service.counts().leases, 1U);
+    desk_.leave(key, true, [] {});
+    settle();
+    EXPECT_EQ(parts_.service.counts().leases, 0U);
 }
 
 TEST_F(LeaseDeskTest, GivesBackAllOfOneSession) {

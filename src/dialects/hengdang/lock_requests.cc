@@ -75,9 +75,11 @@ void renew(const ExchangePtr& exchange, const LockOrder& order, const core::Toke
     });
 }
 
-// Looks for the lock first: its token is nowhere but in the engine.
+// Looks for the lock first: its token is nowhere but in the engine. A lock of this door is
+// exclusive, so if the session holds it there is no other holder.
 void look(const ExchangePtr& exchange, const LockOrder& order) {
-    const service::Inspect request{.scope = core::Scope::path(order.path.text())};
+    const service::Inspect request{.scope = core::Scope::path(order.path.text()),
+                                   .holders = {.limit = 1}};
     ask(exchange->place().port, request, [exchange, order](const service::Response& response) {
         if (!response.failure.empty()) return exchange->answer(refuse_failed(response));
         const core::LeaseView* const holder = find_holder(response, order);

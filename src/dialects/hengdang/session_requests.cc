@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "dialects/hengdang/request_parts.h"
 #include "files/nostr_event.h"
@@ -31,11 +32,20 @@ FileAnswer begin_session(HengdangDoor& door, std::string_view owner) {
     return tell_new_session(*session, door.parts().has_tls);
 }
 
-FileAnswer log_in_by_event(HengdangDoor& door, const std::string& url, const std::string& body) {
-    const auto event = files::verify_nostr_event(body, {.url = url,
-                                                        .method = "POST",
-                                                        .owner_keys = door.options().owner_keys,
-                                                        .now = door.wall_now()});
+// What the event of a login must be signed for.
+struct LoginRequest {
+    std::string method;
+    std::string target;
+    std::string event;  // the body
+};
+
+FileAnswer log_in_by_event(HengdangDoor& door, const LoginRequest& request) {
+    const std::vector<std::string> urls = door.own_urls().of(request.target);
+    const auto event =
+        files::verify_nostr_event(request.event, {.urls = urls,
+                                                  .method = request.method,
+                                                  .owner_keys = door.options().owner_keys,
+                                                  .now = door.wall_now()});
     if (!event) {
         const files::NostrRefusal& why = event.error();
         return refuse(status_of(why.fault), files::to_text(why.fault), why.message);
@@ -76,14 +86,12 @@ void log_in(const HengdangPlace& place, const net::HttpRequest& request, net::Ht
                     [&door] { return begin_session(door, secret_owner); });
         return;
     }
-    // As the client knows this server: that is what it has signed.
-    const std::string url = (door.parts().has_tls ? "https://" : "http://") +
-                            std::string(request.header("Host").value_or("")) +
-                            std::string(own_path);
+    LoginRequest login{.method = std::string(request.method),
+                       .target = std::string(own_path),
+                       .event = std::string(request.body)};
+    if (!request.query.empty()) login.target.append("?").append(request.query);
     answer_from(door.writers(), defer(place, reply),
-                [&door, url, body = std::string(request.body)] {
-                    return log_in_by_event(door, url, body);
-                });
+                [&door, login = std::move(login)] { return log_in_by_event(door, login); });
 }
 
 void end_session(const HengdangPlace& place, std::string name, bool is_own, net::HttpReply& reply) {

@@ -25,12 +25,15 @@ void WritePermit::ask_for(std::function<void(Objection)> then) {
             }
             lock_ = response.outcome.lease.token;
             door.holds().take(key(), *lock_, is_new);
-            then({});
+            // If the session has ended since, its locks were released without this one.
+            const bool is_live = door.sessions().is_live(terms_.session_name, door.wall_now());
+            then(is_live ? Objection{} : refuse(NoSession::unknown));
         });
 }
 
 LeaseDesk::Shown WritePermit::shown(const files::FileInfo* current) const {
     return {.token = *terms_.lock_token,
+            .session_name = terms_.session_name,
             .path = terms_.path,
             .inode_number = current == nullptr ? 0 : current->inode_number,
             .range = terms_.range};
@@ -44,19 +47,40 @@ WritePermit::Objection WritePermit::look_ahead(const files::FileInfo* current) c
     return place_.door.desk().check(shown(current));
 }
 
-WritePermit::Objection WritePermit::judge(const files::FileInfo* current) const {
+WritePermit::Objection WritePermit::check(const files::FileInfo* current) const {
+    HengdangDoor& door = place_.door;
+    if (!door.sessions().is_live(terms_.session_name, door.wall_now())) {
+        return refuse(NoSession::unknown);
+    }
     if (auto objection = look_ahead(current); objection || terms_.lock_token) return objection;
-    return place_.door.desk().keep({.token = *lock_, .path = terms_.path});
+    return door.desk().keep({.token = *lock_, .path = terms_.path});
+}
+
+WritePermit::Commit::Commit(const WritePermit& permit) : permit_(permit) {
+    const Terms& terms = permit.terms_;
+    if (terms.lock_token) turn_.emplace(permit.place_.door.token_gates().enter(terms.path));
+}
+
+WritePermit::Commit::~Commit() {
+    if (has_entered_) permit_.place_.door.desk().leave(permit_.key(), false, [] {});
+}
+
+WritePermit::Objection WritePermit::Commit::judge(const files::FileInfo* current) {
+    HengdangDoor& door = permit_.place_.door;
+    const Terms& terms = permit_.terms_;
+    if (!change_) {
+        auto change = door.sessions().begin_change(terms.session_name, door.wall_now());
+        if (!change) return refuse(NoSession::unknown);
+        change_.emplace(std::move(*change));
+    }
+    if (auto objection = permit_.check(current); objection || !terms.lock_token) return objection;
+    if (!std::exchange(has_entered_, true)) door.holds().enter(permit_.key());
+    return door.desk().borrow(permit_.shown(current));
 }
 
 void WritePermit::give_back(bool has_written, std::function<void()> then) {
     if (terms_.lock_token) return then();
-    const auto spent = place_.door.holds().leave(key(), has_written);
-    if (!spent) return then();
-    // One that somebody has asked for would be there again after a restart, if this were not on
-    // disk.
-    const auto until = spent->is_automatic ? LeaseDesk::Until::done : LeaseDesk::Until::on_disk;
-    place_.door.desk().release(spent->token, until, std::move(then));
+    place_.door.desk().leave(key(), has_written, std::move(then));
 }
 
 }  // namespace holdfast::dialects::hengdang

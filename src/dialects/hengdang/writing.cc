@@ -34,20 +34,13 @@ FileAnswer refuse_size(const ByteSpan& region) {
                       " bytes that Content-Range announces");
 }
 
-// What is in the way of a write before it has begun. A stranger is told of nothing but that the
-// conditions do not hold.
+// What is in the way of a write before it has begun.
 WritePermit::Objection look_ahead(files::FileTree& tree, const files::FilePath& path,
-                                  const WritePermit& permit,
-                                  const std::optional<FileAnswer>& denial) {
-    if (!permit.needs_version()) return denial;
+                                  const WritePermit& permit) {
+    if (!permit.needs_version()) return {};
     const auto file = tree.open_file(path);
-    const files::FileInfo* const current = file ? &file->info : nullptr;
-    if (denial) {
-        const bool is_broken = permit.find_broken_condition(current).has_value();
-        return is_broken ? refuse_precondition("The conditions do not hold", "") : denial;
-    }
     if (!file && file.error().fault != files::Fault::not_found) return refuse(file.error());
-    return permit.look_ahead(current);
+    return permit.look_ahead(file ? &file->info : nullptr);
 }
 
 class Writing : public std::enable_shared_from_this<Writing> {
@@ -63,11 +56,11 @@ class Writing : public std::enable_shared_from_this<Writing> {
 
     // Preconditions come before the lock, so that they are the answer if both are in the way.
     void begin() {
-        if (!order_.denial && !permit_.needs_version()) return ask_for_lock();
+        if (!permit_.needs_version()) return ask_for_lock();
         is_working_ = true;
         place_.door.readers().run([self = shared_from_this()]() mutable {
-            auto seen = std::make_shared<WritePermit::Objection>(look_ahead(
-                self->place_.door.tree(), self->order_.path, self->permit_, self->order_.denial));
+            auto seen = std::make_shared<WritePermit::Objection>(
+                look_ahead(self->place_.door.tree(), self->order_.path, self->permit_));
             net::EventLoop& loop = self->place_.loop;
             loop.post([self = std::move(self), seen] { self->on_looked(std::move(*seen)); });
         });
@@ -231,10 +224,16 @@ class Writing : public std::enable_shared_from_this<Writing> {
             return Conclusion{.answer = refuse_size(*order_.region)};
         }
         WritePermit::Objection objection;
-        const auto committed = upload_->commit([&](const files::FileInfo* current) {
-            objection = permit_.judge(current);
-            return !objection;
-        });
+        WritePermit::Commit commit(permit_);
+        const auto committed = upload_->commit(
+            [&](const files::FileInfo* current) {
+                objection = commit.judge(current);
+                return !objection;
+            },
+            [&](const files::FileInfo* current) {
+                objection = permit_.check(current);
+                return !objection;
+            });
         if (committed) {
             return Conclusion{.answer = tell_written(order_.path, *committed), .has_written = true};
         }
@@ -297,8 +296,8 @@ class Removing : public std::enable_shared_from_this<Removing> {
 
     void begin() {
         place_.door.writers().run([self = shared_from_this()]() mutable {
-            const auto seen = std::make_shared<WritePermit::Objection>(look_ahead(
-                self->place_.door.tree(), self->order_.path, self->permit_, self->order_.denial));
+            const auto seen = std::make_shared<WritePermit::Objection>(
+                look_ahead(self->place_.door.tree(), self->order_.path, self->permit_));
             net::EventLoop& loop = self->place_.loop;
             loop.post([self = std::move(self), seen] { self->on_looked(*seen); });
         });
@@ -315,18 +314,22 @@ class Removing : public std::enable_shared_from_this<Removing> {
 
     void remove() {
         place_.door.writers().run([self = shared_from_this()]() mutable {
-            WritePermit::Objection objection;
-            const auto check = [&](const files::FileInfo* current) {
-                objection = self->permit_.judge(current);
-                return !objection;
-            };
-            const auto removed = self->place_.door.tree().remove_file(self->order_.path, check);
-            FileAnswer answer{.status = 204, .content_type = ""};
-            if (!removed) answer = objection ? std::move(*objection) : refuse(removed.error());
-            const auto told = std::make_shared<const FileAnswer>(std::move(answer));
+            const auto told = std::make_shared<const FileAnswer>(self->remove_file());
             net::EventLoop& loop = self->place_.loop;
             loop.post([self = std::move(self), told] { self->finish(*told); });
         });
+    }
+
+    FileAnswer remove_file() {
+        WritePermit::Objection objection;
+        WritePermit::Commit commit(permit_);
+        const auto check = [&](const files::FileInfo* current) {
+            objection = commit.judge(current);
+            return !objection;
+        };
+        const auto removed = place_.door.tree().remove_file(order_.path, check);
+        if (removed) return {.status = 204, .content_type = ""};
+        return objection ? std::move(*objection) : refuse(removed.error());
     }
 
     // A lock that the session has asked for itself stays: it may mean to write the file anew.

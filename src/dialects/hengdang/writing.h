@@ -7,8 +7,9 @@
 // that is much the peer is not read from. Whatever goes wrong first is the answer, and leaves the
 // file as it was.
 //
-// At the commit the lock is asked for again (LeaseDesk): a session that has lost it meanwhile
-// cannot change anything. So it is with a Lock-Token, in whose place no lock is taken.
+// At the commit the session and its lock are asked for again (WritePermit, LeaseDesk): a session
+// that has ended or has lost the lock meanwhile cannot change anything. So it is with a Lock-Token,
+// in whose place no lock is taken before the commit.
 
 #include <cstdint>
 #include <memory>
@@ -29,8 +30,6 @@ struct WriteOrder {
     std::optional<core::Token> lock_token;  // that of nobody where the text makes none
     std::string session_name;
     bool is_asked_first = false;  // the client sends the body when it is told to
-    // Nobody has logged in: only the conditions are looked at, and then this is the answer.
-    std::optional<FileAnswer> denial;
 };
 
 // Takes the body.
@@ -44,7 +43,6 @@ struct RemoveOrder {
     Conditions conditions;
     std::optional<core::Token> lock_token;
     std::string session_name;
-    std::optional<FileAnswer> denial;
 };
 void begin_removing(const HengdangPlace& place, RemoveOrder order, net::HttpReply& reply);
 

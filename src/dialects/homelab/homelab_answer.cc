@@ -57,6 +57,10 @@ Answer refused_by_limit(core::Refusal refusal) {
         case core::Refusal::owner_length_max: return {.status = 400, .error = "client is too long"};
         case core::Refusal::locks_max:
             return {.status = 503, .error = "too many locks on this server"};
+        case core::Refusal::leases_max:
+            return {.status = 503, .error = "too many leases on this server"};
+        case core::Refusal::stopping:
+            return {.status = 503, .error = "the server is shutting down; ask again later"};
         default: return {.status = 500, .error = core::to_text(refusal)};
     }
 }
@@ -88,17 +92,25 @@ Answer acquired(const HomelabRequest& request, const core::Outcome& outcome) {
     return answer;
 }
 
-Answer released(const core::Outcome& outcome) {
-    if (outcome.kind == Kind::released) return {.message = "lock released"};
-    return {.status = 403, .error = "client does not hold the lock"};
+// The lease on the lock that the response shows: of its holder, or of its last one, whom the
+// original shows until somebody else takes the lock. Null if there is none.
+const core::LeaseView* find_lease(const service::Response& response) {
+    if (response.locks.empty()) return nullptr;
+    const core::LockView& lock = response.locks.front();
+    if (!lock.holders.empty()) return &lock.holders.front();
+    return lock.lapsed ? &*lock.lapsed : nullptr;
 }
 
-// The original shows its last holder until somebody else takes the lock.
+Answer released(const service::Response& response) {
+    if (response.outcome.kind == Kind::released) return {.message = "lock released"};
+    const core::LeaseView* const lease = find_lease(response);
+    return {.status = 403,
+            .holder = lease == nullptr ? std::string_view() : lease->owner.name,
+            .error = "client does not hold the lock"};
+}
+
 Answer status(const service::Response& response) {
-    const core::LockView* lock = response.locks.empty() ? nullptr : &response.locks.front();
-    const core::LeaseView* lease = nullptr;
-    if (lock != nullptr && !lock->holders.empty()) lease = &lock->holders.front();
-    if (lease == nullptr && lock != nullptr && lock->lapsed) lease = &*lock->lapsed;
+    const core::LeaseView* const lease = find_lease(response);
     if (lease == nullptr) return {.message = "no lock held", .is_expired = true};
     return {.holder = lease->owner.name,
             .message = "lock held",
@@ -117,7 +129,7 @@ int append_answer(std::string& body, const HomelabRequest& request,
     } else {
         switch (request.action) {
             case Action::acquire: answer = acquired(request, response.outcome); break;
-            case Action::release: answer = released(response.outcome); break;
+            case Action::release: answer = released(response); break;
             case Action::status: answer = status(response); break;
         }
     }

@@ -88,6 +88,7 @@ TEST(HomelabAnswer, ToAnAcquireBeyondALimit) {
     EXPECT_EQ(refuse(Refusal::key_length_max), expected("400", "job is too long"));
     EXPECT_EQ(refuse(Refusal::owner_length_max), expected("400", "client is too long"));
     EXPECT_EQ(refuse(Refusal::locks_max), expected("503", "too many locks on this server"));
+    EXPECT_EQ(refuse(Refusal::leases_max), expected("503", "too many leases on this server"));
 }
 
 TEST(HomelabAnswer, ToARelease) {
@@ -95,11 +96,20 @@ TEST(HomelabAnswer, ToARelease) {
     EXPECT_EQ(answer(request, {.outcome = {.kind = Outcome::Kind::released}}),
               R"(200 {"success":true,"job":"default","holder":"","message":"lock released"})"
               "\n");
-    EXPECT_EQ(
-        answer(request, {.outcome = Outcome::refuse(Refusal::unknown_lease)}),
-        R"(403 {"success":false,"job":"default","holder":"",)"
-        R"("message":"client does not hold the lock","error":"client does not hold the lock"})"
-        "\n");
+    service::Response refused{.outcome = Outcome::refuse(Refusal::unknown_lease)};
+    const auto held_by = [](const std::string& holder) {
+        return R"(403 {"success":false,"job":"default","holder":")" + holder +
+               R"(","message":"client does not hold the lock",)"
+               R"("error":"client does not hold the lock"})"
+               "\n";
+    };
+    EXPECT_EQ(answer(request, refused), held_by(""));
+    refused.locks.emplace_back();
+    EXPECT_EQ(answer(request, refused), held_by(""));
+    refused.locks[0].lapsed = lease_of("laptop1", core::LeaseState::lapsed);
+    EXPECT_EQ(answer(request, refused), held_by("laptop1")) << "until somebody else takes it";
+    refused.locks[0].holders.push_back(lease_of("laptop3"));
+    EXPECT_EQ(answer(request, refused), held_by("laptop3"));
 }
 
 TEST(HomelabAnswer, ToAStatus) {

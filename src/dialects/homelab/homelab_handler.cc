@@ -37,7 +37,7 @@ void HomelabHandler::handle(const net::HttpRequest& http, net::HttpReply& reply)
     }
     if (const service::Response* response = port_.submit(to_service(*request))) {
         const int status = append_answer(body_, *request, *response, clock_);
-        reply.send(status, json, body_);
+        answers::send_json(reply, status, body_);
         return;
     }
     // Nothing here waits for a lock, so a client that goes away needs no cancelling: its lease ends
@@ -60,7 +60,7 @@ service::Request HomelabHandler::to_service(const HomelabRequest& request) const
         case Action::release: return service::ReleaseOwn{.scope = scope, .owner = owner};
         case Action::status: break;
     }
-    return service::Inspect{.scope = scope};
+    return service::Inspect{.scope = scope, .holders = {.limit = 1}};
 }
 
 }  // namespace holdfast::dialects::homelab

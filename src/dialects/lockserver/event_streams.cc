@@ -14,8 +14,7 @@ namespace holdfast::dialects::lockserver {
 
 namespace {
 
-// Proxies cut connections on which nothing moves, and a reader that is too slow must be looked
-// after although nothing happens.
+// Proxies cut connections on which nothing moves.
 constexpr std::chrono::seconds keep_alive_interval{15};
 
 // Read at one time; the loop has others to serve.
@@ -104,9 +103,17 @@ void EventStreams::open(const WatchEvents& request, net::HttpReply& reply) {
     place->watch = feed_.watch(here_, request.after, [this, place] { send_news(*place); });
 }
 
-// A reader that does not keep up is left alone until it does: the feed remembers for a while.
+// A reader that does not keep up is left alone until it has taken what was sent: the feed remembers
+// for a while.
 void EventStreams::send_news(Stream& stream) {
-    if (stream.reply.is_congested()) return;
+    if (stream.reply.is_congested()) {
+        if (std::exchange(stream.awaits_room, true)) return;
+        stream.reply.call_when_sent([this, &stream] {
+            stream.awaits_room = false;
+            send_news(stream);
+        });
+        return;
+    }
     text_.clear();
     const auto page = stream.watch->read(events_at_once);
     if (page.has_missed_some)

@@ -44,6 +44,7 @@ class EventStreams {
         std::string prefix;
         net::StreamedReply reply;
         std::shared_ptr<service::EventFeed::Watch> watch;
+        bool awaits_room = false;  // it goes on when its reader has taken what was sent
     };
     using Place = std::list<Stream>::iterator;
 

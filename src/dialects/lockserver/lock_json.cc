@@ -28,12 +28,20 @@ void append_waiter(base::JsonWriter& json, const core::WaiterView& waiter,
     json.end_object();
 }
 
-void append_holders(base::JsonWriter& json, const core::LockView& lock,
+LeaseIds lease_ids(bool are_shown) {
+    return are_shown ? LeaseIds::shown : LeaseIds::hidden;
+}
+
+// At most `shown_holders_max`, and if `has_more` where the next page of them begins.
+void append_holders(base::JsonWriter& json, const core::LockView& lock, LeaseIds ids, bool has_more,
                     const service::Clock& clock) {
+    const std::size_t shown = std::min(lock.holders.size(), shown_holders_max);
+    if (has_more) json.field("holder_count", lock.holder_count);
     json.begin_array("holders");
-    for (const core::LeaseView& lease : lock.holders) {
+    for (std::size_t index = 0; index < shown; ++index) {
+        const core::LeaseView& lease = lock.holders[index];
         json.begin_object();
-        append_lease(json, lease, clock);
+        append_lease(json, lease, ids, clock);
         json.field("door", service::to_text(lease.owner.door));
         json.field("acquired_ms", unix_ms(lease.acquired_at, clock));
         json.field("ttl_ms",
@@ -45,19 +53,32 @@ void append_holders(base::JsonWriter& json, const core::LockView& lock,
         json.end_object();
     }
     json.end_array();
+    if (has_more) {
+        const std::uint64_t last = core::as_number(lock.holders[shown - 1].token.fence);
+        json.field("holders_next", std::to_string(last));
+    }
 }
 
-void append_listed(base::JsonWriter& json, const core::LockView& lock,
+void append_listed(base::JsonWriter& json, const core::LockView& lock, LeaseIds ids,
                    const service::Clock& clock) {
     json.begin_object()
         .field("lock_name", shown_name(lock.scope))
         .field("kind", core::to_text(lock.scope.kind))
-        .field("held", !lock.holders.empty())
+        .field("held", lock.holder_count > 0)
         .field("version", lock.version)
         .field("waiters", lock.waiter_count);
     if (lock.scope.kind == core::ScopeKind::semaphore) json.field("limit", lock.limit);
-    append_holders(json, lock, clock);
+    append_holders(json, lock, ids, lock.holders.size() < lock.holder_count, clock);
     json.end_object();
+}
+
+// How many locks of a listing are on the page: not more than were asked for, and not one whose
+// holders were too many for it.
+std::size_t count_shown(const std::vector<core::LockView>& locks, std::size_t limit) {
+    if (locks.empty()) return 0;
+    const core::LockView& last = locks.back();
+    const bool is_cut_short = locks.size() > 1 && last.holders.empty() && last.holder_count > 0;
+    return std::min(is_cut_short ? locks.size() - 1 : locks.size(), limit);
 }
 
 }  // namespace
@@ -72,12 +93,10 @@ std::string shown_name(const core::Scope& scope) {
     return scope.is_of_inode() ? std::to_string(scope.inode) : std::string(scope.name);
 }
 
-void append_lease(base::JsonWriter& json, const core::LeaseView& lease,
+void append_lease(base::JsonWriter& json, const core::LeaseView& lease, LeaseIds ids,
                   const service::Clock& clock) {
     json.field("owner_id", lease.owner.name);
-    // It tells the secret of the lease. At this door that is the custom; who came by another one
-    // trusts that nobody else is shown it.
-    if (lease.owner.door == service::lockserver_door) {
+    if (ids == LeaseIds::shown && lease.owner.door == service::lockserver_door) {
         std::string lease_id;
         append_lease_id(lease_id, {.kind = lease.scope.kind, .token = lease.token});
         json.field("lease_id", lease_id);
@@ -91,18 +110,24 @@ void append_lease(base::JsonWriter& json, const core::LeaseView& lease,
     if (!lease.notes.metadata.empty()) json.field("metadata", lease.notes.metadata);
 }
 
-void append_lock(std::string& out, std::string_view lock_name, const core::LockView* lock,
-                 bool with_queue, const service::Clock& clock) {
+void append_lock(std::string& out, const Get& request, const core::LockView* lock,
+                 const service::Clock& clock) {
     base::JsonWriter json(out);
-    const bool is_held = lock != nullptr && !lock->holders.empty();
-    json.begin_object().field("lock_name", lock_name).field("held", is_held);
+    const LeaseIds ids = lease_ids(request.with_lease_ids);
+    const bool is_held = lock != nullptr && lock->holder_count > 0;
+    json.begin_object().field("lock_name", request.lock_name).field("held", is_held);
     if (is_held) {
-        append_lease(json, lock->holders.front(), clock);
+        // On a later page the oldest holder is not there.
+        const bool is_first_page = !request.holders_after.has_value();
+        if (is_first_page) append_lease(json, lock->holders.front(), ids, clock);
         json.field("version", lock->version);
         if (lock->scope.kind == core::ScopeKind::semaphore) json.field("limit", lock->limit);
-        if (lock->holders.size() > 1) append_holders(json, *lock, clock);
+        const bool has_more = lock->holders.size() > shown_holders_max;
+        if (!is_first_page || lock->holder_count > 1) {
+            append_holders(json, *lock, ids, has_more, clock);
+        }
     }
-    if (with_queue) {
+    if (request.with_queue) {
         json.field("queue_length", lock == nullptr ? 0 : lock->waiter_count).begin_array("queue");
         if (lock != nullptr) {
             for (const core::WaiterView& waiter : lock->waiters) append_waiter(json, waiter, clock);
@@ -112,12 +137,15 @@ void append_lock(std::string& out, std::string_view lock_name, const core::LockV
     json.end_object();
 }
 
-void append_page(std::string& out, const std::vector<core::LockView>& locks, std::size_t limit,
-                 const service::Clock& clock) {
-    const std::size_t shown = std::min(locks.size(), limit);
+void append_page(std::string& out, const ListLocks& request,
+                 const std::vector<core::LockView>& locks, const service::Clock& clock) {
+    const LeaseIds ids = lease_ids(request.with_lease_ids);
+    const std::size_t shown = count_shown(locks, request.limit);
     base::JsonWriter json(out);
     json.begin_object().begin_array("locks");
-    for (std::size_t index = 0; index < shown; ++index) append_listed(json, locks[index], clock);
+    for (std::size_t index = 0; index < shown; ++index) {
+        append_listed(json, locks[index], ids, clock);
+    }
     json.end_array();
     if (shown < locks.size()) json.field("next", core::to_text(locks[shown - 1].scope));
     json.end_object();

@@ -25,6 +25,9 @@ int refuse_by_limit(std::string& body, core::Refusal refusal) {
         case core::Refusal::locks_max:
             append_error(body, "too many locks on this server");
             return 503;
+        case core::Refusal::leases_max:
+            append_error(body, "too many leases on this server");
+            return 503;
         case core::Refusal::waiters_max:
         case core::Refusal::waiters_per_lock_max:
             append_error(body, "too many requests are waiting");
@@ -34,11 +37,12 @@ int refuse_by_limit(std::string& body, core::Refusal refusal) {
 }
 
 int append_not_acquired(std::string& body, const Acquire& request, std::string_view reason,
-                        std::int64_t retry_ms = 0) {
+                        std::int64_t retry_ms = 0, std::int64_t place_kept_ms = 0) {
     base::JsonWriter json(body);
     json.begin_object().field("acquired", false).field("lock_name", request.lock_name);
     if (retry_ms > 0) json.field("recommended_retry_ms", retry_ms);
     json.field("reason", reason);
+    if (place_kept_ms > 0) json.field("place_kept_ms", place_kept_ms);
     json.end_object();
     return 409;
 }
@@ -66,7 +70,7 @@ struct Writer {
         if (outcome.kind == Kind::granted) {
             base::JsonWriter json(body);
             json.begin_object().field("acquired", true).field("lock_name", request.lock_name);
-            append_lease(json, outcome.lease, clock);
+            append_lease(json, outcome.lease, LeaseIds::shown, clock);
             json.end_object();
             return 200;
         }
@@ -98,14 +102,13 @@ struct Writer {
 
     int operator()(const Get& request) const {
         if (!response.failure.empty()) return fail();
-        append_lock(body, request.lock_name, response.locks.empty() ? nullptr : &response.locks[0],
-                    request.with_queue, clock);
+        append_lock(body, request, response.locks.empty() ? nullptr : &response.locks[0], clock);
         return 200;
     }
 
     int operator()(const ListLocks& request) const {
         if (!response.failure.empty()) return fail();
-        append_page(body, response.locks, request.limit, clock);
+        append_page(body, request, response.locks, clock);
         return 200;
     }
 
@@ -148,6 +151,11 @@ struct Writer {
             case core::Refusal::in_grace: break;
             case core::Refusal::timed_out:
                 return append_not_acquired(body, request, "WAIT_TIMED_OUT", answers::retry_min_ms);
+            case core::Refusal::still_waiting:
+                return append_not_acquired(body, request, "STILL_WAITING", answers::retry_min_ms,
+                                           answers::place_kept_ms);
+            case core::Refusal::stopping:
+                return append_not_acquired(body, request, "BUSY_RETRY", answers::busy_retry_ms);
             case core::Refusal::limit_mismatch:
                 return append_not_acquired(body, request, "LIMIT_MISMATCH");
             case core::Refusal::request_ended:

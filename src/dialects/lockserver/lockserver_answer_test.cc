@@ -68,6 +68,10 @@ TEST(LockserverAnswer, ToEveryOtherRefusal) {
     };
     EXPECT_EQ(refuse(Refusal::timed_out),
               reason(R"("recommended_retry_ms":25,"reason":"WAIT_TIMED_OUT")"));
+    EXPECT_EQ(refuse(Refusal::still_waiting),
+              reason(R"("recommended_retry_ms":25,"reason":"STILL_WAITING","place_kept_ms":5000)"));
+    EXPECT_EQ(refuse(Refusal::stopping),
+              reason(R"("recommended_retry_ms":50,"reason":"BUSY_RETRY")"));
     EXPECT_EQ(refuse(Refusal::limit_mismatch), reason(R"("reason":"LIMIT_MISMATCH")"));
     EXPECT_EQ(refuse(Refusal::request_ended), reason(R"("reason":"REQUEST_ENDED")"));
     EXPECT_EQ(refuse(Refusal::request_superseded), reason(R"("reason":"REQUEST_SUPERSEDED")"));
@@ -76,6 +80,7 @@ TEST(LockserverAnswer, ToEveryOtherRefusal) {
     EXPECT_EQ(refuse(Refusal::request_id_length_max), R"(400 {"error":"request_id is too long"})");
     EXPECT_EQ(refuse(Refusal::metadata_length_max), R"(400 {"error":"metadata is too long"})");
     EXPECT_EQ(refuse(Refusal::locks_max), R"(503 {"error":"too many locks on this server"})");
+    EXPECT_EQ(refuse(Refusal::leases_max), R"(503 {"error":"too many leases on this server"})");
     for (const Refusal refusal : {Refusal::waiters_max, Refusal::waiters_per_lock_max}) {
         EXPECT_EQ(refuse(refusal), R"(503 {"error":"too many requests are waiting"})");
     }
@@ -119,6 +124,26 @@ TEST(LockserverAnswer, ToALookAtWhatNobodyKnows) {
     EXPECT_EQ(answer(Get{.lock_name = "x", .with_queue = true}, {}),
               R"(200 {"lock_name":"x","held":false,"queue_length":0,"queue":[]})");
     EXPECT_EQ(answer(ListLocks{}, {}), R"(200 {"locks":[]})");
+}
+
+TEST(LockserverAnswer, ShowsTheLeaseIdsOfHoldersToThoseWhoMayEndTheirLeases) {
+    service::Response response;
+    response.locks.push_back({.scope = core::Scope::named("x"),
+                              .version = 3,
+                              .holders = {lease_of("w1"), lease_of("w2")},
+                              .holder_count = 2});
+    const std::string id = R"("lease_id":"00000000-0000-401c-8000-000000000000",)";
+    for (const bool is_shown : {false, true}) {
+        const std::string looked =
+            answer(Get{.lock_name = "x", .with_lease_ids = is_shown}, response);
+        const std::string listed = answer(ListLocks{.with_lease_ids = is_shown}, response);
+        for (const std::string& text : {looked, listed}) {
+            EXPECT_EQ(text.find(id) != std::string::npos, is_shown) << text;
+            EXPECT_EQ(text.find("lease_id") != std::string::npos, is_shown) << text;
+            EXPECT_NE(text.find(R"("owner_id":"w1",)"), std::string::npos) << text;
+            EXPECT_NE(text.find(R"("fencing_token":7,)"), std::string::npos) << text;
+        }
+    }
 }
 
 TEST(LockserverAnswer, OneWhoStoppedSendingIsTold) {

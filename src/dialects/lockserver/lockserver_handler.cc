@@ -7,6 +7,7 @@
 #include "dialects/lockserver/lock_json.h"
 #include "dialects/lockserver/lockserver_answer.h"
 #include "service/doors.h"
+#include "service/wait_limits.h"
 
 namespace holdfast::dialects::lockserver {
 
@@ -55,7 +56,7 @@ struct Translator {
             .mode = request.mode,
             .limit = request.limit,
             .ttl = request.ttl,
-            .wait = request.wait,
+            .wait = service::to_wait(request.wait),
             .notes = {.request_id = request.request_id, .metadata = request.metadata}};
     }
     service::Request operator()(const Renew& request) const {
@@ -73,10 +74,13 @@ struct Translator {
     service::Request operator()(const Get& request) const {
         return service::Inspect{.scope = scope_of(request),
                                 .or_else = or_else(request),
-                                .waiters_max = request.with_queue ? shown_waiters_max : 0};
+                                .waiters_max = request.with_queue ? shown_waiters_max : 0,
+                                .holders = {.after = request.holders_after.value_or(core::Fence{}),
+                                            .limit = shown_holders_max + 1}};
     }
     service::Request operator()(const ListLocks& request) const {
-        core::ListQuery query{.prefix = request.prefix, .limit = request.limit + 1};
+        core::ListQuery query{
+            .prefix = request.prefix, .limit = request.limit + 1, .holders_max = shown_holders_max};
         if (!request.after.empty()) query.after = core::parse_scope(request.after);
         return service::List{.query = query};
     }
@@ -104,7 +108,8 @@ void LockserverHandler::handle(const net::HttpRequest& http, net::HttpReply& rep
                                   .path = http.path,
                                   .query = http.query,
                                   .body = http.body,
-                                  .last_event_id = http.header("Last-Event-ID")});
+                                  .last_event_id = http.header("Last-Event-ID"),
+                                  .is_privileged = http.is_privileged});
     if (!request) return refuse(request.error());
     if (const auto* const watch = std::get_if<WatchEvents>(&*request)) {
         return streams_.open(*watch, reply);
@@ -115,7 +120,7 @@ void LockserverHandler::handle(const net::HttpRequest& http, net::HttpReply& rep
     }
     if (const service::Response* response = port_.submit(std::visit(Translator{}, *request))) {
         const int status = append_answer(body_, *request, *response, clock_);
-        return reply.send(status, json, body_);
+        return answers::send_json(reply, status, body_);
     }
     answers::answer_later<Acquire>(std::move(*request), reply, port_, clock_);
 }

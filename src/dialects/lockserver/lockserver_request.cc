@@ -5,6 +5,7 @@
 #include "base/json_object.h"
 #include "base/number.h"
 #include "net/url.h"
+#include "service/wait_limits.h"
 
 namespace holdfast::dialects::lockserver {
 
@@ -15,6 +16,8 @@ using Number = std::optional<std::int64_t>;
 
 constexpr std::string_view locks_path = "/v1/locks", events_path = "/v1/events";
 constexpr std::int64_t time_max_ms = 600'000;
+constexpr std::int64_t wait_max_ms =
+    std::chrono::duration_cast<std::chrono::milliseconds>(service::WaitLimits{}.answer_max).count();
 constexpr std::int64_t permits_max = 1'000'000;
 constexpr std::size_t page_max = 1'000;
 
@@ -49,8 +52,9 @@ Parsed parse_acquire(std::string lock_name, std::string_view body) {
     if (!read) return refuse(read.error().message);
     if (request.owner_id.empty()) return refuse("owner_id required");
     if (!is_time(ttl_ms)) return refuse("ttl_ms must be in (0, 600000]");
-    if (wait_ms && *wait_ms != 0 && !is_time(wait_ms)) {
-        return refuse("wait_ms must be in [0, 600000]");
+    if (wait_ms.value_or(0) < 0) return refuse("wait_ms must not be negative");
+    if (wait_ms.value_or(0) > wait_max_ms && request.request_id.empty()) {
+        return refuse("wait_ms must be in [0, 600000]; to wait longer takes a request_id");
     }
     if (mode == "shared") {
         request.mode = core::Mode::shared;
@@ -129,17 +133,26 @@ tl::expected<std::optional<core::ScopeKind>, Fault> parse_kind(const std::string
     return refuse("kind must be named, semaphore, path or inode");
 }
 
-Parsed parse_get(std::string lock_name, std::string_view query) {
-    const auto kind = parse_kind(lock_name, query);
+Parsed parse_get(std::string lock_name, const RequestParts& parts) {
+    const auto kind = parse_kind(lock_name, parts.query);
     if (!kind) return tl::make_unexpected(kind.error());
-    const auto queue = net::query_parameter(query, "queue");
+    const auto queue = net::query_parameter(parts.query, "queue");
     if (!queue) return refuse(queue.error().message);
     if (*queue && **queue != "true" && **queue != "false") {
         return refuse("queue must be true or false");
     }
-    return Get{.lock_name = std::move(lock_name),
-               .kind = *kind,
-               .with_queue = *queue && **queue == "true"};
+    const auto after = net::query_parameter(parts.query, "holders_after");
+    if (!after) return refuse(after.error().message);
+    Get request{.lock_name = std::move(lock_name),
+                .kind = *kind,
+                .with_queue = *queue && **queue == "true",
+                .with_lease_ids = parts.is_privileged};
+    if (*after) {
+        const auto number = base::parse_decimal<std::uint64_t>(**after);
+        if (!number) return refuse("holders_after must be the `holders_next` of an earlier page");
+        request.holders_after = core::Fence{*number};
+    }
+    return request;
 }
 
 Parsed parse_force_release(std::string lock_name, std::string_view query) {
@@ -148,11 +161,11 @@ Parsed parse_force_release(std::string lock_name, std::string_view query) {
     return ForceRelease{.lock_name = std::move(lock_name), .kind = *kind};
 }
 
-Parsed parse_list(std::string_view query) {
-    ListLocks request;
-    auto prefix = net::query_parameter(query, "prefix");
-    auto after = net::query_parameter(query, "after");
-    auto limit = net::query_parameter(query, "limit");
+Parsed parse_list(const RequestParts& parts) {
+    ListLocks request{.with_lease_ids = parts.is_privileged};
+    auto prefix = net::query_parameter(parts.query, "prefix");
+    auto after = net::query_parameter(parts.query, "after");
+    auto limit = net::query_parameter(parts.query, "limit");
     for (const auto* parameter : {&prefix, &after, &limit}) {
         if (!*parameter) return refuse(parameter->error().message);
     }
@@ -195,7 +208,7 @@ Parsed parse_action(std::string lock_name, std::string_view action, const Reques
 
 Parsed parse_lock(std::string lock_name, const RequestParts& parts) {
     if (parts.method == "GET" || parts.method == "HEAD") {
-        return parse_get(std::move(lock_name), parts.query);
+        return parse_get(std::move(lock_name), parts);
     }
     if (parts.method == "DELETE") return parse_force_release(std::move(lock_name), parts.query);
     return only("GET, HEAD, DELETE");
@@ -212,9 +225,10 @@ Parsed parse_request(const RequestParts& parts) {
     if (parts.path == events_path) return parse_events(parts);
     if (parts.path == locks_path) {
         const bool is_look = parts.method == "GET" || parts.method == "HEAD";
-        return is_look ? parse_list(parts.query) : only("GET, HEAD");
+        return is_look ? parse_list(parts) : only("GET, HEAD");
     }
-    const std::string_view rest = parts.path.substr(locks_path.size() + 1);
+    std::string_view rest = parts.path.substr(locks_path.size() + 1);
+    while (rest.ends_with('/')) rest.remove_suffix(1);  // LockServer does not look at these either
     const std::size_t slash = rest.find('/');
     auto lock_name = net::percent_decode(rest.substr(0, slash));
     if (!lock_name) return refuse(lock_name.error().message);

@@ -43,12 +43,15 @@ struct Get {
     std::string lock_name;
     std::optional<core::ScopeKind> kind;  // none: a lock, or if nothing is known of it a semaphore
     bool with_queue = false;
+    std::optional<core::Fence> holders_after;  // only the holders behind this one
+    bool with_lease_ids = false;               // of whoever holds it
 };
 
 struct ListLocks {
     std::string prefix;
     std::string after;  // the text of a scope: where the last page ended
     std::size_t limit = 100;
+    bool with_lease_ids = false;
 };
 
 struct ForceRelease {
@@ -75,6 +78,8 @@ struct Fault {
 struct RequestParts {
     std::string_view method, path, query, body;
     std::optional<std::string_view> last_event_id;
+    // Whether the asker may be told what ends the leases of others: their lease ids.
+    bool is_privileged = false;
 };
 
 // Whether a path is this dialect's.

@@ -67,7 +67,11 @@ TEST(LockserverRequest, NamesTheFaultOfAnAcquire) {
     EXPECT_EQ(acquire_fault(R"({"owner_id":"w"})"), "400 ttl_ms must be in (0, 600000]");
     EXPECT_EQ(acquire_fault(R"({"owner_id":"w","ttl_ms":600000})"), "");
     EXPECT_EQ(acquire_fault(R"({"owner_id":"w","ttl_ms":1,"wait_ms":-1})"),
-              "400 wait_ms must be in [0, 600000]");
+              "400 wait_ms must not be negative");
+    EXPECT_EQ(acquire_fault(R"({"owner_id":"w","ttl_ms":1,"wait_ms":600001})"),
+              "400 wait_ms must be in [0, 600000]; to wait longer takes a request_id");
+    EXPECT_EQ(acquire_fault(R"({"owner_id":"w","ttl_ms":1,"wait_ms":600001,"request_id":"r"})"),
+              "");
     EXPECT_EQ(acquire_fault(R"({"owner_id":"w","ttl_ms":1,"mode":"both"})"),
               "400 mode must be exclusive or shared");
     EXPECT_EQ(acquire_fault(R"({"owner_id":"w","ttl_ms":1,"limit":0})"),
@@ -122,10 +126,11 @@ TEST(LockserverRequest, WantsAWholeProof) {
 
 TEST(LockserverRequest, KnowsItsPathsAndMethods) {
     EXPECT_EQ(fault("POST", "/v1/locks/x/steal", "{}"), "404 unknown action");
-    EXPECT_EQ(fault("POST", "/v1/locks/x/"), "404 unknown action");
+    EXPECT_EQ(fault("POST", "/v1/locks/x/"), "405 method not allowed");
     EXPECT_EQ(fault("POST", "/v1/locks/x/acquire/now", "{}"), "404 invalid path");
     EXPECT_EQ(fault("POST", "/v1/locks//acquire", "{}"), "400 lock_name required");
     EXPECT_EQ(fault("GET", "/v1/locks/"), "400 lock_name required");
+    EXPECT_EQ(fault("GET", "/v1/locks//"), "400 lock_name required");
     EXPECT_EQ(fault("GET", "/v1/locks/x/acquire"), "405 method not allowed");
     EXPECT_EQ(fault("POST", "/v1/locks/x"), "405 method not allowed");
     EXPECT_EQ(fault("POST", "/v1/locks"), "405 method not allowed");
@@ -140,10 +145,44 @@ TEST(LockserverRequest, KnowsItsPathsAndMethods) {
     EXPECT_FALSE(is_lockserver_path("/v1/eventsource"));
 }
 
+TEST(LockserverRequest, DoesNotLookAtSlashesInTheEnd) {
+    for (const char* path : {"/v1/locks/x/", "/v1/locks/x//", "/v1/locks/x/?queue=true"}) {
+        const auto look = parse("GET", path);
+        ASSERT_TRUE(look) << path;
+        EXPECT_EQ(std::get<Get>(*look).lock_name, "x") << path;
+    }
+    const auto acquire =
+        parse("POST", "/v1/locks/x/acquire/", R"({"owner_id":"w1","ttl_ms":5000})");
+    ASSERT_TRUE(acquire);
+    EXPECT_EQ(std::get<Acquire>(*acquire).lock_name, "x");
+    for (const char* action : {"renew/", "release/"}) {
+        EXPECT_EQ(fault("POST", std::string("/v1/locks/x/") + action, "{}").substr(0, 3), "400");
+    }
+    EXPECT_EQ(std::get<ForceRelease>(*parse("DELETE", "/v1/locks/x/")).lock_name, "x");
+    EXPECT_EQ(std::get<Get>(*parse("GET", "/v1/locks/x%2F/")).lock_name, "x/") << "is of the name";
+    EXPECT_EQ(fault("POST", "/v1/locks/x/acquire/now/", "{}"), "404 invalid path");
+}
+
+TEST(LockserverRequest, ShowsLeaseIdsOnlyToThePrivileged) {
+    for (const bool is_privileged : {false, true}) {
+        const auto look =
+            parse_request({.method = "GET", .path = "/v1/locks/x", .is_privileged = is_privileged});
+        EXPECT_EQ(std::get<Get>(*look).with_lease_ids, is_privileged);
+        const auto list =
+            parse_request({.method = "GET", .path = "/v1/locks", .is_privileged = is_privileged});
+        EXPECT_EQ(std::get<ListLocks>(*list).with_lease_ids, is_privileged);
+    }
+}
+
 TEST(LockserverRequest, ReadsLooks) {
     EXPECT_TRUE(std::get<Get>(*parse("GET", "/v1/locks/x?queue=true")).with_queue);
     EXPECT_FALSE(std::get<Get>(*parse("HEAD", "/v1/locks/x")).with_queue);
     EXPECT_EQ(fault("GET", "/v1/locks/x?queue=yes"), "400 queue must be true or false");
+    EXPECT_FALSE(std::get<Get>(*parse("GET", "/v1/locks/x")).holders_after);
+    EXPECT_EQ(std::get<Get>(*parse("GET", "/v1/locks/x?holders_after=7")).holders_after,
+              core::Fence{7});
+    EXPECT_EQ(fault("GET", "/v1/locks/x?holders_after=-1"),
+              "400 holders_after must be the `holders_next` of an earlier page");
     const auto page = parse("GET", "/v1/locks?prefix=a%2F&after=named%3Ax&limit=5");
     ASSERT_TRUE(page);
     EXPECT_EQ(std::get<ListLocks>(*page).prefix, "a/");

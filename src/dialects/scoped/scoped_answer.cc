@@ -80,9 +80,13 @@ Problem problem_of(core::Refusal refusal) {
             return {400, "BadRequest", "duration_ms is beyond a limit of this server"};
         case core::Refusal::locks_max:
             return {503, "LimitReached", "there are too many locks on this server"};
+        case core::Refusal::leases_max:
+            return {503, "LimitReached", "there are too many leases on this server"};
         case core::Refusal::waiters_max:
         case core::Refusal::waiters_per_lock_max:
             return {503, "LimitReached", "too many requests are waiting"};
+        case core::Refusal::stopping:
+            return {503, "ShuttingDown", "the server is shutting down; ask again later"};
         case core::Refusal::unknown_lease:
             return {404, "LockNotFound", "no lease was ever given this token"};
         case core::Refusal::lease_ended:
@@ -212,6 +216,7 @@ struct Writer {
             case core::Refusal::timed_out:
                 return append_problem(
                     body, {409, "WaitTimedOut", "it was not granted within wait_ms"}, scope);
+            case core::Refusal::still_waiting: return still_waiting(scope);
             case core::Refusal::limit_mismatch:
                 return append_problem(
                     body, {409, "LimitMismatch", "the semaphore has another limit"}, scope);
@@ -224,6 +229,16 @@ struct Writer {
                     scope);
             default: return refuse();
         }
+    }
+
+    [[nodiscard]] int still_waiting(const core::Scope& scope) const {
+        base::JsonWriter json(body);
+        json.begin_object()
+            .field("error", "StillWaiting")
+            .field("message", "ask again with the same request_id: the place in the queue is kept");
+        append_scope(json, "scope", scope);
+        json.field("place_kept_ms", answers::place_kept_ms).end_object();
+        return 409;
     }
 
     [[nodiscard]] int held() const {

@@ -5,6 +5,7 @@
 #include "dialects/answers/late_answer.h"
 #include "dialects/scoped/scoped_answer.h"
 #include "service/doors.h"
+#include "service/wait_limits.h"
 
 namespace holdfast::dialects::scoped {
 
@@ -21,7 +22,7 @@ struct Translator {
             .mode = request.mode,
             .limit = request.limit,
             .ttl = request.duration,
-            .wait = request.wait,
+            .wait = service::to_wait(request.wait),
             .notes = {.request_id = request.request_id, .metadata = request.metadata}};
     }
     service::Request operator()(const Renew& request) const {
@@ -79,7 +80,7 @@ void ScopedHandler::handle(const net::HttpRequest& http, net::HttpReply& reply) 
     }
     if (const service::Response* response = port_.submit(std::visit(Translator{}, *request))) {
         const int status = append_answer(body_, *request, *response, clock_);
-        return reply.send(status, json, body_);
+        return answers::send_json(reply, status, body_);
     }
     answers::answer_later<Acquire>(std::move(*request), reply, port_, clock_);
 }

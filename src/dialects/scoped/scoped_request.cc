@@ -5,6 +5,7 @@
 #include "base/number.h"
 #include "dialects/scoped/lease_token.h"
 #include "net/url.h"
+#include "service/wait_limits.h"
 
 namespace holdfast::dialects::scoped {
 
@@ -16,7 +17,8 @@ using Milliseconds = std::chrono::milliseconds;
 
 constexpr std::string_view leases_path = "/v1/leases", fence_path = "/v1/fence";
 constexpr std::string_view check_name = "check";
-constexpr Milliseconds wait_max{600'000};
+constexpr Milliseconds wait_max =
+    std::chrono::duration_cast<Milliseconds>(service::WaitLimits{}.answer_max);
 constexpr std::size_t page_max = 1'000;
 constexpr std::int64_t permits_max = 1'000'000;
 
@@ -91,8 +93,9 @@ Parsed parse_acquire(std::string_view body, const ScopedOptions& options) {
         }
         request.duration = Milliseconds{*duration_ms};
     }
-    if (wait_ms.value_or(0) < 0 || wait_ms.value_or(0) > wait_max.count()) {
-        return refuse(between("wait_ms", 0, wait_max));
+    if (wait_ms.value_or(0) < 0) return refuse("wait_ms must not be negative");
+    if (wait_ms.value_or(0) > wait_max.count() && request.request_id.empty()) {
+        return refuse(between("wait_ms", 0, wait_max) + "; to wait longer takes a request_id");
     }
     request.wait = Milliseconds{wait_ms.value_or(0)};
     if (mode == "shared") {

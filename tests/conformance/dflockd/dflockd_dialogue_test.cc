@@ -69,8 +69,17 @@ std::vector<Dialogue> locks() {
           {0s, "b", "l|k|10", ""},
           {0s, "c", "l|k|10", "error_max_waiters"},
           {0s, "c", "e|k|", "error_max_waiters"},
-          {0s, "c", "l|k|0", "timeout"},
-          {0s, "c", "l|other|10", "ok $2 33"}},
+          {0s, "c", "l|k|0", "error_max_waiters"},
+          {0s, "c", "l|other|10", "ok $2 33"},
+          {0s, "d", "l|other|0", "timeout"},
+          {10s, "b", "", "timeout"},
+          {10s, "c", "l|k|0", "timeout"}},
+         [](app::ServeOptions& options) { options.limits.waiters_per_lock_max = 1; }},
+        {"MaxWaitersOfASemaphore",
+         {{0s, "a", "sl|s|0 1", "ok $1 33"},
+          {0s, "b", "se|s|1", "queued"},
+          {0s, "c", "sl|s|0 1", "error_max_waiters"},
+          {0s, "c", "se|s|1", "error_max_waiters"}},
          [](app::ServeOptions& options) { options.limits.waiters_per_lock_max = 1; }},
     };
 }
@@ -197,18 +206,25 @@ std::vector<Dialogue> disconnects() {
 std::vector<Dialogue> malformed() {
     Dialogue dialogue{"Malformed", {}};
     for (const char* request :
-         {"||",           "x|k|1",     "L|k|1",   "lock|k|1",  "l||1",    "l|a b|1",
-          "l|a\tb|1",     "l|k|",      "l|k|1.5", "l|k|-1",    "l|k|ten", "l|k|1 0",
-          "l|k|1 1.5",    "l|k|1 2 3", "r|k|",    "r|k|short", "n|k|",    "n|k|x 1",
-          "e|k|0",        "e|k|1 2",   "w|k|",    "w|k|x",     "sl|k|1",  "sl|k|1 0",
-          "sl|k|1 2 3 4", "se|k|",     "se|k|0",  "sw|k|",     "sr|k|",   "sn|k|"}) {
+         {"||",        "x|k|1", "L|k|1",     "lock|k|1", "l||1",         "l|a b|1", "l|a\tb|1",
+          "l|a\rb|1",  "l|k|",  "l|k|1.5",   "l|k|-1",   "l|k|ten",      "l|k|1 0", "l|k|1 1.5",
+          "l|k|1 2 3", "r|k|",  "r|k|short", "n|k|",     "n|k|x 1",      "e|k|0",   "e|k|1 2",
+          "w|k|",      "w|k|x", "sl|k|1",    "sl|k|1 0", "sl|k|1 2 3 4", "se|k|",   "se|k|0",
+          "sw|k|",     "sr|k|", "sn|k|"}) {
         dialogue.steps.push_back({0s, "a", request, "error"});
     }
     dialogue.steps.push_back({0s, "a", "ping|_|", "ok"});
     dialogue.steps.push_back({0s, "?", "", "0 locks 0 waiters"});
     return {dialogue,
             {"Ping", {{0s, "a", "ping|_|", "ok"}, {0s, "a", "ping|what|ever", "ok"}}},
-            {"AuthWhereNobodyIsAsked", {{0s, "a", "auth|_|secret", "ok"}}},
+            {"AuthWhereNobodyIsAsked",
+             {{0s, "a", "auth|_|secret", "ok"},
+              {0s, "a", "auth|_|secret", "error"},
+              {0s, "a", "ping|_|", "ok"}}},
+            {"NumbersMayHaveAPlus",
+             {{0s, "a", "l|k|+5 +7", "ok $1 7"}, {0s, "a", "n|k|$1 +9", "ok 9"}}},
+            {"CarriageReturnsAtTheEndAreDropped",
+             {{0s, "a", "l\r\r|k\r\r\r|0\r\r", "ok $1 33"}, {0s, "b", "l|k|0", "timeout"}}},
             {"LongestKey", {{0s, "a", "l|" + std::string(256, 'k') + "|0", "ok $1 33"}}}};
 }
 

@@ -18,7 +18,7 @@ class DflockdDoors : public ::testing::TestWithParam<std::size_t> {
   protected:
     // Asks for the lock `x` at /v1/locks.
     static void ask_lockserver(net::TestClient& client, const std::string& body) {
-        client.send("POST /v1/locks/x/acquire HTTP/1.1\r\nHost: x\r\nContent-Length: " +
+        client.send("POST /v1/locks/x/acquire HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
                     std::to_string(body.size()) + "\r\n\r\n" + body);
     }
 
@@ -33,14 +33,14 @@ TEST_P(DflockdDoors, WhatDflockdHoldsIsHeldForAll) {
     ask_lockserver(http, R"({"owner_id":"w1","ttl_ms":5000})");
     EXPECT_THAT(http.response().body, AllOf(HasSubstr(R"("acquired":false)"),
                                             HasSubstr(R"("current_owner_id":"conn-1")")));
-    http.send("GET /lock?job=x HTTP/1.1\r\nHost: x\r\n\r\n");
+    http.send("GET /lock?job=x HTTP/1.1\r\nHost: localhost\r\n\r\n");
     EXPECT_THAT(http.response().body,
                 AllOf(HasSubstr(R"("holder":"conn-1")"), HasSubstr("lock held"),
                       HasSubstr(R"("expires_at":"2024-01-15T10:31:00Z")")));
-    http.send("POST /lock?job=x&client=laptop1 HTTP/1.1\r\nHost: x\r\n\r\n");
+    http.send("POST /lock?job=x&client=laptop1 HTTP/1.1\r\nHost: localhost\r\n\r\n");
     EXPECT_EQ(http.response().status, 409);
     EXPECT_EQ(dflockd.ask("r|x|" + token), "ok");
-    http.send("POST /lock?job=x&client=laptop1 HTTP/1.1\r\nHost: x\r\n\r\n");
+    http.send("POST /lock?job=x&client=laptop1 HTTP/1.1\r\nHost: localhost\r\n\r\n");
     EXPECT_EQ(http.response().status, 200);
     EXPECT_EQ(dflockd.ask("l|x|0"), "timeout");
     host_.advance(34s);

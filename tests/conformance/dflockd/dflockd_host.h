@@ -24,7 +24,7 @@ enum class Start { serve, dflockd };
 // What such a server is told, but for the port, which is free.
 inline app::ServeOptions options_of(Start start, std::size_t threads) {
     app::ServeOptions options;
-    if (start == Start::dflockd) options = app::to_serve_options({});
+    if (start == Start::dflockd) options = app::to_serve_options({}).value();
     if (start == Start::serve) options.http_address = "127.0.0.1:0";
     options.dflockd_address = "127.0.0.1:0";
     options.is_in_memory = true;

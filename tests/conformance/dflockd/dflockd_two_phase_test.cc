@@ -52,6 +52,12 @@ std::vector<Dialogue> two_phases() {
 // What may happen between enqueue and wait.
 std::vector<Dialogue> in_between() {
     return {
+        {"RenewedInBetweenAndBegunAnewForTheTimeOfTheEnqueue",
+         {{0s, "a", "e|k|20", "acquired $1 20"},
+          {1s, "a", "n|k|$1 60", "ok 60"},
+          {30s, "a", "w|k|5", "ok $1 20"},
+          {49s, "b", "l|k|0", "timeout"},
+          {50s, "b", "l|k|0", "ok $2 33"}}},
         {"GrantedInBetweenAndBegunAnew",
          {{0s, "a", "l|k|0", "ok $1 33"},
           {0s, "b", "e|k|20", "queued"},
@@ -70,7 +76,7 @@ std::vector<Dialogue> in_between() {
         {"ReleasedInBetween",
          {{0s, "a", "e|k|", "acquired $1 33"},
           {0s, "b", "r|k|$1", "ok"},
-          {0s, "a", "w|k|5", "error_lease_expired"}}},
+          {0s, "a", "w|k|5", "error_not_enqueued"}}},
         {"GoneInBetweenWhileQueued",
          {{0s, "a", "l|k|0", "ok $1 33"},
           {0s, "b", "e|k|", "queued"},
@@ -100,6 +106,50 @@ std::vector<Dialogue> in_between() {
     };
 }
 
+// An entry ends with its lease: then the connection may enqueue again.
+std::vector<Dialogue> again() {
+    return {
+        {"AfterARelease",
+         {{0s, "a", "e|k|", "acquired $1 33"},
+          {0s, "a", "r|k|$1", "ok"},
+          {0s, "a", "e|k|", "acquired $2 33"},
+          {0s, "b", "l|k|0", "timeout"},
+          {0s, "a", "w|k|5", "ok $2 33"}}},
+        {"AfterAReleaseByAnother",
+         {{0s, "a", "l|k|0", "ok $1 33"},
+          {0s, "b", "e|k|", "queued"},
+          {0s, "a", "r|k|$1", "ok"},
+          {0s, "b", "w|k|5", "ok $2 33"},
+          {0s, "a", "r|k|$2", "ok"},
+          {0s, "b", "e|k|", "acquired $3 33"}}},
+        {"AfterAnExpiry",
+         {{0s, "a", "e|k|10", "acquired $1 10"},
+          {10s, "a", "e|k|10", "acquired $2 10"},
+          {10s, "a", "e|k|10", "error_already_enqueued"},
+          {11s, "a", "w|k|5", "ok $2 10"},
+          {11s, "a", "w|k|5", "error_not_enqueued"}}},
+        {"AfterAnExpiryBehindAnother",
+         {{0s, "a", "e|k|10", "acquired $1 10"},
+          {0s, "b", "l|k|100", ""},
+          {10s, "b", "", "ok $2 33"},
+          {11s, "a", "e|k|10", "queued"},
+          {11s, "a", "w|k|0", "timeout"}}},
+        {"AfterARefusedRenewal",
+         {{0s, "a", "e|k|10", "acquired $1 10"},
+          {10s, "a", "n|k|$1", "error"},
+          {10s, "a", "e|k|10", "acquired $2 10"}}},
+        {"AfterThePermitOfASemaphore",
+         {{0s, "a", "se|k|2 10", "acquired $1 10"},
+          {0s, "a", "sr|k|$1", "ok"},
+          {0s, "a", "sw|k|5", "error_not_enqueued"},
+          {0s, "a", "se|k|2 10", "acquired $2 10"},
+          {0s, "a", "se|k|2 10", "error_already_enqueued"},
+          {10s, "a", "se|k|2 10", "acquired $3 10"},
+          {20s, "a", "sw|k|5", "error_lease_expired"},
+          {20s, "a", "sw|k|5", "error_not_enqueued"}}},
+    };
+}
+
 using Parameters = std::tuple<Dialogue, std::size_t>;
 class DflockdTwoPhase : public ::testing::TestWithParam<Parameters> {};
 
@@ -114,6 +164,10 @@ INSTANTIATE_TEST_SUITE_P(TwoPhases, DflockdTwoPhase,
 INSTANTIATE_TEST_SUITE_P(InBetween, DflockdTwoPhase,
                          ::testing::Combine(::testing::ValuesIn(in_between()),
                                             ::testing::Values(1, 3)),
+                         name_of);
+
+INSTANTIATE_TEST_SUITE_P(Again, DflockdTwoPhase,
+                         ::testing::Combine(::testing::ValuesIn(again()), ::testing::Values(1, 3)),
                          name_of);
 
 TEST_P(DflockdTwoPhase, GoesAsWritten) {

@@ -86,6 +86,8 @@ const std::vector<Row>& rows() {
         {"ping\n_\n\n", "ok"},
         {"stats\n_\n\n", "ok \\{\"connections\":.*\"idle_semaphores\":.*\\}"},
         {"auth\n_\nsecret\n", "ok"},
+        {"l\r\r\nmine\r\r\n+10 +60\r\r\n", "ok [0-9a-f]{32} 60"},
+        {"l\nmi\rne\n10\n", "error"},
         {"nonsense\nk\n1 2 3 4 5\n", "error"},
         {"\n\n\n", "error"},
     };
@@ -162,6 +164,25 @@ TEST_P(DflockdWire, ALineThatIsTooLongClosesTheConnection) {
     }
 }
 
+// A page can make a browser send any body to any port, and cannot read the answer.
+TEST_P(DflockdWire, ABrowserCannotSpeakForAWebPage) {
+    DflockdHost host(options());
+    const std::string commands = "l\nstolen\n0\nl\nstolen\n0\nl\nstolen\n0\nl\nstolen\n0\n";
+    for (const char* const extra : {"", "A: 1\r\n", "A: 1\r\nB: 2\r\n"}) {
+        const std::string request = std::string("POST / HTTP/1.1\r\nHost: 127.0.0.1:6388\r\n") +
+                                    extra + "Content-Length: " + std::to_string(commands.size()) +
+                                    "\r\n\r\n" + commands;
+        DflockdClient browser = host.connect();
+        browser.try_send(request);
+        EXPECT_EQ(browser.read_to_end(), "error\n");
+    }
+    // A TLS client whose session ticket, which a server chose, has requests in it.
+    DflockdClient encrypted = host.connect();
+    encrypted.try_send(std::string("\x16\x03\x01\x02\x00\x01\x00", 7) + "\n\n" + commands);
+    EXPECT_EQ(encrypted.read_to_end(), "error\n");
+    EXPECT_EQ(host.tally(), "0 locks 0 waiters");
+}
+
 TEST_P(DflockdWire, OnlyARequestBegunIsTimed) {
     app::ServeOptions fast = options();
     fast.dflockd_read_timeout = 50ms;
@@ -195,8 +216,11 @@ TEST_P(DflockdWire, AProtectedServerIsShownTheSecretFirst) {
     good.send("auth\n_\nthe secret\r\nl\nk\n0\n");
     EXPECT_EQ(good.hear(), "ok");
     EXPECT_THAT(good.hear(), StartsWith("ok "));
-    EXPECT_EQ(good.ask("auth|_|the secret"), "ok") << "once more does no harm";
-    for (const char* first : {"auth\n_\nguess\n", "auth\n_\n\n", "auth\n_\nthe secret \n",
+    EXPECT_EQ(good.ask("auth|_|the secret"), "error") << "once is enough";
+    EXPECT_EQ(good.ask("auth|_|guess"), "error");
+    DflockdClient blank = host.connect();
+    EXPECT_EQ(blank.ask("auth|_| \tthe secret \r"), "ok");
+    for (const char* first : {"auth\n_\nguess\n", "auth\n_\n\n", "auth\n_\nthe  secret\n",
                               "ping\n_\n\n", "l\nfree\n0\n", "stats\n_\n\n", "bad\n\n\n"}) {
         const auto begin = std::chrono::steady_clock::now();
         DflockdClient bad = host.connect();
@@ -205,8 +229,18 @@ TEST_P(DflockdWire, AProtectedServerIsShownTheSecretFirst) {
         EXPECT_GE(std::chrono::steady_clock::now() - begin, 100ms) << "guessing takes time";
     }
     EXPECT_THAT(good.ask("l|free|0"), StartsWith("ok ")) << "nothing was done for them";
-    EXPECT_EQ(good.ask("auth|_|guess"), "error_auth");
-    EXPECT_EQ(good.read_to_end(), "");
+}
+
+TEST_P(DflockdWire, WhoeverShowsNoSecretInTimeIsClosed) {
+    app::ServeOptions guarded = options();
+    guarded.auth_token = "the secret";
+    guarded.dflockd.auth_timeout = 50ms;
+    DflockdHost host(guarded);
+    DflockdClient silent = host.connect();
+    DflockdClient slow = host.connect();
+    slow.try_send("auth\n_\nthe sec");
+    EXPECT_EQ(silent.read_to_end(), "");
+    EXPECT_EQ(slow.read_to_end(), "");
 }
 
 TEST_P(DflockdWire, SpeaksTls) {
@@ -262,7 +296,7 @@ TEST_P(DflockdWire, AServerThatStopsAnswersThoseWhoWait) {
     waiter.send("l\nk\n1000\nping\n_\n\n");
     ASSERT_TRUE(host.comes_to("1 locks 1 waiters"));
     host.shut_down();
-    EXPECT_EQ(waiter.read_to_end(), "error_draining\n");
+    EXPECT_EQ(waiter.read_to_end(), "error_draining\nok\n") << "and what was asked behind it";
     EXPECT_EQ(holder.read_to_end(), "");
 }
 

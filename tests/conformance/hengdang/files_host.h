@@ -53,6 +53,11 @@ class FilesHost {
     }
     // Gives the server a chance to read what was sent so far.
     void pause() { host_->wake(); }
+    // The server is told to end, and knows of it. REQUIRES: something in flight holds up its end.
+    void begin_stop() {
+        host_->shut_down();
+        host_->wake();
+    }
 
     [[nodiscard]] net::TestClient connect() { return net::TestClient(host_->files_endpoint()); }
     [[nodiscard]] net::TestClient connect_to_locks() {
@@ -60,6 +65,9 @@ class FilesHost {
     }
     [[nodiscard]] std::string login_url() const {
         return "http://" + net::to_text(host_->files_endpoint()) + "/auth/session";
+    }
+    [[nodiscard]] std::string port() const {
+        return std::to_string(host_->files_endpoint().port());
     }
     [[nodiscard]] const files::testing::NostrSigner& owner() const { return owner_; }
     [[nodiscard]] std::int64_t now_s() const {

@@ -15,14 +15,20 @@ using ::testing::Not;
 
 class HengdangSession : public ::testing::TestWithParam<std::size_t> {
   protected:
-    // Sends an event to log in, to the server by the name its clients know it by.
+    // Sends an event to log in, to the server by the name its clients know it by, or by another
+    // one.
     net::TestResponse log_in(const std::string& event) {
         const std::string url = host_.login_url();
-        const std::string host = url.substr(7, url.find('/', 7) - 7);
+        return log_in_at(url.substr(7, url.find('/', 7) - 7), event);
+    }
+    net::TestResponse log_in_at(const std::string& host, const std::string& event) {
         net::TestClient client = host_.connect();
         client.send("POST /auth/session HTTP/1.1\r\nHost: " + host +
                     "\r\nContent-Length: " + std::to_string(event.size()) + "\r\n\r\n" + event);
         return client.response();
+    }
+    [[nodiscard]] std::string signed_for(const std::string& url) const {
+        return to_json(host_.owner().sign_login(url, host_.now_s()));
     }
     std::string signed_by(const files::testing::NostrSigner& signer, std::int64_t created_s) {
         return to_json(signer.sign_login(host_.login_url(), created_s));
@@ -33,7 +39,9 @@ class HengdangSession : public ::testing::TestWithParam<std::size_t> {
         EXPECT_EQ(field_of(response.body, "error"), error) << event;
     }
 
-    FilesHost host_{GetParam()};
+    FilesHost host_{GetParam(), [](app::ServeOptions& options) {
+                        options.files.urls = {"https://files.example.org"};
+                    }};
 };
 INSTANTIATE_TEST_SUITE_P(Threads, HengdangSession, ::testing::Values(1, 3));
 
@@ -62,12 +70,48 @@ TEST_P(HengdangSession, BeginsOnceWithAnEvent) {
     expect_refused(event, 400, "Invalid auth event");
 }
 
+// Whoever receives an event that was signed for another server must not be able to use it here,
+// whatever name of the server the request bears.
+TEST_P(HengdangSession, BeginsWithNoEventThatWasSignedForAnotherServer) {
+    for (const std::string host : {"evil.example", "evil.example:80", "files.example.org.evil"}) {
+        const auto response = log_in_at(host, signed_for("http://" + host + "/auth/session"));
+        EXPECT_EQ(response.status, 400) << host;
+        EXPECT_EQ(field_of(response.body, "error"), "Invalid auth event") << host;
+        EXPECT_THAT(response.body, HasSubstr(host_.login_url())) << "it says what it would accept";
+    }
+    EXPECT_EQ(log_in(signed_for("http://files.example.org/auth/session")).status, 400)
+        << "it is named with https";
+    EXPECT_EQ(log_in(signed_for("http://localhost:" + host_.port() + "/auth")).status, 400);
+}
+
+TEST_P(HengdangSession, BeginsByEveryNameOfTheServer) {
+    for (const std::string& base :
+         {"http://localhost:" + host_.port(), "http://127.0.0.1:" + host_.port(),
+          "http://[::1]:" + host_.port(), std::string("https://files.example.org"),
+          std::string("https://files.example.org:443")}) {
+        const auto response = log_in_at("anything", signed_for(base + "/auth/session"));
+        EXPECT_EQ(response.status, 201) << base << response.body;
+        host_.advance(1s);  // so that the next event is another one
+    }
+}
+
+TEST_P(HengdangSession, BeginsWithAnEventOfThisMinute) {
+    const std::int64_t now_s = host_.now_s();
+    EXPECT_EQ(log_in(signed_by(host_.owner(), now_s - 60)).status, 201);
+    EXPECT_EQ(log_in(signed_by(host_.owner(), now_s + 60)).status, 201);
+    expect_refused(signed_by(host_.owner(), now_s - 61), 400, "Invalid auth event");
+    expect_refused(signed_by(host_.owner(), now_s + 61), 400, "Invalid auth event");
+    const std::string early = signed_by(host_.owner(), now_s + 59);
+    EXPECT_EQ(log_in(early).status, 201);
+    host_.advance(118s);
+    expect_refused(early, 400, "Invalid auth event");
+}
+
 TEST_P(HengdangSession, BeginsWithNoOtherEvent) {
     const files::testing::NostrSigner& owner = host_.owner();
     const std::int64_t now_s = host_.now_s();
     expect_refused("nonsense", 400, "Invalid Nostr event");
     expect_refused("{}", 400, "Invalid Nostr event");
-    expect_refused(signed_by(owner, now_s - 3601), 400, "Invalid auth event");
     expect_refused(to_json(owner.sign_login("http://elsewhere/auth/session", now_s)), 400,
                    "Invalid auth event");
     files::NostrEvent get = owner.sign_login(host_.login_url(), now_s);

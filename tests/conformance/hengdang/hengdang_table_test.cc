@@ -122,6 +122,38 @@ Step plain(std::string who, const std::string& line, int status, std::string par
     return {std::move(who), {.line = line}, status, std::move(part), std::move(header_part)};
 }
 
+// After some files are there, whatever somebody without a session asks of these paths: 401.
+std::vector<Step> as_strangers(const std::vector<std::string>& paths) {
+    const std::string token = "Lock-Token: " + std::string(32, '0');
+    std::vector<Step> steps{put("a", "/x", "hi", 201), put("a", "/d/y", "hi", 201),
+                            get("a", "/x?lock=acquire", 200)};
+    for (const std::string& path : paths) {
+        for (const char* condition :
+             {"If-Match: *", "If-None-Match: *", "If-Match: {etag}", "If-Match: \"other\"",
+              "If-Unmodified-Since: Mon, 15 Jan 2024 10:29:59 GMT"}) {
+            steps.push_back(
+                with(put("-", path, "ho", 401, "Authentication required"), {condition}));
+            steps.push_back(with(plain("-", "DELETE " + path, 401), {condition}));
+            steps.push_back(with(plain("-", "GET " + path, 401), {condition}));
+            steps.push_back(with(plain("-", "HEAD " + path, 401), {condition}));
+            steps.push_back(with(Step{"-", {.line = "PATCH " + path, .body = "X"}, 401},
+                                 {condition, "Content-Range: bytes 0-0/*"}));
+        }
+        steps.push_back(with(put("-", path, "ho", 401), {token}));
+        steps.push_back(with(plain("-", "DELETE " + path, 401), {token}));
+        steps.push_back(with(put("-", path, "ho", 401, "Invalid session"),
+                             {"If-None-Match: *", "Authorization: Bearer 0123"}));
+        for (const char* request : {"POST ", "GET ", "HEAD ", "DELETE "}) {
+            steps.push_back(plain("-", request + path, 401));
+        }
+        for (const char* query : {"?lock=status", "?lock=acquire", "?lock=steal", "?limit=x"}) {
+            steps.push_back(get("-", path + query, 401));
+        }
+        steps.push_back(get("-", "/events/stream?path=" + path, 401));
+    }
+    return steps;
+}
+
 const std::string locked_by_a =
     R"({"error":"File is locked","message":"This file is currently being edited by another )"
     R"(session","lockedBy":"{a}","lockedAt":@0,"expiresAt":@1800000})";
@@ -191,11 +223,9 @@ const std::vector<Row> lock_rows{
      {get("-", "/../x?lock=acquire", 400, "Path traversal not allowed"),
       get("a", "/../x?lock=steal", 400, "Path traversal not allowed"),
       put("-", "/a//b", "hi", 400, "Empty path segments not allowed")}},
-    {"ConditionsAreLookedAtBeforeSessionAndLock",
+    {"ConditionsAreLookedAtBeforeTheLock",
      {put("a", "/x", "hi", 201), get("a", "/x?lock=acquire", 200),
-      with(put("-", "/x", "ho", 412, "Precondition Failed"), {"If-None-Match: *"}),
       with(put("b", "/x", "ho", 412, "Precondition Failed"), {"If-Match: \"other\""}),
-      with(put("-", "/x", "ho", 401), {"If-Match: {etag}"}),
       with(put("b", "/x", "ho", 423), {"If-Match: {etag}"}), get("a", "/x", 200, "hi")}},
 };
 
@@ -228,6 +258,8 @@ const std::vector<Row> file_rows{
                R"({"error":"Invalid session","message":"Session not found or expired"})"),
            {"Authorization: Bearer 0123"}),
       with(get("-", "/x", 401, "Invalid session"), {"Cookie: hengdang_session=0123"})}},
+    {"StrangersDoNotLearnWhatThereIs",
+     as_strangers({"/x", "/nothing", "/d", "/d/", "/no/", "/x/y"})},
     {"DeleteEndsAFile",
      {plain("a", "DELETE /x", 404), put("a", "/x", "hi", 201), plain("a", "DELETE /x", 204),
       get("a", "/x", 404), plain("a", "DELETE /x", 404)}},

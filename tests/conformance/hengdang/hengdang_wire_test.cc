@@ -82,7 +82,7 @@ TEST_P(HengdangWire, LongFilesGoBothWaysUnchanged) {
 }
 
 TEST_P(HengdangWire, ChunkedBodiesAreTaken) {
-    a_.connection().send("PUT /x HTTP/1.1\r\nAuthorization: Bearer " + a_.id +
+    a_.connection().send("PUT /x HTTP/1.1\r\nHost: files\r\nAuthorization: Bearer " + a_.id +
                          "\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6\r\n world\r\n"
                          "0\r\n\r\n");
     EXPECT_EQ(a_.connection().response().status, 201);
@@ -99,11 +99,19 @@ TEST_P(HengdangWire, AShortRefusedBodyLeavesTheConnectionInUse) {
 TEST_P(HengdangWire, ALongBodyIsRefusedBeforeItIsSent) {
     FilesClient b = FilesClient::logged_in(host_);
     EXPECT_EQ(b.get("/x?lock=acquire").status, 200);
-    a_.connection().send("PUT /x HTTP/1.1\r\nAuthorization: Bearer " + a_.id +
+    a_.connection().send("PUT /x HTTP/1.1\r\nHost: files\r\nAuthorization: Bearer " + a_.id +
                          "\r\nContent-Length: 5000000000\r\n\r\nbegin");
     EXPECT_EQ(a_.connection().response().status, 423);
     a_.connection().finish_sending();
     EXPECT_EQ(a_.connection().read_to_end(), "") << "and the connection closes";
+}
+
+TEST_P(HengdangWire, AnEmptyBodyIsNotWaitedForThoughItsClientAsksBeforeItSends) {
+    const std::vector<std::string> headers{"Expect: 100-continue", "If-None-Match: *"};
+    EXPECT_EQ(a_.ask({.line = "PUT /x", .headers = headers}).status, 201);
+    EXPECT_EQ(a_.ask({.line = "PUT /x", .headers = headers}).status, 412);
+    EXPECT_EQ(a_.ask({.line = "PUT /y", .headers = {"Expect: 100-continue"}}).status, 201);
+    EXPECT_EQ(a_.get("/x?lock=status").status, 200) << "the connection goes on";
 }
 
 // None of these may reach what is beside the root.

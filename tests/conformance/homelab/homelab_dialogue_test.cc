@@ -58,8 +58,11 @@ const std::string nobody =
     R"({"success":true,"job":"default","holder":"","message":"no lock held","is_expired":true})";
 const std::string released =
     R"({"success":true,"job":"default","holder":"","message":"lock released"})";
-const std::string not_yours =
-    R"({"success":false,"job":"default","holder":"","message":"client does not hold the lock","error":"client does not hold the lock"})";
+std::string held_by(const std::string& holder) {
+    return R"({"success":false,"job":"default","holder":")" + holder +
+           R"(","message":"client does not hold the lock","error":"client does not hold the lock"})";
+}
+const std::string held_by_nobody = held_by("");
 
 const std::string post1 = "POST /lock?client=laptop1&ttl=30s";
 const std::string post2 = "POST /lock?client=laptop2&ttl=30s";
@@ -96,8 +99,9 @@ std::vector<Dialogue> facts() {
           {1s, "GET /lock", 200, nobody},
           {1s, post2, 200, ok("laptop2", "acquired", "10:30:31")}}},
         {"DeleteByAnyoneElse",
-         {{0s, post1, 200, ok("laptop1", "acquired", "10:30:30")}, {1s, delete2, 403, not_yours}}},
-        {"DeleteFree", {{0s, delete1, 403, not_yours}}},
+         {{0s, post1, 200, ok("laptop1", "acquired", "10:30:30")},
+          {1s, delete2, 403, held_by("laptop1")}}},
+        {"DeleteFree", {{0s, delete1, 403, held_by_nobody}}},
         {"NoClient",
          {{0s, "POST /lock", 400, fault("client parameter required")},
           {0s, "POST /lock?ttl=30s", 400, fault("client parameter required")},
@@ -140,22 +144,23 @@ std::vector<Dialogue> the_holder_first() {
          {{0s, post1, 200, ok("laptop1", "acquired", "10:30:30")},
           {36s, post2, 200, ok("laptop2", "acquired from laptop1", "10:31:06")},
           {36s, post1, 409, held("laptop2", "10:31:06")},
-          {36s, delete1, 403, not_yours}}},
+          {36s, delete1, 403, held_by("laptop2")}}},
         {"DeletedInGrace",
          {{0s, post1, 200, ok("laptop1", "acquired", "10:30:30")},
-          {31s, delete2, 403, not_yours},
+          {31s, delete2, 403, held_by("laptop1")},
           {31s, delete1, 200, released},
           {31s, post2, 200, ok("laptop2", "acquired", "10:31:01")}}},
         {"DeletedPastGrace",
          {{0s, post1, 200, ok("laptop1", "acquired", "10:30:30")},
+          {2min, delete2, 403, held_by("laptop1")},
           {2min, delete1, 200, released},
           {2min, "GET /lock", 200, nobody},
-          {2min, delete1, 403, not_yours},
+          {2min, delete1, 403, held_by_nobody},
           {2min, post2, 200, ok("laptop2", "acquired", "10:32:30")}}},
         {"ForgottenAfterADay",
          {{0s, post1, 200, ok("laptop1", "acquired", "10:30:30")},
           {25h, "GET /lock", 200, nobody},
-          {25h, delete1, 403, not_yours}}},
+          {25h, delete1, 403, held_by_nobody}}},
         {"ARenewalMayShorten",
          {{0s, "POST /lock?client=laptop1&ttl=1h", 200, ok("laptop1", "acquired", "11:30:00")},
           {0s, "POST /lock?client=laptop1&ttl=1s", 200, ok("laptop1", "renewed", "10:30:01")},
@@ -176,7 +181,7 @@ std::vector<Dialogue> jobs_and_ttls() {
                             R"("expires_at":"2024-01-15T10:30:30Z"})")},
           {0s, post2, 200, ok("laptop2", "acquired", "10:30:30")},
           {0s, "DELETE /lock?client=laptop2&job=sync", 403,
-           R"({"success":false,"job":"sync","holder":"","message":"client does not hold the lock","error":"client does not hold the lock"})"},
+           R"({"success":false,"job":"sync","holder":"laptop1","message":"client does not hold the lock","error":"client does not hold the lock"})"},
           {0s, "DELETE /lock?client=laptop1&job=sync", 200,
            with_job("sync", R"("holder":"","message":"lock released"})")},
           {0s, "GET /lock?job=sync", 200,

@@ -45,7 +45,8 @@ TEST_P(HomelabWire, AThousandPipelinedRequestsAreAllAnswered) {
 TEST_P(HomelabWire, ABodyIsReadAndIgnored) {
     net::TestClient client = host_.connect();
     client.send(
-        "POST /lock?client=laptop1 HTTP/1.1\r\nHost: x\r\nContent-Length: 8\r\n\r\nttl=junk" +
+        "POST /lock?client=laptop1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
+        "8\r\n\r\nttl=junk" +
         http("GET /lock"));
     EXPECT_EQ(client.response().status, 200);
     EXPECT_THAT(client.response().body, HasSubstr("\"holder\":\"laptop1\""));
@@ -109,8 +110,8 @@ TEST_P(HomelabWire, EveryRequestMayBeCutAnywhere) {
         {http("DELETE /lock?client=laptop2"), 403, "client does not hold the lock"},
         {http("GET /lock"), 200, "\"message\":\"lock held\""},
         {http("POST /lock?client=laptop1&ttl=5"), 400, "invalid ttl format"},
-        {"POST /lock?client=laptop1 HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nok", 200,
-         "\"message\":\"renewed\""},
+        {"POST /lock?client=laptop1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\nok",
+         200, "\"message\":\"renewed\""},
     };
     expect_answers_wherever_cut(host_, rows);
 }

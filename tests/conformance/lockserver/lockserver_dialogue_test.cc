@@ -63,6 +63,16 @@ std::vector<Row> acquiring() {
             > POST /v1/locks/x/acquire {"owner_id":"w1","ttl_ms":5000}
             < 200 {"acquired":true,"lock_name":"x","owner_id":"w1","lease_id":"$lease3","fencing_token":$token3,"lease_expiry_ms":@10000}
         )"},
+        {"SlashesInTheEnd", R"(
+            > POST /v1/locks/x/acquire/ {"owner_id":"w1","ttl_ms":5000}
+            < 200 {"acquired":true,"lock_name":"x","owner_id":"w1","lease_id":"$lease1","fencing_token":$token1,"lease_expiry_ms":@5000}
+            > GET /v1/locks/x/
+            < 200 {"lock_name":"x","held":true,"owner_id":"w1","lease_id":"$lease1","fencing_token":$token1,"lease_expiry_ms":@5000,"version":1}
+            > POST /v1/locks/x/renew/ {"owner_id":"w1","lease_id":"$lease1","fencing_token":$token1,"extend_by_ms":6000}
+            < 200 {"renewed":true,"lease_expiry_ms":@6000}
+            > POST /v1/locks/x/release/ {"owner_id":"w1","lease_id":"$lease1","fencing_token":$token1}
+            < 200 {"released":true}
+        )"},
         {"NamesAreDecodedAndEscaped", R"(
             > POST /v1/locks/a%2Fb%20%22c%22/acquire {"owner_id":"B\u00fcro \"1\"\n","ttl_ms":5000}
             < 200 {"acquired":true,"lock_name":"a/b \"c\"","owner_id":"Büro \"1\"\n","lease_id":"$lease1","fencing_token":$token1,"lease_expiry_ms":@5000}
@@ -258,8 +268,6 @@ std::vector<Row> faults_of_paths() {
         {"NoSuchPath", R"(
             > POST /v1/locks/x/steal {}
             < 404 {"error":"unknown action"}
-            > GET /v1/locks/x/
-            < 404 {"error":"unknown action"}
             > POST /v1/locks/x/acquire/now {}
             < 404 {"error":"invalid path"}
         )"},
@@ -283,9 +291,9 @@ std::vector<Row> faults_of_paths() {
         )"},
         {"BadExtensions", R"(
             > POST /v1/locks/x/acquire {"owner_id":"w1","ttl_ms":1,"wait_ms":-1}
-            < 400 {"error":"wait_ms must be in [0, 600000]"}
+            < 400 {"error":"wait_ms must not be negative"}
             > POST /v1/locks/x/acquire {"owner_id":"w1","ttl_ms":1,"wait_ms":600001}
-            < 400 {"error":"wait_ms must be in [0, 600000]"}
+            < 400 {"error":"wait_ms must be in [0, 600000]; to wait longer takes a request_id"}
             > POST /v1/locks/x/acquire {"owner_id":"w1","ttl_ms":1,"mode":"both"}
             < 400 {"error":"mode must be exclusive or shared"}
             > POST /v1/locks/x/acquire {"owner_id":"w1","ttl_ms":1,"limit":0}

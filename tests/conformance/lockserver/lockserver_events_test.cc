@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "../http_dialogue.h"
 #include "../event_reader.h"
+#include "../http_dialogue.h"
 
 namespace holdfast::conformance {
 namespace {
@@ -179,7 +179,7 @@ TEST_P(LockserverEvents, AreForgottenWhenThereWereTenThousandMore) {
 
 TEST_P(LockserverEvents, MustBeAskedForByTheirId) {
     net::TestClient client = host_.connect();
-    client.send("GET /v1/events HTTP/1.1\r\nHost: x\r\nLast-Event-ID: yesterday\r\n\r\n");
+    client.send("GET /v1/events HTTP/1.1\r\nHost: localhost\r\nLast-Event-ID: yesterday\r\n\r\n");
     const net::TestResponse response = client.response();
     EXPECT_EQ(response.status, 400);
     EXPECT_EQ(response.body, "{\"error\":\"Last-Event-ID must be the id of an event\"}\n");

@@ -117,6 +117,51 @@ std::vector<Row> request_ids_of_waits() {
     };
 }
 
+// A wait without an end, of which the server lets its client hear every ten minutes.
+std::vector<Row> long_waits() {
+    const std::string b_asks = R"(
+        b> POST /v1/locks/x/acquire {"owner_id":"w2","ttl_ms":5000,"wait_ms":31536000000,"request_id":"q1"}
+    )";
+    const std::string b_still_waits = R"(
+        a> POST /v1/leases {"scope":"named:x","holder":"a","duration_ms":86400000}
+        a< 200 {"token":"$secret1","fencing_token":$token1,"scope":{"kind":"named","name":"x"},"holder":"a","mode":"exclusive","acquired_at":"@@0","expires_at":"@@86400000","duration_ms":86400000}
+    )" + b_asks + R"(
+        queue x 1
+        +599999
+        queue x 1
+        +1
+        b< 409 {"acquired":false,"lock_name":"x","recommended_retry_ms":25,"reason":"STILL_WAITING","place_kept_ms":5000}
+    )";
+    const std::string a_releases = R"(
+        a> DELETE /v1/leases/$secret1
+        a< 200 {"released":true}
+    )";
+    return {
+        {"GoOnAtTheirPlacesWhenTheyAreAskedAgain", b_still_waits + R"(
+            c> POST /v1/locks/x/acquire {"owner_id":"w3","ttl_ms":5000,"wait_ms":60000}
+            queue x 2
+            +4999
+        )" + b_asks + R"(
+            > GET /v1/locks/x?queue=true
+            < 200 {"lock_name":"x","held":true,"owner_id":"a","fencing_token":$token1,"lease_expiry_ms":@86400000,"version":1,"queue_length":2,"queue":[{"position":1,"owner_id":"w2","door":"lockserver","mode":"exclusive","waiting_since_ms":@0,"waits_for":"a"},{"position":2,"owner_id":"w3","door":"lockserver","mode":"exclusive","waiting_since_ms":@600000,"wait_until_ms":@660000,"waits_for":"w2"}]}
+        )" + a_releases + R"(
+            b< 200 {"acquired":true,"lock_name":"x","owner_id":"w2","lease_id":"$lease2","fencing_token":$token2,"lease_expiry_ms":@609999}
+            +5000
+            c< 200 {"acquired":true,"lock_name":"x","owner_id":"w3","lease_id":"$lease3","fencing_token":$token3,"lease_expiry_ms":@614999}
+        )"},
+        {"FindWhatTheyWereGrantedMeanwhile", b_still_waits + a_releases + "+1000" + b_asks + R"(
+            b< 200 {"acquired":true,"lock_name":"x","owner_id":"w2","lease_id":"$lease2","fencing_token":$token2,"lease_expiry_ms":@605000}
+        )"},
+        {"LoseTheirPlacesWhenTheyDoNotComeBack", b_still_waits + R"(
+            +5000
+            queue x 0
+        )" + a_releases + R"(
+            > GET /v1/locks/x
+            < 200 {"lock_name":"x","held":false}
+        )"},
+    };
+}
+
 // One set of locks, several doors.
 std::vector<Row> doors() {
     const std::string taken_at_lock = R"(
@@ -157,7 +202,7 @@ std::vector<Row> doors() {
             > GET /lock?job=x
             < 200 {"success":true,"job":"x","holder":"w1","message":"lock held","expires_at":"2024-01-15T10:30:05Z","is_expired":false,"grace_until":"2024-01-15T10:30:05Z"}
             > DELETE /lock?client=w1&job=x
-            < 403 {"success":false,"job":"x","holder":"","message":"client does not hold the lock","error":"client does not hold the lock"}
+            < 403 {"success":false,"job":"x","holder":"w1","message":"client does not hold the lock","error":"client does not hold the lock"}
         )"},
         {"WaitersOfThisOneComeBeforeLaterOnesOfTheOther", taken_at_lock + R"(
             b> POST /v1/locks/x/acquire {"owner_id":"w1","ttl_ms":2000,"wait_ms":60000}
@@ -213,6 +258,7 @@ class LockserverRequests : public DialogueTest {};
 
 INSTANTIATE_TEST_SUITE_P(RequestIds, LockserverRequests, with_threads(request_ids()), name_of);
 INSTANTIATE_TEST_SUITE_P(Waits, LockserverRequests, with_threads(request_ids_of_waits()), name_of);
+INSTANTIATE_TEST_SUITE_P(LongWaits, LockserverRequests, with_threads(long_waits()), name_of);
 INSTANTIATE_TEST_SUITE_P(Doors, LockserverRequests, with_threads(doors()), name_of);
 INSTANTIATE_TEST_SUITE_P(Listings, LockserverRequests, with_threads(listings()), name_of);
 

@@ -139,6 +139,43 @@ std::vector<Row> repeated() {
     };
 }
 
+// The server keeps nobody without an answer for longer than ten minutes.
+std::vector<Row> long_waits() {
+    const std::string without_end = R"(,"request_id":"q1","wait_ms":31536000000)";
+    const std::string b_still_waits = R"(
+        a> POST /v1/leases {"scope":"inode:7","holder":"a","duration_ms":86400000}
+        a< 200 {"token":"$secret1","fencing_token":$token1,"scope":{"kind":"inode","inode":7},"holder":"a","mode":"exclusive","acquired_at":"@@0","expires_at":"@@86400000","duration_ms":86400000}
+        b> )" + wants("inode:7", "b", without_end) +
+                                      R"(
+        waiting 1
+        c> )" + wants("range:7:0-1", "c", R"(,"wait_ms":600000)") +
+                                      R"(
+        waiting 2
+        +599999
+        waiting 2
+        +1
+        b< 409 {"error":"StillWaiting","message":"ask again with the same request_id: the place in the queue is kept","scope":{"kind":"inode","inode":7},"place_kept_ms":5000}
+        c< 409 {"error":"WaitTimedOut","message":"it was not granted within wait_ms","scope":{"kind":"range","inode":7,"start":0,"end":1}}
+        waiting 1
+    )";
+    const std::string a_releases = R"(
+        a> DELETE /v1/leases/$secret1
+        a< 200 {"released":true}
+    )";
+    return {
+        {"GoOnWhereTheyWere",
+         b_still_waits + "c> " + wants("inode:7", "c", waiting) + "waiting 2\n+4999\nb> " +
+             wants("inode:7", "b", without_end) + "waiting 2\n" + a_releases + "b< " +
+             granted("2", inode, "b", 604999) + "+5000\nc< " + granted("3", inode, "c", 609999)},
+        {"AreOverWhenNobodyAsksAgain", b_still_waits + "+5000\nwaiting 0\n" + a_releases},
+        {"GiveUpTheirPlaceWhenTheyAreAskedWithoutAWait",
+         b_still_waits + "b> " + wants("inode:7", "b", R"(,"request_id":"q1")") + R"(
+            b< 409 {"error":"LockHeld","message":"inode:7 is held by a","scope":{"kind":"inode","inode":7},"holder":"a","mode":"exclusive","expires_at":"@@86400000","queue_length":0,"retry_after_ms":1000}
+            waiting 0
+        )"},
+    };
+}
+
 std::vector<Row> doors() {
     const std::string name = R"({"kind":"named","name":"x"})";
     return {
@@ -176,6 +213,7 @@ INSTANTIATE_TEST_SUITE_P(Ranges, ScopedWaiting, with_threads(ranges()), name_of)
 INSTANTIATE_TEST_SUITE_P(Waits, ScopedWaiting, with_threads(waits()), name_of);
 INSTANTIATE_TEST_SUITE_P(Sharing, ScopedWaiting, with_threads(sharing()), name_of);
 INSTANTIATE_TEST_SUITE_P(Repeated, ScopedWaiting, with_threads(repeated()), name_of);
+INSTANTIATE_TEST_SUITE_P(LongWaits, ScopedWaiting, with_threads(long_waits()), name_of);
 INSTANTIATE_TEST_SUITE_P(Doors, ScopedWaiting, with_threads(doors()), name_of);
 
 TEST(ScopedEvents, AreThoseOfThisDoor) {

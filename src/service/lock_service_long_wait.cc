@@ -1,0 +1,125 @@
+// Waits that are longer than anybody is kept without an answer, and the end of all waits.
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "service/lock_service.h"
+
+namespace holdfast::service {
+
+// The promise of whoever waits there, which does not wait from now on. Nothing if nobody does.
+std::optional<PromiseId> LockService::take_promise_of(core::WaiterId waiter) {
+    const auto found = promises_by_waiter_.find(waiter.serial);
+    if (found == promises_by_waiter_.end()) return std::nullopt;
+    const PromiseId id = found->second;
+    promises_by_waiter_.erase(found);
+    answer_deadlines_.disarm(id.slot);
+    return id;
+}
+
+void LockService::erase_promise(core::Slot slot) {
+    answer_deadlines_.disarm(slot);
+    promises_.erase(slot);
+}
+
+// Only a request with an id can be recognised when it is made again.
+void LockService::limit_wait(const Request& request, core::Slot promise) {
+    const auto* const acquire = std::get_if<core::AcquireRequest>(&request);
+    if (acquire == nullptr || acquire->notes.request_id.empty()) return;
+    if (acquire->wait <= wait_limits_.answer_max) return;
+    answer_deadlines_.arm(promise, response_.now + wait_limits_.answer_max);
+}
+
+// Everybody who has waited for as long as an answer may take is told to ask again, and its place is
+// kept until it does. The table ends the wait when the place is no longer kept: if the process
+// stands still meanwhile, the wait is over before anything that was due later is granted.
+void LockService::pause_long_waits(core::Time now) {
+    for (auto due = answer_deadlines_.top(); due && due->deadline <= now;
+         due = answer_deadlines_.top()) {
+        Promise& promise = promises_[due->slot];
+        const PromiseId id{.number = promise.number, .slot = due->slot};
+        take_promise_of(promise.waiter);
+        promise.place = std::exchange(promise.waiter, {});
+        places_.keep(promise.place, now + wait_limits_.place_kept);
+        table_->wait_at_most(now, promise.place, wait_limits_.place_kept);
+        Response response{.now = now};
+        response.outcome = core::Outcome::refuse(core::Refusal::still_waiting);
+        response.outcome.waiter = promise.place;
+        owe(id, response, ready_);
+    }
+}
+
+void LockService::give_up_due_places(core::Time now) {
+    while (const auto place = places_.take_due(now)) leave_place(*place);
+}
+
+void LockService::give_up_place(core::WaiterId waiter) {
+    if (failure_) return;
+    if (const auto place = places_.take(waiter)) leave_place(*place);
+    executor_.at_end_of_turn();
+}
+
+// Nobody has come back for it. A lease that it got meanwhile nobody knows of: with it goes the
+// memory of the request, which may be made anew.
+void LockService::leave_place(const KeptPlace& place) {
+    const core::Time now = clock_.now();
+    if (!place.grant) {
+        table_->cancel(now, place.waiter);
+        absorb_changes();
+        return;
+    }
+    table_->advance(now);
+    absorb_changes();
+    const std::size_t first = table_->changes().size();
+    table_->release(now, {.token = *place.grant});
+    absorb_changes();
+    const core::Changes& changes = table_->changes();
+    for (std::size_t index = first; index < changes.size(); ++index) {
+        const core::Event& event = changes[index];
+        const bool is_its_end =
+            event.kind == core::EventKind::released && event.lease.token == *place.grant;
+        if (is_its_end) requests_.forget(event);
+    }
+}
+
+// The last of a queue goes first, so that nobody moves up who is about to go, too. A lease that a
+// kept place has got stays: by the request's id its client finds it after a restart.
+void LockService::begin_stop() {
+    is_stopping_ = true;
+    executor_.at_end_of_turn();
+    if (failure_) return;
+    const core::Time now = clock_.now();
+    table_->advance(now);
+    absorb_changes();
+    std::vector<core::WaiterId> waiters;
+    for (const auto& [serial, id] : promises_by_waiter_) {
+        waiters.push_back(promises_[id.slot].waiter);
+    }
+    while (const auto place = places_.take_any()) {
+        if (!place->grant) waiters.push_back(place->waiter);
+    }
+    std::sort(waiters.begin(), waiters.end(),
+              [](const auto& one, const auto& other) { return one.serial > other.serial; });
+    for (const core::WaiterId waiter : waiters) {
+        if (const auto id = take_promise_of(waiter)) {
+            promises_[id->slot].waiter = {};
+            Response response{.now = now};
+            response.outcome = core::Outcome::refuse(core::Refusal::stopping);
+            owe(*id, response, ready_);
+        }
+        table_->cancel(now, waiter);
+    }
+    absorb_changes();
+}
+
+std::optional<core::Time> LockService::next_deadline() const {
+    std::optional<core::Time> next = table_->next_deadline();
+    const auto consider = [&next](core::Time time) { next = next ? std::min(*next, time) : time; };
+    if (const auto due = answer_deadlines_.top()) consider(due->deadline);
+    if (const auto until = places_.next_deadline()) consider(*until);
+    if (const auto removal = requests_.next_removal()) consider(*removal);
+    return next;
+}
+
+}  // namespace holdfast::service

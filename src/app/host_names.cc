@@ -70,7 +70,8 @@ HostNames::HostNames(const std::vector<std::string>& names) {
 }
 
 HostNames HostNames::of_this_machine(const std::vector<std::string>& configured) {
-    std::vector<std::string> names = machine_names(own_host_name(), read_hosts_file());
+    const std::string host_name = own_host_name(), hosts = read_hosts_file();
+    std::vector<std::string> names = machine_names({.host_name = host_name, .hosts = hosts});
     names.insert(names.end(), configured.begin(), configured.end());
     return HostNames(names);
 }
@@ -93,17 +94,18 @@ bool is_host_name(std::string_view text) {
            std::all_of(name.begin(), name.end(), is_of_name);
 }
 
-std::vector<std::string> machine_names(std::string_view host_name, std::string_view hosts) {
+std::vector<std::string> machine_names(const MachineFacts& facts) {
     std::vector<std::string> names;
     const auto add = [&names](const std::string& name) {
         const bool is_new = std::find(names.begin(), names.end(), name) == names.end();
         if (is_new && is_host_name(name)) names.push_back(name);
     };
-    const std::string own = normal(host_name);
+    const std::string own = normal(facts.host_name);
     const std::string plain(without_domain(own));
     if (plain.empty()) return names;
     add(own);
     add(plain);
+    std::string_view hosts = facts.hosts;
     while (!hosts.empty()) {
         std::string_view line = hosts.substr(0, hosts.find('\n'));
         hosts.remove_prefix(std::min(hosts.size(), line.size() + 1));

@@ -36,9 +36,14 @@ class HostNames {
 // Whether a text can be a host name; a port is no part of it.
 [[nodiscard]] bool is_host_name(std::string_view text);
 
-// The names of a machine that calls itself `host_name`: that one, the same without its domain, and
-// the same with the domain that `hosts`, the text of an /etc/hosts, has for it.
-[[nodiscard]] std::vector<std::string> machine_names(std::string_view host_name,
-                                                     std::string_view hosts);
+// What a machine knows of its own name.
+struct MachineFacts {
+    std::string_view host_name;
+    std::string_view hosts;  // the text of /etc/hosts
+};
+
+// The names of that machine: its host name, the same without its domain, and the same with the
+// domain that /etc/hosts has for it.
+[[nodiscard]] std::vector<std::string> machine_names(const MachineFacts& facts);
 
 }  // namespace holdfast::app

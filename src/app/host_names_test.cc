@@ -65,20 +65,20 @@ TEST(HostNames, OfThisMachineHaveItsOwnNameAndTheConfiguredOnes) {
 }
 
 TEST(MachineNames, AreWithAndWithoutTheDomain) {
-    EXPECT_THAT(machine_names("Box.Example.org", ""), ElementsAre("box.example.org", "box"));
-    EXPECT_THAT(machine_names("box", "127.0.1.1 box.example.org box\n"),
+    EXPECT_THAT(machine_names({"Box.Example.org", ""}), ElementsAre("box.example.org", "box"));
+    EXPECT_THAT(machine_names({"box", "127.0.1.1 box.example.org box\n"}),
                 ElementsAre("box", "box.example.org"));
-    EXPECT_THAT(machine_names("box.example.org", "::1\tBOX.lan\tbox # at home"),
+    EXPECT_THAT(machine_names({"box.example.org", "::1\tBOX.lan\tbox # at home"}),
                 ElementsAre("box.example.org", "box", "box.lan"));
-    EXPECT_THAT(machine_names("", "127.0.0.1 localhost"), IsEmpty());
+    EXPECT_THAT(machine_names({"", "127.0.0.1 localhost"}), IsEmpty());
 }
 
 TEST(MachineNames, AreNoNamesOfOthers) {
-    EXPECT_THAT(machine_names("box",
-                              "127.0.0.1 localhost box evil.example\n"
-                              "10.0.0.1 other.example.org other\n"
-                              "10.0.0.2 box.evil.example\n"
-                              "# 127.0.1.1 box.example.org box\n"),
+    EXPECT_THAT(machine_names({"box",
+                               "127.0.0.1 localhost box evil.example\n"
+                               "10.0.0.1 other.example.org other\n"
+                               "10.0.0.2 box.evil.example\n"
+                               "# 127.0.1.1 box.example.org box\n"}),
                 ElementsAre("box"));
 }
 

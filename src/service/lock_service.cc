@@ -50,7 +50,7 @@ StoreResult<Recovered> LockService::recover() {
     RequestMemory requests;
     FenceBook fences = make_fence_book();
     const core::Time began = clock_.now();
-    const auto recovered = store_.recover([&](const core::RestoreRequest& lease) {
+    auto recovered = store_.recover([&](const core::RestoreRequest& lease) {
         requests.on_restored(lease);
         return table->restore(began, lease);
     });

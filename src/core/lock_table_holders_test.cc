@@ -24,7 +24,8 @@ std::vector<std::string> names(const std::vector<LockView>& locks) {
 std::vector<Token> take_permits(LockTable& table, std::uint32_t count) {
     std::vector<Token> tokens;
     for (std::uint32_t i = 0; i < count; ++i) {
-        AcquireRequest request = ask(Scope::semaphore("pool"), "w" + std::to_string(i));
+        const std::string owner = "w" + std::to_string(i);
+        AcquireRequest request = ask(Scope::semaphore("pool"), owner);
         request.limit = 100;
         tokens.push_back(table.acquire(at(0s), request).lease.token);
     }

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/deadline_heap.h"
+#include "core/containers/deadline_heap.h"
 #include "measure.h"
 
 namespace holdfast::bench {

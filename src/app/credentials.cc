@@ -10,8 +10,8 @@
 #include <string_view>
 #include <utility>
 
-#include "base/log.h"
-#include "net/endpoint.h"
+#include "base/log/log.h"
+#include "net/loop/endpoint.h"
 
 namespace holdfast::app {
 

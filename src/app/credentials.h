@@ -16,7 +16,7 @@
 
 #include "app/serve_options.h"
 #include "base/result.h"
-#include "net/tls_context.h"
+#include "net/tls/tls_context.h"
 
 namespace holdfast::app {
 

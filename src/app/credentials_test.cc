@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "net/test_certificate.h"
+#include "net/tls/test_certificate.h"
 
 namespace holdfast::app {
 namespace {

@@ -5,43 +5,43 @@
 #include <thread>
 #include <utility>
 
-#include "app/http_gate.h"
-#include "app/http_router.h"
+#include "app/http/http_gate.h"
+#include "app/http/http_router.h"
+#include "app/http/session_handler.h"
+#include "app/http/status_handler.h"
 #include "app/loop_executor.h"
-#include "app/session_handler.h"
-#include "app/status_handler.h"
 #include "base/check.h"
-#include "base/log.h"
+#include "base/log/log.h"
 #include "base/random.h"
 #include "base/secret.h"
-#include "dialects/dflockd/dflockd_protocol.h"
-#include "dialects/hengdang/hengdang_handler.h"
-#include "dialects/lockserver/lockserver_handler.h"
-#include "dialects/scoped/scoped_handler.h"
+#include "doors/dflockd/dflockd_protocol.h"
+#include "doors/hengdang/hengdang_handler.h"
+#include "doors/lockserver/lockserver_handler.h"
+#include "doors/scoped/scoped_handler.h"
 #include "service/first_number.h"
-#include "service/remote_port.h"
+#include "service/ports/remote_port.h"
 #include "store/memory_store.h"
 #include "store/sqlite_store.h"
 
 namespace holdfast::app {
 
-// One I/O loop, its way to the service, and the dialects that speak on it.
+// One I/O loop, its way to the service, and the doors that speak on it.
 struct Host::Room {
     net::EventLoop* loop = nullptr;
     service::Port* port = nullptr;
     std::unique_ptr<net::EventLoop> own_loop;          // absent: the main loop serves itself
     std::unique_ptr<LoopExecutor> executor;            // with own_loop
     std::unique_ptr<service::RemotePort> remote_port;  // with own_loop
-    std::unique_ptr<dialects::homelab::HomelabHandler> homelab;
-    std::unique_ptr<dialects::lockserver::EventStreams> streams;
-    std::unique_ptr<dialects::lockserver::LockserverHandler> lockserver;
-    std::unique_ptr<dialects::scoped::ScopedHandler> scoped;
+    std::unique_ptr<doors::homelab::HomelabHandler> homelab;
+    std::unique_ptr<doors::lockserver::EventStreams> streams;
+    std::unique_ptr<doors::lockserver::LockserverHandler> lockserver;
+    std::unique_ptr<doors::scoped::ScopedHandler> scoped;
     std::unique_ptr<StatusHandler> status;
     std::unique_ptr<SessionHandler> sessions;
     std::unique_ptr<BackupHandler> backup;
     std::unique_ptr<HttpRouter> router;
-    std::unique_ptr<HttpGate> gate;                              // in front of the router
-    std::unique_ptr<dialects::hengdang::HengdangHandler> files;  // with the door for files
+    std::unique_ptr<HttpGate> gate;                           // in front of the router
+    std::unique_ptr<doors::hengdang::HengdangHandler> files;  // with the door for files
 };
 
 namespace {
@@ -53,8 +53,8 @@ base::Result<std::unique_ptr<service::Store>> open_store(const ServeOptions& opt
     return std::unique_ptr<service::Store>(std::move(opened));
 }
 
-dialects::dflockd::DflockdOptions dflockd_options(const ServeOptions& options) {
-    dialects::dflockd::DflockdOptions dflockd = options.dflockd;
+doors::dflockd::DflockdOptions dflockd_options(const ServeOptions& options) {
+    doors::dflockd::DflockdOptions dflockd = options.dflockd;
     dflockd.waiters_per_lock_max = options.limits.waiters_per_lock_max;
     return dflockd;
 }
@@ -138,13 +138,13 @@ void Host::add_room(bool has_own_loop) {
         executor = room->executor.get();
     }
     room->homelab =
-        std::make_unique<dialects::homelab::HomelabHandler>(options_.homelab, *room->port, clock_);
-    room->streams = std::make_unique<dialects::lockserver::EventStreams>(event_feed_, *executor,
-                                                                         *room->loop, clock_);
-    room->lockserver = std::make_unique<dialects::lockserver::LockserverHandler>(
-        *room->port, *room->streams, clock_);
+        std::make_unique<doors::homelab::HomelabHandler>(options_.homelab, *room->port, clock_);
+    room->streams = std::make_unique<doors::lockserver::EventStreams>(event_feed_, *executor,
+                                                                      *room->loop, clock_);
+    room->lockserver =
+        std::make_unique<doors::lockserver::LockserverHandler>(*room->port, *room->streams, clock_);
     room->scoped =
-        std::make_unique<dialects::scoped::ScopedHandler>(options_.scoped, *room->port, clock_);
+        std::make_unique<doors::scoped::ScopedHandler>(options_.scoped, *room->port, clock_);
     room->status = std::make_unique<StatusHandler>(StatusHandler::Parts{
         .port = *room->port,
         .store = *store_,
@@ -152,7 +152,7 @@ void Host::add_room(bool has_own_loop) {
         .count_connections = [this] { return count_connections(); },
         .count_files =
             [this] {
-                using FileFigures = dialects::hengdang::FileFigures;
+                using FileFigures = doors::hengdang::FileFigures;
                 return files_door_ ? std::optional<FileFigures>(files_door_->figures())
                                    : std::nullopt;
             }});
@@ -193,7 +193,7 @@ base::Result<void> Host::open_files() {
         const std::string secret = credentials_->tokens().current()->auth;
         return !secret.empty() && base::equal_in_constant_time(secret, shown);
     };
-    TRY(files_door_, dialects::hengdang::HengdangDoor::open(
+    TRY(files_door_, doors::hengdang::HengdangDoor::open(
                          options_.files, {.clock = clock_,
                                           .port = *service_,
                                           .executor = *main_executor_,
@@ -201,7 +201,7 @@ base::Result<void> Host::open_files() {
                                           .has_tls = credentials_->tls() != nullptr}));
     for (const auto& room : rooms_) {
         room->files =
-            std::make_unique<dialects::hengdang::HengdangHandler>(dialects::hengdang::HengdangPlace{
+            std::make_unique<doors::hengdang::HengdangHandler>(doors::hengdang::HengdangPlace{
                 .door = *files_door_, .loop = *room->loop, .port = *room->port});
     }
     files_timer_ = std::make_unique<net::LoopTimer>(main_loop_, [this] { tend_files(); });
@@ -231,8 +231,8 @@ base::Result<void> Host::open_doors() {
     dflockd.request_timeout = options_.dflockd_read_timeout;
     dflockd.write_timeout = options_.dflockd_write_timeout;
     dflockd.idle_timeout = std::chrono::milliseconds::zero();
-    using dialects::dflockd::DflockdPlace;
-    using dialects::dflockd::DflockdProtocol;
+    using doors::dflockd::DflockdPlace;
+    using doors::dflockd::DflockdProtocol;
     TRY(dflockd_server_, open_door(
                              options_.dflockd_address, "dflockd",
                              [this](net::Channel& channel, net::EventLoop& loop) {

@@ -11,21 +11,21 @@
 #include <memory>
 #include <vector>
 
-#include "app/backup_handler.h"
 #include "app/credentials.h"
 #include "app/dflockd_gate.h"
-#include "app/host_names.h"
-#include "app/metrics_text.h"
+#include "app/http/backup_handler.h"
+#include "app/http/host_names.h"
+#include "app/http/metrics_text.h"
 #include "app/serve_options.h"
 #include "base/work_pool.h"
-#include "dialects/hengdang/hengdang_door.h"
-#include "net/event_loop.h"
-#include "net/loop_timer.h"
-#include "net/server.h"
-#include "service/clock.h"
-#include "service/event_feed.h"
-#include "service/event_log.h"
+#include "doors/hengdang/hengdang_door.h"
+#include "net/loop/event_loop.h"
+#include "net/loop/loop_timer.h"
+#include "net/loop/server.h"
+#include "service/events/event_feed.h"
+#include "service/events/event_log.h"
 #include "service/lock_service.h"
+#include "service/ports/clock.h"
 #include "service/store.h"
 
 namespace holdfast::app {
@@ -97,7 +97,7 @@ class Host {
     service::Clock& clock_;
     const std::unique_ptr<Credentials> credentials_;
     const HostNames host_names_;
-    std::unique_ptr<dialects::hengdang::HengdangDoor> files_door_;  // null: switched off
+    std::unique_ptr<doors::hengdang::HengdangDoor> files_door_;  // null: switched off
     net::EventLoop main_loop_;
     std::unique_ptr<service::Executor> main_executor_;
     service::EventLog event_log_;
@@ -109,7 +109,7 @@ class Host {
     std::vector<std::unique_ptr<Room>> rooms_;
     net::HttpLimits http_limits_;
     const DflockdTokenGate dflockd_gate_;
-    dialects::dflockd::DflockdDoor dflockd_door_;
+    doors::dflockd::DflockdDoor dflockd_door_;
     std::unique_ptr<net::Server> http_server_;     // null: switched off
     std::unique_ptr<net::Server> dflockd_server_;  // likewise
     std::unique_ptr<net::Server> files_server_;    // likewise

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "app/host.h"
-#include "net/test_client.h"
+#include "net/loop/test_client.h"
 
 namespace holdfast::app {
 namespace {

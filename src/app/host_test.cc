@@ -5,7 +5,7 @@
 #include <memory>
 #include <thread>
 
-#include "net/test_client.h"
+#include "net/loop/test_client.h"
 
 namespace holdfast::app {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <functional>
 
-#include "net/event_loop.h"
-#include "net/loop_timer.h"
-#include "service/executor.h"
+#include "net/loop/event_loop.h"
+#include "net/loop/loop_timer.h"
+#include "service/ports/executor.h"
 
 namespace holdfast::app {
 

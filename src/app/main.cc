@@ -14,18 +14,18 @@
 #include <utility>
 #include <vector>
 
-#include "app/bench_command.h"
-#include "app/config_command.h"
-#include "app/dflockd_command.h"
+#include "app/commands/bench_command.h"
+#include "app/commands/config_command.h"
+#include "app/commands/dflockd_command.h"
+#include "app/commands/reference_command.h"
+#include "app/commands/restore_command.h"
 #include "app/host.h"
-#include "app/reference_command.h"
-#include "app/restore_command.h"
 #include "app/serve_options.h"
 #include "app/service_manager.h"
-#include "base/log.h"
+#include "base/log/log.h"
 #include "cli/command.h"
-#include "net/loop_timer.h"
-#include "service/clock.h"
+#include "net/loop/loop_timer.h"
+#include "service/ports/clock.h"
 
 namespace holdfast::app {
 namespace {

@@ -8,10 +8,10 @@
 #include <map>
 #include <vector>
 
-#include "app/host_names.h"
+#include "app/http/host_names.h"
 #include "cli/duration_option.h"
-#include "files/nostr_event.h"
-#include "net/endpoint.h"
+#include "files/login/nostr_event.h"
+#include "net/loop/endpoint.h"
 
 namespace holdfast::app {
 
@@ -92,12 +92,12 @@ void declare_file_logins(CLI::App& command, ServeOptions& options) {
     const auto take_urls = [&options](const CLI::results_t& texts) {
         options.files.urls.clear();
         for (const std::string& text : texts) {
-            options.files.urls.push_back(dialects::hengdang::read_own_url(text).value());
+            options.files.urls.push_back(doors::hengdang::read_own_url(text).value());
         }
         return true;
     };
     const auto find_fault = [](const std::string& text) {
-        const auto url = dialects::hengdang::read_own_url(text);
+        const auto url = doors::hengdang::read_own_url(text);
         return url ? std::string() : url.error().message;
     };
     command

@@ -8,15 +8,15 @@
 #include <string>
 #include <vector>
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "base/result.h"
-#include "core/limits.h"
-#include "dialects/dflockd/dflockd_door.h"
-#include "dialects/hengdang/hengdang_door.h"
-#include "dialects/homelab/homelab_handler.h"
-#include "dialects/scoped/scoped_request.h"
-#include "net/tls_context.h"
-#include "service/fence.h"
+#include "core/values/limits.h"
+#include "doors/dflockd/dflockd_door.h"
+#include "doors/hengdang/hengdang_door.h"
+#include "doors/homelab/homelab_handler.h"
+#include "doors/scoped/scoped_request.h"
+#include "net/tls/tls_context.h"
+#include "service/books/fence.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): theirs
 class App;
@@ -46,10 +46,10 @@ struct ServeOptions {
     core::Limits limits;
     core::Duration idle_retention{0};  // how long a lock that nobody wants is remembered
     std::size_t fences_max = service::FenceLimits{}.resources_max;
-    dialects::homelab::HomelabOptions homelab;
-    dialects::scoped::ScopedOptions scoped;
-    dialects::dflockd::DflockdOptions dflockd;
-    dialects::hengdang::HengdangOptions files;  // without a root, that door is switched off
+    doors::homelab::HomelabOptions homelab;
+    doors::scoped::ScopedOptions scoped;
+    doors::dflockd::DflockdOptions dflockd;
+    doors::hengdang::HengdangOptions files;  // without a root, that door is switched off
     std::chrono::milliseconds dflockd_read_timeout{23'000};
     std::chrono::milliseconds dflockd_write_timeout{5'000};
     std::size_t http_body_bytes_max = std::size_t{1024} * 1024;

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdlib>
 
-#include "base/number.h"
+#include "base/text/number.h"
 
 namespace holdfast::app {
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "base/log.h"
+#include "base/log/log.h"
 
 namespace holdfast::base {
 

@@ -9,11 +9,11 @@
 
 #include "cli/command.h"
 #include "cli/exit_codes.h"
-#include "cli/lock_rows.h"
+#include "cli/screen/lock_rows.h"
+#include "cli/screen/table.h"
+#include "cli/screen/time_text.h"
 #include "cli/server.h"
-#include "cli/table.h"
-#include "cli/time_text.h"
-#include "net/url.h"
+#include "net/client/url.h"
 
 namespace holdfast::cli {
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "base/duration.h"
+#include "base/text/duration.h"
 
 namespace holdfast::cli {
 

@@ -5,14 +5,14 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "base/json.h"
-#include "base/json_value.h"
+#include "base/json/json.h"
+#include "base/json/json_value.h"
 #include "cli/exit_codes.h"
-#include "cli/lock_rows.h"
-#include "cli/terminal_text.h"
-#include "cli/time_text.h"
-#include "net/url.h"
-#include "sdk/event_parser.h"
+#include "cli/screen/lock_rows.h"
+#include "cli/screen/terminal_text.h"
+#include "cli/screen/time_text.h"
+#include "net/client/url.h"
+#include "sdk/http/event_parser.h"
 
 namespace holdfast::cli {
 

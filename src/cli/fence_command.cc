@@ -6,10 +6,10 @@
 
 #include "cli/command.h"
 #include "cli/exit_codes.h"
-#include "cli/lock_rows.h"
+#include "cli/screen/lock_rows.h"
+#include "cli/screen/terminal_text.h"
 #include "cli/server.h"
-#include "cli/terminal_text.h"
-#include "net/url.h"
+#include "net/client/url.h"
 
 namespace holdfast::cli {
 

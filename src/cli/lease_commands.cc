@@ -5,15 +5,15 @@
 
 #include <CLI/CLI.hpp>
 
-#include "base/json_writer.h"
+#include "base/json/json_writer.h"
 #include "cli/command.h"
 #include "cli/duration_option.h"
 #include "cli/exit_codes.h"
 #include "cli/lease_options.h"
+#include "cli/screen/terminal_text.h"
+#include "cli/screen/time_text.h"
 #include "cli/server.h"
-#include "cli/terminal_text.h"
-#include "cli/time_text.h"
-#include "net/url.h"
+#include "net/client/url.h"
 
 namespace holdfast::cli {
 

@@ -6,8 +6,8 @@
 
 #include "cli/duration_option.h"
 #include "cli/exit_codes.h"
-#include "cli/time_text.h"
-#include "sdk/server_access.h"
+#include "cli/screen/time_text.h"
+#include "sdk/http/server_access.h"
 
 namespace holdfast::cli {
 

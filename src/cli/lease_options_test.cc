@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "cli/exit_codes.h"
-#include "cli/supervisor.h"
+#include "cli/run/supervisor.h"
 
 namespace holdfast::cli {
 namespace {

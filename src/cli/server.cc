@@ -6,10 +6,10 @@
 #include <cstdio>
 
 #include "cli/exit_codes.h"
-#include "cli/lock_rows.h"
-#include "cli/terminal_text.h"
-#include "net/url.h"
-#include "sdk/server_access.h"
+#include "cli/screen/lock_rows.h"
+#include "cli/screen/terminal_text.h"
+#include "net/client/url.h"
+#include "sdk/http/server_access.h"
 
 namespace holdfast::cli {
 

@@ -11,8 +11,8 @@
 #include <tl/expected.hpp>
 #include <vector>
 
-#include "base/json_value.h"
-#include "net/http_client.h"
+#include "base/json/json_value.h"
+#include "net/client/http_client.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): theirs
 class App;

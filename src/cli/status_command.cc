@@ -8,10 +8,10 @@
 
 #include "cli/command.h"
 #include "cli/exit_codes.h"
-#include "cli/lock_rows.h"
+#include "cli/screen/lock_rows.h"
+#include "cli/screen/terminal_text.h"
+#include "cli/screen/time_text.h"
 #include "cli/server.h"
-#include "cli/terminal_text.h"
-#include "cli/time_text.h"
 
 namespace holdfast::cli {
 

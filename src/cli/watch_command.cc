@@ -8,8 +8,8 @@
 #include "cli/command.h"
 #include "cli/event_feed.h"
 #include "cli/exit_codes.h"
+#include "cli/screen/terminal_text.h"
 #include "cli/server.h"
-#include "cli/terminal_text.h"
 
 namespace holdfast::cli {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "core/resource_key.h"
-#include "core/slot_list.h"
+#include "core/containers/slot_list.h"
+#include "core/values/resource_key.h"
 
 namespace holdfast::core {
 

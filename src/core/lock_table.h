@@ -42,14 +42,14 @@
 #include <string>
 #include <vector>
 
-#include "core/changes.h"
-#include "core/deadline_heap.h"
-#include "core/limits.h"
-#include "core/range_index.h"
+#include "core/containers/deadline_heap.h"
+#include "core/containers/range_index.h"
+#include "core/containers/slot_index.h"
 #include "core/records.h"
-#include "core/request.h"
-#include "core/slot_index.h"
-#include "core/view.h"
+#include "core/values/changes.h"
+#include "core/values/limits.h"
+#include "core/values/request.h"
+#include "core/values/view.h"
 
 namespace holdfast::core {
 

@@ -1,9 +1,9 @@
 // Asking for a lock: the checks, the owner who comes back, the grant, and the queue.
 
 #include "base/check.h"
+#include "core/containers/slot_list.h"
 #include "core/lock_table.h"
-#include "core/resource_key.h"
-#include "core/slot_list.h"
+#include "core/values/resource_key.h"
 
 namespace holdfast::core {
 

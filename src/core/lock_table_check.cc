@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "core/key_hash.h"
+#include "core/containers/key_hash.h"
 #include "core/lock_table.h"
 
 namespace holdfast::core {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "core/containers/slot_list.h"
 #include "core/lock_table.h"
-#include "core/slot_list.h"
 
 namespace holdfast::core {
 

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "core/containers/slab.h"
 #include "core/lock_table.h"
 #include "core/lock_table_test_fixture.h"
-#include "core/slab.h"
 
 namespace {
 

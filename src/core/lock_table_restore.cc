@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "core/containers/slot_list.h"
 #include "core/lock_table.h"
-#include "core/resource_key.h"
-#include "core/slot_list.h"
+#include "core/values/resource_key.h"
 
 namespace holdfast::core {
 

@@ -1,7 +1,7 @@
 // Sessions: everything a connection or a login holds and waits for ends with it.
 
+#include "core/containers/slot_list.h"
 #include "core/lock_table.h"
-#include "core/slot_list.h"
 
 namespace holdfast::core {
 

@@ -10,9 +10,9 @@
 // Expired ones stand for nothing that is counted elsewhere, so they have a limit of their own.
 
 #include "base/check.h"
-#include "core/key_hash.h"
+#include "core/containers/key_hash.h"
+#include "core/containers/slot_list.h"
 #include "core/lock_table.h"
-#include "core/slot_list.h"
 
 namespace holdfast::core {
 

@@ -5,9 +5,9 @@
 #include <functional>
 #include <utility>
 
+#include "core/containers/slot_list.h"
 #include "core/lock_table.h"
-#include "core/page.h"
-#include "core/slot_list.h"
+#include "core/values/page.h"
 
 namespace holdfast::core {
 

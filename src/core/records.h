@@ -9,13 +9,13 @@
 #include <string_view>
 #include <utility>
 
-#include "core/ids.h"
-#include "core/key_hash.h"
-#include "core/key_text.h"
-#include "core/range_index.h"
-#include "core/request.h"
-#include "core/slab.h"
-#include "core/time.h"
+#include "core/containers/key_hash.h"
+#include "core/containers/key_text.h"
+#include "core/containers/range_index.h"
+#include "core/containers/slab.h"
+#include "core/values/ids.h"
+#include "core/values/request.h"
+#include "core/values/time.h"
 
 namespace holdfast::core {
 

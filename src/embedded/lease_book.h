@@ -20,8 +20,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/changes.h"
-#include "core/view.h"
+#include "core/values/changes.h"
+#include "core/values/view.h"
 
 namespace holdfast::embedded {
 

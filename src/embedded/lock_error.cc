@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "base/rfc3339.h"
+#include "base/text/rfc3339.h"
 #include "holdfast/lock_result.h"
 
 namespace holdfast {

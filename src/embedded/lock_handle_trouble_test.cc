@@ -7,7 +7,7 @@
 
 #include "embedded/test_gated_store.h"
 #include "embedded/test_manager.h"
-#include "store/test_leases.h"
+#include "store/tables/test_leases.h"
 
 namespace holdfast::embedded {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "embedded/test_manager.h"
-#include "store/test_leases.h"
+#include "store/tables/test_leases.h"
 
 namespace holdfast::embedded {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "embedded/test_manager.h"
-#include "store/test_leases.h"
+#include "store/tables/test_leases.h"
 
 namespace holdfast::embedded {
 namespace {

@@ -1,4 +1,4 @@
-#include "base/hex.h"
+#include "base/text/hex.h"
 #include "holdfast/lock.h"
 
 namespace holdfast {

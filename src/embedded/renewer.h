@@ -24,10 +24,10 @@
 #include <thread>
 #include <unordered_map>
 
-#include "base/loss_notice.h"
-#include "core/changes.h"
+#include "base/log/loss_notice.h"
+#include "core/values/changes.h"
 #include "holdfast/lock_handle.h"
-#include "service/clock.h"
+#include "service/ports/clock.h"
 
 namespace holdfast::embedded {
 

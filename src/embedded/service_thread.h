@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "service/executor.h"
+#include "service/ports/executor.h"
 
 namespace holdfast::embedded {
 

@@ -9,7 +9,7 @@
 #include "holdfast/lock.h"
 #include "holdfast/lock_error.h"
 #include "holdfast/lock_result.h"
-#include "service/clock.h"
+#include "service/ports/clock.h"
 #include "service/request.h"
 
 namespace holdfast::embedded {

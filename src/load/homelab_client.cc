@@ -1,7 +1,7 @@
 #include "load/homelab_client.h"
 
-#include "base/duration.h"
-#include "net/url.h"
+#include "base/text/duration.h"
+#include "net/client/url.h"
 
 namespace holdfast::load {
 

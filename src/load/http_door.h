@@ -8,9 +8,9 @@
 #include <memory>
 #include <string>
 
-#include "base/json_value.h"
+#include "base/json/json_value.h"
 #include "base/result.h"
-#include "net/http_client.h"
+#include "net/client/http_client.h"
 
 namespace holdfast::load {
 

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/result.h"
-#include "net/endpoint.h"
+#include "net/loop/endpoint.h"
 
 namespace holdfast::load {
 

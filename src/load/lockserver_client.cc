@@ -1,7 +1,7 @@
 #include "load/lockserver_client.h"
 
-#include "base/json_writer.h"
-#include "net/url.h"
+#include "base/json/json_writer.h"
+#include "net/client/url.h"
 
 namespace holdfast::load {
 

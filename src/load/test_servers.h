@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "net/http_protocol.h"
-#include "net/test_server.h"
+#include "net/http/http_protocol.h"
+#include "net/loop/test_server.h"
 
 namespace holdfast::load {
 

@@ -15,7 +15,7 @@
 
 #include "holdfast/lease.h"
 #include "holdfast/lock_result.h"
-#include "sdk/exchange.h"
+#include "sdk/http/exchange.h"
 #include "sdk/patience.h"
 
 namespace holdfast::sdk {

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "sdk/fences.h"
+#include "sdk/http/watching.h"
 #include "sdk/session.h"
-#include "sdk/watching.h"
 
 namespace holdfast {
 

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "sdk/server_access.h"
+#include "sdk/http/server_access.h"
 
 namespace holdfast {
 

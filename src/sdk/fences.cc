@@ -3,8 +3,8 @@
 #include <string>
 #include <utility>
 
-#include "base/json_writer.h"
-#include "net/url.h"
+#include "base/json/json_writer.h"
+#include "net/client/url.h"
 #include "sdk/lease_json.h"
 
 namespace holdfast::sdk {

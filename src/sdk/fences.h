@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "holdfast/lease.h"
-#include "sdk/exchange.h"
+#include "sdk/http/exchange.h"
 
 namespace holdfast::sdk {
 

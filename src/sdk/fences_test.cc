@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sdk/test_json_peer.h"
+#include "sdk/http/test_json_peer.h"
 
 namespace holdfast::sdk {
 namespace {

@@ -26,9 +26,9 @@
 #include <thread>
 #include <vector>
 
-#include "base/loss_notice.h"
+#include "base/log/loss_notice.h"
 #include "holdfast/lease_guard.h"
-#include "sdk/answer.h"
+#include "sdk/http/answer.h"
 #include "sdk/lease_calls.h"
 
 namespace holdfast::sdk {

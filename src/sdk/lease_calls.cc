@@ -6,9 +6,9 @@
 #include <array>
 #include <utility>
 
-#include "base/hex.h"
-#include "base/json_writer.h"
-#include "net/url.h"
+#include "base/json/json_writer.h"
+#include "base/text/hex.h"
+#include "net/client/url.h"
 #include "sdk/acquisition.h"
 #include "sdk/lease_json.h"
 

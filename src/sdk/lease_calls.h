@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "holdfast/client.h"
-#include "sdk/exchange.h"
+#include "sdk/http/exchange.h"
 
 namespace holdfast::sdk {
 

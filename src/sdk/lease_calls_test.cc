@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "sdk/test_json_peer.h"
+#include "sdk/http/test_json_peer.h"
 
 namespace holdfast::sdk {
 namespace {

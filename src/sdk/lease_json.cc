@@ -1,8 +1,8 @@
 #include "sdk/lease_json.h"
 
-#include "base/json_writer.h"
-#include "base/rfc3339.h"
-#include "base/utf8.h"
+#include "base/json/json_writer.h"
+#include "base/text/rfc3339.h"
+#include "base/text/utf8.h"
 
 namespace holdfast::sdk {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/json_value.h"
+#include "base/json/json_value.h"
 #include "holdfast/lease.h"
 #include "holdfast/lock_error.h"
 

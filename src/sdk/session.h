@@ -6,8 +6,8 @@
 #include <memory>
 #include <utility>
 
-#include "sdk/exchange.h"
 #include "sdk/heartbeat.h"
+#include "sdk/http/exchange.h"
 #include "sdk/lease_calls.h"
 
 namespace holdfast::sdk {

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "core/ids.h"
+#include "core/values/ids.h"
 
 namespace holdfast::service {
 

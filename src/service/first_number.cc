@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/ids.h"
+#include "core/values/ids.h"
 
 namespace holdfast::service {
 

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/log.h"
-#include "service/thin_out.h"
+#include "base/log/log.h"
+#include "service/events/thin_out.h"
 
 namespace holdfast::service {
 

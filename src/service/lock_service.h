@@ -29,15 +29,15 @@
 #include <vector>
 
 #include "core/lock_table.h"
-#include "service/clock.h"
-#include "service/executor.h"
-#include "service/fence_book.h"
-#include "service/figures.h"
-#include "service/kept_places.h"
-#include "service/port.h"
-#include "service/request_memory.h"
+#include "service/books/fence_book.h"
+#include "service/books/kept_places.h"
+#include "service/books/request_memory.h"
+#include "service/events/figures.h"
+#include "service/events/texts.h"
+#include "service/ports/clock.h"
+#include "service/ports/executor.h"
+#include "service/ports/port.h"
 #include "service/store.h"
-#include "service/texts.h"
 #include "service/wait_limits.h"
 
 namespace holdfast::service {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "service/lock_service.h"
-#include "service/remote_port.h"
+#include "service/ports/remote_port.h"
 #include "service/test_service.h"
 
 namespace holdfast::service::testing {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a dialect asks of the service, and what it gets.
+// What a door asks of the service, and what it gets.
 //
 // Requests and responses are views like those of core: a request is read during submit() only; a
 // response is good until the next call on the port it came from. Texts::keep() makes copies that
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/lock_table.h"
-#include "service/fence.h"
+#include "service/books/fence.h"
 
 namespace holdfast::service {
 

@@ -10,9 +10,9 @@
 
 #include "base/histogram.h"
 #include "base/result.h"
-#include "core/changes.h"
-#include "core/request.h"
-#include "service/fence.h"
+#include "core/values/changes.h"
+#include "core/values/request.h"
+#include "service/books/fence.h"
 
 namespace holdfast::service {
 

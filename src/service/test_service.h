@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "service/lock_service.h"
-#include "service/test_executor.h"
+#include "service/ports/test_executor.h"
 #include "service/test_store.h"
 
 namespace holdfast::service::testing {

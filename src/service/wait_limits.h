@@ -9,7 +9,7 @@
 
 #include <chrono>
 
-#include "core/request.h"
+#include "core/values/request.h"
 
 namespace holdfast::service {
 

@@ -16,11 +16,11 @@
 #include "base/descriptor.h"
 #include "store/data_file.h"
 #include "store/data_lock.h"
-#include "store/fence_table.h"
-#include "store/journal_fold.h"
-#include "store/last_token.h"
-#include "store/schema.h"
+#include "store/journal/journal_fold.h"
 #include "store/sqlite.h"
+#include "store/tables/fence_table.h"
+#include "store/tables/last_token.h"
+#include "store/tables/schema.h"
 
 namespace holdfast::store {
 

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "store/sqlite.h"
-#include "store/test_leases.h"
+#include "store/tables/test_leases.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "core/time.h"
+#include "core/values/time.h"
 
 namespace holdfast::store {
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 namespace holdfast::store {
 

@@ -21,10 +21,10 @@
 #include <thread>
 
 #include "base/result.h"
-#include "service/clock.h"
+#include "service/ports/clock.h"
 #include "service/store.h"
 #include "store/boot_clock.h"
-#include "store/lease_file.h"
+#include "store/tables/lease_file.h"
 
 namespace holdfast::store {
 

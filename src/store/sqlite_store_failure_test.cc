@@ -11,7 +11,7 @@
 #include <csignal>
 
 #include "store/sqlite_store.h"
-#include "store/test_leases.h"
+#include "store/tables/test_leases.h"
 
 namespace holdfast::store {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "store/test_leases.h"
+#include "store/tables/test_leases.h"
 
 namespace holdfast::store {
 namespace {

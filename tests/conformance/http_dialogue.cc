@@ -6,7 +6,7 @@
 #include <cctype>
 #include <regex>
 
-#include "base/rfc3339.h"
+#include "base/text/rfc3339.h"
 
 namespace holdfast::conformance {
 

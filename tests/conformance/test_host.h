@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "app/host.h"
-#include "net/test_client.h"
-#include "service/clock.h"
+#include "net/loop/test_client.h"
+#include "service/ports/clock.h"
 
 namespace holdfast::conformance {
 
@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 class TestHost {
   public:
     // Keeps nothing. Its clock starts at 2024-01-15T10:30:00Z.
-    explicit TestHost(std::size_t threads, const dialects::homelab::HomelabOptions& homelab = {})
+    explicit TestHost(std::size_t threads, const doors::homelab::HomelabOptions& homelab = {})
         : host_(app::Host::start({.http_address = "127.0.0.1:0",
                                   .is_in_memory = true,
                                   .threads = threads,

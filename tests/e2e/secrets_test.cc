@@ -9,7 +9,7 @@
 #include <fstream>
 #include <string>
 
-#include "net/test_certificate.h"
+#include "net/tls/test_certificate.h"
 #include "server_process.h"
 
 namespace holdfast::e2e {

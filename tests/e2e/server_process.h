@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "net/endpoint.h"
-#include "net/test_client.h"
+#include "net/loop/endpoint.h"
+#include "net/loop/test_client.h"
 #include "process.h"
 
 namespace holdfast::e2e {

@@ -10,10 +10,10 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "dialects/dflockd/dflockd_answer.h"
-#include "dialects/dflockd/dflockd_request.h"
+#include "doors/dflockd/dflockd_answer.h"
+#include "doors/dflockd/dflockd_request.h"
 
-namespace holdfast::dialects::dflockd {
+namespace holdfast::doors::dflockd {
 namespace {
 
 // What a connection makes of the input, as text: the requests in order, and how it ends.
@@ -76,10 +76,10 @@ void run(std::string_view input) {
 }
 
 }  // namespace
-}  // namespace holdfast::dialects::dflockd
+}  // namespace holdfast::doors::dflockd
 
 // The name is libFuzzer's. NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    holdfast::dialects::dflockd::run({reinterpret_cast<const char*>(data), size});
+    holdfast::doors::dflockd::run({reinterpret_cast<const char*>(data), size});
     return 0;
 }

@@ -22,19 +22,19 @@
 
 #include "base/check.h"
 #include "dflockd_model.h"
-#include "dialects/dflockd/dflockd_protocol.h"
-#include "net/test_channel.h"
+#include "doors/dflockd/dflockd_protocol.h"
+#include "net/loop/test_channel.h"
 #include "service/lock_service.h"
-#include "service/test_executor.h"
+#include "service/ports/test_executor.h"
 #include "service/test_store.h"
 
 namespace holdfast::fuzz {
 namespace {
 
-using dialects::dflockd::DflockdDoor;
-using dialects::dflockd::DflockdGate;
-using dialects::dflockd::DflockdPlace;
-using dialects::dflockd::DflockdProtocol;
+using doors::dflockd::DflockdDoor;
+using doors::dflockd::DflockdGate;
+using doors::dflockd::DflockdPlace;
+using doors::dflockd::DflockdProtocol;
 
 constexpr int connections_max = 3;
 constexpr std::string_view the_secret = "open sesame";

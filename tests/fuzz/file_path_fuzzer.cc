@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "base/utf8.h"
-#include "files/file_path.h"
+#include "base/text/utf8.h"
+#include "files/path/file_path.h"
 
 namespace holdfast::files {
 namespace {

@@ -9,13 +9,13 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "dialects/hengdang/byte_range.h"
-#include "dialects/hengdang/conditions.h"
-#include "dialects/hengdang/http_date.h"
-#include "dialects/hengdang/request_parts.h"
-#include "net/http_parser.h"
+#include "doors/hengdang/http/byte_range.h"
+#include "doors/hengdang/http/conditions.h"
+#include "doors/hengdang/http/http_date.h"
+#include "doors/hengdang/http/request_parts.h"
+#include "net/http/http_parser.h"
 
-namespace holdfast::dialects::hengdang {
+namespace holdfast::doors::hengdang {
 namespace {
 
 constexpr std::uint64_t file_bytes = 1000;
@@ -65,10 +65,10 @@ void run(std::string_view input) {
 }
 
 }  // namespace
-}  // namespace holdfast::dialects::hengdang
+}  // namespace holdfast::doors::hengdang
 
 // The name is libFuzzer's. NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    holdfast::dialects::hengdang::run({reinterpret_cast<const char*>(data), size});
+    holdfast::doors::hengdang::run({reinterpret_cast<const char*>(data), size});
     return 0;
 }

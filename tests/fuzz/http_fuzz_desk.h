@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/check.h"
-#include "net/http_protocol.h"
-#include "net/test_channel.h"
+#include "net/http/http_protocol.h"
+#include "net/loop/test_channel.h"
 
 namespace holdfast::net {
 

@@ -17,9 +17,9 @@
 
 #include "base/check.h"
 #include "http_fuzz_desk.h"
-#include "net/http_answer.h"
-#include "net/http_protocol.h"
-#include "net/test_channel.h"
+#include "net/http/http_answer.h"
+#include "net/http/http_protocol.h"
+#include "net/loop/test_channel.h"
 
 namespace holdfast::net {
 namespace {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "core/changes.h"
+#include "core/values/changes.h"
 
 namespace holdfast::model {
 

@@ -5,7 +5,7 @@
 // The engine has its own answer to the same question (core::Scope, core::Range). This one shares
 // no code with it.
 
-#include "core/scope.h"
+#include "core/values/scope.h"
 
 namespace holdfast::model {
 

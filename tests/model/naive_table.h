@@ -16,10 +16,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/changes.h"
-#include "core/limits.h"
-#include "core/request.h"
-#include "core/view.h"
+#include "core/values/changes.h"
+#include "core/values/limits.h"
+#include "core/values/request.h"
+#include "core/values/view.h"
 #include "model/witness.h"
 
 namespace holdfast::model {

@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/changes.h"
+#include "core/values/changes.h"
 #include "model/call.h"
 #include "model/universe.h"
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "core/changes.h"
-#include "core/request.h"
-#include "core/view.h"
+#include "core/values/changes.h"
+#include "core/values/request.h"
+#include "core/values/view.h"
 
 namespace holdfast::model {
 

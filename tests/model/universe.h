@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/limits.h"
-#include "core/request.h"
+#include "core/values/limits.h"
+#include "core/values/request.h"
 
 namespace holdfast::model {
 

@@ -20,8 +20,8 @@
 #include <string>
 #include <vector>
 
-#include "core/ids.h"
-#include "core/scope.h"
+#include "core/values/ids.h"
+#include "core/values/scope.h"
 
 namespace holdfast::model {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "base/duration.h"
+#include "base/text/duration.h"
 
 namespace holdfast::scenarios {
 

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "core/time.h"
+#include "core/values/time.h"
 
 namespace holdfast::scenarios {
 

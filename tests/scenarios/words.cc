@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "base/duration.h"
-#include "base/number.h"
+#include "base/text/duration.h"
+#include "base/text/number.h"
 
 namespace holdfast::scenarios {
 

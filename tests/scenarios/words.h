@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "core/ids.h"
-#include "core/scope.h"
-#include "core/time.h"
+#include "core/values/ids.h"
+#include "core/values/scope.h"
+#include "core/values/time.h"
 
 namespace holdfast::scenarios {
 

@@ -4,8 +4,8 @@
 
 #include <future>
 
-#include "net/test_client.h"
-#include "net/test_peer.h"
+#include "net/client/test_peer.h"
+#include "net/loop/test_client.h"
 #include "test_server.h"
 
 namespace holdfast::sdk::testing {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "net/test_certificate.h"
+#include "net/tls/test_certificate.h"
 #include "test_server.h"
 
 namespace holdfast::sdk::testing {

@@ -13,8 +13,8 @@
 #include <optional>
 #include <string>
 
-#include "net/endpoint.h"
-#include "net/test_peer.h"
+#include "net/client/test_peer.h"
+#include "net/loop/endpoint.h"
 
 namespace holdfast::sdk::testing {
 

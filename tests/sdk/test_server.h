@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "app/host.h"
-#include "base/json_value.h"
+#include "base/json/json_value.h"
 #include "holdfast/client.h"
-#include "service/clock.h"
+#include "service/ports/clock.h"
 
 namespace holdfast::sdk::testing {
 

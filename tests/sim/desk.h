@@ -13,7 +13,7 @@
 #include <set>
 #include <string>
 
-#include "core/changes.h"
+#include "core/values/changes.h"
 #include "sim/ledger.h"
 #include "sim/message.h"
 #include "sim/world.h"

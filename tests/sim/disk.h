@@ -20,8 +20,8 @@
 #include "sim/machine.h"
 #include "sim/settings.h"
 #include "sim/world.h"
-#include "store/lease_row.h"
-#include "store/starts.h"
+#include "store/tables/lease_row.h"
+#include "store/tables/starts.h"
 
 namespace holdfast::sim {
 

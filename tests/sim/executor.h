@@ -3,7 +3,7 @@
 #include <functional>
 #include <utility>
 
-#include "service/executor.h"
+#include "service/ports/executor.h"
 
 namespace holdfast::sim {
 

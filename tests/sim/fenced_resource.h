@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/ids.h"
+#include "core/values/ids.h"
 
 namespace holdfast::sim {
 

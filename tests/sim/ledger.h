@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/scope.h"
+#include "core/values/scope.h"
 #include "sim/message.h"
 #include "sim/world.h"
 

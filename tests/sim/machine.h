@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "service/clock.h"
+#include "service/ports/clock.h"
 #include "sim/world.h"
 #include "store/boot_clock.h"
 

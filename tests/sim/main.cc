@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/number.h"
+#include "base/text/number.h"
 #include "sim/last_words.h"
 #include "sim/simulation.h"
 

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "core/time.h"
+#include "core/values/time.h"
 
 namespace holdfast::sim {
 

@@ -9,8 +9,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/changes.h"
-#include "core/request.h"
+#include "core/values/changes.h"
+#include "core/values/request.h"
 #include "model/auditor.h"
 #include "sim/desk.h"
 #include "sim/ledger.h"

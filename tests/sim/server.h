@@ -3,7 +3,7 @@
 // Server: the process around the real LockService. It can be paused, it can die at any moment, and
 // it comes back with nothing but what is on the disk.
 //
-// It does what a dialect does: submits what arrives, keeps the promises of each connection,
+// It does what a door does: submits what arrives, keeps the promises of each connection,
 // abandons them when the connection is gone, and ends the session that was opened on it.
 
 #include <cstdint>

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/time.h"
+#include "core/values/time.h"
 #include "sim/history.h"
 #include "sim/random.h"
 

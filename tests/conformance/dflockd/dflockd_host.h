@@ -9,10 +9,10 @@
 #include <string_view>
 #include <thread>
 
-#include "app/dflockd_command.h"
+#include "app/commands/dflockd_command.h"
 #include "app/host.h"
-#include "net/test_client.h"
-#include "service/clock.h"
+#include "net/loop/test_client.h"
+#include "service/ports/clock.h"
 
 namespace holdfast::conformance {
 

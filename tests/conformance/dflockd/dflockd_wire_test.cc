@@ -1,4 +1,4 @@
-// The same dialect as bytes on a connection: in one piece, in many, cut anywhere, too long, too
+// The same door as bytes on a connection: in one piece, in many, cut anywhere, too long, too
 // late, and by somebody who may not.
 
 #include <gmock/gmock.h>
@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "dflockd_host.h"
-#include "net/test_certificate.h"
-#include "net/test_tls_client.h"
+#include "net/tls/test_certificate.h"
+#include "net/tls/test_tls_client.h"
 
 namespace holdfast::conformance {
 namespace {

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "app/host.h"
-#include "files/test_nostr.h"
-#include "files/test_tree.h"
-#include "net/test_client.h"
-#include "service/clock.h"
+#include "files/login/test_nostr.h"
+#include "files/tree/test_tree.h"
+#include "net/loop/test_client.h"
+#include "service/ports/clock.h"
 
 namespace holdfast::conformance {
 

@@ -21,7 +21,7 @@ struct Line {
 struct Dialogue {
     std::string name;
     std::vector<Line> lines;
-    dialects::homelab::HomelabOptions options = {};
+    doors::homelab::HomelabOptions options = {};
 };
 
 // Bodies are told apart by few words; these write the rest.

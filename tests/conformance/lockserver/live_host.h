@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "app/host.h"
-#include "service/clock.h"
+#include "service/ports/clock.h"
 
 namespace holdfast::conformance {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "../test_host.h"
-#include "base/json_value.h"
+#include "base/json/json_value.h"
 
 namespace holdfast::conformance {
 namespace {

@@ -1,4 +1,4 @@
-// The same dialect as bytes on a connection: in one piece, in many, and cut anywhere.
+// The same door as bytes on a connection: in one piece, in many, and cut anywhere.
 
 #include <gmock/gmock.h>
 

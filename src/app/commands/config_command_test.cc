@@ -1,0 +1,71 @@
+#include "app/commands/config_command.h"
+
+#include <gmock/gmock.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <fstream>
+
+#include "app/serve_options.h"
+
+namespace holdfast::app {
+namespace {
+
+// What is in force for `--name`, as `value (origin)`.
+std::string in_force(std::vector<std::string> words, const std::string& name) {
+    CLI::App command;
+    ServeOptions options;
+    declare_serve_options(command, options);
+    std::reverse(words.begin(), words.end());
+    command.parse(std::move(words));
+    for (const OptionInForce& option : options_in_force(command)) {
+        if (option.name == name) return option.value + " (" + option.origin + ")";
+    }
+    return "there is none";
+}
+
+class Variable {
+  public:
+    Variable(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }
+    Variable(const Variable&) = delete;
+    Variable& operator=(const Variable&) = delete;
+    ~Variable() { ::unsetenv(name_); }
+
+  private:
+    const char* name_;
+};
+
+TEST(ConfigCommand, TellsWhereAValueCameFrom) {
+    const std::string file = ::testing::TempDir() + "config_command_test.conf";
+    std::ofstream(file) << "grace = 7s\nmemory = true\nthreads = 3\n";
+    EXPECT_EQ(in_force({}, "--grace"), "5s (default)");
+    EXPECT_EQ(in_force({}, "--memory"), "false (default)");
+    EXPECT_EQ(in_force({}, "--admin-token-file"), " (default)");
+    EXPECT_EQ(in_force({"--grace", "9s"}, "--grace"), "9s (command line)");
+    EXPECT_EQ(in_force({"--config", file}, "--grace"), "7s (" + file + ")");
+    EXPECT_EQ(in_force({"--config", file}, "--memory"), "true (" + file + ")");
+    EXPECT_EQ(in_force({"--config", file, "--grace=9s"}, "--grace"), "9s (command line)");
+    const Variable grace("HOLDFAST_GRACE", "8s");
+    EXPECT_EQ(in_force({"--config", file}, "--grace"), "8s (HOLDFAST_GRACE)");
+    EXPECT_EQ(in_force({"--grace", "9s"}, "--grace"), "9s (command line)");
+}
+
+TEST(ConfigCommand, KnowsTheVariablesOfLockServer) {
+    const Variable address("LOCKSERVER_ADDR", ":9090"), database("LOCKSERVER_DB", "/tmp/locks.db");
+    EXPECT_EQ(in_force({}, "--http"), ":9090 (LOCKSERVER_ADDR)");
+    EXPECT_EQ(in_force({}, "--data"), "/tmp/locks.db (LOCKSERVER_DB)");
+    EXPECT_EQ(in_force({"--data", "here"}, "--data"), "here (command line)");
+}
+
+TEST(ConfigCommand, WritesATableAndJson) {
+    const std::vector<OptionInForce> options{
+        {.name = "--http", .value = ":80", .origin = "default"},
+        {.name = "--grace", .value = "10s", .origin = "HOLDFAST_GRACE"}};
+    EXPECT_EQ(to_table(options), "--http   :80  default\n--grace  10s  HOLDFAST_GRACE\n");
+    EXPECT_EQ(to_json(options), R"({"options":[{"name":"--http","value":":80","from":"default"},)"
+                                R"({"name":"--grace","value":"10s","from":"HOLDFAST_GRACE"}]})"
+                                "\n");
+}
+
+}  // namespace
+}  // namespace holdfast::app

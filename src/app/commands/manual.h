@@ -1,0 +1,16 @@
+#pragma once
+
+// The manual page holdfast(1): prose from manual.roff, and in the midst of it what the commands
+// themselves say of their options.
+
+#include <string>
+#include <vector>
+
+#include "app/commands/command_tree.h"
+
+namespace holdfast::app {
+
+// In the language of man(7).
+[[nodiscard]] std::string manual_page(const std::vector<CommandEntry>& commands);
+
+}  // namespace holdfast::app

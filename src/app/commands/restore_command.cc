@@ -1,0 +1,55 @@
+#include "app/commands/restore_command.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+
+#include "service/first_number.h"
+#include "store/backup.h"
+
+namespace holdfast::app {
+
+void declare_restore_options(CLI::App& command, RestoreCommand& restore) {
+    command.add_option("FILE", restore.copy_path, "what `holdfast backup` has written")->required();
+    command.add_option("--data", restore.data_folder, "folder that the server keeps its locks in")
+        ->type_name("DIR")
+        ->envname("HOLDFAST_DATA")
+        ->capture_default_str();
+    command.add_flag("--replace", restore.may_replace,
+                     "put the database aside that is there already");
+    command.footer(
+        "The server must not be running. Fencing numbers go on above all that were given out;\n"
+        "leases in the backup begin their time anew when the server starts. Leases that were\n"
+        "taken after the backup was made are not in it: see that whoever held them has stopped\n"
+        "before the server is started.\n"
+        "\n"
+        "  holdfast backup locks.db                              while the server runs\n"
+        "  holdfast restore locks.db --data /var/lib/holdfast    when it does not");
+}
+
+int run_restore(const RestoreCommand& restore) {
+    const auto restored =
+        store::restore({.copy_path = restore.copy_path,
+                        .database_path = database_file({.data_folder = restore.data_folder}),
+                        .token_floor = service::first_number(),
+                        .may_replace = restore.may_replace});
+    if (!restored) {
+        std::fprintf(stderr, "holdfast: %s\n", restored.error().message.c_str());
+        return EXIT_FAILURE;
+    }
+    std::printf("restored; leases: %zu, fences: %zu, the next fencing number: %llu or above\n",
+                restored->leases, restored->fences,
+                static_cast<unsigned long long>(restored->next_token));
+    if (!restored->replaced.empty()) {
+        std::printf("what was there before is now %s\n", restored->replaced.c_str());
+    }
+    if (!restored->replaced_problem.empty()) {
+        std::printf(
+            "the numbers it had given out could not be read (%s): the clock stands in for "
+            "them\n",
+            restored->replaced_problem.c_str());
+    }
+    return EXIT_SUCCESS;
+}
+
+}  // namespace holdfast::app

@@ -1,0 +1,213 @@
+#include "app/http/http_gate.h"
+
+#include <gmock/gmock.h>
+
+#include <string>
+
+#include "net/loop/test_channel.h"
+
+namespace holdfast::app {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// Says whether the asker is privileged.
+class Room final : public net::HttpHandler {
+  public:
+    void handle(const net::HttpRequest& request, net::HttpReply& reply) override {
+        reply.send(200, "", request.is_privileged ? "privileged" : "ordinary");
+    }
+};
+
+class HttpGateTest : public testing::Test {
+  protected:
+    // The answer to a request with this Authorization header, or with none.
+    std::string ask(const std::string& authorization, const char* line = "GET /lock") {
+        return ask_with(authorization.empty() ? "" : "Authorization: " + authorization + "\r\n",
+                        line);
+    }
+
+    // The answer to a request with these headers beside a Host.
+    std::string ask_with(const std::string& headers, const std::string& line) {
+        channel_.feed(protocol_, line + " HTTP/1.1\r\nHost: localhost:8080\r\n" + headers + "\r\n");
+        return channel_.take();
+    }
+
+    // The answer to a request that calls the server by this name.
+    std::string ask_as(const std::string& host, const char* line = "GET /lock") {
+        channel_.feed(protocol_, std::string(line) + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n");
+        return channel_.take();
+    }
+
+    Room room_;
+    TokenSource source_{{}};
+    const HostNames names_{{"box", "locks.example.org"}};
+    HttpGate gate_{source_, names_, room_};
+    net::HttpLimits limits_;
+    net::TestChannel channel_;
+    net::HttpProtocol protocol_{channel_, gate_, limits_};
+};
+
+const auto forbidden = StartsWith("HTTP/1.1 403 Forbidden\r\n");
+const auto misdirected = StartsWith("HTTP/1.1 421 Misdirected Request\r\n");
+const auto refused = StartsWith("HTTP/1.1 401 Unauthorized\r\n");
+const auto privileged = HasSubstr("\r\n\r\nprivileged");
+const auto ordinary = HasSubstr("\r\n\r\nordinary");
+
+TEST_F(HttpGateTest, IsOpenAndEverybodyPrivilegedWithoutSecrets) {
+    EXPECT_THAT(ask(""), privileged);
+    EXPECT_THAT(ask("Bearer whatever"), privileged);
+    EXPECT_THAT(ask("Bearer "), privileged);
+}
+
+TEST_F(HttpGateTest, RefusesChangesThatOtherWebPagesAskForWhereThereIsNoToken) {
+    const auto from = [this](const std::string& origin, const std::string& method = "POST") {
+        return ask_with("Origin: " + origin + "\r\n", method + " /lock");
+    };
+    EXPECT_THAT(from("http://localhost:8080"), privileged);
+    EXPECT_THAT(from("http://LOCALHOST:8080"), privileged);
+    for (const char* origin : {"http://evil.example", "http://localhost:8081", "http://localhost",
+                               "null", "http://localhost:8080.evil.example"}) {
+        EXPECT_THAT(from(origin), forbidden) << origin;
+        EXPECT_THAT(from(origin, "DELETE"), forbidden) << origin;
+        EXPECT_THAT(from(origin, "GET"), privileged) << "it cannot read the answer";
+    }
+    source_.replace({.auth = "open sesame"});
+    EXPECT_THAT(from("http://evil.example"), refused) << "it cannot know the token";
+}
+
+TEST_F(HttpGateTest, RefusesBackupsThatOtherWebPagesAskForWhereThereIsNoToken) {
+    const auto backup = [this](const std::string& headers) {
+        return ask_with(headers, "GET /v1/backup");
+    };
+    EXPECT_THAT(backup(""), privileged) << "no browser";
+    EXPECT_THAT(backup("Sec-Fetch-Site: none\r\n"), privileged) << "by hand";
+    EXPECT_THAT(backup("Sec-Fetch-Site: same-origin\r\n"), privileged);
+    EXPECT_THAT(backup("Origin: http://localhost:8080\r\n"), privileged);
+    for (const char* headers :
+         {"Origin: http://evil.example\r\n", "Origin: null\r\n", "Sec-Fetch-Site: cross-site\r\n",
+          "Sec-Fetch-Site: same-site\r\n",
+          "Origin: http://localhost:8080\r\nSec-Fetch-Site: cross-site\r\n"}) {
+        EXPECT_THAT(backup(headers), forbidden) << headers;
+    }
+    source_.replace({.auth = "open sesame"});
+    EXPECT_THAT(backup("Origin: http://evil.example\r\n"), refused);
+}
+
+TEST_F(HttpGateTest, AnswersOnlyToItsOwnNamesWhereThereIsNoToken) {
+    for (const char* name : {"127.0.0.1:8080", "[::1]:8080", "192.168.1.2", "localhost:8080",
+                             "app.localhost", "box:8080", "BOX.", "locks.example.org:443"}) {
+        EXPECT_THAT(ask_as(name), privileged) << name;
+        EXPECT_THAT(ask_as(name), privileged) << name << ", again";
+    }
+    for (const char* line : {"GET /v1/backup", "DELETE /v1/locks/x", "GET /lock", "GET /",
+                             "GET /healthz", "POST /lock?client=c"}) {
+        EXPECT_THAT(ask_as("evil.example:8080", line), misdirected) << line;
+    }
+    EXPECT_THAT(ask_as(""), misdirected);
+    EXPECT_THAT(ask_as("evil.example"),
+                AllOf(HasSubstr("\r\nContent-Type: application/json\r\n"),
+                      HasSubstr("not known as evil.example"), HasSubstr("--host-name")));
+    EXPECT_FALSE(channel_.closed);
+    EXPECT_THAT(ask_as("127.0.0.1"), privileged) << "a wrong name is not remembered";
+}
+
+TEST_F(HttpGateTest, KnowsTheNameInATargetToo) {
+    EXPECT_THAT(ask_as("localhost", "GET http://box:8080/lock"), privileged);
+    EXPECT_THAT(ask_as("localhost", "GET /lock?from=http://evil.example/"), privileged);
+    for (const char* line : {"GET http://evil.example/lock", "GET http://evil.example?x",
+                             "GET http://box@evil.example/lock", "GET http://"}) {
+        EXPECT_THAT(ask_as("localhost", line), misdirected) << line;
+    }
+}
+
+TEST_F(HttpGateTest, TakesARequestOfHttp10WithoutAName) {
+    channel_.feed(protocol_, "GET /healthz HTTP/1.0\r\n\r\n");
+    EXPECT_THAT(channel_.take(), privileged);
+}
+
+TEST_F(HttpGateTest, DoesNotLookAtNamesWhereATokenIsAskedFor) {
+    source_.replace({.auth = "secret"});
+    channel_.feed(
+        protocol_,
+        "GET /lock HTTP/1.1\r\nHost: a.proxy.example\r\nAuthorization: Bearer secret\r\n\r\n");
+    EXPECT_THAT(channel_.take(), ordinary);
+    EXPECT_THAT(ask_as("evil.example"), refused);
+    EXPECT_THAT(ask_as("a.balancer.example", "GET /healthz"), ordinary);
+    source_.replace({.admin = "root"});
+    EXPECT_THAT(ask_as("evil.example"), misdirected) << "everybody may lock, but not a page";
+}
+
+TEST_F(HttpGateTest, AsksForTheTokenAndMakesNobodyPrivilegedWithoutAnAdminToken) {
+    source_.replace({.auth = "open sesame"});
+    EXPECT_THAT(ask("Bearer open sesame"), ordinary);
+    for (const char* wrong :
+         {"", "Bearer", "Bearer ", "Bearer open sesam", "Bearer open sesame!", "Bearer Open sesame",
+          "Basic open sesame", "open sesame", "Beareropen sesame", "Bearer open sesame, Bearer x",
+          "Bearer\topen sesame"}) {
+        EXPECT_THAT(ask(wrong), refused) << wrong;
+    }
+    EXPECT_FALSE(channel_.closed);
+}
+
+TEST_F(HttpGateTest, SaysWhatIsMissing) {
+    source_.replace({.auth = "secret"});
+    EXPECT_THAT(ask(""), AllOf(HasSubstr("\r\nWWW-Authenticate: Bearer realm=\"holdfast\"\r\n"),
+                               HasSubstr("\r\n\r\n{\"error\":\"a token is needed: ")));
+    EXPECT_THAT(ask("Bearer wrong"),
+                AllOf(HasSubstr("\r\nWWW-Authenticate: Bearer realm=\"holdfast\"\r\n"),
+                      HasSubstr("\r\n\r\n{\"error\":\"the token is not the right one\"}\n")));
+}
+
+TEST_F(HttpGateTest, TakesTheSchemeInAnyCaseAndAnySpacesBehindIt) {
+    source_.replace({.auth = "secret"});
+    for (const char* right :
+         {"Bearer secret", "bearer secret", "BEARER secret", "bEaReR    secret"}) {
+        EXPECT_THAT(ask(right), ordinary) << right;
+    }
+}
+
+TEST_F(HttpGateTest, LetsTheAdminPassAndBePrivileged) {
+    source_.replace({.auth = "user", .admin = "root"});
+    EXPECT_THAT(ask("Bearer user"), ordinary);
+    EXPECT_THAT(ask("Bearer root"), privileged);
+    EXPECT_THAT(ask("Bearer other"), refused);
+    EXPECT_THAT(ask(""), refused);
+}
+
+TEST_F(HttpGateTest, AsksNobodyWhereOnlyAdminsHaveATokenButKnowsThem) {
+    source_.replace({.admin = "root"});
+    EXPECT_THAT(ask(""), ordinary);
+    EXPECT_THAT(ask("Bearer other"), ordinary);
+    EXPECT_THAT(ask("Bearer root"), privileged);
+}
+
+TEST_F(HttpGateTest, LetsEverybodyAskHowTheServerIs) {
+    source_.replace({.auth = "user", .admin = "root"});
+    for (const char* line : {"GET /healthz", "HEAD /healthz", "GET /readyz", "HEAD /readyz",
+                             "GET /readyz?verbose", "GET /", "GET /ui/main.js"}) {
+        EXPECT_THAT(ask("", line), StartsWith("HTTP/1.1 200")) << line;
+    }
+    EXPECT_THAT(ask("", "GET /healthz"), ordinary);
+    EXPECT_THAT(ask("Bearer root", "GET /healthz"), privileged);
+    for (const char* line :
+         {"POST /healthz", "GET /healthz/", "GET /healthzz", "GET //healthz", "GET /v1/status",
+          "GET /ui", "POST /", "GET /lock?/healthz", "GET /%68ealthz", "get /healthz"}) {
+        EXPECT_THAT(ask("", line), refused) << line;
+    }
+}
+
+TEST_F(HttpGateTest, KnowsTheTokensThatHoldNow) {
+    source_.replace({.auth = "old"});
+    EXPECT_THAT(ask("Bearer old"), ordinary);
+    source_.replace({.auth = "new"});
+    EXPECT_THAT(ask("Bearer old"), refused);
+    EXPECT_THAT(ask("Bearer new"), ordinary);
+    source_.replace({});
+    EXPECT_THAT(ask(""), privileged);
+}
+
+}  // namespace
+}  // namespace holdfast::app

@@ -1,0 +1,217 @@
+#include "app/http/metrics_text.h"
+
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+#include <limits>
+#include <sstream>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace holdfast::app {
+
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricType;
+using Labels = std::vector<ClientMetric::Label>;
+
+// Collects families in the order in which they are shown.
+class Page {
+  public:
+    void begin(MetricType type, const char* name, const char* help) {
+        families_.push_back({.name = name, .help = help, .type = type, .metric = {}});
+    }
+
+    // One value of the family at hand.
+    void value(double value, Labels labels = {}) {
+        ClientMetric& metric = add(std::move(labels));
+        metric.counter.value = metric.gauge.value = value;
+    }
+    void value(std::uint64_t number, Labels labels = {}) {
+        value(static_cast<double>(number), std::move(labels));
+    }
+    void value(const base::Histogram& histogram, Labels labels = {}) {
+        ClientMetric::Histogram& shown = add(std::move(labels)).histogram;
+        shown.sample_count = histogram.count();
+        shown.sample_sum = histogram.sum();
+        std::uint64_t so_far = 0;
+        for (std::size_t index = 0; index < histogram.counts().size(); ++index) {
+            const bool is_last = index + 1 == histogram.counts().size();
+            so_far += histogram.counts()[index];
+            shown.bucket.push_back({.cumulative_count = so_far,
+                                    .upper_bound = is_last ? std::numeric_limits<double>::infinity()
+                                                           : histogram.bound(index)});
+        }
+    }
+
+    // A family of one value.
+    template <class Value>
+    void counter(const char* name, const char* help, const Value& number) {
+        begin(MetricType::Counter, name, help);
+        value(number);
+    }
+    template <class Value>
+    void gauge(const char* name, const char* help, const Value& number) {
+        begin(MetricType::Gauge, name, help);
+        value(number);
+    }
+    void histogram(const char* name, const char* help, const base::Histogram& numbers) {
+        begin(MetricType::Histogram, name, help);
+        value(numbers);
+    }
+
+    [[nodiscard]] std::string text() const {
+        std::ostringstream out;
+        prometheus::TextSerializer().Serialize(out, families_);
+        return out.str();
+    }
+
+  private:
+    ClientMetric& add(Labels labels) {
+        ClientMetric& metric = families_.back().metric.emplace_back();
+        metric.label = std::move(labels);
+        return metric;
+    }
+
+    std::vector<prometheus::MetricFamily> families_;
+};
+
+void add_operations(Page& page, const service::ServiceFigures& service) {
+    const std::pair<const char*, const service::OperationFigures*> operations[] = {
+        {"acquire", &service.acquire}, {"renew", &service.renew}, {"release", &service.release}};
+    const std::pair<const char*, const char*> totals[] = {
+        {"lock_acquire_total", "Requests for a lock."},
+        {"lock_renew_total", "Requests to extend a lease."},
+        {"lock_release_total", "Requests to give a lock back."}};
+    for (std::size_t index = 0; index < std::size(operations); ++index) {
+        const service::OperationFigures& operation = *operations[index].second;
+        page.begin(MetricType::Counter, totals[index].first, totals[index].second);
+        page.value(operation.success, {{"result", "success"}});
+        page.value(operation.fail, {{"result", "fail"}});
+        page.value(operation.busy, {{"result", "busy"}});
+    }
+    page.begin(MetricType::Histogram, "lock_op_latency_ms",
+               "Milliseconds from the decision to the answer; waiting for a lock is not in it.");
+    for (const auto& [name, operation] : operations)
+        page.value(operation->latency_ms, {{"op", name}});
+    page.begin(MetricType::Counter, "lock_db_busy_total",
+               "Requests refused because another program had the database locked.");
+    for (const auto& [name, operation] : operations) page.value(operation->busy, {{"op", name}});
+}
+
+void add_locks(Page& page, const service::ServiceFigures& service) {
+    page.gauge("locks_held", "Leases that have not expired.", std::uint64_t{service.table.leases});
+    page.counter("lock_expired_total", "Leases that ended because nobody renewed them.",
+                 service.expired);
+    page.counter("holdfast_forced_releases_total", "Leases that somebody else has ended.",
+                 service.forced);
+    page.gauge("holdfast_locks", "Locks that somebody holds, wants or is remembered for.",
+               std::uint64_t{service.table.locks});
+    page.gauge("holdfast_waiters", "Requests that wait for a lock.",
+               std::uint64_t{service.table.waiters});
+    page.gauge("holdfast_sessions", "Connections and logins that own locks.",
+               std::uint64_t{service.table.sessions});
+    page.begin(MetricType::Counter, "holdfast_waits_total", "Waits for a lock, by how they ended.");
+    page.value(service.waits_granted, {{"result", "granted"}});
+    page.value(service.waits_timed_out, {{"result", "timed_out"}});
+    page.value(service.waits_cancelled, {{"result", "cancelled"}});
+    page.histogram("holdfast_wait_seconds", "How long those who were granted a lock waited for it.",
+                   service.wait_seconds);
+    page.histogram("holdfast_hold_seconds", "How long locks were held.", service.hold_seconds);
+    page.histogram("holdfast_sweep_seconds", "How long it took to end leases that had expired.",
+                   service.sweep_seconds);
+}
+
+void add_fences(Page& page, const service::ServiceFigures& service) {
+    page.gauge("holdfast_fences", "Resources whose largest fencing number is remembered.",
+               service.fences);
+    page.begin(MetricType::Counter, "holdfast_fence_checks_total",
+               "Tokens shown for a scope and numbers for a resource, by what became of them.");
+    const service::FenceFigures& checks = service.fence_checks;
+    const std::tuple<const char*, const char*, std::uint64_t> results[] = {
+        {"token", "accepted", checks.tokens_accepted},
+        {"token", "mismatch", checks.tokens_mismatched},
+        {"token", "expired", checks.tokens_expired},
+        {"token", "unknown", checks.tokens_unknown},
+        {"number", "accepted", checks.numbers_accepted},
+        {"number", "stale", checks.numbers_stale},
+        {"number", "refused", checks.numbers_refused},
+        {"any", "failed", checks.failed}};
+    for (const auto& [check, result, count] : results) {
+        page.value(count, {{"check", check}, {"result", result}});
+    }
+}
+
+void add_store(Page& page, const service::ServiceFigures& service,
+               const service::StoreFigures& store) {
+    page.gauge("holdfast_ready", "Whether locks are granted: 0 while the store cannot be written.",
+               std::uint64_t{service.failure.empty()});
+    page.counter("holdfast_store_commits_total", "Transactions written to disk.", store.commits);
+    page.begin(MetricType::Counter, "holdfast_store_commit_failures_total",
+               "Transactions that could not be written, by why.");
+    page.value(store.busy_failures, {{"reason", "busy"}});
+    page.value(store.commit_failures - store.busy_failures, {{"reason", "error"}});
+    page.counter("holdfast_store_changes_total", "Grants, ends and new terms written to disk.",
+                 store.changes);
+    page.histogram("holdfast_store_commit_seconds",
+                   "How long a transaction took, its fsync included.", store.commit_seconds);
+    page.histogram("holdfast_store_batch_changes", "How many changes shared a transaction.",
+                   store.batch_sizes);
+    page.gauge("holdfast_store_size_bytes", "What the database takes on disk.", store.disk_bytes);
+}
+
+void add_files(Page& page, const doors::hengdang::FileFigures& files) {
+    page.begin(MetricType::Counter, "holdfast_files_requests_total",
+               "Requests to the file door that were answered, by operation and status.");
+    for (const auto& [what, count] : files.answers) {
+        page.value(count, {{"operation", std::string(doors::hengdang::to_text(what.first))},
+                           {"status", std::to_string(what.second)}});
+    }
+    page.counter("holdfast_files_received_bytes_total", "Bytes of uploads that have arrived.",
+                 files.received_bytes);
+    page.counter("holdfast_files_sent_bytes_total", "Bytes of files that were sent.",
+                 files.sent_bytes);
+    page.gauge("holdfast_files_sessions", "Logins that have neither ended nor expired.",
+               std::uint64_t{files.sessions});
+    if (!files.used_bytes) return;
+    page.gauge("holdfast_files_used_bytes", "What all files have together.", *files.used_bytes);
+    page.gauge("holdfast_files_quota_bytes", "What all files may have together.",
+               files.quota_bytes);
+}
+
+void add_process(Page& page, const Figures& figures) {
+    const auto family = [&](MetricType type, const char* name, const char* help, auto number_of) {
+        page.begin(type, name, help);
+        for (const ListenerFigures& listener : figures.listeners) {
+            page.value(std::uint64_t{number_of(listener.counts)},
+                       {{"listener", std::string(listener.name)}});
+        }
+    };
+    using Counts = net::ServerCounts;
+    family(MetricType::Gauge, "holdfast_connections", "Connections that are open.",
+           [](const Counts& counts) { return counts.connections; });
+    family(MetricType::Counter, "holdfast_connections_accepted_total",
+           "Connections that were accepted.", [](const Counts& counts) { return counts.accepted; });
+    family(MetricType::Counter, "holdfast_connections_refused_total",
+           "Of these, those closed because there were too many.",
+           [](const Counts& counts) { return counts.refused; });
+    page.begin(MetricType::Gauge, "holdfast_build_info", "Which version this is.");
+    page.value(1.0, {{"version", std::string(figures.version)}});
+}
+
+}  // namespace
+
+std::string metrics_text(const Figures& figures) {
+    Page page;
+    add_operations(page, figures.service);
+    add_locks(page, figures.service);
+    add_fences(page, figures.service);
+    add_store(page, figures.service, figures.store);
+    if (figures.files) add_files(page, *figures.files);
+    add_process(page, figures);
+    return page.text();
+}
+
+}  // namespace holdfast::app

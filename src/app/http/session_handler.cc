@@ -1,0 +1,162 @@
+#include "app/http/session_handler.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "app/http/json_error.h"
+#include "app/http/reply_with.h"
+#include "base/json/json_writer.h"
+#include "base/text/number.h"
+#include "net/client/url.h"
+#include "service/doors.h"
+
+namespace holdfast::app {
+
+namespace {
+
+constexpr std::string_view json = "application/json";
+constexpr std::string_view sessions_path = "/v1/sessions";
+constexpr std::size_t page_default = 100, page_max = 1'000;
+
+std::string id_of(core::SessionId session) {
+    return std::to_string(session.serial) + "-" + std::to_string(session.slot);
+}
+
+// What id_of() wrote.
+std::optional<core::SessionId> parse_id(std::string_view text) {
+    const std::size_t dash = text.find('-');
+    if (dash == std::string_view::npos) return std::nullopt;
+    const auto serial = base::parse_decimal<std::uint64_t>(text.substr(0, dash));
+    const auto slot = base::parse_decimal<std::uint32_t>(text.substr(dash + 1));
+    if (!serial || !slot) return std::nullopt;
+    return core::SessionId{.serial = *serial, .slot = *slot};
+}
+
+base::Result<core::SessionQuery> read_query(std::string_view query) {
+    core::SessionQuery read{.limit = page_default};
+    TRY(const auto after, net::query_parameter(query, "after"));
+    TRY(const auto limit, net::query_parameter(query, "limit"));
+    if (after) {
+        const auto number = base::parse_decimal<std::uint64_t>(*after);
+        if (!number) return base::fail("after must be the `next` of an earlier page");
+        read.after = *number;
+    }
+    if (limit) {
+        const auto number = base::parse_decimal<std::size_t>(*limit);
+        if (!number || *number == 0 || *number > page_max) {
+            return base::fail("limit must be in [1, 1000]");
+        }
+        read.limit = *number;
+    }
+    return read;
+}
+
+template <class Reply>
+void answer_ended(bool has_ended, Reply& reply) {
+    if (has_ended) return reply.send(200, json, "{\"ended\":true}\n");
+    reply.send(404, json, json_error("there is no session of this id"));
+}
+
+template <class Reply>
+void answer_ended(const service::Response& response, Reply& reply) {
+    if (!response.failure.empty()) return reply.send(503, json, json_error(response.failure));
+    answer_ended(response.count > 0, reply);
+}
+
+}  // namespace
+
+bool SessionHandler::is_session_path(std::string_view path) {
+    if (!path.starts_with(sessions_path)) return false;
+    return path.size() == sessions_path.size() || path[sessions_path.size()] == '/';
+}
+
+void SessionHandler::handle(const net::HttpRequest& request, net::HttpReply& reply) {
+    const bool is_list = request.path.size() == sessions_path.size();
+    const bool is_look = request.method == "GET" || request.method == "HEAD";
+    if (is_list ? !is_look : request.method != "DELETE") {
+        return reply.send(405, json, json_error("method not allowed"),
+                          {{"Allow", is_list ? "GET, HEAD" : "DELETE"}});
+    }
+    if (is_list) return list(request, reply);
+    if (!request.is_privileged) {
+        return reply.send(403, json, json_error("ending a session needs the admin token"));
+    }
+    end(request.path.substr(sessions_path.size() + 1), reply);
+}
+
+void SessionHandler::list(const net::HttpRequest& request, net::HttpReply& reply) {
+    auto query = read_query(request.query);
+    if (!query) return reply.send(400, json, json_error(query.error().message));
+    const std::size_t limit = query->limit;
+    ++query->limit;  // one more tells whether there is another page
+    reply_with(parts_.port, service::ListSessions{.query = *query}, reply,
+               [this, limit](const service::Response& response, auto& to) {
+                   if (!response.failure.empty()) {
+                       return to.send(503, json, json_error(response.failure));
+                   }
+                   to.send(200, json, list_text(response, limit), {{"Cache-Control", "no-store"}});
+               });
+}
+
+std::string SessionHandler::list_text(const service::Response& response, std::size_t limit) const {
+    const auto& sessions = response.sessions;
+    const std::size_t shown = std::min(sessions.size(), limit);
+    const bool has_more = shown < sessions.size();
+    std::string body;
+    base::JsonWriter json_body(body);
+    json_body.begin_object().begin_array("sessions");
+    for (std::size_t index = 0; index < shown; ++index) {
+        const core::SessionView& session = sessions[index];
+        const auto opened_at = parts_.clock.wall(session.opened_at).time_since_epoch();
+        json_body.begin_object()
+            .field("id", id_of(session.id))
+            .field("door", service::to_text(session.owner.door))
+            .field("owner_id", session.owner.name)
+            .field("opened_at_ms",
+                   std::chrono::duration_cast<std::chrono::milliseconds>(opened_at).count())
+            .field("leases", session.leases)
+            .field("waits", session.waiters)
+            .end_object();
+    }
+    if (parts_.files && !has_more) {
+        auto& door = *parts_.files;
+        for (const files::Session& login : door.sessions().list(door.wall_now())) {
+            json_body.begin_object()
+                .field("id", login.name)
+                .field("door", service::to_text(service::hengdang_door))
+                .field("owner_id", login.owner)
+                .field("opened_at_ms", login.created_ms)
+                .field("expires_at_ms", login.expires_ms)
+                .end_object();
+        }
+    }
+    json_body.end_array();
+    if (has_more) json_body.field("next", std::to_string(sessions[shown - 1].id.serial));
+    json_body.end_object();
+    return body + "\n";
+}
+
+void SessionHandler::end(std::string_view id, net::HttpReply& reply) {
+    if (const auto session = parse_id(id)) return end_connection(*session, reply);
+    if (parts_.files) return end_login(std::string(id), reply);
+    answer_ended(false, reply);
+}
+
+void SessionHandler::end_connection(core::SessionId session, net::HttpReply& reply) {
+    reply_with(parts_.port, service::EndSession{.session = session}, reply,
+               [](const service::Response& response, auto& to) { answer_ended(response, to); });
+}
+
+// A log-in is forgotten on disk, and that must not keep the loop waiting.
+void SessionHandler::end_login(std::string name, net::HttpReply& reply) {
+    auto& door = *parts_.files;
+    const auto later = std::make_shared<net::DeferredReply>(reply.defer());
+    door.writers().run([&door, &loop = parts_.loop, later, name = std::move(name)] {
+        loop.post([later, has_ended = door.end_session(name)] {
+            if (!has_ended) return later->send(503, json, json_error(has_ended.error().message));
+            answer_ended(*has_ended, *later);
+        });
+    });
+}
+
+}  // namespace holdfast::app

@@ -1,0 +1,56 @@
+#include "base/json/json.h"
+
+#include <cstddef>
+
+#include "base/text/utf8.h"
+
+namespace holdfast::base {
+namespace {
+
+constexpr std::string_view replacement_character = "\xEF\xBF\xBD";
+
+// Whether JSON takes an ASCII byte as it is.
+constexpr bool is_plain(unsigned char byte) {
+    return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
+}
+
+// Appends what stands for a byte that cannot be copied.
+void append_escaped(std::string& out, unsigned char byte) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    constexpr std::string_view with_short_form = "\"\\\b\f\n\r\t";
+    constexpr std::string_view short_form = "\"\\bfnrt";
+    const std::size_t at = with_short_form.find(static_cast<char>(byte));
+    if (byte >= 0x80) {
+        out += replacement_character;
+    } else if (at != std::string_view::npos) {
+        out += '\\';
+        out += short_form[at];
+    } else {
+        out += "\\u00";
+        out += digits[byte >> 4];
+        out += digits[byte & 0xF];
+    }
+}
+
+}  // namespace
+
+void append_json_string(std::string& out, std::string_view text) {
+    out += '"';
+    std::size_t copied = 0;  // text before this is in `out`; from here to `at` it can go as it is
+    for (std::size_t at = 0; at < text.size();) {
+        const auto byte = static_cast<unsigned char>(text[at]);
+        if (is_plain(byte)) {
+            ++at;
+        } else if (const auto length = multibyte_length(text.substr(at)); length > 0) {
+            at += length;
+        } else {
+            out += text.substr(copied, at - copied);
+            append_escaped(out, byte);
+            copied = ++at;
+        }
+    }
+    out += text.substr(copied);
+    out += '"';
+}
+
+}  // namespace holdfast::base

@@ -1,0 +1,39 @@
+#include "base/text/utf8.h"
+
+namespace holdfast::base {
+
+// The narrowed second bytes are what keeps out overlong forms, surrogates and all above U+10FFFF
+// (Unicode 15, table 3-7).
+std::size_t multibyte_length(std::string_view text) {
+    const auto within = [text](std::size_t at, unsigned low, unsigned high) {
+        if (at >= text.size()) return false;
+        const auto byte = static_cast<unsigned char>(text[at]);
+        return low <= byte && byte <= high;
+    };
+    const auto continues = [&within](std::size_t at) { return within(at, 0x80, 0xBF); };
+
+    if (within(0, 0xC2, 0xDF)) return continues(1) ? 2 : 0;
+    if (within(0, 0xE0, 0xEF)) {
+        const unsigned low = text[0] == '\xE0' ? 0xA0 : 0x80;
+        const unsigned high = text[0] == '\xED' ? 0x9F : 0xBF;
+        return within(1, low, high) && continues(2) ? 3 : 0;
+    }
+    if (within(0, 0xF0, 0xF4)) {
+        const unsigned low = text[0] == '\xF0' ? 0x90 : 0x80;
+        const unsigned high = text[0] == '\xF4' ? 0x8F : 0xBF;
+        return within(1, low, high) && continues(2) && continues(3) ? 4 : 0;
+    }
+    return 0;
+}
+
+bool is_utf8(std::string_view text) {
+    for (std::size_t at = 0; at < text.size();) {
+        const bool is_ascii = static_cast<unsigned char>(text[at]) < 0x80;
+        const std::size_t length = is_ascii ? 1 : multibyte_length(text.substr(at));
+        if (length == 0) return false;
+        at += length;
+    }
+    return true;
+}
+
+}  // namespace holdfast::base

@@ -1,0 +1,121 @@
+// `holdfast run`: runs a command while it holds a lock, and never without.
+
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+
+#include "cli/command.h"
+#include "cli/duration_option.h"
+#include "cli/exit_codes.h"
+#include "cli/lease_options.h"
+#include "cli/run/controlling_terminal.h"
+#include "cli/run/keeper.h"
+#include "cli/run/supervisor.h"
+
+namespace holdfast::cli {
+
+namespace {
+
+// Below that the margin, a sixth of it, is less than what a busy machine takes to do anything.
+constexpr std::chrono::milliseconds ttl_min{1'000};
+
+struct RunOptions {
+    LeaseOptions lease;
+    std::chrono::nanoseconds kill_after{std::chrono::seconds{5}};
+    bool is_verbose = false;
+};
+
+// What is for the command. It is read from a descriptor, in the order of coming.
+sigset_t signals_to_forward() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int signal :
+         {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT, SIGTSTP}) {
+        sigaddset(&signals, signal);
+    }
+    return signals;
+}
+
+bool takes_terminal() {
+    const ControllingTerminal terminal;
+    return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1 &&
+           terminal.is_foreground(::getpgrp());
+}
+
+// Everything that another thread would inherit, and the keeper, come before the client.
+int run(const RunOptions& options, const std::vector<std::string>& words) {
+    auto request = to_request(options.lease);
+    if (!request) return complain(request.error());
+    if (words.empty()) {
+        return complain({exit_usage, "which command? Write it after two dashes: holdfast run " +
+                                         options.lease.title() + " -- command"});
+    }
+    if (options.lease.ttl < ttl_min) return complain({exit_usage, "--ttl must be at least 1s"});
+
+    const sigset_t forwarded = signals_to_forward();
+    sigset_t blocked = forwarded;
+    sigaddset(&blocked, SIGCHLD);
+    sigaddset(&blocked, SIGTTOU);
+    KeeperOptions keeper_options{.command = words, .kill_after = options.kill_after};
+    ::sigprocmask(SIG_BLOCK, &blocked, &keeper_options.command_mask);
+    keeper_options.takes_terminal_first = takes_terminal();
+    const int signals = ::signalfd(-1, &forwarded, SFD_CLOEXEC | SFD_NONBLOCK);
+    auto opened = Keeper::open(std::move(keeper_options));
+    if (!opened) return complain({exit_internal, opened.error().message});
+    std::optional<Keeper> keeper(std::move(*opened));
+
+    std::signal(SIGPIPE, SIG_IGN);  // our complaints may have no reader
+    auto client = Client::open(to_client_options(options.lease));
+    if (!client) return complain(to_failure(client.error(), options.lease.title()));
+    Supervisor supervisor({.request = std::move(*request),
+                           .wait = wait_of(options.lease),
+                           .kill_after = options.kill_after,
+                           .title = options.lease.title(),
+                           .command = words.front(),
+                           .server = options.lease.server,
+                           .is_verbose = options.is_verbose},
+                          *client, *keeper, signals);
+    const int exit_code = supervisor.run();
+    keeper.reset();  // when this returns, nothing of the command lives
+    ::sigprocmask(SIG_UNBLOCK, &forwarded, nullptr);  // who is tired of waiting may say so
+    supervisor.release();
+    std::fflush(nullptr);
+    // What is lost is not given back, which would only take time.
+    if (exit_code == exit_lost) ::_exit(exit_code);
+    return exit_code;
+}
+
+}  // namespace
+
+Command declare_run(CLI::App& program, const CommandWords& words) {
+    const auto options = std::make_shared<RunOptions>();
+    CLI::App* const command =
+        program.add_subcommand("run", "run a command while holding a lock, and never without");
+    declare_lease_options(*command, options->lease);
+    add_duration_option(*command, "--kill-after", options->kill_after,
+                        "between SIGTERM and SIGKILL, at most, when we stop the command");
+    command->add_flag("-v,--verbose", options->is_verbose, "say what happens to the lock");
+    command->footer(
+        "holdfast run NAME [OPTIONS] -- command arguments...\n"
+        "\n"
+        "The lease is renewed while the command runs, and given back when it and everything it\n"
+        "started are gone. If the lock is lost they are stopped (SIGTERM), and killed before\n"
+        "anybody else can get it; also if `run` itself is stopped or killed.\n"
+        "\n"
+        "In its environment: HOLDFAST_LOCK (the name), HOLDFAST_FENCE (the fencing number),\n"
+        "HOLDFAST_TOKEN and HOLDFAST_LEASE (the lease's token and scope), HOLDFAST_SERVER.\n"
+        "\n"
+        "Ends with the command's code (128 + signal), or: 64 usage, 69 no server, 75 not got in\n"
+        "time, 76 lost, 77 not permitted, 126 not executable, 127 no such command.\n"
+        "\n"
+        "  holdfast run nightly -- rsync -a photos/ backup:\n"
+        "  holdfast run deploy --wait 10m --ttl 1m -- ./deploy.sh production\n"
+        "  holdfast run cron-cleanup --try -- ./cleanup.sh\n"
+        "  holdfast run builders --limit 3 -- make");
+    return {.options = command, .run = [options, words] { return run(*options, *words); }};
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,223 @@
+#include "cli/run/supervisor.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "cli/exit_codes.h"
+#include "cli/screen/terminal_text.h"
+#include "cli/screen/time_text.h"
+
+namespace holdfast::cli {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+int exit_code_of(int status) {
+    return WIFSIGNALED(status) ? exit_by_signal_base + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+bool is_over(const LockError& error) {
+    return std::holds_alternative<LockExpired>(error) ||
+           std::holds_alternative<LockNotFound>(error);
+}
+
+// Nobody would continue us if we stopped: a shell does that for its jobs, and we are none.
+bool is_job() {
+    return ::getpgrp() != ::getsid(0);
+}
+
+}  // namespace
+
+CommandLimits limits_of(const Lease& lease, std::chrono::nanoseconds kill_after) {
+    const BootTime stop_at = lease.lasts_until - lease.margin();
+    // The other half of the margin is for the dying, which takes a moment, too.
+    const BootTime kill_at = lease.lasts_until - lease.margin() / 2;
+    return {.stop_at = stop_at, .kill_at = std::min(kill_at, stop_at + kill_after)};
+}
+
+Supervisor::Supervisor(SupervisorOptions options, Client& client, Keeper& keeper, int signals)
+    : options_(std::move(options)),
+      client_(client),
+      keeper_(keeper),
+      signals_(signals),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      waiter_([this] { wait_for_lock(); }) {}
+
+Supervisor::~Supervisor() {
+    give_up_.request_stop();
+    waiter_.join();
+    held_.reset();
+    guard_.reset();  // after which on_lost is not called any more
+    ::close(wake_);
+}
+
+void Supervisor::wait_for_lock() {
+    const auto on_lost = [this](const GuardLost& loss) {
+        const std::lock_guard guard(mutex_);
+        loss_ = loss;
+        ::eventfd_write(wake_, 1);
+    };
+    auto held =
+        client_.hold(options_.request, options_.wait, {.on_lost = on_lost}, give_up_.get_token());
+    const std::lock_guard guard(mutex_);
+    held_.emplace(std::move(held));
+    ::eventfd_write(wake_, 1);
+}
+
+int Supervisor::run() {
+    note("waiting for the lock");
+    std::array<pollfd, 3> waiting{{{.fd = signals_, .events = POLLIN, .revents = 0},
+                                   {.fd = wake_, .events = POLLIN, .revents = 0},
+                                   {.fd = keeper_.descriptor(), .events = POLLIN, .revents = 0}}};
+    while (!exit_code_) {
+        const auto timeout = static_cast<int>(time_to_next_look().count());
+        if (::poll(waiting.data(), waiting.size(), timeout) < 0) continue;
+        if (waiting[0].revents != 0) look_at_signals();
+        if (waiting[1].revents != 0) {
+            eventfd_t count = 0;
+            ::eventfd_read(wake_, &count);
+            look_at_lock();
+        }
+        if (guard_) look_at_lease();
+        if (waiting[2].revents != 0 && !exit_code_) take_report(keeper_.read());
+    }
+    return *exit_code_;
+}
+
+// Often enough that a renewal reaches the keeper long before it would have acted.
+milliseconds Supervisor::time_to_next_look() const {
+    if (!guard_) return milliseconds{-1};
+    return std::clamp(options_.request.ttl / 12, milliseconds{5}, milliseconds{500});
+}
+
+void Supervisor::look_at_signals() {
+    signalfd_siginfo signal{};
+    while (::read(signals_, &signal, sizeof signal) == sizeof signal) {
+        take_signal(static_cast<int>(signal.ssi_signo));
+    }
+}
+
+void Supervisor::take_signal(int signal) {
+    if (is_running_) return keeper_.forward(signal);
+    if (signal == SIGTSTP && is_job()) ::kill(::getpid(), SIGSTOP);
+    if (signal != SIGINT && signal != SIGTERM && signal != SIGHUP && signal != SIGQUIT) return;
+    cancelling_signal_ = signal;
+    give_up_.request_stop();
+}
+
+void Supervisor::look_at_lock() {
+    const std::unique_lock guard(mutex_);
+    if (held_) {
+        if (*held_ && cancelling_signal_ == 0) {
+            guard_.emplace(std::move(**held_));
+            start_command();
+        } else if (cancelling_signal_ != 0) {
+            end(exit_by_signal_base + cancelling_signal_);  // held_ gives back what it may have
+        } else {
+            end(to_failure(held_->error(), options_.title));
+        }
+        if (guard_) held_.reset();
+    }
+    if (loss_ && !is_lost_) {
+        is_lost_ = true;
+        fmt::print(stderr, "holdfast: the lock {} is lost: {}; stopping the command\n",
+                   shown(options_.title), shown(to_text(loss_->error)));
+        limits_ = limits_of(loss_->lease, options_.kill_after);
+        // Where somebody else may have the lock already, there is no time to ask.
+        keeper_.stop(is_over(loss_->error) ? BootClock::now() : limits_.kill_at);
+    }
+}
+
+void Supervisor::start_command() {
+    const Lease lease = guard_->lease();
+    note(fmt::format("got the lock, fencing number {}", lease.fencing_token));
+    limits_ = limits_of(lease, options_.kill_after);
+    overdue_at_ = lease.lasts_until - lease.margin() / 4;
+    std::vector<std::string> environment{
+        "HOLDFAST_TOKEN=" + lease.token,
+        "HOLDFAST_FENCE=" + std::to_string(lease.fencing_token),
+        "HOLDFAST_LEASE=" + lease.scope.to_text(),
+        "HOLDFAST_LOCK=" + options_.title,
+        "HOLDFAST_SERVER=" + options_.server.server,
+    };
+    if (!options_.server.token_file.empty()) {
+        environment.push_back("HOLDFAST_TOKEN_FILE=" + options_.server.token_file);
+    }
+    if (!options_.server.ca_file.empty()) {
+        environment.push_back("HOLDFAST_CA_FILE=" + options_.server.ca_file);
+    }
+    keeper_.start(limits_, environment);
+    is_running_ = true;
+}
+
+// Tells the keeper of renewals; and of a keeper that was stopped, or cannot keep up, tells the
+// kernel.
+void Supervisor::look_at_lease() {
+    const Lease lease = guard_->lease();
+    const CommandLimits limits = limits_of(lease, options_.kill_after);
+    if (!is_lost_ && limits.stop_at > limits_.stop_at) {
+        limits_ = limits;
+        overdue_at_ = lease.lasts_until - lease.margin() / 4;
+        keeper_.prolong(limits_);
+    }
+    if (BootClock::now() < overdue_at_) return;
+    is_lost_ = true;
+    overdue_at_ = BootTime::max();
+    keeper_.kill();
+}
+
+void Supervisor::take_report(const Report& report) {
+    switch (report.kind) {
+        case ReportKind::failed:
+            return end(
+                {report.value == ENOENT ? exit_not_found : exit_not_executable,
+                 fmt::format("cannot run {}: {}", options_.command, std::strerror(report.value))});
+        case ReportKind::stopped: return stop_like_the_command();
+        case ReportKind::ended:
+            if (!is_lost_ && !report.is_out_of_time) return end(exit_code_of(report.value));
+            is_lost_ = true;
+            return end({exit_lost, fmt::format("the command was stopped, for the lock {} was lost",
+                                               options_.title)});
+        case ReportKind::gone:
+            if (is_lost_) {
+                return end({exit_lost, fmt::format("the command was killed, for the lock {} was "
+                                                   "lost",
+                                                   options_.title)});
+            }
+            return end({exit_internal,
+                        "the process that guards the command was killed, so the command was, too"});
+    }
+}
+
+// As a shell expects of a job whose program was stopped by Ctrl-Z. When it continues us there is a
+// SIGCONT, which goes on to the command. Nobody renews the lease meanwhile: the keeper sees to
+// that.
+void Supervisor::stop_like_the_command() {
+    if (!is_job()) return keeper_.forward(SIGCONT);
+    ::kill(0, SIGSTOP);
+}
+
+void Supervisor::release() {
+    if (!guard_ || is_lost_) return;
+    const auto released = guard_->release();
+    if (released) return note("gave the lock back");
+    fmt::print(stderr, "holdfast: {} could not be given back, and ends by itself: {}\n",
+               shown(options_.title), shown(to_text(released.error())));
+}
+
+void Supervisor::note(const std::string& text) const {
+    if (!options_.is_verbose) return;
+    fmt::print(stderr, "holdfast: {}: {}\n", shown(options_.title), text);
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,131 @@
+#include "cli/screen/lock_board.h"
+
+#include <algorithm>
+
+namespace holdfast::cli {
+
+namespace {
+
+std::string kind_of(std::string_view kind) {
+    return std::string(kind == "range" ? "inode" : kind);
+}
+
+void put_holder(LockRow& lock, const base::JsonValue& data) {
+    const auto number = static_cast<std::uint64_t>(number_of(data["fencing_token"]));
+    auto holder = std::find_if(lock.holders.begin(), lock.holders.end(),
+                               [&](const HolderRow& row) { return row.fencing_token == number; });
+    if (holder == lock.holders.end()) {
+        holder =
+            lock.holders.insert(lock.holders.end(), {.owner = std::string(data["owner_id"].text()),
+                                                     .door = std::string(data["door"].text()),
+                                                     .mode = std::string(data["mode"].text()),
+                                                     .scope = std::string(data["scope"].text()),
+                                                     .fencing_token = number,
+                                                     .acquired_ms = number_of(data["at_ms"])});
+    }
+    holder->metadata = data["metadata"].text();
+    holder->expires_ms = number_of(data["lease_expiry_ms"]);
+    holder->ttl_ms = holder->expires_ms - number_of(data["at_ms"]);
+    holder->grace_until_ms = 0;
+}
+
+void remove_holder(LockRow& lock, const base::JsonValue& data) {
+    const auto number = static_cast<std::uint64_t>(number_of(data["fencing_token"]));
+    std::erase_if(lock.holders, [&](const HolderRow& row) { return row.fencing_token == number; });
+}
+
+// An expired lease may be kept for its last owner for a while.
+void expire_holder(LockRow& lock, const base::JsonValue& data) {
+    const std::int64_t grace_until_ms = number_of(data["grace_until_ms"]);
+    if (grace_until_ms <= number_of(data["at_ms"])) return remove_holder(lock, data);
+    const auto number = static_cast<std::uint64_t>(number_of(data["fencing_token"]));
+    for (HolderRow& row : lock.holders) {
+        if (row.fencing_token == number) row.grace_until_ms = grace_until_ms;
+    }
+}
+
+void add_waiter(LockRow& lock, const base::JsonValue& data) {
+    lock.waiters.push_back({.owner = std::string(data["owner_id"].text()),
+                            .door = std::string(data["door"].text()),
+                            .mode = std::string(data["mode"].text()),
+                            .scope = std::string(data["scope"].text()),
+                            .metadata = std::string(data["metadata"].text()),
+                            .since_ms = number_of(data["at_ms"])});
+}
+
+void remove_waiter(LockRow& lock, const base::JsonValue& data) {
+    const auto is_it = [&](const WaiterRow& row) {
+        return row.owner == data["owner_id"].text() && row.door == data["door"].text() &&
+               row.scope == data["scope"].text();
+    };
+    const auto waiter = std::find_if(lock.waiters.begin(), lock.waiters.end(), is_it);
+    if (waiter != lock.waiters.end()) lock.waiters.erase(waiter);
+}
+
+// Of a queue, everybody waits for the one before. Ranges have no such order: what is in the way of
+// one is known only of those the server has listed.
+void say_who_waits_for_whom(LockRow& lock) {
+    if (lock.kind == "inode") return;
+    std::string before = lock.holders.empty() ? "" : lock.holders.front().owner;
+    for (WaiterRow& waiter : lock.waiters) {
+        waiter.waits_for = before;
+        before = waiter.owner;
+    }
+}
+
+}  // namespace
+
+void LockBoard::replace(std::vector<LockRow> locks) {
+    locks_.clear();
+    for (LockRow& lock : locks) {
+        lock.kind = kind_of(lock.kind);
+        locks_.insert_or_assign({lock.kind, lock.name}, std::move(lock));
+    }
+}
+
+LockRow& LockBoard::find_or_add(const base::JsonValue& data) {
+    std::string kind = kind_of(data["kind"].text());
+    std::string name(data["lock_name"].text());
+    LockRow& lock = locks_[{kind, name}];
+    lock.kind = std::move(kind);
+    lock.name = std::move(name);
+    return lock;
+}
+
+void LockBoard::apply(std::string_view kind, const base::JsonValue& data) {
+    if (data["lock_name"].is_null()) return;  // of a session, or a fence
+    LockRow& lock = find_or_add(data);
+    if (kind == "granted" || kind == "renewed") {
+        if (!data["waited_ms"].is_null()) remove_waiter(lock, data);
+        put_holder(lock, data);
+    } else if (kind == "released" || kind == "grace_ended") {
+        remove_holder(lock, data);
+    } else if (kind == "expired") {
+        expire_holder(lock, data);
+    } else if (kind == "queued") {
+        add_waiter(lock, data);
+    } else if (kind == "wait_timed_out" || kind == "wait_cancelled") {
+        remove_waiter(lock, data);
+    }
+    lock.waiter_count = static_cast<std::uint64_t>(number_of(data["queue_length"]));
+    if (lock.waiters.size() > lock.waiter_count) lock.waiters.resize(lock.waiter_count);
+    say_who_waits_for_whom(lock);
+    lock.limit = std::max<std::uint64_t>(lock.limit, lock.holders.size());
+    if (lock.holders.empty() && lock.waiter_count == 0) {
+        locks_.erase({lock.kind, lock.name});
+    }
+}
+
+std::uint64_t LockBoard::held() const {
+    std::uint64_t count = 0;
+    for (const auto& [key, lock] : locks_) count += lock.holders.size();
+    return count;
+}
+
+std::uint64_t LockBoard::waiting() const {
+    std::uint64_t count = 0;
+    for (const auto& [key, lock] : locks_) count += lock.waiter_count;
+    return count;
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,156 @@
+#include "cli/screen/terminal_text.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "base/text/utf8.h"
+
+namespace holdfast::cli {
+
+namespace {
+
+constexpr std::string_view ellipsis = "…";
+
+struct Letter {
+    char32_t code = 0;
+    std::size_t bytes = 0;  // 0: the text begins with no well-formed letter
+};
+
+// REQUIRES: `text` is not empty.
+Letter first_letter(std::string_view text) {
+    const auto lead = static_cast<unsigned char>(text.front());
+    if (lead < 0x80) return {.code = lead, .bytes = 1};
+    const std::size_t bytes = base::multibyte_length(text);
+    if (bytes == 0) return {};
+    char32_t code = lead & (0x7FU >> bytes);
+    for (const char byte : text.substr(1, bytes - 1)) {
+        code = (code << 6U) | (static_cast<unsigned char>(byte) & 0x3FU);
+    }
+    return {.code = code, .bytes = bytes};
+}
+
+struct Span {
+    char32_t first, last;
+};
+
+template <std::size_t count>
+constexpr bool is_in(const std::array<Span, count>& spans, char32_t code) {
+    return std::any_of(spans.begin(), spans.end(),
+                       [&](const Span& span) { return code >= span.first && code <= span.last; });
+}
+
+bool is_obeyed(char32_t code) {
+    static constexpr std::array<Span, 6> spans{{{0x00, 0x1F},
+                                                {0x7F, 0x9F},
+                                                {0x061C, 0x061C},
+                                                {0x200E, 0x200F},
+                                                {0x2028, 0x202E},
+                                                {0x2066, 0x2069}}};
+    return is_in(spans, code);
+}
+
+// Those of East Asian writing, and pictures.
+bool is_wide(char32_t code) {
+    static constexpr std::array<Span, 9> spans{{{0x1100, 0x115F},
+                                                {0x2E80, 0xA4CF},
+                                                {0xAC00, 0xD7A3},
+                                                {0xF900, 0xFAFF},
+                                                {0xFE30, 0xFE6F},
+                                                {0xFF00, 0xFF60},
+                                                {0xFFE0, 0xFFE6},
+                                                {0x1F300, 0x1FAFF},
+                                                {0x20000, 0x3FFFD}}};
+    return is_in(spans, code);
+}
+
+// Those that sit on the letter before, and those without a shape.
+bool is_without_width(char32_t code) {
+    static constexpr std::array<Span, 5> spans{
+        {{0x0300, 0x036F}, {0x200B, 0x200D}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}, {0xFEFF, 0xFEFF}}};
+    return is_in(spans, code);
+}
+
+std::size_t width_of(char32_t code) {
+    if (is_without_width(code)) return 0;
+    return is_wide(code) ? 2 : 1;
+}
+
+std::string escaped(char32_t code) {
+    if (code == '\n') return "\\n";
+    if (code == '\r') return "\\r";
+    if (code == '\t') return "\\t";
+    const auto number = static_cast<std::uint32_t>(code);
+    return code < 0x80 ? fmt::format("\\x{:02x}", number) : fmt::format("\\u{:04x}", number);
+}
+
+}  // namespace
+
+std::string shown(std::string_view text) {
+    std::string out;
+    out.reserve(text.size());
+    while (!text.empty()) {
+        const Letter letter = first_letter(text);
+        if (letter.bytes == 0) {
+            out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text.front()));
+            text.remove_prefix(1);
+            continue;
+        }
+        if (is_obeyed(letter.code)) {
+            out += escaped(letter.code);
+        } else {
+            out += text.substr(0, letter.bytes);
+        }
+        text.remove_prefix(letter.bytes);
+    }
+    return out;
+}
+
+std::size_t cell_width(std::string_view text) {
+    std::size_t width = 0;
+    while (!text.empty()) {
+        const Letter letter = first_letter(text);
+        width += width_of(letter.code);
+        text.remove_prefix(std::max<std::size_t>(letter.bytes, 1));
+    }
+    return width;
+}
+
+std::string clipped(std::string_view text, std::size_t width_max) {
+    if (cell_width(text) <= width_max) return std::string(text);
+    if (width_max == 0) return {};
+    std::size_t width = 0;
+    std::size_t bytes = 0;
+    while (bytes < text.size()) {
+        const Letter letter = first_letter(text.substr(bytes));
+        width += width_of(letter.code);
+        if (width > width_max - 1) break;
+        bytes += std::max<std::size_t>(letter.bytes, 1);
+    }
+    return std::string(text.substr(0, bytes)) + std::string(ellipsis);
+}
+
+std::string styled(std::string_view text, Style style, bool has_colour) {
+    if (!has_colour || style == Style::plain || text.empty()) return std::string(text);
+    static constexpr std::array<int, 8> codes{0, 1, 2, 31, 32, 33, 36, 7};
+    return fmt::format("\x1b[{}m{}\x1b[0m", codes.at(static_cast<std::size_t>(style)), text);
+}
+
+bool wants_colour(int descriptor) {
+    const auto variable = [](const char* name) {
+        const char* const value = std::getenv(name);
+        return std::string_view(value == nullptr ? "" : value);
+    };
+    return ::isatty(descriptor) == 1 && variable("NO_COLOR").empty() && variable("TERM") != "dumb";
+}
+
+std::size_t terminal_width(int descriptor) {
+    winsize size{};
+    return ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,54 @@
+#include "cli/screen/terminal_text.h"
+
+#include <gtest/gtest.h>
+
+namespace holdfast::cli {
+namespace {
+
+TEST(TerminalText, ShowsWhatATerminalWouldObey) {
+    EXPECT_EQ(shown("nightly backup"), "nightly backup");
+    EXPECT_EQ(shown("B\u00fcro \U0001F512"), "B\u00fcro \U0001F512");
+    EXPECT_EQ(shown("\x1b[2Jgone"), "\\x1b[2Jgone");
+    EXPECT_EQ(shown("two\nlines\r\t\x7f"), "two\\nlines\\r\\t\\x7f");
+    EXPECT_EQ(shown("\u009b31m"), "\\u009b31m");
+    EXPECT_EQ(shown("\u202Etxt.exe"), "\\u202etxt.exe");
+    EXPECT_EQ(shown(std::string_view("a\0b", 3)), "a\\x00b");
+}
+
+TEST(TerminalText, ShowsBytesThatAreNoText) {
+    EXPECT_EQ(shown("\xff\x80"
+                    "a"),
+              "\\xff\\x80"
+              "a");
+    EXPECT_EQ(shown("\xc3"), "\\xc3");
+    const std::string whole = "a\u00fc\u4e2d\U0001F512";
+    for (std::size_t length = 0; length <= whole.size(); ++length) {
+        const std::string cut = shown(whole.substr(0, length));
+        EXPECT_EQ(shown(cut), cut) << length;
+    }
+}
+
+TEST(TerminalText, CountsCells) {
+    EXPECT_EQ(cell_width(""), 0U);
+    EXPECT_EQ(cell_width("abc"), 3U);
+    EXPECT_EQ(cell_width("B\u00fcro"), 4U);
+    EXPECT_EQ(cell_width("\u4e2d\u6587"), 4U);
+    EXPECT_EQ(cell_width("e\u0301"), 1U);
+}
+
+TEST(TerminalText, ClipsBetweenLetters) {
+    EXPECT_EQ(clipped("abcdef", 6), "abcdef");
+    EXPECT_EQ(clipped("abcdef", 5), "abcd\u2026");
+    EXPECT_EQ(clipped("\u4e2d\u6587\u5b57", 4), "\u4e2d\u2026");
+    EXPECT_EQ(clipped("abc", 1), "\u2026");
+    EXPECT_EQ(clipped("abc", 0), "");
+}
+
+TEST(TerminalText, StylesOnlyWhereColoursAreWanted) {
+    EXPECT_EQ(styled("x", Style::red, false), "x");
+    EXPECT_EQ(styled("x", Style::red, true), "\x1b[31mx\x1b[0m");
+    EXPECT_EQ(styled("x", Style::plain, true), "x");
+}
+
+}  // namespace
+}  // namespace holdfast::cli

@@ -1,0 +1,193 @@
+#include "core/containers/deadline_heap.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace holdfast::core {
+namespace {
+
+Time at(std::int64_t us) {
+    return Time{Duration{us}};
+}
+
+// Takes everything out in the heap's order.
+std::vector<Slot> drain(DeadlineHeap& heap) {
+    std::vector<Slot> slots;
+    while (const auto top = heap.top()) {
+        slots.push_back(top->slot);
+        heap.disarm(top->slot);
+        heap.check_invariants();
+    }
+    return slots;
+}
+
+TEST(DeadlineHeap, IsEmptyAtFirst) {
+    DeadlineHeap heap;
+    EXPECT_EQ(heap.size(), 0U);
+    EXPECT_FALSE(heap.top());
+    EXPECT_FALSE(heap.is_armed(0));
+    EXPECT_FALSE(heap.is_armed(no_slot));
+    heap.disarm(5);
+    heap.check_invariants();
+}
+
+TEST(DeadlineHeap, GivesTheEarliestFirst) {
+    DeadlineHeap heap;
+    heap.arm(1, at(30));
+    heap.arm(2, at(10));
+    heap.arm(3, at(20));
+    EXPECT_EQ(heap.top()->deadline, at(10));
+    EXPECT_EQ(drain(heap), (std::vector<Slot>{2, 3, 1}));
+}
+
+TEST(DeadlineHeap, KeepsOnlyWhatItIsTold) {
+    DeadlineHeap heap;
+    std::mt19937 random(3);
+    std::vector<std::pair<Time, Slot>> kept;
+    for (Slot slot = 0; slot < 10'000; ++slot) {
+        const Time deadline = at(static_cast<std::int64_t>(random() % 100'000));
+        heap.arm(slot, deadline);
+        if (slot % 7 == 0) kept.emplace_back(deadline, slot);
+    }
+    heap.keep_only([](Slot slot) { return slot % 7 == 0; });
+    heap.check_invariants();
+    EXPECT_FALSE(heap.is_armed(1));
+    std::sort(kept.begin(), kept.end());
+    std::vector<Slot> expected;
+    expected.reserve(kept.size());
+    for (const auto& [deadline, slot] : kept) expected.push_back(slot);
+    EXPECT_EQ(drain(heap), expected);
+    heap.keep_only([](Slot) { return true; });
+    heap.arm(1, at(5));
+    heap.keep_only([](Slot) { return false; });
+    EXPECT_EQ(heap.size(), 0U);
+    heap.check_invariants();
+}
+
+TEST(DeadlineHeap, GivesEqualDeadlinesInTheOrderOfSlots) {
+    DeadlineHeap heap;
+    for (const Slot slot : {9U, 2U, 7U, 4U, 0U, 5U}) heap.arm(slot, at(1));
+    EXPECT_EQ(drain(heap), (std::vector<Slot>{0, 2, 4, 5, 7, 9}));
+}
+
+TEST(DeadlineHeap, LeavesALaterDeadlineForLater) {
+    DeadlineHeap heap;
+    heap.arm(1, at(10));
+    heap.arm(2, at(20));
+    heap.arm(1, at(100));
+    // Early, as promised; who owns the record says so.
+    EXPECT_EQ(heap.top()->slot, 1U);
+    EXPECT_EQ(heap.top()->deadline, at(10));
+    heap.postpone_top(at(100));
+    heap.check_invariants();
+    EXPECT_EQ(drain(heap), (std::vector<Slot>{2, 1}));
+}
+
+TEST(DeadlineHeap, MovesAnEarlierDeadlineForwardAtOnce) {
+    DeadlineHeap heap;
+    heap.arm(1, at(10));
+    heap.arm(2, at(20));
+    heap.arm(2, at(5));
+    EXPECT_EQ(heap.top()->slot, 2U);
+    EXPECT_EQ(heap.size(), 2U);
+    heap.check_invariants();
+}
+
+TEST(DeadlineHeap, PostponesTheTopToItsOwnMoment) {
+    DeadlineHeap heap;
+    heap.arm(1, at(10));
+    heap.arm(2, at(10));
+    heap.postpone_top(at(10));
+    EXPECT_EQ(heap.top()->slot, 1U);
+    heap.postpone_top(at(11));
+    EXPECT_EQ(heap.top()->slot, 2U);
+}
+
+TEST(DeadlineHeap, ForgetsFromTheMiddle) {
+    for (Slot gone = 0; gone < 100; ++gone) {
+        DeadlineHeap heap;
+        std::set<std::pair<Time, Slot>> model;
+        std::mt19937 random(gone);
+        for (Slot slot = 0; slot < 100; ++slot) {
+            const Time deadline = at(static_cast<std::int64_t>(random() % 50));
+            heap.arm(slot, deadline);
+            if (slot != gone) model.emplace(deadline, slot);
+        }
+        heap.disarm(gone);
+        EXPECT_FALSE(heap.is_armed(gone));
+        heap.check_invariants();
+        std::vector<Slot> expected;
+        expected.reserve(model.size());
+        for (const auto& [deadline, slot] : model) expected.push_back(slot);
+        EXPECT_EQ(drain(heap), expected);
+    }
+}
+
+TEST(DeadlineHeap, AgreesWithASetWhateverIsDone) {
+    DeadlineHeap heap;
+    std::set<std::pair<Time, Slot>> model;
+    std::map<Slot, Time> deadlines;
+    std::mt19937 random(2024);
+    const auto move = [&](Slot slot, Time deadline) {
+        if (deadlines.contains(slot)) model.erase({deadlines[slot], slot});
+        model.emplace(deadline, slot);
+        deadlines[slot] = deadline;
+    };
+    for (int i = 0; i < 40'000; ++i) {
+        const auto slot = static_cast<Slot>(random() % 500);
+        const Time deadline = at(static_cast<std::int64_t>(random() % 10'000));
+        const auto choice = random() % 4;
+        if (choice < 2) {
+            heap.arm(slot, deadline);
+            if (!deadlines.contains(slot) || deadline < deadlines[slot]) move(slot, deadline);
+        } else if (choice == 2) {
+            heap.disarm(slot);
+            if (deadlines.contains(slot)) model.erase({deadlines[slot], slot});
+            deadlines.erase(slot);
+        } else if (!model.empty() && deadline >= model.begin()->first) {
+            heap.postpone_top(deadline);
+            move(model.begin()->second, deadline);
+        }
+        ASSERT_EQ(heap.size(), model.size());
+        if (!model.empty()) {
+            ASSERT_EQ(heap.top()->deadline, model.begin()->first);
+            ASSERT_EQ(heap.top()->slot, model.begin()->second);
+        }
+        if (i % 1000 == 0) heap.check_invariants();
+    }
+    std::vector<Slot> expected;
+    expected.reserve(model.size());
+    for (const auto& [deadline, slot] : model) expected.push_back(slot);
+    EXPECT_EQ(drain(heap), expected);
+}
+
+TEST(DeadlineHeap, KeepsItsOrderWhileItShrinks) {
+    DeadlineHeap heap;
+    constexpr Slot many = 100'000;
+    std::mt19937 random(1);
+    for (Slot slot = 0; slot < many; ++slot)
+        heap.arm(slot, at(static_cast<std::int64_t>(random() % 1'000'000)));
+    for (Slot slot = 0; slot < many; ++slot) {
+        if (slot % 100 != 0) heap.disarm(slot);
+    }
+    heap.check_invariants();
+    EXPECT_EQ(heap.size(), many / 100);
+    Time last = at(0);
+    while (const auto top = heap.top()) {
+        ASSERT_GE(top->deadline, last);
+        last = top->deadline;
+        heap.disarm(top->slot);
+    }
+    heap.arm(7, at(1));
+    heap.check_invariants();
+    EXPECT_EQ(heap.top()->slot, 7U);
+}
+
+}  // namespace
+}  // namespace holdfast::core

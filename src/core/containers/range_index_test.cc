@@ -1,0 +1,168 @@
+#include "core/containers/range_index.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <vector>
+
+namespace holdfast::core {
+namespace {
+
+constexpr std::uint64_t last = UINT64_MAX;
+
+TEST(RangeIndex, FindsAnOverlap) {
+    RangeIndex index;
+    RangeIndex::Roots roots;
+    const Slot a = index.add(roots, {.range = {0, 4096}, .serial = 1});
+    const Slot b = index.add(roots, {.range = {4096, 8192}, .serial = 2});
+    EXPECT_EQ(index.find_conflict(roots, {0, 1}, Mode::exclusive, last), a);
+    EXPECT_EQ(index.find_conflict(roots, {4095, 4096}, Mode::exclusive, last), a);
+    EXPECT_EQ(index.find_conflict(roots, {4096, 4097}, Mode::exclusive, last), b);
+    EXPECT_EQ(index.find_conflict(roots, {8192, 9000}, Mode::exclusive, last), no_slot);
+    EXPECT_NE(index.find_conflict(roots, {4000, 5000}, Mode::exclusive, last), no_slot);
+    EXPECT_EQ(index.check_invariants(roots), 2U);
+}
+
+TEST(RangeIndex, LooksOnlyAtWhoCameBefore) {
+    RangeIndex index;
+    RangeIndex::Roots roots;
+    const Slot a = index.add(roots, {.range = {0, 10}, .serial = 5});
+    EXPECT_EQ(index.find_conflict(roots, {0, 10}, Mode::exclusive, 5), no_slot);
+    EXPECT_EQ(index.find_conflict(roots, {0, 10}, Mode::exclusive, 6), a);
+}
+
+TEST(RangeIndex, LetsSharedItemsCoexist) {
+    RangeIndex index;
+    RangeIndex::Roots roots;
+    const Slot shared = index.add(roots, {.range = {0, 10}, .serial = 1, .mode = Mode::shared});
+    EXPECT_EQ(index.find_conflict(roots, {0, 10}, Mode::shared, last), no_slot);
+    EXPECT_EQ(index.find_conflict(roots, {0, 10}, Mode::exclusive, last), shared);
+    const Slot exclusive = index.add(roots, {.range = {20, 30}, .serial = 2});
+    EXPECT_EQ(index.find_conflict(roots, {0, 25}, Mode::shared, last), exclusive);
+}
+
+TEST(RangeIndex, KeepsInodesApart) {
+    RangeIndex index;
+    RangeIndex::Roots one, other;
+    index.add(one, {.range = {0, 10}, .serial = 1});
+    EXPECT_EQ(index.find_conflict(other, {0, 10}, Mode::exclusive, last), no_slot);
+    index.add(other, {.range = {0, 10}, .serial = 2});
+    EXPECT_EQ(index.check_invariants(one), 1U);
+    EXPECT_EQ(index.check_invariants(other), 1U);
+    EXPECT_EQ(index.size(), 2U);
+}
+
+TEST(RangeIndex, ReturnsWatchersEarliestFirst) {
+    RangeIndex index;
+    RangeIndex::Roots roots;
+    const Slot held = index.add(roots, {.range = {0, 100}, .serial = 1});
+    std::vector<Slot> waiting;
+    for (std::uint64_t serial = 2; serial < 12; ++serial) {
+        waiting.push_back(
+            index.add(roots, {.range = {serial, serial + 1}, .serial = serial, .is_waiter = true}));
+    }
+    // Watch in some other order than they came.
+    for (const std::size_t i : {3U, 9U, 0U, 7U, 1U, 8U, 2U, 5U, 4U, 6U}) {
+        index.watch(waiting[i], held);
+    }
+    index.check_invariants(roots);
+    EXPECT_EQ(index.remove(roots, held), waiting);
+    for (const Slot item : waiting) EXPECT_EQ(index[item].watched, no_slot);
+}
+
+TEST(RangeIndex, ForgetsAWatcherThatLeaves) {
+    for (std::size_t leaver = 0; leaver < 3; ++leaver) {
+        RangeIndex index;
+        RangeIndex::Roots roots;
+        const Slot held = index.add(roots, {.range = {0, 100}, .serial = 1});
+        std::vector<Slot> waiting;
+        for (std::uint64_t serial = 2; serial < 5; ++serial) {
+            waiting.push_back(index.add(
+                roots, {.range = {serial, serial + 1}, .serial = serial, .is_waiter = true}));
+            index.watch(waiting.back(), held);
+        }
+        EXPECT_TRUE(index.remove(roots, waiting[leaver]).empty());
+        waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(leaver));
+        EXPECT_EQ(index.remove(roots, held), waiting);
+    }
+}
+
+TEST(RangeIndex, MayBeWatchedByWhoWatches) {
+    RangeIndex index;
+    RangeIndex::Roots roots;
+    const Slot a = index.add(roots, {.range = {0, 10}, .serial = 1});
+    const Slot b = index.add(roots, {.range = {0, 10}, .serial = 2, .is_waiter = true});
+    const Slot c = index.add(roots, {.range = {0, 10}, .serial = 3, .is_waiter = true});
+    index.watch(b, a);
+    index.watch(c, b);
+    EXPECT_EQ(index.remove(roots, b), std::vector<Slot>{c});
+    EXPECT_TRUE(index.remove(roots, a).empty());
+}
+
+TEST(RangeIndex, AgreesWithComparingEveryPair) {
+    RangeIndex index;
+    RangeIndex::Roots roots;
+    std::map<Slot, RangeIndex::Item> model;
+    std::mt19937_64 random(99);
+    const auto draw_range = [&random] {
+        const std::uint64_t start = random() % 1000;
+        if (random() % 50 == 0) return Range{start, Range::end_of_file};
+        return Range{start, start + 1 + random() % (random() % 10 == 0 ? 500 : 20)};
+    };
+    const auto draw_mode = [&random] { return random() % 3 == 0 ? Mode::shared : Mode::exclusive; };
+    std::uint64_t serial = 0;
+    for (int i = 0; i < 6000; ++i) {
+        if (model.size() < 20 || (model.size() < 150 && random() % 2 == 0)) {
+            const RangeIndex::Item item{
+                .range = draw_range(), .serial = ++serial, .mode = draw_mode()};
+            model.emplace(index.add(roots, item), item);
+        } else {
+            const auto gone =
+                std::next(model.begin(), static_cast<std::ptrdiff_t>(random() % model.size()));
+            index.remove(roots, gone->first);
+            model.erase(gone);
+        }
+        const Range range = draw_range();
+        const Mode mode = draw_mode();
+        const std::uint64_t before = random() % 2 == 0 ? last : serial - random() % 100;
+        const auto is_in_the_way = [&](const auto& entry) {
+            const RangeIndex::Item& item = entry.second;
+            return item.range.overlaps(range) && item.serial < before && conflicts(item.mode, mode);
+        };
+        const Slot found = index.find_conflict(roots, range, mode, before);
+        if (found == no_slot) {
+            ASSERT_TRUE(std::none_of(model.begin(), model.end(), is_in_the_way));
+        } else {
+            ASSERT_TRUE(model.contains(found));
+            ASSERT_TRUE(is_in_the_way(*model.find(found)));
+        }
+        if (i % 100 == 0) {
+            ASSERT_EQ(index.check_invariants(roots), model.size());
+        }
+    }
+    while (!model.empty()) {
+        index.remove(roots, model.begin()->first);
+        model.erase(model.begin());
+    }
+    EXPECT_EQ(index.size(), 0U);
+    EXPECT_EQ(roots.exclusive, no_slot);
+    EXPECT_EQ(roots.shared, no_slot);
+}
+
+TEST(RangeIndex, StaysShallowWhenRangesComeInOrder) {
+    // A tree that degenerates into a list overflows the stack here.
+    RangeIndex index;
+    RangeIndex::Roots roots;
+    std::vector<Slot> items;
+    for (std::uint64_t i = 0; i < 200'000; ++i) {
+        items.push_back(index.add(roots, {.range = {i, i + 1}, .serial = i + 1}));
+    }
+    EXPECT_EQ(index.find_conflict(roots, {77'777, 77'778}, Mode::exclusive, last), items[77'777]);
+    for (const Slot item : items) index.remove(roots, item);
+    EXPECT_EQ(index.size(), 0U);
+}
+
+}  // namespace
+}  // namespace holdfast::core

@@ -1,0 +1,104 @@
+#include "core/values/changes.h"
+
+namespace holdfast::core {
+
+std::string_view to_text(EventKind kind) {
+    switch (kind) {
+        case EventKind::granted: return "granted";
+        case EventKind::renewed: return "renewed";
+        case EventKind::released: return "released";
+        case EventKind::expired: return "expired";
+        case EventKind::grace_ended: return "grace_ended";
+        case EventKind::queued: return "queued";
+        case EventKind::wait_timed_out: return "wait_timed_out";
+        case EventKind::wait_cancelled: return "wait_cancelled";
+        case EventKind::session_opened: return "session_opened";
+        case EventKind::session_ended: return "session_ended";
+    }
+    return "";
+}
+
+std::string_view to_text(Cause cause) {
+    switch (cause) {
+        case Cause::request: return "request";
+        case Cause::session_end: return "session_end";
+        case Cause::force: return "force";
+    }
+    return "";
+}
+
+std::string_view to_text(Refusal refusal) {
+    switch (refusal) {
+        case Refusal::none: return "none";
+        case Refusal::held: return "held";
+        case Refusal::in_grace: return "in_grace";
+        case Refusal::timed_out: return "timed_out";
+        case Refusal::limit_mismatch: return "limit_mismatch";
+        case Refusal::locks_max: return "locks_max";
+        case Refusal::leases_max: return "leases_max";
+        case Refusal::waiters_max: return "waiters_max";
+        case Refusal::waiters_per_lock_max: return "waiters_per_lock_max";
+        case Refusal::sessions_max: return "sessions_max";
+        case Refusal::key_length_max: return "key_length_max";
+        case Refusal::owner_length_max: return "owner_length_max";
+        case Refusal::request_id_length_max: return "request_id_length_max";
+        case Refusal::metadata_length_max: return "metadata_length_max";
+        case Refusal::permits_max: return "permits_max";
+        case Refusal::ttl_out_of_range: return "ttl_out_of_range";
+        case Refusal::empty_key: return "empty_key";
+        case Refusal::empty_range: return "empty_range";
+        case Refusal::unknown_session: return "unknown_session";
+        case Refusal::already_enqueued: return "already_enqueued";
+        case Refusal::not_enqueued: return "not_enqueued";
+        case Refusal::unknown_lease: return "unknown_lease";
+        case Refusal::lease_ended: return "lease_ended";
+        case Refusal::request_ended: return "request_ended";
+        case Refusal::request_superseded: return "request_superseded";
+        case Refusal::still_waiting: return "still_waiting";
+        case Refusal::stopping: return "stopping";
+        case Refusal::scope_mismatch: return "scope_mismatch";
+    }
+    return "";
+}
+
+bool is_kept(const Event& event) {
+    if (event.lease.is_transient) return false;
+    switch (event.kind) {
+        case EventKind::granted:
+        case EventKind::released:
+        case EventKind::expired:
+        case EventKind::grace_ended: return true;
+        case EventKind::renewed: return event.has_new_terms;
+        case EventKind::queued:
+        case EventKind::wait_timed_out:
+        case EventKind::wait_cancelled:
+        case EventKind::session_opened:
+        case EventKind::session_ended: return false;
+    }
+    return true;
+}
+
+// Puts copies that stay where they are in the place of an event's texts.
+void Changes::keep_texts_of(Event& event) {
+    LeaseView& lease = event.lease;
+    for (std::string_view* const text :
+         {&lease.scope.name, &lease.owner.name, &event.previous_owner, &lease.notes.request_id,
+          &lease.notes.metadata}) {
+        *text = texts_.keep(*text);
+    }
+}
+
+void Changes::clear() {
+    // Keeps room for the usual case, but not what a million expiries at once have grown.
+    constexpr std::size_t kept_events = 4096;
+    if (events_.capacity() > kept_events) std::vector<Event>().swap(events_);
+    events_.clear();
+    texts_.clear();
+}
+
+void Changes::swap(Changes& other) noexcept {
+    events_.swap(other.events_);
+    texts_.swap(other.texts_);
+}
+
+}  // namespace holdfast::core

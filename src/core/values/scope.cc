@@ -1,0 +1,80 @@
+#include "core/values/scope.h"
+
+#include <charconv>
+
+namespace holdfast::core {
+
+namespace {
+
+std::optional<std::uint64_t> parse_number(std::string_view text) {
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || end != text.data() + text.size() || text.empty())
+        return std::nullopt;
+    return number;
+}
+
+// `7:0-4096` or `7:4096-`.
+std::optional<Scope> parse_range(std::string_view text) {
+    const std::size_t colon = text.find(':');
+    if (colon == std::string_view::npos) return std::nullopt;
+    const std::size_t dash = text.find('-', colon);
+    if (dash == std::string_view::npos) return std::nullopt;
+    const auto inode = parse_number(text.substr(0, colon));
+    const auto start = parse_number(text.substr(colon + 1, dash - colon - 1));
+    const std::string_view end_text = text.substr(dash + 1);
+    const auto end = end_text.empty() ? std::optional{Range::end_of_file} : parse_number(end_text);
+    if (!inode || !start || !end || *start >= *end) return std::nullopt;
+    return Scope::of_range(*inode, Range{*start, *end});
+}
+
+}  // namespace
+
+bool Scope::covers(const Scope& other) const {
+    if (is_of_inode() != other.is_of_inode()) return false;
+    if (is_of_inode()) return inode == other.inode && range.covers(other.range);
+    return kind == other.kind && name == other.name;
+}
+
+std::string_view to_text(ScopeKind kind) {
+    switch (kind) {
+        case ScopeKind::named: return "named";
+        case ScopeKind::semaphore: return "semaphore";
+        case ScopeKind::path: return "path";
+        case ScopeKind::inode: return "inode";
+        case ScopeKind::range: return "range";
+    }
+    return "";
+}
+
+std::string_view to_text(Mode mode) {
+    return mode == Mode::exclusive ? "exclusive" : "shared";
+}
+
+std::string to_text(const Scope& scope) {
+    std::string text{to_text(scope.kind)};
+    text += ':';
+    if (!scope.is_of_inode()) return text.append(scope.name);
+    text += std::to_string(scope.inode);
+    if (scope.kind == ScopeKind::inode) return text;
+    text += ':' + std::to_string(scope.range.start) + '-';
+    if (scope.range.end != Range::end_of_file) text += std::to_string(scope.range.end);
+    return text;
+}
+
+std::optional<Scope> parse_scope(std::string_view text) {
+    const std::size_t colon = text.find(':');
+    if (colon == std::string_view::npos || colon + 1 == text.size()) return std::nullopt;
+    const std::string_view kind = text.substr(0, colon);
+    const std::string_view rest = text.substr(colon + 1);
+    if (kind == "named") return Scope::named(rest);
+    if (kind == "semaphore") return Scope::semaphore(rest);
+    if (kind == "path") return Scope::path(rest);
+    if (kind == "range") return parse_range(rest);
+    if (kind != "inode") return std::nullopt;
+    const auto inode = parse_number(rest);
+    if (!inode) return std::nullopt;
+    return Scope::of_inode(*inode);
+}
+
+}  // namespace holdfast::core

@@ -1,0 +1,70 @@
+#pragma once
+
+// DflockdDoor: what all dflockd connections of a server have in common.
+//
+// Thread safety: every method from any thread.
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/values/time.h"
+
+namespace holdfast::doors::dflockd {
+
+// How long a connection may take to show the secret, where one is asked for. What it sends
+// meanwhile does not matter.
+inline constexpr std::chrono::milliseconds auth_timeout_usual{10'000};
+
+// What the operator may choose.
+struct DflockdOptions {
+    core::Duration default_lease = std::chrono::seconds{33};
+    // Whether what a connection holds is released when it closes, or lives on until it expires.
+    bool releases_on_disconnect = true;
+    // How long a peer with a wrong secret, or none, waits for its answer: guessing takes time.
+    std::chrono::milliseconds refusal_delay{100};
+    std::chrono::milliseconds auth_timeout = auth_timeout_usual;
+    // The engine's limit. As in dflockd, a try at a lock whose queue is full is told of the queue.
+    std::size_t waiters_per_lock_max = SIZE_MAX;
+};
+
+// Who may come in.
+class DflockdGate {
+  public:
+    // Whether nobody is asked for a secret.
+    [[nodiscard]] virtual bool is_open() const = 0;
+    [[nodiscard]] virtual bool admits(std::string_view secret) const = 0;
+
+  protected:
+    ~DflockdGate() = default;
+};
+
+class DflockdDoor {
+  public:
+    // The gate outlives the door.
+    DflockdDoor(const DflockdOptions& options, const DflockdGate& gate)
+        : options_(options), gate_(gate) {}
+
+    [[nodiscard]] const DflockdOptions& options() const { return options_; }
+    [[nodiscard]] const DflockdGate& gate() const { return gate_; }
+
+    // A connection has come, and gets its number; or has gone.
+    [[nodiscard]] std::uint64_t enter() {
+        connections_.fetch_add(1, std::memory_order_relaxed);
+        return next_id_.fetch_add(1, std::memory_order_relaxed);
+    }
+    void leave() { connections_.fetch_sub(1, std::memory_order_relaxed); }
+    [[nodiscard]] std::size_t connections() const {
+        return connections_.load(std::memory_order_relaxed);
+    }
+
+  private:
+    const DflockdOptions options_;
+    const DflockdGate& gate_;
+    std::atomic<std::size_t> connections_ = 0;
+    std::atomic<std::uint64_t> next_id_ = 1;
+};
+
+}  // namespace holdfast::doors::dflockd

@@ -1,0 +1,55 @@
+#pragma once
+
+// Exchange: a request whose answer comes from a thread that works on the disk, or from the locks.
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "doors/hengdang/hengdang_door.h"
+#include "net/http/http_reply.h"
+#include "net/loop/event_loop.h"
+#include "service/ports/port.h"
+
+namespace holdfast::doors::hengdang {
+
+// Where a request is handled. All of it outlives the request.
+struct HengdangPlace {
+    HengdangDoor& door;
+    net::EventLoop& loop;
+    service::Port& port;  // the loop's
+};
+
+// Thread safety: answer() and the reply only on the loop; the object may be held anywhere, as long
+// as it is answered before the last holder on another thread lets go of it.
+class Exchange {
+  public:
+    Exchange(const HengdangPlace& place, FileOperation operation, net::DeferredReply reply)
+        : place_(place), operation_(operation), reply_(std::move(reply)) {}
+
+    [[nodiscard]] const HengdangPlace& place() const { return place_; }
+    [[nodiscard]] net::DeferredReply& reply() { return reply_; }
+
+    // REQUIRES: not answered yet.
+    void answer(const FileAnswer& answer) {
+        place_.door.counts().count_answer(operation_, answer.status);
+        send(reply_, answer);
+    }
+
+  private:
+    const HengdangPlace place_;
+    const FileOperation operation_;
+    net::DeferredReply reply_;
+};
+
+// Answers with what `work` finds out on a thread of the pool.
+inline void answer_from(base::WorkPool& pool, std::shared_ptr<Exchange> exchange,
+                        std::function<FileAnswer()> work) {
+    pool.run([exchange = std::move(exchange), work = std::move(work)]() mutable {
+        auto answer = std::make_shared<const FileAnswer>(work());
+        net::EventLoop& loop = exchange->place().loop;
+        loop.post([exchange = std::move(exchange), answer] { exchange->answer(*answer); });
+    });
+}
+
+}  // namespace holdfast::doors::hengdang

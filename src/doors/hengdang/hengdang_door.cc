@@ -1,0 +1,137 @@
+#include "doors/hengdang/hengdang_door.h"
+
+#include <set>
+#include <utility>
+
+#include "base/check.h"
+#include "base/log/log.h"
+#include "service/doors.h"
+
+namespace holdfast::doors::hengdang {
+
+namespace {
+
+constexpr std::size_t reader_count = 4;
+// Each waits for a disk most of its time; together they share the disk's flushes.
+constexpr std::size_t writer_count = 16;
+constexpr std::size_t page_size = 1000;
+
+}  // namespace
+
+std::string_view to_text(FileOperation operation) {
+    switch (operation) {
+        case FileOperation::put: return "put";
+        case FileOperation::patch: return "patch";
+        case FileOperation::get: return "get";
+        case FileOperation::list: return "list";
+        case FileOperation::remove: return "delete";
+        case FileOperation::make_directory: return "make_directory";
+        case FileOperation::remove_directory: return "remove_directory";
+        case FileOperation::lock: return "lock";
+        case FileOperation::session: return "session";
+        case FileOperation::events: return "events";
+        case FileOperation::other: return "other";
+    }
+    CHECK(false);
+}
+
+HengdangDoor::HengdangDoor(HengdangOptions options, HengdangParts parts)
+    : options_(std::move(options)),
+      parts_(std::move(parts)),
+      desk_({.port = parts_.port,
+             .executor = parts_.executor,
+             .clock = parts_.clock,
+             .times = times_,
+             .holds = holds_}) {}
+
+base::Result<std::unique_ptr<HengdangDoor>> HengdangDoor::open(HengdangOptions options,
+                                                               HengdangParts parts) {
+    std::unique_ptr<HengdangDoor> door(new HengdangDoor(std::move(options), std::move(parts)));
+    TRY(door->open_tree());
+    door->give_back_left_locks();
+    door->readers_ = std::make_unique<base::WorkPool>(reader_count);
+    door->writers_ = std::make_unique<base::WorkPool>(writer_count);
+    return door;
+}
+
+base::Result<void> HengdangDoor::open_tree() {
+    TRY(tree_, files::FileTree::open(
+                   {.root = options_.root,
+                    .quota_bytes = options_.quota_bytes,
+                    .file_bytes_max = options_.file_bytes_max,
+                    .on_change = [this](const files::Change& change) { changes_.publish(change); }},
+                   parts_.clock));
+    TRY(sessions_, files::SessionBook::open(tree_->own_folder()));
+    TRY(used_events_, files::UsedEvents::open(tree_->own_folder()));
+    return {};
+}
+
+// Nobody waits for the answers: the locks are free as soon as anybody can ask.
+void HengdangDoor::give_back_left_locks() {
+    const auto removed = sessions_->remove_expired(wall_now());
+    if (!removed) {
+        base::log(base::LogLevel::warning, "expired sessions stay on disk",
+                  {{"error", removed.error().message}});
+    }
+    std::set<std::string, std::less<>> live;
+    for (const files::Session& session : sessions_->list(wall_now())) live.insert(session.name);
+    std::vector<core::Token> left;
+    core::Fence after{};
+    for (bool has_more = true; has_more;) {
+        const service::ListLeases page{
+            .query = {.kind = core::ScopeKind::path, .after = after, .limit = page_size}};
+        const service::Response* const response = parts_.port.submit(page);
+        CHECK(response != nullptr);  // what changes nothing is answered at once
+        for (const core::LeaseView& lease : response->leases) {
+            after = lease.token.fence;
+            if (lease.owner.door != service::hengdang_door) continue;
+            if (!live.contains(lease.owner.name)) left.push_back(lease.token);
+        }
+        has_more = response->leases.size() == page_size;
+    }
+    for (const core::Token& token : left) {
+        ask(parts_.port, core::ReleaseRequest{.token = token}, [](const service::Response&) {});
+    }
+}
+
+void HengdangDoor::listen_at(const net::Endpoint& endpoint) {
+    own_urls_ = OwnUrls({.named = options_.urls, .endpoint = endpoint, .has_tls = parts_.has_tls});
+}
+
+void HengdangDoor::close() {
+    desk_.close();
+    readers_.reset();
+    writers_.reset();
+}
+
+void HengdangDoor::end_expired_sessions() {
+    const auto expired = sessions_->remove_expired(wall_now());
+    if (!expired) {
+        base::log(base::LogLevel::warning, "expired sessions stay on disk",
+                  {{"error", expired.error().message}});
+        return;
+    }
+    for (const files::Session& session : *expired) desk_.release_all(session.name);
+}
+
+void HengdangDoor::tend() {
+    const auto next = sessions_->next_expiry();
+    if (!next || *next > wall_now()) return;
+    writers_->run([this] { end_expired_sessions(); });
+}
+
+base::Result<bool> HengdangDoor::end_session(const std::string& name) {
+    TRY(const bool has_ended, sessions_->end(name));
+    if (has_ended) desk_.release_all(name);
+    return has_ended;
+}
+
+FileFigures HengdangDoor::figures() {
+    FileFigures figures = counts_.so_far();
+    figures.sessions = sessions_->list(wall_now()).size();
+    figures.quota_bytes = options_.quota_bytes;
+    figures.used_bytes = tree_->used_bytes();
+    return figures;
+}
+
+}  // namespace holdfast::doors::hengdang

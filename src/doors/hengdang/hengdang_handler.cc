@@ -1,0 +1,238 @@
+#include "doors/hengdang/hengdang_handler.h"
+
+#include <utility>
+
+#include "base/text/number.h"
+#include "doors/hengdang/http/request_parts.h"
+#include "doors/hengdang/lock_requests.h"
+#include "doors/hengdang/reading.h"
+#include "doors/hengdang/session_requests.h"
+#include "doors/hengdang/writing/writing.h"
+#include "net/client/url.h"
+
+namespace holdfast::doors::hengdang {
+
+namespace {
+
+constexpr std::string_view file_methods = "GET, HEAD, PUT, PATCH, DELETE, POST";
+constexpr std::string_view events_path = "/events/stream";
+
+bool is_look(const net::HttpRequest& request) {
+    return request.method == "GET" || request.method == "HEAD";
+}
+
+// What the request of a stranger is counted as.
+FileOperation operation_of(const net::HttpRequest& request, const files::FilePath& path) {
+    const auto wish = read_lock_wish(request.query);
+    const bool is_directory = path.ends_in_slash();
+    if (!wish || *wish) return FileOperation::lock;
+    if (request.method == "POST") return FileOperation::make_directory;
+    if (request.method != "DELETE") return FileOperation::get;
+    return is_directory ? FileOperation::remove_directory : FileOperation::remove;
+}
+
+std::string text_of(const net::HttpRequest& request, std::string_view header) {
+    return std::string(request.header(header).value_or(""));
+}
+
+// The path of a PUT or PATCH.
+Parsed<files::FilePath> read_written_path(const net::HttpRequest& request) {
+    TRY(auto path, read_path(request.path));
+    if (path.is_reserved()) return tl::unexpected(refuse(files::PathFault::own_folder));
+    return path;
+}
+
+// What a PUT or PATCH says beside that, apart from who asks.
+Parsed<WriteOrder> read_write_order(const net::HttpRequest& request, files::FilePath path) {
+    if (path.ends_in_slash()) {
+        return tl::unexpected(
+            refuse(400, "Invalid path", "A directory is made with POST, not written to"));
+    }
+    TRY(const auto wish, read_lock_wish(request.query));
+    if (wish) return tl::unexpected(refuse_method("GET"));
+    WriteOrder order{.path = std::move(path), .conditions = read_conditions(request)};
+    order.is_asked_first = request.header("Expect").has_value();
+    if (const auto length = request.header("Content-Length")) {
+        order.length = base::parse_decimal<std::uint64_t>(*length);
+    } else if (!request.header("Transfer-Encoding")) {
+        order.length = 0;
+    }
+    order.lock_token = read_lock_token(request);
+    const auto content_range = request.header("Content-Range");
+    if (request.method == "PATCH") {
+        order.region = parse_content_range(content_range.value_or(""));
+        if (!order.region) {
+            return tl::unexpected(refuse(400, "Invalid Content-Range",
+                                         "A PATCH says where its body goes: Content-Range: bytes "
+                                         "<first>-<last>/*"));
+        }
+        if (order.length && *order.length != order.region->size()) {
+            return tl::unexpected(refuse(400, "Invalid Content-Range",
+                                         "The body is not as long as Content-Range announces"));
+        }
+    } else if (content_range) {
+        // A server that does not know it must not take a part for the whole.
+        return tl::unexpected(
+            refuse(400, "Invalid Content-Range", "A PUT writes the whole file; PATCH a part"));
+    }
+    return order;
+}
+
+}  // namespace
+
+void HengdangHandler::answer(FileOperation operation, const FileAnswer& answer,
+                             net::HttpReply& reply) {
+    place_.door.counts().count_answer(operation, answer.status);
+    reply.send(answer.status, answer.content_type, answer.body, headers_of(answer));
+}
+
+std::shared_ptr<Exchange> HengdangHandler::defer(FileOperation operation,
+                                                 net::HttpReply& reply) const {
+    return std::make_shared<Exchange>(place_, operation, reply.defer());
+}
+
+std::unique_ptr<net::BodySink> HengdangHandler::receive(const net::HttpRequest& request,
+                                                        net::HttpReply& reply,
+                                                        net::BodySource& source) {
+    const auto operation = request.method == "PUT" ? FileOperation::put : FileOperation::patch;
+    auto path = read_written_path(request);
+    if (!path) {
+        answer(operation, path.error(), reply);
+        return nullptr;
+    }
+    const auto session = find_session(request, place_.door.sessions(), place_.door.wall_now());
+    if (!session) {
+        answer(operation, session.error(), reply);
+        return nullptr;
+    }
+    auto order = read_write_order(request, std::move(*path));
+    if (!order) {
+        answer(operation, order.error(), reply);
+        return nullptr;
+    }
+    order->session_name = session->name;
+    return begin_writing(place_, std::move(*order), reply, source);
+}
+
+void HengdangHandler::handle(const net::HttpRequest& request, net::HttpReply& reply) {
+    const auto path = read_path(request.path);
+    if (!path) return answer(FileOperation::other, path.error(), reply);
+    if (path->is_reserved()) return handle_reserved(request, *path, reply);
+    handle_file(request, *path, reply);
+}
+
+void HengdangHandler::handle_reserved(const net::HttpRequest& request, const files::FilePath& path,
+                                      net::HttpReply& reply) {
+    if (is_session_path(path.text()) && !path.ends_in_slash()) {
+        return handle_session_request(place_, path.text(), request, reply);
+    }
+    if (path.text() == events_path && !path.ends_in_slash()) {
+        if (is_look(request)) return watch(request, reply);
+        return answer(FileOperation::events, refuse_method("GET, HEAD"), reply);
+    }
+    answer(FileOperation::other, refuse(404, "Not found", "Nothing is here but the server's own"),
+           reply);
+}
+
+void HengdangHandler::handle_file(const net::HttpRequest& request, const files::FilePath& path,
+                                  net::HttpReply& reply) {
+    const bool is_delete = request.method == "DELETE", is_post = request.method == "POST";
+    if (!is_look(request) && !is_delete && !is_post) {
+        return answer(FileOperation::other, refuse_method(file_methods), reply);
+    }
+    const auto session = find_session(request, place_.door.sessions(), place_.door.wall_now());
+    if (!session) return answer(operation_of(request, path), session.error(), reply);
+    const Asker asker{.session_id = std::string(session_id_of(request)),
+                      .session_name = session->name};
+    const auto wish = read_lock_wish(request.query);
+    if (!wish) return answer(FileOperation::lock, wish.error(), reply);
+    if (*wish && request.method != "GET") {
+        return answer(FileOperation::lock, refuse_method("GET"), reply);
+    }
+    if (*wish) {
+        return run_lock_order(defer(FileOperation::lock, reply),
+                              {.wish = **wish,
+                               .path = path,
+                               .session_id = asker.session_id,
+                               .session_name = asker.session_name});
+    }
+    if (is_delete) return remove(asker, request, path, reply);
+    if (is_post) return make_directory(asker, path, reply);
+    look_at_file(request, path, reply);
+}
+
+void HengdangHandler::look_at_file(const net::HttpRequest& request, const files::FilePath& path,
+                                   net::HttpReply& reply) {
+    auto list = read_list_options(request.query);
+    if (!list) return answer(FileOperation::list, list.error(), reply);
+    begin_reading(place_,
+                  {.path = path,
+                   .conditions = read_conditions(request),
+                   .range = request.method == "GET" ? text_of(request, "Range") : "",
+                   .if_range = text_of(request, "If-Range"),
+                   .is_head = request.method == "HEAD",
+                   .list = std::move(*list)},
+                  reply);
+}
+
+// Makes a change that takes no lock, on a thread of the disk's, unless the session is over by then.
+void HengdangHandler::run_change(FileOperation operation, const Asker& asker, net::HttpReply& reply,
+                                 std::function<FileAnswer()> change) const {
+    HengdangDoor& door = place_.door;
+    answer_from(door.writers(), defer(operation, reply),
+                [&door, name = asker.session_name, change = std::move(change)] {
+                    const auto begun = door.sessions().begin_change(name, door.wall_now());
+                    return begun ? change() : refuse(NoSession::unknown);
+                });
+}
+
+void HengdangHandler::make_directory(const Asker& asker, const files::FilePath& path,
+                                     net::HttpReply& reply) {
+    if (!path.ends_in_slash()) {
+        return answer(FileOperation::make_directory,
+                      refuse(400, "Invalid path",
+                             "POST makes a directory, whose path ends in /; PUT writes a file"),
+                      reply);
+    }
+    run_change(FileOperation::make_directory, asker, reply, [&door = place_.door, path] {
+        if (const auto done = door.tree().make_directory(path); !done) return refuse(done.error());
+        FileAnswer answer = tell_lock("Directory created", path.text() + "/");
+        answer.status = 201;
+        answer.headers.emplace_back("Location", percent_encode(path.text()) + "/");
+        return answer;
+    });
+}
+
+void HengdangHandler::remove(const Asker& asker, const net::HttpRequest& request,
+                             const files::FilePath& path, net::HttpReply& reply) {
+    if (!path.ends_in_slash()) {
+        RemoveOrder order{.path = path,
+                          .conditions = read_conditions(request),
+                          .lock_token = read_lock_token(request),
+                          .session_name = asker.session_name};
+        return begin_removing(place_, std::move(order), reply);
+    }
+    run_change(FileOperation::remove_directory, asker, reply, [&door = place_.door, path] {
+        if (const auto done = door.tree().remove_directory(path); !done) {
+            return refuse(done.error());
+        }
+        return FileAnswer{.status = 204, .content_type = ""};
+    });
+}
+
+void HengdangHandler::watch(const net::HttpRequest& request, net::HttpReply& reply) {
+    const auto session = find_session(request, place_.door.sessions(), place_.door.wall_now());
+    if (!session) return answer(FileOperation::events, session.error(), reply);
+    const auto wanted = net::query_parameter(request.query, "path");
+    if (!wanted) {
+        return answer(FileOperation::events, refuse(400, "Invalid query", wanted.error().message),
+                      reply);
+    }
+    const auto watched = files::FilePath::parse(wanted->value_or("/"));
+    if (!watched) return answer(FileOperation::events, refuse(watched.error()), reply);
+    place_.door.counts().count_answer(FileOperation::events, 200);
+    streams_.open({.path = watched->text(), .session_id = std::string(session_id_of(request))},
+                  reply);
+}
+
+}  // namespace holdfast::doors::hengdang

@@ -1,0 +1,63 @@
+#pragma once
+
+// HengdangHandler: files over HTTP, with locks on them, on one loop.
+//
+//     PUT, PATCH, GET, HEAD, DELETE /<file>    POST, GET, DELETE /<directory>/
+//     GET /<file>?lock=acquire|release|refresh|status
+//     POST, GET, DELETE /auth/session          GET /auth/sessions, DELETE /auth/sessions/<name>
+//     GET /events/stream?path=
+//
+// What is asked is checked in this order: the path, the session, the rest of the request, the
+// conditional headers, the lock. So without a session nobody learns what there is.
+//
+// Thread safety: one handler per loop.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "doors/hengdang/change_streams.h"
+#include "doors/hengdang/exchange.h"
+#include "net/http/http_protocol.h"
+
+namespace holdfast::doors::hengdang {
+
+class HengdangHandler final : public net::HttpHandler {
+  public:
+    explicit HengdangHandler(const HengdangPlace& place)
+        : place_(place), streams_(place.door, place.loop) {}
+
+    void handle(const net::HttpRequest& request, net::HttpReply& reply) override;
+    [[nodiscard]] bool takes_pieces(std::string_view method) const override {
+        return method == "PUT" || method == "PATCH";
+    }
+    [[nodiscard]] std::unique_ptr<net::BodySink> receive(const net::HttpRequest& request,
+                                                         net::HttpReply& reply,
+                                                         net::BodySource& source) override;
+
+  private:
+    void handle_file(const net::HttpRequest& request, const files::FilePath& path,
+                     net::HttpReply& reply);
+    struct Asker {  // a session that lives
+        std::string session_id, session_name;
+    };
+    void look_at_file(const net::HttpRequest& request, const files::FilePath& path,
+                      net::HttpReply& reply);
+    void make_directory(const Asker& asker, const files::FilePath& path, net::HttpReply& reply);
+    void remove(const Asker& asker, const net::HttpRequest& request, const files::FilePath& path,
+                net::HttpReply& reply);
+    void run_change(FileOperation operation, const Asker& asker, net::HttpReply& reply,
+                    std::function<FileAnswer()> change) const;
+    void handle_reserved(const net::HttpRequest& request, const files::FilePath& path,
+                         net::HttpReply& reply);
+    void watch(const net::HttpRequest& request, net::HttpReply& reply);
+    void answer(FileOperation operation, const FileAnswer& answer, net::HttpReply& reply);
+    [[nodiscard]] std::shared_ptr<Exchange> defer(FileOperation operation,
+                                                  net::HttpReply& reply) const;
+
+    const HengdangPlace place_;
+    ChangeStreams streams_;
+};
+
+}  // namespace holdfast::doors::hengdang

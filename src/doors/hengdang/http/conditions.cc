@@ -1,0 +1,100 @@
+#include "doors/hengdang/http/conditions.h"
+
+#include <algorithm>
+
+#include "doors/hengdang/http/http_date.h"
+
+namespace holdfast::doors::hengdang {
+
+namespace {
+
+std::string_view trim(std::string_view text) {
+    const std::string_view blanks = " \t";
+    const std::size_t first = text.find_first_not_of(blanks);
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+// Some clients send tags without their quotes, and ours need none to be told apart.
+std::string_view without_quotes(std::string_view tag) {
+    if (tag.size() >= 2 && tag.front() == '"' && tag.back() == '"') {
+        return tag.substr(1, tag.size() - 2);
+    }
+    return tag;
+}
+
+std::optional<std::chrono::sys_seconds> read_date(const net::HttpRequest& request,
+                                                  std::string_view name) {
+    const auto value = request.header(name);
+    return value ? parse_http_date(*value) : std::nullopt;
+}
+
+std::optional<std::string> read_text(const net::HttpRequest& request, std::string_view name) {
+    const auto value = request.header(name);
+    return value ? std::optional(std::string(*value)) : std::nullopt;
+}
+
+}  // namespace
+
+Conditions read_conditions(const net::HttpRequest& request) {
+    return {.if_match = read_text(request, "If-Match"),
+            .if_none_match = read_text(request, "If-None-Match"),
+            .if_unmodified_since = read_date(request, "If-Unmodified-Since"),
+            .if_modified_since = read_date(request, "If-Modified-Since")};
+}
+
+// Our tags have neither commas nor quotes in them, so a list may be cut at each comma.
+bool names_tag(std::string_view list, std::string_view tag, TagComparison comparison) {
+    if (trim(list) == "*") return true;
+    while (!list.empty()) {
+        const std::size_t end = std::min(list.find(','), list.size());
+        std::string_view item = trim(list.substr(0, end));
+        list.remove_prefix(std::min(end + 1, list.size()));
+        if (item.starts_with("W/")) {
+            if (comparison == TagComparison::strong) continue;
+            item.remove_prefix(2);
+        }
+        if (!item.empty() && without_quotes(item) == without_quotes(tag)) return true;
+    }
+    return false;
+}
+
+std::chrono::sys_seconds modified_at(const files::FileInfo& info) {
+    const std::chrono::sys_time<std::chrono::milliseconds> time{
+        std::chrono::milliseconds{info.timestamp_ms}};
+    return std::chrono::floor<std::chrono::seconds>(time);
+}
+
+std::optional<std::string_view> find_broken(const Conditions& conditions,
+                                            const files::FileInfo* current) {
+    if (conditions.if_match) {
+        if (current == nullptr) return "The file does not exist";
+        if (!names_tag(*conditions.if_match, current->etag(), TagComparison::strong)) {
+            return "The file was modified: its ETag does not match";
+        }
+    } else if (conditions.if_unmodified_since && current != nullptr &&
+               modified_at(*current) > *conditions.if_unmodified_since) {
+        return "The file was modified since then";
+    }
+    if (conditions.if_none_match && current != nullptr &&
+        names_tag(*conditions.if_none_match, current->etag(), TagComparison::weak)) {
+        return "The file exists already";
+    }
+    return std::nullopt;
+}
+
+ReadVerdict judge_read(const Conditions& conditions, const files::FileInfo& current) {
+    Conditions first = conditions;
+    first.if_none_match.reset();
+    if (find_broken(first, &current)) return ReadVerdict::precondition_failed;
+    if (conditions.if_none_match) {
+        const bool is_known =
+            names_tag(*conditions.if_none_match, current.etag(), TagComparison::weak);
+        return is_known ? ReadVerdict::not_modified : ReadVerdict::send;
+    }
+    const bool is_old =
+        conditions.if_modified_since && modified_at(current) <= *conditions.if_modified_since;
+    return is_old ? ReadVerdict::not_modified : ReadVerdict::send;
+}
+
+}  // namespace holdfast::doors::hengdang

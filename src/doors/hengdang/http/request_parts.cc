@@ -1,0 +1,123 @@
+#include "doors/hengdang/http/request_parts.h"
+
+#include <algorithm>
+#include <boost/algorithm/string/predicate.hpp>
+
+#include "base/text/hex.h"
+#include "base/text/number.h"
+#include "net/client/url.h"
+
+namespace holdfast::doors::hengdang {
+
+namespace {
+
+tl::unexpected<FileAnswer> refuse_query(std::string_view message) {
+    return tl::unexpected(refuse(400, "Invalid query", message));
+}
+
+using Parameter = Parsed<std::optional<std::string>>;
+
+Parameter read_parameter(std::string_view query, std::string_view name) {
+    auto value = net::query_parameter(query, name);
+    if (!value) return refuse_query(value.error().message);
+    return std::move(*value);
+}
+
+// `?shallow`, `?shallow=true`, `?shallow=1`, and the contrary.
+Parsed<bool> read_flag(std::string_view query, std::string_view name) {
+    TRY(const auto value, read_parameter(query, name));
+    const std::string text = value.value_or("false");
+    if (text == "false" || text == "0") return false;
+    if (text.empty() || text == "true" || text == "1") return true;
+    return refuse_query(std::string(name) + " must be true or false");
+}
+
+std::string_view cookie_of(const net::HttpRequest& request, std::string_view name) {
+    std::string_view rest = request.header("Cookie").value_or("");
+    while (!rest.empty()) {
+        const std::size_t end = std::min(rest.find(';'), rest.size());
+        std::string_view item = rest.substr(0, end);
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+        item.remove_prefix(std::min(item.find_first_not_of(' '), item.size()));
+        if (item.starts_with(name) && item.substr(name.size()).starts_with('=')) {
+            return item.substr(name.size() + 1);
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+Parsed<files::FilePath> read_path(std::string_view encoded) {
+    const auto decoded = net::percent_decode(encoded);
+    if (!decoded) return tl::unexpected(refuse(400, "Invalid path", decoded.error().message));
+    auto path = files::FilePath::parse(*decoded);
+    if (!path) return tl::unexpected(refuse(path.error()));
+    return std::move(*path);
+}
+
+Parsed<std::optional<LockWish>> read_lock_wish(std::string_view query) {
+    TRY(const auto value, read_parameter(query, "lock"));
+    if (!value) return std::nullopt;
+    if (*value == "acquire") return LockWish::acquire;
+    if (*value == "release") return LockWish::release;
+    if (*value == "refresh") return LockWish::refresh;
+    if (*value == "status") return LockWish::status;
+    return tl::unexpected(
+        refuse(400, "Invalid lock operation", "lock must be acquire, release, refresh or status"));
+}
+
+Parsed<files::ListOptions> read_list_options(std::string_view query) {
+    files::ListOptions options;
+    TRY(const auto limit, read_parameter(query, "limit"));
+    if (limit) {
+        const auto number = base::parse_decimal<std::uint64_t>(*limit);
+        if (!number || *number == 0) return refuse_query("limit must be a number from 1 on");
+        options.limit = std::min<std::size_t>(*number, files::list_limit_max);
+    }
+    TRY(const auto cursor, read_parameter(query, "cursor"));
+    if (cursor && !cursor->empty()) {
+        auto path = files::FilePath::parse(*cursor);
+        if (!path) return refuse_query("cursor must be the nextCursor of the page before");
+        options.cursor = std::move(*path);
+    }
+    TRY(options.is_reverse, read_flag(query, "reverse"));
+    TRY(options.is_shallow, read_flag(query, "shallow"));
+    return options;
+}
+
+std::optional<core::Token> read_lock_token(const net::HttpRequest& request) {
+    const auto text = request.header("Lock-Token");
+    if (!text) return std::nullopt;
+    constexpr std::size_t half = 16;
+    if (text->size() != 2 * half) return core::Token{};
+    const auto fence = base::parse_hex(text->substr(0, half));
+    const auto secret = base::parse_hex(text->substr(half));
+    if (!fence || !secret) return core::Token{};
+    return core::Token{.fence = core::Fence{*fence}, .secret = core::Secret{*secret}};
+}
+
+std::string_view bearer_of(const net::HttpRequest& request) {
+    const std::string_view scheme = "Bearer ";
+    std::string_view value = request.header("Authorization").value_or("");
+    if (!boost::algorithm::istarts_with(value, scheme)) return {};
+    value.remove_prefix(scheme.size());
+    value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
+    return value;
+}
+
+std::string_view session_id_of(const net::HttpRequest& request) {
+    const std::string_view bearer = bearer_of(request);
+    return bearer.empty() ? cookie_of(request, "hengdang_session") : bearer;
+}
+
+Parsed<files::Session> find_session(const net::HttpRequest& request,
+                                    const files::SessionBook& sessions, service::WallTime now) {
+    const std::string_view id = session_id_of(request);
+    if (id.empty()) return tl::unexpected(refuse(NoSession::none_shown));
+    auto session = sessions.find(id, now);
+    if (!session) return tl::unexpected(refuse(NoSession::unknown));
+    return std::move(*session);
+}
+
+}  // namespace holdfast::doors::hengdang

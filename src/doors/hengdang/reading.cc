@@ -1,0 +1,207 @@
+#include "doors/hengdang/reading.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "doors/hengdang/http/http_date.h"
+
+namespace holdfast::doors::hengdang {
+
+namespace {
+
+constexpr std::uint64_t small_bytes = 64 * 1024;
+constexpr std::uint64_t piece_bytes = 256 * 1024;
+
+// The bytes there are, up to so many. Fewer if the file was cut short under our hands, or the disk
+// fails.
+std::string read_at(int descriptor, std::uint64_t start, std::size_t bytes) {
+    std::string piece(bytes, '\0');
+    std::size_t done = 0;
+    while (done < bytes) {
+        const ssize_t count = ::pread(descriptor, piece.data() + done, bytes - done,
+                                      static_cast<off_t>(start + done));
+        if (count < 0 && errno == EINTR) continue;
+        if (count <= 0) break;
+        done += static_cast<std::size_t>(count);
+    }
+    piece.resize(done);
+    return piece;
+}
+
+// Whether the version is the one that the reader has the rest of.
+bool allows_range(const std::string& if_range, const files::FileInfo& info) {
+    if (if_range.empty()) return true;
+    if (const auto date = parse_http_date(if_range)) return *date == modified_at(info);
+    return names_tag(if_range, info.etag(), TagComparison::strong) && if_range != "*";
+}
+
+class Reading : public std::enable_shared_from_this<Reading> {
+  public:
+    Reading(const HengdangPlace& place, ReadOrder order, net::DeferredReply reply)
+        : place_(place), order_(std::move(order)), reply_(std::move(reply)) {}
+
+    void begin() {
+        place_.door.readers().run([self = shared_from_this()]() mutable {
+            self->look();
+            post(std::move(self), &Reading::answer);
+        });
+    }
+
+  private:
+    // Goes on in a turn of the loop, which from then on has the only hold on it.
+    static void post(std::shared_ptr<Reading> self, void (Reading::*next)()) {
+        net::EventLoop& loop = self->place_.loop;
+        loop.post([self = std::move(self), next] { ((*self).*next)(); });
+    }
+
+    // On the disk's threads.
+
+    void look() {
+        FileResultOr found = open();
+        if (found.answer) {
+            answer_ = std::move(*found.answer);
+            return;
+        }
+        choose(found.file->info);
+        file_ = std::move(found.file->descriptor);
+        if (answer_.status != 200 && answer_.status != 206) return;
+        has_content_ = true;
+        if (order_.is_head) return;
+        piece_ = read_at(file_.get(), span_.start,
+                         static_cast<std::size_t>(std::min(span_.size(), piece_bytes)));
+        const std::uint64_t wanted = std::min(span_.size(), piece_bytes);
+        if (piece_.size() == wanted) return;
+        has_content_ = false;
+        answer_ = refuse(500, "Storage failed", "The file could not be read");
+    }
+
+    struct FileResultOr {
+        std::optional<FileAnswer> answer;
+        std::optional<files::OpenFile> file;
+    };
+
+    FileResultOr open() {
+        files::FileTree& tree = place_.door.tree();
+        if (order_.path.ends_in_slash()) return {.answer = list()};
+        auto file = tree.open_file(order_.path);
+        if (file) return {.file = std::move(*file)};
+        if (file.error().fault == files::Fault::is_directory) return {.answer = list()};
+        return {.answer = refuse(file.error())};
+    }
+
+    FileAnswer list() {
+        operation_ = FileOperation::list;
+        auto listing = place_.door.tree().list(order_.path, order_.list);
+        if (listing) return tell_listing(*listing);
+        if (listing.error().fault == files::Fault::parent_is_file) {
+            return refuse(404, "Not found", "Directory not found");
+        }
+        return refuse(listing.error());
+    }
+
+    // What is to be sent of the version.
+    void choose(const files::FileInfo& info) {
+        switch (judge_read(order_.conditions, info)) {
+            case ReadVerdict::precondition_failed:
+                answer_ = refuse_precondition("The file was modified", info.etag());
+                return;
+            case ReadVerdict::not_modified:
+                answer_ = {.status = 304, .content_type = ""};
+                add_version_headers(answer_, info);
+                return;
+            case ReadVerdict::send: break;
+        }
+        RangeChoice choice;
+        if (!order_.range.empty() && allows_range(order_.if_range, info)) {
+            choice = choose_range(order_.range, info.size_bytes);
+        }
+        const std::string size = std::to_string(info.size_bytes);
+        if (choice.kind == RangeChoice::Kind::unsatisfiable) {
+            answer_ = refuse(416, "Range not satisfiable", "The file has " + size + " bytes");
+            answer_.headers.emplace_back("Content-Range", "bytes */" + size);
+            return;
+        }
+        const bool is_part = choice.kind == RangeChoice::Kind::part;
+        span_ = is_part ? choice.span : ByteSpan{.start = 0, .end = info.size_bytes};
+        answer_ = {.status = is_part ? 206 : 200, .content_type = info.content_type};
+        add_version_headers(answer_, info);
+        answer_.headers.emplace_back("Accept-Ranges", "bytes");
+        // What somebody has put here is shown by browsers, next to other people's cookies.
+        answer_.headers.emplace_back("X-Content-Type-Options", "nosniff");
+        answer_.headers.emplace_back("Content-Security-Policy", "sandbox");
+        if (!is_part) return;
+        answer_.headers.emplace_back("Content-Range", "bytes " + std::to_string(span_.start) + "-" +
+                                                          std::to_string(span_.end - 1) + "/" +
+                                                          size);
+    }
+
+    void read_next() {
+        const std::uint64_t wanted = std::min(span_.end - next_, piece_bytes);
+        piece_ = read_at(file_.get(), next_, static_cast<std::size_t>(wanted));
+    }
+
+    // On the loop.
+
+    void answer() {
+        place_.door.counts().count_answer(operation_, answer_.status);
+        if (!has_content_) return send(reply_, answer_);
+        const std::uint64_t size = span_.size();
+        if (!order_.is_head && size <= small_bytes) {
+            answer_.body = std::move(piece_);
+            place_.door.counts().count_sent(answer_.body.size());
+            return send(reply_, answer_);
+        }
+        stream_ = reply_.stream(answer_.status, answer_.content_type, headers_of(answer_),
+                                {.length = size});
+        if (!stream_) return;
+        next_ = span_.start;
+        send_piece();
+    }
+
+    // REQUIRES: nothing is being read, and there is room.
+    void send_piece() {
+        if (!stream_) return;
+        next_ += piece_.size();
+        place_.door.counts().count_sent(piece_.size());
+        stream_.send(piece_);
+        // A piece that is not there breaks the connection: the length has been told.
+        if (next_ == span_.end || piece_.empty()) return stream_.end();
+        waits_for_ = 2;
+        stream_.call_when_sent([self = shared_from_this()] { self->go_on(); });
+        place_.door.readers().run([self = shared_from_this()]() mutable {
+            self->read_next();
+            post(std::move(self), &Reading::go_on);
+        });
+    }
+
+    // The last piece has left, or the next has been read.
+    void go_on() {
+        if (--waits_for_ == 0) send_piece();
+    }
+
+    const HengdangPlace place_;
+    const ReadOrder order_;
+    FileOperation operation_ = FileOperation::get;
+    // On the disk's threads while one of them works, on the loop otherwise.
+    FileAnswer answer_;
+    bool has_content_ = false;  // of which the answer is the header
+    base::Descriptor file_;
+    ByteSpan span_;
+    std::string piece_;
+    std::uint64_t next_ = 0;  // where the next piece begins
+    // On the loop.
+    net::DeferredReply reply_;
+    net::StreamedReply stream_;
+    int waits_for_ = 0;
+};
+
+}  // namespace
+
+void begin_reading(const HengdangPlace& place, ReadOrder order, net::HttpReply& reply) {
+    std::make_shared<Reading>(place, std::move(order), reply.defer())->begin();
+}
+
+}  // namespace holdfast::doors::hengdang

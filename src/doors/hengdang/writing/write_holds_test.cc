@@ -1,0 +1,75 @@
+#include "doors/hengdang/writing/write_holds.h"
+
+#include <gtest/gtest.h>
+
+namespace holdfast::doors::hengdang {
+namespace {
+
+const WriteHolds::Key key{.session = "s", .path = "/x"};
+const core::Token token{.fence = core::Fence{7}, .secret = core::Secret{8}};
+
+TEST(WriteHolds, AnAutomaticLockGoesWithItsWriteHoweverThatEnds) {
+    for (const bool has_written : {false, true}) {
+        WriteHolds holds;
+        holds.enter(key);
+        holds.take(key, token, true);
+        const auto spent = holds.leave(key, has_written);
+        ASSERT_TRUE(spent);
+        EXPECT_EQ(spent->token, token);
+        EXPECT_TRUE(spent->is_automatic);
+        EXPECT_EQ(holds.size(), 0U);
+    }
+}
+
+TEST(WriteHolds, ALockTakenByHandGoesWithAWriteThatSucceeded) {
+    WriteHolds holds;
+    holds.enter(key);
+    holds.take(key, token, false);
+    EXPECT_FALSE(holds.leave(key, false));
+    holds.enter(key);
+    holds.take(key, token, false);
+    const auto spent = holds.leave(key, true);
+    ASSERT_TRUE(spent);
+    EXPECT_FALSE(spent->is_automatic);
+}
+
+TEST(WriteHolds, TheLastOfSeveralWritesGivesTheLockBack) {
+    WriteHolds holds;
+    holds.enter(key);
+    holds.enter(key);
+    holds.take(key, token, true);
+    EXPECT_FALSE(holds.leave(key, true)) << "the other one may be about to be told of it";
+    holds.take(key, token, false);
+    EXPECT_TRUE(holds.leave(key, false));
+    EXPECT_EQ(holds.size(), 0U);
+}
+
+TEST(WriteHolds, ALockThatIsAskedForDuringAWriteStaysIfThatFails) {
+    WriteHolds holds;
+    holds.enter(key);
+    holds.take(key, token, true);
+    holds.keep(key);
+    EXPECT_FALSE(holds.leave(key, false));
+}
+
+TEST(WriteHolds, AWriteThatWasRefusedLeavesNothing) {
+    WriteHolds holds;
+    holds.enter(key);
+    EXPECT_FALSE(holds.leave(key, false));
+    EXPECT_EQ(holds.size(), 0U);
+    holds.keep(key);
+    EXPECT_EQ(holds.size(), 0U);
+}
+
+TEST(WriteHolds, SessionsAndPathsAreKeptApart) {
+    WriteHolds holds;
+    const WriteHolds::Key other{.session = "s", .path = "/y"};
+    holds.enter(key);
+    holds.enter(other);
+    holds.take(key, token, true);
+    EXPECT_FALSE(holds.leave(other, true));
+    EXPECT_TRUE(holds.leave(key, true));
+}
+
+}  // namespace
+}  // namespace holdfast::doors::hengdang

@@ -1,0 +1,149 @@
+#include "doors/homelab/homelab_answer.h"
+
+#include <optional>
+
+#include "base/json/json.h"
+#include "base/text/rfc3339.h"
+
+namespace holdfast::doors::homelab {
+
+namespace {
+
+using Kind = core::Outcome::Kind;
+
+// One answer's fields, in the order of the original. An answer without a message has its error as
+// one.
+struct Answer {
+    int status = 200;
+    std::string_view holder;
+    std::string message;
+    std::string_view error;
+    std::optional<core::Time> expires_at;
+    std::optional<bool> is_expired;
+    std::optional<core::Time> grace_until;
+};
+
+void append_time(std::string& body, const char* key, core::Time time, const service::Clock& clock) {
+    body.append(",\"").append(key).append("\":\"");
+    base::append_rfc3339_seconds(body, clock.wall(time));
+    body.append("\"");
+}
+
+void append_text(std::string& body, const char* key, std::string_view text) {
+    body.append(",\"").append(key).append("\":");
+    base::append_json_string(body, text);
+}
+
+void append(std::string& body, const Answer& answer, std::string_view job,
+            const service::Clock& clock) {
+    body.append(answer.status == 200 ? R"({"success":true)" : R"({"success":false)");
+    append_text(body, "job", job);
+    append_text(body, "holder", answer.holder);
+    append_text(body, "message", answer.message.empty() ? answer.error : answer.message);
+    if (!answer.error.empty()) append_text(body, "error", answer.error);
+    if (answer.expires_at) append_time(body, "expires_at", *answer.expires_at, clock);
+    if (answer.is_expired) {
+        body.append(*answer.is_expired ? R"(,"is_expired":true)" : R"(,"is_expired":false)");
+    }
+    if (answer.grace_until) append_time(body, "grace_until", *answer.grace_until, clock);
+    body.append("}\n");
+}
+
+// A limit of the server, or a value it does not take.
+Answer refused_by_limit(core::Refusal refusal) {
+    switch (refusal) {
+        case core::Refusal::ttl_out_of_range: return {.status = 400, .error = "ttl out of range"};
+        case core::Refusal::key_length_max: return {.status = 400, .error = "job is too long"};
+        case core::Refusal::owner_length_max: return {.status = 400, .error = "client is too long"};
+        case core::Refusal::locks_max:
+            return {.status = 503, .error = "too many locks on this server"};
+        case core::Refusal::leases_max:
+            return {.status = 503, .error = "too many leases on this server"};
+        case core::Refusal::stopping:
+            return {.status = 503, .error = "the server is shutting down; ask again later"};
+        default: return {.status = 500, .error = core::to_text(refusal)};
+    }
+}
+
+Answer acquired(const HomelabRequest& request, const core::Outcome& outcome) {
+    const core::LeaseView& lease = outcome.lease;
+    if (outcome.kind == Kind::refused) {
+        if (outcome.refusal == core::Refusal::in_grace) {
+            return {.status = 409,
+                    .holder = lease.owner.name,
+                    .error = "grace period active",
+                    .expires_at = lease.expires_at,
+                    .grace_until = lease.grace_until};
+        }
+        if (outcome.refusal != core::Refusal::held) return refused_by_limit(outcome.refusal);
+        return {.status = 409,
+                .holder = lease.owner.name,
+                .message = "held by another client",
+                .expires_at = lease.expires_at};
+    }
+    Answer answer{
+        .holder = lease.owner.name, .message = "acquired", .expires_at = lease.expires_at};
+    const bool is_back = outcome.previous_owner == request.client;
+    if (outcome.kind == Kind::renewed || is_back) {
+        answer.message = "renewed";
+    } else if (!outcome.previous_owner.empty()) {
+        answer.message.append(" from ").append(outcome.previous_owner);
+    }
+    return answer;
+}
+
+// The lease on the lock that the response shows: of its holder, or of its last one, whom the
+// original shows until somebody else takes the lock. Null if there is none.
+const core::LeaseView* find_lease(const service::Response& response) {
+    if (response.locks.empty()) return nullptr;
+    const core::LockView& lock = response.locks.front();
+    if (!lock.holders.empty()) return &lock.holders.front();
+    return lock.lapsed ? &*lock.lapsed : nullptr;
+}
+
+Answer released(const service::Response& response) {
+    if (response.outcome.kind == Kind::released) return {.message = "lock released"};
+    const core::LeaseView* const lease = find_lease(response);
+    return {.status = 403,
+            .holder = lease == nullptr ? std::string_view() : lease->owner.name,
+            .error = "client does not hold the lock"};
+}
+
+Answer status(const service::Response& response) {
+    const core::LeaseView* const lease = find_lease(response);
+    if (lease == nullptr) return {.message = "no lock held", .is_expired = true};
+    return {.holder = lease->owner.name,
+            .message = "lock held",
+            .expires_at = lease->expires_at,
+            .is_expired = lease->state != core::LeaseState::held,
+            .grace_until = lease->grace_until};
+}
+
+}  // namespace
+
+int append_answer(std::string& body, const HomelabRequest& request,
+                  const service::Response& response, const service::Clock& clock) {
+    Answer answer;
+    if (!response.failure.empty()) {
+        answer = {.status = 503, .error = response.failure};
+    } else {
+        switch (request.action) {
+            case Action::acquire: answer = acquired(request, response.outcome); break;
+            case Action::release: answer = released(response); break;
+            case Action::status: answer = status(response); break;
+        }
+    }
+    append(body, answer, request.job, clock);
+    return answer.status;
+}
+
+void append_fault(std::string& body, const HomelabFault& fault) {
+    body.append(R"({"success":false)");
+    append_text(body, "job", fault.job);
+    append_text(body, "holder", "");
+    append_text(body, "message", fault.error);
+    append_text(body, "error", fault.error);
+    body.append("}\n");
+}
+
+}  // namespace holdfast::doors::homelab

@@ -1,0 +1,66 @@
+#include "doors/homelab/homelab_handler.h"
+
+#include <utility>
+
+#include "doors/answers/late_answer.h"
+#include "doors/homelab/homelab_answer.h"
+#include "service/doors.h"
+
+namespace holdfast::doors::homelab {
+
+namespace {
+
+constexpr std::string_view json = "application/json";
+
+// How long the name of a client whose lease and grace are over is remembered.
+constexpr core::Duration owner_memory = std::chrono::hours{24};
+
+}  // namespace
+
+HomelabHandler::HomelabHandler(const HomelabOptions& options, service::Port& port,
+                               const service::Clock& clock)
+    : options_(options), port_(port), clock_(clock) {}
+
+void HomelabHandler::handle(const net::HttpRequest& http, net::HttpReply& reply) {
+    body_.clear();
+    const auto action = action_of(http.method);
+    if (!action) {
+        append_fault(body_, {.job = job_of(http.query), .error = "Method not allowed"});
+        reply.send(405, json, body_, {{"Allow", "GET, HEAD, POST, DELETE"}});
+        return;
+    }
+    auto request = parse_request(*action, http.query);
+    if (!request) {
+        append_fault(body_, {.job = job_of(http.query), .error = request.error().message});
+        reply.send(400, json, body_);
+        return;
+    }
+    if (const service::Response* response = port_.submit(to_service(*request))) {
+        const int status = append_answer(body_, *request, *response, clock_);
+        answers::send_json(reply, status, body_);
+        return;
+    }
+    // Nothing here waits for a lock, so a client that goes away needs no cancelling: its lease ends
+    // as that of any client that closes its lid.
+    port_.await(std::make_unique<answers::LateAnswer<HomelabRequest>>(std::move(*request),
+                                                                      reply.defer(), clock_));
+}
+
+service::Request HomelabHandler::to_service(const HomelabRequest& request) const {
+    const core::Scope scope = core::Scope::named(request.job);
+    const core::Owner owner{.door = service::homelab_door, .name = request.client};
+    switch (request.action) {
+        case Action::acquire:
+            return core::AcquireRequest{.scope = scope,
+                                        .owner = owner,
+                                        .ttl = request.ttl.value_or(options_.default_ttl),
+                                        .grace = options_.grace,
+                                        .memory = owner_memory,
+                                        .renew_own = true};
+        case Action::release: return service::ReleaseOwn{.scope = scope, .owner = owner};
+        case Action::status: break;
+    }
+    return service::Inspect{.scope = scope, .holders = {.limit = 1}};
+}
+
+}  // namespace holdfast::doors::homelab

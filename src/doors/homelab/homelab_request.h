@@ -1,0 +1,38 @@
+#pragma once
+
+// Reading a homelab request: `POST /lock?client=laptop1&ttl=30s&job=sync`.
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace holdfast::doors::homelab {
+
+enum class Action : std::uint8_t { acquire, release, status };
+
+// One request, whatever its action needs of it.
+struct HomelabRequest {
+    Action action = Action::status;
+    std::string job;
+    std::string client;                            // empty for status
+    std::optional<std::chrono::microseconds> ttl;  // acquire, if it was given
+};
+
+// The job of a request that names none.
+inline constexpr std::string_view default_job = "default";
+
+// The action a method stands for; HEAD is status. Nothing for other methods.
+[[nodiscard]] std::optional<Action> action_of(std::string_view method);
+
+// The job a query names; `default` if it names none, or cannot be read.
+[[nodiscard]] std::string job_of(std::string_view query);
+
+// Reads the query. Fails with the door's own words: `client parameter required`, `invalid ttl
+// format`.
+[[nodiscard]] base::Result<HomelabRequest> parse_request(Action action, std::string_view query);
+
+}  // namespace holdfast::doors::homelab

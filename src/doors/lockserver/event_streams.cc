@@ -1,0 +1,137 @@
+#include "doors/lockserver/event_streams.h"
+
+#include <fmt/compile.h>
+#include <fmt/format.h>
+
+#include <iterator>
+#include <utility>
+
+#include "base/json/json_writer.h"
+#include "doors/lockserver/lock_json.h"
+#include "service/doors.h"
+
+namespace holdfast::doors::lockserver {
+
+namespace {
+
+// Proxies cut connections on which nothing moves.
+constexpr std::chrono::seconds keep_alive_interval{15};
+
+// Read at one time; the loop has others to serve.
+constexpr std::size_t events_at_once = 500;
+
+std::int64_t milliseconds(core::Duration duration) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+}
+
+void append_data(base::JsonWriter& json, const core::Event& event, const service::Clock& clock) {
+    using core::EventKind;
+    const core::LeaseView& lease = event.lease;
+    const bool is_of_session =
+        event.kind == EventKind::session_opened || event.kind == EventKind::session_ended;
+    json.field("at_ms", unix_ms(event.at, clock));
+    if (!is_of_session) {
+        json.field("lock_name", shown_name(lease.scope))
+            .field("kind", core::to_text(lease.scope.kind))
+            .field("mode", core::to_text(lease.mode));
+        if (lease.scope.kind == core::ScopeKind::range) {
+            json.field("scope", core::to_text(lease.scope));
+        }
+    }
+    json.field("owner_id", lease.owner.name).field("door", service::to_text(lease.owner.door));
+    if (lease.session) json.field("session", lease.session.serial);
+    if (is_of_session) return;
+    if (const std::uint64_t fence = core::as_number(lease.token.fence); fence > 0) {
+        json.field("fencing_token", fence)
+            .field("lease_expiry_ms", unix_ms(lease.expires_at, clock));
+        if (lease.grace_until > lease.expires_at) {
+            json.field("grace_until_ms", unix_ms(lease.grace_until, clock));
+        }
+        if (event.kind != EventKind::granted && event.kind != EventKind::renewed) {
+            json.field("held_ms", milliseconds(event.at - lease.acquired_at));
+        }
+    }
+    if (event.waiter) json.field("waited_ms", milliseconds(event.at - event.waiting_since));
+    if (!event.previous_owner.empty()) json.field("previous_owner_id", event.previous_owner);
+    if (event.cause != core::Cause::request) json.field("cause", core::to_text(event.cause));
+    if (!lease.notes.metadata.empty()) json.field("metadata", lease.notes.metadata);
+    json.field("queue_length", event.queue_length);
+}
+
+void append_data(base::JsonWriter& json, const service::FenceRefusal& refusal,
+                 const service::Clock& clock) {
+    json.field("at_ms", unix_ms(refusal.at, clock))
+        .field("resource", refusal.resource)
+        .field("fencing_token", refusal.number)
+        .field("highest", refusal.highest);
+}
+
+}  // namespace
+
+void append_event(std::string& out, const service::FeedEvent& event, const service::Clock& clock) {
+    fmt::format_to(std::back_inserter(out), FMT_COMPILE("id: {}\nevent: {}\ndata: "), event.id,
+                   event.refused_fence ? "fence_refused" : core::to_text(event.event.kind));
+    base::JsonWriter json(out);
+    json.begin_object();
+    if (event.refused_fence) {
+        append_data(json, *event.refused_fence, clock);
+    } else {
+        append_data(json, event.event, clock);
+    }
+    json.end_object();
+    out += "\n\n";
+}
+
+EventStreams::EventStreams(service::EventFeed& feed, service::Executor& here, net::EventLoop& loop,
+                           const service::Clock& clock)
+    : feed_(feed), here_(here), loop_(loop), clock_(clock), timer_(loop, [this] {
+          keep_alive();
+      }) {}
+
+EventStreams::~EventStreams() = default;
+
+void EventStreams::open(const WatchEvents& request, net::HttpReply& reply) {
+    if (streams_.empty()) timer_.call_at(loop_.now() + keep_alive_interval);
+    const Place place = streams_.insert(streams_.end(), Stream{.prefix = request.prefix});
+    place->reply = reply.stream(200, "text/event-stream", {{"Cache-Control", "no-store"}},
+                                [this, place] { streams_.erase(place); });
+    if (!place->reply) {  // HEAD
+        streams_.erase(place);
+        return;
+    }
+    place->reply.send(": every transition of a lock, as it happens\n\n");
+    place->watch = feed_.watch(here_, request.after, [this, place] { send_news(*place); });
+}
+
+// A reader that does not keep up is left alone until it has taken what was sent: the feed remembers
+// for a while.
+void EventStreams::send_news(Stream& stream) {
+    if (stream.reply.is_congested()) {
+        if (std::exchange(stream.awaits_room, true)) return;
+        stream.reply.call_when_sent([this, &stream] {
+            stream.awaits_room = false;
+            send_news(stream);
+        });
+        return;
+    }
+    text_.clear();
+    const auto page = stream.watch->read(events_at_once);
+    if (page.has_missed_some)
+        text_ += "event: gap\ndata: {\"reason\":\"some events are missing\"}\n\n";
+    for (const auto& one : page.events) {
+        const bool is_wanted = one->event.lease.scope.name.starts_with(stream.prefix);
+        if (is_wanted) append_event(text_, *one, clock_);
+    }
+    if (!text_.empty()) stream.reply.send(text_);
+}
+
+void EventStreams::keep_alive() {
+    for (Stream& stream : streams_) {
+        if (stream.reply.is_congested()) continue;
+        stream.reply.send(": still here\n\n");
+        send_news(stream);
+    }
+    if (!streams_.empty()) timer_.call_at(loop_.now() + keep_alive_interval);
+}
+
+}  // namespace holdfast::doors::lockserver

@@ -1,0 +1,154 @@
+#include "doors/lockserver/lock_json.h"
+
+#include <algorithm>
+
+#include "doors/lockserver/lease_id.h"
+#include "service/doors.h"
+
+namespace holdfast::doors::lockserver {
+
+namespace {
+
+void append_waiter(base::JsonWriter& json, const core::WaiterView& waiter,
+                   const service::Clock& clock) {
+    json.begin_object()
+        .field("position", waiter.position)
+        .field("owner_id", waiter.owner.name)
+        .field("door", service::to_text(waiter.owner.door))
+        .field("mode", core::to_text(waiter.mode))
+        .field("waiting_since_ms", unix_ms(waiter.since, clock));
+    if (waiter.deadline != core::Time::max()) {
+        json.field("wait_until_ms", unix_ms(waiter.deadline, clock));
+    }
+    json.field("waits_for", waiter.blocker.name);
+    if (waiter.scope.kind == core::ScopeKind::range) {
+        json.field("scope", core::to_text(waiter.scope));
+    }
+    if (!waiter.notes.metadata.empty()) json.field("metadata", waiter.notes.metadata);
+    json.end_object();
+}
+
+LeaseIds lease_ids(bool are_shown) {
+    return are_shown ? LeaseIds::shown : LeaseIds::hidden;
+}
+
+// At most `shown_holders_max`, and if `has_more` where the next page of them begins.
+void append_holders(base::JsonWriter& json, const core::LockView& lock, LeaseIds ids, bool has_more,
+                    const service::Clock& clock) {
+    const std::size_t shown = std::min(lock.holders.size(), shown_holders_max);
+    if (has_more) json.field("holder_count", lock.holder_count);
+    json.begin_array("holders");
+    for (std::size_t index = 0; index < shown; ++index) {
+        const core::LeaseView& lease = lock.holders[index];
+        json.begin_object();
+        append_lease(json, lease, ids, clock);
+        json.field("door", service::to_text(lease.owner.door));
+        json.field("acquired_ms", unix_ms(lease.acquired_at, clock));
+        json.field("ttl_ms",
+                   std::chrono::duration_cast<std::chrono::milliseconds>(lease.ttl).count());
+        if (lease.session) json.field("session", lease.session.serial);
+        if (lease.scope.kind == core::ScopeKind::range) {
+            json.field("scope", core::to_text(lease.scope));
+        }
+        json.end_object();
+    }
+    json.end_array();
+    if (has_more) {
+        const std::uint64_t last = core::as_number(lock.holders[shown - 1].token.fence);
+        json.field("holders_next", std::to_string(last));
+    }
+}
+
+void append_listed(base::JsonWriter& json, const core::LockView& lock, LeaseIds ids,
+                   const service::Clock& clock) {
+    json.begin_object()
+        .field("lock_name", shown_name(lock.scope))
+        .field("kind", core::to_text(lock.scope.kind))
+        .field("held", lock.holder_count > 0)
+        .field("version", lock.version)
+        .field("waiters", lock.waiter_count);
+    if (lock.scope.kind == core::ScopeKind::semaphore) json.field("limit", lock.limit);
+    append_holders(json, lock, ids, lock.holders.size() < lock.holder_count, clock);
+    json.end_object();
+}
+
+// How many locks of a listing are on the page: not more than were asked for, and not one whose
+// holders were too many for it.
+std::size_t count_shown(const std::vector<core::LockView>& locks, std::size_t limit) {
+    if (locks.empty()) return 0;
+    const core::LockView& last = locks.back();
+    const bool is_cut_short = locks.size() > 1 && last.holders.empty() && last.holder_count > 0;
+    return std::min(is_cut_short ? locks.size() - 1 : locks.size(), limit);
+}
+
+}  // namespace
+
+std::int64_t unix_ms(core::Time time, const service::Clock& clock) {
+    return std::chrono::floor<std::chrono::milliseconds>(clock.wall(time))
+        .time_since_epoch()
+        .count();
+}
+
+std::string shown_name(const core::Scope& scope) {
+    return scope.is_of_inode() ? std::to_string(scope.inode) : std::string(scope.name);
+}
+
+void append_lease(base::JsonWriter& json, const core::LeaseView& lease, LeaseIds ids,
+                  const service::Clock& clock) {
+    json.field("owner_id", lease.owner.name);
+    if (ids == LeaseIds::shown && lease.owner.door == service::lockserver_door) {
+        std::string lease_id;
+        append_lease_id(lease_id, {.kind = lease.scope.kind, .token = lease.token});
+        json.field("lease_id", lease_id);
+    }
+    json.field("fencing_token", core::as_number(lease.token.fence))
+        .field("lease_expiry_ms", unix_ms(lease.expires_at, clock));
+    if (lease.mode == core::Mode::shared) json.field("mode", core::to_text(lease.mode));
+    if (lease.state == core::LeaseState::grace) {
+        json.field("grace_until_ms", unix_ms(lease.grace_until, clock));
+    }
+    if (!lease.notes.metadata.empty()) json.field("metadata", lease.notes.metadata);
+}
+
+void append_lock(std::string& out, const Get& request, const core::LockView* lock,
+                 const service::Clock& clock) {
+    base::JsonWriter json(out);
+    const LeaseIds ids = lease_ids(request.with_lease_ids);
+    const bool is_held = lock != nullptr && lock->holder_count > 0;
+    json.begin_object().field("lock_name", request.lock_name).field("held", is_held);
+    if (is_held) {
+        // On a later page the oldest holder is not there.
+        const bool is_first_page = !request.holders_after.has_value();
+        if (is_first_page) append_lease(json, lock->holders.front(), ids, clock);
+        json.field("version", lock->version);
+        if (lock->scope.kind == core::ScopeKind::semaphore) json.field("limit", lock->limit);
+        const bool has_more = lock->holders.size() > shown_holders_max;
+        if (!is_first_page || lock->holder_count > 1) {
+            append_holders(json, *lock, ids, has_more, clock);
+        }
+    }
+    if (request.with_queue) {
+        json.field("queue_length", lock == nullptr ? 0 : lock->waiter_count).begin_array("queue");
+        if (lock != nullptr) {
+            for (const core::WaiterView& waiter : lock->waiters) append_waiter(json, waiter, clock);
+        }
+        json.end_array();
+    }
+    json.end_object();
+}
+
+void append_page(std::string& out, const ListLocks& request,
+                 const std::vector<core::LockView>& locks, const service::Clock& clock) {
+    const LeaseIds ids = lease_ids(request.with_lease_ids);
+    const std::size_t shown = count_shown(locks, request.limit);
+    base::JsonWriter json(out);
+    json.begin_object().begin_array("locks");
+    for (std::size_t index = 0; index < shown; ++index) {
+        append_listed(json, locks[index], ids, clock);
+    }
+    json.end_array();
+    if (shown < locks.size()) json.field("next", core::to_text(locks[shown - 1].scope));
+    json.end_object();
+}
+
+}  // namespace holdfast::doors::lockserver

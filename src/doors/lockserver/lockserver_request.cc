@@ -1,0 +1,243 @@
+#include "doors/lockserver/lockserver_request.h"
+
+#include <utility>
+
+#include "base/json/json_object.h"
+#include "base/text/number.h"
+#include "net/client/url.h"
+#include "service/wait_limits.h"
+
+namespace holdfast::doors::lockserver {
+
+namespace {
+
+using Parsed = tl::expected<LockserverRequest, Fault>;
+using Number = std::optional<std::int64_t>;
+
+constexpr std::string_view locks_path = "/v1/locks", events_path = "/v1/events";
+constexpr std::int64_t time_max_ms = 600'000;
+constexpr std::int64_t wait_max_ms =
+    std::chrono::duration_cast<std::chrono::milliseconds>(service::WaitLimits{}.answer_max).count();
+constexpr std::int64_t permits_max = 1'000'000;
+constexpr std::size_t page_max = 1'000;
+
+tl::unexpected<Fault> refuse(std::string error) {
+    return tl::unexpected(Fault{.error = std::move(error)});
+}
+
+tl::unexpected<Fault> only(std::string_view methods) {
+    return tl::unexpected(
+        Fault{.status = 405, .error = "method not allowed", .allowed_methods = methods});
+}
+
+tl::unexpected<Fault> nothing_there(const char* error) {
+    return tl::unexpected(Fault{.status = 404, .error = error});
+}
+
+bool is_time(const Number& milliseconds) {
+    return milliseconds && *milliseconds > 0 && *milliseconds <= time_max_ms;
+}
+
+Parsed parse_acquire(std::string lock_name, std::string_view body) {
+    Acquire request{.lock_name = std::move(lock_name)};
+    Number ttl_ms, wait_ms, limit;
+    std::string mode;
+    const auto read = base::read_json_object(body, {{"owner_id", &request.owner_id},
+                                                    {"ttl_ms", &ttl_ms},
+                                                    {"wait_ms", &wait_ms},
+                                                    {"mode", &mode},
+                                                    {"limit", &limit},
+                                                    {"request_id", &request.request_id},
+                                                    {"metadata", &request.metadata}});
+    if (!read) return refuse(read.error().message);
+    if (request.owner_id.empty()) return refuse("owner_id required");
+    if (!is_time(ttl_ms)) return refuse("ttl_ms must be in (0, 600000]");
+    if (wait_ms.value_or(0) < 0) return refuse("wait_ms must not be negative");
+    if (wait_ms.value_or(0) > wait_max_ms && request.request_id.empty()) {
+        return refuse("wait_ms must be in [0, 600000]; to wait longer takes a request_id");
+    }
+    if (mode == "shared") {
+        request.mode = core::Mode::shared;
+    } else if (!mode.empty() && mode != "exclusive") {
+        return refuse("mode must be exclusive or shared");
+    }
+    if (limit && (*limit < 1 || *limit > permits_max)) {
+        return refuse("limit must be in [1, 1000000]");
+    }
+    request.limit = static_cast<std::uint32_t>(limit.value_or(1));
+    if (request.limit > 1 && request.mode == core::Mode::shared) {
+        return refuse("a lock with a limit cannot be shared: every holder takes one permit");
+    }
+    request.ttl = std::chrono::milliseconds{*ttl_ms};
+    request.wait = std::chrono::milliseconds{wait_ms.value_or(0)};
+    return request;
+}
+
+// The lease both speak of; the lease of nobody if they do not.
+LeaseId find_lease(std::string_view lease_id, std::int64_t fencing_token) {
+    const auto id = parse_lease_id(lease_id);
+    const core::Fence fence{static_cast<std::uint64_t>(fencing_token)};
+    return id && id->token.fence == fence ? *id : LeaseId{};
+}
+
+constexpr const char* proof_required = "owner_id, lease_id, fencing_token required";
+
+Parsed parse_renew(std::string lock_name, std::string_view body) {
+    Renew request{.lock_name = std::move(lock_name)};
+    std::string lease_id;
+    Number fencing_token, extend_by_ms;
+    const auto read = base::read_json_object(body, {{"owner_id", &request.owner_id},
+                                                    {"lease_id", &lease_id},
+                                                    {"fencing_token", &fencing_token},
+                                                    {"extend_by_ms", &extend_by_ms}});
+    if (!read) return refuse(read.error().message);
+    if (request.owner_id.empty() || lease_id.empty() || fencing_token.value_or(0) <= 0) {
+        return refuse(proof_required);
+    }
+    if (!is_time(extend_by_ms)) return refuse("extend_by_ms must be in (0, 600000]");
+    request.lease = find_lease(lease_id, *fencing_token);
+    request.extend_by = std::chrono::milliseconds{*extend_by_ms};
+    return request;
+}
+
+Parsed parse_release(std::string lock_name, std::string_view body) {
+    Release request{.lock_name = std::move(lock_name)};
+    std::string lease_id;
+    Number fencing_token;
+    const auto read = base::read_json_object(body, {{"owner_id", &request.owner_id},
+                                                    {"lease_id", &lease_id},
+                                                    {"fencing_token", &fencing_token}});
+    if (!read) return refuse(read.error().message);
+    if (request.owner_id.empty() || lease_id.empty() || fencing_token.value_or(0) <= 0) {
+        return refuse(proof_required);
+    }
+    request.lease = find_lease(lease_id, *fencing_token);
+    return request;
+}
+
+// Which of the things that share a name. Ranges are looked at together with their inode.
+tl::expected<std::optional<core::ScopeKind>, Fault> parse_kind(const std::string& lock_name,
+                                                               std::string_view query) {
+    using core::ScopeKind;
+    const auto text = net::query_parameter(query, "kind");
+    if (!text) return refuse(text.error().message);
+    if (!*text) return std::nullopt;
+    for (const ScopeKind kind :
+         {ScopeKind::named, ScopeKind::semaphore, ScopeKind::path, ScopeKind::inode}) {
+        if (**text != core::to_text(kind)) continue;
+        if (kind == ScopeKind::inode && !base::parse_decimal<std::uint64_t>(lock_name)) {
+            return refuse("an inode is a number");
+        }
+        return kind;
+    }
+    return refuse("kind must be named, semaphore, path or inode");
+}
+
+Parsed parse_get(std::string lock_name, const RequestParts& parts) {
+    const auto kind = parse_kind(lock_name, parts.query);
+    if (!kind) return tl::make_unexpected(kind.error());
+    const auto queue = net::query_parameter(parts.query, "queue");
+    if (!queue) return refuse(queue.error().message);
+    if (*queue && **queue != "true" && **queue != "false") {
+        return refuse("queue must be true or false");
+    }
+    const auto after = net::query_parameter(parts.query, "holders_after");
+    if (!after) return refuse(after.error().message);
+    Get request{.lock_name = std::move(lock_name),
+                .kind = *kind,
+                .with_queue = *queue && **queue == "true",
+                .with_lease_ids = parts.is_privileged};
+    if (*after) {
+        const auto number = base::parse_decimal<std::uint64_t>(**after);
+        if (!number) return refuse("holders_after must be the `holders_next` of an earlier page");
+        request.holders_after = core::Fence{*number};
+    }
+    return request;
+}
+
+Parsed parse_force_release(std::string lock_name, std::string_view query) {
+    const auto kind = parse_kind(lock_name, query);
+    if (!kind) return tl::make_unexpected(kind.error());
+    return ForceRelease{.lock_name = std::move(lock_name), .kind = *kind};
+}
+
+Parsed parse_list(const RequestParts& parts) {
+    ListLocks request{.with_lease_ids = parts.is_privileged};
+    auto prefix = net::query_parameter(parts.query, "prefix");
+    auto after = net::query_parameter(parts.query, "after");
+    auto limit = net::query_parameter(parts.query, "limit");
+    for (const auto* parameter : {&prefix, &after, &limit}) {
+        if (!*parameter) return refuse(parameter->error().message);
+    }
+    request.prefix = std::move(*prefix).value_or("");
+    request.after = std::move(*after).value_or("");
+    if (!request.after.empty() && !core::parse_scope(request.after)) {
+        return refuse("after must be the `next` of an earlier page");
+    }
+    if (*limit) {
+        const auto number = base::parse_decimal<std::uint64_t>(**limit);
+        if (!number || *number == 0 || *number > page_max) {
+            return refuse("limit must be in [1, 1000]");
+        }
+        request.limit = static_cast<std::size_t>(*number);
+    }
+    return request;
+}
+
+Parsed parse_events(const RequestParts& parts) {
+    if (parts.method != "GET") return only("GET");
+    WatchEvents request;
+    auto prefix = net::query_parameter(parts.query, "prefix");
+    if (!prefix) return refuse(prefix.error().message);
+    request.prefix = std::move(*prefix).value_or("");
+    if (parts.last_event_id && !parts.last_event_id->empty()) {
+        request.after = base::parse_decimal<std::uint64_t>(*parts.last_event_id);
+        if (!request.after) return refuse("Last-Event-ID must be the id of an event");
+    }
+    return request;
+}
+
+Parsed parse_action(std::string lock_name, std::string_view action, const RequestParts& parts) {
+    const bool is_known = action == "acquire" || action == "renew" || action == "release";
+    if (!is_known) return nothing_there("unknown action");
+    if (parts.method != "POST") return only("POST");
+    if (action == "acquire") return parse_acquire(std::move(lock_name), parts.body);
+    if (action == "renew") return parse_renew(std::move(lock_name), parts.body);
+    return parse_release(std::move(lock_name), parts.body);
+}
+
+Parsed parse_lock(std::string lock_name, const RequestParts& parts) {
+    if (parts.method == "GET" || parts.method == "HEAD") {
+        return parse_get(std::move(lock_name), parts);
+    }
+    if (parts.method == "DELETE") return parse_force_release(std::move(lock_name), parts.query);
+    return only("GET, HEAD, DELETE");
+}
+
+}  // namespace
+
+bool is_lockserver_path(std::string_view path) {
+    return path == events_path || path == locks_path ||
+           (path.starts_with(locks_path) && path[locks_path.size()] == '/');
+}
+
+Parsed parse_request(const RequestParts& parts) {
+    if (parts.path == events_path) return parse_events(parts);
+    if (parts.path == locks_path) {
+        const bool is_look = parts.method == "GET" || parts.method == "HEAD";
+        return is_look ? parse_list(parts) : only("GET, HEAD");
+    }
+    std::string_view rest = parts.path.substr(locks_path.size() + 1);
+    while (rest.ends_with('/')) rest.remove_suffix(1);  // LockServer does not look at these either
+    const std::size_t slash = rest.find('/');
+    auto lock_name = net::percent_decode(rest.substr(0, slash));
+    if (!lock_name) return refuse(lock_name.error().message);
+    const bool has_action = slash != std::string_view::npos;
+    const std::string_view action = has_action ? rest.substr(slash + 1) : std::string_view();
+    if (action.find('/') != std::string_view::npos) return nothing_there("invalid path");
+    if (lock_name->empty()) return refuse("lock_name required");
+    if (!has_action) return parse_lock(std::move(*lock_name), parts);
+    return parse_action(std::move(*lock_name), action, parts);
+}
+
+}  // namespace holdfast::doors::lockserver

@@ -1,0 +1,91 @@
+#pragma once
+
+// Reading a LockServer request: `POST /v1/locks/x/acquire {"owner_id":"w1","ttl_ms":5000}`.
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <variant>
+
+#include "core/values/scope.h"
+#include "doors/lockserver/lease_id.h"
+
+namespace holdfast::doors::lockserver {
+
+struct Acquire {
+    std::string lock_name;
+    std::string owner_id;
+    std::chrono::milliseconds ttl{0};
+    std::chrono::milliseconds wait{0};
+    core::Mode mode = core::Mode::exclusive;
+    std::uint32_t limit = 1;  // more than one: a semaphore
+    std::string request_id;
+    std::string metadata;
+};
+
+struct Renew {
+    std::string lock_name;
+    std::string owner_id;
+    LeaseId lease;  // of nobody, if the request's lease_id and fencing_token make none
+    std::chrono::milliseconds extend_by{0};
+};
+
+struct Release {
+    std::string lock_name;
+    std::string owner_id;
+    LeaseId lease;
+};
+
+struct Get {
+    std::string lock_name;
+    std::optional<core::ScopeKind> kind;  // none: a lock, or if nothing is known of it a semaphore
+    bool with_queue = false;
+    std::optional<core::Fence> holders_after;  // only the holders behind this one
+    bool with_lease_ids = false;               // of whoever holds it
+};
+
+struct ListLocks {
+    std::string prefix;
+    std::string after;  // the text of a scope: where the last page ended
+    std::size_t limit = 100;
+    bool with_lease_ids = false;
+};
+
+struct ForceRelease {
+    std::string lock_name;
+    std::optional<core::ScopeKind> kind;  // as for Get
+};
+
+struct WatchEvents {
+    std::string prefix;
+    std::optional<std::uint64_t> after;
+};
+
+using LockserverRequest =
+    std::variant<Acquire, Renew, Release, Get, ListLocks, ForceRelease, WatchEvents>;
+
+// Why a request could not be read.
+struct Fault {
+    int status = 400;
+    std::string error;
+    std::string_view allowed_methods = {};  // 405
+};
+
+// The parts of an HTTP request that matter here.
+struct RequestParts {
+    std::string_view method, path, query, body;
+    std::optional<std::string_view> last_event_id;
+    // Whether the asker may be told what ends the leases of others: their lease ids.
+    bool is_privileged = false;
+};
+
+// Whether a path is this door's.
+[[nodiscard]] bool is_lockserver_path(std::string_view path);
+
+// REQUIRES: the path is this door's.
+[[nodiscard]] tl::expected<LockserverRequest, Fault> parse_request(const RequestParts& parts);
+
+}  // namespace holdfast::doors::lockserver

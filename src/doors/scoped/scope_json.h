@@ -1,0 +1,39 @@
+#pragma once
+
+// Scopes in JSON: `{"kind":"range","inode":7,"start":0,"end":4096}`, or the text of one,
+// `"range:7:0-4096"`.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/json/json_object.h"
+#include "base/json/json_writer.h"
+#include "base/result.h"
+#include "core/values/scope.h"
+
+namespace holdfast::doors::scoped {
+
+// A scope with a name of its own.
+struct OwnedScope {
+    core::ScopeKind kind = core::ScopeKind::named;
+    std::string name;
+    std::uint64_t inode = 0;
+    core::Range range;
+
+    // Good as long as this lives where it is.
+    [[nodiscard]] core::Scope view() const {
+        return {.kind = kind, .name = name, .inode = inode, .range = range};
+    }
+};
+
+[[nodiscard]] std::optional<core::ScopeKind> parse_kind(std::string_view text);
+
+// Fails with a sentence that names the fault.
+[[nodiscard]] base::Result<OwnedScope> read_scope(const base::JsonTextOrObject& value);
+
+// A field of this name, always in the form of an object. An end is absent when it is that of the
+// file.
+void append_scope(base::JsonWriter& json, std::string_view name, const core::Scope& scope);
+
+}  // namespace holdfast::doors::scoped

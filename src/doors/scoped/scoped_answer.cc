@@ -1,0 +1,291 @@
+#include "doors/scoped/scoped_answer.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/json/json_writer.h"
+#include "base/text/rfc3339.h"
+#include "doors/answers/retry_hint.h"
+#include "doors/scoped/lease_token.h"
+#include "service/doors.h"
+
+namespace holdfast::doors::scoped {
+
+namespace {
+
+using Kind = core::Outcome::Kind;
+using FenceKind = service::FenceOutcome::Kind;
+
+std::string to_text(core::Time time, const service::Clock& clock) {
+    std::string text;
+    base::append_rfc3339_milliseconds(text, clock.wall(time));
+    return text;
+}
+
+// Who has the token speaks for the lease: only those who have shown it see it.
+enum class Shown : std::uint8_t { with_token, with_door };
+
+void append_lease(base::JsonWriter& json, const core::LeaseView& lease, Shown shown,
+                  const service::Clock& clock) {
+    if (shown == Shown::with_token) {
+        std::string token;
+        append_token(token, lease.token);
+        json.field("token", token);
+    }
+    json.field("fencing_token", core::as_number(lease.token.fence));
+    append_scope(json, "scope", lease.scope);
+    json.field("holder", lease.owner.name)
+        .field("mode", core::to_text(lease.mode))
+        .field("acquired_at", to_text(lease.acquired_at, clock))
+        .field("expires_at", to_text(lease.expires_at, clock))
+        .field("duration_ms",
+               std::chrono::duration_cast<std::chrono::milliseconds>(lease.ttl).count());
+    if (shown == Shown::with_door) json.field("door", service::to_text(lease.owner.door));
+    if (!lease.notes.metadata.empty()) json.field("metadata", lease.notes.metadata);
+}
+
+// What went wrong. Ends the object.
+struct Problem {
+    int status;
+    std::string_view code;
+    std::string_view message;
+};
+
+int append_problem(std::string& body, const Problem& problem) {
+    base::JsonWriter(body)
+        .begin_object()
+        .field("error", problem.code)
+        .field("message", problem.message)
+        .end_object();
+    return problem.status;
+}
+
+// The same, about a scope.
+int append_problem(std::string& body, const Problem& problem, const core::Scope& scope) {
+    base::JsonWriter json(body);
+    json.begin_object().field("error", problem.code).field("message", problem.message);
+    append_scope(json, "scope", scope);
+    json.end_object();
+    return problem.status;
+}
+
+Problem problem_of(core::Refusal refusal) {
+    switch (refusal) {
+        case core::Refusal::key_length_max: return {400, "BadRequest", "the scope is too long"};
+        case core::Refusal::owner_length_max: return {400, "BadRequest", "holder is too long"};
+        case core::Refusal::request_id_length_max:
+            return {400, "BadRequest", "request_id is too long"};
+        case core::Refusal::metadata_length_max: return {400, "BadRequest", "metadata is too long"};
+        case core::Refusal::ttl_out_of_range:
+            return {400, "BadRequest", "duration_ms is beyond a limit of this server"};
+        case core::Refusal::locks_max:
+            return {503, "LimitReached", "there are too many locks on this server"};
+        case core::Refusal::leases_max:
+            return {503, "LimitReached", "there are too many leases on this server"};
+        case core::Refusal::waiters_max:
+        case core::Refusal::waiters_per_lock_max:
+            return {503, "LimitReached", "too many requests are waiting"};
+        case core::Refusal::stopping:
+            return {503, "ShuttingDown", "the server is shutting down; ask again later"};
+        case core::Refusal::unknown_lease:
+            return {404, "LockNotFound", "no lease was ever given this token"};
+        case core::Refusal::lease_ended:
+            return {410, "LockExpired", "the lease of this token has ended"};
+        default: return {500, "Refused", core::to_text(refusal)};
+    }
+}
+
+Problem problem_of(const service::FenceOutcome& outcome) {
+    switch (outcome.kind) {
+        case FenceKind::unknown:
+            return {404, "FenceNotFound", "no fencing token was ever shown for this resource"};
+        case FenceKind::resource_length_max: return {400, "BadRequest", "resource is too long"};
+        case FenceKind::resources_max:
+            return {503, "LimitReached",
+                    "too many resources are remembered; DELETE those that are not used any more"};
+        case FenceKind::stale:
+            return {409, "StaleFence", "a larger fencing token was shown for this resource"};
+        case FenceKind::accepted: break;
+    }
+    return {500, "Refused", "accepted"};
+}
+
+struct Writer {
+    std::string& body;
+    const service::Response& response;
+    const service::Clock& clock;
+
+    int operator()(const Acquire& request) const {
+        return is_done(Kind::granted) ? lease() : refuse(request);
+    }
+    int operator()(const Renew&) const { return is_done(Kind::renewed) ? lease() : refuse(); }
+    int operator()(const Look&) const { return is_done(Kind::renewed) ? lease() : refuse(); }
+
+    int operator()(const Release&) const {
+        if (!is_done(Kind::released)) return refuse();
+        base::JsonWriter(body).begin_object().field("released", true).end_object();
+        return 200;
+    }
+
+    int operator()(const ListLeases& request) const {
+        const std::vector<core::LeaseView>& leases = response.leases;
+        const std::size_t shown = std::min(leases.size(), request.limit);
+        base::JsonWriter json(body);
+        json.begin_object().begin_array("leases");
+        for (std::size_t index = 0; index < shown; ++index) {
+            json.begin_object();
+            append_lease(json, leases[index], Shown::with_door, clock);
+            json.end_object();
+        }
+        json.end_array();
+        if (shown < leases.size()) {
+            const std::uint64_t last = core::as_number(leases[shown - 1].token.fence);
+            json.field("next", std::to_string(last));
+        }
+        json.end_object();
+        return 200;
+    }
+
+    int operator()(const CheckToken&) const {
+        if (is_done(Kind::renewed)) return lease();
+        if (response.outcome.refusal != core::Refusal::scope_mismatch) return refuse();
+        const core::Scope& held = response.outcome.lease.scope;
+        const std::string message = "the lease is on " + core::to_text(held);
+        return append_problem(body, {409, "LockScopeMismatch", message}, held);
+    }
+
+    int operator()(const RaiseFence& request) const {
+        const FenceKind kind = response.fence->kind;
+        if (kind != FenceKind::accepted && kind != FenceKind::stale) return refuse_fence();
+        base::JsonWriter json(body);
+        json.begin_object();
+        if (kind == FenceKind::stale) {
+            const Problem problem = problem_of(*response.fence);
+            json.field("error", problem.code).field("message", problem.message);
+        }
+        json.field("resource", request.resource)
+            .field("fencing_token", core::as_number(request.fence))
+            .field("highest", response.fence->highest);
+        json.end_object();
+        return kind == FenceKind::stale ? 409 : 200;
+    }
+
+    int operator()(const ReadFence& request) const {
+        if (response.fence->kind != FenceKind::accepted) return refuse_fence();
+        base::JsonWriter(body)
+            .begin_object()
+            .field("resource", request.resource)
+            .field("highest", response.fence->highest)
+            .end_object();
+        return 200;
+    }
+
+    int operator()(const DropFence& request) const {
+        if (response.fence->kind != FenceKind::accepted) return refuse_fence();
+        base::JsonWriter(body)
+            .begin_object()
+            .field("dropped", true)
+            .field("resource", request.resource)
+            .field("highest", response.fence->highest)
+            .end_object();
+        return 200;
+    }
+
+  private:
+    [[nodiscard]] bool is_done(Kind kind) const { return response.outcome.kind == kind; }
+
+    [[nodiscard]] int lease() const {
+        base::JsonWriter json(body);
+        json.begin_object();
+        append_lease(json, response.outcome.lease, Shown::with_token, clock);
+        json.end_object();
+        return 200;
+    }
+    [[nodiscard]] int refuse() const {
+        return append_problem(body, problem_of(response.outcome.refusal));
+    }
+    [[nodiscard]] int refuse_fence() const {
+        return append_problem(body, problem_of(*response.fence));
+    }
+
+    [[nodiscard]] int refuse(const Acquire& request) const {
+        const core::Scope scope = request.scope.view();
+        switch (response.outcome.refusal) {
+            case core::Refusal::held:
+            case core::Refusal::in_grace: return held();
+            case core::Refusal::timed_out:
+                return append_problem(
+                    body, {409, "WaitTimedOut", "it was not granted within wait_ms"}, scope);
+            case core::Refusal::still_waiting: return still_waiting(scope);
+            case core::Refusal::limit_mismatch:
+                return append_problem(
+                    body, {409, "LimitMismatch", "the semaphore has another limit"}, scope);
+            case core::Refusal::request_ended:
+                return append_problem(
+                    body, {409, "RequestEnded", "what this request_id was granted is over"}, scope);
+            case core::Refusal::request_superseded:
+                return append_problem(
+                    body, {409, "RequestSuperseded", "a later request of this request_id waits"},
+                    scope);
+            default: return refuse();
+        }
+    }
+
+    [[nodiscard]] int still_waiting(const core::Scope& scope) const {
+        base::JsonWriter json(body);
+        json.begin_object()
+            .field("error", "StillWaiting")
+            .field("message", "ask again with the same request_id: the place in the queue is kept");
+        append_scope(json, "scope", scope);
+        json.field("place_kept_ms", answers::place_kept_ms).end_object();
+        return 409;
+    }
+
+    [[nodiscard]] int held() const {
+        const core::LeaseView& lease = response.outcome.lease;
+        const bool is_in_grace = response.outcome.refusal == core::Refusal::in_grace;
+        std::string message = core::to_text(lease.scope);
+        message += is_in_grace ? " is kept for its last holder, " : " is held by ";
+        message += lease.owner.name;
+        base::JsonWriter json(body);
+        json.begin_object().field("error", "LockHeld").field("message", message);
+        append_scope(json, "scope", lease.scope);
+        json.field("holder", lease.owner.name)
+            .field("mode", core::to_text(lease.mode))
+            .field("expires_at", to_text(lease.grace_until, clock))
+            .field("queue_length", response.outcome.queue_length)
+            .field("retry_after_ms", answers::recommend_retry_ms(response));
+        json.end_object();
+        return 409;
+    }
+};
+
+}  // namespace
+
+int append_answer(std::string& body, const ScopedRequest& request,
+                  const service::Response& response, const service::Clock& clock) {
+    int status = 503;
+    if (!response.failure.empty()) {
+        const std::string_view code = response.is_busy ? "StoreBusy" : "StoreFailed";
+        append_problem(body, {status, code, response.failure});
+    } else {
+        status = std::visit(Writer{body, response, clock}, request);
+    }
+    body += '\n';
+    return status;
+}
+
+int append_cancelled(std::string& body, const Acquire& request) {
+    const int status =
+        append_problem(body, {409, "Cancelled", "the client stopped sending while it waited"},
+                       request.scope.view());
+    body += '\n';
+    return status;
+}
+
+void append_fault(std::string& body, const Fault& fault) {
+    append_problem(body, {fault.status, fault.code, fault.message});
+    body += '\n';
+}
+
+}  // namespace holdfast::doors::scoped

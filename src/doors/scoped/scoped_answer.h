@@ -1,0 +1,24 @@
+#pragma once
+
+// Writing an answer of the scoped door: the status and the JSON body for what the service said.
+// What went wrong is always `{"error":"<Code>","message":"..."}`, and what else there is to know.
+
+#include <string>
+#include <string_view>
+
+#include "doors/scoped/scoped_request.h"
+#include "service/ports/clock.h"
+#include "service/request.h"
+
+namespace holdfast::doors::scoped {
+
+// Appends the body, which ends in a newline, and returns the HTTP status.
+[[nodiscard]] int append_answer(std::string& body, const ScopedRequest& request,
+                                const service::Response& response, const service::Clock& clock);
+
+// The answer to an acquire whose client has stopped sending while it waited.
+[[nodiscard]] int append_cancelled(std::string& body, const Acquire& request);
+
+void append_fault(std::string& body, const Fault& fault);
+
+}  // namespace holdfast::doors::scoped

@@ -1,0 +1,192 @@
+#include "doors/scoped/scoped_answer.h"
+
+#include <gmock/gmock.h>
+
+namespace holdfast::doors::scoped {
+namespace {
+
+using namespace std::chrono_literals;
+using core::Outcome;
+using core::Refusal;
+using service::FenceOutcome;
+using service::Response;
+using ::testing::HasSubstr;
+
+const service::ManualClock the_clock{
+    service::WallTime{std::chrono::sys_days{std::chrono::January / 15 / 2024} + 10h + 30min}};
+
+core::LeaseView lease() {
+    return {.scope = core::Scope::of_range(7, {0, 4096}),
+            .owner = {.door = core::Door{4}, .name = "w1"},
+            .token = {.fence = core::Fence{42}, .secret = core::Secret{255}},
+            .acquired_at = core::Time{1500ms},
+            .expires_at = core::Time{31'500ms},
+            .grace_until = core::Time{31'500ms},
+            .ttl = 30s};
+}
+
+// `200 {..}`, without the newline that must be there.
+std::string answer(const ScopedRequest& request, const Response& response) {
+    std::string body;
+    const int status = append_answer(body, request, response, the_clock);
+    EXPECT_TRUE(body.ends_with("}\n")) << body;
+    return std::to_string(status) + " " + body.substr(0, body.size() - 1);
+}
+
+Acquire acquire() {
+    return {.scope = {.kind = core::ScopeKind::inode, .inode = 7}, .holder = "w2"};
+}
+
+Response with(Outcome outcome) {
+    return {.now = core::Time{2s}, .outcome = outcome};
+}
+
+std::string refuse(const ScopedRequest& request, Refusal refusal) {
+    return answer(request, with(Outcome::refuse(refusal)));
+}
+
+TEST(ScopedAnswer, ShowsALeaseToWhoSpeaksForIt) {
+    const std::string shown =
+        R"(200 {"token":"000000000000002a00000000000000ff","fencing_token":42,)"
+        R"("scope":{"kind":"range","inode":7,"start":0,"end":4096},"holder":"w1",)"
+        R"("mode":"exclusive","acquired_at":"2024-01-15T10:30:01.500Z",)"
+        R"("expires_at":"2024-01-15T10:30:31.500Z","duration_ms":30000})";
+    EXPECT_EQ(answer(acquire(), with({.kind = Outcome::Kind::granted, .lease = lease()})), shown);
+    EXPECT_EQ(answer(Renew{}, with({.kind = Outcome::Kind::renewed, .lease = lease()})), shown);
+    EXPECT_EQ(answer(Look{}, with({.kind = Outcome::Kind::renewed, .lease = lease()})), shown);
+    EXPECT_EQ(answer(CheckToken{}, with({.kind = Outcome::Kind::renewed, .lease = lease()})),
+              shown);
+}
+
+TEST(ScopedAnswer, TellsWhoIsInTheWay) {
+    Outcome outcome{.kind = Outcome::Kind::refused, .refusal = Refusal::held, .lease = lease()};
+    outcome.queue_length = 2;
+    EXPECT_EQ(answer(acquire(), with(outcome)),
+              R"(409 {"error":"LockHeld","message":"range:7:0-4096 is held by w1",)"
+              R"("scope":{"kind":"range","inode":7,"start":0,"end":4096},"holder":"w1",)"
+              R"("mode":"exclusive","expires_at":"2024-01-15T10:30:31.500Z","queue_length":2,)"
+              R"("retry_after_ms":1000})");
+    outcome.refusal = Refusal::in_grace;
+    outcome.lease.grace_until += 5s;
+    EXPECT_THAT(answer(acquire(), with(outcome)),
+                HasSubstr(R"("message":"range:7:0-4096 is kept for its last holder, w1")"));
+    EXPECT_THAT(answer(acquire(), with(outcome)),
+                HasSubstr(R"("expires_at":"2024-01-15T10:30:36.500Z")"));
+}
+
+TEST(ScopedAnswer, NamesEveryRefusal) {
+    const std::tuple<ScopedRequest, Refusal, std::string> rows[] = {
+        {acquire(), Refusal::timed_out,
+         R"(409 {"error":"WaitTimedOut","message":"it was not granted within wait_ms","scope":{"kind":"inode","inode":7}})"},
+        {acquire(), Refusal::limit_mismatch,
+         R"(409 {"error":"LimitMismatch","message":"the semaphore has another limit","scope":{"kind":"inode","inode":7}})"},
+        {acquire(), Refusal::request_ended,
+         R"(409 {"error":"RequestEnded","message":"what this request_id was granted is over","scope":{"kind":"inode","inode":7}})"},
+        {acquire(), Refusal::request_superseded,
+         R"(409 {"error":"RequestSuperseded","message":"a later request of this request_id waits","scope":{"kind":"inode","inode":7}})"},
+        {acquire(), Refusal::still_waiting,
+         R"(409 {"error":"StillWaiting","message":"ask again with the same request_id: the place in the queue is kept","scope":{"kind":"inode","inode":7},"place_kept_ms":5000})"},
+        {acquire(), Refusal::stopping,
+         R"(503 {"error":"ShuttingDown","message":"the server is shutting down; ask again later"})"},
+        {acquire(), Refusal::key_length_max,
+         R"(400 {"error":"BadRequest","message":"the scope is too long"})"},
+        {acquire(), Refusal::owner_length_max,
+         R"(400 {"error":"BadRequest","message":"holder is too long"})"},
+        {acquire(), Refusal::request_id_length_max,
+         R"(400 {"error":"BadRequest","message":"request_id is too long"})"},
+        {acquire(), Refusal::metadata_length_max,
+         R"(400 {"error":"BadRequest","message":"metadata is too long"})"},
+        {acquire(), Refusal::ttl_out_of_range,
+         R"(400 {"error":"BadRequest","message":"duration_ms is beyond a limit of this server"})"},
+        {acquire(), Refusal::locks_max,
+         R"(503 {"error":"LimitReached","message":"there are too many locks on this server"})"},
+        {acquire(), Refusal::leases_max,
+         R"(503 {"error":"LimitReached","message":"there are too many leases on this server"})"},
+        {acquire(), Refusal::waiters_max,
+         R"(503 {"error":"LimitReached","message":"too many requests are waiting"})"},
+        {acquire(), Refusal::waiters_per_lock_max,
+         R"(503 {"error":"LimitReached","message":"too many requests are waiting"})"},
+        {Renew{}, Refusal::unknown_lease,
+         R"(404 {"error":"LockNotFound","message":"no lease was ever given this token"})"},
+        {Release{}, Refusal::lease_ended,
+         R"(410 {"error":"LockExpired","message":"the lease of this token has ended"})"},
+        {CheckToken{}, Refusal::lease_ended,
+         R"(410 {"error":"LockExpired","message":"the lease of this token has ended"})"},
+    };
+    for (const auto& [request, refusal, expected] : rows) {
+        EXPECT_EQ(refuse(request, refusal), expected);
+    }
+}
+
+TEST(ScopedAnswer, ShowsWhatATokenIsReallyFor) {
+    EXPECT_EQ(answer(CheckToken{}, with({.kind = Outcome::Kind::refused,
+                                         .refusal = Refusal::scope_mismatch,
+                                         .lease = lease()})),
+              R"(409 {"error":"LockScopeMismatch","message":"the lease is on range:7:0-4096",)"
+              R"("scope":{"kind":"range","inode":7,"start":0,"end":4096}})");
+}
+
+TEST(ScopedAnswer, ListsWithoutTokens) {
+    Response response;
+    response.leases = {lease(), lease()};
+    const std::string one =
+        R"({"fencing_token":42,"scope":{"kind":"range","inode":7,"start":0,"end":4096},)"
+        R"("holder":"w1","mode":"exclusive","acquired_at":"2024-01-15T10:30:01.500Z",)"
+        R"("expires_at":"2024-01-15T10:30:31.500Z","duration_ms":30000,"door":"scoped"})";
+    EXPECT_EQ(answer(ListLeases{.limit = 2}, response),
+              R"(200 {"leases":[)" + one + "," + one + "]}");
+    EXPECT_EQ(answer(ListLeases{.limit = 1}, response),
+              R"(200 {"leases":[)" + one + R"(],"next":"42"})");
+    EXPECT_EQ(answer(ListLeases{}, {}), R"(200 {"leases":[]})");
+}
+
+TEST(ScopedAnswer, OfFences) {
+    const auto fence = [](FenceOutcome::Kind kind, std::uint64_t highest = 0) {
+        Response response;
+        response.fence = FenceOutcome{.kind = kind, .highest = highest};
+        return response;
+    };
+    using Kind = FenceOutcome::Kind;
+    const RaiseFence raise{.resource = "r", .fence = core::Fence{7}};
+    EXPECT_EQ(answer(raise, fence(Kind::accepted, 7)),
+              R"(200 {"resource":"r","fencing_token":7,"highest":7})");
+    EXPECT_EQ(answer(raise, fence(Kind::stale, 9)),
+              R"(409 {"error":"StaleFence","message":"a larger fencing token was shown for this )"
+              R"(resource","resource":"r","fencing_token":7,"highest":9})");
+    EXPECT_EQ(answer(raise, fence(Kind::resource_length_max)),
+              R"(400 {"error":"BadRequest","message":"resource is too long"})");
+    EXPECT_THAT(answer(raise, fence(Kind::resources_max)),
+                HasSubstr(R"(503 {"error":"LimitReached","message":"too many resources)"));
+    EXPECT_EQ(answer(ReadFence{.resource = "r"}, fence(Kind::accepted, 7)),
+              R"(200 {"resource":"r","highest":7})");
+    EXPECT_THAT(answer(ReadFence{.resource = "r"}, fence(Kind::unknown)),
+                HasSubstr(R"(404 {"error":"FenceNotFound")"));
+    EXPECT_EQ(answer(DropFence{.resource = "r"}, fence(Kind::accepted, 7)),
+              R"(200 {"dropped":true,"resource":"r","highest":7})");
+    EXPECT_THAT(answer(DropFence{.resource = "r"}, fence(Kind::unknown)),
+                HasSubstr(R"(404 {"error":"FenceNotFound")"));
+}
+
+TEST(ScopedAnswer, SaysThatTheStoreFailed) {
+    const ScopedRequest requests[] = {acquire(),    Renew{},      Release{},
+                                      Look{},       ListLeases{}, CheckToken{},
+                                      RaiseFence{}, ReadFence{},  DropFence{}};
+    for (const ScopedRequest& request : requests) {
+        EXPECT_EQ(answer(request, {.failure = "disk full"}),
+                  R"(503 {"error":"StoreFailed","message":"disk full"})");
+        EXPECT_EQ(answer(request, {.failure = "locked", .is_busy = true}),
+                  R"(503 {"error":"StoreBusy","message":"locked"})");
+    }
+}
+
+TEST(ScopedAnswer, OfAWaitThatWasGivenUpOrARequestThatMakesNoSense) {
+    std::string body;
+    EXPECT_EQ(append_cancelled(body, acquire()), 409);
+    EXPECT_THAT(body, HasSubstr(R"({"error":"Cancelled",)"));
+    body.clear();
+    append_fault(body, {.status = 400, .message = "holder required"});
+    EXPECT_EQ(body, "{\"error\":\"BadRequest\",\"message\":\"holder required\"}\n");
+}
+
+}  // namespace
+}  // namespace holdfast::doors::scoped

@@ -1,0 +1,251 @@
+#include "doors/scoped/scoped_request.h"
+
+#include <utility>
+
+#include "base/text/number.h"
+#include "doors/scoped/lease_token.h"
+#include "net/client/url.h"
+#include "service/wait_limits.h"
+
+namespace holdfast::doors::scoped {
+
+namespace {
+
+using Parsed = tl::expected<ScopedRequest, Fault>;
+using Number = std::optional<std::int64_t>;
+using Milliseconds = std::chrono::milliseconds;
+
+constexpr std::string_view leases_path = "/v1/leases", fence_path = "/v1/fence";
+constexpr std::string_view check_name = "check";
+constexpr Milliseconds wait_max =
+    std::chrono::duration_cast<Milliseconds>(service::WaitLimits{}.answer_max);
+constexpr std::size_t page_max = 1'000;
+constexpr std::int64_t permits_max = 1'000'000;
+
+tl::unexpected<Fault> refuse(std::string message) {
+    return tl::unexpected(Fault{.message = std::move(message)});
+}
+
+tl::unexpected<Fault> only(std::string_view methods) {
+    return tl::unexpected(Fault{.status = 405,
+                                .code = "MethodNotAllowed",
+                                .message = "allowed here: " + std::string(methods),
+                                .allowed_methods = methods});
+}
+
+tl::unexpected<Fault> nothing_there(std::string message) {
+    return tl::unexpected(Fault{.status = 404, .code = "NotFound", .message = std::move(message)});
+}
+
+bool is_look(const RequestParts& parts) {
+    return parts.method == "GET" || parts.method == "HEAD";
+}
+
+bool is_below(std::string_view path, std::string_view folder) {
+    return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
+}
+
+std::string between(std::string_view field, std::int64_t from, Milliseconds to) {
+    return std::string(field) + " must be in [" + std::to_string(from) + ", " +
+           std::to_string(to.count()) + "]";
+}
+
+bool is_duration(std::int64_t milliseconds, const ScopedOptions& options) {
+    return milliseconds > 0 && milliseconds <= options.duration_max.count();
+}
+
+// What is wrong with the number of permits, if something is: a semaphore has one, nothing else has.
+std::optional<std::string> take_limit(Acquire& request, Number limit) {
+    const bool is_semaphore = request.scope.kind == core::ScopeKind::semaphore;
+    if (!is_semaphore && limit.value_or(1) != 1) return "a limit is for semaphores";
+    if (!is_semaphore) return std::nullopt;
+    if (!limit) return "a semaphore needs a limit: how many may hold it at the same time";
+    if (*limit < 1 || *limit > permits_max) return "limit must be in [1, 1000000]";
+    if (request.mode == core::Mode::shared) {
+        return "a semaphore cannot be shared: every holder takes one permit";
+    }
+    request.limit = static_cast<std::uint32_t>(*limit);
+    return std::nullopt;
+}
+
+Parsed parse_acquire(std::string_view body, const ScopedOptions& options) {
+    Acquire request;
+    base::JsonTextOrObject scope;
+    Number duration_ms, wait_ms, limit;
+    std::string mode;
+    const auto read = base::read_json_object(body, {{"scope", &scope},
+                                                    {"holder", &request.holder},
+                                                    {"duration_ms", &duration_ms},
+                                                    {"wait_ms", &wait_ms},
+                                                    {"mode", &mode},
+                                                    {"limit", &limit},
+                                                    {"request_id", &request.request_id},
+                                                    {"metadata", &request.metadata}});
+    if (!read) return refuse(read.error().message);
+    auto wanted = read_scope(scope);
+    if (!wanted) return refuse(std::move(wanted).error().message);
+    request.scope = std::move(*wanted);
+    if (request.holder.empty()) return refuse("holder required");
+    request.duration = options.default_duration;
+    if (duration_ms) {
+        if (!is_duration(*duration_ms, options)) {
+            return refuse(between("duration_ms", 1, options.duration_max));
+        }
+        request.duration = Milliseconds{*duration_ms};
+    }
+    if (wait_ms.value_or(0) < 0) return refuse("wait_ms must not be negative");
+    if (wait_ms.value_or(0) > wait_max.count() && request.request_id.empty()) {
+        return refuse(between("wait_ms", 0, wait_max) + "; to wait longer takes a request_id");
+    }
+    request.wait = Milliseconds{wait_ms.value_or(0)};
+    if (mode == "shared") {
+        request.mode = core::Mode::shared;
+    } else if (!mode.empty() && mode != "exclusive") {
+        return refuse("mode must be exclusive or shared");
+    }
+    if (auto fault = take_limit(request, limit)) return refuse(std::move(*fault));
+    return request;
+}
+
+Parsed parse_renew(core::Token token, std::string_view body, const ScopedOptions& options) {
+    Renew request{.token = token, .duration = std::nullopt};
+    if (body.empty()) return request;
+    Number duration_ms;
+    const auto read = base::read_json_object(body, {{"duration_ms", &duration_ms}});
+    if (!read) return refuse(read.error().message);
+    if (!duration_ms) return request;
+    if (!is_duration(*duration_ms, options)) {
+        return refuse(between("duration_ms", 1, options.duration_max));
+    }
+    request.duration = Milliseconds{*duration_ms};
+    return request;
+}
+
+struct ListParameters {
+    std::optional<std::string> kind, holder, inode, path, after, limit;
+};
+
+base::Result<ListParameters> read_parameters(std::string_view query) {
+    ListParameters read;
+    const std::pair<const char*, std::optional<std::string>*> parameters[] = {
+        {"kind", &read.kind}, {"holder", &read.holder}, {"inode", &read.inode},
+        {"path", &read.path}, {"after", &read.after},   {"limit", &read.limit}};
+    for (const auto& [name, target] : parameters) {
+        TRY(*target, net::query_parameter(query, name));
+        if (*target && (*target)->empty()) target->reset();  // `?kind=&holder=w1`
+    }
+    return read;
+}
+
+Parsed parse_list(std::string_view query) {
+    const auto read = read_parameters(query);
+    if (!read) return refuse(read.error().message);
+    ListLeases request{.holder = read->holder.value_or("")};
+    if (read->kind) {
+        request.kind = parse_kind(*read->kind);
+        if (!request.kind) return refuse("kind must be named, semaphore, path, inode or range");
+    }
+    if (read->inode && read->path) return refuse("inode and path exclude one another");
+    if (read->inode) {
+        const auto inode = base::parse_decimal<std::uint64_t>(*read->inode);
+        if (!inode) return refuse("inode must be a whole number that is not negative");
+        request.on = OwnedScope{.kind = core::ScopeKind::inode, .inode = *inode};
+    }
+    if (read->path) request.on = OwnedScope{.kind = core::ScopeKind::path, .name = *read->path};
+    if (read->after) {
+        const auto after = base::parse_decimal<std::uint64_t>(*read->after);
+        if (!after) return refuse("after must be the `next` of an earlier page");
+        request.after = core::Fence{*after};
+    }
+    if (read->limit) {
+        const auto limit = base::parse_decimal<std::uint64_t>(*read->limit);
+        if (!limit || *limit == 0 || *limit > page_max) {
+            return refuse("limit must be in [1, 1000]");
+        }
+        request.limit = static_cast<std::size_t>(*limit);
+    }
+    return request;
+}
+
+Parsed parse_leases(const RequestParts& parts, const ScopedOptions& options) {
+    if (is_look(parts)) return parse_list(parts.query);
+    if (parts.method == "POST") return parse_acquire(parts.body, options);
+    return only("GET, HEAD, POST");
+}
+
+// `<token>` or `<token>/renew`.
+Parsed parse_lease(std::string_view rest, const RequestParts& parts, const ScopedOptions& options) {
+    const std::size_t slash = rest.find('/');
+    const core::Token token = parse_token(rest.substr(0, slash)).value_or(core::Token{});
+    if (slash == std::string_view::npos) {
+        if (rest.empty()) return nothing_there("a lease is at /v1/leases/{token}");
+        if (is_look(parts)) return Look{.token = token};
+        if (parts.method == "DELETE") return Release{.token = token};
+        return only("GET, HEAD, DELETE");
+    }
+    if (rest.substr(slash + 1) != "renew") {
+        return nothing_there("of a lease there is only /v1/leases/{token}/renew");
+    }
+    if (parts.method != "POST") return only("POST");
+    return parse_renew(token, parts.body, options);
+}
+
+Parsed parse_check(const RequestParts& parts) {
+    if (parts.method != "POST") return only("POST");
+    std::string token;
+    base::JsonTextOrObject scope;
+    const auto read = base::read_json_object(parts.body, {{"token", &token}, {"scope", &scope}});
+    if (!read) {
+        return refuse(read.error().message +
+                      " (this checks a token; a resource cannot be called check)");
+    }
+    if (token.empty()) return refuse("token required");
+    auto checked = read_scope(scope);
+    if (!checked) return refuse(std::move(checked).error().message);
+    return CheckToken{.token = parse_token(token).value_or(core::Token{}),
+                      .scope = std::move(*checked)};
+}
+
+Parsed parse_raise(std::string resource, std::string_view body) {
+    Number fencing_token;
+    const auto read = base::read_json_object(body, {{"fencing_token", &fencing_token}});
+    if (!read) return refuse(read.error().message);
+    const auto largest = static_cast<std::int64_t>(core::as_number(core::fence_max));
+    if (!fencing_token) return refuse("fencing_token required");
+    if (*fencing_token < 1 || *fencing_token > largest) {
+        return refuse("fencing_token must be in [1, " + std::to_string(largest) + "]");
+    }
+    return RaiseFence{.resource = std::move(resource),
+                      .fence = core::Fence{static_cast<std::uint64_t>(*fencing_token)}};
+}
+
+Parsed parse_fence(std::string_view rest, const RequestParts& parts) {
+    if (rest.find('/') != std::string_view::npos) {
+        return nothing_there("a fence is at /v1/fence/{resource}; write a slash in its name %2F");
+    }
+    auto resource = net::percent_decode(rest);
+    if (!resource) return refuse(std::move(resource).error().message);
+    if (resource->empty()) return refuse("resource required");
+    if (*resource == check_name) return parse_check(parts);
+    if (parts.method == "POST") return parse_raise(std::move(*resource), parts.body);
+    if (is_look(parts)) return ReadFence{.resource = std::move(*resource)};
+    if (parts.method == "DELETE") return DropFence{.resource = std::move(*resource)};
+    return only("GET, HEAD, POST, DELETE");
+}
+
+}  // namespace
+
+bool is_scoped_path(std::string_view path) {
+    return is_below(path, leases_path) || is_below(path, fence_path);
+}
+
+Parsed parse_request(const RequestParts& parts, const ScopedOptions& options) {
+    if (parts.path == leases_path) return parse_leases(parts, options);
+    if (parts.path == fence_path) return nothing_there("a fence is at /v1/fence/{resource}");
+    if (is_below(parts.path, leases_path)) {
+        return parse_lease(parts.path.substr(leases_path.size() + 1), parts, options);
+    }
+    return parse_fence(parts.path.substr(fence_path.size() + 1), parts);
+}
+
+}  // namespace holdfast::doors::scoped

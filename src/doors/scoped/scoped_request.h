@@ -1,0 +1,100 @@
+#pragma once
+
+// Reading a request of the scoped door: `POST /v1/leases
+// {"scope":"range:7:0-4096","holder":"w1"}`.
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <variant>
+
+#include "core/values/ids.h"
+#include "doors/scoped/scope_json.h"
+
+namespace holdfast::doors::scoped {
+
+// What the operator may choose.
+struct ScopedOptions {
+    std::chrono::milliseconds default_duration{30'000};
+    std::chrono::milliseconds duration_max{24LL * 60 * 60 * 1000};
+};
+
+struct Acquire {
+    OwnedScope scope;
+    std::string holder;
+    std::chrono::milliseconds duration{0};
+    std::chrono::milliseconds wait{0};
+    core::Mode mode = core::Mode::exclusive;
+    std::uint32_t limit = 1;  // of a semaphore: how many may hold it
+    std::string request_id;
+    std::string metadata;
+};
+
+// Tokens here are those of nobody where the text makes none.
+
+struct Renew {
+    core::Token token;
+    std::optional<std::chrono::milliseconds> duration;  // the lease's own, if not given
+};
+
+struct Release {
+    core::Token token;
+};
+
+struct Look {
+    core::Token token;
+};
+
+struct ListLeases {
+    std::optional<core::ScopeKind> kind;
+    std::optional<OwnedScope> on;
+    std::string holder;
+    core::Fence after{};  // where the last page ended
+    std::size_t limit = 100;
+};
+
+struct CheckToken {
+    core::Token token;
+    OwnedScope scope;
+};
+
+struct RaiseFence {
+    std::string resource;
+    core::Fence fence{};
+};
+
+struct ReadFence {
+    std::string resource;
+};
+
+struct DropFence {
+    std::string resource;
+};
+
+using ScopedRequest = std::variant<Acquire, Renew, Release, Look, ListLeases, CheckToken,
+                                   RaiseFence, ReadFence, DropFence>;
+
+// Why a request could not be read.
+struct Fault {
+    int status = 400;
+    std::string_view code = "BadRequest";
+    std::string message;
+    std::string_view allowed_methods = {};  // 405
+};
+
+// The parts of an HTTP request that matter here.
+struct RequestParts {
+    std::string_view method, path, query, body;
+};
+
+// Whether a path is this door's.
+[[nodiscard]] bool is_scoped_path(std::string_view path);
+
+// REQUIRES: the path is this door's.
+[[nodiscard]] tl::expected<ScopedRequest, Fault> parse_request(const RequestParts& parts,
+                                                               const ScopedOptions& options);
+
+}  // namespace holdfast::doors::scoped

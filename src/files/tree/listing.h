@@ -1,0 +1,53 @@
+#pragma once
+
+// What is in a directory, a page at a time.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "files/path/file_error.h"
+#include "files/path/file_path.h"
+
+namespace holdfast::files {
+
+struct TreeState;
+
+inline constexpr std::size_t list_limit_default = 100;
+inline constexpr std::size_t list_limit_max = 1000;
+
+struct ListOptions {
+    std::size_t limit = list_limit_default;
+    // Go on behind this: the last path of the page before, which need not be there any more.
+    std::optional<FilePath> cursor;
+    bool is_reverse = false;
+    bool is_shallow = false;  // only what is in the directory itself, not what is in those in it
+};
+
+struct ListEntry {
+    std::string path;
+    bool is_directory = false;
+    std::uint64_t size_bytes = 0;
+    std::string content_type;  // of a file
+    std::int64_t last_modified_ms = 0;
+    std::uint64_t inode_number = 0;  // of a file; 0 if it has none
+};
+
+struct Listing {
+    std::vector<ListEntry> entries;
+    bool has_more = false;  // then the path of the last entry is the next cursor
+};
+
+// The page. A directory comes before what is in it, names are in the order of their bytes; the
+// reverse is exactly that backwards. Whoever pages through sees everything once that was there all
+// the time. Only files and directories that a FilePath can name are listed.
+//
+// Costs memory for one page, and time to read the names in the directories the page touches. Fails
+// with not_found, parent_is_file (it is a file), or bad_cursor. REQUIRES: 1 <= limit <=
+// list_limit_max.
+[[nodiscard]] FileResult<Listing> list_directory(TreeState& tree, const FilePath& directory,
+                                                 const ListOptions& options);
+
+}  // namespace holdfast::files

@@ -1,0 +1,192 @@
+#include "net/http/http_protocol.h"
+
+#include <utility>
+
+namespace holdfast::net {
+
+namespace {
+
+constexpr HttpFault too_slow{408, "{\"error\":\"the request did not arrive in time\"}\n"};
+
+// A refused body of no more than this is read past, so that the connection can go on.
+constexpr std::uint64_t skipped_bytes_max = 256 * 1024;
+
+// Takes a body that nobody wants.
+class NoSink final : public BodySink {
+    void on_piece(std::string_view /*piece*/) override {}
+    void on_whole() override {}
+    void on_fault(const HttpFault& /*fault*/) override {}
+    [[nodiscard]] bool is_congested() const override { return false; }
+};
+
+}  // namespace
+
+HttpProtocol::HttpProtocol(Channel& channel, HttpHandler& handler, const HttpLimits& limits)
+    : channel_(channel), handler_(handler), limits_(limits), replies_(channel, limits) {}
+
+std::size_t HttpProtocol::on_input(std::string_view input) {
+    std::size_t consumed = 0;
+    replies_.note_input();
+    while (consumed < input.size()) {
+        if (replies_.closing() && !body_) return input.size();  // a last request may have a body
+        if (channel_.should_return()) break;
+        if (!body_ && replies_.pause_if_full()) break;
+        const std::size_t taken = take_request(input.substr(consumed));
+        if (taken == 0) break;
+        consumed += taken;
+    }
+    return consumed;
+}
+
+// Handles the request at the front of the input. Returns the bytes it took, 0 while it is
+// incomplete.
+std::size_t HttpProtocol::take_request(std::string_view input) {
+    if (body_) return take_body(input);
+    if (!partial_) {
+        // A line end after a body is a common mistake, which the next request need not suffer for.
+        if (input.starts_with("\r\n")) return 2;
+        if (input == "\r") return 0;
+    }
+    std::unique_ptr<HttpParser> begun = std::exchange(partial_, nullptr);
+    HttpParser fresh(limits_);
+    HttpParser& parser = begun ? *begun : fresh;
+    auto outcome = parser.parse_header(input);
+    if (outcome == HttpParser::Outcome::complete) {
+        if (handler_.takes_pieces(parser.method())) return begin_body(parser, input);
+        outcome = parser.parse(input);
+    }
+    if (outcome != HttpParser::Outcome::need_more) return finish(parser, outcome, input);
+    partial_ = begun ? std::move(begun) : std::make_unique<HttpParser>(std::move(fresh));
+    return await_rest(*partial_), 0;
+}
+
+std::size_t HttpProtocol::finish(HttpParser& parser, HttpParser::Outcome outcome,
+                                 std::string_view input) {
+    if (outcome == HttpParser::Outcome::refused) {
+        refuse(parser.fault());
+        return input.size();
+    }
+    auto terms = parser.terms();
+    if (channel_.draining() && parser.size() == input.size()) terms.keep_alive = false;
+    HttpReply reply(replies_, terms);
+    handler_.handle(parser.request(input), reply);
+    if (peer_ended_) replies_.abandon();
+    if (channel_.draining()) replies_.end_streams();
+    return parser.size();
+}
+
+// The header of a request is there whose body is taken in pieces. Returns the header's size.
+std::size_t HttpProtocol::begin_body(HttpParser& parser, std::string_view input) {
+    auto terms = parser.terms();
+    auto terms_at_once = terms;
+    const bool is_empty = parser.body_size() == 0;
+    const bool is_short = parser.body_size() && *parser.body_size() <= skipped_bytes_max;
+    if (!is_short || (parser.has_expectation() && !is_empty)) terms_at_once.keep_alive = false;
+    HttpReply reply(replies_, terms, terms_at_once);
+    auto sink = handler_.receive(parser.request(input), reply, *this);
+    if (!sink) {
+        sink = std::make_unique<NoSink>();
+    }
+    const std::size_t size = parser.header_size();
+    if (is_empty) {  // nothing is to come, so there is nothing to invite and nothing to wait for
+        sink->on_whole();
+        if (peer_ended_) replies_.abandon();
+        return size;
+    }
+    body_ = std::make_unique<Body>(Body{std::move(parser), std::move(sink)});
+    body_->pace.run(channel_.now());
+    if (body_->parser.has_expectation()) invite_body();
+    return size;
+}
+
+// Answers the client that has asked whether to send its body, or lets it wait for that.
+void HttpProtocol::invite_body() {
+    const bool is_answered = replies_.empty();
+    if (is_answered || !body_->sink->is_wanted()) {
+        if (!is_answered) replies_.close_after_last();  // whether it sends it or not is its affair
+    } else if (body_->sink->is_congested()) {
+        pause_body();
+        return;
+    } else {
+        replies_.interim_to_last("HTTP/1.1 100 Continue\r\n\r\n");
+    }
+    static_cast<void>(body_->parser.take_expectation());
+}
+
+void HttpProtocol::pause_body() {
+    is_body_paused_ = true;
+    body_->pace.pause(channel_.now());
+    channel_.pause();
+}
+
+// Gives the sink what there is of its body. Returns the bytes taken.
+std::size_t HttpProtocol::take_body(std::string_view input) {
+    if (body_->sink->is_congested()) return pause_body(), 0;
+    std::string_view rest = input;
+    const auto outcome = body_->parser.parse_piece(rest, *body_->sink);
+    body_->pace.count(input.size() - rest.size());
+    if (outcome == HttpParser::Outcome::complete) {
+        std::exchange(body_, nullptr)->sink->on_whole();
+        if (peer_ended_) replies_.abandon();
+    } else if (outcome == HttpParser::Outcome::refused) {
+        fail_body(body_->parser.fault());
+    } else if (body_->pace.is_too_slow(limits_.body_pace, channel_.now())) {
+        fail_body(too_slow);
+    }
+    return input.size() - rest.size();
+}
+
+// The body will not be whole, though its peer is there.
+void HttpProtocol::fail_body(const HttpFault& fault) {
+    const auto body = std::exchange(body_, nullptr);
+    is_body_paused_ = false;
+    if (!replies_.empty()) replies_.close_after_last();
+    body->sink->on_fault(fault);
+    if (replies_.empty()) channel_.close_after_flush();  // it was answered before
+}
+
+void HttpProtocol::resume() {
+    if (!std::exchange(is_body_paused_, false)) return;
+    channel_.resume();
+    if (!body_) return;
+    body_->pace.run(channel_.now());
+    if (body_->parser.has_expectation()) invite_body();
+}
+
+void HttpProtocol::await_rest(HttpParser& parser) {
+    if (parser.take_expectation()) replies_.interim("HTTP/1.1 100 Continue\r\n\r\n");
+}
+
+void HttpProtocol::refuse(const HttpFault& fault) {
+    const HttpResponse response{
+        .status = fault.status, .content_type = "application/json", .body = fault.json};
+    replies_.answer(response, {.keep_alive = false});
+}
+
+void HttpProtocol::on_end_of_input() {
+    peer_ended_ = true;
+    if (!body_) replies_.abandon();
+}
+
+void HttpProtocol::on_end_of_data() {
+    if (!body_) return;
+    body_.reset();
+    replies_.abandon();
+}
+
+void HttpProtocol::on_drain() {
+    replies_.end_streams();
+}
+
+void HttpProtocol::on_read_timeout() {
+    if (body_) return fail_body(too_slow);
+    partial_ = nullptr;
+    refuse(too_slow);
+}
+
+void HttpProtocol::on_closed() {
+    body_.reset();
+    replies_.detach();
+}
+
+}  // namespace holdfast::net

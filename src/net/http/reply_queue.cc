@@ -1,0 +1,396 @@
+#include "net/http/reply_queue.h"
+
+#include <iterator>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+
+namespace holdfast::net {
+
+namespace {
+
+constexpr HttpResponse no_answer{.status = 500,
+                                 .content_type = "application/json",
+                                 .body = "{\"error\":\"the request was not answered\"}\n"};
+
+// Whether the answer may be long, and its length is not known yet.
+bool is_unknown(const ReplySlot& slot) {
+    return slot.terms.may_be_long && !slot.answered && !slot.streamed;
+}
+
+}  // namespace
+
+ReplyQueue::ReplyQueue(Channel& channel, const HttpLimits& limits)
+    : channel_(channel), limits_(limits) {}
+
+ReplyQueue::~ReplyQueue() {
+    detach();
+}
+
+bool ReplyQueue::full() const {
+    if (slots_.empty()) return false;
+    if (slots_.size() >= limits_.pending_max || is_unknown(slots_.back())) return true;
+    return waiting_bytes_ > limits_.waiting_bytes_max || !channel_.has_room_to_wait();
+}
+
+bool ReplyQueue::pause_if_full() {
+    if (!full()) return false;
+    paused_ = true;
+    channel_.pause();
+    return true;
+}
+
+void ReplyQueue::resume_unless_full() {
+    if (!paused_ || full()) return;
+    paused_ = false;
+    channel_.resume();
+}
+
+void ReplyQueue::answer(const HttpResponse& response, HttpTerms terms) {
+    if (!terms.keep_alive) closing_ = true;
+    if (slots_.empty()) {
+        append_response(channel_.output(), response, terms);
+        if (!terms.keep_alive) channel_.close_after_flush();
+        return;
+    }
+    auto& slot = open_slot(terms);
+    slot.answered = true;
+    append_response(slot.answer, response, terms);
+    count(slot);
+}
+
+DeferredReply ReplyQueue::defer(const HttpTerms& terms, std::function<void()> on_abandoned) {
+    if (!terms.keep_alive) closing_ = true;
+    auto& slot = open_slot(terms);
+    slot.on_abandoned = std::move(on_abandoned);
+    count(slot);
+    return DeferredReply(slot);
+}
+
+void ReplyQueue::interim(std::string_view bytes) {
+    if (slots_.empty()) {
+        channel_.output().append(bytes);
+        return;
+    }
+    auto& slot = open_slot({.keep_alive = true});
+    slot.answered = true;
+    slot.answer = bytes;
+    count(slot);
+}
+
+ReplySlot& ReplyQueue::open_slot(const HttpTerms& terms) {
+    auto slot = std::make_unique<ReplySlot>();
+    slot->queue = this;
+    slot->terms = terms;
+    slots_.push_back(*slot);
+    return *slot.release();
+}
+
+void ReplyQueue::answer_slot(ReplySlot& slot, const HttpResponse& response) {
+    close_if_draining(slot);
+    append_response(place_for(slot), response, slot.terms);
+    finish(slot);
+}
+
+void ReplyQueue::interim_to_last(std::string_view bytes) {
+    if (slots_.size() <= 1) {
+        channel_.output().append(bytes);
+        return;
+    }
+    auto slot = std::make_unique<ReplySlot>();
+    slot->queue = this;
+    slot->terms = {.keep_alive = true};
+    slot->answered = true;
+    slot->answer = bytes;
+    count(*slots_.insert(std::prev(slots_.end()), *slot.release()));
+}
+
+void ReplyQueue::close_after_last() {
+    closing_ = true;
+    slots_.back().terms.keep_alive = false;
+}
+
+StreamedReply ReplyQueue::stream(const HttpResponse& head, HttpTerms terms,
+                                 std::function<void()> on_abandoned) {
+    return stream_slot(open_slot(terms), head, std::move(on_abandoned));
+}
+
+StreamedReply ReplyQueue::stream_slot(ReplySlot& slot, const HttpResponse& head,
+                                      std::function<void()> on_abandoned) {
+    const bool has_pieces = has_body(head.status, slot.terms);
+    slot.terms.plain = head.length.has_value();
+    slot.bytes_to_come = head.length.value_or(0);
+    if (has_pieces && slot.terms.http_1_0 && !slot.terms.plain) slot.terms.keep_alive = false;
+    if (!slot.terms.keep_alive) closing_ = true;
+    append_stream_header(place_for(slot), head, slot.terms);
+    if (!has_pieces) {
+        finish(slot);
+        return {};
+    }
+    slot.streamed = true;
+    slot.on_abandoned = std::move(on_abandoned);
+    count(slot);
+    resume_unless_full();
+    channel_.flush();
+    return StreamedReply(slot);
+}
+
+void ReplyQueue::call_when_sent(ReplySlot& slot, std::function<void()> on_room) {
+    slot.on_room = std::move(on_room);
+    channel_.flush();
+}
+
+bool ReplyQueue::make_use_of_room() {
+    if (slots_.empty() || !slots_.front().on_room) return false;
+    std::exchange(slots_.front().on_room, nullptr)();
+    return !channel_.output().empty();
+}
+
+void ReplyQueue::append_piece(ReplySlot& slot, std::string_view piece) {
+    if (slot.terms.plain) {
+        CHECK(piece.size() <= slot.bytes_to_come);
+        slot.bytes_to_come -= piece.size();
+    }
+    if (piece.empty()) return;
+    append_stream_piece(place_for(slot), piece, slot.terms);
+    count(slot);
+    channel_.flush();
+}
+
+void ReplyQueue::end_stream(ReplySlot& slot) {
+    close_if_draining(slot);
+    if (slot.bytes_to_come >
+        0) {  // the peer can tell only from the connection that this is not all
+        slot.terms.keep_alive = false;
+        closing_ = true;
+    }
+    append_stream_end(place_for(slot), slot.terms);
+    finish(slot);
+}
+
+bool ReplyQueue::congested(const ReplySlot& slot) const {
+    if (channel_.congested()) return true;
+    if (&slot == &slots_.front()) return false;
+    return waiting_bytes_ > limits_.waiting_bytes_max || !channel_.has_room_to_wait();
+}
+
+// The last answer of a connection that is about to close says so, if its header is not sent yet.
+void ReplyQueue::close_if_draining(ReplySlot& slot) {
+    if (!channel_.draining() || &slot != &slots_.back() || paused_) return;
+    slot.terms.keep_alive = false;
+    closing_ = true;
+}
+
+std::string& ReplyQueue::place_for(ReplySlot& slot) {
+    return &slot == &slots_.front() ? channel_.output() : slot.answer;
+}
+
+// Counts what the slot keeps waiting now instead of what was counted before.
+void ReplyQueue::count(ReplySlot& slot) {
+    const bool is_first = &slot == &slots_.front();
+    const std::size_t bytes =
+        is_unknown(slot) && !is_first ? limits_.unknown_answer_bytes : slot.answer.size();
+    if (bytes == slot.counted_bytes) return;
+    const auto more = static_cast<std::ptrdiff_t>(bytes - slot.counted_bytes);
+    slot.counted_bytes = bytes;
+    waiting_bytes_ += static_cast<std::size_t>(more);
+    channel_.count_waiting(more);
+}
+
+void ReplyQueue::finish(ReplySlot& slot) {
+    slot.answered = true;
+    slot.on_abandoned = nullptr;
+    slot.on_room = nullptr;
+    if (&slot == &slots_.front()) {
+        send_answered();
+    } else {
+        count(slot);
+    }
+    resume_unless_full();
+    channel_.flush();
+}
+
+// What is behind an answer that is complete leaves with it, up to what is not answered; and if that
+// is a stream, the pieces it has.
+void ReplyQueue::send_answered() {
+    while (!slots_.empty()) {
+        channel_.output().append(std::exchange(slots_.front().answer, {}));
+        count(slots_.front());
+        if (!slots_.front().answered) break;
+        const std::unique_ptr<ReplySlot> slot(&slots_.front());
+        slots_.pop_front();
+        if (slot->terms.keep_alive) continue;
+        // Nothing may follow: the end of this answer may be the end of the connection.
+        channel_.close_after_flush();
+        return detach();
+    }
+}
+
+// A callback may answer, and so remove, any slot: begin again after each.
+void ReplyQueue::abandon() {
+    for (auto slot = slots_.begin(); slot != slots_.end();) {
+        if (slot->answered || !slot->on_abandoned) {
+            ++slot;
+            continue;
+        }
+        std::exchange(slot->on_abandoned, nullptr)();
+        slot = slots_.begin();
+    }
+}
+
+// As above. A stream that was told and went on comes by a second time.
+void ReplyQueue::end_streams() {
+    for (auto slot = slots_.begin(); slot != slots_.end();) {
+        if (slot->answered || !slot->streamed) {
+            ++slot;
+            continue;
+        }
+        if (slot->on_abandoned) {
+            std::exchange(slot->on_abandoned, nullptr)();
+        } else {
+            take_from_owner(*slot);
+        }
+        slot = slots_.begin();
+    }
+}
+
+// Ends a stream whose reply lives on, and finds itself alone with a slot of no queue.
+void ReplyQueue::take_from_owner(ReplySlot& slot) {
+    // Whatever it holds goes last: that may be the owner, and with it the slot.
+    const auto dropped = std::exchange(slot.on_room, nullptr);
+    auto own = std::make_unique<ReplySlot>();
+    own->queue = this;
+    own->terms = slot.terms;
+    own->bytes_to_come = slot.bytes_to_come;
+    own->answer = std::move(slot.answer);
+    own->counted_bytes = std::exchange(slot.counted_bytes, 0);
+    const auto place = slots_.erase(slots_.iterator_to(slot));
+    slot.queue = nullptr;
+    slots_.insert(place, *own);
+    end_stream(*own.release());
+}
+
+void ReplyQueue::detach() {
+    std::vector<std::function<void()>> untold, dropped;
+    const std::size_t waiting_bytes = std::exchange(waiting_bytes_, 0);
+    if (waiting_bytes > 0) channel_.count_waiting(-static_cast<std::ptrdiff_t>(waiting_bytes));
+    while (!slots_.empty()) {
+        ReplySlot& slot = slots_.front();
+        slots_.pop_front();
+        slot.queue = nullptr;
+        std::string().swap(slot.answer);
+        // What it holds may be the reply, and with it the slot, which is looked at below.
+        if (slot.on_room) dropped.push_back(std::exchange(slot.on_room, nullptr));
+        if (slot.answered) {
+            delete &slot;
+        } else if (slot.on_abandoned) {
+            untold.push_back(std::exchange(slot.on_abandoned, nullptr));
+        }
+    }
+    for (const auto& tell : untold) tell();
+}
+
+DeferredReply::DeferredReply(DeferredReply&& other) noexcept
+    : slot_(std::exchange(other.slot_, nullptr)) {}
+
+DeferredReply& DeferredReply::operator=(DeferredReply&& other) noexcept {
+    DeferredReply old(std::move(*this));
+    slot_ = std::exchange(other.slot_, nullptr);
+    return *this;
+}
+
+DeferredReply::~DeferredReply() {
+    if (slot_) send(no_answer.status, no_answer.content_type, no_answer.body);
+}
+
+void DeferredReply::send(int status, std::string_view content_type, std::string_view body,
+                         std::span<const HttpHeader> headers) {
+    CHECK(slot_);
+    ReplySlot* const slot = std::exchange(slot_, nullptr);
+    if (slot->queue) {
+        slot->queue->answer_slot(*slot, {status, content_type, body, headers});
+    } else {
+        delete slot;
+    }
+}
+
+StreamedReply DeferredReply::stream(int status, std::string_view content_type,
+                                    std::span<const HttpHeader> headers, StreamOptions options) {
+    CHECK(slot_);
+    ReplySlot* const slot = std::exchange(slot_, nullptr);
+    if (!slot->queue) {
+        delete slot;
+        return {};
+    }
+    slot->on_abandoned = nullptr;
+    const HttpResponse head{status, content_type, {}, headers, options.length};
+    return slot->queue->stream_slot(*slot, head, std::move(options.on_abandoned));
+}
+
+void DeferredReply::close_after() {
+    CHECK(slot_);
+    slot_->terms.keep_alive = false;
+    if (slot_->queue) slot_->queue->refuse_more();
+}
+
+StreamedReply::StreamedReply(StreamedReply&& other) noexcept
+    : slot_(std::exchange(other.slot_, nullptr)) {}
+
+StreamedReply& StreamedReply::operator=(StreamedReply&& other) noexcept {
+    StreamedReply old(std::move(*this));
+    slot_ = std::exchange(other.slot_, nullptr);
+    return *this;
+}
+
+StreamedReply::operator bool() const {
+    return slot_ && slot_->queue;
+}
+
+void StreamedReply::send(std::string_view piece) {
+    if (*this) slot_->queue->append_piece(*slot_, piece);
+}
+
+void StreamedReply::call_when_sent(std::function<void()> on_room) {
+    CHECK(*this);
+    slot_->queue->call_when_sent(*slot_, std::move(on_room));
+}
+
+bool StreamedReply::is_congested() const {
+    return *this && slot_->queue->congested(*slot_);
+}
+
+void StreamedReply::end() {
+    ReplySlot* const slot = std::exchange(slot_, nullptr);
+    if (!slot) return;
+    if (slot->queue) {
+        slot->queue->end_stream(*slot);
+    } else {
+        delete slot;
+    }
+}
+
+HttpReply::~HttpReply() {
+    if (!used_) queue_.answer(no_answer, terms_at_once_);
+}
+
+void HttpReply::send(int status, std::string_view content_type, std::string_view body,
+                     std::span<const HttpHeader> headers) {
+    CHECK(!std::exchange(used_, true));
+    queue_.answer({status, content_type, body, headers}, terms_at_once_);
+}
+
+DeferredReply HttpReply::defer(std::function<void()> on_abandoned) {
+    CHECK(!std::exchange(used_, true));
+    return queue_.defer(terms_, std::move(on_abandoned));
+}
+
+StreamedReply HttpReply::stream(int status, std::string_view content_type,
+                                std::span<const HttpHeader> headers,
+                                std::function<void()> on_abandoned) {
+    CHECK(!std::exchange(used_, true));
+    return queue_.stream({status, content_type, {}, headers}, terms_, std::move(on_abandoned));
+}
+
+}  // namespace holdfast::net

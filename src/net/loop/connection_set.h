@@ -1,0 +1,100 @@
+#pragma once
+
+// ConnectionSet: one server's connections on one loop. Owns them, watches their deadlines, drains
+// them.
+//
+// Thread safety: only on the loop's thread, except hand_over() and size().
+// Lifetime: destroyed after the loop has stopped, or once drained.
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "net/loop/connection.h"
+#include "net/loop/loop_timer.h"
+#include "net/loop/waiting_room.h"
+
+namespace holdfast::net {
+
+using ProtocolFactory = std::function<std::unique_ptr<Protocol>(Channel&, EventLoop&)>;
+
+class ConnectionSet {
+  public:
+    // Why a connection is being timed.
+    enum class Timeout : std::uint8_t { request, idle, write, linger, farewell };
+
+    // What the sets of a server have in common. All of it outlives them. `tls` may be null:
+    // nothing is encrypted then.
+    struct Common {
+        const ConnectionLimits& limits;
+        const ProtocolFactory& factory;
+        WaitingRoom& waiting_room;
+        const TlsSource* tls;
+    };
+
+    ConnectionSet(EventLoop& loop, const Common& common);
+    ~ConnectionSet();
+
+    // Takes a connected socket; a set that drains closes it. From any thread; the connection counts
+    // from now on and starts in a later turn.
+    void hand_over(Transport transport);
+
+    // The server is about to end: tells every connection. All of them go on, and new ones are
+    // welcome. Calls `on_quiet` in a later turn, when everything is done that is under way now.
+    // Only once.
+    void begin_drain(std::function<void()> on_quiet);
+
+    // Lets every connection finish what it owes, closes the rest when `grace` is over, and calls
+    // `on_empty` in a later turn than the last connection's. Only once.
+    void drain(std::chrono::milliseconds grace, std::function<void()> on_empty);
+
+    // How many connections are alive. From any thread.
+    [[nodiscard]] std::size_t size() const { return size_.load(std::memory_order_relaxed); }
+
+    [[nodiscard]] EventLoop& loop() { return loop_; }
+    [[nodiscard]] const ConnectionLimits& limits() const { return common_.limits; }
+    [[nodiscard]] WaitingRoom& waiting_room() { return common_.waiting_room; }
+
+    // For connections: start, or restart, one of their deadlines; be destroyed, having closed.
+    void start_timeout(Timeout timeout, TimeoutEntry& entry);
+    void destroy(Connection& connection);
+    // For connections: what was under way when begin_drain() was called is done.
+    void finished_one();
+
+    // For connections: calls go_on() in the next turn. REQUIRES: the connection awaits its turn.
+    void call_next_turn(Connection& connection);
+    // For connections: calls on_room() of all when the waiting room is no longer full.
+    void watch_waiting_room();
+
+  private:
+    void adopt(Transport transport);
+    void expire();
+    void start_turn_of_patient();
+    void look_into_waiting_room();
+    void arm();
+    void forget_one();
+    void report_if_empty();
+    void report_if_quiet();
+
+    EventLoop& loop_;
+    const Common common_;
+    std::array<TimeoutQueue, 5> timeouts_;
+    EventLoop::TimePoint armed_ = EventLoop::TimePoint::max();
+    LoopTimer timer_;
+    LoopTimer grace_timer_;
+    LoopTimer next_turn_timer_;
+    std::vector<Connection*> patient_;  // connections that go on in the next turn
+    LoopTimer room_timer_;
+    bool is_room_watched_ = false;
+    bool draining_ = false;
+    bool leaving_ = false;        // drain() was called
+    std::size_t unfinished_ = 0;  // connections that hold up the end
+    std::function<void()> on_quiet_;
+    std::function<void()> on_empty_;
+    std::atomic<std::size_t> size_ = 0;
+    boost::intrusive::list<Connection> connections_;
+};
+
+}  // namespace holdfast::net

@@ -1,0 +1,36 @@
+#include "net/loop/endpoint.h"
+
+#include <gtest/gtest.h>
+
+namespace holdfast::net {
+namespace {
+
+TEST(EndpointText, IsReadAndWrittenBack) {
+    for (const auto* text : {"127.0.0.1:8080", "0.0.0.0:0", "[::1]:65535", "[::]:80"}) {
+        const auto endpoint = parse_endpoint(text);
+        ASSERT_TRUE(endpoint) << endpoint.error().message;
+        EXPECT_EQ(text, to_text(*endpoint));
+    }
+}
+
+TEST(EndpointText, MayNameLocalhost) {
+    EXPECT_EQ("127.0.0.1:6388", to_text(parse_endpoint("localhost:6388").value()));
+}
+
+TEST(EndpointText, WithoutAnAddressIsEveryAddress) {
+    EXPECT_EQ("0.0.0.0:8080", to_text(parse_endpoint(":8080").value()));
+}
+
+TEST(EndpointText, IsRefusedWithAReasonThatNamesIt) {
+    for (const auto* text :
+         {"", "8080", "127.0.0.1", "127.0.0.1:", ":", "127.0.0.1:65536", "127.0.0.1:-1",
+          "127.0.0.1:8 ", "127.0.0.1:0x10", "::1:80", "[127.0.0.1]:80", "[::1:80", "::1]:80",
+          "example.org:80", "1.2.3:80", "[]:80"}) {
+        const auto endpoint = parse_endpoint(text);
+        ASSERT_FALSE(endpoint) << text;
+        EXPECT_NE(std::string::npos, endpoint.error().message.find(text));
+    }
+}
+
+}  // namespace
+}  // namespace holdfast::net

@@ -1,0 +1,136 @@
+#include "net/loop/listener.h"
+
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <boost/asio/ip/v6_only.hpp>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/check.h"
+
+namespace holdfast::net {
+
+namespace {
+
+// Connections accepted before others get their turn.
+constexpr int accepts_per_turn_max = 64;
+// How long to wait when the system refuses us another descriptor.
+constexpr std::chrono::milliseconds rest_time{100};
+
+// Faults of the connection that was to be accepted: the next one may be fine.
+bool concerns_peer_only(int error_number) {
+    switch (error_number) {
+        case ECONNABORTED:
+        case EINTR:
+        case EPROTO:
+        case EPERM:
+        case ENETDOWN:
+        case ENETUNREACH:
+        case EHOSTDOWN:
+        case EHOSTUNREACH:
+        case ENOPROTOOPT:
+        case ENONET:
+        case EOPNOTSUPP: return true;
+        default: return false;
+    }
+}
+
+// A peer whose machine or network is gone says no farewell. Asking it every so often whether it is
+// there finds out; accepted connections inherit this. What the system does not do is done without.
+void watch_for_dead_peers(int listener) {
+    const auto set = [listener](int level, int option, int value) {
+        ::setsockopt(listener, level, option, &value, sizeof value);
+    };
+    set(SOL_SOCKET, SO_KEEPALIVE, 1);
+    set(IPPROTO_TCP, TCP_KEEPIDLE, 15);   // seconds of silence
+    set(IPPROTO_TCP, TCP_KEEPINTVL, 15);  // between questions
+    set(IPPROTO_TCP, TCP_KEEPCNT, 4);     // without an answer
+}
+
+base::Error fault(const Endpoint& endpoint, const boost::system::error_code& error) {
+    return {fmt::format("cannot listen on {}: {}", to_text(endpoint), error.message())};
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Listener>> Listener::open(EventLoop& loop, const Endpoint& endpoint) {
+    namespace asio = boost::asio;
+    using Acceptor = asio::ip::tcp::acceptor;
+    boost::system::error_code error;
+    Acceptor acceptor(loop.context());
+    acceptor.open(endpoint.protocol(), error);
+    if (!error) acceptor.set_option(Acceptor::reuse_address(true), error);
+    if (!error && endpoint.address().is_v6()) {
+        acceptor.set_option(asio::ip::v6_only(true), error);
+    }
+    if (!error) acceptor.non_blocking(true, error);
+    if (!error) acceptor.bind(endpoint, error);
+    if (!error) acceptor.listen(Acceptor::max_listen_connections, error);
+    if (error) return tl::unexpected(fault(endpoint, error));
+    auto bound = acceptor.local_endpoint(error);
+    if (error) return tl::unexpected(fault(endpoint, error));
+    watch_for_dead_peers(acceptor.native_handle());
+    const int descriptor = acceptor.release(error);
+    if (error) return tl::unexpected(fault(endpoint, error));
+    return std::unique_ptr<Listener>(new Listener(loop, descriptor, std::move(bound)));
+}
+
+Listener::Listener(EventLoop& loop, int descriptor, Endpoint endpoint)
+    : loop_(loop),
+      descriptor_(descriptor),
+      endpoint_(std::move(endpoint)),
+      retry_(loop, [this] { watch(); }) {}
+
+Listener::~Listener() {
+    stop();
+}
+
+void Listener::start(OnAccept on_accept, OnError on_error) {
+    on_accept_ = std::move(on_accept);
+    on_error_ = std::move(on_error);
+    watch();
+}
+
+void Listener::stop() {
+    if (descriptor_ < 0) return;
+    retry_.cancel();
+    if (std::exchange(watched_, false)) loop_.poller().remove(descriptor_);
+    ::close(std::exchange(descriptor_, -1));
+}
+
+void Listener::on_ready(std::uint32_t) {
+    for (int i = 0; i < accepts_per_turn_max && watched_; ++i) {
+        const int accepted = ::accept4(descriptor_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (accepted >= 0) {
+            on_accept_(Transport(accepted));
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            return;
+        } else if (!concerns_peer_only(errno)) {
+            return rest(errno);
+        }
+    }
+}
+
+void Listener::rest(int error_number) {
+    if (std::exchange(watched_, false)) loop_.poller().remove(descriptor_);
+    retry_.call_at(loop_.now() + rest_time);
+    if (on_error_) {
+        on_error_(
+            {fmt::format("cannot accept a connection on {}: {}; trying again in {} ms",
+                         to_text(endpoint_), std::strerror(error_number), rest_time.count())});
+    }
+}
+
+void Listener::watch() {
+    if (descriptor_ < 0 || watched_) return;
+    watched_ = loop_.poller().add(descriptor_, EPOLLIN, *this);
+    if (!watched_) rest(errno);
+}
+
+}  // namespace holdfast::net

@@ -1,0 +1,89 @@
+#include "net/loop/server.h"
+
+#include <utility>
+
+#include "base/check.h"
+
+namespace holdfast::net {
+
+base::Result<std::unique_ptr<Server>> Server::start(const Endpoint& endpoint,
+                                                    const std::vector<EventLoop*>& loops,
+                                                    ProtocolFactory factory,
+                                                    ServerOptions options) {
+    CHECK(!loops.empty());
+    TRY(auto listener, Listener::open(*loops.front(), endpoint));
+    return std::unique_ptr<Server>(
+        new Server(std::move(listener), loops, std::move(factory), std::move(options)));
+}
+
+Server::Server(std::unique_ptr<Listener> listener, const std::vector<EventLoop*>& loops,
+               ProtocolFactory factory, ServerOptions options)
+    : options_(std::move(options)),
+      factory_(std::move(factory)),
+      waiting_room_(options_.waiting_bytes_max),
+      listener_(std::move(listener)) {
+    const ConnectionSet::Common common{.limits = options_.limits,
+                                       .factory = factory_,
+                                       .waiting_room = waiting_room_,
+                                       .tls = options_.tls};
+    for (EventLoop* loop : loops) {
+        sets_.push_back(std::make_unique<ConnectionSet>(*loop, common));
+    }
+    sets_busy_ = sets_draining_ = sets_.size();
+    loops.front()->post([this] {
+        listener_->start([this](Transport transport) { deal(std::move(transport)); },
+                         options_.on_error);
+    });
+}
+
+Server::~Server() = default;
+
+ServerCounts Server::counts() const {
+    ServerCounts counts;
+    for (const auto& set : sets_) counts.connections += set->size();
+    counts.accepted = accepted_.load(std::memory_order_relaxed);
+    counts.refused = refused_.load(std::memory_order_relaxed);
+    counts.waiting_bytes = waiting_room_.bytes();
+    return counts;
+}
+
+void Server::deal(Transport transport) {
+    accepted_.fetch_add(1, std::memory_order_relaxed);
+    if (counts().connections >= options_.connections_max) {
+        refused_.fetch_add(1, std::memory_order_relaxed);
+        return;
+    }
+    sets_[next_set_]->hand_over(std::move(transport));
+    next_set_ = (next_set_ + 1) % sets_.size();
+}
+
+void Server::begin_shut_down(std::function<void()> on_quiet) {
+    EventLoop& first = sets_.front()->loop();
+    for (const auto& owned : sets_) {
+        ConnectionSet& set = *owned;
+        set.loop().post([this, &first, &set, on_quiet] {
+            set.begin_drain([this, &first, on_quiet] {
+                if (sets_busy_.fetch_sub(1) == 1) first.post(on_quiet);
+            });
+        });
+    }
+}
+
+// Goes through the accepting loop first: whatever it has handed over by then is in the other loops'
+// queues ahead of the order to drain.
+void Server::shut_down(std::chrono::milliseconds grace, std::function<void()> on_done) {
+    EventLoop& first = sets_.front()->loop();
+    first.post([this, grace, &first, on_done = std::move(on_done)] {
+        listener_->stop();
+        for (const auto& owned : sets_) {
+            ConnectionSet& set = *owned;
+            set.loop().post([this, grace, &first, &set, on_done] {
+                set.drain(grace, [this, &first, on_done] {
+                    if (sets_draining_.fetch_sub(1) == 1) first.post(on_done);
+                });
+            });
+        }
+    });
+}
+
+}  // namespace holdfast::net

@@ -1,0 +1,84 @@
+#pragma once
+
+// Server: one address, one protocol, any number of loops.
+//
+// The first loop accepts; connections are dealt to the loops in turn, and each stays on its loop
+// for life.
+//
+// Thread safety: every method from any thread. The factory is called on the thread of the loop that
+// the connection lives on, so with several loops it is called concurrently. Lifetime: destroyed
+// after shut_down() has called back, or while none of its loops is being run.
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "net/loop/connection_set.h"
+#include "net/loop/listener.h"
+
+namespace holdfast::net {
+
+struct ServerOptions {
+    // Connections over this are accepted and closed at once.
+    std::size_t connections_max = 10'000;
+    ConnectionLimits limits;
+    // Bytes of answers that wait for earlier answers of their connection, in all connections. Over
+    // this, requests whose answers would have to wait are not read.
+    std::size_t waiting_bytes_max = std::size_t{64} * 1024 * 1024;
+    // Where connections take their certificate from when they are accepted; null: they are plain.
+    // Outlives the server.
+    const TlsSource* tls = nullptr;
+    // Told of faults that the server survives, such as too many open files; on the first loop's
+    // thread.
+    std::function<void(const base::Error&)> on_error;
+};
+
+struct ServerCounts {
+    std::size_t connections = 0;    // alive now
+    std::uint64_t accepted = 0;     // ever
+    std::uint64_t refused = 0;      // of these, closed because of connections_max
+    std::size_t waiting_bytes = 0;  // see ServerOptions::waiting_bytes_max
+};
+
+class Server {
+  public:
+    // Listens on `endpoint`. The loops need not be running yet. REQUIRES: at least one loop.
+    [[nodiscard]] static base::Result<std::unique_ptr<Server>> start(
+        const Endpoint& endpoint, const std::vector<EventLoop*>& loops, ProtocolFactory factory,
+        ServerOptions options = {});
+    ~Server();
+
+    // Where it listens; with the port that was picked if 0 was asked for.
+    [[nodiscard]] const Endpoint& endpoint() const { return listener_->endpoint(); }
+
+    [[nodiscard]] ServerCounts counts() const;
+
+    // The first half of a shutdown: tells every protocol of it (Protocol::on_drain), and calls
+    // `on_quiet` on the first loop when what is under way now is answered. Connections go on, and
+    // new ones are accepted, until shut_down(). Only once.
+    void begin_shut_down(std::function<void()> on_quiet);
+
+    // Stops accepting and closes idle connections; lets requests in flight be answered, and closes
+    // their connections then; closes what is left after `grace`. Then calls `on_done` on the first
+    // loop, which may destroy the server. Only once.
+    void shut_down(std::chrono::milliseconds grace, std::function<void()> on_done);
+
+  private:
+    Server(std::unique_ptr<Listener> listener, const std::vector<EventLoop*>& loops,
+           ProtocolFactory factory, ServerOptions options);
+
+    void deal(Transport transport);
+
+    ServerOptions options_;
+    ProtocolFactory factory_;
+    WaitingRoom waiting_room_;
+    std::unique_ptr<Listener> listener_;
+    std::vector<std::unique_ptr<ConnectionSet>> sets_;
+    std::size_t next_set_ = 0;
+    std::atomic<std::uint64_t> accepted_ = 0;
+    std::atomic<std::uint64_t> refused_ = 0;
+    std::atomic<std::size_t> sets_busy_ = 0, sets_draining_ = 0;
+};
+
+}  // namespace holdfast::net

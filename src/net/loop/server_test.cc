@@ -1,0 +1,322 @@
+#include "net/loop/server.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <atomic>
+#include <fstream>
+#include <iomanip>
+#include <mutex>
+#include <set>
+#include <sstream>
+
+#include "net/http/http_protocol.h"
+#include "net/loop/test_server.h"
+
+namespace holdfast::net {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// Answers at once, except /later. One per loop.
+class Desk final : public HttpHandler {
+  public:
+    void handle(const HttpRequest& request, HttpReply& reply) override {
+        if (request.path == "/later") {
+            later.push_back(reply.defer([this] { ++abandoned; }));
+        } else {
+            reply.send(200, "text/plain", request.body);
+        }
+    }
+    std::vector<DeferredReply> later;
+    int abandoned = 0;
+};
+
+class ServerTest : public testing::Test {
+  protected:
+    ProtocolFactory factory() {
+        return [this](Channel& channel, EventLoop&) {
+            return std::make_unique<HttpProtocol>(channel, desk_, limits_);
+        };
+    }
+
+    void await_deferred(TestServer& server, std::size_t count) {
+        EXPECT_TRUE(server.eventually([this, count] { return desk_.later.size() == count; }));
+    }
+
+    const HttpLimits limits_{};
+    Desk desk_;
+};
+
+constexpr auto* get = "GET / HTTP/1.1\r\n\r\n";
+constexpr auto* get_later = "GET /later HTTP/1.1\r\n\r\n";
+
+TEST_F(ServerTest, ListensOnAFreePortAndSaysWhich) {
+    TestServer server(factory());
+    EXPECT_NE(0, server.server().endpoint().port());
+    auto client = server.connect();
+    client.send(get);
+    EXPECT_EQ(200, client.response().status);
+}
+
+TEST_F(ServerTest, SaysWhyItCannotListen) {
+    TestServer server(factory());
+    EventLoop loop;
+    const auto second = Server::start(server.server().endpoint(), {&loop}, factory());
+    ASSERT_FALSE(second);
+    const auto& message = second.error().message;
+    EXPECT_NE(message.npos, message.find(to_text(server.server().endpoint()))) << message;
+    EXPECT_NE(message.npos, message.find("in use")) << message;
+}
+
+TEST_F(ServerTest, CountsItsConnections) {
+    TestServer server(factory());
+    {
+        auto a = server.connect();
+        auto b = server.connect();
+        a.send(get);
+        b.send(get);
+        a.response();
+        b.response();
+        EXPECT_EQ(2u, server.server().counts().connections);
+    }
+    EXPECT_TRUE(server.eventually([&] { return server.server().counts().connections == 0; }));
+    EXPECT_EQ(2u, server.server().counts().accepted);
+}
+
+// The kernel's own list of connections says by which timer each is watched.
+TEST_F(ServerTest, AsksSilentPeersWhetherTheyAreThere) {
+    TestServer server(factory());
+    const TestClient client = server.connect();
+    ASSERT_TRUE(server.eventually([&] { return server.server().counts().connections == 1; }));
+    std::ostringstream port;
+    port << ":" << std::hex << std::uppercase << std::setw(4) << std::setfill('0')
+         << server.server().endpoint().port();
+    std::ifstream list("/proc/net/tcp");
+    bool is_watched = false;
+    for (std::string line; std::getline(list, line);) {
+        std::istringstream fields(line);
+        std::string number, local, remote, state, queues, timer;
+        fields >> number >> local >> remote >> state >> queues >> timer;
+        const bool is_established = state == "01";
+        if (!is_established || !local.ends_with(port.str())) continue;
+        is_watched = is_watched || timer.starts_with("02:");
+    }
+    EXPECT_TRUE(is_watched);
+}
+
+TEST_F(ServerTest, ClosesConnectionsOverItsLimit) {
+    TestServer server(factory(), {.connections_max = 1, .limits = {}, .on_error = {}});
+    auto first = server.connect();
+    first.send(get);
+    EXPECT_EQ(200, first.response().status);
+    auto second = server.connect();
+    EXPECT_EQ("", second.read_to_end());
+    EXPECT_EQ(1u, server.server().counts().refused);
+    first.send(get);
+    EXPECT_EQ(200, first.response().status);
+}
+
+TEST_F(ServerTest, SurvivesALackOfDescriptors) {
+#ifdef __SANITIZE_ADDRESS__
+    // UBSan opens a pipe to look at an object's type, and takes the lack of one for a bad object.
+    GTEST_SKIP() << "the sanitizers need descriptors of their own";
+#endif
+    std::atomic<int> faults = 0;
+    TestServer server(factory(), {.limits = {}, .on_error = [&](const base::Error& error) {
+                                      EXPECT_NE(error.message.npos, error.message.find("accept"));
+                                      ++faults;
+                                  }});
+    rlimit before{};
+    ASSERT_EQ(0, ::getrlimit(RLIMIT_NOFILE, &before));
+    // The client's socket takes the last descriptor that is allowed.
+    const int next = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    ASSERT_GE(next, 0);
+    ::close(next);
+    const rlimit tight{.rlim_cur = static_cast<rlim_t>(next) + 1, .rlim_max = before.rlim_max};
+    ASSERT_EQ(0, ::setrlimit(RLIMIT_NOFILE, &tight));
+    auto client = server.connect();
+    client.send(get);
+    while (faults == 0) std::this_thread::yield();
+    ASSERT_EQ(0, ::setrlimit(RLIMIT_NOFILE, &before));
+    EXPECT_EQ(200, client.response().status);
+}
+
+TEST_F(ServerTest, ShutsDownAtOnceWhenNothingIsConnected) {
+    TestServer server(factory());
+    EXPECT_EQ(std::future_status::ready, server.shut_down(seconds(60)).wait_for(seconds(10)));
+}
+
+TEST_F(ServerTest, ClosesIdleConnectionsAtOnceWhenItShutsDown) {
+    TestServer server(factory());
+    auto client = server.connect();
+    client.send(get);
+    client.response();
+    const auto done = server.shut_down(seconds(60));
+    EXPECT_EQ("", client.read_to_end());
+    EXPECT_EQ(std::future_status::ready, done.wait_for(seconds(10)));
+}
+
+TEST_F(ServerTest, AnswersWhatIsInFlightWhenItShutsDown) {
+    TestServer server(factory());
+    auto deferred = server.connect();
+    deferred.send(std::string(get_later) + get);
+    await_deferred(server, 1);
+    auto half_sent = server.connect();
+    half_sent.send("GET / HTTP/1.1\r\n");
+    EXPECT_TRUE(server.eventually([&] { return server.server().counts().connections == 2; }));
+    // The half request must be received before the shutdown, or it is none.
+    auto marker = server.connect();
+    marker.send(get);
+    marker.response();
+
+    const auto done = server.shut_down(seconds(60));
+    EXPECT_EQ("", marker.read_to_end());
+    server.on_loop([this] { desk_.later[0].send(200, "", "late"); });
+    EXPECT_EQ("late", deferred.response().body);
+    EXPECT_NE(std::string::npos, deferred.response().header.find("HTTP/1.1 200"));
+    EXPECT_EQ("", deferred.read_to_end());
+    half_sent.send("\r\n");
+    const auto last = half_sent.response();
+    EXPECT_NE(std::string::npos, last.header.find("Connection: close\r\n"));
+    EXPECT_EQ("", half_sent.read_to_end());
+    { const TestClient gone(std::move(deferred)), gone_too(std::move(half_sent)); }
+    EXPECT_EQ(std::future_status::ready, done.wait_for(seconds(10)));
+}
+
+TEST_F(ServerTest, GoesOnUntilWhatIsInFlightIsAnswered) {
+    TestServer server(factory());
+    auto deferred = server.connect(), old = server.connect();
+    old.send(get);
+    EXPECT_EQ(200, old.response().status);
+    deferred.send(get_later);
+    await_deferred(server, 1);
+    const auto quiet = server.begin_shut_down();
+    old.send(get);
+    EXPECT_EQ(200, old.response().status) << "a connection that was idle is served";
+    auto fresh = server.connect();
+    fresh.send(get);
+    EXPECT_EQ(200, fresh.response().status) << "and so is a new one";
+    const auto silent = server.connect();  // asks for nothing, and holds up nothing
+    EXPECT_NE(std::future_status::ready, quiet.wait_for(seconds(0)));
+    server.on_loop([this] { desk_.later[0].send(200, "", "late"); });
+    EXPECT_EQ("late", deferred.response().body);
+    EXPECT_EQ(std::future_status::ready, quiet.wait_for(seconds(10)));
+    EXPECT_EQ(std::future_status::ready, server.shut_down(seconds(60)).wait_for(seconds(10)));
+}
+
+TEST_F(ServerTest, AConnectionThatBreaksHoldsUpNoShutdown) {
+    TestServer server(factory());
+    auto deferred = server.connect();
+    deferred.send(get_later);
+    await_deferred(server, 1);
+    const auto quiet = server.begin_shut_down();
+    deferred.reset();
+    EXPECT_EQ(std::future_status::ready, quiet.wait_for(seconds(10)));
+    server.shut_down(seconds(60)).wait();
+}
+
+TEST_F(ServerTest, APeerThatDoesNotCloseHoldsUpNoShutdown) {
+    const ConnectionLimits patient{.linger_timeout = seconds(3600)};
+    TestServer server(factory(), {.limits = patient});
+    auto client = server.connect();
+    client.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    EXPECT_EQ(200, client.response().status);
+    EXPECT_EQ("", client.read_to_end());
+    EXPECT_EQ(std::future_status::ready, server.shut_down(seconds(3600)).wait_for(seconds(10)));
+}
+
+TEST_F(ServerTest, ClosesTheRestWhenTheGraceIsOver) {
+    TestServer server(factory());
+    auto client = server.connect();
+    client.send(get_later);
+    await_deferred(server, 1);
+    const auto done = server.shut_down(milliseconds(20));
+    EXPECT_EQ("", client.read_to_end());
+    EXPECT_EQ(std::future_status::ready, done.wait_for(seconds(10)));
+    EXPECT_EQ(1, server.on_loop([this] { return desk_.abandoned; }));
+}
+
+TEST_F(ServerTest, AcceptsNobodyOnceItShutsDown) {
+    TestServer server(factory());
+    server.shut_down(seconds(1)).wait();
+    const auto endpoint = server.server().endpoint();
+    const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    EXPECT_NE(0, ::connect(descriptor, endpoint.data(), static_cast<socklen_t>(endpoint.size())));
+    ::close(descriptor);
+}
+
+TEST_F(ServerTest, TellsADeferredReplyThatItsPeerDied) {
+    TestServer server(factory());
+    auto killed = server.connect();
+    killed.send(get_later);
+    auto closed = server.connect();
+    closed.send(get_later);
+    await_deferred(server, 2);
+    killed.reset();
+    { const TestClient gone(std::move(closed)); }
+    EXPECT_TRUE(server.eventually([this] { return desk_.abandoned == 2; }));
+    server.on_loop([this] { desk_.later.clear(); });
+    EXPECT_TRUE(server.eventually([&] { return server.server().counts().connections == 0; }));
+}
+
+TEST(ServerOnSeveralLoops, DealsConnectionsInTurnAndKeepsThemWhereTheyAre) {
+    std::mutex mutex;
+    std::map<EventLoop*, int> dealt;
+    std::map<EventLoop*, Desk> desks;
+    const HttpLimits limits;
+    TestServer server(
+        [&](Channel& channel, EventLoop& loop) {
+            const std::lock_guard guard(mutex);
+            ++dealt[&loop];
+            return std::make_unique<HttpProtocol>(channel, desks[&loop], limits);
+        },
+        {}, 3);
+    {
+        std::vector<TestClient> clients;
+        for (int i = 0; i < 30; ++i) clients.push_back(server.connect());
+        for (int round = 0; round < 20; ++round) {
+            for (auto& client : clients)
+                client.send("POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\nhi");
+            for (auto& client : clients) EXPECT_EQ("hi", client.response().body);
+        }
+        const std::lock_guard guard(mutex);
+        EXPECT_EQ(3u, dealt.size());
+        for (const auto& [loop, count] : dealt) EXPECT_EQ(10, count);
+    }
+    const auto done = server.shut_down(seconds(10));
+    EXPECT_EQ(std::future_status::ready, done.wait_for(seconds(10)));
+    EXPECT_EQ(0u, server.server().counts().connections);
+}
+
+TEST(ServerOnSeveralLoops, MayBeDestroyedFromItsLastCallback) {
+    EventLoop a, b;
+    std::thread thread_a([&] { a.run(); }), thread_b([&] { b.run(); });
+    Desk desk;
+    const HttpLimits limits;
+    for (int round = 0; round < 50; ++round) {
+        auto server =
+            Server::start(parse_endpoint("localhost:0").value(), {&a, &b},
+                          [&](Channel& channel, EventLoop&) {
+                              return std::make_unique<HttpProtocol>(channel, desk, limits);
+                          })
+                .value();
+        std::vector<TestClient> clients;
+        for (int i = 0; i < 4; ++i) clients.emplace_back(server->endpoint());
+        std::promise<void> done;
+        server->shut_down(seconds(10), [&] {
+            server.reset();
+            done.set_value();
+        });
+        done.get_future().wait();
+    }
+    a.stop();
+    b.stop();
+    thread_a.join();
+    thread_b.join();
+}
+
+}  // namespace
+}  // namespace holdfast::net

@@ -1,0 +1,68 @@
+#include "net/loop/transport.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace holdfast::net {
+
+namespace {
+
+IoStatus status_of(int error_number) {
+    const bool later =
+        error_number == EAGAIN || error_number == EWOULDBLOCK || error_number == EINTR;
+    return later ? IoStatus::would_block : IoStatus::failed;
+}
+
+}  // namespace
+
+Transport::Transport(int descriptor) : descriptor_(descriptor) {
+    const int on = 1;
+    ::setsockopt(descriptor_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+Transport::~Transport() {
+    close();
+}
+
+void Transport::encrypt(const TlsContext& context) {
+    tls_ = std::make_unique<TlsStream>(context, descriptor_);
+}
+
+void Transport::encrypt(const TlsTrust& trust, const std::string& host) {
+    tls_ = std::make_unique<TlsStream>(trust, host, descriptor_);
+}
+
+IoResult Transport::receive(std::span<char> buffer) {
+    if (tls_) return tls_->receive(buffer);
+    const ssize_t count = ::recv(descriptor_, buffer.data(), buffer.size(), 0);
+    if (count > 0) return {IoStatus::moved, static_cast<std::size_t>(count)};
+    if (count == 0) return {IoStatus::ended};
+    return {status_of(errno)};
+}
+
+IoResult Transport::send(std::string_view bytes) {
+    if (tls_) return tls_->send(bytes);
+    const ssize_t count = ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (count >= 0) return {IoStatus::moved, static_cast<std::size_t>(count)};
+    return {status_of(errno)};
+}
+
+bool Transport::finish_sending() {
+    if (tls_ && !tls_->finish_sending()) return false;
+    ::shutdown(descriptor_, SHUT_WR);
+    return true;
+}
+
+void Transport::close() {
+    if (descriptor_ < 0) return;
+    // A farewell, if it fits: without one, the peer must think that something was cut off.
+    if (tls_) (void)tls_->finish_sending();
+    tls_.reset();
+    ::close(std::exchange(descriptor_, -1));
+}
+
+}  // namespace holdfast::net

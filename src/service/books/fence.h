@@ -1,0 +1,56 @@
+#pragma once
+
+// Fences of outside resources, as data: what is asked of them, answered and kept.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/values/time.h"
+
+namespace holdfast::service {
+
+// The largest fencing number that a resource has seen, as a store keeps it. Zero: none any more.
+struct FenceMark {
+    std::string resource;
+    std::uint64_t highest = 0;
+
+    bool operator==(const FenceMark&) const = default;
+};
+
+// Every fence is kept until somebody drops it, so their number has an end.
+struct FenceLimits {
+    std::size_t resources_max = 100'000;
+    std::size_t resource_length_max = 4096;
+};
+
+// The answer to whoever raises, reads or drops a fence.
+struct FenceOutcome {
+    enum class Kind : std::uint8_t {
+        accepted,             // raised, or as high already; read; dropped
+        stale,                // the resource has seen a larger number
+        unknown,              // there is no fence of this resource
+        resources_max,        // FenceLimits, by name
+        resource_length_max,  // likewise
+    };
+    // Until when the answer must not be told, because a crash could undo what it says.
+    enum class Wait : std::uint8_t { nothing, commit_under_way, next_commit };
+
+    Kind kind = Kind::unknown;
+    std::uint64_t highest = 0;  // accepted: after a raise, before a drop; stale
+    Wait wait = Wait::nothing;
+
+    bool operator==(const FenceOutcome&) const = default;
+};
+
+// Somebody came with a number that was too small: it had lost its lock, or never had it. The name
+// is good during the call that tells of it.
+struct FenceRefusal {
+    core::Time at;
+    std::string_view resource;
+    std::uint64_t number = 0;
+    std::uint64_t highest = 0;
+};
+
+}  // namespace holdfast::service

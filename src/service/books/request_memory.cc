@@ -1,0 +1,101 @@
+#include "service/books/request_memory.h"
+
+#include <utility>
+
+namespace holdfast::service {
+
+namespace {
+
+using State = RequestMemory::Known::State;
+
+// Every part but the last is preceded by its length, so that no two requests have one key.
+std::string key_of(const core::Owner& owner, const core::Scope& scope, std::string_view id) {
+    const std::string scope_text = core::to_text(scope);
+    std::string key = std::to_string(static_cast<unsigned>(owner.door));
+    for (const std::string_view part : {owner.name, std::string_view(scope_text)}) {
+        key.append(":").append(std::to_string(part.size())).append(":").append(part);
+    }
+    return key.append(":").append(id);
+}
+
+// What the id of an ended lease takes: its key twice, and the records around that.
+std::size_t bytes_of(const std::string& key) {
+    constexpr std::size_t records = 256;
+    return 2 * key.size() + records;
+}
+
+}  // namespace
+
+const RequestMemory::Known* RequestMemory::find(const core::AcquireRequest& request,
+                                                core::Time now) const {
+    if (request.notes.request_id.empty()) return nullptr;
+    const auto found = known_.find(key_of(request.owner, request.scope, request.notes.request_id));
+    if (found == known_.end()) return nullptr;
+    const Known& known = found->second;
+    if (known.state == State::ended && now - known.ended_at >= ended_kept) return nullptr;
+    return &known;
+}
+
+void RequestMemory::on_event(const core::Event& event) {
+    const core::LeaseView& lease = event.lease;
+    if (lease.notes.request_id.empty()) return;
+    const std::string key = key_of(lease.owner, lease.scope, lease.notes.request_id);
+    switch (event.kind) {
+        case core::EventKind::queued:
+            known_[key] = {.state = State::waiting, .waiter = event.waiter};
+            break;
+        case core::EventKind::granted:
+            known_[key] = {.state = State::held, .waiter = event.waiter, .token = lease.token};
+            break;
+        case core::EventKind::wait_timed_out:
+        case core::EventKind::wait_cancelled: known_.erase(key); break;
+        case core::EventKind::released:
+        case core::EventKind::expired: end(key, event); break;
+        case core::EventKind::renewed:
+        case core::EventKind::grace_ended:
+        case core::EventKind::session_opened:
+        case core::EventKind::session_ended: break;
+    }
+    forget_old(event.at);
+}
+
+void RequestMemory::forget(const core::Event& event) {
+    const core::LeaseView& lease = event.lease;
+    known_.erase(key_of(lease.owner, lease.scope, lease.notes.request_id));
+}
+
+void RequestMemory::on_restored(const core::RestoreRequest& lease) {
+    if (lease.notes.request_id.empty() || lease.is_in_grace) return;
+    known_[key_of(lease.owner, lease.scope, lease.notes.request_id)] = {.state = State::held,
+                                                                        .token = lease.token};
+}
+
+void RequestMemory::end(const std::string& key, const core::Event& event) {
+    const core::Token token = event.lease.token;
+    known_[key] = {.state = State::ended, .token = token, .ended_at = event.at};
+    ended_.push_back({.key = key, .token = token, .at = event.at});
+    ended_bytes_ += bytes_of(key);
+    while (ended_.size() > ended_max || ended_bytes_ > ended_bytes_max) forget_oldest();
+}
+
+void RequestMemory::forget_old(core::Time now) {
+    while (!ended_.empty() && now - ended_.front().at >= ended_kept) forget_oldest();
+}
+
+std::optional<core::Time> RequestMemory::next_removal() const {
+    if (ended_.empty()) return std::nullopt;
+    return ended_.front().at + ended_kept + removal_delay;
+}
+
+// REQUIRES: there is one.
+void RequestMemory::forget_oldest() {
+    const Ended& oldest = ended_.front();
+    const auto found = known_.find(oldest.key);
+    const bool is_the_same = found != known_.end() && found->second.state == State::ended &&
+                             found->second.token == oldest.token;
+    if (is_the_same) known_.erase(found);
+    ended_bytes_ -= bytes_of(oldest.key);
+    ended_.pop_front();
+}
+
+}  // namespace holdfast::service

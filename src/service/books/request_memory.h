@@ -1,0 +1,87 @@
+#pragma once
+
+// RequestMemory: which requests were made before.
+//
+// A client that lost its connection cannot know whether its request was granted. If it gave the
+// request an id, it may ask again by the same id, and finds what the first one got: the place in
+// the queue, the lease, or the news that the lease is over already. So a request has one effect,
+// however often it arrives.
+//
+// An id belongs to its owner and its lock. It is known while its request waits or holds, and for
+// ten minutes after its lease has ended: find() compares the times, so that this holds also on a
+// server on which nothing else happens. What waited in vain is forgotten, so that it may be tried
+// again. All of it follows from the events of the lock table.
+//
+// Ids of ended leases are limited in number and in bytes, the oldest being forgotten first. Those
+// that wait or hold are limited with the waiters and leases of the table.
+//
+// Thread safety: none.
+
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "core/values/changes.h"
+#include "core/values/request.h"
+
+namespace holdfast::service {
+
+class RequestMemory {
+  public:
+    // How long requests whose leases are over are remembered, how many of them, and how many bytes
+    // of memory they may take together.
+    static constexpr core::Duration ended_kept = std::chrono::minutes{10};
+    static constexpr std::size_t ended_max = 100'000;
+    static constexpr std::size_t ended_bytes_max = std::size_t{64} << 20;
+    // What is too old is removed at most this much later, so that a busy server need not wake up
+    // for each of them.
+    static constexpr core::Duration removal_delay = std::chrono::minutes{1};
+
+    // What became of a request.
+    struct Known {
+        enum class State : std::uint8_t { waiting, held, ended };
+
+        State state = State::waiting;
+        core::WaiterId waiter;  // waiting; held, if it waited before
+        core::Token token;      // held, ended
+        core::Time ended_at;    // ended
+    };
+
+    // What is known of a request at this time, if it has an id and was made before; good until the
+    // next call.
+    [[nodiscard]] const Known* find(const core::AcquireRequest& request, core::Time now) const;
+
+    // Of every event of the table, in order.
+    void on_event(const core::Event& event);
+    // Forgets the request that the event is about: nobody was told what became of it.
+    void forget(const core::Event& event);
+    // Of every lease from a store.
+    void on_restored(const core::RestoreRequest& lease);
+
+    // Removes what is too old by now.
+    void forget_old(core::Time now);
+    // When forget_old() should be called next, if ever.
+    [[nodiscard]] std::optional<core::Time> next_removal() const;
+
+    [[nodiscard]] std::size_t size() const { return known_.size(); }
+    // How much memory the ids of ended leases take, roughly.
+    [[nodiscard]] std::size_t ended_bytes() const { return ended_bytes_; }
+
+  private:
+    struct Ended {
+        std::string key;
+        core::Token token;
+        core::Time at;
+    };
+
+    void end(const std::string& key, const core::Event& event);
+    void forget_oldest();
+
+    std::unordered_map<std::string, Known> known_;
+    std::deque<Ended> ended_;  // the first to end first
+    std::size_t ended_bytes_ = 0;
+};
+
+}  // namespace holdfast::service

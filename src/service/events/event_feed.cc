@@ -1,0 +1,178 @@
+#include "service/events/event_feed.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace holdfast::service {
+
+namespace {
+
+constexpr std::size_t chunk_events = 256;
+
+std::size_t bytes_of(const core::Event& event) {
+    const core::LeaseView& lease = event.lease;
+    return sizeof event + lease.scope.name.size() + lease.owner.name.size() +
+           event.previous_owner.size() + lease.notes.request_id.size() +
+           lease.notes.metadata.size();
+}
+
+}  // namespace
+
+FeedEvent::FeedEvent(std::uint64_t number, const core::Event& happened,
+                     std::optional<std::uint64_t> refused_by)
+    : id(number),
+      event(happened),
+      name_(happened.lease.scope.name),
+      owner_(happened.lease.owner.name),
+      previous_owner_(happened.previous_owner),
+      request_id_(happened.lease.notes.request_id),
+      metadata_(happened.lease.notes.metadata) {
+    event.lease.scope.name = name_;
+    event.lease.owner.name = owner_;
+    event.previous_owner = previous_owner_;
+    event.lease.notes = {.request_id = request_id_, .metadata = metadata_};
+    if (!refused_by) return;
+    refused_fence = {.at = event.at,
+                     .resource = name_,
+                     .number = core::as_number(event.lease.token.fence),
+                     .highest = *refused_by};
+}
+
+EventFeed::EventFeed(std::uint64_t first_id, FeedLimits limits)
+    : limits_(limits), oldest_id_(first_id), next_id_(first_id) {}
+
+void EventFeed::publish(core::Changes&& changes) {
+    const std::lock_guard guard(mutex_);
+    if (is_worth_taking(changes)) {
+        take(changes);
+    } else {
+        for (const core::Event& event : changes) add(event, std::nullopt);
+    }
+    drop_what_is_too_much();
+    call_watches();
+}
+
+void EventFeed::publish(const FenceRefusal& refusal) {
+    core::Event event{.at = refusal.at};
+    event.lease.scope.name = refusal.resource;
+    event.lease.token.fence = core::Fence{refusal.number};
+    const std::lock_guard guard(mutex_);
+    add(event, refusal.highest);
+    drop_what_is_too_much();
+    call_watches();
+}
+
+// Whether it is a chunk by itself: no small one, nor one that is mostly room, nor a huge one.
+bool EventFeed::is_worth_taking(const core::Changes& changes) const {
+    return changes.size() >= chunk_events / 4 && changes.size() >= changes.capacity() / 4 &&
+           changes.bytes() <= limits_.bytes_max / 4;
+}
+
+void EventFeed::take(core::Changes& changes) {
+    const std::size_t count = changes.size(), bytes = changes.bytes();
+    chunks_.push_back({.first_id = next_id_,
+                       .bytes = bytes,
+                       .events = std::exchange(changes, std::exchange(spare_, {}))});
+    bytes_ += bytes;
+    next_id_ += count;
+}
+
+void EventFeed::add(const core::Event& event, std::optional<std::uint64_t> refused_by) {
+    Chunk& chunk = chunk_to_fill();
+    const std::size_t bytes = bytes_of(event);
+    chunk.events.add(event);
+    if (refused_by) chunk.refused_by.emplace(next_id_, *refused_by);
+    chunk.bytes += bytes;
+    bytes_ += bytes;
+    ++next_id_;
+}
+
+void EventFeed::drop_what_is_too_much() {
+    if (next_id_ - oldest_id_ > limits_.events_max) oldest_id_ = next_id_ - limits_.events_max;
+    while (chunks_.size() > 1 &&
+           (bytes_ > limits_.bytes_max || chunks_[1].first_id <= oldest_id_)) {
+        drop_oldest_chunk();
+    }
+}
+
+void EventFeed::call_watches() {
+    for (Watch* const watch : watches_) watch->call();
+}
+
+EventFeed::Chunk& EventFeed::chunk_to_fill() {
+    const bool has_room = !chunks_.empty() && chunks_.back().events.size() < chunk_events &&
+                          chunks_.back().bytes < limits_.bytes_max / 4;
+    if (!has_room) {
+        chunks_.push_back({.first_id = next_id_, .events = std::move(spare_)});
+        spare_ = {};
+    }
+    return chunks_.back();
+}
+
+// REQUIRES: it is not the only one.
+void EventFeed::drop_oldest_chunk() {
+    bytes_ -= chunks_.front().bytes;
+    spare_ = std::move(chunks_.front().events);
+    spare_.clear();
+    chunks_.pop_front();
+    oldest_id_ = std::max(oldest_id_, chunks_.front().first_id);
+}
+
+// REQUIRES: it is known.
+std::shared_ptr<const FeedEvent> EventFeed::copy(std::uint64_t id) const {
+    const auto after = std::upper_bound(
+        chunks_.begin(), chunks_.end(), id,
+        [](std::uint64_t wanted, const Chunk& chunk) { return wanted < chunk.first_id; });
+    const Chunk& chunk = *std::prev(after);
+    const auto found = chunk.refused_by.find(id);
+    const auto refused_by =
+        found == chunk.refused_by.end() ? std::nullopt : std::optional(found->second);
+    return std::make_shared<const FeedEvent>(id, chunk.events[id - chunk.first_id], refused_by);
+}
+
+std::shared_ptr<EventFeed::Watch> EventFeed::watch(Executor& here,
+                                                   std::optional<std::uint64_t> after,
+                                                   std::function<void()> on_news) {
+    const std::lock_guard guard(mutex_);
+    auto watch =
+        std::make_shared<Watch>(*this, here, after ? *after + 1 : next_id_, std::move(on_news));
+    watches_.push_back(watch.get());
+    if (watch->next_id_ != next_id_) watch->call();
+    return watch;
+}
+
+EventFeed::Watch::Watch(EventFeed& feed, Executor& here, std::uint64_t next_id,
+                        std::function<void()> on_news)
+    : feed_(feed), here_(here), on_news_(std::move(on_news)), next_id_(next_id) {}
+
+EventFeed::Watch::~Watch() {
+    const std::lock_guard guard(feed_.mutex_);
+    std::erase(feed_.watches_, this);
+}
+
+// REQUIRES: the feed's mutex is held.
+void EventFeed::Watch::call() {
+    if (std::exchange(is_called_, true)) return;
+    here_.post([weak = weak_from_this()] {
+        if (const auto watch = weak.lock()) watch->on_news_();
+    });
+}
+
+EventFeed::Watch::Page EventFeed::Watch::read(std::size_t events_max) {
+    const std::lock_guard guard(feed_.mutex_);
+    Page page;
+    // A number that was not given out yet is from a server with another history.
+    page.has_missed_some = next_id_ < feed_.oldest_id_ || next_id_ > feed_.next_id_;
+    if (page.has_missed_some) next_id_ = feed_.oldest_id_;
+    const std::size_t count = std::min<std::size_t>(events_max, feed_.next_id_ - next_id_);
+    page.events.reserve(count);
+    for (const std::uint64_t end = next_id_ + count; next_id_ != end; ++next_id_) {
+        page.events.push_back(feed_.copy(next_id_));
+    }
+    is_called_ = false;
+    if (next_id_ != feed_.next_id_) call();
+    return page;
+}
+
+}  // namespace holdfast::service

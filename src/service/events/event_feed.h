@@ -1,0 +1,125 @@
+#pragma once
+
+// EventFeed: what happened lately, for people who watch.
+//
+// The writer publishes every event; the feed keeps the latest of them, numbered, within bounds of
+// count and size. A Watch reads them in order, at its own pace, from the number where its reader
+// stopped last time. One that is too slow, or comes back too late, is told that it missed some.
+//
+// Thread safety: publish() on the writer's thread; watch() and each Watch on the thread of the
+// executor it was made with. Lifetime: the feed outlives its watches.
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/values/changes.h"
+#include "service/books/fence.h"
+#include "service/ports/executor.h"
+
+namespace holdfast::service {
+
+// A core::Event, or a refused fence, with texts of its own.
+struct FeedEvent {
+    std::uint64_t id = 0;
+    core::Event event;                          // its views point into the texts below
+    std::optional<FenceRefusal> refused_fence;  // instead: the event says nothing then
+
+    // `refused_by`: what happened is a refused fence (see EventFeed), and this was the larger one.
+    FeedEvent(std::uint64_t number, const core::Event& happened,
+              std::optional<std::uint64_t> refused_by);
+    FeedEvent(const FeedEvent&) = delete;
+    FeedEvent& operator=(const FeedEvent&) = delete;
+
+  private:
+    const std::string name_, owner_, previous_owner_, request_id_, metadata_;
+};
+
+struct FeedLimits {
+    std::size_t events_max = 10'000;
+    std::size_t bytes_max = std::size_t{8} * 1024 * 1024;
+};
+
+class EventFeed {
+  public:
+    class Watch;
+
+    // Events are numbered from `first_id`, which must be larger than any number given out before:
+    // readers come back after a restart, too.
+    explicit EventFeed(std::uint64_t first_id, FeedLimits limits = {});
+
+    // What happened. Takes the changes if they are many, and leaves others to be overwritten.
+    void publish(core::Changes&& changes);
+    void publish(const FenceRefusal& refusal);
+
+    // Reads what comes after event `after`; without it, what happens from now on. `on_news` is
+    // called on `here` when there is something to read, and again only after it was read; not after
+    // the watch is gone.
+    [[nodiscard]] std::shared_ptr<Watch> watch(Executor& here, std::optional<std::uint64_t> after,
+                                               std::function<void()> on_news);
+
+  private:
+    // Events in a row, which are forgotten together when there is too much text. Writing one down
+    // allocates nothing once the buffers have grown: most are never read.
+    struct Chunk {
+        std::uint64_t first_id = 0;
+        std::size_t bytes = 0;
+        core::Changes events;
+        // A refused fence is in the row as an event on the name of its resource, with its number.
+        // These are the larger ones, by the ids of those.
+        std::map<std::uint64_t, std::uint64_t> refused_by;
+    };
+
+    [[nodiscard]] bool is_worth_taking(const core::Changes& changes) const;
+    void take(core::Changes& changes);
+    void add(const core::Event& event, std::optional<std::uint64_t> refused_by);
+    void drop_what_is_too_much();
+    void drop_oldest_chunk();
+    void call_watches();
+    [[nodiscard]] Chunk& chunk_to_fill();
+    [[nodiscard]] std::shared_ptr<const FeedEvent> copy(std::uint64_t id) const;
+
+    const FeedLimits limits_;
+    std::mutex mutex_;
+    std::uint64_t oldest_id_, next_id_;  // what is known, of all that is in the chunks
+    std::size_t bytes_ = 0;
+    std::deque<Chunk> chunks_;
+    core::Changes spare_;  // of a chunk that was forgotten
+    std::vector<Watch*> watches_;
+};
+
+// One reader of a feed.
+class EventFeed::Watch : public std::enable_shared_from_this<Watch> {
+  public:
+    struct Page {
+        std::vector<std::shared_ptr<const FeedEvent>> events;
+        bool has_missed_some = false;  // before the first of these
+    };
+
+    Watch(EventFeed& feed, Executor& here, std::uint64_t next_id, std::function<void()> on_news);
+    ~Watch();
+    Watch(const Watch&) = delete;
+    Watch& operator=(const Watch&) = delete;
+
+    // The next events, at most `events_max`. When that were all there are, news will be told.
+    [[nodiscard]] Page read(std::size_t events_max);
+
+  private:
+    friend class EventFeed;
+
+    void call();
+
+    EventFeed& feed_;
+    Executor& here_;
+    const std::function<void()> on_news_;
+    std::uint64_t next_id_;   // guarded by the feed's mutex,
+    bool is_called_ = false;  // and so is this: there are news it has not read
+};
+
+}  // namespace holdfast::service

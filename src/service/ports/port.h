@@ -1,0 +1,104 @@
+#pragma once
+
+// Port: where a door hands in requests.
+//
+// A response that can be given at once is returned, and costs no allocation. One that has to wait
+// (for a lock, a commit, another thread) is promised to an Answer:
+//
+//     if (const Response* response = port.submit(request)) {
+//         format(*response);
+//     } else {
+//         port.await(std::make_unique<MyAnswer>(...));
+//     }
+//
+// Thread safety: a port belongs to one thread; answers are called there, never inside submit().
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "service/request.h"
+
+namespace holdfast::service {
+
+// Something that a response is owed to. One of these is called, once, and is the last that a port
+// does with it. The response is good during the call.
+class Answer {
+  public:
+    virtual void take(const Response& response) = 0;
+    virtual void drop() = 0;  // there will be none
+
+  protected:
+    ~Answer() = default;
+};
+
+// An answer that is made with std::make_unique for one response.
+class OwnAnswer : public Answer {
+  public:
+    virtual ~OwnAnswer() = default;
+    virtual void on_response(const Response& response) = 0;
+
+    void take(const Response& response) final {
+        const std::unique_ptr<OwnAnswer> self(this);
+        on_response(response);
+    }
+    void drop() final { delete this; }
+};
+
+struct DropAnswer {
+    DropAnswer() = default;
+    template <class Own>
+    DropAnswer(std::default_delete<Own> /*which does the same*/) {}
+
+    void operator()(Answer* answer) const { answer->drop(); }
+};
+using AnswerPointer = std::unique_ptr<Answer, DropAnswer>;
+
+// An answer that calls `function` with the response.
+template <class Function>
+[[nodiscard]] AnswerPointer answer_by(Function function) {
+    class Caller final : public OwnAnswer {
+      public:
+        explicit Caller(Function called) : function_(std::move(called)) {}
+        void on_response(const Response& response) override { function_(response); }
+
+      private:
+        Function function_;
+    };
+    return std::make_unique<Caller>(std::move(function));
+}
+
+// A promised response. Numbers are never reused within a port; where it keeps the promise, it
+// knows.
+struct PromiseId {
+    std::uint64_t number = 0;
+    std::uint32_t slot = 0;
+
+    bool operator==(const PromiseId&) const = default;
+};
+
+class Port {
+  public:
+    virtual ~Port() = default;
+
+    // Runs `request`. The response, good until the next call; or nullptr when it will come later.
+    [[nodiscard]] const Response* submit(Request&& request) { return take(request); }
+    [[nodiscard]] const Response* submit(const Request& request) {
+        Request copy = request;
+        return take(copy);
+    }
+
+    // Who the last request's response goes to. REQUIRES: submit() has just returned nullptr.
+    virtual PromiseId await(AnswerPointer answer) = 0;
+
+    // Nobody is there any more to hear the response: the request stops waiting, and what it was
+    // granted without anybody having been told is released. Its Answer is destroyed uncalled. Does
+    // nothing if the response has been given.
+    virtual void abandon(PromiseId promise) = 0;
+
+  private:
+    // What submit() does; with the request it may do as it likes.
+    [[nodiscard]] virtual const Response* take(Request& request) = 0;
+};
+
+}  // namespace holdfast::service

@@ -1,0 +1,230 @@
+// The journal of a store: what of it becomes rows, and that the file is right all the while.
+
+#include "store/journal/journal.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "store/tables/test_leases.h"
+
+namespace holdfast::store {
+namespace {
+
+using namespace testing;
+using core::EventKind;
+using ::testing::ElementsAreArray;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+LeaseRow lease(std::uint64_t fence) {
+    return {.fence = fence,
+            .secret = 7 * fence,
+            .name = "job" + std::to_string(fence),
+            .owner = "w1",
+            .ttl = 30s};
+}
+
+void grant(SqliteStore& store, const LeaseRow& row) {
+    ASSERT_TRUE(commit(store, changes_of({event_of(EventKind::granted, row)})));
+}
+
+void release(SqliteStore& store, const LeaseRow& row) {
+    ASSERT_TRUE(commit(store, changes_of({event_of(EventKind::released, row)})));
+}
+
+constexpr const char* changes_in_journal =
+    "SELECT coalesce(sum(json_array_length(changes)), 0) FROM journal";
+
+class JournalTest : public ::testing::Test {
+  protected:
+    void open(std::size_t journal_changes_max) {
+        store_ = open_store(path_, {.journal_changes_max = journal_changes_max});
+        recover(*store_);
+    }
+    std::int64_t number(const char* sql) { return number_in(path_, sql); }
+    // What a server finds that is started after a crash.
+    Found found_after_crash() {
+        return recover(*open_store(copy_as_if_crashed(path_, folder_ / "crashed.db")));
+    }
+
+    const TemporaryFolder folder_;
+    const std::string path_ = folder_ / "holdfast.db";
+    std::unique_ptr<SqliteStore> store_;
+};
+
+TEST_F(JournalTest, ALeaseThatEndsSoonNeverBecomesARow) {
+    open(20);
+    ASSERT_TRUE(Database::open(path_)->run(
+        "CREATE TRIGGER no BEFORE INSERT ON locks BEGIN SELECT RAISE(ABORT, 'no'); END"));
+    for (std::uint64_t fence = 1; fence <= 80; ++fence) {
+        grant(*store_, lease(fence));
+        if (fence > 5) release(*store_, lease(fence - 5));
+    }
+    EXPECT_EQ(number("SELECT count(*) FROM lock_state"), 5);
+    EXPECT_LE(number(changes_in_journal), 20);
+}
+
+TEST_F(JournalTest, ALeaseThatOutlivesItBecomesARowAndGoesAgain) {
+    open(20);
+    for (std::uint64_t fence = 1; fence <= 60; ++fence) grant(*store_, lease(fence));
+    EXPECT_GE(number("SELECT count(*) FROM locks"), 40);
+    EXPECT_LE(number(changes_in_journal), 20);
+    EXPECT_EQ(number("SELECT count(*) FROM lock_state"), 60);
+    for (std::uint64_t fence = 1; fence <= 60; ++fence) release(*store_, lease(fence));
+    EXPECT_LE(number("SELECT count(*) FROM locks"), 20);
+    EXPECT_EQ(number("SELECT count(*) FROM lock_state"), 0);
+    EXPECT_EQ(found_after_crash().next_fence, 61U);
+}
+
+TEST_F(JournalTest, ACommitLargerThanItAllIsMostlyRowsAtOnce) {
+    open(500);
+    core::Changes many;
+    for (std::uint64_t fence = 1; fence <= 5'000; ++fence) {
+        many.add(event_of(EventKind::granted, lease(fence)));
+    }
+    ASSERT_TRUE(commit(*store_, many));
+    EXPECT_LE(number(changes_in_journal), 500);
+    EXPECT_EQ(number("SELECT count(*) FROM lock_state"), 5'000);
+    many.clear();
+    for (std::uint64_t fence = 1; fence <= 5'000; ++fence) {
+        many.add(event_of(EventKind::released, lease(fence)));
+    }
+    ASSERT_TRUE(commit(*store_, many));
+    EXPECT_LE(number(changes_in_journal), 500);
+    EXPECT_EQ(number("SELECT count(*) FROM lock_state"), 0);
+    EXPECT_EQ(found_after_crash().next_fence, 5'001U);
+}
+
+TEST_F(JournalTest, ARowOfItIsASmallPartOfIt) {
+    open(5'000);
+    core::Changes many;
+    for (std::uint64_t fence = 1; fence <= 3'000; ++fence) {
+        many.add(event_of(EventKind::granted, lease(fence)));
+    }
+    ASSERT_TRUE(commit(*store_, many));
+    EXPECT_EQ(number(changes_in_journal), 3'000);
+    EXPECT_LE(number("SELECT max(json_array_length(changes)) FROM journal"), 200);
+}
+
+TEST_F(JournalTest, IsEmptyAfterACleanEndAndNotBefore) {
+    open(100);
+    for (std::uint64_t fence = 1; fence <= 10; ++fence) grant(*store_, lease(fence));
+    release(*store_, lease(10));
+    EXPECT_EQ(number("SELECT count(*) FROM locks"), 0);
+    EXPECT_EQ(number("SELECT count(*) FROM journal"), 11);
+    const auto before = rows_of(path_);
+    EXPECT_EQ(before.size(), 9U);
+    store_.reset();
+    EXPECT_EQ(number("SELECT count(*) FROM locks"), 9);
+    EXPECT_EQ(number("SELECT count(*) FROM journal"), 0);
+    EXPECT_EQ(number("SELECT last_token FROM tokens"), 10);
+    EXPECT_EQ(rows_of(path_), before);
+}
+
+TEST_F(JournalTest, AnEndDoesNotWaitForAnotherProgramAndLosesNothing) {
+    store_ = open_store(path_, {.busy_timeout = 1h});
+    recover(*store_);
+    grant(*store_, lease(1));
+    {
+        auto other = *Database::open(path_);
+        const auto writing = Transaction::begin(other);
+        ASSERT_TRUE(writing);
+        store_.reset();
+    }
+    EXPECT_EQ(number("SELECT count(*) FROM journal"), 1);
+    open(100);
+    EXPECT_EQ(rows_of(path_), shown({{1, lease(1)}}));
+}
+
+TEST_F(JournalTest, KeepsTheNumbersOfLeasesThatNobodyWroteDown) {
+    open(2);
+    grant(*store_, lease(5));
+    release(*store_, lease(5));
+    for (std::uint64_t fence = 6; fence <= 9; ++fence) {
+        ASSERT_TRUE(commit(*store_, changes_of({event_of(EventKind::granted, lease(fence)),
+                                                event_of(EventKind::released, lease(fence))})));
+        EXPECT_EQ(found_after_crash().next_fence, fence + 1);
+    }
+}
+
+// A transient lease is granted without being written. When a renewal makes it durable, its number
+// is the largest that the file knows, also when the lease has ended.
+TEST_F(JournalTest, KeepsTheNumberOfALeaseThatARenewalMadeDurable) {
+    open(100);
+    grant(*store_, lease(5));
+    ASSERT_TRUE(commit(*store_, changes_of({event_of(EventKind::renewed, lease(9))})));
+    EXPECT_EQ(found_after_crash().next_fence, 10U);
+    release(*store_, lease(9));
+    EXPECT_EQ(found_after_crash().next_fence, 10U);
+    store_.reset();
+    EXPECT_EQ(number("SELECT last_token FROM tokens"), 9);
+}
+
+TEST_F(JournalTest, KeepsAReservationOfNumbersWithAndWithoutLeases) {
+    open(100);
+    service::Commit reservation;
+    reservation.reserved_fence = 1'000;
+    ASSERT_TRUE(commit(*store_, reservation));
+    EXPECT_EQ(found_after_crash().next_fence, 1'001U);
+    grant(*store_, lease(7));
+    EXPECT_EQ(found_after_crash().next_fence, 1'001U) << "a smaller number takes nothing back";
+    service::Commit both;
+    both.changes.add(event_of(EventKind::released, lease(7)));
+    both.reserved_fence = 2'000;
+    ASSERT_TRUE(commit(*store_, both));
+    EXPECT_EQ(found_after_crash().next_fence, 2'001U);
+    EXPECT_EQ(recover(*store_).next_fence, 2'001U);
+}
+
+// With a journal of every size, the crash, the clean end and `lock_state` agree with the model.
+TEST_F(JournalTest, KeepsRandomHistories) {
+    std::uint64_t seed = 0;
+    for (const std::size_t changes_max : {0, 1, 7, 40, 300, 8'192}) {
+        RandomHistory history(++seed);
+        open(changes_max);
+        for (int step = 0; step < 30; ++step) {
+            const std::string at =
+                "limit " + std::to_string(changes_max) + " step " + std::to_string(step);
+            ASSERT_TRUE(commit(*store_, history.next_batch())) << at;
+            const auto chance = history.random()() % 8;
+            if (chance == 0) {
+                const Found found = found_after_crash();
+                ASSERT_EQ(found.leases, history.expected()) << at;
+                ASSERT_EQ(found.next_fence, history.last_fence() + 1) << at;
+            } else if (chance == 1) {
+                store_.reset();
+                ASSERT_EQ(number("SELECT count(*) FROM journal"), 0) << at;
+                ASSERT_EQ(rows_of(path_), shown(history.live())) << at;
+                open(changes_max);
+            } else if (chance == 2) {
+                ASSERT_EQ(recover(*store_).leases, history.expected()) << at;
+            } else {
+                ASSERT_EQ(rows_of(path_), shown(history.live())) << at;
+            }
+        }
+        store_.reset();
+        std::filesystem::remove(path_);
+    }
+}
+
+TEST_F(JournalTest, AnOlderFileLearnsToKeepOne) {
+    const LeaseRow odd{.fence = 6, .name = "\xFF", .owner = "w", .ttl = 30s};
+    make_old_file(path_, 2, {lease(5), odd, lease(8)});
+    EXPECT_EQ(rows_of(path_), shown({{5, lease(5)}, {6, odd}, {8, lease(8)}}));
+    open(100);
+    EXPECT_EQ(rows_of(path_), shown({{5, lease(5)}, {6, odd}, {8, lease(8)}}));
+    release(*store_, lease(5));
+    release(*store_, odd);
+    LeaseRow renewed = lease(8);
+    renewed.ttl = 60s;
+    ASSERT_TRUE(commit(*store_, changes_of({event_of(EventKind::renewed, renewed)})));
+    grant(*store_, lease(9));
+    EXPECT_EQ(rows_of(path_), shown({{8, renewed}, {9, lease(9)}}));
+    const Found found = found_after_crash();
+    EXPECT_EQ(found.leases, (Leases{{8, renewed}, {9, lease(9)}}));
+    EXPECT_EQ(found.next_fence, 10U);
+    EXPECT_EQ(number("PRAGMA user_version"), 3);
+}
+
+}  // namespace
+}  // namespace holdfast::store

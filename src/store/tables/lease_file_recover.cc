@@ -1,0 +1,115 @@
+// How a LeaseFile finds its leases again.
+
+#include <algorithm>
+#include <utility>
+
+#include "store/tables/last_token.h"
+#include "store/tables/lease_file.h"
+
+namespace holdfast::store {
+
+namespace {
+
+// No server starts so often.
+constexpr std::int64_t starts_max = std::int64_t{1} << 53;
+
+}  // namespace
+
+SqliteResult<service::Recovered> LeaseFile::recover(const BootClock& now, const OnLease& on_lease) {
+    start_number_ = 0;
+    auto recovered = recover_all(now, on_lease);
+    if (!recovered) tables_.journal.forget();
+    return recovered;
+}
+
+// In one transaction, so that a file that makes no sense stays as it is.
+SqliteResult<service::Recovered> LeaseFile::recover_all(const BootClock& now,
+                                                        const OnLease& on_lease) {
+    database_.set_busy_timeout(has_recovered_ ? busy_timeout_.zero() : busy_timeout_);
+    const core::Time began = clock_->now();
+    TRY(auto transaction, Transaction::begin(database_));
+    TRY(const auto starts, note_start(now));
+    const std::int64_t present = starts.back().number;
+    TRY(tables_.journal.restart(database_, present));
+    TRY(auto recovered, visit(LeaseAges(starts), present, on_lease));
+    TRY(recovered.fences, FenceTable::read(database_));
+    if (const std::int64_t needed = std::min(present, oldest_start_);
+        starts.front().number < needed) {
+        TRY(auto forget, database_.prepare("DELETE FROM starts WHERE number < ?"));
+        forget.bind(1, needed);
+        TRY(forget.run());
+    }
+    // The leases begin their time when they have all been read.
+    TRY(auto note_end, database_.prepare("UPDATE starts SET since_boot_us = ? WHERE number = ?"));
+    note_end.bind(1, (now.since_boot + (clock_->now() - began)).count());
+    note_end.bind(2, present);
+    TRY(note_end.run());
+    TRY(transaction.commit());
+    start_number_ = present;
+    has_recovered_ = true;
+    database_.set_busy_timeout(busy_timeout_);
+    return recovered;
+}
+
+// The starts before this one. Fails for one that nobody here can have written.
+SqliteResult<std::vector<Start>> LeaseFile::read_starts() {
+    TRY(auto select,
+        database_.prepare("SELECT number, boot, since_boot_us FROM starts ORDER BY number"));
+    std::vector<Start> starts;
+    for (;;) {
+        TRY(const bool has_row, select.step());
+        if (!has_row) return starts;
+        const bool has_types = select.is_text_or_blob(1) && select.is_integer(2);
+        const std::int64_t number = select.number(0);
+        const core::Duration since_boot{select.number(2)};
+        if (!has_types || number < 1 || number >= starts_max || since_boot < since_boot.zero()) {
+            return tl::unexpected(SqliteError{.message = "the start with number " +
+                                                         std::to_string(number) +
+                                                         " in it makes no sense"});
+        }
+        starts.push_back({.number = number,
+                          .at = {.boot = std::string(select.bytes(1)), .since_boot = since_boot}});
+    }
+}
+
+// All starts, this one included.
+SqliteResult<std::vector<Start>> LeaseFile::note_start(const BootClock& now) {
+    TRY(auto starts, read_starts());
+    const std::int64_t number = starts.empty() ? 1 : starts.back().number + 1;
+    starts.push_back({.number = number, .at = now});
+    TRY(auto insert, database_.prepare("INSERT INTO starts VALUES (?, ?, ?)"));
+    insert.bind(1, number);
+    insert.bind(2, now.boot);
+    insert.bind(3, now.since_boot.count());
+    TRY(insert.run());
+    return starts;
+}
+
+SqliteResult<service::Recovered> LeaseFile::visit(const LeaseAges& ages, std::int64_t present,
+                                                  const OnLease& on_lease) {
+    TRY(auto last_token, read_last_token(database_));
+    service::Recovered recovered;
+    const std::string sql =
+        "SELECT " + std::string(row_columns) + " FROM locks ORDER BY fencing_token";
+    TRY(auto select, database_.prepare(sql.c_str()));
+    oldest_start_ = INT64_MAX;
+    for (;;) {
+        TRY(const bool has_row, select.step());
+        if (!has_row) break;
+        const auto row = read_row(select);
+        const bool is_of_known_start = row && row->start_number >= 0 && row->start_number < present;
+        if (!is_of_known_start || !on_lease(to_request(*row, ages, *clock_))) {
+            return tl::unexpected(SqliteError{.message = "the lease with fencing number " +
+                                                         std::to_string(select.number(0)) +
+                                                         " in it makes no sense"});
+        }
+        oldest_start_ = std::min(oldest_start_, row->start_number);
+        last_token = std::max(last_token, row->fence);
+        ++recovered.leases;
+    }
+    TRY(check_not_used_up(last_token));
+    recovered.next_fence = last_token + 1;
+    return recovered;
+}
+
+}  // namespace holdfast::store

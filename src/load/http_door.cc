@@ -11,7 +11,7 @@ tl::unexpected<base::Error> unexpected_answer(const JsonAnswer& answer) {
 // NOLINTNEXTLINE(bugprone-easily-swappable-parameters): named alike in the options
 base::Result<HttpDoor> HttpDoor::open(const std::string& url, const std::string& ca_file,
                                       const std::string& token) {
-    TRY(auto address, net::HttpAddress::parse(url));
+    TRY(auto address, net::HttpAddress::parse_server(url));
     HttpDoor door;
     TRY(door.client_, net::HttpClient::open(std::move(address), {.ca_file = ca_file}));
     door.token_ = token;

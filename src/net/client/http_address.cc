@@ -1,6 +1,7 @@
 #include "net/client/http_address.h"
 
 #include <fmt/format.h>
+#include <sys/un.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -14,12 +15,16 @@ namespace {
 
 constexpr std::string_view plain_scheme = "http://";
 constexpr std::string_view tls_scheme = "https://";
+constexpr std::string_view unix_scheme = "unix:";
+
+// The system wants a NUL after the path.
+constexpr std::size_t socket_path_bytes_max = sizeof(sockaddr_un::sun_path) - 1;
 
 std::string_view default_port(bool is_tls) {
     return is_tls ? "443" : "80";
 }
 
-// What would end the line, or the part of it, that an address is written into.
+// An address becomes part of a request's first line, which such a character would end.
 bool is_unprintable(char byte) {
     return byte <= ' ' || byte == '\x7f';
 }
@@ -78,7 +83,22 @@ base::Result<HttpAddress> HttpAddress::parse(std::string_view url) {
     return address;
 }
 
+base::Result<HttpAddress> HttpAddress::parse_server(std::string_view text) {
+    if (!names_unix_socket(text)) {
+        auto address = parse(text);
+        if (!address && text.find("://") == std::string_view::npos) {
+            return base::fail(
+                fmt::format("'{}' does not begin with http://, https:// or unix:", text));
+        }
+        return address;
+    }
+    HttpAddress address{.host = "localhost", .port = std::string(default_port(false))};
+    TRY(address.socket_path, parse_unix_socket(text));
+    return address;
+}
+
 std::string HttpAddress::to_text() const {
+    if (is_unix()) return fmt::format("{}{}", unix_scheme, socket_path);
     return fmt::format("{}{}{}", is_tls ? tls_scheme : plain_scheme, authority(), prefix);
 }
 
@@ -87,6 +107,23 @@ std::string HttpAddress::authority() const {
     std::string text = is_ipv6 ? "[" + host + "]" : host;
     if (port != default_port(is_tls)) text += ":" + port;
     return text;
+}
+
+bool names_unix_socket(std::string_view text) {
+    return text.starts_with(unix_scheme);
+}
+
+base::Result<std::string> parse_unix_socket(std::string_view text) {
+    const std::string_view path = text.substr(unix_scheme.size());
+    if (path.empty()) return base::fail(fmt::format("'{}' names no socket", text));
+    if (path.find('\0') != std::string_view::npos) {
+        return base::fail("the path of a Unix socket has a NUL in it");
+    }
+    if (path.size() > socket_path_bytes_max) {
+        return base::fail(
+            fmt::format("the path of '{}' has more than {} bytes", text, socket_path_bytes_max));
+    }
+    return std::string(path);
 }
 
 }  // namespace holdfast::net

@@ -50,7 +50,7 @@ Exchange::Exchange(const ClientOptions& options,
 LockResult<std::unique_ptr<Exchange>> Exchange::open(const ClientOptions& options) {
     std::vector<std::unique_ptr<net::HttpClient>> servers;
     for (const std::string& url : options.servers) {
-        auto address = net::HttpAddress::parse(url);
+        auto address = net::HttpAddress::parse_server(url);
         if (!address) return invalid(address.error().message);
         auto server = net::HttpClient::open(
             *std::move(address),

@@ -9,7 +9,6 @@
 #include <map>
 
 #include "cli/duration_option.h"
-#include "load/load_report.h"
 #include "load/load_run.h"
 
 namespace holdfast::app {
@@ -36,13 +35,13 @@ void declare_server(CLI::App& command, load::LoadOptions& options) {
         ->transform(CLI::CheckedTransformer(dialects).description("{lockserver,dflockd,homelab}"))
         ->type_name("NAME")
         ->default_str("lockserver");
-    command.add_option("--url,--server", options.url, "the server, for lockserver and homelab")
+    command.add_option("--url,--server", options.url, "the server, for lockserver and homelab; unix:PATH is a Unix socket")
         ->type_name("URL")
         ->envname("HOLDFAST_SERVER")
         ->capture_default_str();
     command
         .add_option("--dflockd", options.dflockd_address,
-                    "the server, for dflockd: an IP address, or localhost, and a port")
+                    "the server, for dflockd: an IP address, or localhost, and a port; or unix:PATH")
         ->type_name("ADDR:PORT")
         ->capture_default_str();
     command

@@ -2,7 +2,7 @@
 
 // `holdfast bench`: load for a lock server, and a witness that looks whether it keeps its word.
 
-#include "load/load_options.h"
+#include "load/load_run.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): theirs
 class App;

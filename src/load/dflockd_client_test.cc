@@ -1,9 +1,9 @@
-#include "load/line_connection.h"
+#include "load/dflockd_client.h"
 
 #include <gmock/gmock.h>
 
-#include "load/dflockd_client.h"
 #include "load/test_servers.h"
+#include "net/client/test_peer.h"
 
 namespace holdfast::load {
 namespace {
@@ -24,8 +24,8 @@ TEST(LineConnection, ReadsOneLineForEachRequest) {
     EXPECT_TRUE(line.is_connected());
 }
 
-TEST(LineConnection, IsGoneWhenTheServerIs) {
-    LineServer server([](const std::string&) { return ""; });  // which means: closes
+TEST(LineConnection, EndsWithTheServersConnection) {
+    LineServer server([](const std::string&) { return ""; });  // closes the connection
     LineConnection line = line_to(server);
     ASSERT_TRUE(line.connect());
     EXPECT_THAT(line.exchange("a\n").error().message, HasSubstr("closed the connection"));
@@ -37,6 +37,21 @@ TEST(LineConnection, SaysWhomItCannotReach) {
     EXPECT_THAT(LineConnection::open("nowhere").error().message, HasSubstr("nowhere"));
     LineConnection line = LineConnection::open("127.0.0.1:1").value();
     EXPECT_THAT(line.connect().error().message, HasSubstr("cannot connect to 127.0.0.1:1: "));
+}
+
+TEST(LineConnection, ReachesAUnixSocket) {
+    const net::TestSocketPath path;
+    EXPECT_THAT(LineConnection::open(path.url()).value().connect().error().message,
+                HasSubstr("cannot connect to " + path.url() + ": No such file or directory"));
+    net::TestPeer peer(path, [](net::TestPeer::Conversation& conversation, int) {
+        conversation.send("ok\n");
+        conversation.wait_for_end();
+    });
+    LineConnection line = LineConnection::open(path.url()).value();
+    ASSERT_TRUE(line.connect());
+    EXPECT_EQ(line.exchange("ping\n").value(), "ok");
+    EXPECT_THAT(LineConnection::open("unix:" + std::string(200, 'p')).error().message,
+                HasSubstr("more than 107 bytes"));
 }
 
 // Three lines make a request of dflockd's; this server sees them one by one.

@@ -69,7 +69,7 @@ export interface RetryOptions extends Omit<AcquireOptions, "waitMs"> {
 }
 
 export interface ClientOptions {
-    /** $HOLDFAST_SERVER, or http://127.0.0.1:8080. */
+    /** A URL, or unix:/run/holdfast.sock; $HOLDFAST_SERVER, or http://127.0.0.1:8080. */
     server?: string;
     token?: string;
     /** The secret is its first line; $HOLDFAST_TOKEN_FILE. Read again when the server has a new one. */

@@ -1,5 +1,5 @@
 // A client of Holdfast, the lock server. One file without dependencies, for Node 18 and later: it needs no more than
-// fetch, AbortSignal and timers.
+// fetch, AbortSignal and timers. (Node's http module is loaded only for a server behind a Unix socket.)
 //
 //     import { Client } from "./holdfast.mjs";
 //
@@ -167,6 +167,33 @@ class Patience {
     }
 }
 
+const SOCKET_PATH_MAX = 107; // bytes; the system allows no more for a Unix socket
+
+/** A fetch() to the server behind a Unix socket, with as much of a Response as this client uses. Every request has a
+ *  connection of its own: on one machine that costs little. */
+function fetchOver(socketPath) {
+    const length = new TextEncoder().encode(socketPath).length;
+    if (length === 0) throw new TypeError("'unix:' names no socket");
+    if (length > SOCKET_PATH_MAX) {
+        throw new TypeError(`the path of 'unix:${socketPath}' has more than ${SOCKET_PATH_MAX} bytes`);
+    }
+    return async (path, { method = "GET", body, headers, signal }) => {
+        const [{ request }, { Readable, addAbortSignal }] = await Promise.all([
+            import("node:http"),
+            import("node:stream"),
+        ]);
+        return new Promise((resolve, reject) => {
+            const options = { socketPath, path, method, headers: { Host: "localhost", ...headers }, signal, agent: false };
+            const sent = request(options, (received) => {
+                if (signal) addAbortSignal(signal, received);
+                resolve(new Response(Readable.toWeb(received), { status: received.statusCode }));
+            });
+            sent.on("error", reject);
+            sent.end(body);
+        });
+    };
+}
+
 function query(parameters) {
     const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== "");
     return given.length === 0 ? "" : "?" + new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
@@ -328,7 +355,8 @@ export class Lock {
 
 /** Talks to one Holdfast server. */
 export class Client {
-    #server;
+    #server; // as it was named, for people
+    #root; // stands before every path
     #token;
     #tokenFile;
     #fetch;
@@ -337,6 +365,9 @@ export class Client {
         this.#server = (server ?? environment("HOLDFAST_SERVER") ?? "http://127.0.0.1:8080").replace(/\/+$/, "");
         this.#token = token;
         this.#tokenFile = token === undefined ? (tokenFile ?? environment("HOLDFAST_TOKEN_FILE")) : undefined;
+        const isUnix = this.#server.startsWith("unix:");
+        this.#root = isUnix ? "" : this.#server;
+        if (isUnix) fetch ??= fetchOver(this.#server.slice("unix:".length));
         this.#fetch = fetch ?? ((...request) => globalThis.fetch(...request));
         this.timeoutMs = timeoutMs;
         this.retryForMs = retryForMs;
@@ -552,7 +583,7 @@ export class Client {
     async #send(path, options) {
         const headers = { ...options.headers, ...(this.#token && { Authorization: `Bearer ${this.#token}` }) };
         try {
-            return await this.#fetch(this.#server + path, { ...options, headers });
+            return await this.#fetch(this.#root + path, { ...options, headers });
         } catch (error) {
             throw this.#explain(error, options.signal);
         }

@@ -48,10 +48,11 @@ Scope = Union[str, Json]
 
 _log = logging.getLogger("holdfast")
 
-_ANSWER_MAX = 600.0            # the server keeps nobody without an answer for longer; who waits on asks again
+_ANSWER_MAX = 600.0            # the server answers after this time at the latest; to wait longer, ask again
 _ENDLESS = 365 * 86400.0       # to the server, a wait of this length has no end
 _EVENTS_SILENCE_MAX = 45.0     # the server says something every 15 s
 _IDLE_CONNECTIONS_MAX = 8
+_SOCKET_PATH_MAX = 107         # bytes; the system allows no more for a Unix socket
 _WATCH_INTERVAL_MAX = 1.0
 
 
@@ -188,16 +189,42 @@ class _Patience:
         time.sleep(delay)
 
 
+class _UnixConnection(http.client.HTTPConnection):
+    """HTTP over a Unix socket; the Host header says `localhost`."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__("localhost")
+        self._path = path
+
+    def connect(self) -> None:
+        wire = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            wire.settimeout(self.timeout)
+            wire.connect(self._path)
+        except BaseException:
+            wire.close()
+            raise
+        self.sock = wire
+
+
 class _Transport:
-    """One request, one answer; connections that are idle are used again."""
+    """Sends one request and reads one answer. Idle connections are used again."""
 
     def __init__(self, server: str, token: Optional[str], token_file: Optional[str], ca_file: Optional[str]) -> None:
-        url = urllib.parse.urlsplit(server)
-        if url.scheme not in ("http", "https") or not url.hostname:
-            raise ValueError(f"{server!r} is no http:// or https:// URL")
         self.server = server
-        self._host, self._port, self._root = url.hostname, url.port, url.path.rstrip("/")
-        self._tls = ssl.create_default_context(cafile=ca_file) if url.scheme == "https" else None
+        self._socket_path = server[len("unix:"):] if server.startswith("unix:") else ""
+        self._tls: Optional[ssl.SSLContext] = None
+        self._root = ""
+        if self._socket_path:
+            if len(os.fsencode(self._socket_path)) > _SOCKET_PATH_MAX:
+                raise ValueError(f"the path of {server!r} has more than {_SOCKET_PATH_MAX} bytes")
+        else:
+            url = urllib.parse.urlsplit(server)
+            if url.scheme not in ("http", "https") or not url.hostname:
+                raise ValueError(f"{server!r} is no http:// or https:// URL, and no unix:PATH")
+            self._host, self._port, self._root = url.hostname, url.port, url.path.rstrip("/")
+            if url.scheme == "https":
+                self._tls = ssl.create_default_context(cafile=ca_file)
         self._token_file = token_file
         self._token = token if token is not None else self._read_token()
         self._mutex = threading.Lock()
@@ -261,7 +288,7 @@ class _Transport:
         if is_new:
             connection.connect()
         wire: socket.socket = connection.sock
-        if is_new:
+        if is_new and not self._socket_path:
             _keep_alive(wire)
         wire.settimeout(timeout)
         headers = dict(headers or {})
@@ -271,6 +298,8 @@ class _Transport:
         return connection.getresponse()
 
     def _connection(self) -> http.client.HTTPConnection:
+        if self._socket_path:
+            return _UnixConnection(self._socket_path)
         if self._tls is None:
             return http.client.HTTPConnection(self._host, self._port)
         return http.client.HTTPSConnection(self._host, self._port, context=self._tls)
@@ -516,7 +545,7 @@ class Event:
 class Client:
     """Talks to one Holdfast server. May be used by many threads at once; `close()` ends its idle connections.
 
-    server      http:// or https:// URL; $HOLDFAST_SERVER, or http://127.0.0.1:8080
+    server      http:// or https:// URL, or unix:/run/holdfast.sock; $HOLDFAST_SERVER, or http://127.0.0.1:8080
     token       the secret; or token_file, whose first line it is; or $HOLDFAST_TOKEN_FILE. The file is read again
                 when the server does not accept it any more.
     ca_file     certificates to trust instead of the system's

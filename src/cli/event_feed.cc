@@ -2,30 +2,20 @@
 
 #include <fmt/format.h>
 
-#include <condition_variable>
-#include <mutex>
-
 #include "base/json/json.h"
 #include "base/json/json_value.h"
 #include "cli/exit_codes.h"
 #include "cli/screen/lock_rows.h"
 #include "cli/screen/terminal_text.h"
 #include "cli/screen/time_text.h"
-#include "net/client/url.h"
-#include "sdk/http/event_parser.h"
+#include "sdk/http/events.h"
+#include "sdk/patience.h"
 
 namespace holdfast::cli {
 
 namespace {
 
 constexpr std::chrono::seconds connect_again_after{1};
-
-void sleep_for(std::chrono::milliseconds time, const std::stop_token& stop) {
-    std::mutex mutex;
-    std::condition_variable_any never;
-    std::unique_lock guard(mutex);
-    never.wait_for(guard, stop, time, [] { return false; });
-}
 
 Style style_of(std::string_view kind) {
     if (kind == "granted") return Style::green;
@@ -35,7 +25,7 @@ Style style_of(std::string_view kind) {
     return kind.starts_with("wait_") ? Style::yellow : Style::plain;
 }
 
-// What it happened to: a scope, a resource or a session.
+// The thing that the event is about: a scope, a resource or a session.
 std::string subject(const base::JsonValue& data) {
     if (!data["scope"].text().empty()) return shown(data["scope"].text());
     if (!data["lock_name"].is_null()) {
@@ -74,37 +64,30 @@ std::string details(const std::string& kind, const base::JsonValue& data) {
 }  // namespace
 
 Asked<void> follow_events(Server& server, const Follower& follower) {
-    std::optional<std::uint64_t> last_id;
     bool was_open = false;
-    while (!follower.stop.stop_requested()) {
-        net::HttpCall call{.method = "GET", .target = "/v1/events", .stop = follower.stop};
-        if (!follower.prefix.empty()) {
-            call.target += "?prefix=" + net::percent_encode(follower.prefix);
-        }
-        call.headers.emplace_back("Accept", "text/event-stream");
-        if (last_id) call.headers.emplace_back("Last-Event-ID", std::to_string(*last_id));
-        sdk::EventParser parser;
-        const auto take = [&](const LockEvent& event) {
-            if (event.id) last_id = event.id;
-            follower.on_event(event);
-        };
-        const auto opened = [&] {
-            if (was_open) follower.on_trouble("");
-            was_open = true;
-            follower.on_open();
-        };
-        const auto ended = server.stream(
-            call,
-            [&](std::string_view bytes) {
-                return parser.parse(bytes, take) && !follower.stop.stop_requested();
-            },
-            opened);
-        if (follower.stop.stop_requested()) break;
-        if (!ended && (!was_open || ended.error().exit_code != exit_unavailable)) return ended;
-        follower.on_trouble(ended ? server.address() + " has ended the stream; trying again"
-                                  : ended.error().message);
-        sleep_for(connect_again_after, follower.stop);
-    }
+    const auto on_open = [&] {
+        if (was_open) follower.on_trouble("");
+        was_open = true;
+        follower.on_open();
+        return true;
+    };
+    const auto on_event = [&](const LockEvent& event) {
+        follower.on_event(event);
+        return true;
+    };
+    const auto on_break = [&](const sdk::NoAnswer& none) {
+        const Failure failure = server.to_failure(none, "/v1/events");
+        if (!was_open || failure.exit_code != exit_unavailable) return false;
+        follower.on_trouble(failure.message + "; trying again");
+        return sdk::sleep_for(connect_again_after, follower.stop);
+    };
+    const auto followed = sdk::follow_events(server.exchange(), {.prefix = follower.prefix,
+                                                                 .after = {},
+                                                                 .on_open = on_open,
+                                                                 .on_event = on_event,
+                                                                 .on_break = on_break,
+                                                                 .stop = follower.stop});
+    if (!followed) return tl::unexpected(server.to_failure(followed.error(), "/v1/events"));
     return {};
 }
 

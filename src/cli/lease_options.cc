@@ -7,7 +7,7 @@
 #include "cli/duration_option.h"
 #include "cli/exit_codes.h"
 #include "cli/screen/time_text.h"
-#include "sdk/http/server_access.h"
+#include "sdk/http/exchange.h"
 
 namespace holdfast::cli {
 

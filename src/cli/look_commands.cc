@@ -144,7 +144,7 @@ int show(const LookOptions& options) {
     const auto lock = server->get(shown_lock_target(options.name, options.kind));
     if (!lock) return complain(lock.error());
     if (options.is_json) {
-        std::fputs(lock->body.c_str(), stdout);
+        std::fputs(lock->text.c_str(), stdout);
         return exit_success;
     }
     const auto offset = server->clock_offset();

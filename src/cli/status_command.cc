@@ -85,7 +85,7 @@ int show_status(const StatusOptions& options) {
         return complain(status.error());
     }
     if (!options.is_json) return print_status(status->json, *server);
-    std::fputs(status->body.c_str(), stdout);
+    std::fputs(status->text.c_str(), stdout);
     return status->json["ready"].is_true() ? exit_success : exit_unavailable;
 }
 

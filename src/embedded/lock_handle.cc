@@ -52,7 +52,7 @@ std::stop_token LockHandle::stop_token() const {
 LockResult<void> LockHandle::release() {
     CHECK(hold_);
     if (is_released_) return {};
-    const auto loss = engine_->renewer().let_go(*hold_);
+    const auto loss = engine_->renewer().let_go(hold_);
     auto released = engine_->release(token());
     is_released_ = released.has_value();
     if (loss) return *loss;
@@ -61,7 +61,7 @@ LockResult<void> LockHandle::release() {
 
 void LockHandle::let_go() {
     if (!hold_ || is_released_) return;
-    engine_->renewer().let_go(*hold_);
+    engine_->renewer().let_go(hold_);
     engine_->release_later(token());
 }
 

@@ -94,7 +94,7 @@ std::optional<LockResult<Lease>> Acquisition::judge(const Answer& answer) {
     }
     if (reason == "WaitTimedOut") {
         if (wait_left() > milliseconds{0}) return std::nullopt;
-        return LockError{read_held(answer.body)};
+        return LockError{read_held(answer.json)};
     }
     if (reason == "Cancelled" && patience_.pause(stop_)) return std::nullopt;
     return answer.to_error();
@@ -103,7 +103,7 @@ std::optional<LockResult<Lease>> Acquisition::judge(const Answer& answer) {
 // A lease that was waited for began some time after the request, and one of an id that is not ours
 // perhaps long before: it is renewed, to know since when we have it.
 std::optional<LockResult<Lease>> Acquisition::take(const Answer& answer) {
-    auto lease = read_lease(answer.body);
+    auto lease = read_lease(answer.json);
     if (!lease) return LockError{ServerUnavailable{.message = "the answer is no lease"}};
     lease->limit = request_.limit;
     lease->lasts_until = sent_at_ + lease->ttl;
@@ -133,7 +133,7 @@ void Acquisition::abandon() {
         last.stop = {};
         const auto answer = exchange_.ask_once(last);
         if (!answer) continue;
-        if (const auto lease = read_lease(answer->body)) calls_.release_briefly(*lease);
+        if (const auto lease = read_lease(answer->json)) calls_.release_briefly(*lease);
         return;
     }
 }

@@ -424,9 +424,9 @@ check("a Unix socket is a server like any other", async ({ server, folder, clien
 
         const stop = new AbortController();
         const events = near.events({ prefix: "x", after: 0, signal: stop.signal });
-        assert.equal((await events.next()).value.kind, "granted");
+        assert.equal((await events.next()).value.kind, "gap"); // the server has no event of that id any more
         stop.abort();
-        assert.ok((await events.next()).done);
+        while (!(await events.next()).done); // events that had arrived already
 
         await client.acquire("y");
         const waiting = near.acquire("y", { waitMs: Infinity, signal: AbortSignal.timeout(50) });

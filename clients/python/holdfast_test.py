@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -490,7 +491,8 @@ class UnixSocket(ClientTest):
             return str(caught.exception)
 
         self.assertIn("No such file or directory", problem())
-        self.proxy(self.path).end()
+        with socket.socket(socket.AF_UNIX) as left_behind:
+            left_behind.bind(self.path)
         self.assertIn("Connection refused", problem())
         for server in ("unix:" + 108 * "p", "unix:"):
             with self.assertRaises(ValueError):

@@ -11,11 +11,8 @@
 #include <tl/expected.hpp>
 #include <utility>
 
+#include "options/options.h"
 #include "sdk/http/exchange.h"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): theirs
-class App;
-}
 
 namespace holdfast::cli {
 
@@ -26,10 +23,10 @@ struct ServerOptions {
     std::string ca_file;
 };
 
-void declare_server_options(CLI::App& command, ServerOptions& options);
+void declare_server_options(const options::Command& command, ServerOptions& options);
 
 // `--kind`, for commands that name a lock.
-void declare_kind_option(CLI::App& command, std::string& kind);
+void declare_kind_option(const options::Command& command, std::string& kind);
 // The target of requests about a lock. `kind` tells locks with the same name apart.
 [[nodiscard]] std::string lock_target(std::string_view name, std::string_view kind);
 // The same, to get the lock with its queue.

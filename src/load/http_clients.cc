@@ -147,7 +147,7 @@ base::Result<std::unique_ptr<LockClient>> open_http_client(const LoadOptions& op
     TRY(auto address, net::HttpAddress::parse_server(url));
     TRY(auto client, net::HttpClient::open(std::move(address), {.ca_file = options.ca_file}));
     JsonConnection server(std::move(client), std::move(identity.token));
-    if (options.dialect == Dialect::homelab) {
+    if (options.door == Door::homelab) {
         return std::make_unique<HomelabClient>(std::move(server), std::move(identity.owner),
                                                options.ttl);
     }

@@ -17,11 +17,11 @@
 namespace holdfast::load {
 
 // The protocol that the clients speak.
-enum class Dialect : std::uint8_t { lockserver, dflockd, homelab };
+enum class Door : std::uint8_t { lockserver, dflockd, homelab };
 
 // The options, with the defaults of LockServer's own load tool.
 struct LoadOptions {
-    Dialect dialect = Dialect::lockserver;
+    Door door = Door::lockserver;
     std::string url = "http://127.0.0.1:8080";       // for HTTP
     std::string dflockd_address = "127.0.0.1:6388";  // for dflockd
     std::string token_file;                          // empty: no token is sent

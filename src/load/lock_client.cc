@@ -11,7 +11,7 @@ base::Result<std::unique_ptr<LockClient>> open_client(const LoadOptions& options
     if (!options.token_file.empty()) {
         TRY(identity.token, base::read_token_file(options.token_file));
     }
-    if (options.dialect != Dialect::dflockd) return open_http_client(options, std::move(identity));
+    if (options.door != Door::dflockd) return open_http_client(options, std::move(identity));
     TRY(auto line, LineConnection::open(options.dflockd_address));
     return std::make_unique<DflockdClient>(std::move(line), std::move(identity.token), options.ttl);
 }

@@ -92,7 +92,7 @@ int back_up(const BackupOptions& options) {
     const auto done = is_to_output ? fetch(*server, STDOUT_FILENO, "the output")
                                    : fetch_to_file(*server, options.file);
     if (!done) return complain(done.error());
-    if (!is_to_output) fmt::print("wrote {}\n", shown(options.file));
+    if (!is_to_output) fmt::print("wrote {}\n", escape(options.file));
     return exit_success;
 }
 

@@ -27,11 +27,11 @@ Style style_of(std::string_view kind) {
 
 // The thing that the event is about: a scope, a resource or a session.
 std::string subject(const base::JsonValue& data) {
-    if (!data["scope"].text().empty()) return shown(data["scope"].text());
+    if (!data["scope"].text().empty()) return escape(data["scope"].text());
     if (!data["lock_name"].is_null()) {
-        return shown(data["kind"].text()) + ":" + shown(data["lock_name"].text());
+        return escape(data["kind"].text()) + ":" + escape(data["lock_name"].text());
     }
-    if (!data["resource"].is_null()) return "fence:" + shown(data["resource"].text());
+    if (!data["resource"].is_null()) return "fence:" + escape(data["resource"].text());
     if (!data["session"].is_null()) return fmt::format("session:{}", number_of(data["session"]));
     return "";
 }
@@ -53,11 +53,11 @@ std::string details(const std::string& kind, const base::JsonValue& data) {
     }
     if (!data["held_ms"].is_null()) add("held", milliseconds("held_ms"));
     if (!data["waited_ms"].is_null()) add("waited", milliseconds("waited_ms"));
-    if (!data["cause"].text().empty()) add("cause", shown(data["cause"].text()));
+    if (!data["cause"].text().empty()) add("cause", escape(data["cause"].text()));
     if (number_of(data["queue_length"]) > 0) {
         add("queue", std::to_string(number_of(data["queue_length"])));
     }
-    if (!data["metadata"].text().empty()) add("metadata", shown(data["metadata"].text()));
+    if (!data["metadata"].text().empty()) add("metadata", escape(data["metadata"].text()));
     return text;
 }
 
@@ -97,9 +97,9 @@ std::string event_line(const LockEvent& event, bool has_colour) {
         data["at_ms"].is_null() ? std::string(24, '-') : moment(number_of(data["at_ms"]));
     std::string line = fmt::format(
         "{}  {}", styled(at, Style::faint, has_colour),
-        styled(fmt::format("{:<14}", shown(event.kind)), style_of(event.kind), has_colour));
+        styled(fmt::format("{:<14}", escape(event.kind)), style_of(event.kind), has_colour));
     for (const std::string& part :
-         {subject(data), shown(data["owner_id"].text()), details(event.kind, data)}) {
+         {subject(data), escape(data["owner_id"].text()), details(event.kind, data)}) {
         if (!part.empty()) line += "  " + part;
     }
     if (event.kind == "gap") line += "  some events are missing";

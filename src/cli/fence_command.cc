@@ -38,7 +38,7 @@ int drop(Server& server, const std::string& target, const std::string& resource)
     if (answer->status != 200) {
         return complain({exit_refused, "no number was ever shown for " + resource});
     }
-    fmt::print("dropped {}, which was at {}\n", shown(resource),
+    fmt::print("dropped {}, which was at {}\n", escape(resource),
                number_of(answer->json["highest"]));
     return exit_success;
 }

@@ -75,7 +75,7 @@ int renew(const TokenOptions& options) {
         server->ask("POST", "/v1/leases/" + net::percent_encode(options.token) + "/renew", body);
     if (!answer) return complain(answer.error());
     if (answer->status != 200) return complain(no_lease(*answer));
-    fmt::print("{}\n", shown(answer->json["expires_at"].text()));
+    fmt::print("{}\n", escape(answer->json["expires_at"].text()));
     return exit_success;
 }
 

@@ -40,12 +40,12 @@ Cell time_left(const HolderRow& holder, std::int64_t now_ms) {
 void add_rows(Table& table, const LockRow& lock, std::int64_t now_ms) {
     const std::string waiting = std::to_string(lock.waiter_count);
     for (const HolderRow& holder : lock.holders) {
-        table.add({shown(holder.scope.empty() ? lock.name : holder.scope), kind_text(lock),
-                   shown(holder.owner), holder.mode, time_left(holder, now_ms), waiting,
+        table.add({escape(holder.scope.empty() ? lock.name : holder.scope), kind_text(lock),
+                   escape(holder.owner), holder.mode, time_left(holder, now_ms), waiting,
                    std::to_string(holder.fencing_token), holder.door});
     }
     if (lock.holders.empty()) {
-        table.add({shown(lock.name), kind_text(lock), "-", "", "", waiting, "", ""});
+        table.add({escape(lock.name), kind_text(lock), "-", "", "", waiting, "", ""});
     }
 }
 
@@ -105,16 +105,16 @@ void print_queue(const LockRow& lock, std::int64_t now_ms) {
     for (const WaiterRow& waiter : lock.waiters) {
         const std::chrono::milliseconds since{now_ms - waiter.since_ms};
         const std::chrono::milliseconds until{waiter.until_ms - now_ms};
-        table.add({std::to_string(++position), shown(waiter.owner), waiter.mode, countdown(since),
-                   waiter.until_ms == 0 ? "" : countdown(until), shown(waiter.waits_for),
-                   waiter.door, shown(waiter.metadata)});
+        table.add({std::to_string(++position), escape(waiter.owner), waiter.mode, countdown(since),
+                   waiter.until_ms == 0 ? "" : countdown(until), escape(waiter.waits_for),
+                   waiter.door, escape(waiter.metadata)});
     }
     std::puts("");
     print(table);
 }
 
 void print_lock(const LockRow& lock, std::int64_t now_ms) {
-    const std::string name = shown(lock.name);
+    const std::string name = escape(lock.name);
     if (lock.holders.empty()) {
         std::puts((name + " is free").c_str());
     } else {
@@ -129,9 +129,9 @@ void print_lock(const LockRow& lock, std::int64_t now_ms) {
                      {.title = "FENCE", .align = Align::right},
                      {.title = "METADATA", .width_min = 8}});
         for (const HolderRow& holder : lock.holders) {
-            table.add({shown(holder.owner), holder.mode, time_left(holder, now_ms),
+            table.add({escape(holder.owner), holder.mode, time_left(holder, now_ms),
                        moment(holder.expires_ms), std::to_string(holder.fencing_token),
-                       shown(holder.metadata)});
+                       escape(holder.metadata)});
         }
         print(table);
     }

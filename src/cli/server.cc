@@ -81,7 +81,7 @@ std::string shown_lock_target(std::string_view name, std::string_view kind) {
 }
 
 int complain(const Failure& failure) {
-    std::fprintf(stderr, "holdfast: %s\n", shown(failure.message).c_str());
+    std::fprintf(stderr, "holdfast: %s\n", escape(failure.message).c_str());
     return failure.exit_code;
 }
 

@@ -55,18 +55,18 @@ void print_figures(const base::JsonValue& figures) {
 
 int print_status(const base::JsonValue& status, const Server& server) {
     const bool is_ready = status["ready"].is_true();
-    const std::string health = is_ready ? "ready" : "NOT READY: " + shown(status["reason"].text());
-    fmt::print("{}  {}\n", shown(server.address()),
+    const std::string health = is_ready ? "ready" : "NOT READY: " + escape(status["reason"].text());
+    fmt::print("{}  {}\n", escape(server.address()),
                styled(health, is_ready ? Style::green : Style::red, wants_colour(STDOUT_FILENO)));
-    fmt::print("{:<11}{}\n", "version", shown(status["version"].text()));
+    fmt::print("{:<11}{}\n", "version", escape(status["version"].text()));
     fmt::print("{:<11}{}\n", "up",
                countdown(std::chrono::milliseconds{number_of(status["uptime_ms"])}));
     for (const base::JsonValue& listener : status["listeners"].items()) {
-        fmt::print("{:<11}{} {}{}, {} connections\n", "listens", shown(listener["name"].text()),
-                   shown(listener["address"].text()), listener["tls"].is_true() ? " (TLS)" : "",
+        fmt::print("{:<11}{} {}{}, {} connections\n", "listens", escape(listener["name"].text()),
+                   escape(listener["address"].text()), listener["tls"].is_true() ? " (TLS)" : "",
                    number_of(listener["connections"]));
     }
-    fmt::print("{:<11}{}\n", "data", shown(status["configuration"]["data"].text()));
+    fmt::print("{:<11}{}\n", "data", escape(status["configuration"]["data"].text()));
     print_figures(status["figures"]);
     return is_ready ? exit_success : exit_unavailable;
 }
@@ -80,7 +80,7 @@ int show_status(const StatusOptions& options) {
     const auto status = server->get("/v1/status");
     if (!status) {
         if (status.error().exit_code == exit_not_permitted) {
-            fmt::print("{}  alive\n", shown(server->address()));
+            fmt::print("{}  alive\n", escape(server->address()));
         }
         return complain(status.error());
     }

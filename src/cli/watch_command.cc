@@ -34,7 +34,7 @@ int watch(const WatchOptions& options) {
     };
     const auto warn = [](const std::string& trouble) {
         const std::string text = trouble.empty() ? "connected again" : trouble;
-        std::fprintf(stderr, "holdfast: %s\n", shown(text).c_str());
+        std::fprintf(stderr, "holdfast: %s\n", escape(text).c_str());
     };
     const auto ended = follow_events(
         *server,

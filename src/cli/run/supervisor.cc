@@ -131,7 +131,7 @@ void Supervisor::look_at_lock() {
     if (loss_ && !is_lost_) {
         is_lost_ = true;
         fmt::print(stderr, "holdfast: the lock {} is lost: {}; stopping the command\n",
-                   shown(options_.title), shown(to_text(loss_->error)));
+                   escape(options_.title), escape(to_text(loss_->error)));
         limits_ = limits_of(loss_->lease, options_.kill_after);
         // Where somebody else may have the lock already, there is no time to ask.
         keeper_.stop(is_over(loss_->error) ? BootClock::now() : limits_.kill_at);
@@ -212,12 +212,12 @@ void Supervisor::release() {
     const auto released = guard_->release();
     if (released) return note("gave the lock back");
     fmt::print(stderr, "holdfast: {} could not be given back, and ends by itself: {}\n",
-               shown(options_.title), shown(to_text(released.error())));
+               escape(options_.title), escape(to_text(released.error())));
 }
 
 void Supervisor::note(const std::string& text) const {
     if (!options_.is_verbose) return;
-    fmt::print(stderr, "holdfast: {}: {}\n", shown(options_.title), text);
+    fmt::print(stderr, "holdfast: {}: {}\n", escape(options_.title), text);
 }
 
 }  // namespace holdfast::cli

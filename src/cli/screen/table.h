@@ -23,7 +23,7 @@ struct Column {
     std::size_t width_min = 0;
 };
 
-// REQUIRES: the text came from shown(), or is our own.
+// REQUIRES: the text came from escape(), or is our own.
 struct Cell {
     Cell(std::string cell_text, Style cell_style = Style::plain)
         : text(std::move(cell_text)), style(cell_style) {}

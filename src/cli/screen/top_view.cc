@@ -67,7 +67,7 @@ Style urgency(milliseconds left) {
 }
 
 std::string name_text(const LockRow& lock, const std::string& scope) {
-    return scope.empty() ? shown(lock.name) : shown(scope);
+    return scope.empty() ? escape(lock.name) : escape(scope);
 }
 
 // The table, of which only those rows are made that there is room for; all are counted.
@@ -80,7 +80,7 @@ class Rows {
             if (is_next_shown()) add_holder(lock, holder);
         }
         if (lock.holders.empty() && is_next_shown()) {
-            table_.add({shown(lock.name), kind_text(lock), "", "", "", "",
+            table_.add({escape(lock.name), kind_text(lock), "", "", "", "",
                         std::to_string(lock.waiter_count), ""});
         }
         add_waiters(lock);
@@ -102,11 +102,11 @@ class Rows {
         const std::int64_t end_ms = is_over ? holder.grace_until_ms : holder.expires_ms;
         const milliseconds left{end_ms - state_.now_ms};
         const Style style = is_over ? Style::faint : urgency(left);
-        table_.add({name_text(lock, holder.scope), kind_text(lock), shown(holder.owner),
+        table_.add({name_text(lock, holder.scope), kind_text(lock), escape(holder.owner),
                     is_over ? "grace" : holder.mode, Cell(countdown(left), style),
                     Cell(is_over ? "" : gauge(holder, state_.now_ms), style),
                     lock.waiter_count == 0 ? "" : std::to_string(lock.waiter_count),
-                    shown(holder.metadata)});
+                    escape(holder.metadata)});
     }
 
     void add_waiters(const LockRow& lock) {
@@ -117,9 +117,9 @@ class Rows {
             const milliseconds waited{state_.now_ms - waiter.since_ms};
             const std::string& blocker = waiter.waits_for;
             table_.add({Cell(fmt::format("  └ {}. in the queue", position), Style::faint), "",
-                        shown(waiter.owner), waiter.mode, Cell(countdown(waited), Style::cyan),
+                        escape(waiter.owner), waiter.mode, Cell(countdown(waited), Style::cyan),
                         Cell("waiting", Style::cyan), "",
-                        blocker.empty() ? "" : "for " + shown(blocker)});
+                        blocker.empty() ? "" : "for " + escape(blocker)});
         }
         const std::uint64_t unknown = lock.waiter_count - lock.waiters.size();
         if (unknown > 0 && is_next_shown()) {
@@ -144,7 +144,7 @@ class Rows {
 std::string head(const LockBoard& board, const TopState& state) {
     const std::string counts = fmt::format("{} held  {} waiting  {} locks", board.held(),
                                            board.waiting(), board.locks().size());
-    const std::string text = clipped(fmt::format("holdfast  {}  {}  {}", shown(state.server),
+    const std::string text = clipped(fmt::format("holdfast  {}  {}  {}", escape(state.server),
                                                  counts, moment(state.now_ms).substr(11, 8)),
                                      state.width);
     return styled(text, Style::bold, state.has_colour);
@@ -154,9 +154,9 @@ std::string second_line(const TopState& state) {
     const auto line = [&](const std::string& text, Style style) {
         return styled(clipped(text, state.width), style, state.has_colour);
     };
-    if (!state.trouble.empty()) return line(shown(state.trouble), Style::red);
-    if (state.is_typing_filter) return line("/" + shown(state.filter) + "_", Style::yellow);
-    if (!state.filter.empty()) return line("filter: " + shown(state.filter), Style::yellow);
+    if (!state.trouble.empty()) return line(escape(state.trouble), Style::red);
+    if (state.is_typing_filter) return line("/" + escape(state.filter) + "_", Style::yellow);
+    if (!state.filter.empty()) return line("filter: " + escape(state.filter), Style::yellow);
     return "";
 }
 

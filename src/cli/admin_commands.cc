@@ -1,4 +1,4 @@
-// `holdfast force-unlock` and `holdfast session`: clearing up after others.
+// `holdfast force-unlock` and `holdfast session`: ending leases and sessions of others.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -7,10 +7,9 @@
 #include <iostream>
 
 #include "cli/command.h"
-#include "cli/exit_codes.h"
 #include "cli/screen/lock_rows.h"
 #include "cli/screen/table.h"
-#include "cli/screen/time_text.h"
+#include "cli/screen/terminal_text.h"
 #include "cli/server.h"
 #include "net/client/url.h"
 #include "options/options.h"
@@ -32,7 +31,7 @@ struct SessionOptions {
     bool is_json = false;
 };
 
-// Who holds it, for whoever is asked whether that is to be ended.
+// The holders, for the question whether their leases shall be ended.
 std::string holders_text(const LockRow& lock) {
     std::string text;
     for (const HolderRow& holder : lock.holders) {
@@ -42,7 +41,7 @@ std::string holders_text(const LockRow& lock) {
     return text;
 }
 
-// Whether the person at the terminal agrees.
+// Asks the person at the terminal. True if the person agrees.
 Asked<bool> confirm(Server& server, const ForceOptions& options) {
     const auto answer = server.get(shown_lock_target(options.name, options.kind));
     if (!answer) return tl::unexpected(answer.error());

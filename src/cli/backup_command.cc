@@ -10,7 +10,6 @@
 #include <filesystem>
 
 #include "cli/command.h"
-#include "cli/exit_codes.h"
 #include "cli/screen/terminal_text.h"
 #include "cli/server.h"
 #include "options/options.h"

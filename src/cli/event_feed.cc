@@ -4,10 +4,9 @@
 
 #include "base/json/json.h"
 #include "base/json/json_value.h"
-#include "cli/exit_codes.h"
 #include "cli/screen/lock_rows.h"
 #include "cli/screen/terminal_text.h"
-#include "cli/screen/time_text.h"
+#include "cli/server.h"
 #include "sdk/http/events.h"
 #include "sdk/patience.h"
 

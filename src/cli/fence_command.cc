@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
-#include "cli/exit_codes.h"
 #include "cli/screen/lock_rows.h"
 #include "cli/screen/terminal_text.h"
 #include "cli/server.h"

@@ -1,14 +1,11 @@
-// `holdfast lock`, `renew` and `unlock`: leases by hand, for scripts that cannot be run by
-// `holdfast run`.
+// `holdfast lock`, `renew` and `unlock`: leases by hand, for scripts that cannot use `holdfast run`.
 
 #include <fmt/format.h>
 
 #include "base/json/json_writer.h"
 #include "cli/command.h"
-#include "cli/exit_codes.h"
 #include "cli/lease_options.h"
 #include "cli/screen/terminal_text.h"
-#include "cli/screen/time_text.h"
 #include "cli/server.h"
 #include "net/client/url.h"
 #include "options/options.h"

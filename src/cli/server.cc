@@ -5,7 +5,6 @@
 #include <cstdio>
 
 #include "base/token_file.h"
-#include "cli/exit_codes.h"
 #include "cli/screen/lock_rows.h"
 #include "cli/screen/terminal_text.h"
 #include "net/client/url.h"

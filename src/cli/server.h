@@ -4,6 +4,7 @@
 // a message.
 
 #include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
@@ -31,6 +32,21 @@ void declare_kind_option(const options::Command& command, std::string& kind);
 [[nodiscard]] std::string lock_target(std::string_view name, std::string_view kind);
 // The same, to get the lock with its queue.
 [[nodiscard]] std::string shown_lock_target(std::string_view name, std::string_view kind);
+
+// How the commands end, for scripts: 0, the code of the command that was run, or one of these. They
+// are the codes of sysexits.h and of shells where those have one.
+constexpr int exit_success = EXIT_SUCCESS;
+constexpr int exit_refused = 1;           // refused: not held, not ours, a stale fence
+constexpr int exit_usage = 64;            // the command line makes no sense
+constexpr int exit_unavailable = 69;      // no server answers, or it cannot write
+constexpr int exit_internal = 70;         // a fault of this program
+constexpr int exit_cannot_write = 74;     // a file could not be written
+constexpr int exit_not_got = 75;          // the lock was not granted in time
+constexpr int exit_lost = 76;             // the lock was lost, so the command was stopped
+constexpr int exit_not_permitted = 77;    // a token is missing or wrong
+constexpr int exit_not_executable = 126;  // the command exists but cannot be run
+constexpr int exit_not_found = 127;       // there is no such command
+constexpr int exit_by_signal_base = 128;  // plus the number of the signal
 
 // Why a command did not do its work.
 struct Failure {

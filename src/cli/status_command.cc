@@ -1,4 +1,4 @@
-// `holdfast status`: whether the server is well, and what it has done.
+// `holdfast status`: the state of the server, and its figures.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -6,10 +6,8 @@
 #include <cstdio>
 
 #include "cli/command.h"
-#include "cli/exit_codes.h"
 #include "cli/screen/lock_rows.h"
 #include "cli/screen/terminal_text.h"
-#include "cli/screen/time_text.h"
 #include "cli/server.h"
 #include "options/options.h"
 
@@ -74,7 +72,7 @@ int print_status(const base::JsonValue& status, const Server& server) {
 int show_status(const StatusOptions& options) {
     auto server = Server::open(options.server);
     if (!server) return complain(server.error());
-    // Whoever may not see the figures can be told at least that the server is alive.
+    // Without permission to see the figures, say at least that the server is alive.
     const auto health = server->get("/healthz");
     if (!health) return complain(health.error());
     const auto status = server->get("/v1/status");

@@ -3,6 +3,7 @@
 // Text for terminals. Names that other people chose must not control the terminal, and columns must
 // line up.
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -32,5 +33,12 @@ enum class Style : std::uint8_t { plain, bold, faint, red, green, yellow, cyan, 
 
 // The columns of the terminal, or 0 if the descriptor is not a terminal.
 [[nodiscard]] std::size_t terminal_width(int descriptor);
+
+// `0.4s`, `24.5s`, `4m05s`, `2h03m`, `3d04h`: never longer than six cells. A time below zero is
+// `0.0s`.
+[[nodiscard]] std::string countdown(std::chrono::milliseconds left);
+
+// `2024-01-15T10:30:00.123Z`, from milliseconds since 1970. Empty if the year has not four digits.
+[[nodiscard]] std::string moment(std::int64_t unix_ms);
 
 }  // namespace holdfast::cli

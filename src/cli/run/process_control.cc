@@ -1,4 +1,4 @@
-#include "cli/run/process_tree.h"
+#include "cli/run/process_control.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@ namespace holdfast::cli {
 
 namespace {
 
-// Enough for the name, which is short, and what stands before the parent.
+// The beginning of the file, which contains the name and the parent.
 std::string read_stat(pid_t pid) {
     const std::string path = "/proc/" + std::to_string(pid) + "/stat";
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -74,6 +74,27 @@ void signal_descendants(pid_t group, int signal) {
 
 void adopt_orphans() {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
+ControllingTerminal::ControllingTerminal()
+    : descriptor_(::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)) {
+    if (descriptor_ >= 0) has_modes_ = ::tcgetattr(descriptor_, &modes_) == 0;
+}
+
+ControllingTerminal::~ControllingTerminal() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+bool ControllingTerminal::is_foreground(pid_t group) const {
+    return descriptor_ >= 0 && ::tcgetpgrp(descriptor_) == group;
+}
+
+void ControllingTerminal::put_in_foreground(pid_t group) const {
+    if (descriptor_ >= 0) ::tcsetpgrp(descriptor_, group);
+}
+
+void ControllingTerminal::restore_modes() const {
+    if (has_modes_) ::tcsetattr(descriptor_, TCSANOW, &modes_);
 }
 
 }  // namespace holdfast::cli

@@ -1,10 +1,15 @@
-#include "holdfast/lock_error.h"
+// The small values of the public headers: LockScope, LockToken and LockError.
 
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/text/hex.h"
 #include "base/text/rfc3339.h"
+#include "embedded/translate.h"
+#include "holdfast/lock.h"
+#include "holdfast/lock_error.h"
 #include "holdfast/lock_result.h"
+#include "holdfast/lock_scope.h"
 
 namespace holdfast {
 
@@ -57,6 +62,35 @@ void bad_lock_result_access(const LockError* error) {
         std::fprintf(stderr, "holdfast: the error of a success was read\n");
     }
     std::abort();
+}
+
+bool LockScope::covers(const LockScope& other) const {
+    return embedded::to_core(*this).covers(embedded::to_core(other));
+}
+
+std::string LockScope::to_text() const {
+    return core::to_text(embedded::to_core(*this));
+}
+
+std::optional<LockScope> LockScope::parse(std::string_view text) {
+    const auto scope = core::parse_scope(text);
+    return scope ? embedded::to_scope(*scope) : std::nullopt;
+}
+
+std::string LockToken::to_text() const {
+    std::string text;
+    base::append_hex(text, fencing_number);
+    base::append_hex(text, secret);
+    return text;
+}
+
+std::optional<LockToken> LockToken::parse(std::string_view text) {
+    constexpr std::size_t half_length = 16;
+    if (text.size() != 2 * half_length) return std::nullopt;
+    const auto first = base::parse_hex(text.substr(0, half_length));
+    const auto second = base::parse_hex(text.substr(half_length));
+    if (!first || !second) return std::nullopt;
+    return LockToken{.fencing_number = *first, .secret = *second};
 }
 
 }  // namespace holdfast

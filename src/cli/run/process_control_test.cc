@@ -1,4 +1,4 @@
-#include "cli/run/process_tree.h"
+#include "cli/run/process_control.h"
 
 #include <gmock/gmock.h>
 #include <signal.h>

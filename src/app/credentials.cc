@@ -12,6 +12,7 @@
 
 #include "app/doors.h"
 #include "base/log/log.h"
+#include "base/secret.h"
 #include "net/loop/endpoint.h"
 
 namespace holdfast::app {
@@ -143,6 +144,17 @@ base::Result<void> Credentials::read_again() {
     }
     tokens_.replace(std::move(tokens));
     return {};
+}
+
+bool DflockdTokenGate::is_open() const {
+    return source_.current()->auth.empty();
+}
+
+bool DflockdTokenGate::admits(std::string_view secret) const {
+    const auto tokens = source_.current();
+    const bool is_user = base::equal_in_constant_time(secret, tokens->auth);
+    const bool is_admin = base::equal_in_constant_time(secret, tokens->admin);
+    return (is_user && !tokens->auth.empty()) || (is_admin && !tokens->admin.empty());
 }
 
 }  // namespace holdfast::app

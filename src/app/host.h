@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "app/credentials.h"
-#include "app/dflockd_gate.h"
 #include "app/doors.h"
 #include "app/http/backup_handler.h"
 #include "app/http/host_names.h"

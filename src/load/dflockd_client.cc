@@ -12,8 +12,6 @@
 #include <cstring>
 #include <string_view>
 
-#include "net/loop/endpoint.h"
-
 namespace holdfast::load {
 
 namespace {
@@ -31,32 +29,26 @@ std::uint64_t fencing_number_of(std::string_view token) {
 }  // namespace
 
 base::Result<LineConnection> LineConnection::open(const std::string& address) {
-    if (net::names_unix_socket(address)) {
-        TRY(const std::string path, net::parse_unix_socket(address));
-        return LineConnection(address, net::SocketAddress::of_unix_socket(path));
-    }
-    TRY(const auto endpoint, net::parse_endpoint(address));
-    net::SocketAddress server;
-    server.size = static_cast<socklen_t>(endpoint.size());
-    std::memcpy(&server.storage, endpoint.data(), endpoint.size());
-    return LineConnection(net::to_text(endpoint), server);
+    TRY(auto server, net::parse_endpoint(address));
+    return LineConnection(std::move(server));
 }
 
 base::Result<void> LineConnection::connect() {
     close();
     const auto fail = [this](const char* reason) {
         close();
-        return base::fail("cannot connect to " + name_ + ": " + reason);
+        return base::fail("cannot connect to " + net::to_text(server_) + ": " + reason);
     };
-    descriptor_ = ::socket(server_.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const auto address = server_.socket_address();
+    descriptor_ = ::socket(address.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (descriptor_ < 0) return fail(std::strerror(errno));
     const timeval patience{.tv_sec = 10, .tv_usec = 0};
     ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     ::setsockopt(descriptor_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     const int yes = 1;  // a Unix socket refuses this option, and does not delay
     ::setsockopt(descriptor_, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    if (::connect(descriptor_, server_.data(), server_.size) != 0)
-        return fail(std::strerror(errno));
+    const auto size = static_cast<socklen_t>(address.size());
+    if (::connect(descriptor_, address.data(), size) != 0) return fail(std::strerror(errno));
     return {};
 }
 

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "load/lock_client.h"
-#include "net/client/dial.h"
+#include "net/loop/endpoint.h"
 
 namespace holdfast::load {
 
@@ -22,8 +22,7 @@ class LineConnection {
     [[nodiscard]] static base::Result<LineConnection> open(const std::string& address);
 
     LineConnection(LineConnection&& other) noexcept
-        : name_(std::move(other.name_)),
-          server_(other.server_),
+        : server_(std::move(other.server_)),
           descriptor_(std::exchange(other.descriptor_, -1)),
           unread_(std::move(other.unread_)) {}
     LineConnection& operator=(LineConnection&&) = delete;
@@ -37,13 +36,11 @@ class LineConnection {
     void close();
 
   private:
-    LineConnection(std::string name, const net::SocketAddress& server)
-        : name_(std::move(name)), server_(server) {}
+    explicit LineConnection(net::Endpoint server) : server_(std::move(server)) {}
 
     base::Result<std::string> try_exchange(const std::string& request);
 
-    std::string name_;  // the address, for people
-    net::SocketAddress server_;
+    net::Endpoint server_;
     int descriptor_ = -1;
     std::string unread_;
 };

@@ -136,6 +136,7 @@ class Command {
                       const std::map<std::string, Value>& choices, const std::string& help,
                       bool is_listed) const {
         std::vector<std::string> words;
+        words.reserve(choices.size());
         for (const auto& [word, meaning] : choices) words.push_back(word);
         const auto take = [&value, choices](const std::vector<std::string>& texts) {
             value = choices.at(texts.back());

@@ -17,54 +17,54 @@ using namespace std::chrono_literals;
 class OptionsTest : public ::testing::Test {
   protected:
     OptionsTest() {
-        serve.add_option("--name", name, "its name").takes("NAME").variable("OPTIONS_TEST_NAME");
-        serve.add_option("--count", count, "how many").above_zero().shows_default();
-        serve.add_option("--part", parts, "its parts").repeatable(',');
-        serve.add_duration("--wait", wait, "how long");
-        serve.add_choice("--colour", colour, {{"red", Colour::red}, {"blue", Colour::blue}},
-                         "which one", true);
-        serve.add_flag("--loud", is_loud, "say more");
-        serve.add_option("--config", "a file of options").existing_file().not_in_files();
-        serve.on_parsed([this] {
-            const Option path = serve.option("--config");
-            if (path.is_given()) serve.read_file(path.value());
+        serve_.add_option("--name", name_, "its name").takes("NAME").variable("OPTIONS_TEST_NAME");
+        serve_.add_option("--count", count_, "how many").above_zero().shows_default();
+        serve_.add_option("--part", parts_, "its parts").repeatable(',');
+        serve_.add_duration("--wait", wait_, "how long");
+        serve_.add_choice("--colour", colour_, {{"red", Colour::red}, {"blue", Colour::blue}},
+                          "which one", true);
+        serve_.add_flag("--loud", is_loud_, "say more");
+        serve_.add_option("--config", "a file of options").existing_file().not_in_files();
+        serve_.on_parsed([this] {
+            const Option path = serve_.option("--config");
+            if (path.is_given()) serve_.read_file(path.value());
         });
     }
 
     std::string write_file(const std::string& text) {
-        const std::string path = ::testing::TempDir() + "/options_test.conf";
+        std::string path = ::testing::TempDir() + "/options_test.conf";
         std::ofstream(path) << text;
         return path;
     }
 
     enum class Colour { red, blue };
 
-    Program program{"test", "a program"};
-    Command serve = program.root().add_command("serve", "serves");
-    std::string name = "nobody";
-    std::uint64_t count = 3;
-    std::vector<std::string> parts;
-    std::chrono::milliseconds wait{1500};
-    Colour colour = Colour::red;
-    bool is_loud = false;
+    Program program_{"test", "a program"};
+    Command serve_ = program_.root().add_command("serve", "serves");
+    std::string name_ = "nobody";
+    std::uint64_t count_ = 3;
+    std::vector<std::string> parts_;
+    std::chrono::milliseconds wait_{1500};
+    Colour colour_ = Colour::red;
+    bool is_loud_ = false;
 };
 
 TEST_F(OptionsTest, WriteTheirValues) {
-    ASSERT_FALSE(program.parse({"serve", "--name", "x", "--count", "7", "--part", "a,b", "--part",
-                                "c", "--wait", "2m", "--colour", "blue", "--loud"}));
-    EXPECT_TRUE(serve.is_called());
-    EXPECT_EQ(name, "x");
-    EXPECT_EQ(count, 7U);
-    EXPECT_THAT(parts, ElementsAre("a", "b", "c"));
-    EXPECT_EQ(wait, 2min);
-    EXPECT_EQ(colour, Colour::blue);
-    EXPECT_TRUE(is_loud);
+    ASSERT_FALSE(program_.parse({"serve", "--name", "x", "--count", "7", "--part", "a,b", "--part",
+                                 "c", "--wait", "2m", "--colour", "blue", "--loud"}));
+    EXPECT_TRUE(serve_.is_called());
+    EXPECT_EQ(name_, "x");
+    EXPECT_EQ(count_, 7U);
+    EXPECT_THAT(parts_, ElementsAre("a", "b", "c"));
+    EXPECT_EQ(wait_, 2min);
+    EXPECT_EQ(colour_, Colour::blue);
+    EXPECT_TRUE(is_loud_);
 }
 
 TEST_F(OptionsTest, FaultsAreNamed) {
     const auto message = [&](std::vector<std::string> words) {
         words.insert(words.begin(), "serve");
-        const auto stop = program.parse(words);
+        const auto stop = program_.parse(words);
         return stop ? stop->message : "none";
     };
     EXPECT_THAT(message({"--count", "0"}), HasSubstr("--count"));
@@ -77,27 +77,27 @@ TEST_F(OptionsTest, FaultsAreNamed) {
 }
 
 TEST_F(OptionsTest, HelpIsOutputAndNoFault) {
-    const auto stop = program.parse({"serve", "--help"});
+    const auto stop = program_.parse({"serve", "--help"});
     ASSERT_TRUE(stop);
     EXPECT_EQ(stop->exit_code, 0);
-    EXPECT_THAT(stop->output, HasSubstr("--wait DURATION [1.5s]"));
+    EXPECT_THAT(stop->output, HasSubstr("--wait DURATION=1.5s"));
     EXPECT_EQ(stop->errors, "");
 }
 
 TEST_F(OptionsTest, CommandLineBeatsTheEnvironmentAndThatBeatsAFile) {
     const std::string path = write_file("name = file\nloud = true\ncount = 9\n");
     ::setenv("OPTIONS_TEST_NAME", "variable", 1);
-    const auto stop = program.parse({"serve", "--config", path, "--count", "5"});
+    const auto stop = program_.parse({"serve", "--config", path, "--count", "5"});
     ::unsetenv("OPTIONS_TEST_NAME");
     ASSERT_FALSE(stop) << stop->message;
-    EXPECT_EQ(name, "variable");
-    EXPECT_EQ(count, 5U);
-    EXPECT_TRUE(is_loud);
+    EXPECT_EQ(name_, "variable");
+    EXPECT_EQ(count_, 5U);
+    EXPECT_TRUE(is_loud_);
 }
 
 TEST_F(OptionsTest, SettingsTellWhereValuesAreFrom) {
-    ASSERT_FALSE(program.parse({"serve", "--count", "5"}));
-    const std::vector<Setting> settings = serve.settings();
+    ASSERT_FALSE(program_.parse({"serve", "--count", "5"}));
+    const std::vector<Setting> settings = serve_.settings();
     ASSERT_EQ(settings.size(), 6U);  // all but --config
     EXPECT_EQ(settings[0].name, "--name");
     EXPECT_FALSE(settings[0].is_given);

@@ -5,9 +5,10 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/un.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -15,14 +16,31 @@
 #include <thread>
 #include <vector>
 
-#include "base/check.h"
 #include "base/result.h"
+#include "net/loop/endpoint.h"
 
 namespace holdfast::net {
 
 namespace {
 
 using Kind = HttpFailure::Kind;
+
+// An address as the system's calls want it.
+struct SocketAddress {
+    sockaddr_storage storage{};
+    socklen_t size = 0;
+
+    [[nodiscard]] const sockaddr* data() const {
+        return reinterpret_cast<const sockaddr*>(&storage);
+    }
+};
+
+SocketAddress to_socket_address(const void* address, std::size_t size) {
+    SocketAddress result;
+    std::memcpy(&result.storage, address, size);
+    result.size = static_cast<socklen_t>(size);
+    return result;
+}
 
 tl::unexpected<HttpFailure> cancelled() {
     return http_failure(Kind::cancelled, "cancelled");
@@ -56,16 +74,17 @@ void look_up(Lookup& lookup, int flags) {
     lookup.fault = ::getaddrinfo(lookup.host.c_str(), lookup.port.c_str(), &hints, &list);
     if (lookup.fault != 0) return;
     for (const addrinfo* item = list; item != nullptr; item = item->ai_next) {
-        SocketAddress& address = lookup.found.emplace_back();
-        std::memcpy(&address.storage, item->ai_addr, item->ai_addrlen);
-        address.size = item->ai_addrlen;
+        lookup.found.push_back(to_socket_address(item->ai_addr, item->ai_addrlen));
     }
     ::freeaddrinfo(list);
 }
 
 // All addresses of the server, in the order in which they should be tried; at least one.
 HttpResult<std::vector<SocketAddress>> resolve(const HttpAddress& server, Waiter& waiter) {
-    if (server.is_unix()) return std::vector{SocketAddress::of_unix_socket(server.socket_path)};
+    if (server.is_unix()) {
+        const auto address = Endpoint::unix_socket(server.socket_path).socket_address();
+        return std::vector{to_socket_address(address.data(), address.size())};
+    }
     const auto lookup = std::make_shared<Lookup>();
     lookup->host = server.host;
     lookup->port = server.port;
@@ -160,17 +179,6 @@ HttpResult<Transport> connect(const HttpAddress& server, const SocketAddress& ad
 }
 
 }  // namespace
-
-SocketAddress SocketAddress::of_unix_socket(std::string_view path) {
-    SocketAddress address;
-    sockaddr_un unix_address{};
-    unix_address.sun_family = AF_UNIX;
-    CHECK(path.size() < sizeof unix_address.sun_path);
-    std::memcpy(unix_address.sun_path, path.data(), path.size());
-    address.size = sizeof unix_address;
-    std::memcpy(&address.storage, &unix_address, sizeof unix_address);
-    return address;
-}
 
 HttpResult<Transport> dial(const HttpAddress& address, std::chrono::milliseconds timeout,
                            Waiter& waiter) {

@@ -2,12 +2,9 @@
 
 // Connecting to a server, by host and port or over a Unix socket.
 
-#include <sys/socket.h>
-
 #include <chrono>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <tl/expected.hpp>
 #include <utility>
 
@@ -38,19 +35,6 @@ using HttpResult = tl::expected<T, HttpFailure>;
                                                               std::string message) {
     return tl::unexpected<HttpFailure>(HttpFailure{.kind = kind, .message = std::move(message)});
 }
-
-// An address as the system's calls want it.
-struct SocketAddress {
-    sockaddr_storage storage{};
-    socklen_t size = 0;
-
-    // REQUIRES: parse_unix_socket() accepts the path.
-    [[nodiscard]] static SocketAddress of_unix_socket(std::string_view path);
-
-    [[nodiscard]] const sockaddr* data() const {
-        return reinterpret_cast<const sockaddr*>(&storage);
-    }
-};
 
 // Connects to the first address of the host that accepts the connection; each is tried for
 // `timeout` at most. The connection is plain.

@@ -62,12 +62,13 @@ TEST(HttpClientOverAUnixSocket, SaysWhyThereIsNoConnection) {
 
 TEST(HttpClientOverAUnixSocket, WaitsForAServerThatIsSlowToAccept) {
     const TestSocketPath path;
-    const auto address = SocketAddress::of_unix_socket(path.path());
+    const auto address = Endpoint::unix_socket(path.path()).socket_address();
+    const auto size = static_cast<socklen_t>(address.size());
     const int listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    ASSERT_EQ(0, ::bind(listener, address.data(), address.size));
+    ASSERT_EQ(0, ::bind(listener, address.data(), size));
     ASSERT_EQ(0, ::listen(listener, 0));
     const int first = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    ASSERT_EQ(0, ::connect(first, address.data(), address.size));
+    ASSERT_EQ(0, ::connect(first, address.data(), size));
     const auto answer = open(path.url())->send({.method = "GET", .target = "/", .timeout = 50ms});
     ASSERT_FALSE(answer);
     EXPECT_EQ(answer.error().message, "cannot connect to " + path.url() + ": no answer in time");

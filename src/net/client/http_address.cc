@@ -1,13 +1,13 @@
 #include "net/client/http_address.h"
 
 #include <fmt/format.h>
-#include <sys/un.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <optional>
 
 #include "base/text/number.h"
+#include "net/loop/endpoint.h"
 
 namespace holdfast::net {
 
@@ -16,9 +16,6 @@ namespace {
 constexpr std::string_view plain_scheme = "http://";
 constexpr std::string_view tls_scheme = "https://";
 constexpr std::string_view unix_scheme = "unix:";
-
-// The system wants a NUL after the path.
-constexpr std::size_t socket_path_bytes_max = sizeof(sockaddr_un::sun_path) - 1;
 
 std::string_view default_port(bool is_tls) {
     return is_tls ? "443" : "80";
@@ -84,7 +81,7 @@ base::Result<HttpAddress> HttpAddress::parse(std::string_view url) {
 }
 
 base::Result<HttpAddress> HttpAddress::parse_server(std::string_view text) {
-    if (!names_unix_socket(text)) {
+    if (!text.starts_with(unix_scheme)) {
         auto address = parse(text);
         if (!address && text.find("://") == std::string_view::npos) {
             return base::fail(
@@ -92,9 +89,10 @@ base::Result<HttpAddress> HttpAddress::parse_server(std::string_view text) {
         }
         return address;
     }
-    HttpAddress address{.host = "localhost", .port = std::string(default_port(false))};
-    TRY(address.socket_path, parse_unix_socket(text));
-    return address;
+    TRY(const Endpoint endpoint, parse_endpoint(text));
+    return HttpAddress{.host = "localhost",
+                       .port = std::string(default_port(false)),
+                       .socket_path = endpoint.path()};
 }
 
 std::string HttpAddress::to_text() const {
@@ -107,23 +105,6 @@ std::string HttpAddress::authority() const {
     std::string text = is_ipv6 ? "[" + host + "]" : host;
     if (port != default_port(is_tls)) text += ":" + port;
     return text;
-}
-
-bool names_unix_socket(std::string_view text) {
-    return text.starts_with(unix_scheme);
-}
-
-base::Result<std::string> parse_unix_socket(std::string_view text) {
-    const std::string_view path = text.substr(unix_scheme.size());
-    if (path.empty()) return base::fail(fmt::format("'{}' names no socket", text));
-    if (path.find('\0') != std::string_view::npos) {
-        return base::fail("the path of a Unix socket has a NUL in it");
-    }
-    if (path.size() > socket_path_bytes_max) {
-        return base::fail(
-            fmt::format("the path of '{}' has more than {} bytes", text, socket_path_bytes_max));
-    }
-    return std::string(path);
 }
 
 }  // namespace holdfast::net

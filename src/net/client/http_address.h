@@ -32,11 +32,4 @@ struct HttpAddress {
     [[nodiscard]] std::string authority() const;
 };
 
-// The path of `unix:/run/holdfast.sock`. The error names the fault.
-// REQUIRES: names_unix_socket(text).
-[[nodiscard]] base::Result<std::string> parse_unix_socket(std::string_view text);
-
-// Whether the text begins with `unix:`.
-[[nodiscard]] bool names_unix_socket(std::string_view text);
-
 }  // namespace holdfast::net

@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-#include "net/client/dial.h"
+#include "net/loop/endpoint.h"
 
 namespace holdfast::net {
 
@@ -115,8 +115,8 @@ class TestPeer {
     }
     TestPeer(const TestSocketPath& path, Act act) : act_(std::move(act)), url_(path.url()) {
         listener_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        const auto address = SocketAddress::of_unix_socket(path.path());
-        EXPECT_EQ(0, ::bind(listener_, address.data(), address.size));
+        const auto address = Endpoint::unix_socket(path.path()).socket_address();
+        EXPECT_EQ(0, ::bind(listener_, address.data(), static_cast<socklen_t>(address.size())));
         EXPECT_EQ(0, ::listen(listener_, 16));
         acceptor_ = std::thread([this] { accept_all(); });
     }

@@ -5,7 +5,7 @@
 #include <thread>
 #include <utility>
 
-#include "app/http/http_gate.h"
+#include "app/http/documents.h"
 #include "app/http/http_router.h"
 #include "app/http/session_handler.h"
 #include "app/http/status_handler.h"
@@ -39,8 +39,8 @@ struct Host::Room {
     std::unique_ptr<StatusHandler> status;
     std::unique_ptr<SessionHandler> sessions;
     std::unique_ptr<BackupHandler> backup;
+    DocumentHandler documents;
     std::unique_ptr<HttpRouter> router;
-    std::unique_ptr<HttpGate> gate;                           // in front of the router
     std::unique_ptr<doors::hengdang::HengdangHandler> files;  // with the door for files
 };
 
@@ -163,14 +163,14 @@ void Host::add_room(bool has_own_loop) {
         .disk = *disk_,
         .slots = backup_slots_,
         .database_path = options_.is_in_memory ? "" : database_file(options_)});
-    room->router =
-        std::make_unique<HttpRouter>(HttpRouter::Handlers{.homelab = *room->homelab,
-                                                          .lockserver = *room->lockserver,
-                                                          .scoped = *room->scoped,
-                                                          .status = *room->status,
-                                                          .sessions = *room->sessions,
-                                                          .backup = *room->backup});
-    room->gate = std::make_unique<HttpGate>(credentials_->tokens(), host_names_, *room->router);
+    room->router = std::make_unique<HttpRouter>(HttpHandlers{.homelab = *room->homelab,
+                                                             .lockserver = *room->lockserver,
+                                                             .scoped = *room->scoped,
+                                                             .status = *room->status,
+                                                             .sessions = *room->sessions,
+                                                             .backup = *room->backup,
+                                                             .documents = room->documents},
+                                                HttpGate(credentials_->tokens(), host_names_));
     rooms_.push_back(std::move(room));
 }
 
@@ -224,7 +224,7 @@ base::Result<void> Host::open_doors() {
                           options_.http_address, "http",
                           [this](net::Channel& channel, net::EventLoop& loop) {
                               return std::make_unique<net::HttpProtocol>(
-                                  channel, *room_of(loop).gate, http_limits_);
+                                  channel, *room_of(loop).router, http_limits_);
                           },
                           http));
     net::ConnectionLimits dflockd;

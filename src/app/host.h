@@ -19,6 +19,7 @@
 #include "app/serve_options.h"
 #include "base/work_pool.h"
 #include "doors/hengdang/hengdang_door.h"
+#include "net/http/http_protocol.h"
 #include "net/loop/event_loop.h"
 #include "net/loop/loop_timer.h"
 #include "net/loop/server.h"

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <string>
 
-#include "net/http/http_protocol.h"
+#include "app/http/test_router.h"
 #include "net/loop/test_channel.h"
 
 namespace holdfast::app {
@@ -18,23 +18,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-// The documents alone, without a gate.
-class Documents final : public net::HttpHandler {
-  public:
-    void handle(const net::HttpRequest& request, net::HttpReply& reply) override {
-        const auto match = table_.find(request.method, request.path);
-        if (match.route == nullptr) {
-            return documents_.refuse(
-                request, {.status = 405, .allowed_methods = match.allowed_methods}, reply);
-        }
-        documents_.handle({request, *match.route, match.parameter, net::Privilege::none}, reply);
-    }
-
-  private:
-    DocumentHandler documents_;
-    const net::RouteTable table_{{{DocumentHandler::routes(), &documents_}}};
-};
-
 class DashboardTest : public testing::Test {
   protected:
     std::string ask(const std::string& line, const std::string& header = "") {
@@ -42,10 +25,11 @@ class DashboardTest : public testing::Test {
         return channel_.take();
     }
 
-    Documents documents_;
+    DocumentHandler documents_;
+    TestRouter router_{DocumentHandler::routes(), documents_, net::Privilege::none};
     net::HttpLimits limits_;
     net::TestChannel channel_;
-    net::HttpProtocol protocol_{channel_, documents_, limits_};
+    net::HttpProtocol protocol_{channel_, router_, limits_};
 };
 
 TEST_F(DashboardTest, IsAPageThatMayRunOnlyItsOwnScripts) {

@@ -103,6 +103,18 @@ std::optional<std::string_view> HttpFields::find(const char* message, std::strin
     return std::nullopt;
 }
 
+std::string_view bearer_token(const HttpRequest& request) {
+    constexpr std::string_view scheme = "Bearer ";
+    std::string_view value = request.header("Authorization").value_or("");
+    const std::string_view start = value.substr(0, scheme.size());
+    if (!boost::beast::iequals({start.data(), start.size()}, {scheme.data(), scheme.size()})) {
+        return {};
+    }
+    value.remove_prefix(scheme.size());
+    value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
+    return value;
+}
+
 void append_response(std::string& out, const HttpResponse& response, const HttpTerms& terms) {
     append_first_headers(out, response);
     if (!has_no_body(response.status)) {

@@ -46,10 +46,6 @@ struct HttpRequest {
     std::string_view path;    // "/lock/a%20b", not decoded; see url.h
     std::string_view query;   // "client=x", not decoded; empty when there is none
     std::string_view body;
-    // Whether the asker may do what others may not. It may, unless whatever handles requests before
-    // the handler knows otherwise: app's gate says no where there are secrets and this request did
-    // not bear the admin's.
-    bool is_privileged = true;
 
     // The value of a header, whose name is compared without regard to case.
     [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const {
@@ -59,6 +55,9 @@ struct HttpRequest {
     const HttpFields* fields;
     const char* message;
 };
+
+// The token in `Authorization: Bearer <token>`; empty if there is none.
+[[nodiscard]] std::string_view bearer_token(const HttpRequest& request);
 
 struct HttpResponse {
     int status;

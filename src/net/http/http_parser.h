@@ -13,7 +13,6 @@
 #include <string>
 #include <string_view>
 
-#include "net/http/body_pace.h"
 #include "net/http/http_body.h"
 #include "net/http/http_message.h"
 

@@ -14,11 +14,33 @@
 
 #include "net/loop/connection.h"
 #include "net/loop/loop_timer.h"
-#include "net/loop/waiting_room.h"
 
 namespace holdfast::net {
 
 using ProtocolFactory = std::function<std::unique_ptr<Protocol>(Channel&, EventLoop&)>;
+
+// WaitingRoom: limits the memory of waiting answers, for all connections of a server together.
+//
+// An answer waits while an earlier request of its connection is unanswered. A connection adds the
+// bytes of such answers while they wait. While the room is full, a connection handles no request
+// whose answer would have to wait. Requests whose answers can leave at once are not affected.
+//
+// Thread safety: every method from any thread.
+class WaitingRoom {
+  public:
+    explicit WaitingRoom(std::size_t bytes_max) : bytes_max_(bytes_max) {}
+
+    void add(std::size_t bytes) { bytes_.fetch_add(bytes, std::memory_order_relaxed); }
+    // REQUIRES: at least as many bytes were added.
+    void remove(std::size_t bytes) { bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
+
+    [[nodiscard]] bool is_full() const { return bytes() >= bytes_max_; }
+    [[nodiscard]] std::size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+
+  private:
+    const std::size_t bytes_max_;
+    std::atomic<std::size_t> bytes_ = 0;
+};
 
 class ConnectionSet {
   public:

@@ -1,4 +1,4 @@
-#include "app/commands/bench_command.h"
+// `holdfast bench`: load for a lock server, and a witness that looks whether it keeps its word.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -6,7 +6,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <memory>
 
+#include "app/commands/commands.h"
 #include "load/load_report.h"
 #include "load/load_run.h"
 #include "options/options.h"
@@ -84,8 +86,6 @@ void declare_work(const options::Command& command, load::LoadOptions& options) {
         .shows_default();
 }
 
-}  // namespace
-
 void declare_bench_options(const options::Command& command, load::LoadOptions& options) {
     declare_server(command, options);
     declare_work(command, options);
@@ -96,6 +96,8 @@ void declare_bench_options(const options::Command& command, load::LoadOptions& o
         "Exit status: 0 if so, 1 if not, 2 if the server cannot be reached.");
 }
 
+// Runs it and prints what came of it. The exit code of the program: 0, 1 if the server broke its
+// word, 2 if it cannot be reached.
 int run_bench(const load::LoadOptions& options) {
     if (options.ttl <= options.ttl.zero()) {
         fmt::print(stderr, "holdfast: --ttl must be longer than zero\n");
@@ -119,6 +121,19 @@ int run_bench(const load::LoadOptions& options) {
     }
     const bool has_answered = result->acquire_latency.count() > 0;
     return has_answered ? EXIT_SUCCESS : exit_unreachable;
+}
+
+}  // namespace
+
+cli::Command declare_bench(const options::Command& program) {
+    const auto options = std::make_shared<load::LoadOptions>();
+    const options::Command command = program.add_command(
+        "bench", "take and release locks of a server, and look whether it keeps its word");
+    declare_bench_options(command, *options);
+    return {command, [options] {
+                raise_descriptor_limit();
+                return run_bench(*options);
+            }};
 }
 
 }  // namespace holdfast::app

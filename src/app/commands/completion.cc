@@ -1,13 +1,14 @@
-#include "app/commands/completion.h"
+// All three scripts think alike. The words before the cursor lead to a place in the tree of
+// commands, written as ` serve`; the word just before it may be an option that wants a value; and
+// at each place there are some words to choose from.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <functional>
 
-// All three scripts think alike. The words before the cursor lead to a place in the tree of
-// commands, written as ` serve`; the word just before it may be an option that wants a value; and
-// at each place there are some words to choose from.
+#include "app/commands/commands.h"
+#include "app/commands/reference.h"
 
 namespace holdfast::app {
 
@@ -264,6 +265,27 @@ complete -c holdfast -f
 complete -c holdfast -n 'contains -- -- (commandline -opc)' -a '(__holdfast_foreign)'
 {lines})",
                        fmt::arg("places", places_pattern(commands, " ")), fmt::arg("lines", lines));
+}
+
+cli::Command declare_completion(const options::Command& program) {
+    const auto shell = std::make_shared<std::string>();
+    const options::Command command =
+        program.add_command("completion", "print a script that completes commands in a shell");
+    command.add_option("SHELL", *shell, "for which shell")
+        .required()
+        .among({"bash", "zsh", "fish"});
+    command.footer(
+        "  bash: source <(holdfast completion bash)\n"
+        "  zsh:  source <(holdfast completion zsh)\n"
+        "  fish: holdfast completion fish | source");
+    return {command, [program, shell] {
+                const auto commands = options::list_commands(program);
+                const auto complete = *shell == "bash"  ? bash_completion
+                                      : *shell == "zsh" ? zsh_completion
+                                                        : fish_completion;
+                std::fputs(complete(commands).c_str(), stdout);
+                return EXIT_SUCCESS;
+            }};
 }
 
 }  // namespace holdfast::app

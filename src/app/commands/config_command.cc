@@ -1,11 +1,13 @@
-#include "app/commands/config_command.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <utility>
 
+#include "app/commands/commands.h"
+#include "app/serve_options.h"
 #include "base/json/json_writer.h"
 #include "options/options.h"
 
@@ -69,6 +71,32 @@ std::string to_json(const std::vector<OptionInForce>& options) {
     }
     json.end_array().end_object();
     return text + "\n";
+}
+
+namespace {
+
+int show_config(const options::Command& command, const ServeOptions& options, bool is_json) {
+    const auto in_force = options_in_force(command);
+    std::fputs((is_json ? to_json(in_force) : to_table(in_force)).c_str(), stdout);
+    const auto checked = check(options);
+    if (checked) return EXIT_SUCCESS;
+    std::fprintf(stderr, "holdfast: serve would not start: %s\n", checked.error().message.c_str());
+    return exit_cannot_start;
+}
+
+}  // namespace
+
+cli::Command declare_config(const options::Command& program) {
+    const auto options = std::make_shared<ServeOptions>();
+    const auto is_json = std::make_shared<bool>(false);
+    const options::Command command = program.add_command(
+        "config", "show what serve would be told: by flags, variables, a file, or not at all");
+    declare_serve_options(command, *options);
+    command.add_flag("--json", *is_json, "for programs").not_in_files();
+    command.footer(
+        "Takes the options of serve, and exits with 1 if it would not start with them.\n"
+        "What a server that is running was told: holdfast status --json");
+    return {command, [=] { return show_config(command, *options, *is_json); }};
 }
 
 }  // namespace holdfast::app

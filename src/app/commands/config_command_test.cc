@@ -1,10 +1,9 @@
-#include "app/commands/config_command.h"
-
 #include <gmock/gmock.h>
 
 #include <cstdlib>
 #include <fstream>
 
+#include "app/commands/commands.h"
 #include "app/serve_options.h"
 
 namespace holdfast::app {

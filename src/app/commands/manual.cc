@@ -1,9 +1,11 @@
-#include "app/commands/manual.h"
-
 #include <fmt/format.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <string_view>
 
+#include "app/commands/commands.h"
+#include "app/commands/reference.h"
 #include "base/check.h"
 
 namespace holdfast::app {
@@ -100,6 +102,15 @@ std::string manual_page(const std::vector<options::CommandEntry>& commands) {
     replace(page, "@VERSION@", HOLDFAST_VERSION);
     replace(page, "@COMMANDS@\n", described);
     return page;
+}
+
+cli::Command declare_manual(const options::Command& program) {
+    const options::Command command = program.add_command("manual", "print the manual page");
+    command.footer("  holdfast manual | man -l -");
+    return {command, [program] {
+                std::fputs(manual_page(options::list_commands(program)).c_str(), stdout);
+                return EXIT_SUCCESS;
+            }};
 }
 
 }  // namespace holdfast::app

@@ -1,9 +1,8 @@
-#include "app/commands/reference_command.h"
+#include "app/commands/reference.h"
 
 #include <gmock/gmock.h>
 
-#include "app/commands/completion.h"
-#include "app/commands/manual.h"
+#include "app/commands/commands.h"
 #include "options/command_tree.h"
 #include "options/options.h"
 
@@ -95,13 +94,18 @@ TEST(Manual, DescribesEveryCommandAndOption) {
     EXPECT_THAT(page, Not(HasSubstr("@VERSION@")));
 }
 
-TEST(ReferenceCommand, PrintsWhatWasAskedFor) {
+TEST(ReferenceCommands, PrintWhatWasAskedFor) {
     const auto ask = [](const std::vector<std::string>& line) -> std::string {
         const options::Program program("", "a program");
-        ReferenceCommand command;
-        declare_reference(program.root(), command);
+        const cli::Command commands[] = {declare_completion(program.root()),
+                                         declare_manual(program.root())};
         if (const auto stop = program.parse(line)) return stop->message;
-        return reference_text(program.root(), command).value_or("");
+        ::testing::internal::CaptureStdout();
+        for (const cli::Command& command : commands) {
+            if (!command.options.is_called()) continue;
+            EXPECT_EQ(command.run(), 0);
+        }
+        return ::testing::internal::GetCapturedStdout();
     };
     EXPECT_THAT(ask({"completion", "bash"}), HasSubstr("complete -F _holdfast holdfast"));
     EXPECT_THAT(ask({"completion", "zsh"}), HasSubstr("#compdef holdfast"));

@@ -132,8 +132,8 @@ class EventLoop {
     [[nodiscard]] boost::asio::io_context& context() { return context_; }
     [[nodiscard]] Poller& poller() { return *poller_; }
 
-    // Calls the task at the end of this turn (of the next turn, if none is being run): once, even if
-    // it is scheduled several times. A task that is destroyed before must be unscheduled.
+    // Calls the task at the end of this turn (of the next turn, if none is being run): once, even
+    // if it is scheduled several times. A task that is destroyed before must be unscheduled.
     void schedule(TurnTask& task);
     void unschedule(TurnTask& task);
 

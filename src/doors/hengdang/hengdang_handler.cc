@@ -198,7 +198,7 @@ void HengdangHandler::make_directory(const Asker& asker, const files::FilePath& 
         if (const auto done = door.tree().make_directory(path); !done) return refuse(done.error());
         FileAnswer answer = tell_lock("Directory created", path.text() + "/");
         answer.status = 201;
-        answer.headers.emplace_back("Location", percent_encode(path.text()) + "/");
+        answer.headers.emplace_back("Location", net::percent_encode_path(path.text()) + "/");
         return answer;
     });
 }

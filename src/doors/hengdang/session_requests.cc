@@ -69,7 +69,7 @@ std::shared_ptr<Exchange> defer(const HengdangPlace& place, net::HttpReply& repl
 
 void log_in(const HengdangPlace& place, const net::HttpRequest& request, net::HttpReply& reply) {
     HengdangDoor& door = place.door;
-    const std::string_view bearer = bearer_of(request);
+    const std::string_view bearer = net::bearer_token(request);
     if (request.body.empty()) {
         if (bearer.empty()) {
             return answer_now(place,

@@ -20,13 +20,6 @@ base::Result<std::chrono::microseconds> parse_ttl(std::string_view text) {
 
 }  // namespace
 
-std::optional<Action> action_of(std::string_view method) {
-    if (method == "POST") return Action::acquire;
-    if (method == "DELETE") return Action::release;
-    if (method == "GET" || method == "HEAD") return Action::status;
-    return std::nullopt;
-}
-
 std::string job_of(std::string_view query) {
     const auto request = parse_request(Action::status, query);
     return request ? request->job : std::string(default_job);

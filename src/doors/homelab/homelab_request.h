@@ -25,9 +25,6 @@ struct HomelabRequest {
 // The job of a request that names none.
 inline constexpr std::string_view default_job = "default";
 
-// The action a method stands for; HEAD is status. Nothing for other methods.
-[[nodiscard]] std::optional<Action> action_of(std::string_view method);
-
 // The job a query names; `default` if it names none, or cannot be read.
 [[nodiscard]] std::string job_of(std::string_view query);
 

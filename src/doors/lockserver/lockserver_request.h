@@ -71,21 +71,24 @@ using LockserverRequest =
 struct Fault {
     int status = 400;
     std::string error;
-    std::string_view allowed_methods = {};  // 405
 };
+
+// What a request asks for. Its method and path say so: see the routes in lockserver_handler.cc.
+enum class Action : std::uint8_t { list, get, force_release, acquire, renew, release, watch };
 
 // The parts of an HTTP request that matter here.
 struct RequestParts {
-    std::string_view method, path, query, body;
+    std::string_view lock_name;  // as it stands in the path, not decoded
+    std::string_view query, body;
     std::optional<std::string_view> last_event_id;
-    // Whether the asker may be told what ends the leases of others: their lease ids.
-    bool is_privileged = false;
+    // Whether the client may be told what ends the leases of others: their lease ids.
+    bool is_admin = false;
 };
 
-// Whether a path is this door's.
-[[nodiscard]] bool is_lockserver_path(std::string_view path);
+[[nodiscard]] tl::expected<LockserverRequest, Fault> parse_request(Action action,
+                                                                   const RequestParts& parts);
 
-// REQUIRES: the path is this door's.
-[[nodiscard]] tl::expected<LockserverRequest, Fault> parse_request(const RequestParts& parts);
+// What is wrong with a path that begins with `/v1/locks/` and has no route.
+[[nodiscard]] Fault explain_path(std::string_view path);
 
 }  // namespace holdfast::doors::lockserver

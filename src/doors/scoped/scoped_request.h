@@ -1,7 +1,8 @@
 #pragma once
 
-// Reading a request of the scoped door: `POST /v1/leases
-// {"scope":"range:7:0-4096","holder":"w1"}`.
+// Reading a request of the scoped door:
+//
+//     POST /v1/leases {"scope":"range:7:0-4096","holder":"w1"}
 
 #include <chrono>
 #include <cstdint>
@@ -82,19 +83,32 @@ struct Fault {
     int status = 400;
     std::string_view code = "BadRequest";
     std::string message;
-    std::string_view allowed_methods = {};  // 405
+};
+
+// What a request asks for. Its method and path say so: see the routes in scoped_handler.cc.
+enum class Action : std::uint8_t {
+    acquire,
+    list,
+    look,
+    release,
+    renew,
+    check_token,
+    raise_fence,
+    read_fence,
+    drop_fence,
 };
 
 // The parts of an HTTP request that matter here.
 struct RequestParts {
-    std::string_view method, path, query, body;
+    std::string_view name;  // the token or the resource in the path, not decoded
+    std::string_view query, body;
 };
 
-// Whether a path is this door's.
-[[nodiscard]] bool is_scoped_path(std::string_view path);
-
-// REQUIRES: the path is this door's.
-[[nodiscard]] tl::expected<ScopedRequest, Fault> parse_request(const RequestParts& parts,
+[[nodiscard]] tl::expected<ScopedRequest, Fault> parse_request(Action action,
+                                                               const RequestParts& parts,
                                                                const ScopedOptions& options);
+
+// What is wrong with a path that begins with `/v1/leases/` or `/v1/fence` and has no route.
+[[nodiscard]] Fault explain_path(std::string_view path);
 
 }  // namespace holdfast::doors::scoped

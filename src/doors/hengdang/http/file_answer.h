@@ -58,9 +58,6 @@ void add_version_headers(FileAnswer& answer, const files::FileInfo& info);
                                       const files::Committed& committed);
 [[nodiscard]] FileAnswer tell_listing(const files::Listing& listing);
 
-// The path for a Location header.
-[[nodiscard]] std::string percent_encode(std::string_view path);
-
 // Who holds a path, as far as others may know.
 struct LockNote {
     std::string locked_by;

@@ -1,7 +1,6 @@
 #include "doors/hengdang/http/request_parts.h"
 
 #include <algorithm>
-#include <boost/algorithm/string/predicate.hpp>
 
 #include "base/text/hex.h"
 #include "base/text/number.h"
@@ -97,17 +96,8 @@ std::optional<core::Token> read_lock_token(const net::HttpRequest& request) {
     return core::Token{.fence = core::Fence{*fence}, .secret = core::Secret{*secret}};
 }
 
-std::string_view bearer_of(const net::HttpRequest& request) {
-    const std::string_view scheme = "Bearer ";
-    std::string_view value = request.header("Authorization").value_or("");
-    if (!boost::algorithm::istarts_with(value, scheme)) return {};
-    value.remove_prefix(scheme.size());
-    value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
-    return value;
-}
-
 std::string_view session_id_of(const net::HttpRequest& request) {
-    const std::string_view bearer = bearer_of(request);
+    const std::string_view bearer = net::bearer_token(request);
     return bearer.empty() ? cookie_of(request, "hengdang_session") : bearer;
 }
 

@@ -33,8 +33,6 @@ enum class LockWish { acquire, release, refresh, status };
 // The Lock-Token header: nothing if there is none, the token of nobody if it spells none.
 [[nodiscard]] std::optional<core::Token> read_lock_token(const net::HttpRequest& request);
 
-// What follows `Bearer` in the Authorization header; empty if there is none.
-[[nodiscard]] std::string_view bearer_of(const net::HttpRequest& request);
 // The id of a session as the request bears it, in the header or the cookie; empty if there is none.
 [[nodiscard]] std::string_view session_id_of(const net::HttpRequest& request);
 

@@ -1,4 +1,4 @@
-#include "app/http/status_json.h"
+#include "app/http/status_handler.h"
 
 #include <gmock/gmock.h>
 
@@ -11,7 +11,7 @@ using ::testing::Not;
 
 class StatusJsonTest : public testing::Test {
   protected:
-    std::string text(bool is_privileged = false) {
+    std::string text(bool is_admin = false) {
         const Figures figures{
             .service = service_,
             .store = store_,
@@ -21,7 +21,7 @@ class StatusJsonTest : public testing::Test {
                             .options = options_,
                             .now = std::chrono::seconds{5},
                             .uptime = std::chrono::seconds{7},
-                            .is_privileged = is_privileged});
+                            .is_admin = is_admin});
     }
 
     service::ServiceFigures service_;

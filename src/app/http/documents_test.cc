@@ -1,9 +1,12 @@
-#include "app/http/dashboard.h"
+#include "app/http/documents.h"
 
 #include <gmock/gmock.h>
 
+#include <fstream>
+#include <iterator>
 #include <string>
 
+#include "app/http/test_router.h"
 #include "net/loop/test_channel.h"
 
 namespace holdfast::app {
@@ -15,13 +18,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-class Dashboard final : public net::HttpHandler {
-  public:
-    void handle(const net::HttpRequest& request, net::HttpReply& reply) override {
-        answer_dashboard(request, reply);
-    }
-};
-
 class DashboardTest : public testing::Test {
   protected:
     std::string ask(const std::string& line, const std::string& header = "") {
@@ -29,10 +25,11 @@ class DashboardTest : public testing::Test {
         return channel_.take();
     }
 
-    Dashboard dashboard_;
+    DocumentHandler documents_;
+    TestRouter router_{DocumentHandler::routes(), documents_, net::Privilege::none};
     net::HttpLimits limits_;
     net::TestChannel channel_;
-    net::HttpProtocol protocol_{channel_, dashboard_, limits_};
+    net::HttpProtocol protocol_{channel_, router_, limits_};
 };
 
 TEST_F(DashboardTest, IsAPageThatMayRunOnlyItsOwnScripts) {
@@ -66,11 +63,12 @@ TEST_F(DashboardTest, HasNoOtherFilesAndTakesNoOtherMethods) {
     EXPECT_THAT(ask("POST /"), AllOf(StartsWith("HTTP/1.1 405 "), HasSubstr("Allow: GET, HEAD")));
 }
 
-TEST(DashboardPaths, AreTheRootAndTheFolder) {
-    EXPECT_TRUE(is_dashboard_path("/"));
-    EXPECT_TRUE(is_dashboard_path("/ui/main.js"));
-    EXPECT_FALSE(is_dashboard_path("/ui"));
-    EXPECT_FALSE(is_dashboard_path("/v1/locks"));
+TEST(Openapi, IsTheFileByteByByte) {
+    std::ifstream file(HOLDFAST_OPENAPI_FILE, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    ASSERT_FALSE(text.empty());
+    EXPECT_EQ(openapi_json(), text);
+    EXPECT_TRUE(openapi_json().ends_with("}\n"));
 }
 
 }  // namespace

@@ -40,10 +40,10 @@ struct Exchange {
 
 // Answers by the first letter of the path: n at once, e at once without a body, f never, s with a
 // stream, d whenever the script says. PUT and PATCH are taken in pieces; r refuses those at once.
-class Desk final : public HttpHandler {
+class FuzzHandler final : public HttpHandler {
   public:
-    Desk(TestChannel& channel, bool is_prompt) : channel_(channel), is_prompt_(is_prompt) {}
-    ~Desk() { CHECK(sinks == 0); }
+    FuzzHandler(TestChannel& channel, bool is_prompt) : channel_(channel), is_prompt_(is_prompt) {}
+    ~FuzzHandler() { CHECK(sinks == 0); }
 
     void handle(const HttpRequest& request, HttpReply& reply) override {
         Exchange& exchange = begin(request);
@@ -76,14 +76,14 @@ class Desk final : public HttpHandler {
 
     class Sink final : public BodySink {
       public:
-        Sink(Desk& desk, Exchange& exchange, BodySource& source)
-            : desk_(desk), exchange_(exchange), source_(source) {
-            desk_.sink = this;
-            ++desk_.sinks;
+        Sink(FuzzHandler& handler, Exchange& exchange, BodySource& source)
+            : handler_(handler), exchange_(exchange), source_(source) {
+            handler_.sink = this;
+            ++handler_.sinks;
         }
         ~Sink() override {
-            if (desk_.sink == this) desk_.sink = nullptr;
-            --desk_.sinks;
+            if (handler_.sink == this) handler_.sink = nullptr;
+            --handler_.sinks;
         }
         void on_piece(std::string_view piece) override {
             CHECK(!piece.empty() && !is_congested());
@@ -91,7 +91,7 @@ class Desk final : public HttpHandler {
         }
         void on_whole() override {
             exchange_.request_body = received_;
-            if (desk_.is_prompt_) desk_.answer(exchange_);
+            if (handler_.is_prompt_) handler_.answer(exchange_);
         }
         void on_fault(const HttpFault& fault) override {
             if (!exchange_.deferred) return;
@@ -99,7 +99,7 @@ class Desk final : public HttpHandler {
             exchange_.deferred.send(fault.status, "application/json", fault.json,
                                     {{"X-N", exchange_.number}});
         }
-        bool is_congested() const override { return desk_.is_congested && !is_over_; }
+        bool is_congested() const override { return handler_.is_congested && !is_over_; }
         bool is_wanted() const override { return !is_over_; }
 
         void resume() { source_.resume(); }
@@ -109,11 +109,11 @@ class Desk final : public HttpHandler {
             is_over_ = true;
             source_.resume();
             if (closes) exchange_.deferred.close_after();
-            desk_.answer(exchange_);
+            handler_.answer(exchange_);
         }
 
       private:
-        Desk& desk_;
+        FuzzHandler& handler_;
         Exchange& exchange_;
         BodySource& source_;
         std::string received_;

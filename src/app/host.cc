@@ -201,7 +201,7 @@ base::Result<void> Host::open_files() {
                                           .has_tls = credentials_->tls() != nullptr}));
     for (const auto& room : rooms_) {
         room->files =
-            std::make_unique<doors::hengdang::HengdangHandler>(doors::hengdang::HengdangPlace{
+            std::make_unique<doors::hengdang::HengdangHandler>(doors::hengdang::HengdangContext{
                 .door = *files_door_, .loop = *room->loop, .port = *room->port});
     }
     files_timer_ = std::make_unique<net::LoopTimer>(main_loop_, [this] { tend_files(); });
@@ -231,15 +231,16 @@ base::Result<void> Host::open_doors() {
     dflockd.request_timeout = options_.dflockd_read_timeout;
     dflockd.write_timeout = options_.dflockd_write_timeout;
     dflockd.idle_timeout = std::chrono::milliseconds::zero();
-    using doors::dflockd::DflockdPlace;
+    using doors::dflockd::DflockdContext;
     using doors::dflockd::DflockdProtocol;
-    TRY(dflockd_server_, open_door(
-                             options_.dflockd_address, "dflockd",
-                             [this](net::Channel& channel, net::EventLoop& loop) {
-                                 const DflockdPlace place{dflockd_door_, *room_of(loop).port, loop};
-                                 return std::make_unique<DflockdProtocol>(channel, place);
-                             },
-                             dflockd));
+    TRY(dflockd_server_,
+        open_door(
+            options_.dflockd_address, "dflockd",
+            [this](net::Channel& channel, net::EventLoop& loop) {
+                const DflockdContext context{dflockd_door_, *room_of(loop).port, loop};
+                return std::make_unique<DflockdProtocol>(channel, context);
+            },
+            dflockd));
     TRY(files_server_, open_door(
                            files_address(options_), "files",
                            [this](net::Channel& channel, net::EventLoop& loop) {

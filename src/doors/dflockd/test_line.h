@@ -30,7 +30,7 @@ class SecretGate final : public DflockdGate {
 // A connection without a socket, on a service driven by hand.
 struct Line {
     Line(DflockdDoor& door, service::Port& port, net::EventLoop& loop)
-        : protocol(std::make_unique<DflockdProtocol>(channel, DflockdPlace{door, port, loop})) {}
+        : protocol(std::make_unique<DflockdProtocol>(channel, DflockdContext{door, port, loop})) {}
 
     // What is answered at once.
     std::string say(std::string_view bytes) {

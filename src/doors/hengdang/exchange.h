@@ -14,7 +14,7 @@
 namespace holdfast::doors::hengdang {
 
 // Where a request is handled. All of it outlives the request.
-struct HengdangPlace {
+struct HengdangContext {
     HengdangDoor& door;
     net::EventLoop& loop;
     service::Port& port;  // the loop's
@@ -24,20 +24,20 @@ struct HengdangPlace {
 // as it is answered before the last holder on another thread lets go of it.
 class Exchange {
   public:
-    Exchange(const HengdangPlace& place, FileOperation operation, net::DeferredReply reply)
-        : place_(place), operation_(operation), reply_(std::move(reply)) {}
+    Exchange(const HengdangContext& context, FileOperation operation, net::DeferredReply reply)
+        : context_(context), operation_(operation), reply_(std::move(reply)) {}
 
-    [[nodiscard]] const HengdangPlace& place() const { return place_; }
+    [[nodiscard]] const HengdangContext& context() const { return context_; }
     [[nodiscard]] net::DeferredReply& reply() { return reply_; }
 
     // REQUIRES: not answered yet.
     void answer(const FileAnswer& answer) {
-        place_.door.counts().count_answer(operation_, answer.status);
+        context_.door.counts().count_answer(operation_, answer.status);
         send(reply_, answer);
     }
 
   private:
-    const HengdangPlace place_;
+    const HengdangContext context_;
     const FileOperation operation_;
     net::DeferredReply reply_;
 };
@@ -47,7 +47,7 @@ inline void answer_from(base::WorkPool& pool, std::shared_ptr<Exchange> exchange
                         std::function<FileAnswer()> work) {
     pool.run([exchange = std::move(exchange), work = std::move(work)]() mutable {
         auto answer = std::make_shared<const FileAnswer>(work());
-        net::EventLoop& loop = exchange->place().loop;
+        net::EventLoop& loop = exchange->context().loop;
         loop.post([exchange = std::move(exchange), answer] { exchange->answer(*answer); });
     });
 }

@@ -38,11 +38,11 @@ std::string_view to_text(FileOperation operation) {
 HengdangDoor::HengdangDoor(HengdangOptions options, HengdangParts parts)
     : options_(std::move(options)),
       parts_(std::move(parts)),
-      desk_({.port = parts_.port,
-             .executor = parts_.executor,
-             .clock = parts_.clock,
-             .times = times_,
-             .holds = holds_}) {}
+      locks_({.port = parts_.port,
+              .executor = parts_.executor,
+              .clock = parts_.clock,
+              .times = times_,
+              .holds = holds_}) {}
 
 base::Result<std::unique_ptr<HengdangDoor>> HengdangDoor::open(HengdangOptions options,
                                                                HengdangParts parts) {
@@ -68,11 +68,7 @@ base::Result<void> HengdangDoor::open_tree() {
 
 // Nobody waits for the answers: the locks are free as soon as anybody can ask.
 void HengdangDoor::give_back_left_locks() {
-    const auto removed = sessions_->remove_expired(wall_now());
-    if (!removed) {
-        base::log(base::LogLevel::warning, "expired sessions stay on disk",
-                  {{"error", removed.error().message}});
-    }
+    remove_expired_sessions();
     std::set<std::string, std::less<>> live;
     for (const files::Session& session : sessions_->list(wall_now())) live.insert(session.name);
     std::vector<core::Token> left;
@@ -99,19 +95,24 @@ void HengdangDoor::listen_at(const net::Endpoint& endpoint) {
 }
 
 void HengdangDoor::close() {
-    desk_.close();
+    locks_.close();
     readers_.reset();
     writers_.reset();
 }
 
-void HengdangDoor::end_expired_sessions() {
-    const auto expired = sessions_->remove_expired(wall_now());
-    if (!expired) {
+std::vector<files::Session> HengdangDoor::remove_expired_sessions() {
+    auto expired = sessions_->remove_expired(wall_now());
+    if (expired.failure) {
         base::log(base::LogLevel::warning, "expired sessions stay on disk",
-                  {{"error", expired.error().message}});
-        return;
+                  {{"count", expired.failed_count}, {"error", expired.failure->message}});
     }
-    for (const files::Session& session : *expired) desk_.release_all(session.name);
+    return std::move(expired.removed);
+}
+
+void HengdangDoor::end_expired_sessions() {
+    for (const files::Session& session : remove_expired_sessions()) {
+        locks_.release_all(session.name);
+    }
 }
 
 void HengdangDoor::tend() {
@@ -122,7 +123,7 @@ void HengdangDoor::tend() {
 
 base::Result<bool> HengdangDoor::end_session(const std::string& name) {
     TRY(const bool has_ended, sessions_->end(name));
-    if (has_ended) desk_.release_all(name);
+    if (has_ended) locks_.release_all(name);
     return has_ended;
 }
 

@@ -24,7 +24,7 @@
 #include "doors/hengdang/file_figures.h"
 #include "doors/hengdang/http/own_urls.h"
 #include "doors/hengdang/lock_times.h"
-#include "doors/hengdang/writing/lease_desk.h"
+#include "doors/hengdang/writing/blocking_locks.h"
 #include "doors/hengdang/writing/write_holds.h"
 #include "files/login/session_book.h"
 #include "files/login/used_events.h"
@@ -87,7 +87,7 @@ class HengdangDoor {
     [[nodiscard]] files::FileTree& tree() { return *tree_; }
     [[nodiscard]] files::SessionBook& sessions() { return *sessions_; }
     [[nodiscard]] files::UsedEvents& used_events() { return *used_events_; }
-    [[nodiscard]] LeaseDesk& desk() { return desk_; }
+    [[nodiscard]] BlockingLocks& locks() { return locks_; }
     [[nodiscard]] WriteHolds& holds() { return holds_; }
     // One commit under a Lock-Token at a time for each path.
     [[nodiscard]] files::PathGates& token_gates() { return token_gates_; }
@@ -104,6 +104,8 @@ class HengdangDoor {
     HengdangDoor(HengdangOptions options, HengdangParts parts);
     base::Result<void> open_tree();
     void give_back_left_locks();
+    // Those that could be removed; the log has the others.
+    std::vector<files::Session> remove_expired_sessions();
 
     const HengdangOptions options_;
     const HengdangParts parts_;
@@ -113,7 +115,7 @@ class HengdangDoor {
     OwnUrls own_urls_;
     WriteHolds holds_;
     files::PathGates token_gates_;
-    LeaseDesk desk_;
+    BlockingLocks locks_;
     std::unique_ptr<files::FileTree> tree_;
     std::unique_ptr<files::SessionBook> sessions_;
     std::unique_ptr<files::UsedEvents> used_events_;

@@ -25,8 +25,8 @@ namespace holdfast::doors::hengdang {
 
 class HengdangHandler final : public net::HttpHandler {
   public:
-    explicit HengdangHandler(const HengdangPlace& place)
-        : place_(place), streams_(place.door, place.loop) {}
+    explicit HengdangHandler(const HengdangContext& context)
+        : context_(context), streams_(context.door, context.loop) {}
 
     void handle(const net::HttpRequest& request, net::HttpReply& reply) override;
     [[nodiscard]] bool takes_pieces(std::string_view method) const override {
@@ -56,7 +56,7 @@ class HengdangHandler final : public net::HttpHandler {
     [[nodiscard]] std::shared_ptr<Exchange> defer(FileOperation operation,
                                                   net::HttpReply& reply) const;
 
-    const HengdangPlace place_;
+    const HengdangContext context_;
     ChangeStreams streams_;
 };
 

@@ -10,14 +10,14 @@
 
 namespace holdfast::doors::hengdang {
 
-struct LockOrder {
-    LockWish wish;
+struct LockRequest {
+    LockAction action;
     files::FilePath path;
     std::string session_id;  // of a session that lives
     std::string session_name;
 };
 
 // Answers it. On the loop.
-void run_lock_order(const std::shared_ptr<Exchange>& exchange, LockOrder order);
+void run_lock_request(const std::shared_ptr<Exchange>& exchange, LockRequest lock);
 
 }  // namespace holdfast::doors::hengdang

@@ -40,11 +40,11 @@ bool allows_range(const std::string& if_range, const files::FileInfo& info) {
 
 class Reading : public std::enable_shared_from_this<Reading> {
   public:
-    Reading(const HengdangPlace& place, ReadOrder order, net::DeferredReply reply)
-        : place_(place), order_(std::move(order)), reply_(std::move(reply)) {}
+    Reading(const HengdangContext& context, ReadRequest request, net::DeferredReply reply)
+        : context_(context), request_(std::move(request)), reply_(std::move(reply)) {}
 
     void begin() {
-        place_.door.readers().run([self = shared_from_this()]() mutable {
+        context_.door.readers().run([self = shared_from_this()]() mutable {
             self->look();
             post(std::move(self), &Reading::answer);
         });
@@ -53,7 +53,7 @@ class Reading : public std::enable_shared_from_this<Reading> {
   private:
     // Goes on in a turn of the loop, which from then on has the only hold on it.
     static void post(std::shared_ptr<Reading> self, void (Reading::*next)()) {
-        net::EventLoop& loop = self->place_.loop;
+        net::EventLoop& loop = self->context_.loop;
         loop.post([self = std::move(self), next] { ((*self).*next)(); });
     }
 
@@ -69,7 +69,7 @@ class Reading : public std::enable_shared_from_this<Reading> {
         file_ = std::move(found.file->descriptor);
         if (answer_.status != 200 && answer_.status != 206) return;
         has_content_ = true;
-        if (order_.is_head) return;
+        if (request_.is_head) return;
         piece_ = read_at(file_.get(), span_.start,
                          static_cast<std::size_t>(std::min(span_.size(), piece_bytes)));
         const std::uint64_t wanted = std::min(span_.size(), piece_bytes);
@@ -84,9 +84,9 @@ class Reading : public std::enable_shared_from_this<Reading> {
     };
 
     FileResultOr open() {
-        files::FileTree& tree = place_.door.tree();
-        if (order_.path.ends_in_slash()) return {.answer = list()};
-        auto file = tree.open_file(order_.path);
+        files::FileTree& tree = context_.door.tree();
+        if (request_.path.ends_in_slash()) return {.answer = list()};
+        auto file = tree.open_file(request_.path);
         if (file) return {.file = std::move(*file)};
         if (file.error().fault == files::Fault::is_directory) return {.answer = list()};
         return {.answer = refuse(file.error())};
@@ -94,7 +94,7 @@ class Reading : public std::enable_shared_from_this<Reading> {
 
     FileAnswer list() {
         operation_ = FileOperation::list;
-        auto listing = place_.door.tree().list(order_.path, order_.list);
+        auto listing = context_.door.tree().list(request_.path, request_.list);
         if (listing) return tell_listing(*listing);
         if (listing.error().fault == files::Fault::parent_is_file) {
             return refuse(404, "Not found", "Directory not found");
@@ -104,7 +104,7 @@ class Reading : public std::enable_shared_from_this<Reading> {
 
     // What is to be sent of the version.
     void choose(const files::FileInfo& info) {
-        switch (judge_read(order_.conditions, info)) {
+        switch (judge_read(request_.conditions, info)) {
             case ReadVerdict::precondition_failed:
                 answer_ = refuse_precondition("The file was modified", info.etag());
                 return;
@@ -115,8 +115,8 @@ class Reading : public std::enable_shared_from_this<Reading> {
             case ReadVerdict::send: break;
         }
         RangeChoice choice;
-        if (!order_.range.empty() && allows_range(order_.if_range, info)) {
-            choice = choose_range(order_.range, info.size_bytes);
+        if (!request_.range.empty() && allows_range(request_.if_range, info)) {
+            choice = choose_range(request_.range, info.size_bytes);
         }
         const std::string size = std::to_string(info.size_bytes);
         if (choice.kind == RangeChoice::Kind::unsatisfiable) {
@@ -146,12 +146,12 @@ class Reading : public std::enable_shared_from_this<Reading> {
     // On the loop.
 
     void answer() {
-        place_.door.counts().count_answer(operation_, answer_.status);
+        context_.door.counts().count_answer(operation_, answer_.status);
         if (!has_content_) return send(reply_, answer_);
         const std::uint64_t size = span_.size();
-        if (!order_.is_head && size <= small_bytes) {
+        if (!request_.is_head && size <= small_bytes) {
             answer_.body = std::move(piece_);
-            place_.door.counts().count_sent(answer_.body.size());
+            context_.door.counts().count_sent(answer_.body.size());
             return send(reply_, answer_);
         }
         stream_ = reply_.stream(answer_.status, answer_.content_type, headers_of(answer_),
@@ -165,13 +165,13 @@ class Reading : public std::enable_shared_from_this<Reading> {
     void send_piece() {
         if (!stream_) return;
         next_ += piece_.size();
-        place_.door.counts().count_sent(piece_.size());
+        context_.door.counts().count_sent(piece_.size());
         stream_.send(piece_);
         // A piece that is not there breaks the connection: the length has been told.
         if (next_ == span_.end || piece_.empty()) return stream_.end();
         waits_for_ = 2;
         stream_.call_when_sent([self = shared_from_this()] { self->go_on(); });
-        place_.door.readers().run([self = shared_from_this()]() mutable {
+        context_.door.readers().run([self = shared_from_this()]() mutable {
             self->read_next();
             post(std::move(self), &Reading::go_on);
         });
@@ -182,8 +182,8 @@ class Reading : public std::enable_shared_from_this<Reading> {
         if (--waits_for_ == 0) send_piece();
     }
 
-    const HengdangPlace place_;
-    const ReadOrder order_;
+    const HengdangContext context_;
+    const ReadRequest request_;
     FileOperation operation_ = FileOperation::get;
     // On the disk's threads while one of them works, on the loop otherwise.
     FileAnswer answer_;
@@ -200,8 +200,8 @@ class Reading : public std::enable_shared_from_this<Reading> {
 
 }  // namespace
 
-void begin_reading(const HengdangPlace& place, ReadOrder order, net::HttpReply& reply) {
-    std::make_shared<Reading>(place, std::move(order), reply.defer())->begin();
+void begin_reading(const HengdangContext& context, ReadRequest request, net::HttpReply& reply) {
+    std::make_shared<Reading>(context, std::move(request), reply.defer())->begin();
 }
 
 }  // namespace holdfast::doors::hengdang

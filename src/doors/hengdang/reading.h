@@ -19,7 +19,7 @@
 
 namespace holdfast::doors::hengdang {
 
-struct ReadOrder {
+struct ReadRequest {
     files::FilePath path;
     Conditions conditions;
     std::string range, if_range;  // as sent; empty: none
@@ -28,6 +28,6 @@ struct ReadOrder {
 };
 
 // Answers a GET or HEAD of a file or a directory.
-void begin_reading(const HengdangPlace& place, ReadOrder order, net::HttpReply& reply);
+void begin_reading(const HengdangContext& context, ReadRequest request, net::HttpReply& reply);
 
 }  // namespace holdfast::doors::hengdang

@@ -58,31 +58,32 @@ FileAnswer log_in_by_event(HengdangDoor& door, const LoginRequest& request) {
     return begin_session(door, event->public_key);
 }
 
-void answer_now(const HengdangPlace& place, const FileAnswer& answer, net::HttpReply& reply) {
-    place.door.counts().count_answer(FileOperation::session, answer.status);
+void answer_now(const HengdangContext& context, const FileAnswer& answer, net::HttpReply& reply) {
+    context.door.counts().count_answer(FileOperation::session, answer.status);
     reply.send(answer.status, answer.content_type, answer.body, headers_of(answer));
 }
 
-std::shared_ptr<Exchange> defer(const HengdangPlace& place, net::HttpReply& reply) {
-    return std::make_shared<Exchange>(place, FileOperation::session, reply.defer());
+std::shared_ptr<Exchange> defer(const HengdangContext& context, net::HttpReply& reply) {
+    return std::make_shared<Exchange>(context, FileOperation::session, reply.defer());
 }
 
-void log_in(const HengdangPlace& place, const net::HttpRequest& request, net::HttpReply& reply) {
-    HengdangDoor& door = place.door;
+void log_in(const HengdangContext& context, const net::HttpRequest& request,
+            net::HttpReply& reply) {
+    HengdangDoor& door = context.door;
     const std::string_view bearer = bearer_of(request);
     if (request.body.empty()) {
         if (bearer.empty()) {
-            return answer_now(place,
+            return answer_now(context,
                               refuse(400, "Invalid Nostr event",
                                      "The body must be a signed event, or be empty beside "
                                      "Authorization: Bearer <secret>"),
                               reply);
         }
         if (!door.parts().is_secret(bearer)) {
-            return answer_now(place, refuse(401, "Unauthorized", "The secret is not the right one"),
-                              reply);
+            return answer_now(
+                context, refuse(401, "Unauthorized", "The secret is not the right one"), reply);
         }
-        answer_from(door.writers(), defer(place, reply),
+        answer_from(door.writers(), defer(context, reply),
                     [&door] { return begin_session(door, secret_owner); });
         return;
     }
@@ -90,13 +91,14 @@ void log_in(const HengdangPlace& place, const net::HttpRequest& request, net::Ht
                        .target = std::string(own_path),
                        .event = std::string(request.body)};
     if (!request.query.empty()) login.target.append("?").append(request.query);
-    answer_from(door.writers(), defer(place, reply),
+    answer_from(door.writers(), defer(context, reply),
                 [&door, login = std::move(login)] { return log_in_by_event(door, login); });
 }
 
-void end_session(const HengdangPlace& place, std::string name, bool is_own, net::HttpReply& reply) {
-    HengdangDoor& door = place.door;
-    answer_from(door.writers(), defer(place, reply), [&door, name = std::move(name), is_own] {
+void end_session(const HengdangContext& context, std::string name, bool is_own,
+                 net::HttpReply& reply) {
+    HengdangDoor& door = context.door;
+    answer_from(door.writers(), defer(context, reply), [&door, name = std::move(name), is_own] {
         const auto has_ended = door.end_session(name);
         if (!has_ended) return refuse(500, "Storage failed", has_ended.error().message);
         if (!*has_ended) return refuse(404, "Not found", "There is no session of this name");
@@ -111,29 +113,29 @@ bool is_session_path(std::string_view path) {
            (path.starts_with(list_path) && path.substr(list_path.size()).starts_with('/'));
 }
 
-void handle_session_request(const HengdangPlace& place, std::string_view path,
+void handle_session_request(const HengdangContext& context, std::string_view path,
                             const net::HttpRequest& request, net::HttpReply& reply) {
     const bool is_get = request.method == "GET" || request.method == "HEAD";
     const bool is_delete = request.method == "DELETE";
     const bool is_one = path.size() > list_path.size();
-    if (path == own_path && request.method == "POST") return log_in(place, request, reply);
+    if (path == own_path && request.method == "POST") return log_in(context, request, reply);
     const bool is_allowed = path == own_path ? is_get || is_delete : is_one ? is_delete : is_get;
     if (!is_allowed) {
         const std::string_view others = is_one ? "DELETE" : "GET, HEAD";
         const std::string_view allowed = path == own_path ? "POST, GET, HEAD, DELETE" : others;
-        return answer_now(place, refuse_method(allowed), reply);
+        return answer_now(context, refuse_method(allowed), reply);
     }
-    HengdangDoor& door = place.door;
+    HengdangDoor& door = context.door;
     auto session = find_session(request, door.sessions(), door.wall_now());
-    if (!session) return answer_now(place, session.error(), reply);
+    if (!session) return answer_now(context, session.error(), reply);
     if (is_one) {
         std::string name(path.substr(list_path.size() + 1));
         const bool is_own = name == session->name;
-        return end_session(place, std::move(name), is_own, reply);
+        return end_session(context, std::move(name), is_own, reply);
     }
-    if (is_delete) return end_session(place, session->name, true, reply);
+    if (is_delete) return end_session(context, session->name, true, reply);
     const bool is_list = path == list_path;
-    answer_now(place,
+    answer_now(context,
                is_list ? tell_sessions(door.sessions().list(door.wall_now()), session->name)
                        : tell_session(*session),
                reply);

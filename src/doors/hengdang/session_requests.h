@@ -12,7 +12,7 @@ namespace holdfast::doors::hengdang {
 [[nodiscard]] bool is_session_path(std::string_view path);
 
 // REQUIRES: the path is one of sessions.
-void handle_session_request(const HengdangPlace& place, std::string_view path,
+void handle_session_request(const HengdangContext& context, std::string_view path,
                             const net::HttpRequest& request, net::HttpReply& reply);
 
 }  // namespace holdfast::doors::hengdang

@@ -5,8 +5,8 @@
 
 #include "base/json/json_writer.h"
 #include "base/text/rfc3339.h"
+#include "core/values/token_text.h"
 #include "doors/answers/retry_hint.h"
-#include "doors/scoped/lease_token.h"
 #include "service/doors.h"
 
 namespace holdfast::doors::scoped {
@@ -29,7 +29,7 @@ void append_lease(base::JsonWriter& json, const core::LeaseView& lease, Shown sh
                   const service::Clock& clock) {
     if (shown == Shown::with_token) {
         std::string token;
-        append_token(token, lease.token);
+        core::append_token(token, lease.token);
         json.field("token", token);
     }
     json.field("fencing_token", core::as_number(lease.token.fence));

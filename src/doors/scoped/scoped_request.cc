@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/text/number.h"
-#include "doors/scoped/lease_token.h"
+#include "core/values/token_text.h"
 #include "net/client/url.h"
 #include "service/wait_limits.h"
 
@@ -176,7 +176,7 @@ Parsed parse_leases(const RequestParts& parts, const ScopedOptions& options) {
 // `<token>` or `<token>/renew`.
 Parsed parse_lease(std::string_view rest, const RequestParts& parts, const ScopedOptions& options) {
     const std::size_t slash = rest.find('/');
-    const core::Token token = parse_token(rest.substr(0, slash)).value_or(core::Token{});
+    const core::Token token = core::parse_token(rest.substr(0, slash)).value_or(core::Token{});
     if (slash == std::string_view::npos) {
         if (rest.empty()) return nothing_there("a lease is at /v1/leases/{token}");
         if (is_look(parts)) return Look{.token = token};
@@ -202,7 +202,7 @@ Parsed parse_check(const RequestParts& parts) {
     if (token.empty()) return refuse("token required");
     auto checked = read_scope(scope);
     if (!checked) return refuse(std::move(checked).error().message);
-    return CheckToken{.token = parse_token(token).value_or(core::Token{}),
+    return CheckToken{.token = core::parse_token(token).value_or(core::Token{}),
                       .scope = std::move(*checked)};
 }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <boost/algorithm/string/predicate.hpp>
 
-#include "base/text/hex.h"
 #include "base/text/number.h"
+#include "core/values/token_text.h"
 #include "net/client/url.h"
 
 namespace holdfast::doors::hengdang {
@@ -56,13 +56,13 @@ Parsed<files::FilePath> read_path(std::string_view encoded) {
     return std::move(*path);
 }
 
-Parsed<std::optional<LockWish>> read_lock_wish(std::string_view query) {
+Parsed<std::optional<LockAction>> read_lock_action(std::string_view query) {
     TRY(const auto value, read_parameter(query, "lock"));
     if (!value) return std::nullopt;
-    if (*value == "acquire") return LockWish::acquire;
-    if (*value == "release") return LockWish::release;
-    if (*value == "refresh") return LockWish::refresh;
-    if (*value == "status") return LockWish::status;
+    if (*value == "acquire") return LockAction::acquire;
+    if (*value == "release") return LockAction::release;
+    if (*value == "refresh") return LockAction::refresh;
+    if (*value == "status") return LockAction::status;
     return tl::unexpected(
         refuse(400, "Invalid lock operation", "lock must be acquire, release, refresh or status"));
 }
@@ -89,12 +89,7 @@ Parsed<files::ListOptions> read_list_options(std::string_view query) {
 std::optional<core::Token> read_lock_token(const net::HttpRequest& request) {
     const auto text = request.header("Lock-Token");
     if (!text) return std::nullopt;
-    constexpr std::size_t half = 16;
-    if (text->size() != 2 * half) return core::Token{};
-    const auto fence = base::parse_hex(text->substr(0, half));
-    const auto secret = base::parse_hex(text->substr(half));
-    if (!fence || !secret) return core::Token{};
-    return core::Token{.fence = core::Fence{*fence}, .secret = core::Secret{*secret}};
+    return core::parse_token(*text).value_or(core::Token{});
 }
 
 std::string_view bearer_of(const net::HttpRequest& request) {

@@ -23,9 +23,9 @@ using Parsed = tl::expected<T, FileAnswer>;
 // The path of the target, decoded.
 [[nodiscard]] Parsed<files::FilePath> read_path(std::string_view encoded);
 
-enum class LockWish { acquire, release, refresh, status };
+enum class LockAction { acquire, release, refresh, status };
 // What `?lock=` asks for; nothing where there is none.
-[[nodiscard]] Parsed<std::optional<LockWish>> read_lock_wish(std::string_view query);
+[[nodiscard]] Parsed<std::optional<LockAction>> read_lock_action(std::string_view query);
 
 // limit, cursor, reverse and shallow of a listing.
 [[nodiscard]] Parsed<files::ListOptions> read_list_options(std::string_view query);

@@ -1,23 +1,25 @@
 #pragma once
 
+// WriteHolds: which requests share a session's lock on a path, and what happens to the lock after
+// them.
+//
+// A write asks for the lock of its session on its path; the session may hold that lock already.
+// Several writes of one session may share one lock. The last of them gives the lock back if it was
+// acquired for a write (an automatic lock), or if one of the writes has changed the file.
+// Otherwise the session has asked for the lock itself and keeps it.
+//
+// Thread safety: any thread.
+
 #include <cstddef>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "core/values/ids.h"
 
 namespace holdfast::doors::hengdang {
 
-// WriteHolds: which requests share a session's lock on a path, and what becomes of it after them.
-//
-// A write takes the lock of its session on its path, or finds that the session has it. Several
-// writes of one session may be under way at once, on one lock; it is given back with the last of
-// them: if it was taken for them, or one of them has written the file.
-//
-// Thread safety: any thread.
 class WriteHolds {
   public:
     struct Key {
@@ -27,22 +29,22 @@ class WriteHolds {
         auto operator<=>(const Key&) const = default;
     };
 
-    // A write begins, and is about to ask for the lock.
+    // A write begins and is about to ask for the lock.
     void enter(const Key& key);
 
-    // It has the lock. `is_new`: it was free before.
-    void take(const Key& key, const core::Token& token, bool is_new);
+    // The write has got the lock. `is_new`: the lock was free before. REQUIRES: after enter().
+    void set_lock(const Key& key, const core::Token& token, bool is_new);
 
-    // The session has asked for the lock itself, so it is not only theirs.
+    // The session has asked for the lock itself, so the lock is no longer automatic.
     void keep(const Key& key);
 
-    // The write is over. `has_written`: the file is another now. Returns the lock if it is to be
-    // given back.
-    struct Spent {
+    // The write is over. `has_written`: it has changed the file. Returns the lock if this was the
+    // last write and the lock is to be given back. REQUIRES: after enter().
+    struct LockToRelease {
         core::Token token;
-        bool is_automatic = true;  // nobody has asked for it
+        bool is_automatic = true;
     };
-    [[nodiscard]] std::optional<Spent> leave(const Key& key, bool has_written);
+    [[nodiscard]] std::optional<LockToRelease> leave(const Key& key, bool has_written);
 
     [[nodiscard]] std::size_t size() const;
 

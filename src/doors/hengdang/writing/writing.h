@@ -1,15 +1,17 @@
 #pragma once
 
-// Writing: takes the body of a PUT or PATCH to the disk, and makes it the file if it may.
+// Requests that change a file: PUT, PATCH and DELETE.
 //
-// Two things go on side by side: the lock is asked for, and the bytes go to a temporary file; the
-// commit needs both. What has arrived and is not on its way to the disk waits in memory, and when
-// that is much the peer is not read from. Whatever goes wrong first is the answer, and leaves the
-// file as it was.
+// A PUT or PATCH does two things side by side: it asks for the lock, and it writes the body to a
+// temporary file. The commit needs both. The bytes that have arrived and are not yet being written
+// wait in memory; when there are too many of them, the server stops reading from the client. The
+// first thing that goes wrong is the answer, and the file stays as it was.
 //
-// At the commit the session and its lock are asked for again (WritePermit, LeaseDesk): a session
-// that has ended or has lost the lock meanwhile cannot change anything. So it is with a Lock-Token,
-// in whose place no lock is taken before the commit.
+// At the commit the session and its lock are checked again (WritePermit, BlockingLocks): a session
+// that has ended or has lost the lock meanwhile changes nothing. A request with a Lock-Token asks
+// for no lock before its commit; the lease of the token is checked instead.
+//
+// writing.cc opens with the states of a PUT or PATCH.
 
 #include <cstdint>
 #include <memory>
@@ -22,28 +24,29 @@
 
 namespace holdfast::doors::hengdang {
 
-struct WriteOrder {
+struct WriteRequest {
     files::FilePath path;
     Conditions conditions;
     std::optional<ByteSpan> region;         // of a PATCH
     std::optional<std::uint64_t> length;    // of the body, if it is known
-    std::optional<core::Token> lock_token;  // that of nobody where the text makes none
+    std::optional<core::Token> lock_token;  // a malformed one is a token that no lease has
     std::string session_name;
-    bool is_asked_first = false;  // the client sends the body when it is told to
+    bool is_asked_first = false;  // the client sends the body only after `100 Continue`
 };
 
-// Takes the body.
-[[nodiscard]] std::unique_ptr<net::BodySink> begin_writing(const HengdangPlace& place,
-                                                           WriteOrder order, net::HttpReply& reply,
+// Begins a PUT or PATCH and returns the sink for its body. On the loop.
+[[nodiscard]] std::unique_ptr<net::BodySink> begin_writing(const HengdangContext& context,
+                                                           WriteRequest request,
+                                                           net::HttpReply& reply,
                                                            net::BodySource& source);
 
-// What a DELETE of a file needs. It takes the lock like a PUT.
-struct RemoveOrder {
+// A DELETE of a file. It asks for the lock like a PUT.
+struct RemoveRequest {
     files::FilePath path;
     Conditions conditions;
     std::optional<core::Token> lock_token;
     std::string session_name;
 };
-void begin_removing(const HengdangPlace& place, RemoveOrder order, net::HttpReply& reply);
+void begin_removing(const HengdangContext& context, RemoveRequest request, net::HttpReply& reply);
 
 }  // namespace holdfast::doors::hengdang

@@ -9,9 +9,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "doors/hengdang/http/byte_range.h"
 #include "doors/hengdang/http/conditions.h"
-#include "doors/hengdang/http/http_date.h"
 #include "doors/hengdang/http/request_parts.h"
 #include "net/http/http_parser.h"
 

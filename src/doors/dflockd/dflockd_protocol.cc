@@ -203,8 +203,8 @@ void DflockdProtocol::end_session() {
 //
 // But some peers close their sending half and then read their answers, and perhaps the request has
 // not reached the service yet, or its answer has not come back. So a probe is submitted after the
-// request: when the probe is answered, everything before it was decided, and a request that is still
-// unanswered waits for a lock.
+// request: when the probe is answered, everything before it was decided, and a request that is
+// still unanswered waits for a lock.
 void DflockdProtocol::leave_if_blocked() {
     if (probe_) port_.abandon(*std::exchange(probe_, std::nullopt));  // of an earlier request
     if (port_.submit(service::Find{}) != nullptr) return end_session();

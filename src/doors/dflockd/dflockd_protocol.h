@@ -6,10 +6,10 @@
 // or waits for belongs to one session of the engine, which begins with the first request that needs
 // one and ends with the connection.
 //
-// How to think of it: requests are handled strictly one after another. A request that cannot wait for
-// a lock goes to the service at once, so that many requests share a commit or a hand-over to another
-// thread; their answers line up in `owed_`. A request that may wait for a lock holds back all
-// requests after it until it is answered. `stats` has a long answer: it waits until all answers
+// How to think of it: requests are handled strictly one after another. A request that cannot wait
+// for a lock goes to the service at once, so that many requests share a commit or a hand-over to
+// another thread; their answers line up in `owed_`. A request that may wait for a lock holds back
+// all requests after it until it is answered. `stats` has a long answer: it waits until all answers
 // before it have left, and it holds back the requests after it. So the answers in `owed_` are short
 // lines, at most `owed_max` of them.
 //

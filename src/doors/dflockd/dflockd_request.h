@@ -37,10 +37,10 @@ struct Frame {
     bool is_key_word = false;  // true if the key contains no blank
 };
 
-// A command is one word of visible ASCII. A first line that contains any other character is foreign,
-// and is reported as foreign before the line ends. The first line of an HTTP request contains a
-// blank, and a TLS record begins with a control character. So a web page cannot make a browser send
-// dflockd requests hidden in an HTTP request.
+// A command is one word of visible ASCII. A first line that contains any other character is
+// foreign, and is reported as foreign before the line ends. The first line of an HTTP request
+// contains a blank, and a TLS record begins with a control character. So a web page cannot make a
+// browser send dflockd requests hidden in an HTTP request.
 [[nodiscard]] Frame read_frame(std::string_view input);
 
 enum class Verb : std::uint8_t { lock, release, renew, enqueue, wait, stats, ping, auth };

@@ -1,6 +1,6 @@
 #pragma once
 
-// ChangeStreams: `GET /events/stream?path=/documents`, what changes in the tree as server-sent
+// ChangeStreams: `GET /events/stream?path=/documents`, the changes of the tree as server-sent
 // events.
 //
 //     event: connected

@@ -12,7 +12,7 @@ namespace holdfast::doors::hengdang {
 namespace {
 
 constexpr std::size_t reader_count = 4;
-// Each waits for a disk most of its time; together they share the disk's flushes.
+// A writer mostly waits for the disk; several share one flush of the disk.
 constexpr std::size_t writer_count = 16;
 constexpr std::size_t page_size = 1000;
 
@@ -48,7 +48,7 @@ base::Result<std::unique_ptr<HengdangDoor>> HengdangDoor::open(HengdangOptions o
                                                                HengdangParts parts) {
     std::unique_ptr<HengdangDoor> door(new HengdangDoor(std::move(options), std::move(parts)));
     TRY(door->open_tree());
-    door->give_back_left_locks();
+    door->release_locks_of_ended_sessions();
     door->readers_ = std::make_unique<base::WorkPool>(reader_count);
     door->writers_ = std::make_unique<base::WorkPool>(writer_count);
     return door;
@@ -66,26 +66,26 @@ base::Result<void> HengdangDoor::open_tree() {
     return {};
 }
 
-// Nobody waits for the answers: the locks are free as soon as anybody can ask.
-void HengdangDoor::give_back_left_locks() {
+// Does not wait for the answers: the locks are free before the first request can ask for one.
+void HengdangDoor::release_locks_of_ended_sessions() {
     remove_expired_sessions();
     std::set<std::string, std::less<>> live;
     for (const files::Session& session : sessions_->list(wall_now())) live.insert(session.name);
-    std::vector<core::Token> left;
+    std::vector<core::Token> ended;
     core::Fence after{};
     for (bool has_more = true; has_more;) {
         const service::ListLeases page{
             .query = {.kind = core::ScopeKind::path, .after = after, .limit = page_size}};
         const service::Response* const response = parts_.port.submit(page);
-        CHECK(response != nullptr);  // what changes nothing is answered at once
+        CHECK(response != nullptr);  // a listing is answered at once
         for (const core::LeaseView& lease : response->leases) {
             after = lease.token.fence;
             if (lease.owner.door != service::hengdang_door) continue;
-            if (!live.contains(lease.owner.name)) left.push_back(lease.token);
+            if (!live.contains(lease.owner.name)) ended.push_back(lease.token);
         }
         has_more = response->leases.size() == page_size;
     }
-    for (const core::Token& token : left) {
+    for (const core::Token& token : ended) {
         ask(parts_.port, core::ReleaseRequest{.token = token}, [](const service::Response&) {});
     }
 }

@@ -4,10 +4,7 @@
 
 #include "base/text/number.h"
 #include "doors/hengdang/http/request_parts.h"
-#include "doors/hengdang/lock_requests.h"
-#include "doors/hengdang/reading.h"
-#include "doors/hengdang/session_requests.h"
-#include "doors/hengdang/writing/writing.h"
+#include "doors/hengdang/requests.h"
 #include "net/client/url.h"
 
 namespace holdfast::doors::hengdang {
@@ -21,7 +18,7 @@ bool is_look(const net::HttpRequest& request) {
     return request.method == "GET" || request.method == "HEAD";
 }
 
-// What the request of a stranger is counted as.
+// The operation as which a request without a session is counted.
 FileOperation operation_of(const net::HttpRequest& request, const files::FilePath& path) {
     const auto action = read_lock_action(request.query);
     const bool is_directory = path.ends_in_slash();
@@ -42,7 +39,7 @@ Parsed<files::FilePath> read_written_path(const net::HttpRequest& request) {
     return path;
 }
 
-// What a PUT or PATCH says beside that, apart from who asks.
+// Reads the rest of a PUT or PATCH, except for its session.
 Parsed<WriteRequest> read_write_request(const net::HttpRequest& request, files::FilePath path) {
     if (path.ends_in_slash()) {
         return tl::unexpected(
@@ -71,7 +68,7 @@ Parsed<WriteRequest> read_write_request(const net::HttpRequest& request, files::
                                          "The body is not as long as Content-Range announces"));
         }
     } else if (content_range) {
-        // A server that does not know it must not take a part for the whole.
+        // HTTP requires this: otherwise a part would replace the whole file.
         return tl::unexpected(
             refuse(400, "Invalid Content-Range", "A PUT writes the whole file; PATCH a part"));
     }
@@ -175,7 +172,7 @@ void HengdangHandler::look_at_file(const net::HttpRequest& request, const files:
                   reply);
 }
 
-// Makes a change that takes no lock, on a thread of the disk's, unless the session is over by then.
+// Makes a change that needs no lock on a thread of the disk, if the session is still live then.
 void HengdangHandler::run_change(FileOperation operation, const Asker& asker, net::HttpReply& reply,
                                  std::function<FileAnswer()> change) const {
     HengdangDoor& door = context_.door;

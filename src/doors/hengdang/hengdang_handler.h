@@ -7,8 +7,8 @@
 //     POST, GET, DELETE /auth/session          GET /auth/sessions, DELETE /auth/sessions/<name>
 //     GET /events/stream?path=
 //
-// What is asked is checked in this order: the path, the session, the rest of the request, the
-// conditional headers, the lock. So without a session nobody learns what there is.
+// A request is checked in this order: the path, the session, the rest of the request, the
+// conditional headers, the lock. So a client without a session does not learn what exists.
 //
 // Thread safety: one handler per loop.
 
@@ -39,7 +39,7 @@ class HengdangHandler final : public net::HttpHandler {
   private:
     void handle_file(const net::HttpRequest& request, const files::FilePath& path,
                      net::HttpReply& reply);
-    struct Asker {  // a session that lives
+    struct Asker {  // a live session
         std::string session_id, session_name;
     };
     void look_at_file(const net::HttpRequest& request, const files::FilePath& path,

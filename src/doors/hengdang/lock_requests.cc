@@ -1,7 +1,6 @@
-#include "doors/hengdang/lock_requests.h"
-
 #include <utility>
 
+#include "doors/hengdang/requests.h"
 #include "service/doors.h"
 
 namespace holdfast::doors::hengdang {
@@ -14,8 +13,8 @@ core::Owner owner_of(const LockRequest& lock) {
     return {.door = service::hengdang_door, .name = lock.session_name};
 }
 
-// The lease that is in the way of others, or the session's own; null if there is none.
-const core::LeaseView* find_holder(const service::Response& response, const LockRequest& lock) {
+// The lease of the session, or else the first lease on the path; null if there is none.
+const core::LeaseView* find_lease(const service::Response& response, const LockRequest& lock) {
     if (response.locks.empty() || response.locks.front().holders.empty()) return nullptr;
     for (const core::LeaseView& holder : response.locks.front().holders) {
         if (holder.owner == owner_of(lock)) return &holder;
@@ -23,10 +22,10 @@ const core::LeaseView* find_holder(const service::Response& response, const Lock
     return &response.locks.front().holders.front();
 }
 
-// The session may have ended while the lock was on its way: then what was released with it did not
-// have this one in it. Later ends find it.
-void give_back_if_over(const ExchangePtr& exchange, const LockRequest& lock,
-                       const core::Token& token) {
+// Answers, unless the session has ended while the lock was being granted: then its other locks were
+// released before this one was there, and it is released here.
+void answer_acquired(const ExchangePtr& exchange, const LockRequest& lock,
+                     const core::Token& token) {
     HengdangDoor& door = exchange->context().door;
     if (door.sessions().find(lock.session_id, door.wall_now())) {
         return exchange->answer(tell_lock("Lock acquired", lock.path.text(), lock.session_name));
@@ -50,7 +49,7 @@ void acquire(const ExchangePtr& exchange, const LockRequest& lock) {
         }
         if (is_renewed) door.times().restart(outcome.lease, response.now);
         door.holds().keep({.session = lock.session_name, .path = lock.path.text()});
-        give_back_if_over(exchange, lock, outcome.lease.token);
+        answer_acquired(exchange, lock, outcome.lease.token);
     });
 }
 
@@ -75,14 +74,14 @@ void renew(const ExchangePtr& exchange, const LockRequest& lock, const core::Tok
     });
 }
 
-// Looks for the lock first: its token is nowhere but in the engine. A lock of this door is
-// exclusive, so if the session holds it there is no other holder.
+// Looks the lock up first: only the engine knows its token. A lock of this door is exclusive, so if
+// the session holds it, there is no other holder.
 void look(const ExchangePtr& exchange, const LockRequest& lock) {
     const service::Inspect request{.scope = core::Scope::path(lock.path.text()),
                                    .holders = {.limit = 1}};
     ask(exchange->context().port, request, [exchange, lock](const service::Response& response) {
         if (!response.failure.empty()) return exchange->answer(refuse_failed(response));
-        const core::LeaseView* const holder = find_holder(response, lock);
+        const core::LeaseView* const holder = find_lease(response, lock);
         const bool is_own = holder != nullptr && holder->owner == owner_of(lock);
         if (lock.action == LockAction::refresh) {
             if (!is_own) return exchange->answer(refuse_not_owned());
@@ -95,7 +94,7 @@ void look(const ExchangePtr& exchange, const LockRequest& lock) {
     });
 }
 
-// Directories have no locks: that something is none has to be looked up.
+// Directories have no locks, and only the disk knows whether a path is a directory.
 void acquire_if_file(const ExchangePtr& exchange, const LockRequest& lock) {
     exchange->context().door.readers().run([exchange, lock]() mutable {
         const auto is_directory = exchange->context().door.tree().is_directory(lock.path);

@@ -1,12 +1,11 @@
-#include "doors/hengdang/reading.h"
-
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <utility>
 
-#include "doors/hengdang/http/http_date.h"
+#include "doors/hengdang/http/conditions.h"
+#include "doors/hengdang/requests.h"
 
 namespace holdfast::doors::hengdang {
 
@@ -15,8 +14,7 @@ namespace {
 constexpr std::uint64_t small_bytes = 64 * 1024;
 constexpr std::uint64_t piece_bytes = 256 * 1024;
 
-// The bytes there are, up to so many. Fewer if the file was cut short under our hands, or the disk
-// fails.
+// Reads `bytes` bytes; fewer if another program has truncated the file, or if the disk fails.
 std::string read_at(int descriptor, std::uint64_t start, std::size_t bytes) {
     std::string piece(bytes, '\0');
     std::size_t done = 0;
@@ -31,7 +29,7 @@ std::string read_at(int descriptor, std::uint64_t start, std::size_t bytes) {
     return piece;
 }
 
-// Whether the version is the one that the reader has the rest of.
+// Whether the reader has other parts of this same version, as `If-Range` says.
 bool allows_range(const std::string& if_range, const files::FileInfo& info) {
     if (if_range.empty()) return true;
     if (const auto date = parse_http_date(if_range)) return *date == modified_at(info);
@@ -45,22 +43,22 @@ class Reading : public std::enable_shared_from_this<Reading> {
 
     void begin() {
         context_.door.readers().run([self = shared_from_this()]() mutable {
-            self->look();
+            self->prepare();
             post(std::move(self), &Reading::answer);
         });
     }
 
   private:
-    // Goes on in a turn of the loop, which from then on has the only hold on it.
+    // Goes on in a turn of the loop, which becomes the only owner.
     static void post(std::shared_ptr<Reading> self, void (Reading::*next)()) {
         net::EventLoop& loop = self->context_.loop;
         loop.post([self = std::move(self), next] { ((*self).*next)(); });
     }
 
-    // On the disk's threads.
+    // On the threads of the disk.
 
-    void look() {
-        FileResultOr found = open();
+    void prepare() {
+        Found found = open();
         if (found.answer) {
             answer_ = std::move(*found.answer);
             return;
@@ -78,12 +76,12 @@ class Reading : public std::enable_shared_from_this<Reading> {
         answer_ = refuse(500, "Storage failed", "The file could not be read");
     }
 
-    struct FileResultOr {
+    struct Found {
         std::optional<FileAnswer> answer;
         std::optional<files::OpenFile> file;
     };
 
-    FileResultOr open() {
+    Found open() {
         files::FileTree& tree = context_.door.tree();
         if (request_.path.ends_in_slash()) return {.answer = list()};
         auto file = tree.open_file(request_.path);
@@ -102,7 +100,7 @@ class Reading : public std::enable_shared_from_this<Reading> {
         return refuse(listing.error());
     }
 
-    // What is to be sent of the version.
+    // Decides which part of the version is sent, or which answer replaces it.
     void choose(const files::FileInfo& info) {
         switch (judge_read(request_.conditions, info)) {
             case ReadVerdict::precondition_failed:
@@ -129,7 +127,7 @@ class Reading : public std::enable_shared_from_this<Reading> {
         answer_ = {.status = is_part ? 206 : 200, .content_type = info.content_type};
         add_version_headers(answer_, info);
         answer_.headers.emplace_back("Accept-Ranges", "bytes");
-        // What somebody has put here is shown by browsers, next to other people's cookies.
+        // Browsers show these files on the same origin as other people's sessions.
         answer_.headers.emplace_back("X-Content-Type-Options", "nosniff");
         answer_.headers.emplace_back("Content-Security-Policy", "sandbox");
         if (!is_part) return;
@@ -161,15 +159,15 @@ class Reading : public std::enable_shared_from_this<Reading> {
         send_piece();
     }
 
-    // REQUIRES: nothing is being read, and there is room.
+    // REQUIRES: no piece is being read, and the last one has left.
     void send_piece() {
         if (!stream_) return;
         next_ += piece_.size();
         context_.door.counts().count_sent(piece_.size());
         stream_.send(piece_);
-        // A piece that is not there breaks the connection: the length has been told.
+        // Without the next piece the connection is broken off: its length was announced.
         if (next_ == span_.end || piece_.empty()) return stream_.end();
-        waits_for_ = 2;
+        steps_left_ = 2;
         stream_.call_when_sent([self = shared_from_this()] { self->go_on(); });
         context_.door.readers().run([self = shared_from_this()]() mutable {
             self->read_next();
@@ -177,17 +175,17 @@ class Reading : public std::enable_shared_from_this<Reading> {
         });
     }
 
-    // The last piece has left, or the next has been read.
+    // Called twice for each piece: when the last one has left, and when the next one was read.
     void go_on() {
-        if (--waits_for_ == 0) send_piece();
+        if (--steps_left_ == 0) send_piece();
     }
 
     const HengdangContext context_;
     const ReadRequest request_;
     FileOperation operation_ = FileOperation::get;
-    // On the disk's threads while one of them works, on the loop otherwise.
+    // Used by the thread of the disk while it works, by the loop otherwise.
     FileAnswer answer_;
-    bool has_content_ = false;  // of which the answer is the header
+    bool has_content_ = false;  // the bytes of span_ follow the header in answer_
     base::Descriptor file_;
     ByteSpan span_;
     std::string piece_;
@@ -195,7 +193,7 @@ class Reading : public std::enable_shared_from_this<Reading> {
     // On the loop.
     net::DeferredReply reply_;
     net::StreamedReply stream_;
-    int waits_for_ = 0;
+    int steps_left_ = 0;  // before the next piece is sent: see go_on()
 };
 
 }  // namespace

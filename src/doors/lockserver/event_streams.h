@@ -1,14 +1,14 @@
 #pragma once
 
-// EventStreams: `GET /v1/events`, what happens to locks as server-sent events.
+// EventStreams: `GET /v1/events`, the transitions of locks as server-sent events.
 //
 //     id: 1768473000000001
 //     event: granted
 //     data: {"lock_name":"x","kind":"named","owner_id":"w1","fencing_token":7,...}
 //
 // A reader that lost its connection sends the last id it has seen as Last-Event-ID, and the stream
-// goes on there. An event `gap` says that some events are missing: the reader came back too late, or
-// did not keep up.
+// goes on there. An event `gap` says that some events are missing: the reader came back too late,
+// or did not keep up.
 //
 // Thread safety: one per loop.
 

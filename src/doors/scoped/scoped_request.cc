@@ -54,7 +54,7 @@ bool is_duration(std::int64_t milliseconds, const ScopedOptions& options) {
     return milliseconds > 0 && milliseconds <= options.duration_max.count();
 }
 
-// What is wrong with the number of permits, if something is: a semaphore has one, nothing else has.
+// The fault in the number of permits, if there is one. Only a semaphore has permits.
 std::optional<std::string> take_limit(Acquire& request, Number limit) {
     const bool is_semaphore = request.scope.kind == core::ScopeKind::semaphore;
     if (!is_semaphore && limit.value_or(1) != 1) return "a limit is for semaphores";

@@ -4,8 +4,8 @@
 //
 // A session is found by its id, 64 digits that are told once and stored nowhere: the disk and the
 // memory have only the hash of the id. Logs, listings and locks name a session by the beginning of
-// that hash, which gives no access. A session ends by itself after seven days, or when somebody ends
-// it; it survives a restart of the server.
+// that hash, which gives no access. A session ends by itself after seven days, or when somebody
+// ends it; it survives a restart of the server.
 //
 // A session changes files only between begin_change() and the end of the object that it returns. A
 // session that is over cannot begin a change, and end() and remove_expired() return only when the
@@ -60,8 +60,8 @@ class SessionBook {
     };
     [[nodiscard]] base::Result<NewSession> create(std::string_view owner, service::WallTime now);
 
-    // The session with this id, unless it is over. The time that this takes does not show how much of
-    // the id was right.
+    // The session with this id, unless it is over. The time that this takes does not show how much
+    // of the id was right.
     [[nodiscard]] std::optional<Session> find(std::string_view id, service::WallTime now) const;
 
     // Whether the session with this name is not over.
@@ -94,9 +94,9 @@ class SessionBook {
     // Ends a session; false if there is none with this name. REQUIRES: this thread is in no change.
     [[nodiscard]] base::Result<bool> end(const std::string& name);
 
-    // Removes the sessions that have expired. If the disk fails for one of them, the others are still
-    // removed; that one stays in the book and is tried again the next time.
-    // REQUIRES: this thread is in no change.
+    // Removes the sessions that have expired. If the disk fails for one of them, the others are
+    // still removed; that one stays in the book and is tried again the next time. REQUIRES: this
+    // thread is in no change.
     struct Expired {
         std::vector<Session> removed;        // their locks have to be released
         std::size_t failed_count = 0;        // how many could not be removed

@@ -21,7 +21,7 @@
 
 #include "core/values/request.h"
 #include "doors/hengdang/http/file_answer.h"
-#include "doors/hengdang/writing/write_holds.h"
+#include "doors/hengdang/writing/session_locks.h"
 #include "service/ports/executor.h"
 #include "service/ports/port.h"
 

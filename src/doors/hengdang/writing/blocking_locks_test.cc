@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A service whose thread is the test's: questions are asked on another one.
+// The service runs on the thread of the test; questions are asked on another thread.
 class BlockingLocksTest : public ::testing::Test {
   protected:
     // The status of the objection that `question` ends with; 0 if there is none.

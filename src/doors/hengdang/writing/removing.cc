@@ -1,12 +1,12 @@
-// DELETE of a file: see writing.h.
+// DELETE of a file: see requests.h.
 //
 // The steps follow one another, so no state is kept: check the conditions, ask for the lock, remove
 // the file, give the lock back, answer.
 
 #include <utility>
 
+#include "doors/hengdang/requests.h"
 #include "doors/hengdang/writing/write_permit.h"
-#include "doors/hengdang/writing/writing.h"
 
 namespace holdfast::doors::hengdang {
 

@@ -1,4 +1,4 @@
-// PUT and PATCH: see writing.h.
+// PUT and PATCH: see requests.h.
 //
 // One state says how far the request is. While it is working, the lock and the disk each have a
 // state of their own, because neither waits for the other.
@@ -33,12 +33,11 @@
 // The commit needs a whole body and the lock. The body arrives, is whole, or is broken: malformed,
 // or cut off with its connection. A broken body concludes the request at once.
 
-#include "doors/hengdang/writing/writing.h"
-
 #include <string>
 #include <utility>
 #include <variant>
 
+#include "doors/hengdang/requests.h"
 #include "doors/hengdang/writing/write_permit.h"
 
 namespace holdfast::doors::hengdang {

@@ -1,4 +1,4 @@
-#include "doors/hengdang/writing/write_holds.h"
+#include "doors/hengdang/writing/session_locks.h"
 
 #include <gtest/gtest.h>
 

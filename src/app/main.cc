@@ -3,7 +3,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
@@ -25,6 +24,7 @@
 #include "base/log/log.h"
 #include "cli/command.h"
 #include "net/loop/loop_timer.h"
+#include "options/options.h"
 #include "service/ports/clock.h"
 
 namespace holdfast::app {
@@ -155,7 +155,7 @@ int serve_as_dflockd(const DflockdCommand& command) {
     return serve(*options);
 }
 
-int show_config(const CLI::App& command, const ServeOptions& options, bool is_json) {
+int show_config(const options::Command& command, const ServeOptions& options, bool is_json) {
     const auto in_force = options_in_force(command);
     std::fputs((is_json ? to_json(in_force) : to_table(in_force)).c_str(), stdout);
     const auto checked = check(options);
@@ -167,47 +167,47 @@ int show_config(const CLI::App& command, const ServeOptions& options, bool is_js
 // The commands that are the server's; those of its clients are cli's. Options live as long as the
 // command that has read them.
 
-cli::Command declare_serve(CLI::App& program) {
+cli::Command declare_serve(const options::Command& program) {
     const auto options = std::make_shared<ServeOptions>();
-    CLI::App* const command = program.add_subcommand("serve", "start the lock server");
-    declare_serve_options(*command, *options);
+    const options::Command command = program.add_command("serve", "start the lock server");
+    declare_serve_options(command, *options);
     return {command, [options] { return serve(*options); }};
 }
 
-cli::Command declare_dflockd(CLI::App& program) {
+cli::Command declare_dflockd(const options::Command& program) {
     const auto options = std::make_shared<DflockdCommand>();
-    CLI::App* const command =
-        program.add_subcommand("dflockd", "start it in the place of a dflockd, with its flags");
-    declare_dflockd_options(*command, *options);
+    const options::Command command =
+        program.add_command("dflockd", "start it in the place of a dflockd, with its flags");
+    declare_dflockd_options(command, *options);
     return {command, [options] { return serve_as_dflockd(*options); }};
 }
 
-cli::Command declare_config(CLI::App& program) {
+cli::Command declare_config(const options::Command& program) {
     const auto options = std::make_shared<ServeOptions>();
     const auto is_json = std::make_shared<bool>(false);
-    CLI::App* const command = program.add_subcommand(
+    const options::Command command = program.add_command(
         "config", "show what serve would be told: by flags, variables, a file, or not at all");
-    declare_serve_options(*command, *options);
-    command->add_flag("--json", *is_json, "for programs")->configurable(false);
-    command->footer(
+    declare_serve_options(command, *options);
+    command.add_flag("--json", *is_json, "for programs").not_in_files();
+    command.footer(
         "Takes the options of serve, and exits with 1 if it would not start with them.\n"
         "What a server that is running was told: holdfast status --json");
-    return {command, [=] { return show_config(*command, *options, *is_json); }};
+    return {command, [=] { return show_config(command, *options, *is_json); }};
 }
 
-cli::Command declare_restore(CLI::App& program) {
+cli::Command declare_restore(const options::Command& program) {
     const auto options = std::make_shared<RestoreCommand>();
-    CLI::App* const command =
-        program.add_subcommand("restore", "put a backup in the place of the database");
-    declare_restore_options(*command, *options);
+    const options::Command command =
+        program.add_command("restore", "put a backup in the place of the database");
+    declare_restore_options(command, *options);
     return {command, [options] { return run_restore(*options); }};
 }
 
-cli::Command declare_bench(CLI::App& program) {
+cli::Command declare_bench(const options::Command& program) {
     const auto options = std::make_shared<load::LoadOptions>();
-    CLI::App* const command = program.add_subcommand(
+    const options::Command command = program.add_command(
         "bench", "take and release locks of a server, and look whether it keeps its word");
-    declare_bench_options(*command, *options);
+    declare_bench_options(command, *options);
     return {command, [options] {
                 raise_descriptor_limit();
                 return run_bench(*options);
@@ -215,10 +215,11 @@ cli::Command declare_bench(CLI::App& program) {
 }
 
 int run(std::vector<std::string> words) {
-    CLI::App program{"Holdfast: one lock server for everything that must not happen twice at once.",
-                     "holdfast"};
-    program.set_version_flag("--version", "holdfast " HOLDFAST_VERSION);
-    program.require_subcommand(1);
+    const options::Program parser(
+        "holdfast", "Holdfast: one lock server for everything that must not happen twice at once.");
+    const options::Command program = parser.root();
+    program.version("--version", "holdfast " HOLDFAST_VERSION);
+    program.requires_commands(1, 1);
     program.footer(
         "`holdfast serve --help` tells how to start it and how to take the first lock.\n"
         "`holdfast run backup -- ./backup.sh` runs a command while it holds the lock `backup`.");
@@ -231,15 +232,12 @@ int run(std::vector<std::string> words) {
     words = clients.take(std::move(words));
     const bool is_dflockd = !words.empty() && words.front() == "dflockd";
     if (is_dflockd) words = with_flags_of_dflockd(std::move(words));
-    std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
-    try {
-        program.parse(std::move(words));
-    } catch (const CLI::ParseError& error) {
-        const int code = clients.usage_exit_code(program.exit(error));
+    if (const auto stop = parser.parse(std::move(words))) {
+        const int code = clients.usage_exit_code(stop->show());
         return code != 0 && is_dflockd ? exit_cannot_start : code;
     }
     for (const cli::Command& command : own) {
-        if (command.options->parsed()) return command.run();
+        if (command.options.is_called()) return command.run();
     }
     if (const auto text = reference_text(program, reference)) {
         std::fputs(text->c_str(), stdout);

@@ -16,11 +16,8 @@
 #include "doors/homelab/homelab_handler.h"
 #include "doors/scoped/scoped_request.h"
 #include "net/tls/tls_context.h"
+#include "options/options.h"
 #include "service/books/fence.h"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): theirs
-class App;
-}
 
 namespace holdfast::app {
 
@@ -65,7 +62,7 @@ struct ServeOptions {
 
 // Declares the options of `serve` on its command. Parsing writes to `options`; a value that makes
 // no sense is refused by the command line with a sentence that names it.
-void declare_serve_options(CLI::App& command, ServeOptions& options);
+void declare_serve_options(const options::Command& command, ServeOptions& options);
 
 // Where the door for files is, or no_address.
 [[nodiscard]] std::string files_address(const ServeOptions& options);

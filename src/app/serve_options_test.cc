@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -50,16 +49,11 @@ class ConfigFile {
 
 // The options of `holdfast serve <flags>`, or what is wrong with them.
 base::Result<ServeOptions> parse(std::vector<std::string> flags) {
-    CLI::App program;
+    const options::Program program;
     ServeOptions options;
-    declare_serve_options(*program.add_subcommand("serve"), options);
+    declare_serve_options(program.root().add_command("serve", ""), options);
     flags.insert(flags.begin(), "serve");
-    std::reverse(flags.begin(), flags.end());  // CLI11 takes them from the back
-    try {
-        program.parse(flags);
-    } catch (const CLI::ParseError& error) {
-        return base::fail(error.what());
-    }
+    if (const auto stop = program.parse(flags)) return base::fail(stop->message);
     return options;
 }
 

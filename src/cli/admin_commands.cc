@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <iostream>
 
@@ -14,6 +13,7 @@
 #include "cli/screen/time_text.h"
 #include "cli/server.h"
 #include "net/client/url.h"
+#include "options/options.h"
 
 namespace holdfast::cli {
 
@@ -130,15 +130,15 @@ int end_session(const SessionOptions& options) {
 
 }  // namespace
 
-Command declare_force_unlock(CLI::App& program) {
+Command declare_force_unlock(const options::Command& program) {
     const auto options = std::make_shared<ForceOptions>();
-    CLI::App* const command = program.add_subcommand(
+    const options::Command command = program.add_command(
         "force-unlock", "end every lease on a lock, whoever holds it; an admin's");
-    command->add_option("name", options->name, "the lock")->type_name("NAME")->required();
-    declare_kind_option(*command, options->kind);
-    command->add_flag("-y,--yes", options->is_sure, "do not ask");
-    declare_server_options(*command, options->server);
-    command->footer(
+    command.add_option("name", options->name, "the lock").takes("NAME").required();
+    declare_kind_option(command, options->kind);
+    command.add_flag("-y,--yes", options->is_sure, "do not ask");
+    declare_server_options(command, options->server);
+    command.footer(
         "The holder is not stopped by this: it learns of it at its next renewal. Who waits moves "
         "up at once.\n"
         "\n"
@@ -146,27 +146,28 @@ Command declare_force_unlock(CLI::App& program) {
     return {.options = command, .run = [options] { return force_unlock(*options); }};
 }
 
-Command declare_session(CLI::App& program) {
+Command declare_session(const options::Command& program) {
     const auto options = std::make_shared<SessionOptions>();
-    CLI::App* const command =
-        program.add_subcommand("session", "list or end the connections and logins that own locks");
-    CLI::App* const ls = command->add_subcommand("ls", "list them; so does no command");
-    for (CLI::App* const list : {command, ls}) {
-        list->add_flag("--json", options->is_json, "a JSON object on each line");
+    const options::Command command =
+        program.add_command("session", "list or end the connections and logins that own locks");
+    const options::Command ls = command.add_command("ls", "list them; so does no command");
+    for (options::Command list : {command, ls}) {
+        list.add_flag("--json", options->is_json, "a JSON object on each line");
     }
-    CLI::App* const end = command->add_subcommand("end", "end one, and all it holds; an admin's");
-    end->add_option("id", options->id, "the session, as `session ls` shows it")
-        ->type_name("ID")
-        ->required();
-    ls->footer("  holdfast session ls");
-    end->footer("  holdfast session end 17-3");
-    command->require_subcommand(0, 1);
-    for (CLI::App* const each : {command, ls, end}) declare_server_options(*each, options->server);
-    command->footer(
+    const options::Command end =
+        command.add_command("end", "end one, and all it holds; an admin's");
+    end.add_option("id", options->id, "the session, as `session ls` shows it")
+        .takes("ID")
+        .required();
+    ls.footer("  holdfast session ls");
+    end.footer("  holdfast session end 17-3");
+    command.requires_commands(0, 1);
+    for (options::Command each : {command, ls, end}) declare_server_options(each, options->server);
+    command.footer(
         "  holdfast session\n"
         "  holdfast session end 17-3");
     return {.options = command, .run = [options, end] {
-                return end->parsed() ? end_session(*options) : list_sessions(*options);
+                return end.is_called() ? end_session(*options) : list_sessions(*options);
             }};
 }
 

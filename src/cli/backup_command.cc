@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -14,6 +13,7 @@
 #include "cli/exit_codes.h"
 #include "cli/screen/terminal_text.h"
 #include "cli/server.h"
+#include "options/options.h"
 
 namespace holdfast::cli {
 
@@ -97,15 +97,15 @@ int back_up(const BackupOptions& options) {
 
 }  // namespace
 
-Command declare_backup(CLI::App& program) {
+Command declare_backup(const options::Command& program) {
     const auto options = std::make_shared<BackupOptions>();
-    CLI::App* const command = program.add_subcommand(
+    const options::Command command = program.add_command(
         "backup", "copy the server's database to a file, while it runs; an admin's");
-    command->add_option("file", options->file, "where to write it; -: to standard output")
-        ->type_name("FILE")
-        ->required();
-    declare_server_options(*command, options->server);
-    command->footer(
+    command.add_option("file", options->file, "where to write it; -: to standard output")
+        .takes("FILE")
+        .required();
+    declare_server_options(command, options->server);
+    command.footer(
         "The file has its name only when it is whole and on disk.\n"
         "\n"
         "  holdfast backup /var/backups/holdfast.db\n"

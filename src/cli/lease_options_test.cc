@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "cli/exit_codes.h"
@@ -16,15 +15,10 @@ using ::testing::HasSubstr;
 
 // What the words say; nothing if they cannot be read.
 std::optional<LeaseOptions> parse(std::vector<std::string> words) {
-    CLI::App command;
+    const options::Program program;
     LeaseOptions options;
-    declare_lease_options(command, options);
-    std::reverse(words.begin(), words.end());
-    try {
-        command.parse(std::move(words));
-    } catch (const CLI::ParseError&) {
-        return std::nullopt;
-    }
+    declare_lease_options(program.root(), options);
+    if (program.parse(std::move(words))) return std::nullopt;
     return options;
 }
 

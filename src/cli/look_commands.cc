@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "cli/command.h"
@@ -13,6 +12,7 @@
 #include "cli/screen/time_text.h"
 #include "cli/server.h"
 #include "net/client/url.h"
+#include "options/options.h"
 
 namespace holdfast::cli {
 
@@ -158,30 +158,29 @@ int show(const LookOptions& options) {
 
 }  // namespace
 
-Command declare_ls(CLI::App& program) {
+Command declare_ls(const options::Command& program) {
     const auto options = std::make_shared<LookOptions>();
-    CLI::App* const command =
-        program.add_subcommand("ls", "list what is held and waited for, of every kind and door");
-    command->add_option("prefix", options->name, "only locks whose names begin so")
-        ->type_name("PREFIX");
-    command->add_flag("--json", options->is_json, "a JSON object on each line");
-    declare_server_options(*command, options->server);
-    command->footer(
+    const options::Command command =
+        program.add_command("ls", "list what is held and waited for, of every kind and door");
+    command.add_option("prefix", options->name, "only locks whose names begin so").takes("PREFIX");
+    command.add_flag("--json", options->is_json, "a JSON object on each line");
+    declare_server_options(command, options->server);
+    command.footer(
         "  holdfast ls\n"
         "  holdfast ls nightly-\n"
         "  holdfast ls --json | jq -r 'select(.waiters > 0).lock_name'");
     return {.options = command, .run = [options] { return list(*options); }};
 }
 
-Command declare_show(CLI::App& program) {
+Command declare_show(const options::Command& program) {
     const auto options = std::make_shared<LookOptions>();
-    CLI::App* const command =
-        program.add_subcommand("show", "show who holds a lock, and who waits for whom");
-    command->add_option("name", options->name, "the lock")->type_name("NAME")->required();
-    declare_kind_option(*command, options->kind);
-    command->add_flag("--json", options->is_json, "the server's own answer");
-    declare_server_options(*command, options->server);
-    command->footer(
+    const options::Command command =
+        program.add_command("show", "show who holds a lock, and who waits for whom");
+    command.add_option("name", options->name, "the lock").takes("NAME").required();
+    declare_kind_option(command, options->kind);
+    command.add_flag("--json", options->is_json, "the server's own answer");
+    declare_server_options(command, options->server);
+    command.footer(
         "  holdfast show nightly\n"
         "  holdfast show --kind path /srv/photos\n"
         "  holdfast show --json nightly | jq .held");

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "cli/exit_codes.h"
 #include "cli/screen/lock_rows.h"
 #include "cli/screen/terminal_text.h"
 #include "net/client/url.h"
+#include "options/options.h"
 #include "sdk/http/server_access.h"
 
 namespace holdfast::cli {
@@ -54,33 +54,33 @@ Failure unreachable(const net::HttpFailure& failure) {
 
 }  // namespace
 
-void declare_server_options(CLI::App& command, ServerOptions& options) {
+void declare_server_options(const options::Command& command, ServerOptions& options) {
     const std::string group = "Server";
     command.add_option("--server", options.server, "where the server is")
-        ->type_name("URL")
-        ->envname("HOLDFAST_SERVER")
-        ->capture_default_str()
-        ->group(group);
+        .takes("URL")
+        .variable("HOLDFAST_SERVER")
+        .shows_default()
+        .group(group);
     command
         .add_option("--token-file", options.token_file,
                     "file with the server's secret, if it has one")
-        ->type_name("FILE")
-        ->envname("HOLDFAST_TOKEN_FILE")
-        ->group(group);
+        .takes("FILE")
+        .variable("HOLDFAST_TOKEN_FILE")
+        .group(group);
     command
         .add_option("--ca-file", options.ca_file,
                     "who vouches for an https server; not given: whom the system trusts")
-        ->type_name("FILE")
-        ->envname("HOLDFAST_CA_FILE")
-        ->group(group);
+        .takes("FILE")
+        .variable("HOLDFAST_CA_FILE")
+        .group(group);
 }
 
-void declare_kind_option(CLI::App& command, std::string& kind) {
+void declare_kind_option(const options::Command& command, std::string& kind) {
     command
         .add_option("--kind", kind,
                     "of things that share a name, this one: named, semaphore, path, inode")
-        ->type_name("KIND")
-        ->check(CLI::IsMember({"named", "semaphore", "path", "inode"}).description(""));
+        .takes("KIND")
+        .among({"named", "semaphore", "path", "inode"}, false);
 }
 
 std::string lock_target(std::string_view name, std::string_view kind) {

@@ -13,10 +13,7 @@
 
 #include "base/json/json_value.h"
 #include "net/client/http_client.h"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): theirs
-class App;
-}
+#include "options/options.h"
 
 namespace holdfast::cli {
 
@@ -27,10 +24,10 @@ struct ServerOptions {
     std::string ca_file;
 };
 
-void declare_server_options(CLI::App& command, ServerOptions& options);
+void declare_server_options(const options::Command& command, ServerOptions& options);
 
 // `--kind`, of commands on a lock by its name.
-void declare_kind_option(CLI::App& command, std::string& kind);
+void declare_kind_option(const options::Command& command, std::string& kind);
 // Where the server has the lock; of things that share its name, the one of that kind.
 [[nodiscard]] std::string lock_target(std::string_view name, std::string_view kind);
 // The same, to be shown with its queue.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "cli/command.h"
@@ -12,6 +11,7 @@
 #include "cli/screen/terminal_text.h"
 #include "cli/screen/time_text.h"
 #include "cli/server.h"
+#include "options/options.h"
 
 namespace holdfast::cli {
 
@@ -91,13 +91,13 @@ int show_status(const StatusOptions& options) {
 
 }  // namespace
 
-Command declare_status(CLI::App& program) {
+Command declare_status(const options::Command& program) {
     const auto options = std::make_shared<StatusOptions>();
-    CLI::App* const command =
-        program.add_subcommand("status", "show whether the server is well, and its figures");
-    command->add_flag("--json", options->is_json, "the server's own answer");
-    declare_server_options(*command, options->server);
-    command->footer(
+    const options::Command command =
+        program.add_command("status", "show whether the server is well, and its figures");
+    command.add_flag("--json", options->is_json, "the server's own answer");
+    declare_server_options(command, options->server);
+    command.footer(
         "Ends with 69 if the server cannot be reached or cannot write.\n"
         "\n"
         "  holdfast status\n"

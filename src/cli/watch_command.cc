@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "cli/command.h"
@@ -10,6 +9,7 @@
 #include "cli/exit_codes.h"
 #include "cli/screen/terminal_text.h"
 #include "cli/server.h"
+#include "options/options.h"
 
 namespace holdfast::cli {
 
@@ -44,15 +44,15 @@ int watch(const WatchOptions& options) {
 
 }  // namespace
 
-Command declare_watch(CLI::App& program) {
+Command declare_watch(const options::Command& program) {
     const auto options = std::make_shared<WatchOptions>();
-    CLI::App* const command =
-        program.add_subcommand("watch", "show what happens to locks, as it happens");
-    command->add_option("prefix", options->prefix, "only of locks whose names begin so")
-        ->type_name("PREFIX");
-    command->add_flag("--json", options->is_json, "a JSON object on each line");
-    declare_server_options(*command, options->server);
-    command->footer(
+    const options::Command command =
+        program.add_command("watch", "show what happens to locks, as it happens");
+    command.add_option("prefix", options->prefix, "only of locks whose names begin so")
+        .takes("PREFIX");
+    command.add_flag("--json", options->is_json, "a JSON object on each line");
+    declare_server_options(command, options->server);
+    command.footer(
         "Without an end: when the connection breaks, it goes on after the last event seen.\n"
         "\n"
         "  holdfast watch nightly-\n"

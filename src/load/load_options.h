@@ -10,10 +10,10 @@
 namespace holdfast::load {
 
 // The protocol in which locks are asked for.
-enum class Dialect : std::uint8_t { lockserver, dflockd, homelab };
+enum class Door : std::uint8_t { lockserver, dflockd, homelab };
 
 struct LoadOptions {
-    Dialect dialect = Dialect::lockserver;
+    Door door = Door::lockserver;
     std::string url = "http://127.0.0.1:8080";       // for HTTP
     std::string dflockd_address = "127.0.0.1:6388";  // for dflockd
     std::string token_file;                          // empty: no token is shown

@@ -37,10 +37,10 @@ base::Result<std::unique_ptr<LockClient>> open_http(const LoadOptions& options, 
 base::Result<std::unique_ptr<LockClient>> open_client(const LoadOptions& options,
                                                       const std::string& owner) {
     TRY(const std::string token, read_token(options.token_file));
-    switch (options.dialect) {
-        case Dialect::lockserver: return open_http<LockserverClient>(options, owner, token);
-        case Dialect::homelab: return open_http<HomelabClient>(options, owner, token);
-        case Dialect::dflockd: break;
+    switch (options.door) {
+        case Door::lockserver: return open_http<LockserverClient>(options, owner, token);
+        case Door::homelab: return open_http<HomelabClient>(options, owner, token);
+        case Door::dflockd: break;
     }
     TRY(auto line, LineConnection::open(options.dflockd_address));
     return std::make_unique<DflockdClient>(std::move(line), token, options.ttl);

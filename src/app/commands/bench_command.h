@@ -3,14 +3,11 @@
 // `holdfast bench`: load for a lock server, and a witness that looks whether it keeps its word.
 
 #include "load/load_options.h"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): theirs
-class App;
-}
+#include "options/options.h"
 
 namespace holdfast::app {
 
-void declare_bench_options(CLI::App& command, load::LoadOptions& options);
+void declare_bench_options(const options::Command& command, load::LoadOptions& options);
 
 // Runs it and prints what came of it. The exit code of the program: 0, 1 if the server broke its
 // word, 2 if it cannot be reached.

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "app/commands/command_tree.h"
+#include "options/command_tree.h"
 
 namespace holdfast::app {
 
-[[nodiscard]] std::string bash_completion(const std::vector<CommandEntry>& commands);
-[[nodiscard]] std::string zsh_completion(const std::vector<CommandEntry>& commands);
-[[nodiscard]] std::string fish_completion(const std::vector<CommandEntry>& commands);
+[[nodiscard]] std::string bash_completion(const std::vector<options::CommandEntry>& commands);
+[[nodiscard]] std::string zsh_completion(const std::vector<options::CommandEntry>& commands);
+[[nodiscard]] std::string fish_completion(const std::vector<options::CommandEntry>& commands);
 
 }  // namespace holdfast::app

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
 
 #include "base/json/json_writer.h"
+#include "options/options.h"
 
 namespace holdfast::app {
 
@@ -18,35 +18,26 @@ bool is_set(const std::string& variable) {
     return value != nullptr && *value != '\0';
 }
 
-std::string origin_of(const CLI::App& command, const CLI::Option& option) {
-    if (option.count() == 0) {
-        const bool is_lockserver = option.get_name() == "--data" && is_set("LOCKSERVER_DB");
+std::string origin_of(const options::Command& command, const options::Setting& setting) {
+    if (!setting.is_given) {
+        const bool is_lockserver = setting.name == "--data" && is_set("LOCKSERVER_DB");
         return is_lockserver ? "LOCKSERVER_DB" : "default";
     }
-    const auto& named = command.parse_order();
-    if (std::find(named.begin(), named.end(), &option) != named.end()) return "command line";
-    if (is_set(option.get_envname())) return option.get_envname();
-    if (option.get_name() == "--http" && is_set("LOCKSERVER_ADDR")) return "LOCKSERVER_ADDR";
-    return command.get_option("--config")->as<std::string>();
-}
-
-std::string value_of(const CLI::Option& option, const std::string& origin) {
-    if (origin == "LOCKSERVER_DB") return std::getenv("LOCKSERVER_DB");
-    const bool is_flag = option.get_expected_min() == 0;
-    if (option.count() == 0) return is_flag ? "false" : option.get_default_str();
-    return fmt::format("{}", fmt::join(option.results(), " "));
+    if (setting.is_on_command_line) return "command line";
+    if (is_set(setting.variable)) return setting.variable;
+    if (setting.name == "--http" && is_set("LOCKSERVER_ADDR")) return "LOCKSERVER_ADDR";
+    return command.option("--config").value();
 }
 
 }  // namespace
 
-std::vector<OptionInForce> options_in_force(const CLI::App& command) {
+std::vector<OptionInForce> options_in_force(const options::Command& command) {
     std::vector<OptionInForce> options;
-    for (const CLI::Option* const option : command.get_options()) {
-        if (!option->get_configurable()) continue;
-        std::string origin = origin_of(command, *option);
-        std::string value = value_of(*option, origin);
+    for (options::Setting& setting : command.settings()) {
+        const std::string origin = origin_of(command, setting);
+        if (origin == "LOCKSERVER_DB") setting.value = std::getenv("LOCKSERVER_DB");
         options.push_back(
-            {.name = option->get_name(), .value = std::move(value), .origin = std::move(origin)});
+            {.name = std::move(setting.name), .value = std::move(setting.value), .origin = origin});
     }
     return options;
 }

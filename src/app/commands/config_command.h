@@ -5,9 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace CLI {  // NOLINT(readability-identifier-naming): theirs
-class App;
-}
+#include "options/options.h"
 
 namespace holdfast::app {
 
@@ -18,7 +16,7 @@ struct OptionInForce {
 };
 
 // Of a command with the options of `serve` that has been parsed, in the order of its help.
-[[nodiscard]] std::vector<OptionInForce> options_in_force(const CLI::App& command);
+[[nodiscard]] std::vector<OptionInForce> options_in_force(const options::Command& command);
 
 // A table of them for people, or JSON for programs.
 [[nodiscard]] std::string to_table(const std::vector<OptionInForce>& options);

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -16,6 +15,7 @@
 #include "app/commands/go_flags.h"
 #include "base/text/number.h"
 #include "net/loop/endpoint.h"
+#include "options/options.h"
 
 namespace holdfast::app {
 
@@ -88,15 +88,6 @@ bool is_number(std::string_view text) {
     return parse_seconds(without_sign(text), value);
 }
 
-bool is_boolean(const std::string& text) {
-    try {
-        CLI::detail::to_flag_value(text);
-        return true;
-    } catch (const std::invalid_argument&) {
-        return false;
-    }
-}
-
 std::string variable(const std::string& name) {
     const char* const value = std::getenv(name.c_str());
     return value == nullptr ? "" : value;
@@ -105,7 +96,7 @@ std::string variable(const std::string& name) {
 // Lets the option take its value from the first of the variables that is set; they have had other
 // names. dflockd 1 ignores a text that is no value for its flag, and so does this.
 template <class Test>
-void read_variable(CLI::Option& option, const std::vector<std::string>& names,
+void read_variable(const options::Option& option, const std::vector<std::string>& names,
                    DflockdCommand& options, Test is_value) {
     std::string unset;
     for (const std::string& name : names) {
@@ -113,43 +104,44 @@ void read_variable(CLI::Option& option, const std::vector<std::string>& names,
         if (text.empty()) {
             unset = name;
         } else if (is_value(text)) {
-            option.envname(name);
+            option.variable(name);
             return;
         } else {
             options.ignored.push_back(name + "=" + text);
         }
     }
-    option.envname(unset);  // for the help
+    option.variable(unset);  // for the help
 }
 
 // Declares the options that are numbers.
 class Numbers {
   public:
-    Numbers(CLI::App& command, DflockdCommand& options) : command_(command), options_(options) {}
+    Numbers(const options::Command& command, DflockdCommand& options)
+        : command_(command), options_(options) {}
 
     void add_seconds(const std::string& flag, const std::vector<std::string>& variables,
                      DflockdCommand::Seconds& value, const std::string& help) {
-        const auto parse = [&value](const CLI::results_t& texts) {
+        const auto parse = [&value](const std::vector<std::string>& texts) {
             return parse_seconds(texts.back(), value);
         };
-        CLI::Option* const option = command_.add_option(flag, parse, help)->type_name("SECONDS");
-        option->default_str(std::to_string(static_cast<int>(value.count())));
-        read_variable(*option, variables, options_, is_number);
+        const options::Option option = command_.add_option(flag, parse, help).takes("SECONDS");
+        option.shows_default(std::to_string(static_cast<int>(value.count())));
+        read_variable(option, variables, options_, is_number);
     }
 
     template <class Number>
     void add_count(const std::string& flag, const std::string& variable_name, Number& value,
                    const std::string& help) {
-        const auto parse = [&value](const CLI::results_t& texts) {
+        const auto parse = [&value](const std::vector<std::string>& texts) {
             return parse_count(texts.back(), value);
         };
-        CLI::Option* const option = command_.add_option(flag, parse, help)->type_name("UINT");
-        option->default_str(std::to_string(value));
-        read_variable(*option, {variable_name}, options_, is_whole_number);
+        const options::Option option = command_.add_option(flag, parse, help).takes("UINT");
+        option.shows_default(std::to_string(value));
+        read_variable(option, {variable_name}, options_, is_whole_number);
     }
 
   private:
-    CLI::App& command_;
+    const options::Command command_;
     DflockdCommand& options_;
 };
 
@@ -181,40 +173,41 @@ void declare_limits(Numbers& numbers, DflockdCommand& options) {
                       "who may wait for one key; 0: any number");
 }
 
-void declare_secrets(CLI::App& command, DflockdCommand& options) {
+void declare_secrets(const options::Command& command, DflockdCommand& options) {
     // Their variables are looked at later: a flag for either beats a variable for either.
     command.add_option("--auth-token", options.auth_token,
                        "what clients must show ($DFLOCKD_AUTH_TOKEN); a file is safer");
     command
         .add_option("--auth-token-file", options.auth_token_file,
                     "the same in a file ($DFLOCKD_AUTH_TOKEN_FILE)")
-        ->type_name("FILE");
+        .takes("FILE");
     command.add_option("--tls-cert", options.tls.certificate_file, "speak TLS with this chain")
-        ->type_name("FILE")
-        ->envname("DFLOCKD_TLS_CERT");
+        .takes("FILE")
+        .variable("DFLOCKD_TLS_CERT");
     command.add_option("--tls-key", options.tls.key_file, "the certificate's key")
-        ->type_name("FILE")
-        ->envname("DFLOCKD_TLS_KEY");
+        .takes("FILE")
+        .variable("DFLOCKD_TLS_KEY");
 }
 
-void declare_ignored(CLI::App& command, DflockdCommand& options) {
+void declare_ignored(const options::Command& command, DflockdCommand& options) {
     for (const IgnoredFlag& ignored : ignored_flags) {
-        const auto note = [&options, flag = ignored.flag](const CLI::results_t& texts) {
+        const auto note = [&options, flag = ignored.flag](const std::vector<std::string>& texts) {
             const bool is_off = texts.back().empty() || texts.back() == "0";
             if (!is_off) options.ignored.push_back(std::string(flag) + " " + texts.back());
             return true;
         };
         command.add_option(ignored.flag, note, "taken and ignored")
-            ->group("Of dflockd, without effect here")
-            ->envname(ignored.variable);
+            .group("Of dflockd, without effect here")
+            .variable(ignored.variable);
     }
 }
 
 // `--debug` and the like, which may be given with a value.
-void add_flag(CLI::App& command, const std::string& names, const std::string& variable_name,
-              DflockdCommand& options, bool& value, const std::string& help) {
-    CLI::Option* const option = command.add_flag(names, value, help);
-    read_variable(*option, {variable_name}, options, is_boolean);
+void add_flag(const options::Command& command, const std::string& names,
+              const std::string& variable_name, DflockdCommand& options, bool& value,
+              const std::string& help) {
+    const options::Option option = command.add_flag(names, value, help);
+    read_variable(option, {variable_name}, options, options::is_flag_value);
 }
 
 // The address to listen on: of a name, the first IPv4 one, or else the first.
@@ -271,10 +264,10 @@ Number or_any(Number number, Number any) {
 
 }  // namespace
 
-void declare_dflockd_options(CLI::App& command, DflockdCommand& options) {
+void declare_dflockd_options(const options::Command& command, DflockdCommand& options) {
     command.add_option("--host", options.host, "the address to listen on")
-        ->envname("DFLOCKD_HOST")
-        ->capture_default_str();
+        .variable("DFLOCKD_HOST")
+        .shows_default();
     Numbers numbers(command, options);
     numbers.add_count("--port", "DFLOCKD_PORT", options.port,
                       "the port to listen on; 0: any free port");
@@ -286,22 +279,20 @@ void declare_dflockd_options(CLI::App& command, DflockdCommand& options) {
     declare_secrets(command, options);
     add_flag(command, "--debug", "DFLOCKD_DEBUG", options, options.is_debugging, "log more");
     declare_ignored(command, options);
-    command.set_version_flag("--version", "holdfast " HOLDFAST_VERSION);
+    command.version("--version", "holdfast " HOLDFAST_VERSION);
     command
         .add_option("--data", options.data_folder,
                     "not dflockd's: a folder that keeps the locks over a restart")
-        ->type_name("DIR");
+        .takes("DIR");
     command
         .add_option("--threads", options.threads, "not dflockd's: threads that serve connections")
-        ->check(CLI::Range(1, 256))
-        ->capture_default_str();
+        .between(1, 256)
+        .shows_default();
     command.footer(
         "The flags and variables (DFLOCKD_PORT, DFLOCKD_MAX_LOCKS, ...) are those of dflockd.\n"
         "Take a lock for a minute by hand:\n"
         "  printf 'l\\nmykey\\n10 60\\n' | nc 127.0.0.1 6388");
-    for (CLI::Option* const option : command.get_options()) {
-        option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-    }
+    command.last_options_count();
 }
 
 base::Result<ServeOptions> to_serve_options(const DflockdCommand& options) {

@@ -38,10 +38,10 @@ std::string italic(std::string_view text) {
     return "\\fI" + escape(text) + "\\fR";
 }
 
-std::string usage_of(const CommandEntry& command) {
+std::string usage_of(const options::CommandEntry& command) {
     std::string usage = bold(fmt::format("{}", fmt::join(command.words, " ")));
     if (!command.options.empty()) usage += " [" + italic("options") + "]";
-    for (const CommandOption& positional : command.positionals) {
+    for (const options::CommandOption& positional : command.positionals) {
         const std::string name =
             italic(positional.names.front()) + (positional.takes_many ? " ..." : "");
         usage += positional.is_required ? " " + name : " [" + name + "]";
@@ -50,7 +50,7 @@ std::string usage_of(const CommandEntry& command) {
 }
 
 // What stands behind the help: `(default 30s; variable HOLDFAST_GRACE)`.
-std::string remarks_on(const CommandOption& option) {
+std::string remarks_on(const options::CommandOption& option) {
     std::string remarks;
     const auto add = [&](const std::string& remark) {
         remarks += (remarks.empty() ? "" : "; ") + remark;
@@ -61,7 +61,7 @@ std::string remarks_on(const CommandOption& option) {
     return remarks.empty() ? "" : " (" + remarks + ")";
 }
 
-std::string describe(const CommandOption& option) {
+std::string describe(const options::CommandOption& option) {
     std::string heading;
     for (const std::string& name : option.names) {
         heading += (heading.empty() ? "" : ", ") + bold(name);
@@ -72,10 +72,11 @@ std::string describe(const CommandOption& option) {
     return ".TP\n" + heading + "\n" + escape(option.help) + remarks_on(option) + "\n";
 }
 
-std::string describe(const CommandEntry& command) {
+std::string describe(const options::CommandEntry& command) {
     std::string text = ".SS " + usage_of(command) + "\n" + escape(command.help) + "\n";
-    for (const CommandOption& positional : command.positionals) text += describe(positional);
-    for (const CommandOption& option : command.options) text += describe(option);
+    for (const options::CommandOption& positional : command.positionals)
+        text += describe(positional);
+    for (const options::CommandOption& option : command.options) text += describe(option);
     if (!command.footer.empty()) {
         text += ".PP\n.nf\n" + escape(command.footer) + "\n.fi\n";
     }
@@ -90,9 +91,9 @@ void replace(std::string& page, std::string_view mark, const std::string& text) 
 
 }  // namespace
 
-std::string manual_page(const std::vector<CommandEntry>& commands) {
+std::string manual_page(const std::vector<options::CommandEntry>& commands) {
     std::string described;
-    for (const CommandEntry& command : commands) {
+    for (const options::CommandEntry& command : commands) {
         if (command.words.size() > 1) described += describe(command);
     }
     std::string page(manual_roff());

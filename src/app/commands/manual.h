@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "app/commands/command_tree.h"
+#include "options/command_tree.h"
 
 namespace holdfast::app {
 
 // In the language of man(7).
-[[nodiscard]] std::string manual_page(const std::vector<CommandEntry>& commands);
+[[nodiscard]] std::string manual_page(const std::vector<options::CommandEntry>& commands);
 
 }  // namespace holdfast::app

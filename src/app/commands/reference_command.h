@@ -5,23 +5,20 @@
 #include <optional>
 #include <string>
 
-namespace CLI {  // NOLINT(readability-identifier-naming): theirs
-class App;
-}
+#include "options/options.h"
 
 namespace holdfast::app {
 
 struct ReferenceCommand {
     std::string shell;
-    CLI::App* completion = nullptr;
-    CLI::App* manual = nullptr;
+    std::optional<options::Command> completion, manual;
 };
 
 // Declares both on the program. `command` outlives it.
-void declare_reference(CLI::App& program, ReferenceCommand& command);
+void declare_reference(const options::Command& program, ReferenceCommand& command);
 
 // What to print, if one of them was asked for. REQUIRES: all commands are declared, and parsed.
-[[nodiscard]] std::optional<std::string> reference_text(const CLI::App& program,
+[[nodiscard]] std::optional<std::string> reference_text(const options::Command& program,
                                                         const ReferenceCommand& command);
 
 }  // namespace holdfast::app

@@ -2,11 +2,10 @@
 
 #include <gmock/gmock.h>
 
-#include <CLI/CLI.hpp>
-
-#include "app/commands/command_tree.h"
 #include "app/commands/completion.h"
 #include "app/commands/manual.h"
+#include "options/command_tree.h"
+#include "options/options.h"
 
 namespace holdfast::app {
 namespace {
@@ -19,22 +18,23 @@ using ::testing::SizeIs;
 // A program with everything that a command line can have.
 struct Program {
     Program() {
-        CLI::App* const sync = app.add_subcommand("sync", "it's a \\ command");
-        sync->add_option("-l,--level", text, "how loud")
-            ->check(CLI::IsMember({"low", "high"}))
-            ->default_str("low")
-            ->envname("SYNC_LEVEL");
-        sync->add_option("--key", text, "where the key is")->type_name("FILE");
-        sync->add_option("--root", text, "where to begin")->type_name("DIR");
-        sync->add_flag("--quiet", flag, "say nothing");
-        sync->add_option("--secret-ingredient", text, "not for you")->group("");
-        sync->add_option("TARGET", texts, "what to sync")->required();
-        CLI::App* const deep = sync->add_subcommand("deep", ".begins with a dot");
-        deep->add_option("--level", text, "of another kind")->type_name("NUMBER");
-        app.add_subcommand("unseen", "not for you either")->group("");
+        const options::Command sync = app.add_command("sync", "it's a \\ command");
+        sync.add_option("-l,--level", text, "how loud")
+            .among({"low", "high"})
+            .shows_default("low")
+            .variable("SYNC_LEVEL");
+        sync.add_option("--key", text, "where the key is").takes("FILE");
+        sync.add_option("--root", text, "where to begin").takes("DIR");
+        sync.add_flag("--quiet", flag, "say nothing");
+        sync.add_option("--secret-ingredient", text, "not for you").group("");
+        sync.add_option("TARGET", texts, "what to sync").required();
+        const options::Command deep = sync.add_command("deep", ".begins with a dot");
+        deep.add_option("--level", text, "of another kind").takes("NUMBER");
+        app.add_command("unseen", "not for you either").group("");
     }
 
-    CLI::App app{"a program"};
+    options::Program parser{"", "a program"};
+    options::Command app = parser.root();
     std::string text;
     std::vector<std::string> texts;
     bool flag = false;
@@ -42,10 +42,10 @@ struct Program {
 
 TEST(CommandTree, HoldsWhatTheParserKnows) {
     const Program program;
-    const std::vector<CommandEntry> commands = list_commands(program.app);
+    const std::vector<options::CommandEntry> commands = options::list_commands(program.app);
     ASSERT_THAT(commands, SizeIs(3));
     EXPECT_THAT(commands[0].children, ElementsAre("sync"));
-    const CommandEntry& sync = commands[1];
+    const options::CommandEntry& sync = commands[1];
     EXPECT_THAT(sync.words, ElementsAre("holdfast", "sync"));
     EXPECT_THAT(sync.children, ElementsAre("deep"));
     ASSERT_THAT(sync.options, SizeIs(5));  // with --help
@@ -64,7 +64,7 @@ TEST(CommandTree, HoldsWhatTheParserKnows) {
 
 TEST(Completion, OffersEveryCommandAndOptionInEveryShell) {
     const Program program;
-    const auto commands = list_commands(program.app);
+    const auto commands = options::list_commands(program.app);
     const std::string bash = bash_completion(commands);
     EXPECT_THAT(bash, HasSubstr("' sync') choices='deep -h --help -l --level --key"));
     EXPECT_THAT(bash, HasSubstr("' sync -l' | ' sync --level') mapfile -t COMPREPLY < <(compgen "
@@ -84,7 +84,7 @@ TEST(Completion, OffersEveryCommandAndOptionInEveryShell) {
 
 TEST(Manual, DescribesEveryCommandAndOption) {
     const Program program;
-    const std::string page = manual_page(list_commands(program.app));
+    const std::string page = manual_page(options::list_commands(program.app));
     EXPECT_THAT(page, HasSubstr(".SS \\fBholdfast sync\\fR [\\fIoptions\\fR] \\fITARGET\\fR ...\n"
                                 "it's a \\e command\n"));
     EXPECT_THAT(page, HasSubstr(".TP\n\\fB\\-l\\fR, \\fB\\-\\-level\\fR \\fITEXT\\fR\nhow loud "
@@ -96,19 +96,19 @@ TEST(Manual, DescribesEveryCommandAndOption) {
 }
 
 TEST(ReferenceCommand, PrintsWhatWasAskedFor) {
-    const auto ask = [](const std::string& line) {
-        CLI::App app{"a program"};
+    const auto ask = [](const std::vector<std::string>& line) -> std::string {
+        const options::Program program("", "a program");
         ReferenceCommand command;
-        declare_reference(app, command);
-        app.parse(line);
-        return reference_text(app, command).value_or("");
+        declare_reference(program.root(), command);
+        if (const auto stop = program.parse(line)) return stop->message;
+        return reference_text(program.root(), command).value_or("");
     };
-    EXPECT_THAT(ask("completion bash"), HasSubstr("complete -F _holdfast holdfast"));
-    EXPECT_THAT(ask("completion zsh"), HasSubstr("#compdef holdfast"));
-    EXPECT_THAT(ask("completion fish"), HasSubstr("complete -c holdfast"));
-    EXPECT_THAT(ask("manual"), HasSubstr(".SH NAME"));
-    EXPECT_EQ(ask(""), "");
-    EXPECT_THROW(ask("completion cmd"), CLI::ParseError);
+    EXPECT_THAT(ask({"completion", "bash"}), HasSubstr("complete -F _holdfast holdfast"));
+    EXPECT_THAT(ask({"completion", "zsh"}), HasSubstr("#compdef holdfast"));
+    EXPECT_THAT(ask({"completion", "fish"}), HasSubstr("complete -c holdfast"));
+    EXPECT_THAT(ask({"manual"}), HasSubstr(".SH NAME"));
+    EXPECT_EQ(ask({}), "");
+    EXPECT_THAT(ask({"completion", "cmd"}), HasSubstr("cmd not in {bash,zsh,fish}"));
 }
 
 }  // namespace

@@ -1,20 +1,20 @@
 #include "app/commands/restore_command.h"
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 
+#include "options/options.h"
 #include "service/first_number.h"
 #include "store/backup.h"
 
 namespace holdfast::app {
 
-void declare_restore_options(CLI::App& command, RestoreCommand& restore) {
-    command.add_option("FILE", restore.copy_path, "what `holdfast backup` has written")->required();
+void declare_restore_options(const options::Command& command, RestoreCommand& restore) {
+    command.add_option("FILE", restore.copy_path, "what `holdfast backup` has written").required();
     command.add_option("--data", restore.data_folder, "folder that the server keeps its locks in")
-        ->type_name("DIR")
-        ->envname("HOLDFAST_DATA")
-        ->capture_default_str();
+        .takes("DIR")
+        .variable("HOLDFAST_DATA")
+        .shows_default();
     command.add_flag("--replace", restore.may_replace,
                      "put the database aside that is there already");
     command.footer(

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "app/serve_options.h"
+#include "options/options.h"
 
 namespace holdfast::app {
 
@@ -14,7 +15,7 @@ struct RestoreCommand {
     bool may_replace = false;
 };
 
-void declare_restore_options(CLI::App& command, RestoreCommand& restore);
+void declare_restore_options(const options::Command& command, RestoreCommand& restore);
 
 // Does it, and tells on the standard output what came of it. The exit code.
 [[nodiscard]] int run_restore(const RestoreCommand& restore);

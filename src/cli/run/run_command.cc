@@ -3,17 +3,16 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
 
 #include "cli/command.h"
-#include "cli/duration_option.h"
 #include "cli/exit_codes.h"
 #include "cli/lease_options.h"
 #include "cli/run/controlling_terminal.h"
 #include "cli/run/keeper.h"
 #include "cli/run/supervisor.h"
+#include "options/options.h"
 
 namespace holdfast::cli {
 
@@ -90,15 +89,15 @@ int run(const RunOptions& options, const std::vector<std::string>& words) {
 
 }  // namespace
 
-Command declare_run(CLI::App& program, const CommandWords& words) {
+Command declare_run(const options::Command& program, const CommandWords& words) {
     const auto options = std::make_shared<RunOptions>();
-    CLI::App* const command =
-        program.add_subcommand("run", "run a command while holding a lock, and never without");
-    declare_lease_options(*command, options->lease);
-    add_duration_option(*command, "--kill-after", options->kill_after,
-                        "between SIGTERM and SIGKILL, at most, when we stop the command");
-    command->add_flag("-v,--verbose", options->is_verbose, "say what happens to the lock");
-    command->footer(
+    const options::Command command =
+        program.add_command("run", "run a command while holding a lock, and never without");
+    declare_lease_options(command, options->lease);
+    command.add_duration("--kill-after", options->kill_after,
+                         "between SIGTERM and SIGKILL, at most, when we stop the command");
+    command.add_flag("-v,--verbose", options->is_verbose, "say what happens to the lock");
+    command.footer(
         "holdfast run NAME [OPTIONS] -- command arguments...\n"
         "\n"
         "The lease is renewed while the command runs, and given back when it and everything it\n"

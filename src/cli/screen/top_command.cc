@@ -4,7 +4,6 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <csignal>
 #include <deque>
@@ -19,6 +18,7 @@
 #include "cli/screen/top_view.h"
 #include "cli/server.h"
 #include "net/client/url.h"
+#include "options/options.h"
 
 namespace holdfast::cli {
 
@@ -230,14 +230,14 @@ int show_top(const TopOptions& options) {
 
 }  // namespace
 
-Command declare_top(CLI::App& program) {
+Command declare_top(const options::Command& program) {
     const auto options = std::make_shared<TopOptions>();
-    CLI::App* const command =
-        program.add_subcommand("top", "watch holders, queues and countdowns on the whole screen");
-    command->add_option("prefix", options->prefix, "only locks whose names begin so")
-        ->type_name("PREFIX");
-    declare_server_options(*command, options->server);
-    command->footer(
+    const options::Command command =
+        program.add_command("top", "watch holders, queues and countdowns on the whole screen");
+    command.add_option("prefix", options->prefix, "only locks whose names begin so")
+        .takes("PREFIX");
+    declare_server_options(command, options->server);
+    command.footer(
         "Keys: q quits, / filters by lock or owner, s sorts by name, time left or queue; arrows,\n"
         "page up and down, home and end scroll.\n"
         "\n"

@@ -1,9 +1,9 @@
-#include "app/commands/command_tree.h"
+#include "options/command_tree.h"
 
 #include <CLI/CLI.hpp>
 #include <sstream>
 
-namespace holdfast::app {
+namespace holdfast::options {
 
 namespace {
 
@@ -61,10 +61,10 @@ void add(const CLI::App& command, const std::vector<std::string>& way,
 
 }  // namespace
 
-std::vector<CommandEntry> list_commands(const CLI::App& program) {
+std::vector<CommandEntry> list_commands(const Command& program) {
     std::vector<CommandEntry> entries;
-    add(program, {"holdfast"}, entries);
+    add(program.parser(), {"holdfast"}, entries);
     return entries;
 }
 
-}  // namespace holdfast::app
+}  // namespace holdfast::options

@@ -6,11 +6,9 @@
 #include <string>
 #include <vector>
 
-namespace CLI {  // NOLINT(readability-identifier-naming): theirs
-class App;
-}
+#include "options/options.h"
 
-namespace holdfast::app {
+namespace holdfast::options {
 
 struct CommandOption {
     std::vector<std::string> names;    // `-h`, `--help`; for a positional its one name
@@ -34,6 +32,6 @@ struct CommandEntry {
 
 // The program first, then its commands, each followed by its own. What is hidden from the help is
 // left out.
-[[nodiscard]] std::vector<CommandEntry> list_commands(const CLI::App& program);
+[[nodiscard]] std::vector<CommandEntry> list_commands(const Command& program);
 
-}  // namespace holdfast::app
+}  // namespace holdfast::options

@@ -77,23 +77,23 @@ void find_holder(service::Port& port, const core::Token& token,
 // One answer that a thread waits for.
 class BlockingLocks::Question {
   public:
+    // The first answer counts.
     void finish(Objection objection) {
         const std::lock_guard lock(mutex_);
-        if (std::exchange(is_over_, true)) return;
-        objection_ = std::move(objection);
+        if (answer_) return;
+        answer_.emplace(std::move(objection));
         changed_.notify_one();
     }
     Objection wait() {
         std::unique_lock lock(mutex_);
-        changed_.wait(lock, [this] { return is_over_; });
-        return std::move(objection_);
+        changed_.wait(lock, [this] { return answer_.has_value(); });
+        return std::move(*answer_);
     }
 
   private:
     std::mutex mutex_;
     std::condition_variable changed_;
-    bool is_over_ = false;
-    Objection objection_;
+    std::optional<Objection> answer_;
 };
 
 BlockingLocks::Objection BlockingLocks::wait_for(

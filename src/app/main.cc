@@ -53,12 +53,10 @@ void watch_signals(boost::asio::signal_set& signals, Host& host, const ServiceMa
 // For whoever looks at the state of the service.
 std::string describe_doors(const Host& host) {
     std::string text = "serving";
-    const auto add = [&](const char* name, const net::Endpoint* endpoint) {
-        if (endpoint != nullptr) text += std::string(" ") + name + "=" + net::to_text(*endpoint);
-    };
-    add("http", host.find_http_endpoint());
-    add("dflockd", host.find_dflockd_endpoint());
-    add("files", host.find_files_endpoint());
+    for (const std::string& line : host.describe_listeners()) {
+        const auto blank = line.find(' ');
+        text += " " + line.substr(0, blank) + "=" + line.substr(blank + 1);
+    }
     return text;
 }
 
@@ -86,16 +84,8 @@ void raise_descriptor_limit() {
     ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-void say_where(const Host& host, bool has_tls) {
-    if (const net::Endpoint* const http = host.find_http_endpoint()) {
-        say((has_tls ? "listening https " : "listening http ") + net::to_text(*http));
-    }
-    if (const net::Endpoint* const dflockd = host.find_dflockd_endpoint()) {
-        say("listening dflockd " + net::to_text(*dflockd));
-    }
-    if (const net::Endpoint* const files = host.find_files_endpoint()) {
-        say("listening files " + net::to_text(*files));
-    }
+void say_where(const Host& host) {
+    for (const std::string& line : host.describe_listeners()) say("listening " + line);
 }
 
 // Says from the main loop, which owns the locks, that it still goes round.
@@ -134,7 +124,7 @@ int serve(const ServeOptions& options) {
     boost::asio::signal_set hangups(loop.context(), SIGHUP);
     watch_hangups(hangups, **host, manager);
     const Heartbeat heartbeat(loop, manager);
-    say_where(**host, !options.tls.certificate_file.empty());
+    say_where(**host);
     loop.post([&] { manager.say_ready(describe_doors(**host)); });
     (*host)->run();
     base::log(base::LogLevel::info, "stopped");

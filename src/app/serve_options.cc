@@ -7,9 +7,9 @@
 #include <map>
 #include <vector>
 
+#include "app/doors.h"
 #include "app/http/host_names.h"
 #include "files/login/nostr_event.h"
-#include "net/loop/endpoint.h"
 #include "options/options.h"
 
 namespace holdfast::app {
@@ -17,19 +17,19 @@ namespace holdfast::app {
 namespace {
 
 void declare_listeners(const options::Command& command, ServeOptions& options) {
-    command
-        .add_option("--http", options.http_address,
-                    "where to listen for HTTP; port 0: any free port; none: nowhere")
-        .takes("ADDR:PORT")
-        .variable("HOLDFAST_HTTP")
-        .shows_default();
-    options.dflockd_address = "127.0.0.1:6388";
-    command
-        .add_option("--dflockd", options.dflockd_address,
-                    "where to listen for clients of dflockd; none: nowhere")
-        .takes("ADDR:PORT")
-        .variable("HOLDFAST_DFLOCKD")
-        .shows_default();
+    for (const Door& door : all_doors()) {
+        std::string& address = options.*door.address;
+        std::string variable = std::string("HOLDFAST_") + door.name;
+        std::transform(variable.begin(), variable.end(), variable.begin(),
+                       [](unsigned char letter) { return std::toupper(letter); });
+        const options::Option option =
+            command.add_option(std::string("--") + door.name, address, door.help)
+                .takes("ADDRESS")
+                .variable(variable);
+        if (door.opens_by_default != nullptr) continue;
+        address = door.default_address;
+        option.shows_default();
+    }
     command
         .add_flag("--insecure", options.is_insecure,
                   "listen beyond this machine although everybody there may take and release locks")
@@ -107,12 +107,6 @@ void declare_file_logins(const options::Command& command, ServeOptions& options)
 }
 
 void declare_files(const options::Command& command, ServeOptions& options) {
-    command
-        .add_option("--files", options.files_address,
-                    "where to serve files; none: nowhere; not given: 127.0.0.1:8081, if there is a "
-                    "--files-root")
-        .takes("ADDR:PORT")
-        .variable("HOLDFAST_FILES");
     command
         .add_option("--files-root", options.files.root,
                     "folder whose files are served, with locks; made if it is not there")
@@ -274,62 +268,13 @@ void declare_serve_options(const options::Command& command, ServeOptions& option
         "  curl -X DELETE 'http://127.0.0.1:8080/lock?client=laptop1'");
 }
 
-std::string files_address(const ServeOptions& options) {
-    if (!options.files_address.empty()) return options.files_address;
-    return options.files.root.empty() ? no_address : "127.0.0.1:8081";
-}
-
 std::string database_file(const ServeOptions& options) {
     if (!options.lockserver_database.empty()) return options.lockserver_database;
     return options.data_folder + "/holdfast.db";
 }
 
-namespace {
-
-// Whether anybody who must not can be reached from there.
-base::Result<void> check_address(const std::string& address, const ServeOptions& options) {
-    if (address == no_address) return {};
-    TRY(const auto endpoint, net::parse_endpoint(address));
-    const bool is_guarded = !options.auth_token_file.empty() || !options.auth_token.empty();
-    if (endpoint.address().is_loopback() || is_guarded || options.is_insecure) return {};
-    return base::fail("refusing to listen on " + address +
-                      ": anybody who can reach it could take and release locks. Listen on "
-                      "127.0.0.1, or ask for a token with --auth-token-file, or say "
-                      "--insecure if that is what you want");
-}
-
-// Whoever reaches the files must log in, so keys guard them as well as a secret does.
-base::Result<void> check_files(const ServeOptions& options) {
-    const std::string address = files_address(options);
-    if (address == no_address) return {};
-    if (options.files.root.empty()) return base::fail("--files needs a --files-root");
-    const bool has_secret = !options.auth_token_file.empty() || !options.auth_token.empty();
-    if (!has_secret && options.files.owner_keys.empty()) {
-        return base::fail(
-            "nobody could log in to the files: name the key of an owner with --files-owner, or a "
-            "secret with --auth-token-file");
-    }
-    if (options.files.owner_keys.empty()) return check_address(address, options);
-    TRY(const auto endpoint, net::parse_endpoint(address));
-    if (!endpoint.address().is_unspecified() || !options.files.urls.empty()) return {};
-    return base::fail(
-        "the owners of --files-owner sign their logins for the address of the files, "
-        "and " +
-        address +
-        " does not tell by which address clients reach it: name that with "
-        "--files-url, such as --files-url http://files.example.org:8081");
-}
-
-}  // namespace
-
 base::Result<void> check(const ServeOptions& options) {
-    if (options.http_address == no_address && options.dflockd_address == no_address &&
-        files_address(options) == no_address) {
-        return base::fail("nothing to serve: --http, --dflockd and --files are none");
-    }
-    TRY(check_files(options));
-    TRY(check_address(options.http_address, options));
-    TRY(check_address(options.dflockd_address, options));
+    TRY(check_doors(options));
     if (options.tls.certificate_file.empty() != options.tls.key_file.empty()) {
         return base::fail("--tls-cert and --tls-key belong together: give both or neither");
     }

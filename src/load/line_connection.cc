@@ -24,15 +24,17 @@ base::Result<void> LineConnection::connect() {
         close();
         return base::fail("cannot connect to " + net::to_text(server_) + ": " + reason);
     };
-    descriptor_ = ::socket(server_.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
+    descriptor_ =
+        ::socket(server_.socket_address().protocol().family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (descriptor_ < 0) return fail(std::strerror(errno));
     const timeval patience{.tv_sec = 10, .tv_usec = 0};
     ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     ::setsockopt(descriptor_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     const int yes = 1;
     ::setsockopt(descriptor_, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    const auto size = static_cast<socklen_t>(server_.size());
-    if (::connect(descriptor_, server_.data(), size) != 0) return fail(std::strerror(errno));
+    const auto size = static_cast<socklen_t>(server_.socket_address().size());
+    if (::connect(descriptor_, server_.socket_address().data(), size) != 0)
+        return fail(std::strerror(errno));
     return {};
 }
 

@@ -80,7 +80,7 @@ TEST_F(OptionsTest, HelpIsOutputAndNoFault) {
     const auto stop = program.parse({"serve", "--help"});
     ASSERT_TRUE(stop);
     EXPECT_EQ(stop->exit_code, 0);
-    EXPECT_THAT(stop->output, HasSubstr("--wait DURATION [1.5s]"));
+    EXPECT_THAT(stop->output, HasSubstr("--wait DURATION=1.5s"));
     EXPECT_EQ(stop->errors, "");
 }
 

@@ -45,7 +45,7 @@ class BackupOfThreads : public ::testing::TestWithParam<std::size_t> {
         host_.reset();
     }
     net::TestResponse ask(std::string_view line, std::string_view token = "adm1n") {
-        net::TestClient client(host_->http_endpoint());
+        net::TestClient client(host_->endpoint("http"));
         client.send(request(line, token));
         return client.response();
     }
@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(Threads, BackupOfThreads, ::testing::Values(1, 3));
 
 TEST_P(BackupOfThreads, BringsTheLocksToAnotherServer) {
     start(folder_ / "first");
-    net::TestClient client(host_->http_endpoint());
+    net::TestClient client(host_->endpoint("http"));
     for (int lock = 0; lock < 1'000; ++lock) {  // so many that the copy is sent in pieces
         client.send(request("POST /lock?client=laptop1&ttl=1h&job=" + std::to_string(lock)));
     }

@@ -45,7 +45,7 @@ class LeaseSecrecy : public ::testing::TestWithParam<std::size_t> {
     // The body of the answer to somebody with this token, or without one.
     std::string ask(const std::string& line, const std::string& token,
                     const std::string& body = "") {
-        net::TestClient client(host_->http_endpoint());
+        net::TestClient client(host_->endpoint("http"));
         client.send(request(line, token, body));
         const auto response = client.response();
         EXPECT_EQ(response.status, 200) << line << ": " << response.body;
@@ -95,7 +95,7 @@ class LeaseSecrecy : public ::testing::TestWithParam<std::size_t> {
 
     // The events up to the one of the last lock that was taken.
     std::string read_events() {
-        net::TestClient client(host_->http_endpoint());
+        net::TestClient client(host_->endpoint("http"));
         client.send("GET /v1/events HTTP/1.1\r\nHost: localhost\r\nLast-Event-ID: 1\r\n\r\n");
         std::string text;
         const auto has_all = [&text] {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "app/doors.h"
 #include "base/json/json_writer.h"
 #include "base/text/duration.h"
 
@@ -11,12 +12,13 @@ namespace holdfast::app {
 namespace {
 
 void append_listeners(base::JsonWriter& json, const Status& status) {
+    const bool has_tls = !status.options.tls.certificate_file.empty();
     json.begin_array("listeners");
     for (const ListenerFigures& listener : status.figures.listeners) {
         json.begin_object()
             .field("name", listener.name)
             .field("address", net::to_text(listener.endpoint))
-            .field("tls", !status.options.tls.certificate_file.empty())
+            .field("tls", has_tls && !listener.endpoint.is_unix())
             .field("connections", listener.counts.connections)
             .end_object();
     }
@@ -27,10 +29,9 @@ void append_listeners(base::JsonWriter& json, const Status& status) {
 void append_configuration(base::JsonWriter& json, const ServeOptions& options) {
     const bool has_auth = !options.auth_token.empty() || !options.auth_token_file.empty();
     const auto yes_or_no = [](bool is_so) { return is_so ? "yes" : "no"; };
-    json.begin_object("configuration")
-        .field("http", options.http_address)
-        .field("dflockd", options.dflockd_address)
-        .field("data", options.is_in_memory ? "in memory" : database_file(options))
+    json.begin_object("configuration");
+    for (const Door& door : all_doors()) json.field(door.name, address_of(door, options));
+    json.field("data", options.is_in_memory ? "in memory" : database_file(options))
         .field("threads", std::to_string(options.threads))
         .field("auth token", yes_or_no(has_auth))
         .field("admin token", yes_or_no(!options.admin_token_file.empty()))

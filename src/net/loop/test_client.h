@@ -30,7 +30,8 @@ struct TestResponse {
 class TestClient {
   public:
     explicit TestClient(const Endpoint& server, int receive_buffer_bytes = 0)
-        : descriptor_(::socket(server.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        : descriptor_(::socket(server.socket_address().protocol().family(),
+                               SOCK_STREAM | SOCK_CLOEXEC, 0)) {
         const timeval patience{.tv_sec = 10, .tv_usec = 0};
         ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
         ::setsockopt(descriptor_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
@@ -38,7 +39,8 @@ class TestClient {
             ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVBUF, &receive_buffer_bytes,
                          sizeof receive_buffer_bytes);
         }
-        EXPECT_EQ(0, ::connect(descriptor_, server.data(), static_cast<socklen_t>(server.size())));
+        EXPECT_EQ(0, ::connect(descriptor_, server.socket_address().data(),
+                               static_cast<socklen_t>(server.socket_address().size())));
     }
     TestClient(TestClient&& other) noexcept
         : descriptor_(std::exchange(other.descriptor_, -1)), unread_(std::move(other.unread_)) {}

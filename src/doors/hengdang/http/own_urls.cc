@@ -32,10 +32,9 @@ void OwnUrls::add(std::string_view url) {
 
 OwnUrls::OwnUrls(const Sources& sources) {
     for (const std::string& url : sources.named) add(url);
-    const auto address = sources.endpoint.address();
-    if (address.is_unspecified()) return;
+    if (sources.endpoint.is_unspecified() || sources.endpoint.is_unix()) return;
     add(base_of(sources.has_tls, net::to_text(sources.endpoint)));
-    if (!address.is_loopback()) return;
+    if (!sources.endpoint.is_local()) return;
     const std::string port = ":" + std::to_string(sources.endpoint.port());
     for (const char* name : {"localhost", "127.0.0.1", "[::1]"}) {
         add(base_of(sources.has_tls, name + port));

@@ -32,7 +32,7 @@ net::ConnectionLimits dflockd_limits(const ServeOptions& options) {
 
 std::unique_ptr<net::Protocol> make_dflockd(net::Channel& channel, LoopParts& parts) {
     return std::make_unique<doors::dflockd::DflockdProtocol>(
-        channel, doors::dflockd::DflockdPlace{parts.dflockd_door, *parts.port, *parts.loop});
+        channel, doors::dflockd::DflockdContext{parts.dflockd_door, *parts.port, *parts.loop});
 }
 
 bool has_file_root(const ServeOptions& options) {

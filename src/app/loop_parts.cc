@@ -65,7 +65,7 @@ LoopParts::~LoopParts() = default;
 
 void LoopParts::open_files(doors::hengdang::HengdangDoor& door) {
     files = std::make_unique<doors::hengdang::HengdangHandler>(
-        doors::hengdang::HengdangPlace{.door = door, .loop = *loop, .port = *port});
+        doors::hengdang::HengdangContext{.door = door, .loop = *loop, .port = *port});
 }
 
 }  // namespace holdfast::app

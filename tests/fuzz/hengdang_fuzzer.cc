@@ -9,9 +9,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "doors/hengdang/http/byte_range.h"
 #include "doors/hengdang/http/conditions.h"
-#include "doors/hengdang/http/http_date.h"
 #include "doors/hengdang/http/request_parts.h"
 #include "net/client/url.h"
 #include "net/http/http_parser.h"
@@ -29,7 +27,8 @@ void read_target(const net::HttpRequest& request) {
     } else {
         CHECK(path.error().status == 400 && !path.error().body.empty());
     }
-    if (const auto wish = read_lock_wish(request.query); !wish) CHECK(wish.error().status == 400);
+    if (const auto action = read_lock_action(request.query); !action)
+        CHECK(action.error().status == 400);
     if (const auto page = read_list_options(request.query)) {
         CHECK(page->limit >= 1 && page->limit <= files::list_limit_max);
     }

@@ -9,7 +9,7 @@ namespace holdfast::doors::homelab {
 
 namespace {
 
-// A lease must last; Go's zero and negative durations are valid durations but no leases.
+// Go accepts zero and negative durations; a lease must last longer than zero.
 base::Result<std::chrono::microseconds> parse_ttl(std::string_view text) {
     const auto duration = base::parse_duration(text);
     if (!duration || *duration <= std::chrono::nanoseconds::zero()) {

@@ -64,7 +64,7 @@ Parsed parse_acquire(std::string lock_name, std::string_view body) {
     return request;
 }
 
-// The lease both speak of; the lease of nobody if they do not.
+// The lease that both name; an id that no lease has, if they do not fit together.
 LeaseId find_lease(std::string_view lease_id, std::int64_t fencing_token) {
     const auto id = parse_lease_id(lease_id);
     const core::Fence fence{static_cast<std::uint64_t>(fencing_token)};
@@ -106,7 +106,7 @@ Parsed parse_release(std::string lock_name, std::string_view body) {
     return request;
 }
 
-// Which of the things that share a name. Ranges are looked at together with their inode.
+// The kind of scope that the query names. Ranges are shown together with their inode.
 tl::expected<std::optional<core::ScopeKind>, Fault> parse_kind(const std::string& lock_name,
                                                                std::string_view query) {
     using core::ScopeKind;
@@ -205,7 +205,7 @@ Parsed parse_request(Action action, const RequestParts& parts) {
 
 Fault explain_path(std::string_view path) {
     std::string_view rest = path.substr(locks_folder.size());
-    while (rest.ends_with('/')) rest.remove_suffix(1);
+    while (rest.ends_with('/')) rest.remove_suffix(1);  // LockServer ignores these, too
     const std::size_t slash = rest.find('/');
     const auto lock_name = net::percent_decode(rest.substr(0, slash));
     if (!lock_name) return {.error = lock_name.error().message};

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/text/number.h"
-#include "doors/scoped/lease_token.h"
+#include "core/values/token_text.h"
 #include "net/client/url.h"
 #include "service/wait_limits.h"
 
@@ -35,7 +35,7 @@ bool is_duration(std::int64_t milliseconds, const ScopedOptions& options) {
     return milliseconds > 0 && milliseconds <= options.duration_max.count();
 }
 
-// What is wrong with the number of permits, if something is: a semaphore has one, nothing else has.
+// The fault in the number of permits, if there is one. Only a semaphore has permits.
 std::optional<std::string> take_limit(Acquire& request, Number limit) {
     const bool is_semaphore = request.scope.kind == core::ScopeKind::semaphore;
     if (!is_semaphore && limit.value_or(1) != 1) return "a limit is for semaphores";
@@ -159,7 +159,7 @@ Parsed parse_check(std::string_view body) {
     if (token.empty()) return refuse("token required");
     auto checked = read_scope(scope);
     if (!checked) return refuse(std::move(checked).error().message);
-    return CheckToken{.token = parse_token(token).value_or(core::Token{}),
+    return CheckToken{.token = core::parse_token(token).value_or(core::Token{}),
                       .scope = std::move(*checked)};
 }
 
@@ -205,7 +205,7 @@ Parsed parse_request(Action action, const RequestParts& parts, const ScopedOptio
         case Action::drop_fence: return parse_fence(action, parts);
         default: break;
     }
-    const core::Token token = parse_token(parts.name).value_or(core::Token{});
+    const core::Token token = core::parse_token(parts.name).value_or(core::Token{});
     if (action == Action::renew) return parse_renew(token, parts.body, options);
     if (action == Action::release) return Release{.token = token};
     return Look{.token = token};

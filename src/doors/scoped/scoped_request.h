@@ -17,7 +17,7 @@
 
 namespace holdfast::doors::scoped {
 
-// What the operator may choose.
+// The options of the operator.
 struct ScopedOptions {
     std::chrono::milliseconds default_duration{30'000};
     std::chrono::milliseconds duration_max{24LL * 60 * 60 * 1000};
@@ -29,16 +29,16 @@ struct Acquire {
     std::chrono::milliseconds duration{0};
     std::chrono::milliseconds wait{0};
     core::Mode mode = core::Mode::exclusive;
-    std::uint32_t limit = 1;  // of a semaphore: how many may hold it
+    std::uint32_t limit = 1;  // of a semaphore: its permits
     std::string request_id;
     std::string metadata;
 };
 
-// Tokens here are those of nobody where the text makes none.
+// In the requests below, a malformed token is one that no lease has.
 
 struct Renew {
     core::Token token;
-    std::optional<std::chrono::milliseconds> duration;  // the lease's own, if not given
+    std::optional<std::chrono::milliseconds> duration;  // nothing: that of the lease
 };
 
 struct Release {
@@ -53,7 +53,7 @@ struct ListLeases {
     std::optional<core::ScopeKind> kind;
     std::optional<OwnedScope> on;
     std::string holder;
-    core::Fence after{};  // where the last page ended
+    core::Fence after{};  // the end of the page before
     std::size_t limit = 100;
 };
 
@@ -78,7 +78,7 @@ struct DropFence {
 using ScopedRequest = std::variant<Acquire, Renew, Release, Look, ListLeases, CheckToken,
                                    RaiseFence, ReadFence, DropFence>;
 
-// Why a request could not be read.
+// Why a request is malformed.
 struct Fault {
     int status = 400;
     std::string_view code = "BadRequest";

@@ -5,7 +5,6 @@
 #include "base/check.h"
 #include "base/json/json_writer.h"
 #include "doors/hengdang/http/conditions.h"
-#include "doors/hengdang/http/http_date.h"
 #include "net/client/url.h"
 
 namespace holdfast::doors::hengdang {

@@ -1,4 +1,4 @@
-#include "doors/hengdang/http/byte_range.h"
+#include "doors/hengdang/http/request_parts.h"
 
 #include <gtest/gtest.h>
 

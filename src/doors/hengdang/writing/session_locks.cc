@@ -1,4 +1,4 @@
-#include "doors/hengdang/writing/write_holds.h"
+#include "doors/hengdang/writing/session_locks.h"
 
 #include "base/check.h"
 
@@ -9,12 +9,12 @@ void WriteHolds::enter(const Key& key) {
     ++holds_[key].writes;
 }
 
-void WriteHolds::take(const Key& key, const core::Token& token, bool is_new) {
+void WriteHolds::set_lock(const Key& key, const core::Token& token, bool is_new) {
     const std::lock_guard lock(mutex_);
     const auto found = holds_.find(key);
     CHECK(found != holds_.end());
     Hold& hold = found->second;
-    // A lock that was lost and taken again is another one: what was known of the first is over.
+    // A lock that was lost and granted again is a new one, and an automatic one.
     if (is_new) hold.is_automatic = true;
     hold.token = token;
 }
@@ -25,7 +25,7 @@ void WriteHolds::keep(const Key& key) {
     if (found != holds_.end()) found->second.is_automatic = false;
 }
 
-std::optional<WriteHolds::Spent> WriteHolds::leave(const Key& key, bool has_written) {
+std::optional<WriteHolds::LockToRelease> WriteHolds::leave(const Key& key, bool has_written) {
     const std::lock_guard lock(mutex_);
     const auto found = holds_.find(key);
     CHECK(found != holds_.end());
@@ -35,7 +35,7 @@ std::optional<WriteHolds::Spent> WriteHolds::leave(const Key& key, bool has_writ
     const Hold last = hold;
     holds_.erase(found);
     if (!last.token || !(last.is_automatic || last.has_written)) return std::nullopt;
-    return Spent{.token = *last.token, .is_automatic = last.is_automatic};
+    return LockToRelease{.token = *last.token, .is_automatic = last.is_automatic};
 }
 
 std::size_t WriteHolds::size() const {

@@ -1,4 +1,4 @@
-#include "doors/hengdang/writing/write_holds.h"
+#include "doors/hengdang/writing/session_locks.h"
 
 #include <gtest/gtest.h>
 
@@ -12,11 +12,11 @@ TEST(WriteHolds, AnAutomaticLockGoesWithItsWriteHoweverThatEnds) {
     for (const bool has_written : {false, true}) {
         WriteHolds holds;
         holds.enter(key);
-        holds.take(key, token, true);
-        const auto spent = holds.leave(key, has_written);
-        ASSERT_TRUE(spent);
-        EXPECT_EQ(spent->token, token);
-        EXPECT_TRUE(spent->is_automatic);
+        holds.set_lock(key, token, true);
+        const auto ended = holds.leave(key, has_written);
+        ASSERT_TRUE(ended);
+        EXPECT_EQ(ended->token, token);
+        EXPECT_TRUE(ended->is_automatic);
         EXPECT_EQ(holds.size(), 0U);
     }
 }
@@ -24,22 +24,22 @@ TEST(WriteHolds, AnAutomaticLockGoesWithItsWriteHoweverThatEnds) {
 TEST(WriteHolds, ALockTakenByHandGoesWithAWriteThatSucceeded) {
     WriteHolds holds;
     holds.enter(key);
-    holds.take(key, token, false);
+    holds.set_lock(key, token, false);
     EXPECT_FALSE(holds.leave(key, false));
     holds.enter(key);
-    holds.take(key, token, false);
-    const auto spent = holds.leave(key, true);
-    ASSERT_TRUE(spent);
-    EXPECT_FALSE(spent->is_automatic);
+    holds.set_lock(key, token, false);
+    const auto ended = holds.leave(key, true);
+    ASSERT_TRUE(ended);
+    EXPECT_FALSE(ended->is_automatic);
 }
 
 TEST(WriteHolds, TheLastOfSeveralWritesGivesTheLockBack) {
     WriteHolds holds;
     holds.enter(key);
     holds.enter(key);
-    holds.take(key, token, true);
+    holds.set_lock(key, token, true);
     EXPECT_FALSE(holds.leave(key, true)) << "the other one may be about to be told of it";
-    holds.take(key, token, false);
+    holds.set_lock(key, token, false);
     EXPECT_TRUE(holds.leave(key, false));
     EXPECT_EQ(holds.size(), 0U);
 }
@@ -47,7 +47,7 @@ TEST(WriteHolds, TheLastOfSeveralWritesGivesTheLockBack) {
 TEST(WriteHolds, ALockThatIsAskedForDuringAWriteStaysIfThatFails) {
     WriteHolds holds;
     holds.enter(key);
-    holds.take(key, token, true);
+    holds.set_lock(key, token, true);
     holds.keep(key);
     EXPECT_FALSE(holds.leave(key, false));
 }
@@ -66,7 +66,7 @@ TEST(WriteHolds, SessionsAndPathsAreKeptApart) {
     const WriteHolds::Key other{.session = "s", .path = "/y"};
     holds.enter(key);
     holds.enter(other);
-    holds.take(key, token, true);
+    holds.set_lock(key, token, true);
     EXPECT_FALSE(holds.leave(other, true));
     EXPECT_TRUE(holds.leave(key, true));
 }

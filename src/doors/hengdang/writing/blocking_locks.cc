@@ -1,4 +1,4 @@
-#include "doors/hengdang/writing/lease_desk.h"
+#include "doors/hengdang/writing/blocking_locks.h"
 
 #include <algorithm>
 #include <condition_variable>
@@ -11,10 +11,10 @@ namespace holdfast::doors::hengdang {
 
 namespace {
 
-// A commit is a rename and an fsync: it should take less than this, by far.
+// A commit is a rename and an fsync, so it should take far less than this.
 constexpr core::Duration commit_time = std::chrono::minutes{1};
-// A lease of somebody else that ends sooner is held up for so long.
-constexpr core::Duration shown_time = std::chrono::seconds{5};
+// A lease of somebody else that would end sooner is extended to this.
+constexpr core::Duration extension_time = std::chrono::seconds{5};
 constexpr std::size_t page_size = 1000;
 
 core::Owner owner_of(std::string_view session_name) {
@@ -50,12 +50,12 @@ void ask(service::Port& port, const service::Request& request,
 
 namespace {
 
-// Who holds the lease of a token.
+// The owner of the lease that has a token.
 struct Holder {
     core::Door door{};
     std::string name;
 
-    // Whether the lease is theirs, and nobody else's beside them.
+    // Whether the lease is theirs and exclusive.
     [[nodiscard]] bool has(const core::LeaseView& lease) const {
         return lease.mode == core::Mode::exclusive &&
                lease.owner == core::Owner{.door = door, .name = name};
@@ -74,29 +74,30 @@ void find_holder(service::Port& port, const core::Token& token,
 
 }  // namespace
 
-// One answer that somebody waits for.
-class LeaseDesk::Question {
+// One answer that a thread waits for.
+class BlockingLocks::Question {
   public:
+    // The first answer counts.
     void finish(Objection objection) {
         const std::lock_guard lock(mutex_);
-        if (std::exchange(is_over_, true)) return;
-        objection_ = std::move(objection);
+        if (answer_) return;
+        answer_.emplace(std::move(objection));
         changed_.notify_one();
     }
     Objection wait() {
         std::unique_lock lock(mutex_);
-        changed_.wait(lock, [this] { return is_over_; });
-        return std::move(objection_);
+        changed_.wait(lock, [this] { return answer_.has_value(); });
+        return std::move(*answer_);
     }
 
   private:
     std::mutex mutex_;
     std::condition_variable changed_;
-    bool is_over_ = false;
-    Objection objection_;
+    std::optional<Objection> answer_;
 };
 
-LeaseDesk::Objection LeaseDesk::wait_for(const std::function<void(const QuestionPtr&)>& work) {
+BlockingLocks::Objection BlockingLocks::wait_for(
+    const std::function<void(const QuestionPtr&)>& work) {
     const auto question = std::make_shared<Question>();
     {
         const std::lock_guard lock(mutex_);
@@ -110,7 +111,7 @@ LeaseDesk::Objection LeaseDesk::wait_for(const std::function<void(const Question
     return objection;
 }
 
-LeaseDesk::Objection LeaseDesk::keep(const Own& own) {
+BlockingLocks::Objection BlockingLocks::keep(const Own& own) {
     return wait_for([this, own](const QuestionPtr& question) {
         const core::RenewRequest request{.token = own.token,
                                          .scope = core::Scope::path(own.path),
@@ -125,8 +126,8 @@ LeaseDesk::Objection LeaseDesk::keep(const Own& own) {
     });
 }
 
-// Who has it instead, if anybody.
-void LeaseDesk::answer_lost(const QuestionPtr& question, const std::string& path) {
+// The session has lost the lock: the answer names the present holder, if there is one.
+void BlockingLocks::answer_lost(const QuestionPtr& question, const std::string& path) {
     const service::Inspect request{.scope = core::Scope::path(path), .holders = {.limit = 1}};
     ask(parts_.port, request, [this, question](const service::Response& response) {
         if (response.locks.empty() || response.locks.front().holders.empty()) {
@@ -137,25 +138,25 @@ void LeaseDesk::answer_lost(const QuestionPtr& question, const std::string& path
     });
 }
 
-LeaseDesk::Objection LeaseDesk::check(const Shown& shown) {
-    return wait_for([this, shown](const QuestionPtr& question) {
-        // Which of its names the file is to be checked by is for the lease to say.
-        const service::Find find{.token = shown.token};
-        ask(parts_.port, find, [this, shown, question](const service::Response& response) {
-            check_scope(question, shown, response.outcome.lease);
+BlockingLocks::Objection BlockingLocks::check(const TokenClaim& claim) {
+    return wait_for([this, claim](const QuestionPtr& question) {
+        // The scope of the lease decides whether the path or the bytes are checked.
+        const service::Find find{.token = claim.token};
+        ask(parts_.port, find, [this, claim, question](const service::Response& response) {
+            check_scope(question, claim, response.outcome.lease);
         });
     });
 }
 
-void LeaseDesk::check_scope(const QuestionPtr& question, const Shown& shown,
-                            const core::LeaseView& lease) {
+void BlockingLocks::check_scope(const QuestionPtr& question, const TokenClaim& claim,
+                                const core::LeaseView& lease) {
     const bool is_by_bytes = lease.scope.is_of_inode();
-    if (is_by_bytes && shown.inode_number == 0) return question->finish(refuse_scope(lease));
-    const core::Scope wanted = is_by_bytes ? core::Scope::of_range(shown.inode_number, shown.range)
-                                           : core::Scope::path(shown.path);
-    const service::CheckToken check{.token = shown.token, .scope = wanted};
+    if (is_by_bytes && claim.inode_number == 0) return question->finish(refuse_scope(lease));
+    const core::Scope wanted = is_by_bytes ? core::Scope::of_range(claim.inode_number, claim.range)
+                                           : core::Scope::path(claim.path);
+    const service::CheckToken check{.token = claim.token, .scope = wanted};
     ask(parts_.port, check,
-        [this, question, shown, is_by_bytes](const service::Response& response) {
+        [this, question, claim, is_by_bytes](const service::Response& response) {
             if (!response.failure.empty()) return question->finish(refuse_failed(response));
             const core::Outcome& outcome = response.outcome;
             const bool is_live = outcome.kind == core::Outcome::Kind::renewed;
@@ -165,37 +166,38 @@ void LeaseDesk::check_scope(const QuestionPtr& question, const Shown& shown,
             if (!is_live || outcome.lease.mode == core::Mode::shared) {
                 return question->finish(refuse_scope(outcome.lease));
             }
-            const bool is_long = outcome.lease.expires_at - response.now >= shown_time;
+            const bool is_long = outcome.lease.expires_at - response.now >= extension_time;
             const auto go_on = [this, question, token = core::Token(outcome.lease.token),
                                 is_long](Objection objection) {
                 if (objection || is_long) return question->finish(std::move(objection));
-                hold_up(question, token);
+                extend(question, token);
             };
-            is_by_bytes ? check_path(shown, go_on) : go_on({});
+            is_by_bytes ? check_path(claim, go_on) : go_on({});
         });
 }
 
-// Has a lease that is about to end kept a little longer.
-void LeaseDesk::hold_up(const QuestionPtr& question, const core::Token& token) {
-    const core::RenewRequest longer{.token = token, .ttl = shown_time, .never_shorten = true};
+// Extends a lease that would end before the commit is done.
+void BlockingLocks::extend(const QuestionPtr& question, const core::Token& token) {
+    const core::RenewRequest longer{.token = token, .ttl = extension_time, .never_shorten = true};
     ask(parts_.port, longer, [question](const service::Response& response) {
-        const bool is_kept = response.outcome.kind == core::Outcome::Kind::renewed;
+        const bool is_extended = response.outcome.kind == core::Outcome::Kind::renewed;
         if (!response.failure.empty()) return question->finish(refuse_failed(response));
-        question->finish(is_kept ? Objection{} : refuse_token(response.outcome.refusal));
+        question->finish(is_extended ? Objection{} : refuse_token(response.outcome.refusal));
     });
 }
 
-void LeaseDesk::check_path(const Shown& shown, std::function<void(Objection)> then) {
+void BlockingLocks::check_path(const TokenClaim& claim, std::function<void(Objection)> then) {
     find_holder(
-        parts_.port, shown.token, [this, shown, then = std::move(then)](const Holder& shown_by) {
-            const service::Inspect request{.scope = core::Scope::path(shown.path)};
+        parts_.port, claim.token,
+        [this, claim, then = std::move(then)](const Holder& token_holder) {
+            const service::Inspect request{.scope = core::Scope::path(claim.path)};
             ask(parts_.port, request,
-                [this, shown, shown_by, then](const service::Response& response) {
+                [this, claim, token_holder, then](const service::Response& response) {
                     if (!response.failure.empty()) return then(refuse_failed(response));
                     if (response.locks.empty()) return then({});
                     for (const core::LeaseView& lease : response.locks.front().holders) {
-                        const bool is_own = lease.owner == owner_of(shown.session_name);
-                        if (is_own || lease.is_transient || shown_by.has(lease)) continue;
+                        const bool is_own = lease.owner == owner_of(claim.session_name);
+                        if (is_own || lease.is_transient || token_holder.has(lease)) continue;
                         return then(refuse_locked(note_of(lease, parts_.times, parts_.clock)));
                     }
                     then({});
@@ -203,44 +205,44 @@ void LeaseDesk::check_path(const Shown& shown, std::function<void(Objection)> th
         });
 }
 
-LeaseDesk::Objection LeaseDesk::borrow(const Shown& shown) {
-    return wait_for([this, shown](const QuestionPtr& question) {
-        const auto judge = [this, shown, question](const Holder& shown_by,
+BlockingLocks::Objection BlockingLocks::borrow(const TokenClaim& claim) {
+    return wait_for([this, claim](const QuestionPtr& question) {
+        const auto judge = [this, claim, question](const Holder& token_holder,
                                                    const service::Response& response) {
             const core::Outcome& outcome = response.outcome;
             const bool is_new = outcome.kind == core::Outcome::Kind::granted;
             if (is_new || outcome.kind == core::Outcome::Kind::renewed) {
-                const WriteHolds::Key key{.session = shown.session_name, .path = shown.path};
-                parts_.holds.take(key, outcome.lease.token, is_new);
+                const WriteHolds::Key key{.session = claim.session_name, .path = claim.path};
+                parts_.holds.set_lock(key, outcome.lease.token, is_new);
                 return question->finish({});
             }
             const bool is_held = response.failure.empty() && outcome.refusal == core::Refusal::held;
-            if (is_held && shown_by.has(outcome.lease)) {
-                return hold_up(question, core::Token(outcome.lease.token));
+            if (is_held && token_holder.has(outcome.lease)) {
+                return extend(question, core::Token(outcome.lease.token));
             }
             question->finish(refuse_lock(response, parts_.times, parts_.clock));
         };
-        find_holder(parts_.port, shown.token, [this, shown, judge](const Holder& shown_by) {
-            const core::AcquireRequest request{.scope = core::Scope::path(shown.path),
-                                               .owner = owner_of(shown.session_name),
+        find_holder(parts_.port, claim.token, [this, claim, judge](const Holder& token_holder) {
+            const core::AcquireRequest request{.scope = core::Scope::path(claim.path),
+                                               .owner = owner_of(claim.session_name),
                                                .ttl = lock_time,
                                                .renew_own = true,
                                                .is_transient = true};
-            ask(parts_.port, request, [shown_by, judge](const service::Response& response) {
-                judge(shown_by, response);
+            ask(parts_.port, request, [token_holder, judge](const service::Response& response) {
+                judge(token_holder, response);
             });
         });
     });
 }
 
-void LeaseDesk::release(const core::Token& token, Until until, std::function<void()> then) {
+void BlockingLocks::release(const core::Token& token, Until until, std::function<void()> then) {
     parts_.executor.post(
         [this, token, until, then = std::move(then)] { release_now(token, until, then); });
 }
 
 // On the service's thread.
-void LeaseDesk::release_now(const core::Token& token, Until until,
-                            const std::function<void()>& then) {
+void BlockingLocks::release_now(const core::Token& token, Until until,
+                                const std::function<void()>& then) {
     const core::ReleaseRequest request{.token = token};
     if (until == Until::on_disk) {
         return ask(parts_.port, request, [then](const service::Response&) { then(); });
@@ -249,24 +251,25 @@ void LeaseDesk::release_now(const core::Token& token, Until until,
     then();
 }
 
-// Leaving and releasing are one step of the service's thread: a write that has entered before it
-// keeps the lock, and one that enters after it asks for the lock when that is free.
-void LeaseDesk::leave(const WriteHolds::Key& key, bool has_written, std::function<void()> then) {
+// Leaving and releasing are one step of the service's thread. A write that has entered before it
+// keeps the lock; a write that enters after it finds the lock free when it asks.
+void BlockingLocks::leave(const WriteHolds::Key& key, bool has_written,
+                          std::function<void()> then) {
     parts_.executor.post([this, key, has_written, then = std::move(then)] {
-        const auto spent = parts_.holds.leave(key, has_written);
-        if (!spent) return then();
-        release_now(spent->token, spent->is_automatic ? Until::done : Until::on_disk, then);
+        const auto ended = parts_.holds.leave(key, has_written);
+        if (!ended) return then();
+        release_now(ended->token, ended->is_automatic ? Until::done : Until::on_disk, then);
     });
 }
 
-void LeaseDesk::release_all(const std::string& session_name) {
+void BlockingLocks::release_all(const std::string& session_name) {
     const Objection ignored = wait_for([this, session_name](const QuestionPtr& question) {
         release_page(question, session_name);
     });
-    static_cast<void>(ignored);  // a lock that could not be given back will expire
+    static_cast<void>(ignored);  // a lock that could not be released will expire
 }
 
-void LeaseDesk::release_page(const QuestionPtr& question, const std::string& session_name) {
+void BlockingLocks::release_page(const QuestionPtr& question, const std::string& session_name) {
     const service::ListLeases request{
         .query = {.kind = core::ScopeKind::path, .holder = session_name, .limit = page_size}};
     ask(parts_.port, request, [this, question, session_name](const service::Response& response) {
@@ -287,7 +290,7 @@ void LeaseDesk::release_page(const QuestionPtr& question, const std::string& ses
     });
 }
 
-void LeaseDesk::close() {
+void BlockingLocks::close() {
     const std::lock_guard lock(mutex_);
     is_closed_ = true;
     for (const QuestionPtr& question : open_) question->finish(refuse_closing());

@@ -16,7 +16,7 @@
 #include "base/descriptor.h"
 #include "store/data_file.h"
 #include "store/data_lock.h"
-#include "store/journal/journal_fold.h"
+#include "store/journal/journal.h"
 #include "store/sqlite.h"
 #include "store/tables/fence_table.h"
 #include "store/tables/last_token.h"

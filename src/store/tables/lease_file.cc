@@ -57,17 +57,17 @@ LeaseFile::LeaseFile(DataLock lock, Database database, Tables tables, const serv
 
 SqliteResult<void> LeaseFile::write(const service::Commit& commit) {
     CHECK(start_number_ > 0);
-    if (commit.empty()) return {};
-    auto written = write_all(commit);
+    effect_.compute(commit);
+    if (effect_.empty()) return {};
+    auto written = write_effect();
     if (!written) tables_.journal.forget();
     return written;
 }
 
-SqliteResult<void> LeaseFile::write_all(const service::Commit& commit) {
+SqliteResult<void> LeaseFile::write_effect() {
     TRY(auto transaction, Transaction::begin(database_));
-    TRY(tables_.journal.write(database_, commit.changes, *clock_));
-    TRY(tables_.fences.write(commit.fences));
-    if (commit.reserved_fence > 0) TRY(tables_.journal.reserve(commit.reserved_fence));
+    TRY(tables_.journal.write(database_, effect_, *clock_));
+    TRY(tables_.fences.write(effect_.fences()));
     return transaction.commit();
 }
 
@@ -75,7 +75,7 @@ void LeaseFile::tidy_up() {
     if (start_number_ == 0) return;
     database_.set_busy_timeout(busy_timeout_.zero());
     auto transaction = Transaction::begin(database_);
-    if (transaction && tables_.journal.settle(database_)) {
+    if (transaction && tables_.journal.fold(database_)) {
         static_cast<void>(transaction->commit());
     }
     tables_.journal.forget();

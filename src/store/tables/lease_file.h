@@ -18,6 +18,7 @@
 
 #include "base/result.h"
 #include "core/values/request.h"
+#include "service/commit_effect.h"
 #include "service/ports/clock.h"
 #include "service/store.h"
 #include "store/data_lock.h"
@@ -69,7 +70,7 @@ class LeaseFile {
     LeaseFile(DataLock lock, Database database, Tables tables, const service::Clock& clock,
               std::chrono::milliseconds busy_timeout);
 
-    SqliteResult<void> write_all(const service::Commit& commit);
+    SqliteResult<void> write_effect();
 
     SqliteResult<service::Recovered> recover_all(const BootClock& now, const OnLease& on_lease);
     SqliteResult<std::vector<Start>> read_starts();
@@ -82,6 +83,7 @@ class LeaseFile {
     Tables tables_;
     const service::Clock* clock_;
     std::chrono::milliseconds busy_timeout_;
+    service::CommitEffect effect_;  // of the commit being written
 
     bool has_recovered_ = false;     // ever
     std::int64_t start_number_ = 0;  // 0: recover() has not succeeded

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "store/tables/last_token.h"
+#include "store/tables/fencing_numbers.h"
 
 namespace holdfast::store {
 
@@ -198,24 +198,20 @@ SqliteResult<void> Journal::put_into_words(Segment& segment) {
 
 namespace {
 
-// The leases with values of other types than they are written with.
-constexpr const char* of_other_types = R"sql(
-SELECT fencing_token FROM journal_leases
-WHERE typeof(fencing_token) <> 'integer'
-   OR NOT has_ended AND (
-       (typeof(lease_id), typeof(lock_name), typeof(owner_id), typeof(request_id),
-        typeof(metadata), typeof(kind), typeof(mode), typeof(state))
-           <> ('text', 'text', 'text', 'text', 'text', 'text', 'text', 'text')
-       OR (typeof(acquired_ns), typeof(lease_expiry_ns), typeof(ttl_us), typeof(grace_us),
-           typeof(memory_us), typeof(door), typeof(version), typeof(permits), typeof(inode),
-           typeof(range_start), typeof(range_end))
-           <> ('integer', 'integer', 'integer', 'integer', 'integer', 'integer', 'integer',
-               'integer', 'integer', 'integer', 'integer'))
-)sql";
+// A SELECT of the leases in the journal that have values of other types than a server writes.
+std::string select_of_other_types() {
+    std::string sql =
+        "SELECT fencing_token FROM journal_leases "
+        "WHERE typeof(fencing_token) <> 'integer' OR NOT has_ended AND (FALSE";
+    for (const LeaseColumn& column : lease_columns()) {
+        sql.append(" OR typeof(").append(column.name).append(") <> '").append(column.type) += '\'';
+    }
+    return sql += ')';
+}
 
-// Fails when `sql` finds something: the number of a part of the journal.
-SqliteResult<void> find_none(Database& database, const char* sql, const std::string& part) {
-    TRY(auto select, database.prepare(sql));
+// Fails if `sql` finds something. `part` says what its number names.
+SqliteResult<void> find_none(Database& database, const std::string& sql, const std::string& part) {
+    TRY(auto select, database.prepare(sql.c_str()));
     TRY(const bool is_found, select.step());
     if (!is_found) return {};
     return tl::unexpected(SqliteError{.message = part + std::to_string(select.number(0)) +
@@ -223,7 +219,7 @@ SqliteResult<void> find_none(Database& database, const char* sql, const std::str
 }
 
 SqliteResult<void> examine_journal(Database& database) {
-    // What is no JSON must not reach json_each(), which would fail with a word of its own.
+    // Text that is not JSON must not reach json_each(), which would fail with a message of its own.
     TRY(find_none(database,
                   "SELECT number FROM journal WHERE typeof(start_number) <> 'integer' OR "
                   "typeof(last_token) <> 'integer' OR typeof(written_us) <> 'integer' OR CASE WHEN "
@@ -236,7 +232,7 @@ SqliteResult<void> examine_journal(Database& database) {
                   "(json_type(value, '$[0]'), json_type(value, '$[4]'), json_type(value, '$[5]')) "
                   "IS NOT ('integer', 'integer', 'integer')",
                   "row "));
-    return find_none(database, of_other_types, "the lease with fencing number ");
+    return find_none(database, select_of_other_types(), "the lease with fencing number ");
 }
 
 }  // namespace
@@ -245,8 +241,8 @@ SqliteResult<void> fold_journal(Database& database) {
     TRY(const auto rows, database.number("SELECT EXISTS (SELECT 1 FROM journal)"));
     if (rows == 0) return {};
     TRY(examine_journal(database));
-    TRY(read_last_token(database));  // before the larger of its numbers hides one that is wrong
-    const std::string columns(row_columns);
+    TRY(read_last_token(database));  // a wrong number must not be hidden by a larger one
+    const std::string& columns = lease_column_names();
     const std::string put = "INSERT OR REPLACE INTO locks (" + columns + ") SELECT " + columns +
                             " FROM journal_leases WHERE NOT has_ended";
     TRY(database.run(put.c_str()));

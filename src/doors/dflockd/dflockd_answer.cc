@@ -190,6 +190,7 @@ void append_answer(std::string& out, Verb verb, const service::Response& respons
         case Kind::queued: out.append("queued\n"); return;
         case Kind::released: out.append("ok\n"); return;
         case Kind::renewed:
+        case Kind::found:
             out.append("ok ");
             append_number(out, whole_seconds(outcome.lease.expires_at - response.now));
             out.append("\n");

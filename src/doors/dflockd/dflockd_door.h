@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/values/time.h"
+#include "core/values/ids.h"
 
 namespace holdfast::doors::dflockd {
 

@@ -12,7 +12,6 @@
 
 #include "core/values/ids.h"
 #include "core/values/scope.h"
-#include "core/values/time.h"
 
 namespace holdfast::doors::dflockd {
 

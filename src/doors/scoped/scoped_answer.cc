@@ -120,7 +120,7 @@ struct Writer {
         return is_done(Kind::granted) ? lease() : refuse(request);
     }
     int operator()(const Renew&) const { return is_done(Kind::renewed) ? lease() : refuse(); }
-    int operator()(const Look&) const { return is_done(Kind::renewed) ? lease() : refuse(); }
+    int operator()(const Look&) const { return is_done(Kind::found) ? lease() : refuse(); }
 
     int operator()(const Release&) const {
         if (!is_done(Kind::released)) return refuse();
@@ -148,7 +148,7 @@ struct Writer {
     }
 
     int operator()(const CheckToken&) const {
-        if (is_done(Kind::renewed)) return lease();
+        if (is_done(Kind::found)) return lease();
         if (response.outcome.refusal != core::Refusal::scope_mismatch) return refuse();
         const core::Scope& held = response.outcome.lease.scope;
         const std::string message = "the lease is on " + core::to_text(held);

@@ -159,7 +159,7 @@ void BlockingLocks::check_scope(const QuestionPtr& question, const TokenClaim& c
         [this, question, claim, is_by_bytes](const service::Response& response) {
             if (!response.failure.empty()) return question->finish(refuse_failed(response));
             const core::Outcome& outcome = response.outcome;
-            const bool is_live = outcome.kind == core::Outcome::Kind::renewed;
+            const bool is_live = outcome.kind == core::Outcome::Kind::found;
             if (!is_live && outcome.refusal != core::Refusal::scope_mismatch) {
                 return question->finish(refuse_token(outcome.refusal));
             }

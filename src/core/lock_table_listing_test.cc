@@ -1,4 +1,4 @@
-// The holders of a lock, page by page.
+// Listings page by page: the holders of a lock, and live leases in the order of their grants.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ std::vector<std::string> names(const std::vector<LockView>& locks) {
     return texts;
 }
 
-// A table with so many permits of a semaphore taken.
+// Acquires so many permits of a semaphore.
 std::vector<Token> take_permits(LockTable& table, std::uint32_t count) {
     std::vector<Token> tokens;
     for (std::uint32_t i = 0; i < count; ++i) {
@@ -48,7 +48,7 @@ TEST(LockTable, ShowsHoldersPageByPage) {
     EXPECT_EQ(numbers(*table.inspect(pool, 0, {.after = fence(2), .limit = 2})), (Numbers{3, 4}));
     EXPECT_EQ(numbers(*table.inspect(pool, 0, {.after = fence(4), .limit = 2})), (Numbers{5}));
     EXPECT_EQ(numbers(*table.inspect(pool, 0, {.after = fence(5), .limit = 2})), (Numbers{}));
-    // The last of the page before is gone meanwhile.
+    // The last holder of the page before has ended meanwhile.
     table.release(at(1s), {.token = tokens[1]});
     EXPECT_EQ(numbers(*table.inspect(pool, 0, {.after = fence(2), .limit = 2})), (Numbers{3, 4}));
     // A number that is not of this lock.
@@ -66,7 +66,7 @@ TEST(LockTable, ShowsHoldersInTheOrderOfTheirGrants) {
     request.owner.name = "b";
     table.acquire(at(2s), request);
     request.owner.name = "a";
-    table.acquire(at(31s), request);  // takes again what was kept for it
+    table.acquire(at(31s), request);  // reclaims its lease
     const auto lock = table.inspect(Scope::semaphore("pool"));
     EXPECT_EQ(numbers(*lock), (std::vector<std::uint64_t>{3, 4}));
     table.check_invariants();
@@ -75,12 +75,7 @@ TEST(LockTable, ShowsHoldersInTheOrderOfTheirGrants) {
 TEST(LockTable, ShowsRestoredHoldersInTheOrderOfTheirGrants) {
     LockTable table;
     for (const std::uint64_t number : {7U, 3U, 9U, 5U, 1U}) {
-        ASSERT_TRUE(table.restore(at(0s), {.scope = Scope::named("doc"),
-                                           .owner = {.name = "x"},
-                                           .mode = Mode::shared,
-                                           .token = {.fence = Fence{number}},
-                                           .ttl = 30s,
-                                           .remaining = 30s}));
+        ASSERT_TRUE(table.restore(at(0s), remembered(shared(ask("doc", "x")), number)));
         table.check_invariants();
     }
     EXPECT_EQ(numbers(*table.inspect(Scope::named("doc"))),
@@ -109,6 +104,76 @@ TEST(LockTable, ListsNotMoreHoldersThanAskedFor) {
     ASSERT_EQ(page.size(), 4U);
     EXPECT_EQ(page[2].holders.size(), 1U);
     EXPECT_EQ(page[2].holder_count, 5U);
+}
+
+Texts scopes(const std::vector<LeaseView>& leases) {
+    Texts texts;
+    for (const LeaseView& lease : leases) {
+        texts.push_back(to_text(lease.scope) + " " + std::string(lease.owner.name));
+    }
+    return texts;
+}
+
+struct LeaseList : ::testing::Test {
+    LeaseList() {
+        table.acquire(at(0s), ask("job", "a"));
+        table.acquire(at(0s), ask(Scope::of_range(9, {5, 9}), "b"));
+        table.acquire(at(0s), ask(Scope::path("/web"), "a"));
+        table.acquire(at(0s), ask(Scope::of_range(9, {0, 5}), "a"));
+        table.acquire(at(0s), ask(Scope::of_inode(10), "b"));
+        table.acquire(at(0s), ask(Scope::semaphore("job"), "c"));
+    }
+    LockTable table{{.first_fence = 1}};
+};
+
+TEST_F(LeaseList, IsInTheOrderOfGrants) {
+    EXPECT_EQ(scopes(table.list_leases({})),
+              (Texts{"named:job a", "range:9:5-9 b", "path:/web a", "range:9:0-5 a", "inode:10 b",
+                     "semaphore:job c"}));
+}
+
+TEST_F(LeaseList, IsThatOfAKindAHolderOrALock) {
+    EXPECT_EQ(scopes(table.list_leases({.kind = ScopeKind::range})),
+              (Texts{"range:9:5-9 b", "range:9:0-5 a"}));
+    EXPECT_EQ(scopes(table.list_leases({.holder = "b"})), (Texts{"range:9:5-9 b", "inode:10 b"}));
+    EXPECT_EQ(scopes(table.list_leases({.on = Scope::of_inode(9)})),
+              (Texts{"range:9:5-9 b", "range:9:0-5 a"}));
+    EXPECT_EQ(scopes(table.list_leases({.on = Scope::of_range(9, {4, 5})})),
+              (Texts{"range:9:0-5 a"}));
+    EXPECT_EQ(scopes(table.list_leases({.on = Scope::path("/web")})), (Texts{"path:/web a"}));
+    EXPECT_EQ(scopes(table.list_leases(
+                  {.kind = ScopeKind::range, .on = Scope::of_inode(9), .holder = "a"})),
+              (Texts{"range:9:0-5 a"}));
+    EXPECT_EQ(scopes(table.list_leases({.on = Scope::path("/")})), Texts{});
+    EXPECT_EQ(scopes(table.list_leases({.holder = "nobody"})), Texts{});
+}
+
+TEST_F(LeaseList, ComesPageByPage) {
+    const Texts all = scopes(table.list_leases({}));
+    for (const std::size_t limit : {1U, 2U, 4U, 5U, 6U, 7U}) {
+        Texts pages;
+        LeaseQuery query{.limit = limit};
+        for (auto page = table.list_leases(query); !page.empty(); page = table.list_leases(query)) {
+            EXPECT_LE(page.size(), limit);
+            for (const std::string& text : scopes(page)) pages.push_back(text);
+            query.after = page.back().token.fence;
+        }
+        EXPECT_EQ(pages, all) << limit;
+    }
+    EXPECT_TRUE(table.list_leases({.limit = 0}).empty());
+}
+
+TEST_F(LeaseList, LeavesOutWhatIsOverOrKeptInGrace) {
+    AcquireRequest short_one = ask("short", "d");
+    short_one.ttl = 1s;
+    short_one.grace = 10s;
+    table.acquire(at(0s), short_one);
+    EXPECT_EQ(table.list_leases({.holder = "d"}).size(), 1U);
+    table.advance(at(1s));
+    EXPECT_TRUE(table.list_leases({.holder = "d"}).empty());
+    EXPECT_EQ(table.force_release(at(1s), Scope::of_inode(9)), 2U);
+    EXPECT_EQ(scopes(table.list_leases({})),
+              (Texts{"named:job a", "path:/web a", "inode:10 b", "semaphore:job c"}));
 }
 
 }  // namespace

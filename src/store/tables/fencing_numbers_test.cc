@@ -1,6 +1,6 @@
 // Fences in the file: found again, all or none with the leases, and in files that had none.
 
-#include "store/tables/fence_table.h"
+#include "store/tables/fencing_numbers.h"
 
 #include <gmock/gmock.h>
 

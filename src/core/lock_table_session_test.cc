@@ -1,4 +1,4 @@
-// Two-phase entries: how long they last, and that nothing of them stays.
+// Sessions and their two-phase entries: how long they last, and that nothing of them is left.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ using namespace testing;
 
 const Scope job = Scope::named("job");
 
-// A session of a table, and requests of it.
+// A table with one session, and requests of that session.
 class TwoPhase : public ::testing::Test {
   protected:
     Outcome enqueue(Duration now, const Scope& scope = job) {
@@ -68,7 +68,7 @@ TEST_F(TwoPhase, WaitSaysOnceThatTheLeaseExpired) {
     EXPECT_EQ(table.counts().entries, 0U);
 }
 
-// The wait promises its client the time that the enqueue asked for, not that of a renewal since.
+// The wait promises the TTL of the enqueue, not that of a renewal in between.
 TEST_F(TwoPhase, WaitBeginsTheLeaseForTheTimeOfTheEnqueue) {
     const Token token = enqueue(0s).lease.token;
     EXPECT_EQ(table.renew(at(1s), {.token = token, .ttl = 90s}).lease.expires_at, at(91s));
@@ -174,6 +174,76 @@ TEST_F(TwoPhase, ManyLeasesThatExpireLeaveAFewEntriesOnly) {
         table.clear_changes();
         ASSERT_LE(table.counts().entries, 30U + 3U);
     }
+}
+
+TEST(LockTable, EnqueuesOnlyWithinASession) {
+    LockTable table;
+    EXPECT_EQ(table.enqueue(at(0s), ask("job", "a")).refusal, Refusal::unknown_session);
+    const SessionId session = table.open_session(at(0s), {.name = "conn"});
+    EXPECT_EQ(table.wait(at(0s), session, Scope::named("job"), 1s).refusal, Refusal::not_enqueued);
+    table.end_session(at(1s), session);
+    EXPECT_EQ(table.enqueue(at(1s), in(session, ask("job", "a"))).refusal,
+              Refusal::unknown_session);
+    EXPECT_EQ(table.acquire(at(1s), in(session, ask("job", "a"))).refusal,
+              Refusal::unknown_session);
+    EXPECT_EQ(table.wait(at(1s), session, Scope::named("job"), 1s).refusal,
+              Refusal::unknown_session);
+    EXPECT_FALSE(table.end_session(at(1s), session));
+    EXPECT_EQ(table.counts().locks, 0U);
+}
+
+TEST(LockTable, EndsEverythingOfASessionAtOnce) {
+    LockTable table;
+    const SessionId gone = table.open_session(at(0s), {.name = "gone"});
+    table.acquire(at(0s), in(gone, ask("one", "gone")));
+    table.acquire(at(0s), queue(ask("one", "next")));
+    table.acquire(at(0s), ask("two", "other"));
+    table.acquire(at(0s), in(gone, queue(ask("two", "gone"))));
+    table.enqueue(at(0s), in(gone, ask("three", "gone")));
+    EXPECT_TRUE(table.end_session(at(1s), gone));
+    EXPECT_EQ(holder(table, "one"), "next");
+    EXPECT_EQ(table.inspect(Scope::named("two"))->waiter_count, 0U);
+    EXPECT_FALSE(table.inspect(Scope::named("three")));
+    EXPECT_EQ(table.counts().sessions, 0U);
+    table.check_invariants();
+}
+
+TEST(LockTable, GrantsNothingToASessionThatIsEnding) {
+    LockTable table;
+    const SessionId gone = table.open_session(at(0s), {.name = "gone"});
+    // It waits for itself twice, and once more behind a stranger.
+    table.acquire(at(0s), in(gone, shared(ask("job", "gone"))));
+    table.acquire(at(0s), in(gone, queue(ask("job", "gone"))));
+    table.acquire(at(0s), in(gone, queue(shared(ask("job", "gone")))));
+    table.acquire(at(0s), queue(shared(ask("job", "stranger"))));
+    table.acquire(at(0s), in(gone, queue(shared(ask("job", "gone")))));
+    table.clear_changes();
+    table.end_session(at(1s), gone);
+    for (const auto& event : take_events(table)) EXPECT_NE(event, "granted job gone");
+    EXPECT_EQ(holder(table, "job"), "stranger");
+}
+
+TEST(LockTable, LetsLeasesOutliveTheirSessionWhenAsked) {
+    LockTable table;
+    const SessionId session = table.open_session(at(0s), {.name = "conn"});
+    const Token token = table.acquire(at(0s), in(session, ask("job", "conn"))).lease.token;
+    table.acquire(at(0s), in(session, queue(ask("job", "conn"))));
+    table.end_session(at(1s), session, LockTable::SessionLeases::keep);
+    EXPECT_EQ(table.find(token).kind, Kind::found);
+    EXPECT_FALSE(table.find(token).lease.session);
+    EXPECT_EQ(table.counts().waiters, 0U);
+    EXPECT_EQ(table.renew(at(2s), {.token = token}).kind, Kind::renewed);
+    table.check_invariants();
+}
+
+TEST(LockTable, DoesNotTakeANewSessionForAnOldOne) {
+    LockTable table;
+    const SessionId old = table.open_session(at(0s), {.name = "old"});
+    table.end_session(at(0s), old);
+    const SessionId young = table.open_session(at(0s), {.name = "young"});
+    EXPECT_NE(old, young);
+    EXPECT_FALSE(table.end_session(at(0s), old));
+    EXPECT_EQ(table.counts().sessions, 1U);
 }
 
 }  // namespace

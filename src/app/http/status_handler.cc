@@ -43,7 +43,7 @@ void StatusHandler::ask(Question question, net::HttpReply& reply) {
 template <class Reply>
 void StatusHandler::answer(Question question, const service::Response& response,
                            Reply& reply) const {
-    const service::ServiceFigures& service = *response.figures;
+    const service::ServiceFigures& service = response.figures();
     if (question.matter == Matter::readiness) return answer_readiness(service, reply);
     const Figures figures{.service = service,
                           .store = parts_.store.figures(),

@@ -119,7 +119,7 @@ class Stats {
 
   private:
     [[nodiscard]] std::span<const core::LockView> locks() const {
-        const std::span<const core::LockView> all(response_.locks);
+        const std::span<const core::LockView> all(response_.locks());
         return all.first(std::min(all.size(), stats_locks_max));
     }
 

@@ -16,11 +16,11 @@ core::Owner owner_of(const LockOrder& order) {
 
 // The lease that is in the way of others, or the session's own; null if there is none.
 const core::LeaseView* find_holder(const service::Response& response, const LockOrder& order) {
-    if (response.locks.empty() || response.locks.front().holders.empty()) return nullptr;
-    for (const core::LeaseView& holder : response.locks.front().holders) {
+    if (response.locks().empty() || response.locks().front().holders.empty()) return nullptr;
+    for (const core::LeaseView& holder : response.locks().front().holders) {
         if (holder.owner == owner_of(order)) return &holder;
     }
-    return &response.locks.front().holders.front();
+    return &response.locks().front().holders.front();
 }
 
 // The session may have ended while the lock was on its way: then what was released with it did not

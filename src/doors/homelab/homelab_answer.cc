@@ -95,8 +95,8 @@ Answer acquired(const HomelabRequest& request, const core::Outcome& outcome) {
 // The lease on the lock that the response shows: of its holder, or of its last one, whom the
 // original shows until somebody else takes the lock. Null if there is none.
 const core::LeaseView* find_lease(const service::Response& response) {
-    if (response.locks.empty()) return nullptr;
-    const core::LockView& lock = response.locks.front();
+    if (response.locks().empty()) return nullptr;
+    const core::LockView& lock = response.locks().front();
     if (!lock.holders.empty()) return &lock.holders.front();
     return lock.lapsed ? &*lock.lapsed : nullptr;
 }

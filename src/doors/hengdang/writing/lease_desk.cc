@@ -129,10 +129,10 @@ LeaseDesk::Objection LeaseDesk::keep(const Own& own) {
 void LeaseDesk::answer_lost(const QuestionPtr& question, const std::string& path) {
     const service::Inspect request{.scope = core::Scope::path(path), .holders = {.limit = 1}};
     ask(parts_.port, request, [this, question](const service::Response& response) {
-        if (response.locks.empty() || response.locks.front().holders.empty()) {
+        if (response.locks().empty() || response.locks().front().holders.empty()) {
             return question->finish(refuse_lost());
         }
-        const core::LeaseView& holder = response.locks.front().holders.front();
+        const core::LeaseView& holder = response.locks().front().holders.front();
         question->finish(refuse_locked(note_of(holder, parts_.times, parts_.clock)));
     });
 }
@@ -192,8 +192,8 @@ void LeaseDesk::check_path(const Shown& shown, std::function<void(Objection)> th
             ask(parts_.port, request,
                 [this, shown, shown_by, then](const service::Response& response) {
                     if (!response.failure.empty()) return then(refuse_failed(response));
-                    if (response.locks.empty()) return then({});
-                    for (const core::LeaseView& lease : response.locks.front().holders) {
+                    if (response.locks().empty()) return then({});
+                    for (const core::LeaseView& lease : response.locks().front().holders) {
                         const bool is_own = lease.owner == owner_of(shown.session_name);
                         if (is_own || lease.is_transient || shown_by.has(lease)) continue;
                         return then(refuse_locked(note_of(lease, parts_.times, parts_.clock)));
@@ -271,10 +271,10 @@ void LeaseDesk::release_page(const QuestionPtr& question, const std::string& ses
         .query = {.kind = core::ScopeKind::path, .holder = session_name, .limit = page_size}};
     ask(parts_.port, request, [this, question, session_name](const service::Response& response) {
         std::vector<core::Token> tokens;
-        for (const core::LeaseView& lease : response.leases) {
+        for (const core::LeaseView& lease : response.leases()) {
             if (lease.owner.door == service::hengdang_door) tokens.push_back(lease.token);
         }
-        const bool has_more = !tokens.empty() && response.leases.size() == page_size;
+        const bool has_more = !tokens.empty() && response.leases().size() == page_size;
         if (tokens.empty()) return question->finish({});
         const auto left = std::make_shared<std::size_t>(tokens.size());
         for (const core::Token& token : tokens) {

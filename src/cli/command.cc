@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cli/exit_codes.h"
+#include "cli/server.h"
 #include "options/options.h"
 
 namespace holdfast::cli {

@@ -1,7 +1,7 @@
 #pragma once
 
-// The commands that talk to a server. Each is a file of its own that declares its options and says
-// what to run when it was called; Commands knows them all.
+// The commands that talk to a server. Every command declares its options and a function to run.
+// Commands has all of them.
 
 #include <functional>
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace holdfast::cli {
 
-// One command: its options, and what it does once they are read; the exit code.
+// One command: its options, and the function that runs it and returns the exit code.
 struct Command {
     holdfast::options::Command options;
     std::function<int()> run;
@@ -27,11 +27,11 @@ class Commands {
     // Declares them all. `program` outlives this.
     explicit Commands(const options::Command& program);
 
-    // Takes the words after `--` apart, which are no options of ours: `run NAME -- rm -rf x`.
-    // To be called before the rest is parsed.
+    // Removes the words after `--`, which are no options of ours: `run NAME -- rm -rf x`. To be
+    // called before the other words are parsed.
     [[nodiscard]] std::vector<std::string> take(std::vector<std::string> words) const;
 
-    // Runs the one that was called, and returns its exit code; nothing, if it was another.
+    // Runs the command that was called, and returns its exit code. Nothing if none of these was.
     [[nodiscard]] std::optional<int> run() const;
 
     // The exit code for a command line that cannot be understood, where CLI11 would have `code`.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
-#include "cli/exit_codes.h"
 #include "cli/screen/lock_rows.h"
 #include "cli/screen/terminal_text.h"
 #include "cli/server.h"
@@ -38,7 +37,7 @@ int drop(Server& server, const std::string& target, const std::string& resource)
     if (answer->status != 200) {
         return complain({exit_refused, "no number was ever shown for " + resource});
     }
-    fmt::print("dropped {}, which was at {}\n", shown(resource),
+    fmt::print("dropped {}, which was at {}\n", escape(resource),
                number_of(answer->json["highest"]));
     return exit_success;
 }

@@ -1,14 +1,11 @@
-// `holdfast lock`, `renew` and `unlock`: leases by hand, for scripts that cannot be run by
-// `holdfast run`.
+// `holdfast lock`, `renew` and `unlock`: leases by hand, for scripts that cannot use `holdfast run`.
 
 #include <fmt/format.h>
 
 #include "base/json/json_writer.h"
 #include "cli/command.h"
-#include "cli/exit_codes.h"
 #include "cli/lease_options.h"
 #include "cli/screen/terminal_text.h"
-#include "cli/screen/time_text.h"
 #include "cli/server.h"
 #include "net/client/url.h"
 #include "options/options.h"
@@ -75,7 +72,7 @@ int renew(const TokenOptions& options) {
         server->ask("POST", "/v1/leases/" + net::percent_encode(options.token) + "/renew", body);
     if (!answer) return complain(answer.error());
     if (answer->status != 200) return complain(no_lease(*answer));
-    fmt::print("{}\n", shown(answer->json["expires_at"].text()));
+    fmt::print("{}\n", escape(answer->json["expires_at"].text()));
     return exit_success;
 }
 

@@ -2,16 +2,16 @@
 
 #include <fmt/format.h>
 
-#include "cli/exit_codes.h"
-#include "cli/screen/time_text.h"
+#include "cli/screen/terminal_text.h"
+#include "cli/server.h"
 #include "options/options.h"
-#include "sdk/http/server_access.h"
+#include "sdk/http/exchange.h"
 
 namespace holdfast::cli {
 
 namespace {
 
-// A hundred years: whoever waits so long does not mind that there is an end.
+// A hundred years: in practice, without an end.
 constexpr std::chrono::milliseconds without_end = std::chrono::hours{24 * 36'525};
 
 tl::unexpected<Failure> usage(std::string message) {
@@ -85,7 +85,7 @@ ClientOptions to_client_options(const LeaseOptions& options) {
     client.servers = sdk::split_by_commas(options.server.server);
     client.token_file = options.server.token_file;
     client.ca_file = options.server.ca_file;
-    // Who does not want to wait for a lock does not want to wait for a server.
+    // A command that does not wait for the lock does not wait for the server either.
     if (options.is_try) client.retry_for = std::chrono::seconds{2};
     return client;
 }

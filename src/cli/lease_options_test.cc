@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "cli/exit_codes.h"
 #include "cli/run/supervisor.h"
+#include "cli/server.h"
 
 namespace holdfast::cli {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
-// What the words say; nothing if they cannot be read.
+// The request that the words mean; nothing if they are not valid.
 std::optional<LeaseOptions> parse(std::vector<std::string> words) {
     const options::Program program;
     LeaseOptions options;

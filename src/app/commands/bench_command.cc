@@ -9,7 +9,6 @@
 #include <memory>
 
 #include "app/commands/commands.h"
-#include "load/load_report.h"
 #include "load/load_run.h"
 #include "options/options.h"
 
@@ -38,13 +37,16 @@ void declare_server(const options::Command& command, load::LoadOptions& options)
         .takes("NAME")
         .shows_default("lockserver");
     command.add_choice("--dialect", options.door, doors, help, true).group("");  // its older name
-    command.add_option("--url,--server", options.url, "the server, for lockserver and homelab")
+    command
+        .add_option("--url,--server", options.url,
+                    "the server, for lockserver and homelab; unix:PATH is a Unix socket")
         .takes("URL")
         .variable("HOLDFAST_SERVER")
         .shows_default();
     command
-        .add_option("--dflockd", options.dflockd_address,
-                    "the server, for dflockd: an IP address, or localhost, and a port")
+        .add_option(
+            "--dflockd", options.dflockd_address,
+            "the server, for dflockd: an IP address, or localhost, and a port; or unix:PATH")
         .takes("ADDR:PORT")
         .shows_default();
     command

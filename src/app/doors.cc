@@ -1,6 +1,6 @@
 #include "app/doors.h"
 
-#include "app/http/http_gate.h"
+#include "app/http/http_router.h"
 #include "app/loop_parts.h"
 #include "base/log/log.h"
 #include "doors/dflockd/dflockd_protocol.h"
@@ -19,7 +19,7 @@ net::ConnectionLimits http_limits(const ServeOptions& options) {
 }
 
 std::unique_ptr<net::Protocol> make_http(net::Channel& channel, LoopParts& parts) {
-    return std::make_unique<net::HttpProtocol>(channel, *parts.gate, parts.http_limits);
+    return std::make_unique<net::HttpProtocol>(channel, *parts.router, parts.http_limits);
 }
 
 net::ConnectionLimits dflockd_limits(const ServeOptions& options) {
@@ -32,7 +32,7 @@ net::ConnectionLimits dflockd_limits(const ServeOptions& options) {
 
 std::unique_ptr<net::Protocol> make_dflockd(net::Channel& channel, LoopParts& parts) {
     return std::make_unique<doors::dflockd::DflockdProtocol>(
-        channel, doors::dflockd::DflockdPlace{parts.dflockd_door, *parts.port, *parts.loop});
+        channel, doors::dflockd::DflockdContext{parts.dflockd_door, *parts.port, *parts.loop});
 }
 
 bool has_file_root(const ServeOptions& options) {

@@ -1,6 +1,6 @@
 #include "app/loop_parts.h"
 
-#include "app/http/http_gate.h"
+#include "app/http/documents.h"
 #include "app/http/http_router.h"
 #include "app/http/session_handler.h"
 #include "app/http/status_handler.h"
@@ -50,20 +50,22 @@ LoopParts::LoopParts(const SharedParts& shared, bool has_own_loop)
                              .disk = shared.disk,
                              .slots = shared.backup_slots,
                              .database_path = options.is_in_memory ? "" : database_file(options)});
-    router = std::make_unique<HttpRouter>(HttpRouter::Handlers{.homelab = *homelab,
-                                                               .lockserver = *lockserver,
-                                                               .scoped = *scoped,
-                                                               .status = *status,
-                                                               .sessions = *sessions,
-                                                               .backup = *backup});
-    gate = std::make_unique<HttpGate>(shared.tokens, shared.host_names, *router);
+    documents = std::make_unique<DocumentHandler>();
+    router = std::make_unique<HttpRouter>(HttpHandlers{.homelab = *homelab,
+                                                       .lockserver = *lockserver,
+                                                       .scoped = *scoped,
+                                                       .status = *status,
+                                                       .sessions = *sessions,
+                                                       .backup = *backup,
+                                                       .documents = *documents},
+                                          HttpGate(shared.tokens, shared.host_names));
 }
 
 LoopParts::~LoopParts() = default;
 
 void LoopParts::open_files(doors::hengdang::HengdangDoor& door) {
     files = std::make_unique<doors::hengdang::HengdangHandler>(
-        doors::hengdang::HengdangPlace{.door = door, .loop = *loop, .port = *port});
+        doors::hengdang::HengdangContext{.door = door, .loop = *loop, .port = *port});
 }
 
 }  // namespace holdfast::app

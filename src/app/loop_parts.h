@@ -39,7 +39,7 @@ class HengdangHandler;
 
 namespace holdfast::app {
 
-class HttpGate;
+class DocumentHandler;
 class HttpRouter;
 class SessionHandler;
 class StatusHandler;
@@ -85,8 +85,8 @@ struct LoopParts {
     std::unique_ptr<StatusHandler> status;
     std::unique_ptr<SessionHandler> sessions;
     std::unique_ptr<BackupHandler> backup;
-    std::unique_ptr<HttpRouter> router;
-    std::unique_ptr<HttpGate> gate;                           // in front of the router
+    std::unique_ptr<DocumentHandler> documents;
+    std::unique_ptr<HttpRouter> router;                       // for all of these
     std::unique_ptr<doors::hengdang::HengdangHandler> files;  // with the door for files
 };
 

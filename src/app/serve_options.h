@@ -10,7 +10,7 @@
 
 #include "base/log/log.h"
 #include "base/result.h"
-#include "core/values/limits.h"
+#include "core/values/request.h"
 #include "doors/dflockd/dflockd_door.h"
 #include "doors/hengdang/hengdang_door.h"
 #include "doors/homelab/homelab_handler.h"

@@ -271,7 +271,8 @@ void Engine::end_waiting(Acquiring& acquiring) {
 
 LockResult<Lock> Engine::to_result(const service::Response& response, core::Token token) const {
     const bool has_lease = response.outcome.kind == core::Outcome::Kind::granted ||
-                           response.outcome.kind == core::Outcome::Kind::renewed;
+                           response.outcome.kind == core::Outcome::Kind::renewed ||
+                           response.outcome.kind == core::Outcome::Kind::found;
     if (!response.failure.empty() || !has_lease) {
         return to_error(response, clock_, book_.knows(token));
     }

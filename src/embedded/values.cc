@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "base/text/hex.h"
 #include "base/text/rfc3339.h"
+#include "core/values/token_text.h"
 #include "embedded/translate.h"
 #include "holdfast/lock.h"
 #include "holdfast/lock_error.h"
@@ -79,18 +79,16 @@ std::optional<LockScope> LockScope::parse(std::string_view text) {
 
 std::string LockToken::to_text() const {
     std::string text;
-    base::append_hex(text, fencing_number);
-    base::append_hex(text, secret);
+    core::append_token(text,
+                       {.fence = core::Fence{fencing_number}, .secret = core::Secret{secret}});
     return text;
 }
 
 std::optional<LockToken> LockToken::parse(std::string_view text) {
-    constexpr std::size_t half_length = 16;
-    if (text.size() != 2 * half_length) return std::nullopt;
-    const auto first = base::parse_hex(text.substr(0, half_length));
-    const auto second = base::parse_hex(text.substr(half_length));
-    if (!first || !second) return std::nullopt;
-    return LockToken{.fencing_number = *first, .secret = *second};
+    const auto token = core::parse_token(text);
+    if (!token) return std::nullopt;
+    return LockToken{.fencing_number = core::as_number(token->fence),
+                     .secret = static_cast<std::uint64_t>(token->secret)};
 }
 
 }  // namespace holdfast

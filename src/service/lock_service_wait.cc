@@ -55,7 +55,8 @@ LockService::Batch* LockService::batch_of(const Request& request) {
     switch (outcome.kind) {
         case core::Outcome::Kind::queued: return nullptr;
         case core::Outcome::Kind::granted:
-        case core::Outcome::Kind::renewed: return batch_of(outcome.lease);
+        case core::Outcome::Kind::renewed:
+        case core::Outcome::Kind::found: return batch_of(outcome.lease);
         case core::Outcome::Kind::released: return batch_of_everything();
         case core::Outcome::Kind::refused: break;
     }

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "app/host.h"
+#include "app/http/test_router.h"
 #include "net/loop/test_client.h"
 #include "net/loop/test_server.h"
 #include "store/backup.h"
@@ -121,6 +122,7 @@ TEST(BackupHandler, MakesFewAtATime) {
     const BackupSlots slots;
     net::HttpLimits limits;
     std::unique_ptr<BackupHandler> handler;
+    std::unique_ptr<TestRouter> router;
     base::WorkPool disk(1);
     std::promise<void> disk_goes_on;
     disk.run([goes_on = disk_goes_on.get_future().share()] { goes_on.wait(); });
@@ -128,8 +130,10 @@ TEST(BackupHandler, MakesFewAtATime) {
         if (!handler) {
             handler = std::make_unique<BackupHandler>(BackupHandler::Parts{
                 .loop = loop, .disk = disk, .slots = slots, .database_path = database});
+            router = std::make_unique<TestRouter>(BackupHandler::routes(), *handler,
+                                                  net::Privilege::administer);
         }
-        return std::make_unique<net::HttpProtocol>(channel, *handler, limits);
+        return std::make_unique<net::HttpProtocol>(channel, *router, limits);
     });
     const auto ask = [&] {
         auto client = std::make_unique<net::TestClient>(server.server().endpoint());

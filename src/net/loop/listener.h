@@ -16,7 +16,6 @@
 #include "base/result.h"
 #include "net/loop/endpoint.h"
 #include "net/loop/loop_timer.h"
-#include "net/loop/poller.h"
 #include "net/loop/transport.h"
 
 namespace holdfast::net {

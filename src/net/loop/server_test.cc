@@ -153,7 +153,7 @@ TEST_F(ServerTest, CountsItsConnections) {
     EXPECT_EQ(2u, server.server().counts().accepted);
 }
 
-// The kernel's own list of connections says by which timer each is watched.
+// The kernel's list of connections names the timer of each connection.
 TEST_F(ServerTest, AsksSilentPeersWhetherTheyAreThere) {
     TestServer server(factory());
     const TestClient client = server.connect();
@@ -188,7 +188,7 @@ TEST_F(ServerTest, ClosesConnectionsOverItsLimit) {
 
 TEST_F(ServerTest, SurvivesALackOfDescriptors) {
 #ifdef __SANITIZE_ADDRESS__
-    // UBSan opens a pipe to look at an object's type, and takes the lack of one for a bad object.
+    // UBSan opens a pipe to look at an object's type, and if it gets none, reports a bad object.
     GTEST_SKIP() << "the sanitizers need descriptors of their own";
 #endif
     std::atomic<int> faults = 0;
@@ -198,7 +198,7 @@ TEST_F(ServerTest, SurvivesALackOfDescriptors) {
                                   }});
     rlimit before{};
     ASSERT_EQ(0, ::getrlimit(RLIMIT_NOFILE, &before));
-    // The client's socket takes the last descriptor that is allowed.
+    // The client's socket uses the last descriptor that is allowed.
     const int next = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     ASSERT_GE(next, 0);
     ::close(next);
@@ -234,7 +234,7 @@ TEST_F(ServerTest, AnswersWhatIsInFlightWhenItShutsDown) {
     auto half_sent = server.connect();
     half_sent.send("GET / HTTP/1.1\r\n");
     EXPECT_TRUE(server.eventually([&] { return server.server().counts().connections == 2; }));
-    // The half request must be received before the shutdown, or it is none.
+    // The half request must be received before the shutdown, or the server does not know of it.
     auto marker = server.connect();
     marker.send(get);
     marker.response();

@@ -56,12 +56,12 @@ class TestClient {
         }
     }
 
-    // Sends what the kernel takes at once; false when it takes nothing.
+    // Sends as much as the kernel accepts at once; false if it accepts nothing.
     bool try_send(std::string_view bytes) {
         return ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
     }
 
-    // Whether something to read, or the end, comes within that time.
+    // Whether something to read, or the end, arrives within that time.
     [[nodiscard]] bool has_input(std::chrono::milliseconds patience) {
         pollfd watched{.fd = descriptor_, .events = POLLIN, .revents = 0};
         return !unread_.empty() || ::poll(&watched, 1, static_cast<int>(patience.count())) != 0;
@@ -75,7 +75,7 @@ class TestClient {
         return text;
     }
 
-    // Everything up to the server's end of the conversation.
+    // Everything that arrives until the server closes its side.
     std::string read_to_end() {
         while (receive()) {
         }
@@ -104,7 +104,7 @@ class TestClient {
 
     virtual void finish_sending() { ::shutdown(descriptor_, SHUT_WR); }
 
-    // Dies without a farewell.
+    // Breaks the connection with a reset.
     void reset() {
         const linger none{.l_onoff = 1, .l_linger = 0};
         ::setsockopt(descriptor_, SOL_SOCKET, SO_LINGER, &none, sizeof none);

@@ -51,7 +51,7 @@ class TestServer {
         return result.get();
     }
 
-    // The first half of a shutdown; the future is ready when what is in flight is answered.
+    // The first half of a shutdown; the future is ready when all requests under way are answered.
     std::future<void> begin_shut_down() {
         auto quiet = std::make_shared<std::promise<void>>();
         auto future = quiet->get_future();

@@ -16,7 +16,7 @@ std::string base_of(bool has_tls, const std::string& authority) {
 
 }  // namespace
 
-// Clients leave the port out where it is the one of the scheme, or they do not: both are the same
+// Some clients write the default port of the scheme and some leave it out: both mean the same
 // address.
 void OwnUrls::add(std::string_view url) {
     const auto address = net::HttpAddress::parse(url);
@@ -48,7 +48,7 @@ std::vector<std::string> OwnUrls::of(std::string_view target) const {
     return urls;
 }
 
-// Clients write a host's name in small letters, as the standard for URLs has it.
+// Clients write the host in lower case, as the standard for URLs says.
 base::Result<std::string> read_own_url(std::string_view text) {
     TRY(auto address, net::HttpAddress::parse(text));
     std::transform(address.host.begin(), address.host.end(), address.host.begin(),

@@ -5,29 +5,38 @@ rounds ?= 25
 prefix ?= /usr/local
 SEEDS ?= 1..100000
 
-.PHONY: help build run test install package sim slow check bench format clean setup browser
+.PHONY: help build run test asan lint install package sim slow check bench format clean setup browser
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
-build: build/$(preset)/build.ninja  ## build the server and its tests; preset=asan or tsan for sanitizers
+build: build/$(preset)/with_tests  ## build the server and its tests; preset=asan or tsan for sanitizers
 	@cmake --build --preset $(preset)
 
-run: build  ## build and start the server, e.g. make run ARGS="--http 127.0.0.1:9090"
+run: build/$(preset)/build.ninja  ## build and start the server, e.g. make run ARGS="--http 127.0.0.1:9090"
+	@cmake --build --preset $(preset) --target holdfast
 	@exec build/$(preset)/holdfast serve $(ARGS)
 
 test: build browser  ## build and run all tests; in a browser, too, where one can be installed
 	@ctest --preset $(preset) --parallel $(shell nproc)
 
-install: build  ## install the server, the library and its headers; prefix=/usr/local
-	@cmake --install build/$(preset) --prefix $(prefix)
+asan: build/asan/with_tests  ## build and run the tests of the engine, of net and of the doors under sanitizers
+	@cmake --build --preset asan --target engine_tests
+	@ctest --preset asan --label-regex '^engine$$' --parallel $(shell nproc)
+
+lint: setup  ## look at the format of the sources and at the rules of the house
+	@tools/lint
+
+install: build/$(preset)/build.ninja  ## install the server, the library and its headers; prefix=/usr/local
+	@cmake --build --preset $(preset) --target holdfast holdfast_library
+	@cmake --install build/$(preset) --prefix $(prefix) --strip
 
 package: build/package/build.ninja  ## make a Debian package with the service for systemd
 	@cmake --build --preset package
 	@cd build/package && cpack
 	@ls build/package/package/*.deb
 
-sim: build/$(preset)/build.ninja  ## simulate, e.g. make sim SEEDS=1..100000, or SEEDS=4711 for one whole history
+sim: build/$(preset)/with_tests  ## simulate, e.g. make sim SEEDS=1..100000, or SEEDS=4711 for one whole history
 	@cmake --build --preset $(preset) --target holdfast_sim_program
 	@build/$(preset)/bin/holdfast_sim $(SEEDS)
 
@@ -47,17 +56,24 @@ format: setup  ## format the sources in place
 clean:  ## remove everything that was built
 	@rm -rf build
 
-# Once configured, a build folder looks after itself: this runs for a new one or for new presets.
+# Once configured, a build folder looks after itself: this runs for a new one or for new presets. Whoever only wants the
+# server needs neither the tests nor their packages; once somebody wants them, they stay.
 build/%/build.ninja: CMakePresets.json | setup
-	@cmake --preset $*
+	@[ -e build/$*/with_tests ] || tests=OFF; cmake --preset $* -D BUILD_TESTING=$${tests:-ON}
 	@touch $@
 
+build/%/with_tests: CMakePresets.json | setup
+	@cmake --preset $* -D BUILD_TESTING=ON
+	@touch build/$*/build.ninja $@
+
 # Installs what is missing for the target at hand.
-packages = build test
-check: packages += check
+packages = build
+build test asan sim slow: packages += test
+check: packages += test check
+lint: packages = lint
 package: packages = build package
 bench: packages += bench
-format: packages = check
+format: packages = lint
 setup:
 	@tools/setup $(packages)
 

@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -254,18 +253,18 @@ base::Result<void> run(const Options& options) {
 
 int main(int argument_count, char** arguments) {
     holdfast::bench::Options options;
-    CLI::App program{"Measures holdfast's dflockd door beside a bare echo server and Redis."};
+    const holdfast::options::Program parser(
+        "bench_dflockd", "Measures holdfast's dflockd door beside a bare echo server and Redis.");
+    const holdfast::options::Command program = parser.root();
     program.add_option("--holdfast", options.holdfast, "the server's binary");
     program.add_option("--echo", options.echo, "the echo server's binary");
     program.add_option("--redis", options.redis, "Redis' binary");
     program.add_option("--folder", options.folder, "on the disk to be measured");
-    program.add_option("--rounds", options.rounds, "for each setting and server")
-        ->check(CLI::Range(1, 101));
-    program.add_option("--seconds", options.seconds, "for each round")
-        ->check(CLI::Range(0.05, 60.0));
+    program.add_option("--rounds", options.rounds, "for each setting and server").between(1, 101);
+    program.add_option("--seconds", options.seconds, "for each round").between(0.05, 60.0);
     program.add_option("--connections-max", options.connections_max,
                        "leave out what takes more connections");
-    CLI11_PARSE(program, argument_count, arguments);
+    if (const auto stop = parser.parse(argument_count, arguments)) return stop->show();
     const auto done = holdfast::bench::run(options);
     if (done) return EXIT_SUCCESS;
     fmt::print(stderr, "bench_dflockd: {}\n", done.error().message);

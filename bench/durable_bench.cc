@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -198,15 +197,16 @@ base::Result<void> run(const Options& options) {
 
 int main(int argument_count, char** arguments) {
     holdfast::bench::Options options;
-    CLI::App program{"Measures holdfast on a disk beside holdfast in memory and the disk alone."};
+    const holdfast::options::Program parser(
+        "bench_durable",
+        "Measures holdfast on a disk beside holdfast in memory and the disk alone.");
+    const holdfast::options::Command program = parser.root();
     program.add_option("--holdfast", options.holdfast, "the server's binary");
     program.add_option("--keeping", options.keeping, "the keeping server's binary");
     program.add_option("--folder", options.folder, "on the disk to be measured");
-    program.add_option("--rounds", options.rounds, "for each setting and server")
-        ->check(CLI::Range(1, 101));
-    program.add_option("--seconds", options.seconds, "for each round")
-        ->check(CLI::Range(0.05, 60.0));
-    CLI11_PARSE(program, argument_count, arguments);
+    program.add_option("--rounds", options.rounds, "for each setting and server").between(1, 101);
+    program.add_option("--seconds", options.seconds, "for each round").between(0.05, 60.0);
+    if (const auto stop = parser.parse(argument_count, arguments)) return stop->show();
     const auto done = holdfast::bench::run(options);
     if (done) return EXIT_SUCCESS;
     fmt::print(stderr, "bench_durable: {}\n", done.error().message);

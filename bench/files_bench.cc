@@ -12,7 +12,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -271,14 +270,16 @@ class FilesBench {
 
 int main(int argument_count, char** arguments) {
     holdfast::bench::Options options;
-    CLI::App program{"The file door against nginx and a bare loop."};
-    program.add_option("--holdfast", options.holdfast, "the server")->capture_default_str();
-    program.add_option("--folder", options.folder, "where to write")->capture_default_str();
+    const holdfast::options::Program parser("bench_files",
+                                            "The file door against nginx and a bare loop.");
+    const holdfast::options::Command program = parser.root();
+    program.add_option("--holdfast", options.holdfast, "the server").shows_default();
+    program.add_option("--folder", options.folder, "where to write").shows_default();
     program.add_option("--serve", options.serve_arguments, "further arguments of the server");
-    program.add_option("--rounds", options.rounds)->capture_default_str();
-    program.add_option("--seconds", options.seconds, "of each round")->capture_default_str();
-    program.add_option("--concurrency", options.concurrency)->capture_default_str();
-    CLI11_PARSE(program, argument_count, arguments);
+    program.add_option("--rounds", options.rounds).shows_default();
+    program.add_option("--seconds", options.seconds, "of each round").shows_default();
+    program.add_option("--concurrency", options.concurrency).shows_default();
+    if (const auto stop = parser.parse(argument_count, arguments)) return stop->show();
     holdfast::bench::FilesBench(std::move(options)).run();
     return 0;
 }

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -151,16 +150,16 @@ base::Result<void> run(const Options& options) {
 
 int main(int argument_count, char** arguments) {
     holdfast::bench::Options options;
-    CLI::App program{"Measures holdfast's /lock beside a bare echo server."};
+    const holdfast::options::Program parser("bench_http",
+                                            "Measures holdfast's /lock beside a bare echo server.");
+    const holdfast::options::Command program = parser.root();
     program.add_option("--holdfast", options.holdfast, "the server's binary");
     program.add_option("--echo", options.echo, "the echo server's binary");
-    program.add_option("--rounds", options.rounds, "for each setting and server")
-        ->check(CLI::Range(1, 101));
-    program.add_option("--seconds", options.seconds, "for each round")
-        ->check(CLI::Range(0.05, 60.0));
+    program.add_option("--rounds", options.rounds, "for each setting and server").between(1, 101);
+    program.add_option("--seconds", options.seconds, "for each round").between(0.05, 60.0);
     program.add_option("serve_arguments", options.serve_arguments,
                        "further arguments of `holdfast serve`, after --");
-    CLI11_PARSE(program, argument_count, arguments);
+    if (const auto stop = parser.parse(argument_count, arguments)) return stop->show();
     const auto done = holdfast::bench::run(options);
     if (done) return EXIT_SUCCESS;
     fmt::print(stderr, "bench_http: {}\n", done.error().message);

@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -81,15 +80,16 @@ base::Result<void> run(const Options& options) {
 
 int main(int argument_count, char** arguments) {
     holdfast::bench::Options options;
-    CLI::App program{"Counts the user-space instructions of one POST /lock renewal."};
+    const holdfast::options::Program parser(
+        "bench_instructions", "Counts the user-space instructions of one POST /lock renewal.");
+    const holdfast::options::Command program = parser.root();
     program.add_option("--holdfast", options.holdfast, "the server's binary");
-    program.add_option("--requests", options.requests, "of the longer run")
-        ->check(CLI::Range(100, 100'000));
+    program.add_option("--requests", options.requests, "of the longer run").between(100, 100'000);
     program.add_option("--profile", options.profile,
                        "keep the longer run's callgrind profile here");
     program.add_option("serve_arguments", options.serve_arguments,
                        "further arguments of `holdfast serve`, after --");
-    CLI11_PARSE(program, argument_count, arguments);
+    if (const auto stop = parser.parse(argument_count, arguments)) return stop->show();
     const auto done = holdfast::bench::run(options);
     if (done) return EXIT_SUCCESS;
     fmt::print(stderr, "bench_instructions: {}\n", done.error().message);

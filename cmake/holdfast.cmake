@@ -51,67 +51,99 @@ if(HOLDFAST_FUZZERS)
     target_compile_options(holdfast_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# Reading the standard library, fmt and GoogleTest takes longer than compiling most of our files, so it is done once for
-# all files that are compiled with the same flags: holdfast_headers for libraries, holdfast_hot_headers for those with
-# -O3, holdfast_test_headers for test programs.
+# Reading the standard library, fmt, GoogleTest and Asio takes longer than compiling most of our files, so it is done
+# once for all files that are compiled with the same flags.
 set(HOLDFAST_HEADERS
     <algorithm> <array> <atomic> <charconv> <chrono> <condition_variable> <cstddef> <cstdint> <functional> <map> <memory>
     <mutex> <optional> <span> <string> <string_view> <thread> <unordered_map> <utility> <variant> <vector>
     <fmt/format.h> <tl/expected.hpp>)
-set(HOLDFAST_TEST_HEADERS ${HOLDFAST_HEADERS} <filesystem> <fstream> <gmock/gmock.h> <gtest/gtest.h>)
+set(HOLDFAST_NET_HEADERS
+    <boost/asio/generic/stream_protocol.hpp> <boost/asio/io_context.hpp> <boost/asio/ip/tcp.hpp>
+    <boost/asio/posix/stream_descriptor.hpp> <boost/asio/post.hpp> <boost/asio/steady_timer.hpp>
+    <boost/beast/http/basic_parser.hpp>)
+set(HOLDFAST_TEST_HEADERS <filesystem> <fstream> <gmock/gmock.h> <gtest/gtest.h>)
 # With -fpch-preprocess, ccache sees what a precompiled header stands for. The warnings are about std::string itself: in
 # precompiled headers g++ 12 does not know that they are the system's.
 target_compile_options(holdfast_flags INTERFACE
     "$<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess;-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread;-Wno-restrict>")
 
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/precompiled.cc CONTENT "int main() { return 0; }\n")
+# The headers for libraries; for libraries with -O3; for libraries that use src/net.
 add_library(holdfast_headers OBJECT ${CMAKE_BINARY_DIR}/precompiled.cc)
-target_link_libraries(holdfast_headers PRIVATE holdfast_flags)
-target_precompile_headers(holdfast_headers PRIVATE ${HOLDFAST_HEADERS})
 add_library(holdfast_hot_headers OBJECT ${CMAKE_BINARY_DIR}/precompiled.cc)
-target_link_libraries(holdfast_hot_headers PRIVATE holdfast_flags)
+add_library(holdfast_net_headers OBJECT ${CMAKE_BINARY_DIR}/precompiled.cc)
 target_compile_options(holdfast_hot_headers PRIVATE -O3)
-target_precompile_headers(holdfast_hot_headers PRIVATE ${HOLDFAST_HEADERS})
+set(header_targets holdfast_headers holdfast_hot_headers holdfast_net_headers)
 if(BUILD_TESTING)
     find_package(GTest REQUIRED CONFIG)
     include(GoogleTest)
-    # A program, because programs are compiled with other flags than libraries.
+    # The same for test programs, which are compiled with other flags than libraries.
     add_executable(holdfast_test_headers ${CMAKE_BINARY_DIR}/precompiled.cc)
-    target_link_libraries(holdfast_test_headers PRIVATE holdfast_flags GTest::gtest GTest::gmock)
-    target_precompile_headers(holdfast_test_headers PRIVATE ${HOLDFAST_TEST_HEADERS})
+    add_executable(holdfast_net_test_headers ${CMAKE_BINARY_DIR}/precompiled.cc)
+    list(APPEND header_targets holdfast_test_headers holdfast_net_test_headers)
 endif()
+foreach(target ${header_targets})
+    target_link_libraries(${target} PRIVATE holdfast_flags)
+    target_precompile_headers(${target} PRIVATE ${HOLDFAST_HEADERS})
+    if(target MATCHES net)
+        target_precompile_headers(${target} PRIVATE ${HOLDFAST_NET_HEADERS})
+    endif()
+    if(target MATCHES test)
+        target_link_libraries(${target} PRIVATE GTest::gtest GTest::gmock)
+        target_precompile_headers(${target} PRIVATE ${HOLDFAST_TEST_HEADERS})
+    endif()
+endforeach()
+
+add_custom_target(engine_tests)
 
 # holdfast_module(core SOURCES a.cc DEPENDS holdfast_base TESTS a_test.cc TEST_DEPENDS rapidcheck)
-# makes the library holdfast_core and, with tests on, the program core_test, whose cases ctest knows one
-# by one. A HOT module is on the way of every request; -O3 takes 6 % off what its functions do. PRECOMPILED headers are
-# heavy ones that many files of this module include.
+# makes the library holdfast_core and, with tests on, the program core_test, whose cases ctest knows one by one.
+#   HOT      it is on the way of every request; -O3 takes 6 % off what its functions do
+#   NET      it includes the headers of src/net
+#   ENGINE   its tests are run under sanitizers for every change
 function(holdfast_module name)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "HOT" "" "SOURCES;DEPENDS;PRECOMPILED;TESTS;TEST_DEPENDS")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "HOT;NET;ENGINE" "" "SOURCES;DEPENDS;TESTS;TEST_DEPENDS")
     set(target holdfast_${name})
     add_library(${target} STATIC ${arg_SOURCES})
     target_link_libraries(${target} PUBLIC holdfast_flags ${arg_DEPENDS})
     if(arg_HOT AND NOT HOLDFAST_SANITIZE)
         target_compile_options(${target} PRIVATE -O3)
         target_precompile_headers(${target} REUSE_FROM holdfast_hot_headers)
-    elseif(arg_PRECOMPILED)
-        target_precompile_headers(${target} PRIVATE ${HOLDFAST_HEADERS} ${arg_PRECOMPILED})
+    elseif(arg_NET)
+        target_precompile_headers(${target} REUSE_FROM holdfast_net_headers)
     else()
         target_precompile_headers(${target} REUSE_FROM holdfast_headers)
     endif()
     if(arg_TESTS)
-        holdfast_test(${name}_test SOURCES ${arg_TESTS} DEPENDS ${target} ${arg_TEST_DEPENDS})
+        set(kind)
+        if(arg_NET)
+            list(APPEND kind NET)
+        endif()
+        if(arg_ENGINE)
+            list(APPEND kind ENGINE)
+        endif()
+        holdfast_test(${name}_test ${kind} SOURCES ${arg_TESTS} DEPENDS ${target} ${arg_TEST_DEPENDS})
     endif()
 endfunction()
 
 function(holdfast_test name)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "NET;ENGINE" "" "SOURCES;DEPENDS")
     if(NOT BUILD_TESTING)
         return()
     endif()
     add_executable(${name} ${arg_SOURCES})
-    target_precompile_headers(${name} REUSE_FROM holdfast_test_headers)
+    if(arg_NET)
+        target_precompile_headers(${name} REUSE_FROM holdfast_net_test_headers)
+    else()
+        target_precompile_headers(${name} REUSE_FROM holdfast_test_headers)
+    endif()
     target_link_libraries(${name} PRIVATE holdfast_flags ${arg_DEPENDS} GTest::gtest GTest::gmock GTest::gtest_main)
-    gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300)
+    set(labels)
+    if(arg_ENGINE)
+        set(labels engine)
+        add_dependencies(engine_tests ${name})
+    endif()
+    gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300 LABELS "${labels}")
 endfunction()
 
 # holdfast_embed(holdfast_web page.html NAMESPACE holdfast::web NAME page_html)

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/containers/key_hash.h"
+#include "core/containers/key.h"
 #include "core/lock_table.h"
 #include "measure.h"
 

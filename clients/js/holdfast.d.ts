@@ -69,7 +69,7 @@ export interface RetryOptions extends Omit<AcquireOptions, "waitMs"> {
 }
 
 export interface ClientOptions {
-    /** $HOLDFAST_SERVER, or http://127.0.0.1:8080. */
+    /** A URL, or unix:/run/holdfast.sock; $HOLDFAST_SERVER, or http://127.0.0.1:8080. */
     server?: string;
     token?: string;
     /** The secret is its first line; $HOLDFAST_TOKEN_FILE. Read again when the server has a new one. */
@@ -105,7 +105,7 @@ export class Lease {
     isGuaranteed(): boolean;
 }
 
-/** A lock that renews itself while it is held, and says when it is lost. */
+/** A lock that renews itself while it is held, and tells when it is lost. */
 export class Lock {
     private constructor();
     readonly lease: Lease;
@@ -114,7 +114,7 @@ export class Lock {
     /** Aborts, with the LockLost as its reason, when the lock is lost. */
     readonly signal: AbortSignal;
     isHeld(): boolean;
-    /** Throws LockLost unless the lock is surely ours now. */
+    /** Throws LockLost unless the lock is certainly ours now. */
     check(): void;
     /** Gives the lock back, once. False if it was over already. */
     release(): Promise<boolean>;

@@ -1,5 +1,5 @@
 // A client of Holdfast, the lock server. One file without dependencies, for Node 18 and later: it needs no more than
-// fetch, AbortSignal and timers.
+// fetch, AbortSignal and timers. (Node's http module is loaded only for a server behind a Unix socket.)
 //
 //     import { Client } from "./holdfast.mjs";
 //
@@ -15,7 +15,7 @@
 // anybody else. (Node's clock stands still while the machine is asleep: what must not happen then needs the fencing
 // token.)
 //
-// Every request that gets no answer is asked again, for `retryForMs`. An acquire carries an id by which the server
+// Every request without an answer is repeated, for `retryForMs`. An acquire carries an id by which the server
 // knows it: if only its answer was lost, the repetition finds the same lease, and nothing is left behind that nobody
 // knows of. What cannot be known to be harmless twice, ending other people's leases, is asked once.
 
@@ -32,7 +32,7 @@ const environment = (name) => globalThis.process?.env?.[name];
 
 // --- What can go wrong ---------------------------------------------------------------------------------------------
 
-/** Whatever this client throws, but for the reason of a signal of yours. */
+/** The base of all errors of this client. (A signal of yours rejects with its own reason.) */
 export class HoldfastError extends Error {
     constructor(message, details = {}) {
         super(message);
@@ -41,34 +41,34 @@ export class HoldfastError extends Error {
     }
 }
 
-/** The lock is somebody else's: `holder` has it until `expiresAtMs`, as far as known. */
+/** Somebody else holds the lock: `holder`, until `expiresAtMs`, as far as known. */
 export class LockHeld extends HoldfastError {}
 
-/** It was somebody else's for as long as we were willing to wait. */
+/** Somebody else held the lock until the end of the wait. */
 export class WaitTimedOut extends LockHeld {}
 
-/** The lease is over, or we can no longer be sure that it is not: stop what it protects. */
+/** The lease has ended, or may have ended: stop the work that it protects. */
 export class LockLost extends HoldfastError {}
 
 /** The resource was used under a larger fencing token before, `highest`: do not write. */
 export class StaleFence extends HoldfastError {}
 
-/** The token is good, but for something else, `scope`. */
+/** The token is valid, but for another scope, `scope`. */
 export class ScopeMismatch extends HoldfastError {}
 
-/** The server does not know our token, or wants one and we have none. */
+/** The token is wrong, or missing. */
 export class Unauthorized extends HoldfastError {}
 
-/** This takes the admin's token. */
+/** The request needs the admin's token. */
 export class Forbidden extends HoldfastError {}
 
-/** The server does not understand, or will never do, what it was asked; `status` is that of its answer. */
+/** The server does not understand the request, or will never do it; `status` is that of its answer. */
 export class BadRequest extends HoldfastError {}
 
 /** The server cannot be reached, does not answer in time, or cannot write to its disk. */
 export class ServerUnavailable extends HoldfastError {}
 
-/** Nobody knows whether the request had an effect. Never leaves this file. */
+/** There is no answer; the request may have had an effect. Used only in this file. */
 class NoAnswer extends Error {}
 
 const lost = (lockName, reason) => new LockLost(`the lock on ${lockName} is lost: ${reason}`, { lockName, reason });
@@ -83,7 +83,7 @@ class Answer {
         this.isTemporary = [502, 503, 504].includes(status) || this.reason === "BUSY_RETRY";
     }
 
-    /** What to throw for an answer that is no refusal of a lock. */
+    /** The error for an answer that is not the refusal of a lock. */
     failure() {
         const message = this.body.message ?? this.reason;
         if (this.status === 401) return new Unauthorized(message);
@@ -92,7 +92,7 @@ class Answer {
     }
 }
 
-/** A signal that aborts after a time, or when another one does. `done()` takes all of that back. */
+/** A signal that aborts after a time, or when another one does. `done()` cancels both. */
 class Deadline {
     #controller = new AbortController();
     #outer;
@@ -121,7 +121,7 @@ class Deadline {
         this.#outer?.removeEventListener("abort", this.#stop);
     }
 
-    /** Ends what may still be under way. */
+    /** Aborts the work that uses the signal. */
     abort() {
         this.done();
         this.#controller.abort(new NoAnswer("given up"));
@@ -144,7 +144,7 @@ function sleep(durationMs, signal) {
     });
 }
 
-/** Paces the repetitions of a request: the first at once, then ever slower; gives up after `retryForMs` in vain. */
+/** Decides when a request is repeated: first at once, then after longer and longer pauses, for `retryForMs`. */
 class Patience {
     constructor(retryForMs, signal) {
         this.retryForMs = retryForMs;
@@ -167,6 +167,33 @@ class Patience {
     }
 }
 
+const SOCKET_PATH_MAX = 107; // bytes; the system allows no more for a Unix socket
+
+/** A fetch() to the server behind a Unix socket, with as much of a Response as this client uses. Every request has a
+ *  connection of its own: on one machine that costs little. */
+function fetchOver(socketPath) {
+    const length = new TextEncoder().encode(socketPath).length;
+    if (length === 0) throw new TypeError("'unix:' names no socket");
+    if (length > SOCKET_PATH_MAX) {
+        throw new TypeError(`the path of 'unix:${socketPath}' has more than ${SOCKET_PATH_MAX} bytes`);
+    }
+    return async (path, { method = "GET", body, headers, signal }) => {
+        const [{ request }, { Readable, addAbortSignal }] = await Promise.all([
+            import("node:http"),
+            import("node:stream"),
+        ]);
+        return new Promise((resolve, reject) => {
+            const target = { socketPath, path, method, headers: { Host: "localhost", ...headers } };
+            const sent = request({ ...target, signal, agent: false }, (received) => {
+                if (signal) addAbortSignal(signal, received);
+                resolve(new Response(Readable.toWeb(received), { status: received.statusCode }));
+            });
+            sent.on("error", reject);
+            sent.end(body);
+        });
+    };
+}
+
 function query(parameters) {
     const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== "");
     return given.length === 0 ? "" : "?" + new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
@@ -186,7 +213,7 @@ const isOver = (answer) => ["NOT_OWNER_OR_EXPIRED", "LockExpired", "LockNotFound
 
 // --- Leases and locks ----------------------------------------------------------------------------------------------
 
-/** A lock that is ours for a while. Nobody renews it but you: see `Lock` for one that is. */
+/** A lock that is held until a deadline. It is not renewed by itself; `Lock` is. */
 export class Lease {
     constructor(body, name, ttlMs) {
         this.name = name;
@@ -212,7 +239,7 @@ export class Lease {
         return this.guaranteedUntilMs + marginOf(this.ttlMs);
     }
 
-    /** A request sent then was granted: what it got began no earlier. */
+    /** The lease was granted by a request that was sent at this time, so it began no earlier. */
     _confirm(sentAtMs, ttlMs) {
         this.ttlMs = ttlMs;
         const untilMs = sentAtMs + ttlMs - marginOf(ttlMs);
@@ -226,7 +253,7 @@ export class Lease {
     }
 }
 
-/** A lock that renews itself while it is held, and says when it is lost. A lock that is lost stays lost. */
+/** A lock that renews itself while it is held, and tells when it is lost. A lock that is lost stays lost. */
 export class Lock {
     #client;
     #onLost;
@@ -259,7 +286,7 @@ export class Lock {
         return this.#controller.signal;
     }
 
-    /** Whether the lock is surely ours now. Right also in a process that was stopped and has just woken up. */
+    /** Whether the lock is certainly ours now. Correct also in a process that was stopped and continues. */
     isHeld() {
         if (this.#isOver) return false;
         if (this.lease.isGuaranteed()) return true;
@@ -267,12 +294,12 @@ export class Lock {
         return false;
     }
 
-    /** Throws LockLost unless the lock is surely ours now. */
+    /** Throws LockLost unless the lock is certainly ours now. */
     check() {
         if (!this.isHeld()) throw this.#loss ?? lost(this.name, "it was released");
     }
 
-    /** Gives the lock back, once: further calls do nothing. False if it was over already. */
+    /** Releases the lock. Further calls do nothing. False if the lease had ended before. */
     release() {
         this.#end();
         this.#released ??= this.#client.release(this.lease);
@@ -328,7 +355,8 @@ export class Lock {
 
 /** Talks to one Holdfast server. */
 export class Client {
-    #server;
+    #server; // as it was named, for people
+    #root; // stands before every path
     #token;
     #tokenFile;
     #fetch;
@@ -337,6 +365,9 @@ export class Client {
         this.#server = (server ?? environment("HOLDFAST_SERVER") ?? "http://127.0.0.1:8080").replace(/\/+$/, "");
         this.#token = token;
         this.#tokenFile = token === undefined ? (tokenFile ?? environment("HOLDFAST_TOKEN_FILE")) : undefined;
+        const isUnix = this.#server.startsWith("unix:");
+        this.#root = isUnix ? "" : this.#server;
+        if (isUnix) fetch ??= fetchOver(this.#server.slice("unix:".length));
         this.#fetch = fetch ?? ((...request) => globalThis.fetch(...request));
         this.timeoutMs = timeoutMs;
         this.retryForMs = retryForMs;
@@ -344,9 +375,9 @@ export class Client {
         this.owner = owner ?? `${globalThis.process?.pid ?? "js"}-${newId().slice(0, 13)}`;
     }
 
-    // Locks that look after themselves.
+    // Locks that renew themselves.
 
-    /** Runs the work under a lock, and gives that back. Rejects with LockLost if it was lost meanwhile. */
+    /** Runs the work under a lock, and releases the lock. Rejects with LockLost if it was lost meanwhile. */
     async withLock(name, options, work) {
         return this.#guard(await this.lock(name, options), work);
     }
@@ -361,7 +392,7 @@ export class Client {
         return new Lock(this, await this.acquire(name, { waitMs: Infinity, ...options }), options.onLost);
     }
 
-    /** The lock, held, or null if it is somebody else's. */
+    /** The lock, held, or null if somebody else holds it. */
     async tryLock(name, options = {}) {
         try {
             return await this.lock(name, { ...options, waitMs: 0 });
@@ -376,15 +407,15 @@ export class Client {
         return new Lock(this, await this.acquireLease(scope, { waitMs: Infinity, ...options }), options.onLost);
     }
 
-    // Leases that you look after.
+    // Leases that are not renewed by themselves.
 
-    /** Takes a lock, or waits for it in the server's queue. */
+    /** Acquires a lock, or waits for it in the server's queue. */
     async acquire(name, { ttlMs = 30_000, waitMs = 0, shared = false, limit, metadata, signal } = {}) {
         const fields = { owner_id: this.owner, ttl_ms: Math.round(ttlMs), limit, metadata, mode: modeOf(shared) };
         return this.#acquire(lockPath(name, "/acquire"), name, fields, fields.ttl_ms, waitMs, signal);
     }
 
-    /** Takes a lock by asking again and again, at the pace the server recommends, without standing in its queue. */
+    /** Acquires a lock by repeated requests, at the pace that the server recommends, without waiting in the queue. */
     async acquireWithRetry(name, options = {}) {
         const { maxRetries = 50, minRetryMs = 25, maxRetryMs = 1000, jitter = 0.2 } = options;
         const { ttlMs, shared, limit, metadata, signal } = options;
@@ -402,13 +433,13 @@ export class Client {
         }
     }
 
-    /** Takes a lease on a scope. */
+    /** Acquires a lease on a scope. */
     async acquireLease(scope, { ttlMs = 30_000, waitMs = 0, shared = false, metadata, signal } = {}) {
         const fields = { scope, holder: this.owner, duration_ms: Math.round(ttlMs), metadata, mode: modeOf(shared) };
         return this.#acquire("/v1/leases", scopeText(scope), fields, fields.duration_ms, waitMs, signal);
     }
 
-    /** Prolongs a lease, by its own TTL or another one, and returns it. Rejects with LockLost if it is over. */
+    /** Prolongs a lease, by its own TTL or another one, and returns it. Rejects with LockLost if it has ended. */
     async renew(lease, ttlMs = lease.ttlMs) {
         const patience = new Patience(this.retryForMs);
         for (;;) {
@@ -421,7 +452,7 @@ export class Client {
         }
     }
 
-    /** Gives a lease back. False if it was over already. If an answer was lost and the repetition finds the lease gone,
+    /** Releases a lease. False if it had ended before. If an answer was lost and the repetition finds the lease gone,
      *  it counts as released. */
     async release(lease) {
         const patience = new Patience(Math.max(Math.min(this.retryForMs, lease.endMs - clock()), 0));
@@ -442,14 +473,14 @@ export class Client {
         }
     }
 
-    // Looking, and clearing up.
+    // Looking at locks, and ending those of others.
 
     /** A lock as the server shows it. */
     async get(name, { queue = false } = {}) {
         return this.#ask("GET", lockPath(name) + query({ queue: queue || undefined }));
     }
 
-    /** All locks that are held or waited for, of every kind and door, whose names begin so. */
+    /** All locks that are held or waited for, of every kind and door, whose names begin with the prefix. */
     list(prefix = "", { pageSize = 100 } = {}) {
         return this.#pages("/v1/locks", "locks", { prefix, limit: pageSize });
     }
@@ -471,13 +502,14 @@ export class Client {
 
     // Fences.
 
-    /** Shows a fencing token for a resource that cannot remember such numbers itself. Rejects with StaleFence. */
+    /** To be called before every write to a resource that cannot compare fencing tokens itself. Rejects with
+     *  StaleFence. */
     async fence(resource, token) {
         const fencing_token = typeof token === "number" ? token : token.fencingToken;
         return (await this.#ask("POST", fencePath(resource), { fencing_token })).highest;
     }
 
-    /** The largest fencing token shown for the resource, or null. */
+    /** The largest fencing token that was used for the resource, or null. */
     async getFence(resource) {
         try {
             return (await this.#ask("GET", fencePath(resource))).highest;
@@ -500,8 +532,8 @@ export class Client {
 
     // What happens.
 
-    /** Everything that happens to locks whose names begin so, from now on or after the event of that id; goes on after
-     *  the last event seen when it is cut off. Ends when the signal aborts. */
+    /** The events of locks whose names begin with the prefix, from now on or after the event of that id; goes on after
+     *  the last event when the connection breaks. Ends when the signal aborts. */
     async *events({ prefix, after, signal } = {}) {
         const patience = new Patience(this.retryForMs, signal);
         while (!signal?.aborted) {
@@ -552,7 +584,7 @@ export class Client {
     async #send(path, options) {
         const headers = { ...options.headers, ...(this.#token && { Authorization: `Bearer ${this.#token}` }) };
         try {
-            return await this.#fetch(this.#server + path, { ...options, headers });
+            return await this.#fetch(this.#root + path, { ...options, headers });
         } catch (error) {
             throw this.#explain(error, options.signal);
         }
@@ -577,7 +609,7 @@ export class Client {
         }
     }
 
-    /** Rejects with NoAnswer also for an answer that says no more than "try again". */
+    /** Rejects with NoAnswer also for an answer that only says "try again". */
     async #askUnder(signal, method, path, body) {
         const response = await this.#request(path, { method, body: body && JSON.stringify(body), signal });
         const answer = new Answer(response.status, await this.#json(response, signal));
@@ -594,7 +626,7 @@ export class Client {
         }
     }
 
-    /** Asks until there is an answer, and returns its body if that says yes. */
+    /** Asks until there is an answer, and returns its body if it is a success. */
     async #ask(method, path, body, { about = "", isRepeatable = true } = {}) {
         const patience = new Patience(isRepeatable ? this.retryForMs : 0);
         let answer;
@@ -658,7 +690,7 @@ export class Client {
                 if (await this.#isFresh(lease, sentAtMs)) return lease;
             }
             if (answer.status === 200 || ["REQUEST_ENDED", "RequestEnded"].includes(answer.reason)) {
-                sentAtMs = undefined; // it was ours, and is over: begin anew
+                sentAtMs = undefined; // our lease has ended already: begin anew
             } else if (!isToBeAskedAgain(answer, untilMs)) {
                 throw refusal(answer, name);
             }
@@ -690,8 +722,8 @@ export class Client {
         }
     }
 
-    /** A lease that was waited for began some time after the request: it is renewed to know since when we have it.
-     *  False if that finds it over. */
+    /** If the answer took long, we do not know when the lease began. A renewal tells how long it lasts.
+     *  False if the lease has ended. */
     async #isFresh(lease, sentAtMs) {
         if (clock() - sentAtMs < lease.ttlMs / 3) return true;
         try {
@@ -703,7 +735,7 @@ export class Client {
         }
     }
 
-    /** Gives back what a request may have got whose answer nobody waits for any more; tries for a moment. */
+    /** Ends a request that was cancelled: leaves the queue, or releases the lease. Tries for a moment. */
     async #abandon(path, name, body, ttlMs) {
         for (let attempt = 0; attempt < 3; ++attempt) {
             try {
@@ -765,7 +797,7 @@ const modeOf = (shared) => (shared ? "shared" : undefined);
 
 const isSuperseded = ({ reason }) => reason === "REQUEST_SUPERSEDED" || reason === "RequestSuperseded";
 
-/** Whether the server thinks that we have gone, or keeps our place in the queue until we ask again. */
+/** Whether to ask again: the server cancelled the request, or keeps our place in the queue. */
 function isToBeAskedAgain({ reason }, untilMs) {
     if (["CANCELLED", "Cancelled", "STILL_WAITING", "StillWaiting"].includes(reason)) return true;
     return ["WAIT_TIMED_OUT", "WaitTimedOut"].includes(reason) && clock() < untilMs;

@@ -413,6 +413,36 @@ check(
     },
 );
 
+check("a Unix socket is a server like any other", async ({ server, folder, client }) => {
+    const proxy = await Proxy.start(server, join(folder, "socket"));
+    try {
+        const near = connect(proxy.url);
+        await near.withLock("x", {}, async () => assert.ok((await client.get("x")).held));
+        proxy.loseAnswers(1);
+        await near.release(await near.acquire("x"));
+        assert.equal(proxy.lost, 1);
+
+        const stop = new AbortController();
+        const events = near.events({ prefix: "x", after: 0, signal: stop.signal });
+        assert.equal((await events.next()).value.kind, "gap"); // the server has no event of that id any more
+        stop.abort();
+        while (!(await events.next()).done); // events that had arrived already
+
+        await client.acquire("y");
+        const waiting = near.acquire("y", { waitMs: Infinity, signal: AbortSignal.timeout(50) });
+        await assert.rejects(waiting, { name: "TimeoutError" });
+    } finally {
+        proxy.end();
+    }
+});
+
+check("a Unix socket without a server says why", async ({ folder }) => {
+    const url = `unix:${join(folder, "socket")}`;
+    await assert.rejects(connect(url, { retryForMs: 0 }).acquire("x"), /ENOENT/);
+    assert.throws(() => connect("unix:" + "p".repeat(108)), /more than 107 bytes/);
+    assert.throws(() => connect("unix:"), /names no socket/);
+});
+
 test("the types name what there is", async () => {
     const text = await readFile(join(here, "holdfast.d.ts"), "utf8");
     const classes = [...text.matchAll(/^export class (\w+)[^{]*\{(.*?)\}$/gms)];

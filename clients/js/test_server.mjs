@@ -78,7 +78,8 @@ export class Server {
     }
 }
 
-/** Stands before a server, at a port that stays the same, and loses what it is told to. */
+/** Stands before a server, at an address that stays the same, and loses the answers that it is told to lose. The
+ *  address is a free port, or the Unix socket `path`. */
 export class Proxy {
     #toLose = 0;
     #isSilent = false;
@@ -86,12 +87,12 @@ export class Proxy {
     #isCut = false;
     lost = 0;
 
-    static async start(server) {
+    static async start(server, path) {
         const proxy = new Proxy();
         proxy.listener = net.createServer((client) => proxy.#serve(client, server.port));
-        proxy.listener.listen(0, "127.0.0.1");
+        proxy.listener.listen(path ? { path } : { port: 0, host: "127.0.0.1" });
         await once(proxy.listener, "listening");
-        proxy.url = `http://127.0.0.1:${proxy.listener.address().port}`;
+        proxy.url = path ? `unix:${path}` : `http://127.0.0.1:${proxy.listener.address().port}`;
         return proxy;
     }
 

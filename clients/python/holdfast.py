@@ -5,7 +5,7 @@
     client = holdfast.Client()
     with client.lock("nightly-backup", ttl=30) as lock:
         for part in parts:
-            lock.check()                    # raises LockLost as soon as the lock is not surely ours
+            lock.check()                    # raises LockLost as soon as the lock is not certainly ours
             store(part, lock.fencing_token)
 
 A lock is a lease: the server takes it back from a holder that stays away for longer than its TTL. A `Lock` renews its
@@ -13,7 +13,7 @@ lease every third of the TTL, and judges by a clock of this machine how long it 
 last confirmed request was sent, and less a margin of min(5 s, TTL/6). When that is over, or the server says that the
 lease is, `lost` is set, `on_lost` is called and `check()` raises, before the server can give the lock to anybody else.
 
-Every request that gets no answer is asked again, for `retry_for` seconds. An acquire carries an id by which the server
+Every request without an answer is repeated, for `retry_for` seconds. An acquire carries an id by which the server
 knows it: if only its answer was lost, the repetition finds the same lease, and nothing is left behind that nobody knows
 of. What cannot be known to be harmless twice, ending other people's leases, is asked once.
 
@@ -48,15 +48,16 @@ Scope = Union[str, Json]
 
 _log = logging.getLogger("holdfast")
 
-_ANSWER_MAX = 600.0            # the server keeps nobody without an answer for longer; who waits on asks again
+_ANSWER_MAX = 600.0            # the server answers after this time at the latest; to wait longer, ask again
 _ENDLESS = 365 * 86400.0       # to the server, a wait of this length has no end
 _EVENTS_SILENCE_MAX = 45.0     # the server says something every 15 s
 _IDLE_CONNECTIONS_MAX = 8
+_SOCKET_PATH_MAX = 107         # bytes; the system allows no more for a Unix socket
 _WATCH_INTERVAL_MAX = 1.0
 
 
 def _clock() -> float:
-    """A clock nobody can set, which goes on while the machine is asleep, where there is such a one."""
+    """A clock that nobody can set. Where the system has one, it goes on while the machine is asleep."""
     if hasattr(time, "CLOCK_BOOTTIME"):
         return time.clock_gettime(time.CLOCK_BOOTTIME)
     return time.monotonic()
@@ -66,11 +67,11 @@ def _clock() -> float:
 
 
 class HoldfastError(Exception):
-    """Whatever this client raises."""
+    """The base of all errors of this client."""
 
 
 class LockHeld(HoldfastError):
-    """The lock is somebody else's.
+    """Somebody else holds the lock.
 
     `holder` has it until `expires_at` (seconds since 1970, by the server's clock), as far as known; asking again makes
     sense in `retry_after` seconds.
@@ -83,11 +84,11 @@ class LockHeld(HoldfastError):
 
 
 class WaitTimedOut(LockHeld):
-    """It was somebody else's for as long as we were willing to wait."""
+    """Somebody else held the lock until the end of the wait."""
 
 
 class LockLost(HoldfastError):
-    """The lease is over, or we can no longer be sure that it is not: stop what it protects."""
+    """The lease has ended, or may have ended: stop the work that it protects."""
 
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(f"the lock on {name} is lost: {reason}")
@@ -95,7 +96,7 @@ class LockLost(HoldfastError):
 
 
 class StaleFence(HoldfastError):
-    """The resource was used under a larger fencing token before: somebody else had the lock since. Do not write."""
+    """The resource was used under a larger fencing token: somebody else has had the lock since then. Do not write."""
 
     def __init__(self, resource: str, fencing_token: int, highest: int) -> None:
         super().__init__(f"{resource} has seen {highest}, which is more than {fencing_token}")
@@ -103,7 +104,7 @@ class StaleFence(HoldfastError):
 
 
 class ScopeMismatch(HoldfastError):
-    """The token is good, but for something else, `scope`."""
+    """The token is valid, but for another scope, `scope`."""
 
     def __init__(self, message: str, scope: Json) -> None:
         super().__init__(message)
@@ -111,15 +112,15 @@ class ScopeMismatch(HoldfastError):
 
 
 class Unauthorized(HoldfastError):
-    """The server does not know our token, or wants one and we have none."""
+    """The token is wrong, or missing."""
 
 
 class Forbidden(HoldfastError):
-    """This takes the admin's token."""
+    """The request needs the admin's token."""
 
 
 class BadRequest(HoldfastError):
-    """The server does not understand, or will never do, what it was asked; `status` is that of its answer."""
+    """The server does not understand the request, or will never do it; `status` is that of its answer."""
 
     def __init__(self, message: str, status: int = 400) -> None:
         super().__init__(message)
@@ -134,7 +135,7 @@ class ServerUnavailable(HoldfastError):
 
 
 class _NoAnswer(Exception):
-    """Nobody knows whether the request had an effect."""
+    """There is no answer; the request may have had an effect."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,7 @@ class _Answer:
         return self.status in (502, 503, 504) or self.reason == "BUSY_RETRY"
 
     def failure(self) -> HoldfastError:
-        """What to raise for an answer that is no refusal of a lock."""
+        """The error for an answer that is not the refusal of a lock."""
         message = str(self.body.get("message") or self.reason)
         if self.status == 401:
             return Unauthorized(message)
@@ -167,7 +168,7 @@ class _Answer:
 
 
 class _Patience:
-    """Paces the repetitions of a request: the first at once, then ever slower; gives up after `retry_for` in vain."""
+    """Decides when a request is repeated: first at once, then after longer and longer pauses, for `retry_for`."""
 
     def __init__(self, retry_for: float) -> None:
         self._retry_for = retry_for
@@ -188,23 +189,49 @@ class _Patience:
         time.sleep(delay)
 
 
+class _UnixConnection(http.client.HTTPConnection):
+    """HTTP over a Unix socket; the Host header says `localhost`."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__("localhost")
+        self._path = path
+
+    def connect(self) -> None:
+        wire = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            wire.settimeout(self.timeout)
+            wire.connect(self._path)
+        except BaseException:
+            wire.close()
+            raise
+        self.sock = wire
+
+
 class _Transport:
-    """One request, one answer; connections that are idle are used again."""
+    """Sends one request and reads one answer. Idle connections are used again."""
 
     def __init__(self, server: str, token: Optional[str], token_file: Optional[str], ca_file: Optional[str]) -> None:
-        url = urllib.parse.urlsplit(server)
-        if url.scheme not in ("http", "https") or not url.hostname:
-            raise ValueError(f"{server!r} is no http:// or https:// URL")
         self.server = server
-        self._host, self._port, self._root = url.hostname, url.port, url.path.rstrip("/")
-        self._tls = ssl.create_default_context(cafile=ca_file) if url.scheme == "https" else None
+        self._socket_path = server[len("unix:"):] if server.startswith("unix:") else ""
+        self._tls: Optional[ssl.SSLContext] = None
+        self._root = ""
+        if self._socket_path:
+            if len(os.fsencode(self._socket_path)) > _SOCKET_PATH_MAX:
+                raise ValueError(f"the path of {server!r} has more than {_SOCKET_PATH_MAX} bytes")
+        else:
+            url = urllib.parse.urlsplit(server)
+            if url.scheme not in ("http", "https") or not url.hostname:
+                raise ValueError(f"{server!r} is no http:// or https:// URL, and no unix:PATH")
+            self._host, self._port, self._root = url.hostname, url.port, url.path.rstrip("/")
+            if url.scheme == "https":
+                self._tls = ssl.create_default_context(cafile=ca_file)
         self._token_file = token_file
         self._token = token if token is not None else self._read_token()
         self._mutex = threading.Lock()
         self._idle: List[http.client.HTTPConnection] = []
 
     def exchange(self, method: str, path: str, body: Optional[Json], timeout: float, is_repeatable: bool) -> _Answer:
-        """Raises _NoAnswer. What is not repeatable never goes over a connection that may have been closed meanwhile."""
+        """Raises _NoAnswer. A request that is not repeatable gets a new connection: an idle one may be closed."""
         answer = self._exchange(method, path, body, timeout, is_repeatable)
         if answer.status == 401 and self._has_new_token():
             answer = self._exchange(method, path, body, timeout, is_repeatable)
@@ -224,14 +251,14 @@ class _Transport:
             connection.close()
             raise _NoAnswer(f"{self.server}: {problem or type(problem).__name__}") from problem
         except BaseException:
-            connection.close()  # the server sees that, and takes us out of its queue
+            connection.close()  # the server sees that, and removes us from its queue
             raise
         self._give_back(connection)
         return _Answer(response.status, _read_json(text))
 
     @contextlib.contextmanager
     def stream(self, path: str, headers: Dict[str, str], timeout: float) -> Iterator[http.client.HTTPResponse]:
-        """An answer that has no end. Raises _NoAnswer, also when it has one."""
+        """A stream without an end. Raises _NoAnswer when it breaks or ends."""
         connection = self._connection()
         try:
             response = self._send(connection, "GET", path, timeout, headers=headers)
@@ -261,7 +288,7 @@ class _Transport:
         if is_new:
             connection.connect()
         wire: socket.socket = connection.sock
-        if is_new:
+        if is_new and not self._socket_path:
             _keep_alive(wire)
         wire.settimeout(timeout)
         headers = dict(headers or {})
@@ -271,6 +298,8 @@ class _Transport:
         return connection.getresponse()
 
     def _connection(self) -> http.client.HTTPConnection:
+        if self._socket_path:
+            return _UnixConnection(self._socket_path)
         if self._tls is None:
             return http.client.HTTPConnection(self._host, self._port)
         return http.client.HTTPSConnection(self._host, self._port, context=self._tls)
@@ -293,7 +322,7 @@ class _Transport:
             return file.readline().strip()
 
     def _has_new_token(self) -> bool:
-        """Tokens are renewed while we run: whether the file has another one than we have shown."""
+        """Whether the file has another token than the one that was sent: tokens are replaced while we run."""
         try:
             token = self._read_token()
         except OSError:
@@ -349,7 +378,7 @@ def _scope_text(scope: Json) -> str:
 
 @dataclass
 class Lease:
-    """A lock that is ours for a while. Nobody renews it but you: see `Lock` for one that is.
+    """A lock that is held until a deadline. It is not renewed by itself; `Lock` is.
 
     `expires_at` is by the server's clock, in seconds since 1970; `guaranteed_until` by ours, and with a margin.
     """
@@ -375,7 +404,7 @@ class Lease:
         return min(5.0, self.ttl / 6)
 
     def _confirm(self, sent_at: float, ttl: float) -> None:
-        """A request sent then was granted: what it got began no earlier."""
+        """The lease was granted by a request that was sent at this time, so it began no earlier."""
         self.ttl = ttl
         until = sent_at + ttl - self.margin
         self.guaranteed_until = until if self.token else max(self.guaranteed_until, until)
@@ -387,7 +416,7 @@ class Lease:
 
 
 class Lock:
-    """A lock that renews itself while it is held, and says when it is lost. Made by `Client.lock` and `Client.lease`.
+    """A lock that renews itself while it is held, and tells when it is lost. Made by `Client.lock` and `Client.lease`.
 
     As a context manager it is acquired on entry, if it is not yet, and released on exit. If it was lost meanwhile, the
     end of the block raises LockLost, unless something else is raised already.
@@ -409,7 +438,7 @@ class Lock:
         self._was_released: Optional[bool] = None
 
     def acquire(self) -> "Lock":
-        """Takes the lock, as was said when this was made, and starts to renew it. Once."""
+        """Acquires the lock and starts to renew it. May be called once."""
         if self._lease is not None:
             raise HoldfastError(f"{self.name} was acquired by this object before; make another one")
         self._lease = self._acquire()
@@ -429,7 +458,7 @@ class Lock:
         return self.lease.fencing_token
 
     def is_held(self) -> bool:
-        """Whether the lock is surely ours now. Right also in a process that was stopped and has just woken up."""
+        """Whether the lock is certainly ours now. Correct also in a process that was stopped and continues."""
         if self._lease is None or self._done.is_set():
             return False
         if not self._lease.is_guaranteed():
@@ -438,13 +467,13 @@ class Lock:
         return True
 
     def check(self) -> None:
-        """Raises LockLost unless the lock is surely ours now."""
+        """Raises LockLost unless the lock is certainly ours now."""
         if self.is_held():
             return
         raise self._loss or LockLost(self.name, "it was released" if self._lease else "it was never acquired")
 
     def release(self) -> bool:
-        """Gives the lock back, once: further calls do nothing. False if it was over already.
+        """Releases the lock. Further calls do nothing. False if the lease had ended before.
 
         Raises ServerUnavailable if the server cannot be told; the lease then ends by itself.
         """
@@ -503,7 +532,7 @@ class Lock:
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened: `kind` is `granted`, `released`, `expired` ... and `gap` if some are missing."""
+    """An event: `kind` is `granted`, `released`, `expired` ... or `gap` if events are missing."""
 
     id: Optional[int]
     kind: str
@@ -516,7 +545,7 @@ class Event:
 class Client:
     """Talks to one Holdfast server. May be used by many threads at once; `close()` ends its idle connections.
 
-    server      http:// or https:// URL; $HOLDFAST_SERVER, or http://127.0.0.1:8080
+    server      http:// or https:// URL, or unix:/run/holdfast.sock; $HOLDFAST_SERVER, or http://127.0.0.1:8080
     token       the secret; or token_file, whose first line it is; or $HOLDFAST_TOKEN_FILE. The file is read again
                 when the server does not accept it any more.
     ca_file     certificates to trust instead of the system's
@@ -544,7 +573,7 @@ class Client:
     def close(self) -> None:
         self._transport.close()
 
-    # Locks that look after themselves.
+    # Locks that renew themselves.
 
     def lock(self, name: str, ttl: float = 30.0, *, wait: Optional[float] = None, shared: bool = False,
              limit: Optional[int] = None, metadata: str = "",
@@ -555,7 +584,7 @@ class Client:
 
     def try_lock(self, name: str, ttl: float = 30.0, *, shared: bool = False, limit: Optional[int] = None,
                  metadata: str = "", on_lost: Optional[Callable[[LockLost], None]] = None) -> Optional[Lock]:
-        """The lock, acquired, or None if it is somebody else's."""
+        """The lock, acquired, or None if somebody else holds it."""
         try:
             return self.lock(name, ttl, wait=0, shared=shared, limit=limit, metadata=metadata,
                              on_lost=on_lost).acquire()
@@ -570,11 +599,11 @@ class Client:
         return Lock(self, name, lambda: self.acquire_lease(scope, ttl, wait=wait, shared=shared, metadata=metadata),
                     on_lost)
 
-    # Leases that you look after.
+    # Leases that are not renewed by themselves.
 
     def acquire(self, name: str, ttl: float = 30.0, *, wait: Optional[float] = 0, shared: bool = False,
                 limit: Optional[int] = None, metadata: str = "") -> Lease:
-        """Takes a lock, or waits for it in the server's queue; `wait=None` without an end.
+        """Acquires a lock, or waits for it in the server's queue; `wait=None` without an end.
 
         `shared` holds together with others that are shared; `limit` makes it a semaphore of so many permits. Raises
         LockHeld, and WaitTimedOut after a wait.
@@ -591,7 +620,7 @@ class Client:
     def acquire_with_retry(self, name: str, ttl: float = 30.0, *, max_retries: int = 50, min_retry: float = 0.025,
                            max_retry: float = 1.0, jitter: float = 0.2, max_total_wait: Optional[float] = None,
                            **options: Any) -> Lease:
-        """Takes a lock by asking again and again, at the pace the server recommends, without standing in its queue.
+        """Acquires a lock by repeated requests, at the pace that the server recommends, without waiting in the queue.
 
         Prefer `acquire(wait=...)`, which is served in order. Raises the last LockHeld when it gives up.
         """
@@ -609,7 +638,7 @@ class Client:
 
     def acquire_lease(self, scope: Scope, ttl: float = 30.0, *, wait: Optional[float] = 0, shared: bool = False,
                       metadata: str = "") -> Lease:
-        """Takes a lease on a scope, as `lease` describes it."""
+        """Acquires a lease on a scope, as `lease` describes it."""
         fields: Json = {"scope": scope, "holder": self.owner, "duration_ms": _milliseconds(ttl)}
         if shared:
             fields["mode"] = "shared"
@@ -619,7 +648,7 @@ class Client:
         return self._acquire("/v1/leases", name, fields, fields["duration_ms"] / 1000, wait)
 
     def renew(self, lease: Lease, ttl: Optional[float] = None) -> Lease:
-        """Prolongs a lease, by its own TTL or another one, and returns it. Raises LockLost if it is over."""
+        """Prolongs a lease, by its own TTL or another one, and returns it. Raises LockLost if it has ended."""
         patience = _Patience(self.retry_for)
         while True:
             try:
@@ -629,7 +658,7 @@ class Client:
                 patience.pause(str(problem))
 
     def release(self, lease: Lease) -> bool:
-        """Gives a lease back. False if it was over already; releasing twice does no harm.
+        """Releases a lease. False if it had ended before; releasing twice does no harm.
 
         If an answer was lost and the repetition finds the lease gone, it counts as released.
         """
@@ -651,14 +680,14 @@ class Client:
                 raise answer.failure()
             return bool(answer.body.get("released")) or is_repeated
 
-    # Looking, and clearing up.
+    # Looking at locks, and ending those of others.
 
     def get(self, name: str, *, queue: bool = False) -> Json:
-        """A lock as the server shows it: `held`, `owner_id`, `lease_expiry_ms` ...; with `queue`, who waits."""
+        """A lock as the server shows it: `held`, `owner_id`, `lease_expiry_ms` ...; with `queue`, also the waiters."""
         return self._ask("GET", f"/v1/locks/{_quote(name)}" + _query(queue="true" if queue else None))
 
     def list(self, prefix: str = "", *, page_size: int = 100) -> Iterator[Json]:
-        """All locks that are held or waited for, of every kind and door, whose names begin so."""
+        """All locks that are held or waited for, of every kind and door, whose names begin with the prefix."""
         return self._pages("/v1/locks", "locks", prefix=prefix, limit=page_size)
 
     def leases(self, *, kind: str = "", holder: str = "", inode: Optional[int] = None, path: str = "",
@@ -677,7 +706,7 @@ class Client:
     # Fences.
 
     def fence(self, resource: str, token: Union[int, Lease, Lock]) -> int:
-        """Shows a fencing token for a resource that cannot remember such numbers itself; call it before every write.
+        """To be called before every write to a resource that cannot compare fencing tokens itself.
 
         Raises StaleFence if a larger one was shown before. Returns the largest shown, which is this one.
         """
@@ -685,7 +714,7 @@ class Client:
         return int(self._ask("POST", f"/v1/fence/{_quote(resource)}", {"fencing_token": number})["highest"])
 
     def get_fence(self, resource: str) -> Optional[int]:
-        """The largest fencing token shown for the resource."""
+        """The largest fencing token that was used for the resource."""
         try:
             return int(self._ask("GET", f"/v1/fence/{_quote(resource)}")["highest"])
         except BadRequest as error:
@@ -710,7 +739,7 @@ class Client:
     # What happens.
 
     def events(self, prefix: str = "", *, after: Optional[int] = None) -> Iterator[Event]:
-        """Everything that happens to locks whose names begin so, from now on or after the event of that id.
+        """The events of locks whose names begin with the prefix, from now on or after the event of that id.
 
         Without an end: if the connection breaks, it goes on after the last event seen. An event `gap` says that the
         server could not remember all that happened meanwhile.
@@ -734,7 +763,7 @@ class Client:
 
     def _ask_once(self, method: str, path: str, body: Optional[Json] = None, *, timeout: Optional[float] = None,
                   is_repeatable: bool = True) -> _Answer:
-        """Raises _NoAnswer also for an answer that says no more than "try again"."""
+        """Raises _NoAnswer also for an answer that only says "try again"."""
         answer = self._transport.exchange(method, path, body, self.timeout if timeout is None else timeout,
                                           is_repeatable)
         if answer.is_temporary:
@@ -743,7 +772,7 @@ class Client:
 
     def _ask(self, method: str, path: str, body: Optional[Json] = None, *, about: str = "",
              is_repeatable: bool = True) -> Json:
-        """Asks until there is an answer, and returns its body if that says yes."""
+        """Asks until there is an answer, and returns its body if it is a success."""
         patience = _Patience(self.retry_for if is_repeatable else 0.0)
         while True:
             try:
@@ -776,7 +805,7 @@ class Client:
             return self._acquire_patiently(path, name, body, ttl, wait)
         except Exception:
             raise
-        except BaseException:  # somebody wants to stop us, and we may hold the lock by now
+        except BaseException:  # we are being stopped, and may hold the lock by now
             self._abandon(path, name, body, ttl)
             raise
 
@@ -799,13 +828,13 @@ class Client:
                 if self._is_fresh(lease, sent_at):
                     return lease
             if answer.status == 200 or answer.reason in ("REQUEST_ENDED", "RequestEnded"):
-                body["request_id"], sent_at = uuid.uuid4().hex, _clock()  # it was ours, and is over: begin anew
+                body["request_id"], sent_at = uuid.uuid4().hex, _clock()  # our lease has ended already: begin anew
             elif not _is_to_be_asked_again(answer, deadline):
                 raise self._refusal(answer, name)
 
     def _is_fresh(self, lease: Lease, sent_at: float) -> bool:
-        """A lease that was waited for began some time after the request: it is renewed to know since when we have it.
-        False if that finds it over."""
+        """If the answer took long, we do not know when the lease began. A renewal tells how long it lasts.
+        False if the lease has ended."""
         if _clock() - sent_at < lease.ttl / 3:
             return True
         try:
@@ -827,7 +856,7 @@ class Client:
         return answer.failure()
 
     def _abandon(self, path: str, name: str, body: Json, ttl: float) -> None:
-        """Gives back what a request may have got whose answer nobody waits for any more; tries for a moment."""
+        """Ends a request that was cancelled: leaves the queue, or releases the lease. Tries for a moment."""
         for _ in range(3):
             with contextlib.suppress(HoldfastError, _NoAnswer):
                 answer = self._ask_once("POST", path, {**body, "wait_ms": 0}, timeout=1.0)
@@ -863,7 +892,7 @@ def _release_request(lease: Lease) -> Tuple[str, str, Optional[Json]]:
 
 
 def _is_to_be_asked_again(answer: _Answer, deadline: float) -> bool:
-    """Whether we were cut off by ourselves, or the server keeps our place in the queue until we ask again."""
+    """Whether to ask again: the server cancelled the request, or keeps our place in the queue."""
     if answer.reason in ("REQUEST_SUPERSEDED", "RequestSuperseded", "CANCELLED", "Cancelled", "STILL_WAITING",
                          "StillWaiting"):
         return True
@@ -882,7 +911,7 @@ def _read_lease(body: Json, name: str, ttl: float) -> Lease:
 
 
 def _read_events(response: http.client.HTTPResponse) -> Iterator[Event]:
-    """The events of a stream, as far as they arrive whole."""
+    """The complete events of a stream."""
     fields: Dict[str, str] = {}
     for line in response:
         text = line.decode().rstrip("\r\n")

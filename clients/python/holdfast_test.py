@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -37,8 +38,8 @@ class ClientTest(unittest.TestCase):
         self.addCleanup(client.close)
         return client
 
-    def proxy(self):
-        proxy = Proxy(self.server)
+    def proxy(self, path=None):
+        proxy = Proxy(self.server, path)
         self.addCleanup(proxy.end)
         return proxy
 
@@ -464,6 +465,38 @@ class Secrets(ClientTest):
             lock.check()
         with self.assertRaises(holdfast.ServerUnavailable):
             self.connect(server.url).acquire("x")
+
+
+class UnixSocket(ClientTest):
+    def setUp(self):
+        super().setUp()
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = folder.name + "/holdfast.sock"
+
+    def test_it_is_a_server_like_any_other(self):
+        proxy = self.proxy(self.path)
+        client = self.connect(proxy.url)
+        with client.lock("x") as lock:
+            lock.check()
+            self.assertTrue(self.client.get("x")["held"])
+        proxy.lose_answers(1)
+        client.release(client.acquire("x"))
+        self.assertEqual(proxy.lost, 1)
+
+    def test_it_says_why_there_is_no_server(self):
+        def problem():
+            with self.assertRaises(holdfast.ServerUnavailable) as caught:
+                self.connect("unix:" + self.path, retry_for=0).acquire("x")
+            return str(caught.exception)
+
+        self.assertIn("No such file or directory", problem())
+        with socket.socket(socket.AF_UNIX) as left_behind:
+            left_behind.bind(self.path)
+        self.assertIn("Connection refused", problem())
+        for server in ("unix:" + 108 * "p", "unix:"):
+            with self.assertRaises(ValueError):
+                holdfast.Client(server)
 
 
 class Readme(ClientTest):

@@ -70,9 +70,10 @@ class Server:
 
 
 class Proxy:
-    """Stands before a server, at a port that stays the same, and loses what it is told to."""
+    """Stands before a server, at an address that stays the same, and loses the answers that it is told to lose.
+    The address is a free port, or the Unix socket `path`."""
 
-    def __init__(self, server):
+    def __init__(self, server, path=None):
         self._server = server
         self._mutex = threading.Lock()
         self._to_lose = 0
@@ -80,8 +81,14 @@ class Proxy:
         self._open = set()
         self.lost = 0
         self.is_cut = False
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = "http://127.0.0.1:%d" % self._listener.getsockname()[1]
+        if path is None:
+            self._listener = socket.create_server(("127.0.0.1", 0))
+            self.url = "http://127.0.0.1:%d" % self._listener.getsockname()[1]
+        else:
+            self._listener = socket.socket(socket.AF_UNIX)
+            self._listener.bind(path)
+            self._listener.listen()
+            self.url = "unix:" + path
         threading.Thread(target=self._accept, daemon=True).start()
 
     def lose_answers(self, count, silently=False):

@@ -7,7 +7,7 @@
 namespace holdfast {
 
 // BootClock: a clock that nobody can set, and that goes on while the machine is asleep
-// (CLOCK_BOOTTIME). By it a client judges how long a lease is surely its own.
+// (CLOCK_BOOTTIME). A client uses it to decide how long its lease is guaranteed.
 struct HOLDFAST_API BootClock {
     using duration = std::chrono::nanoseconds;
     using rep = duration::rep;

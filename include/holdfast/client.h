@@ -9,9 +9,9 @@
 //     }
 //     if (auto released = guard->release(); !released) undo();
 //
-// Every request that gets no answer is asked again, for `retry_for`. An acquire carries an id by
-// which the server knows it: if only its answer was lost, the repetition finds the same lease, and
-// nothing is left behind that nobody knows of. What cannot be harmless twice is asked once.
+// A request without an answer is repeated, for `retry_for`. An acquire carries an id: if only its
+// answer was lost, the repetition finds the same lease, so that no lease is left behind that nobody
+// knows of. A request that could do harm when it is done twice is sent once.
 //
 // Thread safety: everything from any thread. Lifetime: destroyed when no call is under way; guards
 // may outlive it. A child after fork() must not use its parent's client.
@@ -38,24 +38,24 @@
 
 namespace holdfast {
 
-// How acquire_with_retry() asks again and again.
+// How acquire_with_retry() repeats its request.
 struct RetryOptions {
     int retries_max = 50;
-    // Between two of them: what the server recommends, within these bounds, more or less this
-    // share of it.
+    // The pause between two requests is the one that the server recommends, within these bounds,
+    // and varied at random by this share.
     std::chrono::milliseconds delay_min{25};
     std::chrono::milliseconds delay_max{1'000};
     double jitter = 0.2;
-    // In all; without one, only the number of retries is an end.
+    // For all requests together. Absent: only the number of retries is limited.
     std::optional<std::chrono::milliseconds> wait_max;
 };
 
-// Any request to the server, for what has no method here.
+// Any request to the server, for requests that have no method here.
 struct ServerRequest {
     std::string method = "GET";
     std::string target;         // "/v1/locks?prefix=job-"
     std::string body;           // JSON, or nothing
-    bool is_repeatable = true;  // false: asked once, over a connection of its own
+    bool is_repeatable = true;  // false: sent once, over a connection of its own
     std::stop_token stop;
 };
 
@@ -66,7 +66,7 @@ struct ServerAnswer {
 
 class HOLDFAST_API Client {
   public:
-    // Connects to nobody yet. Fails with an InvalidLockRequest that names what is wrong with the
+    // Does not connect yet. Fails with an InvalidLockRequest that names what is wrong with the
     // options.
     [[nodiscard]] static LockResult<Client> open(
         const ClientOptions& options = ClientOptions::from_environment());
@@ -74,15 +74,16 @@ class HOLDFAST_API Client {
     Client& operator=(Client&&) noexcept;
     ~Client();
 
-    // Waits for a lock, and keeps it renewed until the guard is gone: the one line.
+    // Waits for a lock, and renews it until the guard is destroyed.
     [[nodiscard]] LockResult<LeaseGuard> hold(const LeaseRequest& request,
                                               std::chrono::milliseconds wait,
                                               HeartbeatOptions options = {},
                                               const std::stop_token& stop = {});
 
-    // Calls function(LeaseGuard&) with the lock held and renewed, and returns what that returns. An
-    // error if the lock could not be had, or if it was lost before the function was done: then what
-    // it did may have been too late. What the function throws goes through, after the release.
+    // Calls function(LeaseGuard&) while the lock is held and renewed, and returns its result. An
+    // error if the lock was not granted, or if it was lost before the function returned: then the
+    // work of the function may have been too late. Exceptions of the function are passed on after
+    // the release.
     template <class Function>
     LockResult<std::decay_t<std::invoke_result_t<Function, LeaseGuard&>>> with_lock(
         const LeaseRequest& request, std::chrono::milliseconds wait, Function&& function,
@@ -99,67 +100,66 @@ class HOLDFAST_API Client {
         }
     }
 
-    // Now or never. Does not overtake those who wait.
+    // Does not wait, and does not overtake waiters.
     [[nodiscard]] LockResult<Lease> try_acquire(const LeaseRequest& request);
-    // Waits in the server's queue, so long at most; LockHeld after that. (The server lets nobody
-    // wait for longer than ten minutes; who wants to is asked for again.) When `stop` says so,
-    // LockCancelled: nothing is held then, unless the server could not be told, which is tried for
-    // a few seconds; it ends after its ttl.
+    // Waits in the server's queue for `wait` at most, then fails with LockHeld. (A wait of more than
+    // ten minutes takes several requests; the place in the queue stays the same.) When `stop` is
+    // requested, fails with LockCancelled. Then nothing is held, unless the server does not answer
+    // for a few seconds; a lease that was granted meanwhile ends after its ttl.
     [[nodiscard]] LockResult<Lease> acquire(const LeaseRequest& request,
                                             std::chrono::milliseconds wait,
                                             const std::stop_token& stop = {});
-    // Asks again and again, at the pace the server recommends, without standing in its queue.
-    // Prefer acquire(), which is served in order. The last LockHeld when it gives up.
+    // Repeats its request at the pace that the server recommends, without waiting in the queue.
+    // Prefer acquire(), which is served in order. Fails with the last LockHeld.
     [[nodiscard]] LockResult<Lease> acquire_with_retry(const LeaseRequest& request,
                                                        const RetryOptions& options = {},
                                                        const std::stop_token& stop = {});
 
-    // The lease begins anew, for `ttl` or as long as it was. LockExpired or LockNotFound if it is
-    // over. A shorter ttl may have taken effect although there is no answer.
+    // The lease lasts for `ttl` (or its old ttl) from now on. LockExpired or LockNotFound if it has
+    // ended. A shorter ttl may have taken effect although there is no answer.
     [[nodiscard]] LockResult<Lease> renew(const Lease& lease,
                                           std::optional<std::chrono::milliseconds> ttl = {});
-    // Gives the lease back. A second time, or after it has ended: LockExpired. If an answer was
-    // lost and the repetition finds the lease gone, it was given back.
+    // Releases the lease. LockExpired if it has ended before. If an answer was lost and the
+    // repetition finds no lease, the lease counts as released.
     LockResult<void> release_once(const Lease& lease);
-    // The lease of this token, as the server knows it. It is not guaranteed before it is renewed.
+    // The lease of this token, as the server shows it. It is guaranteed only after a renewal.
     [[nodiscard]] LockResult<Lease> get_by_token(std::string_view token);
 
-    // Keeps a lease renewed from now on. Fails if it is over, is not guaranteed any more, or would
+    // Renews a lease from now on. Fails if the lease has ended, is not guaranteed any more, or would
     // be lost before its first renewal.
     [[nodiscard]] LockResult<LeaseGuard> start_heartbeat(const Lease& lease,
                                                          HeartbeatOptions options = {});
 
-    // Shows a fencing token for a resource that cannot remember such numbers itself: before every
-    // use of it. StaleFence if a larger one was shown before; else the largest, which is this one.
+    // To be called before every use of a resource that cannot compare fencing tokens itself.
+    // StaleFence if a larger fencing token was used before; else returns the largest, this one.
     [[nodiscard]] LockResult<std::uint64_t> pass_fence(std::string_view resource,
                                                        std::uint64_t fencing_token);
-    // The largest fencing token that was shown for the resource, if any was.
+    // The largest fencing token that was used for the resource, if there was one.
     [[nodiscard]] LockResult<std::optional<std::uint64_t>> get_fence(std::string_view resource);
-    // Whether the holder of `token` may do now what takes a lock on `scope`, for whoever does the
-    // protected work: the lease, or LockExpired, LockNotFound, LockScopeMismatch. A shared lease is
-    // not enough to write.
+    // Whether the holder of `token` may now do work that needs a lock on `scope`. Returns the lease,
+    // or LockExpired, LockNotFound or LockScopeMismatch. A shared lease is not enough to write.
     [[nodiscard]] LockResult<Lease> check(std::string_view token, const LockScope& scope,
                                           LockMode mode = LockMode::exclusive);
 
-    // Waits until it leads, however long that takes, or `stop` says so. It leads while the guard is
-    // guaranteed; releasing the guard resigns.
+    // Waits until the candidate leads, or until `stop` is requested. The candidate leads while the
+    // guard is guaranteed, and resigns by releasing the guard.
     [[nodiscard]] LockResult<LeaseGuard> campaign(const Candidacy& candidacy,
                                                   HeartbeatOptions options = {},
                                                   const std::stop_token& stop = {});
-    // Calls `on_change` with the leader, or nobody, as it is and whenever it changes, on this
-    // thread. Returns when `stop` says so; an error if the server does not answer for `retry_for`,
-    // or does not want to.
+    // Calls `on_change` on this thread with the leader (or nullopt) now and after every change.
+    // Returns when `stop` is requested. An error if the server refuses, or does not answer for
+    // `retry_for`.
     LockResult<void> observe(std::string_view election,
                              const std::function<void(const std::optional<Leader>&)>& on_change,
                              const std::stop_token& stop);
 
-    // Calls `on_event` with everything that happens to locks, on this thread. If the connection
-    // breaks, it goes on after the last event that was told. Returns as observe() does.
+    // Calls `on_event` on this thread with every event of the server's locks. If the connection
+    // breaks, it goes on after the last event. Returns as observe() does.
     LockResult<void> watch(const WatchOptions& options,
                            const std::function<void(const LockEvent&)>& on_event,
                            const std::stop_token& stop);
 
-    // Any answer at all is one, whatever its status.
+    // Every answer is a success, whatever its status.
     [[nodiscard]] LockResult<ServerAnswer> ask(const ServerRequest& request);
 
   private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// Who leads: an election is a lock, and its leader the holder.
+// An election is a lock, and the leader is its holder.
 
 #include <chrono>
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Candidacy {
 struct Leader {
     std::string candidate;
     std::string value;
-    // Larger than that of every leader before.
+    // Larger than that of every earlier leader.
     std::uint64_t fencing_token = 0;
 
     bool operator==(const Leader&) const = default;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is asked of a Holdfast server, and what it grants.
+// The request for a lease of a Holdfast server, and the lease.
 
 #include <chrono>
 #include <cstdint>
@@ -19,28 +19,28 @@ struct LeaseRequest {
     std::string owner;                      // empty: this host, process and client
     std::chrono::milliseconds ttl{30'000};  // how long it lasts, unless it is renewed
     LockMode mode = LockMode::exclusive;
-    // Above 1, of a name: a semaphore of that name, which so many may hold at the same time.
+    // Above 1: the name is a semaphore, which has this many holders at most at the same time.
     std::uint64_t limit = 1;
     std::string metadata;  // shown with the lease
-    // However often a request with this id is made, it has one effect. Empty: one is made up.
+    // Requests with the same id have the effect of one. Empty: the client makes an id.
     std::string request_id;
 };
 
-// Lease: something that is ours for a while, on a server. A value: nobody renews it but you; see
+// Lease: the right to hold a lock of a server until a deadline. A value: nobody renews it but you; see
 // LeaseGuard for one that renews itself.
 struct HOLDFAST_API Lease {
     LockScope scope;
     std::string owner;
     LockMode mode = LockMode::exclusive;
     std::uint64_t limit = 1;
-    // 32 hexadecimal digits. Whoever shows it speaks for the lease.
+    // 32 hexadecimal digits. Secret: it proves that a client holds the lease.
     std::string token;
     // Grows with every grant. Storage that refuses numbers smaller than the largest it has seen
     // cannot be harmed by a holder that was too slow.
     std::uint64_t fencing_token = 0;
     std::chrono::milliseconds ttl{0};
     std::string metadata;
-    // By the server's clock, for people; never what decides.
+    // By the server's clock, for people only.
     std::chrono::system_clock::time_point acquired_at;
     std::chrono::system_clock::time_point expires_at;
     // By this machine's clock, counted from before the request was sent: the server ends the lease

@@ -1,21 +1,21 @@
 #pragma once
 
-// LeaseGuard: a lease that renews itself, and says so when it no longer can.
+// LeaseGuard: a lease that renews itself, and tells the program when it no longer can.
 //
-// How to think of it: while a guard is guaranteed, nobody else holds the lock. That is judged by
-// this machine's clock (BootClock), counted from *before* the last confirmed request was sent, and
-// ends a margin before the lease does: so a program that stood still, whose machine slept, or whose
-// server does not answer learns of it before anybody else is let in. Once it has ended it never
-// comes back.
+// While a guard is guaranteed, nobody else holds the lock. The guarantee is measured by this
+// machine's clock (BootClock) from *before* the last confirmed request was sent, and ends a margin
+// before the lease. So a program that was stopped, whose machine slept, or whose server does not
+// answer, learns of the end before anybody else is granted the lock. A guarantee that has ended
+// never comes back.
 //
-// One thread watches over all guards of a client, others renew them; no code of the program runs on
-// these: `on_lost` and the callbacks of the stop token are called on a thread of their own. What
-// they throw is dropped.
+// One thread watches over all guards of a client, others renew them. No code of the program runs on
+// these threads: `on_lost` and the callbacks of the stop token have a thread of their own. Their
+// exceptions are dropped.
 //
-// REQUIRES, of everything but destroying and assigning: it was not moved from.
+// REQUIRES, except for destroying and assigning: the guard was not moved from.
 // Thread safety: const methods from any thread. Lifetime: the guard keeps the client's insides
-// alive. Destroying it (or assigning to it) waits until `on_lost` has returned, unless that is who
-// destroys it, and gives the lease back, trying for the client's `timeout` at most.
+// alive. Destroying it (or assigning to it) waits until `on_lost` has returned, unless `on_lost`
+// itself destroys it, and releases the lease, which takes the client's `timeout` at most.
 
 #include <chrono>
 #include <cstdint>
@@ -36,15 +36,15 @@ class Session;
 struct Hold;
 }  // namespace sdk
 
-// That a guard is no longer guaranteed, and why.
+// Why a guard is no longer guaranteed.
 struct GuardLost {
     Lease lease;      // as last renewed
-    LockError error;  // LockExpired, LockNotFound: it is over. LockNotGuaranteed: it may be.
+    LockError error;  // LockExpired, LockNotFound: it has ended. LockNotGuaranteed: perhaps.
 };
 
 struct HeartbeatOptions {
-    // How often it is renewed, and for how long: a third of the ttl, and the ttl, if not given.
-    // (LockServer's own client renews every 200 ms, by 500 ms.)
+    // How often the lease is renewed, and for how long. Default: every third of the ttl, for the
+    // ttl. (LockServer's own client renews every 200 ms, for 500 ms.)
     std::optional<std::chrono::milliseconds> every;
     std::optional<std::chrono::milliseconds> extend_by;
     // How much earlier than the lease the guarantee ends; Lease::margin(), if not given.
@@ -59,9 +59,9 @@ class HOLDFAST_API LeaseGuard {
     LeaseGuard& operator=(LeaseGuard&& other) noexcept;
     ~LeaseGuard();
 
-    // Whether nobody else can hold the lock at this moment.
+    // True if nobody else can hold the lock at this moment.
     [[nodiscard]] bool is_guaranteed() const;
-    // How long it will be so without another renewal; never below zero.
+    // How long the guarantee lasts without another renewal; never below zero.
     [[nodiscard]] std::chrono::milliseconds time_left() const;
 
     // The lease as last renewed.
@@ -71,8 +71,8 @@ class HOLDFAST_API LeaseGuard {
     // Stops when the guarantee ends.
     [[nodiscard]] std::stop_token stop_token() const;
 
-    // Gives the lease back, and waits until that is certain. An error if the guarantee ended
-    // before: then what was done under the lock may have been too late. Waits for `on_lost`, too.
+    // Releases the lease, and waits until that is certain. An error if the guarantee ended before:
+    // then the work under the lock may have been too late. Waits for `on_lost`, too.
     // Further calls do nothing.
     LockResult<void> release();
 

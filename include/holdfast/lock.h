@@ -1,6 +1,6 @@
 #pragma once
 
-// What is asked of a LockManager, and what it grants.
+// The request for a lock of a LockManager, and the lock.
 
 #include <chrono>
 #include <compare>
@@ -17,7 +17,7 @@ namespace holdfast {
 // Shared holders coexist; an exclusive one is alone.
 enum class LockMode : std::uint8_t { exclusive, shared };
 
-// LockToken: what proves a hold. Whoever shows it speaks for the lock.
+// LockToken: the proof that somebody holds a lock. Secret.
 //
 // Half of it is the fencing number of the grant, the other half is random. Later grants have larger
 // tokens, as numbers and as texts.
@@ -27,7 +27,7 @@ struct HOLDFAST_API LockToken {
 
     // 32 hexadecimal digits.
     [[nodiscard]] std::string to_text() const;
-    // Reads them; nothing for anything else.
+    // Reads such a text; nothing for any other.
     [[nodiscard]] static std::optional<LockToken> parse(std::string_view text);
 
     auto operator<=>(const LockToken&) const = default;
@@ -46,7 +46,7 @@ struct Lock {
     LockScope scope;
     std::string holder;
     LockMode mode = LockMode::exclusive;
-    // By the wall clock, for people; it is never what decides.
+    // By the wall clock, for people only.
     std::chrono::system_clock::time_point acquired_at;
     std::chrono::system_clock::time_point expires_at;
     LockToken token;
@@ -64,7 +64,7 @@ struct LeasePreset {
     std::chrono::milliseconds renew_every;
 };
 
-// Others get on quickly when the holder fails.
+// Others get the lock quickly when the holder fails.
 inline constexpr LeasePreset short_lease{std::chrono::seconds{10}, std::chrono::seconds{3}};
 // Fewer renewals.
 inline constexpr LeasePreset long_lease{std::chrono::seconds{60}, std::chrono::seconds{20}};

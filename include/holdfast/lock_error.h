@@ -1,6 +1,6 @@
 #pragma once
 
-// Why there is no lock: one type for each reason, each with what a program can act on.
+// Why there is no lock: one type for each reason, with the facts that a program can act on.
 //
 //     if (const auto* held = std::get_if<LockHeld>(&result.error())) wait_for(held->holder);
 
@@ -25,10 +25,10 @@ struct LockHeld {
     std::optional<std::chrono::milliseconds> retry_after = {};  // what a server recommends
 };
 
-// No such token was given out, or it is so long over that nobody remembers.
+// No such token was ever issued, or its lock ended so long ago that it is forgotten.
 struct LockNotFound {};
 
-// The lock is over: its lease ended, or it was released. It will not come back.
+// The lock has ended: its lease expired, or it was released. This is final.
 struct LockExpired {};
 
 // The lock is good, but not for this.
@@ -39,7 +39,7 @@ struct LockScopeMismatch {
     LockMode wanted_mode = LockMode::exclusive;
 };
 
-// No renewal was confirmed in time: the lock may be over, and nobody can be sure.
+// No renewal was confirmed in time: the lock may have ended.
 struct LockNotGuaranteed {
     std::string message;  // how the last renewal failed, if one did
 };
@@ -63,7 +63,7 @@ struct LockStoreFailure {
     bool is_busy = false;  // somebody else has it locked: trying again may help
 };
 
-// The server cannot be reached, does not answer in time, cannot prove who it is, or cannot write
+// The server cannot be reached, does not answer in time, cannot prove its name, or cannot write
 // to its disk. Whether a request had an effect is not known.
 struct ServerUnavailable {
     std::string message;
@@ -74,8 +74,8 @@ struct NotPermitted {
     std::string message;
 };
 
-// The resource was used under a larger fencing token before: somebody else had the lock since. Do
-// not write.
+// The resource was used under a larger fencing token before: somebody else has had the lock since
+// then. Do not write.
 struct StaleFence {
     std::string resource;
     std::uint64_t fencing_token = 0;

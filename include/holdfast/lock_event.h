@@ -11,11 +11,11 @@
 namespace holdfast {
 
 struct LockEvent {
-    // Grows; absent of a gap.
+    // Grows with every event. Absent for a gap.
     std::optional<std::uint64_t> id;
     // granted, renewed, released, expired, grace_ended, queued, wait_timed_out, wait_cancelled,
-    // session_opened, session_ended, fence_refused; and gap: some are missing, for the server does
-    // not remember all that happened while we were not connected.
+    // session_opened, session_ended, fence_refused. And gap: events are missing, because the server
+    // does not remember all that happened while the client was not connected.
     std::string kind;
     std::string lock_name;  // or the resource of a fence
     std::string lock_kind;  // named, semaphore, path, inode, range
@@ -29,8 +29,7 @@ struct LockEvent {
 struct WatchOptions {
     std::string prefix;                  // of the names of the locks
     std::optional<std::uint64_t> after;  // the id of the last event that is known already
-    // Called whenever the server has begun to tell: at first, and after every break. Before the
-    // first event nothing is known of what happened in between.
+    // Called whenever a stream of events begins: at first, and after every break.
     std::function<void()> on_open;
 };
 

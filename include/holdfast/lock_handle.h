@@ -1,21 +1,20 @@
 #pragma once
 
-// LockHandle: a lock that renews itself, and says so when it no longer can.
+// LockHandle: a lock that renews itself, and tells the program when it no longer can.
 //
-// How to think of it: while a handle is guaranteed, nobody else holds the lock. The guarantee is
-// judged by the monotonic clock of this machine. It is counted from the grant, then from before the
-// last confirmed renewal was sent, and ends a margin before the lease does: so a program that stood
-// still, or whose renewals get no answer, learns of it before anybody else is let in. Once it has
-// ended it never comes back.
+// While a handle is guaranteed, nobody else holds the lock. The guarantee is measured by the
+// monotonic clock of this machine, from the grant, then from before the last confirmed renewal was
+// sent, and ends a margin before the lease. So a program that was stopped, or whose renewals get no
+// answer, learns of the end before anybody else is granted the lock. A guarantee that has ended
+// never comes back.
 //
-// All handles of a manager are renewed by one thread, in which no code of the program runs:
-// `on_lost` and the callbacks of the stop token are called on a thread of their own. What they
-// throw is dropped.
+// One thread renews all handles of a manager. No code of the program runs on it: `on_lost` and the
+// callbacks of the stop token have a thread of their own. Their exceptions are dropped.
 //
-// REQUIRES, of everything but destroying and assigning: it was not moved from.
+// REQUIRES, except for destroying and assigning: the handle was not moved from.
 // Thread safety: const methods from any thread. Lifetime: the handle keeps the manager's insides
-// alive. Destroying it (or assigning to it) waits until `on_lost` has returned, unless that is who
-// destroys it, and releases the lock without waiting for the disk.
+// alive. Destroying it (or assigning to it) waits until `on_lost` has returned, unless `on_lost`
+// itself destroys it, and releases the lock without waiting for the disk.
 
 #include <chrono>
 #include <cstdint>
@@ -35,19 +34,19 @@ class Engine;
 struct Hold;
 }  // namespace embedded
 
-// That a handle is no longer guaranteed, and why.
+// Why a handle is no longer guaranteed.
 struct LeaseLost {
     Lock lock;        // as last renewed
-    LockError error;  // LockExpired, LockNotFound: it is over. LockNotGuaranteed: it may be.
+    LockError error;  // LockExpired, LockNotFound: it has ended. LockNotGuaranteed: perhaps.
 };
 
 struct HandleOptions {
     // Called once, when the guarantee ends. May block.
     std::function<void(const LeaseLost&)> on_lost;
-    // A third of the duration, if not given.
+    // Default: a third of the duration.
     std::optional<std::chrono::milliseconds> renew_every;
-    // How much earlier than the lease the guarantee ends. Five seconds, or a sixth of the duration
-    // if that is less, if not given.
+    // How much earlier than the lease the guarantee ends. Default: five seconds, or a sixth of the
+    // duration if that is less.
     std::optional<std::chrono::milliseconds> margin;
 };
 
@@ -57,9 +56,9 @@ class HOLDFAST_API LockHandle {
     LockHandle& operator=(LockHandle&& other) noexcept;
     ~LockHandle();
 
-    // Whether nobody else can hold the lock at this moment.
+    // True if nobody else can hold the lock at this moment.
     [[nodiscard]] bool is_guaranteed() const;
-    // How long it will be so without another renewal; never below zero.
+    // How long the guarantee lasts without another renewal; never below zero.
     [[nodiscard]] std::chrono::microseconds time_left() const;
 
     // The lock as last renewed.
@@ -70,8 +69,8 @@ class HOLDFAST_API LockHandle {
     // Stops when the guarantee ends.
     [[nodiscard]] std::stop_token stop_token() const;
 
-    // Gives the lock back, and waits until that is certain. An error if the guarantee ended before:
-    // then what was done under the lock may have been too late. Waits for `on_lost`, too.
+    // Releases the lock, and waits until that is certain. An error if the guarantee ended before:
+    // then the work under the lock may have been too late. Waits for `on_lost`, too.
     LockResult<void> release();
 
   private:

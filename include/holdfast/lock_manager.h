@@ -12,10 +12,10 @@
 //     auto released = manager->release(lock->token);
 //
 // Never two holders: a lock has one exclusive holder, or shared ones. Requests are granted in the
-// order in which they came; a waiting call wakes when the lock is handed to it. A lease that has
-// ended is over for good. With a path, what a call has returned survives the program: a lock that
-// was held is held again, for its whole duration, when the file is next opened, and fencing tokens
-// never go back. Without one, nothing survives.
+// order in which they came; a waiting call wakes when it is granted the lock. A lease that has ended
+// never comes back. With a path, the results of calls survive the program: a lock that was held is
+// held again, for its whole duration, when the file is opened again, and fencing tokens never become
+// smaller. Without a path, nothing survives.
 //
 // Thread safety: everything from any thread. Lifetime: destroyed when no call is under way; handles
 // may outlive it. A child after fork() must not use its parent's manager.
@@ -42,13 +42,13 @@ struct LockManagerOptions {
     // The file that keeps the locks; it has one manager (or server) at a time. Empty: nothing is
     // kept.
     std::string path;
-    // Held and waited for, together. A lock that several share counts for each of them.
+    // Held locks and waits together. A shared lock counts once for each holder.
     std::size_t locks_max = 1'000'000;
-    // Of one holder, those it waits for included.
+    // For one holder, including the locks that it waits for.
     std::size_t locks_per_holder_max = 100'000;
     std::size_t waiters_max = 100'000;
     std::chrono::milliseconds duration_max = std::chrono::hours{24 * 366};
-    // How many locks that are over are remembered as such; older ones are LockNotFound.
+    // How many ended locks are remembered; older ones are LockNotFound.
     std::size_t ended_locks_max = 100'000;
 };
 
@@ -61,24 +61,24 @@ class HOLDFAST_API LockManager {
     LockManager& operator=(LockManager&&) noexcept;
     ~LockManager();
 
-    // Waits until the lock is granted, or `stop` says so.
+    // Waits until the lock is granted, or `stop` is requested.
     [[nodiscard]] LockResult<Lock> acquire(const LockRequest& request, std::stop_token stop = {});
-    // Now or never. Does not overtake those who wait.
+    // Does not wait, and does not overtake waiters.
     [[nodiscard]] LockResult<Lock> try_acquire(const LockRequest& request);
-    // Waits so long at most; LockHeld after that.
+    // Waits for `timeout` at most, then fails with LockHeld.
     [[nodiscard]] LockResult<Lock> acquire_for(const LockRequest& request,
                                                std::chrono::milliseconds timeout,
                                                std::stop_token stop = {});
 
-    // The lease begins anew, for `duration` or as long as it was.
+    // The lease lasts for `duration` (or its old duration) from now on.
     [[nodiscard]] LockResult<Lock> renew(LockToken token,
                                          std::optional<std::chrono::milliseconds> duration = {});
     LockResult<void> release(LockToken token);
 
     [[nodiscard]] LockResult<Lock> get_by_token(LockToken token);
 
-    // Whether the holder of `token` may do now what takes a lock on `scope`: the lock, or
-    // LockExpired, LockNotFound, LockScopeMismatch. A shared lock is not enough to write.
+    // Whether the holder of `token` may now do work that needs a lock on `scope`. Returns the lock, or
+    // LockExpired, LockNotFound or LockScopeMismatch. A shared lock is not enough to write.
     //
     // The lease may end between this check and the write that follows. Where that matters, pass the
     // fencing token on to the storage, and let it refuse smaller ones than the largest it has seen.
@@ -89,7 +89,7 @@ class HOLDFAST_API LockManager {
     // may hold semaphores, too; they are left out.)
     [[nodiscard]] LockResult<std::vector<Lock>> list();
 
-    // Waits for a lock, and keeps it renewed until the handle is gone.
+    // Waits for a lock, and renews it until the handle is destroyed.
     [[nodiscard]] LockResult<LockHandle> hold(const LockRequest& request,
                                               HandleOptions options = {},
                                               std::stop_token stop = {});

@@ -10,7 +10,9 @@
 #include <string_view>
 #include <utility>
 
+#include "app/doors.h"
 #include "base/log/log.h"
+#include "base/secret.h"
 #include "net/loop/endpoint.h"
 
 namespace holdfast::app {
@@ -92,37 +94,6 @@ base::Result<std::string> read_token(const std::string& flag, const std::string&
     return std::string(line);
 }
 
-// Whether somebody on another machine can reach the server there.
-bool is_beyond_this_machine(const std::string& address) {
-    const auto endpoint = net::parse_endpoint(address);
-    return endpoint && !endpoint->address().is_loopback();
-}
-
-// The doors for locks. Nobody gets through the one for files without a login.
-void warn_if_open_to_all(const ServeOptions& options) {
-    if (!options.auth_token.empty() || !options.auth_token_file.empty()) return;
-    for (const std::string& address : {options.http_address, options.dflockd_address}) {
-        if (!is_beyond_this_machine(address)) continue;
-        base::log(base::LogLevel::warning, "anybody there may take and release locks",
-                  {{"address", address}, {"remedy", "--auth-token-file"}});
-    }
-}
-
-void warn_if_in_the_clear(const ServeOptions& options) {
-    const auto warn = [](const std::string& address, std::string_view message) {
-        if (!is_beyond_this_machine(address)) return;
-        base::log(base::LogLevel::warning, message,
-                  {{"address", address}, {"remedy", "--tls-cert and --tls-key"}});
-    };
-    // Who has logged in is known by the id of a session, whatever the login was.
-    warn(files_address(options), "sessions and files travel in the clear");
-    const bool has_tokens = !options.auth_token.empty() || !options.auth_token_file.empty() ||
-                            !options.admin_token_file.empty();
-    if (!has_tokens) return;
-    warn(options.http_address, "tokens travel in the clear");
-    warn(options.dflockd_address, "tokens travel in the clear");
-}
-
 }  // namespace
 
 std::shared_ptr<const Tokens> TokenSource::current() const {
@@ -147,18 +118,17 @@ base::Result<Tokens> Credentials::read_tokens(const Files& files) {
 }
 
 base::Result<std::unique_ptr<Credentials>> Credentials::read(const ServeOptions& options) {
-    Files files{
-        .given_auth_token = options.auth_token,
-        .auth_token = options.auth_token_file,
-        .admin_token = options.admin_token_file,
-        .is_for_http = options.http_address != no_address || files_address(options) != no_address,
-        .tls = options.tls};
+    const auto open = open_doors(options);
+    Files files{.given_auth_token = options.auth_token,
+                .auth_token = options.auth_token_file,
+                .admin_token = options.admin_token_file,
+                .is_for_http = std::any_of(open.begin(), open.end(),
+                                           [](const Door* door) { return door->is_http; }),
+                .tls = options.tls};
     TRY(auto tokens, read_tokens(files));
-    warn_if_open_to_all(options);
+    warn_of_open_doors(options);
     std::unique_ptr<net::TlsSource> tls;
-    if (files.tls.certificate_file.empty()) {
-        warn_if_in_the_clear(options);
-    } else {
+    if (!files.tls.certificate_file.empty()) {
         TRY(tls, net::TlsSource::open(files.tls));
         warn_if_readable_by_everybody(files.tls.key_file);
     }
@@ -174,6 +144,17 @@ base::Result<void> Credentials::read_again() {
     }
     tokens_.replace(std::move(tokens));
     return {};
+}
+
+bool DflockdTokenGate::is_open() const {
+    return source_.current()->auth.empty();
+}
+
+bool DflockdTokenGate::admits(std::string_view secret) const {
+    const auto tokens = source_.current();
+    const bool is_user = base::equal_in_constant_time(secret, tokens->auth);
+    const bool is_admin = base::equal_in_constant_time(secret, tokens->admin);
+    return (is_user && !tokens->auth.empty()) || (is_admin && !tokens->admin.empty());
 }
 
 }  // namespace holdfast::app

@@ -13,9 +13,11 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include "app/serve_options.h"
 #include "base/result.h"
+#include "doors/dflockd/dflockd_door.h"
 #include "net/tls/tls_context.h"
 
 namespace holdfast::app {
@@ -76,6 +78,21 @@ class Credentials {
     const Files files_;
     TokenSource tokens_;
     const std::unique_ptr<net::TlsSource> tls_;
+};
+
+// DflockdTokenGate: lets those into the dflockd door who know the auth token, or the admin's.
+//
+// Thread safety: every method from any thread.
+class DflockdTokenGate final : public doors::dflockd::DflockdGate {
+  public:
+    // The source outlives the gate.
+    explicit DflockdTokenGate(const TokenSource& source) : source_(source) {}
+
+    [[nodiscard]] bool is_open() const override;
+    [[nodiscard]] bool admits(std::string_view secret) const override;
+
+  private:
+    const TokenSource& source_;
 };
 
 }  // namespace holdfast::app

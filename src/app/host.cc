@@ -5,44 +5,15 @@
 #include <thread>
 #include <utility>
 
-#include "app/http/http_gate.h"
-#include "app/http/http_router.h"
-#include "app/http/session_handler.h"
-#include "app/http/status_handler.h"
-#include "app/loop_executor.h"
 #include "base/check.h"
 #include "base/log/log.h"
 #include "base/random.h"
 #include "base/secret.h"
-#include "doors/dflockd/dflockd_protocol.h"
-#include "doors/hengdang/hengdang_handler.h"
-#include "doors/lockserver/lockserver_handler.h"
-#include "doors/scoped/scoped_handler.h"
 #include "service/first_number.h"
-#include "service/ports/remote_port.h"
 #include "store/memory_store.h"
 #include "store/sqlite_store.h"
 
 namespace holdfast::app {
-
-// One I/O loop, its way to the service, and the doors that speak on it.
-struct Host::Room {
-    net::EventLoop* loop = nullptr;
-    service::Port* port = nullptr;
-    std::unique_ptr<net::EventLoop> own_loop;          // absent: the main loop serves itself
-    std::unique_ptr<LoopExecutor> executor;            // with own_loop
-    std::unique_ptr<service::RemotePort> remote_port;  // with own_loop
-    std::unique_ptr<doors::homelab::HomelabHandler> homelab;
-    std::unique_ptr<doors::lockserver::EventStreams> streams;
-    std::unique_ptr<doors::lockserver::LockserverHandler> lockserver;
-    std::unique_ptr<doors::scoped::ScopedHandler> scoped;
-    std::unique_ptr<StatusHandler> status;
-    std::unique_ptr<SessionHandler> sessions;
-    std::unique_ptr<BackupHandler> backup;
-    std::unique_ptr<HttpRouter> router;
-    std::unique_ptr<HttpGate> gate;                           // in front of the router
-    std::unique_ptr<doors::hengdang::HengdangHandler> files;  // with the door for files
-};
 
 namespace {
 
@@ -78,7 +49,7 @@ base::Result<std::unique_ptr<Host>> Host::start(const ServeOptions& options,
                    {"fences", std::uint64_t{recovered->fences.size()}}});
     }
     TRY(host->open_files());
-    TRY(host->open_doors());
+    TRY(host->open_listeners());
     return host;
 }
 
@@ -120,75 +91,44 @@ Host::Host(const ServeOptions& options, service::Clock& clock,
     http_limits_.body_pace = {.grace = options_.http_request_timeout,
                               .bytes_per_second_min = options_.files_pace_min};
     const bool has_own_loops = options_.threads > 1;
-    for (std::size_t index = 0; index < options_.threads; ++index) add_room(has_own_loops);
-}
-
-void Host::add_room(bool has_own_loop) {
-    auto room = std::make_unique<Room>();
-    room->loop = &main_loop_;
-    room->port = service_.get();
-    service::Executor* executor = main_executor_.get();
-    if (has_own_loop) {
-        room->own_loop = std::make_unique<net::EventLoop>();
-        room->loop = room->own_loop.get();
-        room->executor = std::make_unique<LoopExecutor>(*room->loop);
-        room->remote_port =
-            std::make_unique<service::RemotePort>(*room->executor, *main_executor_, *service_);
-        room->port = room->remote_port.get();
-        executor = room->executor.get();
+    for (std::size_t index = 0; index < options_.threads; ++index) {
+        loops_.push_back(std::make_unique<LoopParts>(shared_parts(), has_own_loops));
     }
-    room->homelab =
-        std::make_unique<doors::homelab::HomelabHandler>(options_.homelab, *room->port, clock_);
-    room->streams = std::make_unique<doors::lockserver::EventStreams>(event_feed_, *executor,
-                                                                      *room->loop, clock_);
-    room->lockserver =
-        std::make_unique<doors::lockserver::LockserverHandler>(*room->port, *room->streams, clock_);
-    room->scoped =
-        std::make_unique<doors::scoped::ScopedHandler>(options_.scoped, *room->port, clock_);
-    room->status = std::make_unique<StatusHandler>(StatusHandler::Parts{
-        .port = *room->port,
-        .store = *store_,
-        .options = options_,
-        .count_connections = [this] { return count_connections(); },
-        .count_files =
-            [this] {
-                using FileFigures = doors::hengdang::FileFigures;
-                return files_door_ ? std::optional<FileFigures>(files_door_->figures())
-                                   : std::nullopt;
-            }});
-    room->sessions = std::make_unique<SessionHandler>(SessionHandler::Parts{
-        .port = *room->port, .loop = *room->loop, .clock = clock_, .files = files_door_});
-    room->backup = std::make_unique<BackupHandler>(BackupHandler::Parts{
-        .loop = *room->loop,
-        .disk = *disk_,
-        .slots = backup_slots_,
-        .database_path = options_.is_in_memory ? "" : database_file(options_)});
-    room->router =
-        std::make_unique<HttpRouter>(HttpRouter::Handlers{.homelab = *room->homelab,
-                                                          .lockserver = *room->lockserver,
-                                                          .scoped = *room->scoped,
-                                                          .status = *room->status,
-                                                          .sessions = *room->sessions,
-                                                          .backup = *room->backup});
-    room->gate = std::make_unique<HttpGate>(credentials_->tokens(), host_names_, *room->router);
-    rooms_.push_back(std::move(room));
 }
 
-// Connections go before the rooms they speak in, and ports before the service; the store finishes
+SharedParts Host::shared_parts() {
+    return {.options = options_,
+            .clock = clock_,
+            .tokens = credentials_->tokens(),
+            .host_names = host_names_,
+            .http_limits = http_limits_,
+            .main_loop = main_loop_,
+            .main_executor = *main_executor_,
+            .service = *service_,
+            .event_feed = event_feed_,
+            .store = *store_,
+            .disk = *disk_,
+            .backup_slots = backup_slots_,
+            .dflockd_door = dflockd_door_,
+            .files_door = files_door_,
+            .count_connections = [this] { return count_connections(); }};
+}
+
+// Connections go before the parts of the loops they speak on, and ports before the service; the store finishes
 // its commit, of which nobody will hear, while there is a service to be told. Those who work on the
 // files' disk are sent home while there are loops to report to, though nobody will read that.
 Host::~Host() {
-    files_server_.reset();
-    dflockd_server_.reset();
-    http_server_.reset();
+    listeners_.clear();
     if (files_door_) files_door_->close();
     disk_.reset();
-    rooms_.clear();
+    loops_.clear();
     store_.reset();
 }
 
 base::Result<void> Host::open_files() {
-    if (files_address(options_) == no_address) return {};
+    const auto is_files = [](const Door* door) { return door->name == std::string_view("files"); };
+    const auto open = open_doors(options_);
+    if (std::none_of(open.begin(), open.end(), is_files)) return {};
     const auto is_secret = [this](std::string_view shown) {
         const std::string secret = credentials_->tokens().current()->auth;
         return !secret.empty() && base::equal_in_constant_time(secret, shown);
@@ -199,11 +139,7 @@ base::Result<void> Host::open_files() {
                                           .executor = *main_executor_,
                                           .is_secret = is_secret,
                                           .has_tls = credentials_->tls() != nullptr}));
-    for (const auto& room : rooms_) {
-        room->files =
-            std::make_unique<doors::hengdang::HengdangHandler>(doors::hengdang::HengdangPlace{
-                .door = *files_door_, .loop = *room->loop, .port = *room->port});
-    }
+    for (const auto& parts : loops_) parts->open_files(*files_door_);
     files_timer_ = std::make_unique<net::LoopTimer>(main_loop_, [this] { tend_files(); });
     tend_files();
     return {};
@@ -216,72 +152,61 @@ void Host::tend_files() {
     files_timer_->call_at(net::EventLoop::Clock::now() + interval);
 }
 
-base::Result<void> Host::open_doors() {
-    net::ConnectionLimits http;
-    http.request_timeout = options_.http_request_timeout;
-    http.idle_timeout = options_.http_idle_timeout;
-    TRY(http_server_, open_door(
-                          options_.http_address, "http",
-                          [this](net::Channel& channel, net::EventLoop& loop) {
-                              return std::make_unique<net::HttpProtocol>(
-                                  channel, *room_of(loop).gate, http_limits_);
-                          },
-                          http));
-    net::ConnectionLimits dflockd;
-    dflockd.request_timeout = options_.dflockd_read_timeout;
-    dflockd.write_timeout = options_.dflockd_write_timeout;
-    dflockd.idle_timeout = std::chrono::milliseconds::zero();
-    using doors::dflockd::DflockdPlace;
-    using doors::dflockd::DflockdProtocol;
-    TRY(dflockd_server_, open_door(
-                             options_.dflockd_address, "dflockd",
-                             [this](net::Channel& channel, net::EventLoop& loop) {
-                                 const DflockdPlace place{dflockd_door_, *room_of(loop).port, loop};
-                                 return std::make_unique<DflockdProtocol>(channel, place);
-                             },
-                             dflockd));
-    TRY(files_server_, open_door(
-                           files_address(options_), "files",
-                           [this](net::Channel& channel, net::EventLoop& loop) {
-                               return std::make_unique<net::HttpProtocol>(
-                                   channel, *room_of(loop).files, http_limits_);
-                           },
-                           http));
-    if (files_door_) files_door_->listen_at(files_server_->endpoint());
+base::Result<void> Host::open_listeners() {
+    std::vector<net::EventLoop*> loops;
+    for (const auto& parts : loops_) loops.push_back(parts->loop);
+    for (const Door* const door : open_doors(options_)) {
+        TRY(const auto endpoint, net::parse_endpoint(address_of(*door, options_)));
+        const auto make_protocol = [this, door](net::Channel& channel, net::EventLoop& loop) {
+            return door->make_protocol(channel, parts_of(loop));
+        };
+        const auto on_error = [door](const base::Error& error) {
+            base::log(base::LogLevel::warning, "a listener has trouble",
+                      {{"door", std::string_view(door->name)}, {"error", error.message}});
+        };
+        // Nobody can listen in on a Unix socket, so it needs no TLS.
+        TRY(auto server,
+            net::Server::start(endpoint, loops, make_protocol,
+                               {.connections_max = options_.connections_max,
+                                .limits = door->limits(options_),
+                                .tls = endpoint.is_unix() ? nullptr : credentials_->tls(),
+                                .on_error = on_error}));
+        listeners_.push_back({.door = door, .server = std::move(server)});
+    }
+    if (files_door_) files_door_->listen_at(endpoint("files"));
     return {};
 }
 
-// A null server if the address is none.
-base::Result<std::unique_ptr<net::Server>> Host::open_door(const std::string& address,
-                                                           const char* name,
-                                                           net::ProtocolFactory factory,
-                                                           const net::ConnectionLimits& limits) {
-    if (address == no_address) return nullptr;
-    TRY(const auto endpoint, net::parse_endpoint(address));
-    std::vector<net::EventLoop*> loops;
-    for (const auto& room : rooms_) loops.push_back(room->loop);
-    return net::Server::start(
-        endpoint, loops, std::move(factory),
-        {.connections_max = options_.connections_max,
-         .limits = limits,
-         .tls = credentials_->tls(),
-         .on_error = [name](const base::Error& error) {
-             base::log(base::LogLevel::warning, "a listener has trouble",
-                       {{"door", std::string_view(name)}, {"error", error.message}});
-         }});
+const net::Server* Host::find_server(std::string_view door) const {
+    for (const Listening& listening : listeners_) {
+        if (listening.door->name == door) return listening.server.get();
+    }
+    return nullptr;
 }
 
-std::vector<net::Server*> Host::servers() const {
-    std::vector<net::Server*> servers;
-    if (http_server_) servers.push_back(http_server_.get());
-    if (dflockd_server_) servers.push_back(dflockd_server_.get());
-    if (files_server_) servers.push_back(files_server_.get());
-    return servers;
+const net::Endpoint* Host::find_endpoint(std::string_view door) const {
+    const net::Server* const server = find_server(door);
+    return server == nullptr ? nullptr : &server->endpoint();
 }
 
-Host::Room& Host::room_of(const net::EventLoop& loop) {
-    for (const auto& room : rooms_) {
-        if (room->loop == &loop) return *room;
+const net::Endpoint& Host::endpoint(std::string_view door) const {
+    const net::Endpoint* const found = find_endpoint(door);
+    CHECK(found != nullptr);
+    return *found;
+}
+
+std::vector<std::string> Host::describe_listeners() const {
+    std::vector<std::string> lines;
+    for (const Listening& listening : listeners_) {
+        lines.push_back(describe(*listening.door, listening.server->endpoint(),
+                                 credentials_->tls() != nullptr));
+    }
+    return lines;
+}
+
+LoopParts& Host::parts_of(const net::EventLoop& loop) {
+    for (const auto& parts : loops_) {
+        if (parts->loop == &loop) return *parts;
     }
     CHECK(false);
     std::abort();
@@ -289,20 +214,17 @@ Host::Room& Host::room_of(const net::EventLoop& loop) {
 
 std::vector<ListenerFigures> Host::count_connections() const {
     std::vector<ListenerFigures> listeners;
-    const auto add = [&](std::string_view name, const net::Server& server) {
+    for (const auto& [door, server] : listeners_) {
         listeners.push_back(
-            {.name = name, .endpoint = server.endpoint(), .counts = server.counts()});
-    };
-    if (http_server_) add("http", *http_server_);
-    if (dflockd_server_) add("dflockd", *dflockd_server_);
-    if (files_server_) add("files", *files_server_);
+            {.name = door->name, .endpoint = server->endpoint(), .counts = server->counts()});
+    }
     return listeners;
 }
 
 void Host::run() {
     std::vector<std::thread> threads;
-    for (const auto& room : rooms_) {
-        if (room->own_loop) threads.emplace_back([&room] { room->own_loop->run(); });
+    for (const auto& parts : loops_) {
+        if (parts->own_loop) threads.emplace_back([&parts] { parts->own_loop->run(); });
     }
     main_loop_.run();
     for (std::thread& thread : threads) thread.join();
@@ -316,9 +238,9 @@ void Host::shut_down() {
         end_at_ = net::EventLoop::Clock::now() + options_.shutdown_timeout;
         end_timer_ = std::make_unique<net::LoopTimer>(main_loop_, [this] { close_doors(); });
         end_timer_->call_at(end_at_);
-        servers_busy_ = servers().size();
-        for (net::Server* const server : servers()) {
-            server->begin_shut_down([this] {
+        servers_busy_ = listeners_.size();
+        for (const Listening& listening : listeners_) {
+            listening.server->begin_shut_down([this] {
                 main_loop_.post([this] {
                     if (--servers_busy_ == 0) close_doors();
                 });
@@ -335,9 +257,9 @@ void Host::close_doors() {
     const auto rest =
         std::chrono::ceil<std::chrono::milliseconds>(end_at_ - net::EventLoop::Clock::now());
     const auto grace = std::clamp(rest, grace_min, grace_max);
-    servers_open_ = servers().size();
-    for (net::Server* const server : servers()) {
-        server->shut_down(grace, [this] {
+    servers_open_ = listeners_.size();
+    for (const Listening& listening : listeners_) {
+        listening.server->shut_down(grace, [this] {
             main_loop_.post([this] {
                 if (--servers_open_ == 0) stop_loops();
             });
@@ -346,7 +268,7 @@ void Host::close_doors() {
 }
 
 void Host::stop_loops() {
-    for (const auto& room : rooms_) room->loop->stop();
+    for (const auto& parts : loops_) parts->loop->stop();
     main_loop_.stop();
 }
 

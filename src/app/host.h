@@ -9,13 +9,16 @@
 
 #include <functional>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/credentials.h"
-#include "app/dflockd_gate.h"
+#include "app/doors.h"
 #include "app/http/backup_handler.h"
 #include "app/http/host_names.h"
 #include "app/http/metrics_text.h"
+#include "app/loop_parts.h"
 #include "app/serve_options.h"
 #include "base/work_pool.h"
 #include "doors/hengdang/hengdang_door.h"
@@ -38,22 +41,12 @@ class Host {
                                                                    service::Clock& clock);
     ~Host();
 
-    // Where a door is; null if it is switched off.
-    [[nodiscard]] const net::Endpoint* find_http_endpoint() const {
-        return http_server_ ? &http_server_->endpoint() : nullptr;
-    }
-    [[nodiscard]] const net::Endpoint* find_dflockd_endpoint() const {
-        return dflockd_server_ ? &dflockd_server_->endpoint() : nullptr;
-    }
-    [[nodiscard]] const net::Endpoint* find_files_endpoint() const {
-        return files_server_ ? &files_server_->endpoint() : nullptr;
-    }
-    // REQUIRES: the door is there.
-    [[nodiscard]] const net::Endpoint& http_endpoint() const { return http_server_->endpoint(); }
-    [[nodiscard]] const net::Endpoint& dflockd_endpoint() const {
-        return dflockd_server_->endpoint();
-    }
-    [[nodiscard]] const net::Endpoint& files_endpoint() const { return files_server_->endpoint(); }
+    // Where a door of doors.h listens; null if it is switched off.
+    [[nodiscard]] const net::Endpoint* find_endpoint(std::string_view door) const;
+    // REQUIRES: the door is open.
+    [[nodiscard]] const net::Endpoint& endpoint(std::string_view door) const;
+    // One line for each open door, such as `https 127.0.0.1:8443`.
+    [[nodiscard]] std::vector<std::string> describe_listeners() const;
 
     // The loop that run() runs: for signals.
     [[nodiscard]] net::EventLoop& main_loop() { return main_loop_; }
@@ -75,20 +68,20 @@ class Host {
     void wake();
 
   private:
-    struct Room;  // what one I/O loop has for itself
+    // A door that is open.
+    struct Listening {
+        const Door* door;
+        std::unique_ptr<net::Server> server;
+    };
 
     Host(const ServeOptions& options, service::Clock& clock,
          std::unique_ptr<Credentials> credentials, std::unique_ptr<service::Store> store);
-    base::Result<void> open_doors();
+    base::Result<void> open_listeners();
     base::Result<void> open_files();
     void tend_files();
-    base::Result<std::unique_ptr<net::Server>> open_door(const std::string& address,
-                                                         const char* name,
-                                                         net::ProtocolFactory factory,
-                                                         const net::ConnectionLimits& limits);
-    void add_room(bool has_own_loop);
-    [[nodiscard]] std::vector<net::Server*> servers() const;
-    Room& room_of(const net::EventLoop& loop);
+    [[nodiscard]] SharedParts shared_parts();
+    [[nodiscard]] const net::Server* find_server(std::string_view door) const;
+    LoopParts& parts_of(const net::EventLoop& loop);
     void close_doors();
     void stop_loops();
     [[nodiscard]] std::vector<ListenerFigures> count_connections() const;
@@ -106,13 +99,11 @@ class Host {
     std::unique_ptr<service::LockService> service_;
     std::unique_ptr<base::WorkPool> disk_;  // for what must not keep a loop waiting
     const BackupSlots backup_slots_;
-    std::vector<std::unique_ptr<Room>> rooms_;
     net::HttpLimits http_limits_;
     const DflockdTokenGate dflockd_gate_;
     doors::dflockd::DflockdDoor dflockd_door_;
-    std::unique_ptr<net::Server> http_server_;     // null: switched off
-    std::unique_ptr<net::Server> dflockd_server_;  // likewise
-    std::unique_ptr<net::Server> files_server_;    // likewise
+    std::vector<std::unique_ptr<LoopParts>> loops_;
+    std::vector<Listening> listeners_;
     std::unique_ptr<net::LoopTimer> files_timer_;  // ends sessions in time
     // While shutting down, on the main loop:
     bool is_shutting_down_ = false;

@@ -53,7 +53,7 @@ class HostStop : public ::testing::TestWithParam<std::size_t> {
     }
 
     [[nodiscard]] net::TestClient connect() const {
-        return net::TestClient(host_->http_endpoint());
+        return net::TestClient(host_->endpoint("http"));
     }
 
     [[nodiscard]] net::TestResponse ask(const std::string& bytes) const {
@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(Threads, HostStop, ::testing::Values(1, 3));
 TEST_P(HostStop, TellsEverybodyWhoWaitsAtOnceAndWaitsForNobody) {
     EXPECT_EQ(ask(lease_of_x("a", R"(,"duration_ms":3600000)")).status, 200);
     net::TestClient scoped = connect(), lockserver = connect();
-    net::TestClient dflockd(host_->dflockd_endpoint());
+    net::TestClient dflockd(host_->endpoint("dflockd"));
     scoped.send(lease_of_x("b", R"(,"wait_ms":31536000000,"request_id":"r1")"));
     lockserver.send(
         request("POST /v1/locks/x/acquire", R"({"owner_id":"c","ttl_ms":5000,"wait_ms":600000})"));
@@ -130,7 +130,7 @@ TEST_P(HostStop, RenewsAndReleasesOnOldAndNewConnectionsUntilTheEnd) {
 }
 
 TEST_P(HostStop, GoesOnWithADflockdConnectionThatWaited) {
-    net::TestClient holder(host_->dflockd_endpoint()), waiter(host_->dflockd_endpoint());
+    net::TestClient holder(host_->endpoint("dflockd")), waiter(host_->endpoint("dflockd"));
     waiter.send("l\ny\n0\n");
     const std::string granted = waiter.read(3 + 32 + 4);
     ASSERT_THAT(granted, AllOf(StartsWith("ok "), HasSubstr("33\n")));

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <memory>
 #include <thread>
 
@@ -49,7 +50,7 @@ TEST_P(HostWithThreads, ServesAndShutsDownWithIdleConnections) {
     RunningHost host(GetParam());
     std::vector<net::TestClient> clients;
     for (int i = 0; i < 7; ++i) {
-        clients.emplace_back(host->http_endpoint());
+        clients.emplace_back(host->endpoint("http"));
         clients.back().send("GET /lock HTTP/1.1\r\nHost: localhost\r\n\r\n");
         EXPECT_EQ(clients.back().response().status, 200);
     }
@@ -59,7 +60,7 @@ TEST_P(HostWithThreads, ServesAndShutsDownWithIdleConnections) {
 
 TEST_P(HostWithThreads, AnswersWhatIsInFlightWhenItShutsDown) {
     RunningHost host(GetParam());
-    auto client = std::make_unique<net::TestClient>(host->http_endpoint());
+    auto client = std::make_unique<net::TestClient>(host->endpoint("http"));
     client->send("GET /lock HTTP/1.1\r\nHost: localhost\r\n\r\nGET /lock HTT");
     EXPECT_EQ(client->response().status, 200);
     host->wake();  // what arrived together was read together: the second request has begun
@@ -74,7 +75,7 @@ TEST_P(HostWithThreads, AnswersWhatIsInFlightWhenItShutsDown) {
 
 TEST_P(HostWithThreads, DoesNotWaitForEverForARequest) {
     RunningHost host(GetParam(), 50ms);
-    net::TestClient client(host->http_endpoint());
+    net::TestClient client(host->endpoint("http"));
     client.send("GET /lock HTTP/1.1\r\nHost: localhost\r\n\r\nGET /lock HTT");
     EXPECT_EQ(client.response().status, 200);
     host.shut_down();
@@ -86,17 +87,17 @@ TEST_P(HostWithThreads, MayGoWithoutHavingRun) {
     const auto host = Host::start(
         {.http_address = "127.0.0.1:0", .is_in_memory = true, .threads = GetParam()}, clock);
     ASSERT_TRUE(host);
-    EXPECT_NE((*host)->http_endpoint().port(), 0);
+    EXPECT_NE((*host)->endpoint("http").port(), 0);
 }
 
 TEST_P(HostWithThreads, AnswersOnlyToItsNames) {
     RunningHost host(GetParam());
     const auto ask = [&host](const std::string& headers) {
-        net::TestClient client(host->http_endpoint());
+        net::TestClient client(host->endpoint("http"));
         client.send("GET /lock HTTP/1.1\r\n" + headers + "\r\n");
         return client.response();
     };
-    EXPECT_EQ(ask("Host: " + net::to_text(host->http_endpoint()) + "\r\n").status, 200);
+    EXPECT_EQ(ask("Host: " + net::to_text(host->endpoint("http")) + "\r\n").status, 200);
     const auto refused = ask("Host: evil.example\r\n");
     EXPECT_EQ(refused.status, 421);
     EXPECT_THAT(refused.body, HasSubstr("--host-name"));
@@ -112,7 +113,7 @@ TEST(Host, AnswersToTheNamesItIsGiven) {
                                   clock)
                           .value();
     std::thread thread([&] { host->run(); });
-    net::TestClient client(host->http_endpoint());
+    net::TestClient client(host->endpoint("http"));
     client.send("GET /lock HTTP/1.1\r\nHost: locks.example.org:8080\r\n\r\n");
     EXPECT_EQ(client.response().status, 200);
     host->shut_down();
@@ -121,7 +122,7 @@ TEST(Host, AnswersToTheNamesItIsGiven) {
 
 TEST(Host, LetsALeaseEndByItself) {
     RunningHost host(1);
-    net::TestClient client(host->http_endpoint());
+    net::TestClient client(host->endpoint("http"));
     client.send("POST /lock?client=laptop1&ttl=1ms HTTP/1.1\r\nHost: localhost\r\n\r\n");
     EXPECT_EQ(client.response().status, 200);
     std::string body;
@@ -134,11 +135,43 @@ TEST(Host, LetsALeaseEndByItself) {
 
 TEST(Host, SaysWhichAddressIsTaken) {
     RunningHost host(1);
-    const std::string address = net::to_text(host->http_endpoint());
+    const std::string address = net::to_text(host->endpoint("http"));
     service::SystemClock clock;
     const auto second = Host::start({.http_address = address, .is_in_memory = true}, clock);
     ASSERT_FALSE(second);
     EXPECT_THAT(second.error().message, HasSubstr(address));
+}
+
+TEST(Host, ServesEveryDoorOnAUnixSocket) {
+    const std::string folder = ::testing::TempDir() + "doors" + std::to_string(::getpid());
+    std::filesystem::create_directories(folder);
+    ServeOptions options;
+    options.is_in_memory = true;
+    options.files.root = folder + "/root";
+    options.auth_token = "secret";
+    for (const Door& door : all_doors()) {
+        options.*door.address = "unix:" + folder + "/" + door.name;
+    }
+    service::SystemClock clock;
+    auto started = Host::start(options, clock);
+    ASSERT_TRUE(started) << started.error().message;
+    Host& host = **started;
+    EXPECT_EQ(host.describe_listeners().size(), all_doors().size());
+    EXPECT_EQ(host.describe_listeners().front(), "http unix:" + folder + "/http");
+    std::thread thread([&] { host.run(); });
+    for (const char* door : {"http", "files"}) {
+        net::TestClient client(host.endpoint(door));
+        client.send("GET /v1/status HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        EXPECT_EQ(client.response().status, 401) << door;
+    }
+    net::TestClient lines(host.endpoint("dflockd"));
+    lines.send("auth\n_\nsecret\n");
+    EXPECT_EQ(lines.read(3), "ok\n");
+    host.shut_down();
+    thread.join();
+    started->reset();
+    EXPECT_FALSE(std::filesystem::exists(folder + "/http"));
+    std::filesystem::remove_all(folder);
 }
 
 TEST(Host, RefusesWhatMustNotRun) {

@@ -1,249 +1,40 @@
 // The `holdfast` program: reads the command line and starts what it names.
 
-#include <sys/resource.h>
-#include <unistd.h>
-
-#include <CLI/CLI.hpp>
-#include <algorithm>
-#include <boost/asio/signal_set.hpp>
-#include <csignal>
-#include <cstdio>
 #include <cstdlib>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "app/commands/bench_command.h"
-#include "app/commands/config_command.h"
+#include "app/commands/commands.h"
 #include "app/commands/dflockd_command.h"
-#include "app/commands/reference_command.h"
-#include "app/commands/restore_command.h"
-#include "app/host.h"
-#include "app/serve_options.h"
-#include "app/service_manager.h"
-#include "base/log/log.h"
-#include "cli/command.h"
-#include "net/loop/loop_timer.h"
-#include "service/ports/clock.h"
 
 namespace holdfast::app {
+
 namespace {
 
-constexpr int exit_cannot_start = 1;
-
-void say(const std::string& line) {
-    std::fputs((line + "\n").c_str(), stdout);
-    std::fflush(stdout);
-}
-
-// The first signal asks the host to finish; the second does not ask.
-void watch_signals(boost::asio::signal_set& signals, Host& host, const ServiceManager& manager) {
-    signals.async_wait([&](const boost::system::error_code& error, int signal) {
-        if (error) return;
-        base::log(base::LogLevel::info, "shutting down", {{"signal", std::int64_t{signal}}});
-        manager.say_stopping();
-        host.shut_down();
-        signals.async_wait([](const boost::system::error_code& second_error, int second) {
-            if (!second_error) _exit(128 + second);
-        });
-    });
-}
-
-// For whoever looks at the state of the service.
-std::string describe_doors(const Host& host) {
-    std::string text = "serving";
-    const auto add = [&](const char* name, const net::Endpoint* endpoint) {
-        if (endpoint != nullptr) text += std::string(" ") + name + "=" + net::to_text(*endpoint);
-    };
-    add("http", host.find_http_endpoint());
-    add("dflockd", host.find_dflockd_endpoint());
-    add("files", host.find_files_endpoint());
-    return text;
-}
-
-// Tokens and certificates are renewed in their files, and a SIGHUP says when.
-void watch_hangups(boost::asio::signal_set& hangups, Host& host, const ServiceManager& manager) {
-    hangups.async_wait([&](const boost::system::error_code& error, int) {
-        if (error) return;
-        manager.say_reloading();
-        if (const auto reloaded = host.reload()) {
-            base::log(base::LogLevel::info, "reloaded");
-        } else {
-            base::log(base::LogLevel::error, "not reloaded: tokens and certificate stay as before",
-                      {{"error", reloaded.error().message}});
-        }
-        manager.say_ready(describe_doors(host));
-        watch_hangups(hangups, host, manager);
-    });
-}
-
-// A connection takes a descriptor, and what the system permits is far more than it gives unasked.
-void raise_descriptor_limit() {
-    rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-    limit.rlim_cur = limit.rlim_max;
-    ::setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-void say_where(const Host& host, bool has_tls) {
-    if (const net::Endpoint* const http = host.find_http_endpoint()) {
-        say((has_tls ? "listening https " : "listening http ") + net::to_text(*http));
-    }
-    if (const net::Endpoint* const dflockd = host.find_dflockd_endpoint()) {
-        say("listening dflockd " + net::to_text(*dflockd));
-    }
-    if (const net::Endpoint* const files = host.find_files_endpoint()) {
-        say("listening files " + net::to_text(*files));
-    }
-}
-
-// Says from the main loop, which owns the locks, that it still goes round.
-class Heartbeat {
-  public:
-    Heartbeat(net::EventLoop& loop, const ServiceManager& manager)
-        : manager_(manager), timer_(loop, [this] { beat(); }) {
-        if (manager_.alive_interval()) timer_.call_at(net::EventLoop::Clock::now());
-    }
-
-  private:
-    void beat() {
-        manager_.say_alive();
-        timer_.call_at(net::EventLoop::Clock::now() + *manager_.alive_interval());
-    }
-
-    const ServiceManager& manager_;
-    net::LoopTimer timer_;
-};
-
-int serve(const ServeOptions& options) {
-    base::set_up_log(options.log_format, options.log_level);
-    std::signal(SIGPIPE, SIG_IGN);
-    raise_descriptor_limit();
-    service::SystemClock clock;
-    auto host = Host::start(options, clock);
-    if (!host) {
-        base::flush_log();
-        std::fprintf(stderr, "holdfast: %s\n", host.error().message.c_str());
-        return exit_cannot_start;
-    }
-    const ServiceManager manager;
-    net::EventLoop& loop = (*host)->main_loop();
-    boost::asio::signal_set signals(loop.context(), SIGINT, SIGTERM);
-    watch_signals(signals, **host, manager);
-    boost::asio::signal_set hangups(loop.context(), SIGHUP);
-    watch_hangups(hangups, **host, manager);
-    const Heartbeat heartbeat(loop, manager);
-    say_where(**host, !options.tls.certificate_file.empty());
-    loop.post([&] { manager.say_ready(describe_doors(**host)); });
-    (*host)->run();
-    base::log(base::LogLevel::info, "stopped");
-    return EXIT_SUCCESS;
-}
-
-int serve_as_dflockd(const DflockdCommand& command) {
-    const auto options = to_serve_options(command);
-    if (!options) {
-        std::fprintf(stderr, "holdfast: %s\n", options.error().message.c_str());
-        return exit_cannot_start;
-    }
-    base::set_up_log(options->log_format, options->log_level);
-    for (const std::string& ignored : command.ignored) {
-        base::log(base::LogLevel::warning, "an option of dflockd has no effect here",
-                  {{"option", ignored}});
-    }
-    return serve(*options);
-}
-
-int show_config(const CLI::App& command, const ServeOptions& options, bool is_json) {
-    const auto in_force = options_in_force(command);
-    std::fputs((is_json ? to_json(in_force) : to_table(in_force)).c_str(), stdout);
-    const auto checked = check(options);
-    if (checked) return EXIT_SUCCESS;
-    std::fprintf(stderr, "holdfast: serve would not start: %s\n", checked.error().message.c_str());
-    return exit_cannot_start;
-}
-
-// The commands that are the server's; those of its clients are cli's. Options live as long as the
-// command that has read them.
-
-cli::Command declare_serve(CLI::App& program) {
-    const auto options = std::make_shared<ServeOptions>();
-    CLI::App* const command = program.add_subcommand("serve", "start the lock server");
-    declare_serve_options(*command, *options);
-    return {command, [options] { return serve(*options); }};
-}
-
-cli::Command declare_dflockd(CLI::App& program) {
-    const auto options = std::make_shared<DflockdCommand>();
-    CLI::App* const command =
-        program.add_subcommand("dflockd", "start it in the place of a dflockd, with its flags");
-    declare_dflockd_options(*command, *options);
-    return {command, [options] { return serve_as_dflockd(*options); }};
-}
-
-cli::Command declare_config(CLI::App& program) {
-    const auto options = std::make_shared<ServeOptions>();
-    const auto is_json = std::make_shared<bool>(false);
-    CLI::App* const command = program.add_subcommand(
-        "config", "show what serve would be told: by flags, variables, a file, or not at all");
-    declare_serve_options(*command, *options);
-    command->add_flag("--json", *is_json, "for programs")->configurable(false);
-    command->footer(
-        "Takes the options of serve, and exits with 1 if it would not start with them.\n"
-        "What a server that is running was told: holdfast status --json");
-    return {command, [=] { return show_config(*command, *options, *is_json); }};
-}
-
-cli::Command declare_restore(CLI::App& program) {
-    const auto options = std::make_shared<RestoreCommand>();
-    CLI::App* const command =
-        program.add_subcommand("restore", "put a backup in the place of the database");
-    declare_restore_options(*command, *options);
-    return {command, [options] { return run_restore(*options); }};
-}
-
-cli::Command declare_bench(CLI::App& program) {
-    const auto options = std::make_shared<load::LoadOptions>();
-    CLI::App* const command = program.add_subcommand(
-        "bench", "take and release locks of a server, and look whether it keeps its word");
-    declare_bench_options(*command, *options);
-    return {command, [options] {
-                raise_descriptor_limit();
-                return run_bench(*options);
-            }};
-}
-
 int run(std::vector<std::string> words) {
-    CLI::App program{"Holdfast: one lock server for everything that must not happen twice at once.",
-                     "holdfast"};
-    program.set_version_flag("--version", "holdfast " HOLDFAST_VERSION);
-    program.require_subcommand(1);
+    const options::Program parser(
+        "holdfast", "Holdfast: one lock server for everything that must not happen twice at once.");
+    const options::Command program = parser.root();
+    program.version("--version", "holdfast " HOLDFAST_VERSION);
+    program.requires_commands(1, 1);
     program.footer(
         "`holdfast serve --help` tells how to start it and how to take the first lock.\n"
         "`holdfast run backup -- ./backup.sh` runs a command while it holds the lock `backup`.");
-    const cli::Command own[] = {declare_serve(program), declare_dflockd(program),
+    const cli::Command own[] = {declare_serve(program),  declare_dflockd(program),
                                 declare_config(program), declare_restore(program),
-                                declare_bench(program)};
-    ReferenceCommand reference;
-    declare_reference(program, reference);
+                                declare_bench(program),  declare_completion(program),
+                                declare_manual(program)};
     const cli::Commands clients(program);
     words = clients.take(std::move(words));
     const bool is_dflockd = !words.empty() && words.front() == "dflockd";
     if (is_dflockd) words = with_flags_of_dflockd(std::move(words));
-    std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
-    try {
-        program.parse(std::move(words));
-    } catch (const CLI::ParseError& error) {
-        const int code = clients.usage_exit_code(program.exit(error));
+    if (const auto stop = parser.parse(std::move(words))) {
+        const int code = clients.usage_exit_code(stop->show());
         return code != 0 && is_dflockd ? exit_cannot_start : code;
     }
     for (const cli::Command& command : own) {
-        if (command.options->parsed()) return command.run();
-    }
-    if (const auto text = reference_text(program, reference)) {
-        std::fputs(text->c_str(), stdout);
-        return EXIT_SUCCESS;
+        if (command.options.is_called()) return command.run();
     }
     return clients.run().value_or(EXIT_FAILURE);
 }

@@ -2,39 +2,38 @@
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <vector>
 
+#include "app/doors.h"
 #include "app/http/host_names.h"
-#include "cli/duration_option.h"
 #include "files/login/nostr_event.h"
-#include "net/loop/endpoint.h"
+#include "options/options.h"
 
 namespace holdfast::app {
 
 namespace {
 
-void declare_listeners(CLI::App& command, ServeOptions& options) {
-    command
-        .add_option("--http", options.http_address,
-                    "where to listen for HTTP; port 0: any free port; none: nowhere")
-        ->type_name("ADDR:PORT")
-        ->envname("HOLDFAST_HTTP")
-        ->capture_default_str();
-    options.dflockd_address = "127.0.0.1:6388";
-    command
-        .add_option("--dflockd", options.dflockd_address,
-                    "where to listen for clients of dflockd; none: nowhere")
-        ->type_name("ADDR:PORT")
-        ->envname("HOLDFAST_DFLOCKD")
-        ->capture_default_str();
+void declare_listeners(const options::Command& command, ServeOptions& options) {
+    for (const Door& door : all_doors()) {
+        std::string& address = options.*door.address;
+        std::string variable = std::string("HOLDFAST_") + door.name;
+        std::transform(variable.begin(), variable.end(), variable.begin(),
+                       [](unsigned char letter) { return std::toupper(letter); });
+        const options::Option option =
+            command.add_option(std::string("--") + door.name, address, door.help)
+                .takes("ADDRESS")
+                .variable(variable);
+        if (door.opens_by_default != nullptr) continue;
+        address = door.default_address;
+        option.shows_default();
+    }
     command
         .add_flag("--insecure", options.is_insecure,
                   "listen beyond this machine although everybody there may take and release locks")
-        ->envname("HOLDFAST_INSECURE");
+        .variable("HOLDFAST_INSECURE");
     const auto fault_of = [](const std::string& name) {
         return is_host_name(name) ? std::string()
                                   : "'" + name + "' is no host name (without a port)";
@@ -43,34 +42,34 @@ void declare_listeners(CLI::App& command, ServeOptions& options) {
         .add_option("--host-name", options.host_names,
                     "name by which HTTP clients may call this server where there is no auth token, "
                     "beside localhost and the name of the machine; may be repeated")
-        ->type_name("NAME")
-        ->check(CLI::Validator(fault_of, ""))
-        ->delimiter(',')
-        ->expected(1, 1000)
-        ->allow_extra_args(false)
-        ->envname("HOLDFAST_HOST_NAME");
+        .takes("NAME")
+        .checked_by(fault_of)
+        .repeatable(',')
+        .variable("HOLDFAST_HOST_NAME");
     command
         .add_option("--connections-max", options.connections_max,
                     "connections at one time; further ones are closed at once")
-        ->envname("HOLDFAST_CONNECTIONS_MAX")
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
+        .variable("HOLDFAST_CONNECTIONS_MAX")
+        .above_zero()
+        .shows_default();
     command
         .add_option("--body-max", options.http_body_bytes_max,
                     "largest HTTP request body, in bytes")
-        ->envname("HOLDFAST_BODY_MAX")
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
-    cli::add_duration_option(command, "--request-timeout", options.http_request_timeout,
-                             "how long a client may take to send one request")
-        ->envname("HOLDFAST_REQUEST_TIMEOUT");
-    cli::add_duration_option(command, "--idle-timeout", options.http_idle_timeout,
-                             "how long a connection may stay open without a request")
-        ->envname("HOLDFAST_IDLE_TIMEOUT");
+        .variable("HOLDFAST_BODY_MAX")
+        .above_zero()
+        .shows_default();
+    command
+        .add_duration("--request-timeout", options.http_request_timeout,
+                      "how long a client may take to send one request")
+        .variable("HOLDFAST_REQUEST_TIMEOUT");
+    command
+        .add_duration("--idle-timeout", options.http_idle_timeout,
+                      "how long a connection may stay open without a request")
+        .variable("HOLDFAST_IDLE_TIMEOUT");
 }
 
-void declare_file_logins(CLI::App& command, ServeOptions& options) {
-    const auto take_keys = [&options](const CLI::results_t& keys) {
+void declare_file_logins(const options::Command& command, ServeOptions& options) {
+    const auto take_keys = [&options](const std::vector<std::string>& keys) {
         options.files.owner_keys.clear();
         for (std::string key : keys) {
             std::transform(key.begin(), key.end(), key.begin(),
@@ -83,13 +82,10 @@ void declare_file_logins(CLI::App& command, ServeOptions& options) {
     command
         .add_option("--files-owner", take_keys,
                     "Nostr public key, 64 hexadecimal digits, that may log in; may be repeated")
-        ->type_name("HEX")
-        ->type_size(1)
-        ->expected(1, 1000)
-        ->allow_extra_args(false)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-        ->envname("HOLDFAST_FILES_OWNER");
-    const auto take_urls = [&options](const CLI::results_t& texts) {
+        .takes("HEX")
+        .repeatable()
+        .variable("HOLDFAST_FILES_OWNER");
+    const auto take_urls = [&options](const std::vector<std::string>& texts) {
         options.files.urls.clear();
         for (const std::string& text : texts) {
             options.files.urls.push_back(doors::hengdang::read_own_url(text).value());
@@ -104,53 +100,44 @@ void declare_file_logins(CLI::App& command, ServeOptions& options) {
         .add_option("--files-url", take_urls,
                     "address of the files as their clients write it, for which they sign their "
                     "logins; may be repeated; on this machine also localhost")
-        ->type_name("URL")
-        ->type_size(1)
-        ->expected(1, 1000)
-        ->allow_extra_args(false)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-        ->check(CLI::Validator(find_fault, ""))
-        ->envname("HOLDFAST_FILES_URL");
+        .takes("URL")
+        .repeatable()
+        .checked_by(find_fault)
+        .variable("HOLDFAST_FILES_URL");
 }
 
-void declare_files(CLI::App& command, ServeOptions& options) {
-    command
-        .add_option("--files", options.files_address,
-                    "where to serve files; none: nowhere; not given: 127.0.0.1:8081, if there is a "
-                    "--files-root")
-        ->type_name("ADDR:PORT")
-        ->envname("HOLDFAST_FILES");
+void declare_files(const options::Command& command, ServeOptions& options) {
     command
         .add_option("--files-root", options.files.root,
                     "folder whose files are served, with locks; made if it is not there")
-        ->type_name("DIR")
-        ->envname("HOLDFAST_FILES_ROOT");
+        .takes("DIR")
+        .variable("HOLDFAST_FILES_ROOT");
     declare_file_logins(command, options);
     command
         .add_option("--files-quota", options.files.quota_bytes,
                     "bytes that all files together may have; 0: no limit")
-        ->type_name("BYTES")
-        ->envname("HOLDFAST_FILES_QUOTA")
-        ->capture_default_str();
+        .takes("BYTES")
+        .variable("HOLDFAST_FILES_QUOTA")
+        .shows_default();
     command
         .add_option("--files-size-max", options.files.file_bytes_max,
                     "bytes that one file may have; 0: no limit")
-        ->type_name("BYTES")
-        ->envname("HOLDFAST_FILES_SIZE_MAX")
-        ->capture_default_str();
+        .takes("BYTES")
+        .variable("HOLDFAST_FILES_SIZE_MAX")
+        .shows_default();
     command
         .add_option("--files-pace-min", options.files_pace_min,
                     "bytes a second that an upload must bring on average, after its first "
                     "--request-timeout; 0: no limit")
-        ->type_name("BYTES")
-        ->envname("HOLDFAST_FILES_PACE_MIN")
-        ->capture_default_str();
+        .takes("BYTES")
+        .variable("HOLDFAST_FILES_PACE_MIN")
+        .shows_default();
 }
 
-void declare_secrets(CLI::App& command, ServeOptions& options) {
+void declare_secrets(const options::Command& command, ServeOptions& options) {
     const auto add = [&](const char* flag, const char* variable, std::string& path,
                          const char* help) {
-        command.add_option(flag, path, help)->type_name("FILE")->envname(variable);
+        command.add_option(flag, path, help).takes("FILE").variable(variable);
     };
     add("--auth-token-file", "HOLDFAST_AUTH_TOKEN_FILE", options.auth_token_file,
         "requests must bear the token in the first line of FILE; read again on SIGHUP");
@@ -161,124 +148,108 @@ void declare_secrets(CLI::App& command, ServeOptions& options) {
     add("--tls-key", "HOLDFAST_TLS_KEY", options.tls.key_file, "the certificate's key");
 }
 
-void declare_locks(CLI::App& command, ServeOptions& options) {
-    cli::add_duration_option(command, "--default-ttl", options.homelab.default_ttl,
-                             "lease of a /lock request that names no ttl")
-        ->envname("HOLDFAST_DEFAULT_TTL");
-    cli::add_duration_option(command, "--grace", options.homelab.grace,
-                             "how long an expired /lock is kept for its last holder")
-        ->envname("HOLDFAST_GRACE");
-    cli::add_duration_option(command, "--lease-duration", options.scoped.default_duration,
-                             "lease of a /v1/leases request that names no duration_ms")
-        ->envname("HOLDFAST_LEASE_DURATION");
-    cli::add_duration_option(command, "--lease-max", options.scoped.duration_max,
-                             "longest lease that can be asked for at /v1/leases")
-        ->envname("HOLDFAST_LEASE_MAX");
+void declare_locks(const options::Command& command, ServeOptions& options) {
+    command
+        .add_duration("--default-ttl", options.homelab.default_ttl,
+                      "lease of a /lock request that names no ttl")
+        .variable("HOLDFAST_DEFAULT_TTL");
+    command
+        .add_duration("--grace", options.homelab.grace,
+                      "how long an expired /lock is kept for its last holder")
+        .variable("HOLDFAST_GRACE");
+    command
+        .add_duration("--lease-duration", options.scoped.default_duration,
+                      "lease of a /v1/leases request that names no duration_ms")
+        .variable("HOLDFAST_LEASE_DURATION");
+    command
+        .add_duration("--lease-max", options.scoped.duration_max,
+                      "longest lease that can be asked for at /v1/leases")
+        .variable("HOLDFAST_LEASE_MAX");
     command
         .add_option("--leases-max", options.limits.leases_max,
                     "leases of all doors together, those that are waited for included")
-        ->envname("HOLDFAST_LEASES_MAX")
-        ->check(CLI::PositiveNumber.description(""))
-        ->capture_default_str();
+        .variable("HOLDFAST_LEASES_MAX")
+        .above_zero(false)
+        .shows_default();
     command
         .add_option("--fences-max", options.fences_max,
                     "resources whose fencing numbers /v1/fence remembers")
-        ->envname("HOLDFAST_FENCES_MAX")
-        ->capture_default_str();
+        .variable("HOLDFAST_FENCES_MAX")
+        .shows_default();
     command
         .add_option("--data", options.data_folder,
                     "folder that keeps the locks over a restart; made if it is not there")
-        ->type_name("DIR")
-        ->envname("HOLDFAST_DATA")
-        ->capture_default_str();
+        .takes("DIR")
+        .variable("HOLDFAST_DATA")
+        .shows_default();
     command
         .add_flag("--memory", options.is_in_memory,
                   "keep nothing: all locks are free after a restart")
-        ->envname("HOLDFAST_MEMORY");
+        .variable("HOLDFAST_MEMORY");
 }
 
-void declare_process(CLI::App& command, ServeOptions& options) {
+void declare_process(const options::Command& command, ServeOptions& options) {
     command
         .add_option("--threads", options.threads,
                     "threads that serve connections; one more owns the locks when this is above 1")
-        ->envname("HOLDFAST_THREADS")
-        ->check(CLI::Range(1, 256))
-        ->capture_default_str();
-    cli::add_duration_option(command, "--shutdown-timeout", options.shutdown_timeout,
-                             "how long requests in flight may take after SIGTERM")
-        ->envname("HOLDFAST_SHUTDOWN_TIMEOUT");
+        .variable("HOLDFAST_THREADS")
+        .between(1, 256)
+        .shows_default();
+    command
+        .add_duration("--shutdown-timeout", options.shutdown_timeout,
+                      "how long requests in flight may take after SIGTERM")
+        .variable("HOLDFAST_SHUTDOWN_TIMEOUT");
     options.log_format = isatty(STDERR_FILENO) == 1 ? base::LogFormat::text : base::LogFormat::json;
     const std::map<std::string, base::LogFormat> formats{{"text", base::LogFormat::text},
                                                          {"json", base::LogFormat::json}};
     command
-        .add_option("--log-format", options.log_format,
-                    "text or json; not given: text on a terminal, json otherwise")
-        ->envname("HOLDFAST_LOG_FORMAT")
-        ->transform(CLI::CheckedTransformer(formats).description(""))
-        ->type_name("FORMAT");
+        .add_choice("--log-format", options.log_format, formats,
+                    "text or json; not given: text on a terminal, json otherwise", false)
+        .variable("HOLDFAST_LOG_FORMAT")
+        .takes("FORMAT");
     const std::map<std::string, base::LogLevel> levels{{"debug", base::LogLevel::debug},
                                                        {"info", base::LogLevel::info},
                                                        {"warning", base::LogLevel::warning},
                                                        {"error", base::LogLevel::error},
                                                        {"off", base::LogLevel::off}};
     command
-        .add_option("--log-level", options.log_level,
-                    "debug, info, warning, error or off; locks taken and released are info")
-        ->envname("HOLDFAST_LOG_LEVEL")
-        ->transform(CLI::CheckedTransformer(levels).description(""))
-        ->type_name("LEVEL")
-        ->default_str("info");
-}
-
-// Gives the options that neither the command line nor the environment named their values from the
-// file. CLI11's own config files belong to a whole program, not to one of its commands, and beat
-// the environment.
-void read_config_file(CLI::App& command, const std::string& path) {
-    CLI::ConfigBase file;
-    for (const CLI::ConfigItem& item : file.from_file(path)) {
-        CLI::Option* const option =
-            item.parents.empty() ? command.get_option_no_throw("--" + item.name) : nullptr;
-        if (option == nullptr || !option->get_configurable()) {
-            throw CLI::ConfigError(path + ": there is no option " + item.fullname());
-        }
-        if (option->count() > 0) continue;
-        const bool is_flag = option->get_expected_min() == 0;
-        option->add_result(is_flag ? std::vector{file.to_flag(item)} : item.inputs);
-        option->run_callback();
-    }
+        .add_choice("--log-level", options.log_level, levels,
+                    "debug, info, warning, error or off; locks taken and released are info", false)
+        .variable("HOLDFAST_LOG_LEVEL")
+        .takes("LEVEL")
+        .shows_default("info");
 }
 
 // What LockServer's users have set up. Our own variables and flags count for more.
-void take_lockserver_variables(CLI::App& command, ServeOptions& options) {
+void take_lockserver_variables(const options::Command& command, ServeOptions& options) {
     const auto variable = [](const char* name) {
         const char* const value = std::getenv(name);
         return std::string(value == nullptr ? "" : value);
     };
-    CLI::Option* const http = command.get_option("--http");
-    if (const std::string address = variable("LOCKSERVER_ADDR");
-        !address.empty() && http->count() == 0) {
-        http->add_result(address);
-        http->run_callback();
-    }
-    if (command.get_option("--data")->count() == 0) {
+    const options::Option http = command.option("--http");
+    const std::string address = variable("LOCKSERVER_ADDR");
+    if (!address.empty() && !http.is_given()) http.set(address);
+    if (!command.option("--data").is_given()) {
         options.lockserver_database = variable("LOCKSERVER_DB");
     }
 }
 
-void declare_config_file(CLI::App& command, ServeOptions& options) {
+void declare_config_file(const options::Command& command, ServeOptions& options) {
     const std::string help = "read options from FILE: one `name = value` a line";
-    CLI::Option* const path = command.add_option("--config", help);
-    path->type_name("FILE")->envname("HOLDFAST_CONFIG")->check(CLI::ExistingFile.description(""));
-    path->configurable(false);
-    command.parse_complete_callback([&command, &options, path] {
+    const options::Option path = command.add_option("--config", help)
+                                     .takes("FILE")
+                                     .variable("HOLDFAST_CONFIG")
+                                     .existing_file()
+                                     .not_in_files();
+    command.on_parsed([command, &options, path] {
         take_lockserver_variables(command, options);
-        if (path->count() > 0) read_config_file(command, path->as<std::string>());
+        if (path.is_given()) command.read_file(path.value());
     });
 }
 
 }  // namespace
 
-void declare_serve_options(CLI::App& command, ServeOptions& options) {
+void declare_serve_options(const options::Command& command, ServeOptions& options) {
     declare_listeners(command, options);
     declare_files(command, options);
     declare_secrets(command, options);
@@ -297,62 +268,13 @@ void declare_serve_options(CLI::App& command, ServeOptions& options) {
         "  curl -X DELETE 'http://127.0.0.1:8080/lock?client=laptop1'");
 }
 
-std::string files_address(const ServeOptions& options) {
-    if (!options.files_address.empty()) return options.files_address;
-    return options.files.root.empty() ? no_address : "127.0.0.1:8081";
-}
-
 std::string database_file(const ServeOptions& options) {
     if (!options.lockserver_database.empty()) return options.lockserver_database;
     return options.data_folder + "/holdfast.db";
 }
 
-namespace {
-
-// Whether anybody who must not can be reached from there.
-base::Result<void> check_address(const std::string& address, const ServeOptions& options) {
-    if (address == no_address) return {};
-    TRY(const auto endpoint, net::parse_endpoint(address));
-    const bool is_guarded = !options.auth_token_file.empty() || !options.auth_token.empty();
-    if (endpoint.address().is_loopback() || is_guarded || options.is_insecure) return {};
-    return base::fail("refusing to listen on " + address +
-                      ": anybody who can reach it could take and release locks. Listen on "
-                      "127.0.0.1, or ask for a token with --auth-token-file, or say "
-                      "--insecure if that is what you want");
-}
-
-// Whoever reaches the files must log in, so keys guard them as well as a secret does.
-base::Result<void> check_files(const ServeOptions& options) {
-    const std::string address = files_address(options);
-    if (address == no_address) return {};
-    if (options.files.root.empty()) return base::fail("--files needs a --files-root");
-    const bool has_secret = !options.auth_token_file.empty() || !options.auth_token.empty();
-    if (!has_secret && options.files.owner_keys.empty()) {
-        return base::fail(
-            "nobody could log in to the files: name the key of an owner with --files-owner, or a "
-            "secret with --auth-token-file");
-    }
-    if (options.files.owner_keys.empty()) return check_address(address, options);
-    TRY(const auto endpoint, net::parse_endpoint(address));
-    if (!endpoint.address().is_unspecified() || !options.files.urls.empty()) return {};
-    return base::fail(
-        "the owners of --files-owner sign their logins for the address of the files, "
-        "and " +
-        address +
-        " does not tell by which address clients reach it: name that with "
-        "--files-url, such as --files-url http://files.example.org:8081");
-}
-
-}  // namespace
-
 base::Result<void> check(const ServeOptions& options) {
-    if (options.http_address == no_address && options.dflockd_address == no_address &&
-        files_address(options) == no_address) {
-        return base::fail("nothing to serve: --http, --dflockd and --files are none");
-    }
-    TRY(check_files(options));
-    TRY(check_address(options.http_address, options));
-    TRY(check_address(options.dflockd_address, options));
+    TRY(check_doors(options));
     if (options.tls.certificate_file.empty() != options.tls.key_file.empty()) {
         return base::fail("--tls-cert and --tls-key belong together: give both or neither");
     }

@@ -10,17 +10,14 @@
 
 #include "base/log/log.h"
 #include "base/result.h"
-#include "core/values/limits.h"
+#include "core/values/request.h"
 #include "doors/dflockd/dflockd_door.h"
 #include "doors/hengdang/hengdang_door.h"
 #include "doors/homelab/homelab_handler.h"
 #include "doors/scoped/scoped_request.h"
 #include "net/tls/tls_context.h"
+#include "options/options.h"
 #include "service/books/fence.h"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): theirs
-class App;
-}
 
 namespace holdfast::app {
 
@@ -28,11 +25,12 @@ namespace holdfast::app {
 inline constexpr const char* no_address = "none";
 
 struct ServeOptions {
+    // Where the doors of doors.h listen. Empty: at the door's default address, if the door opens by
+    // default. The command line's default of dflockd_address is 127.0.0.1:6388; hosts inside of
+    // tests have that door only if they ask for it.
     std::string http_address = "127.0.0.1:8080";
-    // The command line's default is the original's 127.0.0.1:6388; hosts inside of tests have this
-    // door only if they ask for it.
     std::string dflockd_address = no_address;
-    std::string files_address;  // empty: the usual one, if there is a root for files
+    std::string files_address;
     bool is_insecure = false;
     std::vector<std::string> host_names;  // that HTTP clients may call this server, beside its own
     std::string auth_token;               // itself, where a script insists; else
@@ -65,10 +63,7 @@ struct ServeOptions {
 
 // Declares the options of `serve` on its command. Parsing writes to `options`; a value that makes
 // no sense is refused by the command line with a sentence that names it.
-void declare_serve_options(CLI::App& command, ServeOptions& options);
-
-// Where the door for files is, or no_address.
-[[nodiscard]] std::string files_address(const ServeOptions& options);
+void declare_serve_options(const options::Command& command, ServeOptions& options);
 
 // The file that keeps the locks.
 [[nodiscard]] std::string database_file(const ServeOptions& options);

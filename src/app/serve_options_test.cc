@@ -3,12 +3,13 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <string>
 #include <vector>
+
+#include "app/doors.h"
 
 namespace holdfast::app {
 namespace {
@@ -48,18 +49,17 @@ class ConfigFile {
     const std::string path_;
 };
 
+std::string address_of_files(const ServeOptions& options) {
+    return address_of(all_doors().back(), options);
+}
+
 // The options of `holdfast serve <flags>`, or what is wrong with them.
 base::Result<ServeOptions> parse(std::vector<std::string> flags) {
-    CLI::App program;
+    const options::Program program;
     ServeOptions options;
-    declare_serve_options(*program.add_subcommand("serve"), options);
+    declare_serve_options(program.root().add_command("serve", ""), options);
     flags.insert(flags.begin(), "serve");
-    std::reverse(flags.begin(), flags.end());  // CLI11 takes them from the back
-    try {
-        program.parse(flags);
-    } catch (const CLI::ParseError& error) {
-        return base::fail(error.what());
-    }
+    if (const auto stop = program.parse(flags)) return base::fail(stop->message);
     return options;
 }
 
@@ -78,10 +78,10 @@ TEST(ServeOptions, OfFilesNeedARootAndSomebodyWhoMayLogIn) {
     const std::string key(64, 'a');
     const auto none = parse({});
     ASSERT_TRUE(none);
-    EXPECT_EQ(files_address(*none), no_address);
+    EXPECT_EQ(address_of_files(*none), no_address);
     const auto usual = parse({"--files-root", "f", "--files-owner", key});
     ASSERT_TRUE(usual);
-    EXPECT_EQ(files_address(*usual), "127.0.0.1:8081");
+    EXPECT_EQ(address_of_files(*usual), "127.0.0.1:8081");
     EXPECT_TRUE(check(*usual));
     const auto several =
         parse({"--files-root", "f", "--files-owner", key, "--files-owner", std::string(64, 'A'),
@@ -90,7 +90,7 @@ TEST(ServeOptions, OfFilesNeedARootAndSomebodyWhoMayLogIn) {
     EXPECT_THAT(several->files.owner_keys, ::testing::ElementsAre(key, key));
     EXPECT_EQ(several->files.quota_bytes, 5U);
     EXPECT_EQ(several->files.file_bytes_max, 4U);
-    EXPECT_EQ(files_address(*several), "127.0.0.1:0");
+    EXPECT_EQ(address_of_files(*several), "127.0.0.1:0");
     EXPECT_FALSE(parse({"--files-owner", "short"}));
     const auto refusal = [](const std::vector<std::string>& flags) {
         const auto options = parse(flags);

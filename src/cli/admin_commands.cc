@@ -1,19 +1,18 @@
-// `holdfast force-unlock` and `holdfast session`: clearing up after others.
+// `holdfast force-unlock` and `holdfast session`: ending leases and sessions of others.
 
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <iostream>
 
 #include "cli/command.h"
-#include "cli/exit_codes.h"
 #include "cli/screen/lock_rows.h"
 #include "cli/screen/table.h"
-#include "cli/screen/time_text.h"
+#include "cli/screen/terminal_text.h"
 #include "cli/server.h"
 #include "net/client/url.h"
+#include "options/options.h"
 
 namespace holdfast::cli {
 
@@ -32,17 +31,17 @@ struct SessionOptions {
     bool is_json = false;
 };
 
-// Who holds it, for whoever is asked whether that is to be ended.
+// The holders, for the question whether their leases shall be ended.
 std::string holders_text(const LockRow& lock) {
     std::string text;
     for (const HolderRow& holder : lock.holders) {
-        text += (text.empty() ? "" : ", ") + shown(holder.owner);
+        text += (text.empty() ? "" : ", ") + escape(holder.owner);
     }
     if (lock.holders_left_out > 0) text += fmt::format(" and {} more", lock.holders_left_out);
     return text;
 }
 
-// Whether the person at the terminal agrees.
+// Asks the person at the terminal. True if the person agrees.
 Asked<bool> confirm(Server& server, const ForceOptions& options) {
     const auto answer = server.get(shown_lock_target(options.name, options.kind));
     if (!answer) return tl::unexpected(answer.error());
@@ -51,7 +50,7 @@ Asked<bool> confirm(Server& server, const ForceOptions& options) {
     fmt::print(stderr,
                "{} is held by {}, who may be at work and is not stopped by this.\n"
                "Release it all the same? [y/N] ",
-               shown(options.name), holders_text(lock));
+               escape(options.name), holders_text(lock));
     std::string line;
     std::getline(std::cin, line);
     return line == "y" || line == "Y" || line == "yes";
@@ -74,7 +73,7 @@ int force_unlock(const ForceOptions& options) {
         return complain({exit_refused, options.name + " is not held"});
     }
     const auto holders = number_of(answer->json["holders"]);
-    fmt::print("released {} from {} {}\n", shown(options.name), holders,
+    fmt::print("released {} from {} {}\n", escape(options.name), holders,
                holders == 1 ? "holder" : "holders");
     return exit_success;
 }
@@ -100,8 +99,8 @@ int list_sessions(const SessionOptions& options) {
         for (const base::JsonValue& session : page->json["sessions"].items()) {
             if (options.is_json) std::puts(session.to_json().c_str());
             const std::chrono::milliseconds age{now_ms - number_of(session["opened_at_ms"])};
-            table.add({shown(session["id"].text()), shown(session["door"].text()),
-                       shown(session["owner_id"].text()), countdown(age),
+            table.add({escape(session["id"].text()), escape(session["door"].text()),
+                       escape(session["owner_id"].text()), countdown(age),
                        std::to_string(number_of(session["leases"])),
                        std::to_string(number_of(session["waits"]))});
         }
@@ -124,21 +123,21 @@ int end_session(const SessionOptions& options) {
     const auto answer = server->ask("DELETE", "/v1/sessions/" + net::percent_encode(options.id));
     if (!answer) return complain(answer.error());
     if (answer->status != 200) return complain({exit_refused, "there is no session " + options.id});
-    fmt::print("ended {}\n", shown(options.id));
+    fmt::print("ended {}\n", escape(options.id));
     return exit_success;
 }
 
 }  // namespace
 
-Command declare_force_unlock(CLI::App& program) {
+Command declare_force_unlock(const options::Command& program) {
     const auto options = std::make_shared<ForceOptions>();
-    CLI::App* const command = program.add_subcommand(
+    const options::Command command = program.add_command(
         "force-unlock", "end every lease on a lock, whoever holds it; an admin's");
-    command->add_option("name", options->name, "the lock")->type_name("NAME")->required();
-    declare_kind_option(*command, options->kind);
-    command->add_flag("-y,--yes", options->is_sure, "do not ask");
-    declare_server_options(*command, options->server);
-    command->footer(
+    command.add_option("name", options->name, "the lock").takes("NAME").required();
+    declare_kind_option(command, options->kind);
+    command.add_flag("-y,--yes", options->is_sure, "do not ask");
+    declare_server_options(command, options->server);
+    command.footer(
         "The holder is not stopped by this: it learns of it at its next renewal. Who waits moves "
         "up at once.\n"
         "\n"
@@ -146,27 +145,28 @@ Command declare_force_unlock(CLI::App& program) {
     return {.options = command, .run = [options] { return force_unlock(*options); }};
 }
 
-Command declare_session(CLI::App& program) {
+Command declare_session(const options::Command& program) {
     const auto options = std::make_shared<SessionOptions>();
-    CLI::App* const command =
-        program.add_subcommand("session", "list or end the connections and logins that own locks");
-    CLI::App* const ls = command->add_subcommand("ls", "list them; so does no command");
-    for (CLI::App* const list : {command, ls}) {
-        list->add_flag("--json", options->is_json, "a JSON object on each line");
+    const options::Command command =
+        program.add_command("session", "list or end the connections and logins that own locks");
+    const options::Command ls = command.add_command("ls", "list them; so does no command");
+    for (options::Command list : {command, ls}) {
+        list.add_flag("--json", options->is_json, "a JSON object on each line");
     }
-    CLI::App* const end = command->add_subcommand("end", "end one, and all it holds; an admin's");
-    end->add_option("id", options->id, "the session, as `session ls` shows it")
-        ->type_name("ID")
-        ->required();
-    ls->footer("  holdfast session ls");
-    end->footer("  holdfast session end 17-3");
-    command->require_subcommand(0, 1);
-    for (CLI::App* const each : {command, ls, end}) declare_server_options(*each, options->server);
-    command->footer(
+    const options::Command end =
+        command.add_command("end", "end one, and all it holds; an admin's");
+    end.add_option("id", options->id, "the session, as `session ls` shows it")
+        .takes("ID")
+        .required();
+    ls.footer("  holdfast session ls");
+    end.footer("  holdfast session end 17-3");
+    command.requires_commands(0, 1);
+    for (options::Command each : {command, ls, end}) declare_server_options(each, options->server);
+    command.footer(
         "  holdfast session\n"
         "  holdfast session end 17-3");
     return {.options = command, .run = [options, end] {
-                return end->parsed() ? end_session(*options) : list_sessions(*options);
+                return end.is_called() ? end_session(*options) : list_sessions(*options);
             }};
 }
 

@@ -4,16 +4,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 
 #include "cli/command.h"
-#include "cli/exit_codes.h"
 #include "cli/screen/terminal_text.h"
 #include "cli/server.h"
+#include "options/options.h"
 
 namespace holdfast::cli {
 
@@ -38,24 +37,24 @@ bool write_all(int descriptor, std::string_view bytes) {
     return true;
 }
 
-// Takes the whole of it to the descriptor. The server is given time to copy before it answers.
+// Writes the whole backup to the descriptor. The server copies its database before it answers, so
+// it is given time.
 Asked<void> fetch(Server& server, int descriptor, const std::string& file) {
     bool is_written = true;
     std::uint64_t size = 0;
     const auto fetched =
-        server.stream({.method = "GET", .target = "/v1/backup", .timeout = std::chrono::minutes{5}},
-                      [&](std::string_view bytes) {
-                          size += bytes.size();
-                          is_written = write_all(descriptor, bytes);
-                          return is_written;
-                      });
+        server.stream("/v1/backup", std::chrono::minutes{5}, [&](std::string_view bytes) {
+            size += bytes.size();
+            is_written = write_all(descriptor, bytes);
+            return is_written;
+        });
     if (!is_written) return tl::unexpected(cannot_write(file));
     if (!fetched) return tl::unexpected(fetched.error());
     if (size == 0) return tl::unexpected(Failure{exit_unavailable, "the server sent nothing"});
     return {};
 }
 
-// That a file of this name is there is in its folder, which has to reach the disk, too.
+// The name of the file is part of its folder, which must reach the disk, too.
 bool sync_folder_of(const std::string& file) {
     const std::filesystem::path folder = std::filesystem::path(file).parent_path();
     const int descriptor =
@@ -66,7 +65,8 @@ bool sync_folder_of(const std::string& file) {
     return is_synced;
 }
 
-// Under another name until it is whole, so that a backup is never replaced by a part of one.
+// The file has another name until it is complete, so that an incomplete backup never replaces a
+// good one.
 Asked<void> fetch_to_file(Server& server, const std::string& file) {
     const std::string part = file + ".part";
     const int descriptor = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -91,21 +91,21 @@ int back_up(const BackupOptions& options) {
     const auto done = is_to_output ? fetch(*server, STDOUT_FILENO, "the output")
                                    : fetch_to_file(*server, options.file);
     if (!done) return complain(done.error());
-    if (!is_to_output) fmt::print("wrote {}\n", shown(options.file));
+    if (!is_to_output) fmt::print("wrote {}\n", escape(options.file));
     return exit_success;
 }
 
 }  // namespace
 
-Command declare_backup(CLI::App& program) {
+Command declare_backup(const options::Command& program) {
     const auto options = std::make_shared<BackupOptions>();
-    CLI::App* const command = program.add_subcommand(
+    const options::Command command = program.add_command(
         "backup", "copy the server's database to a file, while it runs; an admin's");
-    command->add_option("file", options->file, "where to write it; -: to standard output")
-        ->type_name("FILE")
-        ->required();
-    declare_server_options(*command, options->server);
-    command->footer(
+    command.add_option("file", options->file, "where to write it; -: to standard output")
+        .takes("FILE")
+        .required();
+    declare_server_options(command, options->server);
+    command.footer(
         "The file has its name only when it is whole and on disk.\n"
         "\n"
         "  holdfast backup /var/backups/holdfast.db\n"

@@ -1,13 +1,13 @@
 #include "cli/command.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "cli/exit_codes.h"
+#include "cli/server.h"
+#include "options/options.h"
 
 namespace holdfast::cli {
 
-Commands::Commands(CLI::App& program)
+Commands::Commands(const options::Command& program)
     : words_(std::make_shared<std::vector<std::string>>()),
       commands_{declare_run(program, words_), declare_lock(program),  declare_renew(program),
                 declare_unlock(program),      declare_show(program),  declare_ls(program),
@@ -15,15 +15,15 @@ Commands::Commands(CLI::App& program)
                 declare_session(program),     declare_fence(program), declare_status(program),
                 declare_backup(program)} {
     for (const Command& command : commands_) {
-        command.options->get_formatter()->column_width(34);
-        command.options->group("Commands that talk to a server");
+        command.options.help_column(34);
+        command.options.group("Commands that talk to a server");
     }
 }
 
 std::vector<std::string> Commands::take(std::vector<std::string> words) const {
     is_one_of_ours_ = !words.empty() &&
                       std::any_of(commands_.begin(), commands_.end(), [&](const Command& command) {
-                          return command.options->get_name() == words.front();
+                          return command.options.name() == words.front();
                       });
     const bool has_command = !words.empty() && words.front() == "run";
     const auto dashes = std::find(words.begin(), words.end(), "--");
@@ -35,7 +35,7 @@ std::vector<std::string> Commands::take(std::vector<std::string> words) const {
 
 std::optional<int> Commands::run() const {
     for (const Command& command : commands_) {
-        if (!command.options->parsed()) continue;
+        if (!command.options.is_called()) continue;
         return command.run();
     }
     return std::nullopt;

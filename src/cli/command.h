@@ -1,7 +1,7 @@
 #pragma once
 
-// The commands that talk to a server. Each is a file of its own that declares its options and says
-// what to run when it was called; Commands knows them all.
+// The commands that talk to a server. Every command declares its options and a function to run.
+// Commands has all of them.
 
 #include <functional>
 #include <memory>
@@ -9,15 +9,13 @@
 #include <string>
 #include <vector>
 
-namespace CLI {  // NOLINT(readability-identifier-naming): theirs
-class App;
-}
+#include "options/options.h"
 
 namespace holdfast::cli {
 
-// One command: its options, and what it does once they are read; the exit code.
+// One command: its options, and the function that runs it and returns the exit code.
 struct Command {
-    CLI::App* options;
+    holdfast::options::Command options;
     std::function<int()> run;
 };
 
@@ -27,13 +25,13 @@ using CommandWords = std::shared_ptr<std::vector<std::string>>;
 class Commands {
   public:
     // Declares them all. `program` outlives this.
-    explicit Commands(CLI::App& program);
+    explicit Commands(const options::Command& program);
 
-    // Takes the words after `--` apart, which are no options of ours: `run NAME -- rm -rf x`.
-    // To be called before the rest is parsed.
+    // Removes the words after `--`, which are no options of ours: `run NAME -- rm -rf x`. To be
+    // called before the other words are parsed.
     [[nodiscard]] std::vector<std::string> take(std::vector<std::string> words) const;
 
-    // Runs the one that was called, and returns its exit code; nothing, if it was another.
+    // Runs the command that was called, and returns its exit code. Nothing if none of these was.
     [[nodiscard]] std::optional<int> run() const;
 
     // The exit code for a command line that cannot be understood, where CLI11 would have `code`.
@@ -45,18 +43,18 @@ class Commands {
     mutable bool is_one_of_ours_ = false;
 };
 
-[[nodiscard]] Command declare_run(CLI::App& program, const CommandWords& words);
-[[nodiscard]] Command declare_lock(CLI::App& program);
-[[nodiscard]] Command declare_renew(CLI::App& program);
-[[nodiscard]] Command declare_unlock(CLI::App& program);
-[[nodiscard]] Command declare_force_unlock(CLI::App& program);
-[[nodiscard]] Command declare_show(CLI::App& program);
-[[nodiscard]] Command declare_ls(CLI::App& program);
-[[nodiscard]] Command declare_watch(CLI::App& program);
-[[nodiscard]] Command declare_top(CLI::App& program);
-[[nodiscard]] Command declare_session(CLI::App& program);
-[[nodiscard]] Command declare_fence(CLI::App& program);
-[[nodiscard]] Command declare_status(CLI::App& program);
-[[nodiscard]] Command declare_backup(CLI::App& program);
+[[nodiscard]] Command declare_run(const options::Command& program, const CommandWords& words);
+[[nodiscard]] Command declare_lock(const options::Command& program);
+[[nodiscard]] Command declare_renew(const options::Command& program);
+[[nodiscard]] Command declare_unlock(const options::Command& program);
+[[nodiscard]] Command declare_force_unlock(const options::Command& program);
+[[nodiscard]] Command declare_show(const options::Command& program);
+[[nodiscard]] Command declare_ls(const options::Command& program);
+[[nodiscard]] Command declare_watch(const options::Command& program);
+[[nodiscard]] Command declare_top(const options::Command& program);
+[[nodiscard]] Command declare_session(const options::Command& program);
+[[nodiscard]] Command declare_fence(const options::Command& program);
+[[nodiscard]] Command declare_status(const options::Command& program);
+[[nodiscard]] Command declare_backup(const options::Command& program);
 
 }  // namespace holdfast::cli

@@ -2,30 +2,19 @@
 
 #include <fmt/format.h>
 
-#include <condition_variable>
-#include <mutex>
-
 #include "base/json/json.h"
 #include "base/json/json_value.h"
-#include "cli/exit_codes.h"
 #include "cli/screen/lock_rows.h"
 #include "cli/screen/terminal_text.h"
-#include "cli/screen/time_text.h"
-#include "net/client/url.h"
-#include "sdk/http/event_parser.h"
+#include "cli/server.h"
+#include "sdk/http/events.h"
+#include "sdk/patience.h"
 
 namespace holdfast::cli {
 
 namespace {
 
 constexpr std::chrono::seconds connect_again_after{1};
-
-void sleep_for(std::chrono::milliseconds time, const std::stop_token& stop) {
-    std::mutex mutex;
-    std::condition_variable_any never;
-    std::unique_lock guard(mutex);
-    never.wait_for(guard, stop, time, [] { return false; });
-}
 
 Style style_of(std::string_view kind) {
     if (kind == "granted") return Style::green;
@@ -35,13 +24,13 @@ Style style_of(std::string_view kind) {
     return kind.starts_with("wait_") ? Style::yellow : Style::plain;
 }
 
-// What it happened to: a scope, a resource or a session.
+// The thing that the event is about: a scope, a resource or a session.
 std::string subject(const base::JsonValue& data) {
-    if (!data["scope"].text().empty()) return shown(data["scope"].text());
+    if (!data["scope"].text().empty()) return escape(data["scope"].text());
     if (!data["lock_name"].is_null()) {
-        return shown(data["kind"].text()) + ":" + shown(data["lock_name"].text());
+        return escape(data["kind"].text()) + ":" + escape(data["lock_name"].text());
     }
-    if (!data["resource"].is_null()) return "fence:" + shown(data["resource"].text());
+    if (!data["resource"].is_null()) return "fence:" + escape(data["resource"].text());
     if (!data["session"].is_null()) return fmt::format("session:{}", number_of(data["session"]));
     return "";
 }
@@ -63,48 +52,41 @@ std::string details(const std::string& kind, const base::JsonValue& data) {
     }
     if (!data["held_ms"].is_null()) add("held", milliseconds("held_ms"));
     if (!data["waited_ms"].is_null()) add("waited", milliseconds("waited_ms"));
-    if (!data["cause"].text().empty()) add("cause", shown(data["cause"].text()));
+    if (!data["cause"].text().empty()) add("cause", escape(data["cause"].text()));
     if (number_of(data["queue_length"]) > 0) {
         add("queue", std::to_string(number_of(data["queue_length"])));
     }
-    if (!data["metadata"].text().empty()) add("metadata", shown(data["metadata"].text()));
+    if (!data["metadata"].text().empty()) add("metadata", escape(data["metadata"].text()));
     return text;
 }
 
 }  // namespace
 
 Asked<void> follow_events(Server& server, const Follower& follower) {
-    std::optional<std::uint64_t> last_id;
     bool was_open = false;
-    while (!follower.stop.stop_requested()) {
-        net::HttpCall call{.method = "GET", .target = "/v1/events", .stop = follower.stop};
-        if (!follower.prefix.empty()) {
-            call.target += "?prefix=" + net::percent_encode(follower.prefix);
-        }
-        call.headers.emplace_back("Accept", "text/event-stream");
-        if (last_id) call.headers.emplace_back("Last-Event-ID", std::to_string(*last_id));
-        sdk::EventParser parser;
-        const auto take = [&](const LockEvent& event) {
-            if (event.id) last_id = event.id;
-            follower.on_event(event);
-        };
-        const auto opened = [&] {
-            if (was_open) follower.on_trouble("");
-            was_open = true;
-            follower.on_open();
-        };
-        const auto ended = server.stream(
-            call,
-            [&](std::string_view bytes) {
-                return parser.parse(bytes, take) && !follower.stop.stop_requested();
-            },
-            opened);
-        if (follower.stop.stop_requested()) break;
-        if (!ended && (!was_open || ended.error().exit_code != exit_unavailable)) return ended;
-        follower.on_trouble(ended ? server.address() + " has ended the stream; trying again"
-                                  : ended.error().message);
-        sleep_for(connect_again_after, follower.stop);
-    }
+    const auto on_open = [&] {
+        if (was_open) follower.on_trouble("");
+        was_open = true;
+        follower.on_open();
+        return true;
+    };
+    const auto on_event = [&](const LockEvent& event) {
+        follower.on_event(event);
+        return true;
+    };
+    const auto on_break = [&](const sdk::NoAnswer& none) {
+        const Failure failure = server.to_failure(none, "/v1/events");
+        if (!was_open || failure.exit_code != exit_unavailable) return false;
+        follower.on_trouble(failure.message + "; trying again");
+        return sdk::sleep_for(connect_again_after, follower.stop);
+    };
+    const auto followed = sdk::follow_events(server.exchange(), {.prefix = follower.prefix,
+                                                                 .after = {},
+                                                                 .on_open = on_open,
+                                                                 .on_event = on_event,
+                                                                 .on_break = on_break,
+                                                                 .stop = follower.stop});
+    if (!followed) return tl::unexpected(server.to_failure(followed.error(), "/v1/events"));
     return {};
 }
 
@@ -114,9 +96,9 @@ std::string event_line(const LockEvent& event, bool has_colour) {
         data["at_ms"].is_null() ? std::string(24, '-') : moment(number_of(data["at_ms"]));
     std::string line = fmt::format(
         "{}  {}", styled(at, Style::faint, has_colour),
-        styled(fmt::format("{:<14}", shown(event.kind)), style_of(event.kind), has_colour));
+        styled(fmt::format("{:<14}", escape(event.kind)), style_of(event.kind), has_colour));
     for (const std::string& part :
-         {subject(data), shown(data["owner_id"].text()), details(event.kind, data)}) {
+         {subject(data), escape(data["owner_id"].text()), details(event.kind, data)}) {
         if (!part.empty()) line += "  " + part;
     }
     if (event.kind == "gap") line += "  some events are missing";

@@ -1,6 +1,6 @@
 #pragma once
 
-// The server's live feed (/v1/events), as the commands read it.
+// The server's events, for the commands that show them.
 
 #include <functional>
 #include <stop_token>
@@ -15,14 +15,13 @@ struct Follower {
     std::string prefix;  // of the locks' names
     std::function<void()> on_open = [] {};
     std::function<void(const LockEvent&)> on_event;
-    // The connection was lost, and is tried again; empty: it is there again.
+    // The connection was lost and is tried again. An empty text: it is there again.
     std::function<void(const std::string& trouble)> on_trouble = [](const std::string&) {};
     std::stop_token stop;
 };
 
-// Calls the follower with everything that happens, until it is stopped. If the connection breaks it
-// goes on after the last event seen. Fails if there was none to begin with, or if the server does
-// not let us in.
+// Calls the follower with every event until it is stopped. If the connection breaks, goes on after
+// the last event. Fails if there is no connection at the beginning, or if the server refuses.
 [[nodiscard]] Asked<void> follow_events(Server& server, const Follower& follower);
 
 // An event as a line for people: `2024-01-15T10:30:00.123Z  granted  named:x  w1  fence=34 ...`.

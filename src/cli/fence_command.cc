@@ -2,14 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-
 #include "cli/command.h"
-#include "cli/exit_codes.h"
 #include "cli/screen/lock_rows.h"
 #include "cli/screen/terminal_text.h"
 #include "cli/server.h"
 #include "net/client/url.h"
+#include "options/options.h"
 
 namespace holdfast::cli {
 
@@ -39,7 +37,7 @@ int drop(Server& server, const std::string& target, const std::string& resource)
     if (answer->status != 200) {
         return complain({exit_refused, "no number was ever shown for " + resource});
     }
-    fmt::print("dropped {}, which was at {}\n", shown(resource),
+    fmt::print("dropped {}, which was at {}\n", escape(resource),
                number_of(answer->json["highest"]));
     return exit_success;
 }
@@ -69,26 +67,26 @@ int fence(const FenceOptions& options, bool has_number) {
 
 }  // namespace
 
-Command declare_fence(CLI::App& program) {
+Command declare_fence(const options::Command& program) {
     const auto options = std::make_shared<FenceOptions>();
-    CLI::App* const command = program.add_subcommand(
+    const options::Command command = program.add_command(
         "fence", "have a fencing number checked before a write; refused if a larger one was seen");
-    command->add_option("resource", options->resource, "what is about to be written")
-        ->type_name("RESOURCE")
-        ->required();
-    const CLI::Option* const number =
-        command->add_option("number", options->number, "the fencing number of your lock")
-            ->type_name("NUMBER");
-    command->add_flag("--show", options->is_show, "print the largest number so far");
-    command->add_flag("--drop", options->is_drop, "forget the resource; an admin's");
-    declare_server_options(*command, options->server);
-    command->footer(
+    command.add_option("resource", options->resource, "what is about to be written")
+        .takes("RESOURCE")
+        .required();
+    const options::Option number =
+        command.add_option("number", options->number, "the fencing number of your lock")
+            .takes("NUMBER");
+    command.add_flag("--show", options->is_show, "print the largest number so far");
+    command.add_flag("--drop", options->is_drop, "forget the resource; an admin's");
+    declare_server_options(command, options->server);
+    command.footer(
         "Ends with 0 if the number is good, with 1 if it is too old.\n"
         "\n"
         "  holdfast run nightly -- sh -c 'holdfast fence bucket $HOLDFAST_FENCE && upload'\n"
         "  holdfast fence bucket --show");
     return {.options = command,
-            .run = [options, number] { return fence(*options, number->count() > 0); }};
+            .run = [options, number] { return fence(*options, number.is_given()); }};
 }
 
 }  // namespace holdfast::cli

@@ -1,19 +1,14 @@
-// `holdfast lock`, `renew` and `unlock`: leases by hand, for scripts that cannot be run by
-// `holdfast run`.
+// `holdfast lock`, `renew` and `unlock`: leases by hand, for scripts that cannot use `holdfast run`.
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-
 #include "base/json/json_writer.h"
 #include "cli/command.h"
-#include "cli/duration_option.h"
-#include "cli/exit_codes.h"
 #include "cli/lease_options.h"
 #include "cli/screen/terminal_text.h"
-#include "cli/screen/time_text.h"
 #include "cli/server.h"
 #include "net/client/url.h"
+#include "options/options.h"
 
 namespace holdfast::cli {
 
@@ -77,7 +72,7 @@ int renew(const TokenOptions& options) {
         server->ask("POST", "/v1/leases/" + net::percent_encode(options.token) + "/renew", body);
     if (!answer) return complain(answer.error());
     if (answer->status != 200) return complain(no_lease(*answer));
-    fmt::print("{}\n", shown(answer->json["expires_at"].text()));
+    fmt::print("{}\n", escape(answer->json["expires_at"].text()));
     return exit_success;
 }
 
@@ -89,25 +84,25 @@ int unlock(const TokenOptions& options) {
     return answer->status == 200 ? exit_success : complain(no_lease(*answer));
 }
 
-CLI::App* declare_token_command(CLI::App& program, const std::string& name, const std::string& help,
-                                TokenOptions& options) {
-    CLI::App* const command = program.add_subcommand(name, help);
-    command->add_option("token", options.token, "the lease, by what `holdfast lock` printed first")
-        ->type_name("TOKEN")
-        ->required();
-    declare_server_options(*command, options.server);
+options::Command declare_token_command(const options::Command& program, const std::string& name,
+                                       const std::string& help, TokenOptions& options) {
+    const options::Command command = program.add_command(name, help);
+    command.add_option("token", options.token, "the lease, by what `holdfast lock` printed first")
+        .takes("TOKEN")
+        .required();
+    declare_server_options(command, options.server);
     return command;
 }
 
 }  // namespace
 
-Command declare_lock(CLI::App& program) {
+Command declare_lock(const options::Command& program) {
     const auto options = std::make_shared<LockOptions>();
-    CLI::App* const command = program.add_subcommand(
-        "lock", "take a lock, print its token, and leave the renewing to you");
-    declare_lease_options(*command, options->lease);
-    command->add_flag("--json", options->is_json, "print a JSON object");
-    command->footer(
+    const options::Command command =
+        program.add_command("lock", "take a lock, print its token, and leave the renewing to you");
+    declare_lease_options(command, options->lease);
+    command.add_flag("--json", options->is_json, "print a JSON object");
+    command.footer(
         "Prints the token, the fencing number and when it ends. NOBODY RENEWS THIS LEASE: after\n"
         "--ttl the lock is somebody else's, whatever your script is doing then. Prefer `run`.\n"
         "\n"
@@ -118,27 +113,27 @@ Command declare_lock(CLI::App& program) {
     return {.options = command, .run = [options] { return lock(*options); }};
 }
 
-Command declare_renew(CLI::App& program) {
+Command declare_renew(const options::Command& program) {
     const auto options = std::make_shared<TokenOptions>();
-    CLI::App* const command = declare_token_command(
+    const options::Command command = declare_token_command(
         program, "renew", "let a lease begin anew, and print when it ends", *options);
     const auto set_ttl = [options](std::chrono::nanoseconds ttl) {
         options->ttl = std::chrono::ceil<std::chrono::milliseconds>(ttl);
     };
-    add_duration_option(*command, "--ttl", std::function(set_ttl),
-                        "for so long from now on; not given: for as long as it was");
-    command->footer(
+    command.add_duration("--ttl", std::function(set_ttl),
+                         "for so long from now on; not given: for as long as it was");
+    command.footer(
         "Ends with 1 if the lease is over: then the lock may be somebody else's.\n"
         "\n"
         "  holdfast renew 0006604efeeb32d670ecdeec23021d23");
     return {.options = command, .run = [options] { return renew(*options); }};
 }
 
-Command declare_unlock(CLI::App& program) {
+Command declare_unlock(const options::Command& program) {
     const auto options = std::make_shared<TokenOptions>();
-    CLI::App* const command =
+    const options::Command command =
         declare_token_command(program, "unlock", "give a lease back", *options);
-    command->footer(
+    command.footer(
         "Ends with 1 if the lease was over already.\n"
         "\n"
         "  holdfast unlock 0006604efeeb32d670ecdeec23021d23");

@@ -2,18 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-
-#include "cli/duration_option.h"
-#include "cli/exit_codes.h"
-#include "cli/screen/time_text.h"
-#include "sdk/http/server_access.h"
+#include "cli/screen/terminal_text.h"
+#include "cli/server.h"
+#include "options/options.h"
+#include "sdk/http/exchange.h"
 
 namespace holdfast::cli {
 
 namespace {
 
-// A hundred years: whoever waits so long does not mind that there is an end.
+// A hundred years: in practice, without an end.
 constexpr std::chrono::milliseconds without_end = std::chrono::hours{24 * 36'525};
 
 tl::unexpected<Failure> usage(std::string message) {
@@ -22,33 +20,32 @@ tl::unexpected<Failure> usage(std::string message) {
 
 }  // namespace
 
-void declare_lease_options(CLI::App& command, LeaseOptions& options) {
-    command.add_option("name", options.name, "the lock")->type_name("NAME");
+void declare_lease_options(const options::Command& command, LeaseOptions& options) {
+    command.add_option("name", options.name, "the lock").takes("NAME");
     command
         .add_option("--scope", options.scope,
                     "instead of a name: path:/a/b, inode:7, range:7:0-4096, named:x")
-        ->type_name("SCOPE");
-    add_duration_option(command, "--ttl", options.ttl,
-                        "how long the lease lasts when nobody renews it");
+        .takes("SCOPE");
+    command.add_duration("--ttl", options.ttl, "how long the lease lasts when nobody renews it");
     const auto set_wait = [&options](std::chrono::nanoseconds wait) {
         options.wait = std::chrono::ceil<std::chrono::milliseconds>(wait);
     };
-    CLI::Option* const wait =
-        add_duration_option(command, "-w,--wait", std::function(set_wait),
-                            "how long to wait for the lock; not given: without an end");
-    command.add_flag("-n,--try", options.is_try, "do not wait at all")->excludes(wait);
+    const options::Option wait =
+        command.add_duration("-w,--wait", std::function(set_wait),
+                             "how long to wait for the lock; not given: without an end");
+    command.add_flag("-n,--try", options.is_try, "do not wait at all").excludes(wait);
     command.add_flag("-s,--shared", options.is_shared,
                      "hold it together with others that share it");
     command.add_option("--limit", options.limit, "so many may hold it at the same time")
-        ->type_name("N")
-        ->check(CLI::PositiveNumber.description(""))
-        ->capture_default_str();
+        .takes("N")
+        .above_zero(false)
+        .shows_default();
     command
         .add_option("--owner", options.owner,
                     "who is shown to hold it; not given: this host and process")
-        ->type_name("TEXT");
+        .takes("TEXT");
     command.add_option("--metadata", options.metadata, "a note that is shown with it")
-        ->type_name("TEXT");
+        .takes("TEXT");
     declare_server_options(command, options.server);
 }
 
@@ -88,7 +85,7 @@ ClientOptions to_client_options(const LeaseOptions& options) {
     client.servers = sdk::split_by_commas(options.server.server);
     client.token_file = options.server.token_file;
     client.ca_file = options.server.ca_file;
-    // Who does not want to wait for a lock does not want to wait for a server.
+    // A command that does not wait for the lock does not wait for the server either.
     if (options.is_try) client.retry_for = std::chrono::seconds{2};
     return client;
 }

@@ -8,6 +8,7 @@
 
 #include "cli/server.h"
 #include "holdfast/client.h"
+#include "options/options.h"
 
 namespace holdfast::cli {
 
@@ -27,7 +28,7 @@ struct LeaseOptions {
     [[nodiscard]] const std::string& title() const { return scope.empty() ? name : scope; }
 };
 
-void declare_lease_options(CLI::App& command, LeaseOptions& options);
+void declare_lease_options(const options::Command& command, LeaseOptions& options);
 
 // The request they spell, or what is wrong with them.
 [[nodiscard]] Asked<LeaseRequest> to_request(const LeaseOptions& options);

@@ -2,11 +2,10 @@
 
 #include <gmock/gmock.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "cli/exit_codes.h"
 #include "cli/run/supervisor.h"
+#include "cli/server.h"
 
 namespace holdfast::cli {
 namespace {
@@ -14,17 +13,12 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
-// What the words say; nothing if they cannot be read.
+// The request that the words mean; nothing if they are not valid.
 std::optional<LeaseOptions> parse(std::vector<std::string> words) {
-    CLI::App command;
+    const options::Program program;
     LeaseOptions options;
-    declare_lease_options(command, options);
-    std::reverse(words.begin(), words.end());
-    try {
-        command.parse(std::move(words));
-    } catch (const CLI::ParseError&) {
-        return std::nullopt;
-    }
+    declare_lease_options(program.root(), options);
+    if (program.parse(std::move(words))) return std::nullopt;
     return options;
 }
 

@@ -1,18 +1,18 @@
-// `holdfast ls` and `holdfast show`: who holds and wants what.
+// `holdfast ls`, `show` and `watch`: the holders and waiters of locks, and what happens to them.
 
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "cli/command.h"
-#include "cli/exit_codes.h"
+#include "cli/event_feed.h"
 #include "cli/screen/lock_rows.h"
 #include "cli/screen/table.h"
-#include "cli/screen/time_text.h"
+#include "cli/screen/terminal_text.h"
 #include "cli/server.h"
 #include "net/client/url.h"
+#include "options/options.h"
 
 namespace holdfast::cli {
 
@@ -20,7 +20,7 @@ namespace {
 
 struct LookOptions {
     ServerOptions server;
-    std::string name;  // or the beginning of names
+    std::string name;  // or the beginning of names, for ls
     std::string kind;
     bool is_json = false;
 };
@@ -40,12 +40,12 @@ Cell time_left(const HolderRow& holder, std::int64_t now_ms) {
 void add_rows(Table& table, const LockRow& lock, std::int64_t now_ms) {
     const std::string waiting = std::to_string(lock.waiter_count);
     for (const HolderRow& holder : lock.holders) {
-        table.add({shown(holder.scope.empty() ? lock.name : holder.scope), kind_text(lock),
-                   shown(holder.owner), holder.mode, time_left(holder, now_ms), waiting,
+        table.add({escape(holder.scope.empty() ? lock.name : holder.scope), kind_text(lock),
+                   escape(holder.owner), holder.mode, time_left(holder, now_ms), waiting,
                    std::to_string(holder.fencing_token), holder.door});
     }
     if (lock.holders.empty()) {
-        table.add({shown(lock.name), kind_text(lock), "-", "", "", waiting, "", ""});
+        table.add({escape(lock.name), kind_text(lock), "-", "", "", waiting, "", ""});
     }
 }
 
@@ -105,16 +105,16 @@ void print_queue(const LockRow& lock, std::int64_t now_ms) {
     for (const WaiterRow& waiter : lock.waiters) {
         const std::chrono::milliseconds since{now_ms - waiter.since_ms};
         const std::chrono::milliseconds until{waiter.until_ms - now_ms};
-        table.add({std::to_string(++position), shown(waiter.owner), waiter.mode, countdown(since),
-                   waiter.until_ms == 0 ? "" : countdown(until), shown(waiter.waits_for),
-                   waiter.door, shown(waiter.metadata)});
+        table.add({std::to_string(++position), escape(waiter.owner), waiter.mode, countdown(since),
+                   waiter.until_ms == 0 ? "" : countdown(until), escape(waiter.waits_for),
+                   waiter.door, escape(waiter.metadata)});
     }
     std::puts("");
     print(table);
 }
 
 void print_lock(const LockRow& lock, std::int64_t now_ms) {
-    const std::string name = shown(lock.name);
+    const std::string name = escape(lock.name);
     if (lock.holders.empty()) {
         std::puts((name + " is free").c_str());
     } else {
@@ -129,9 +129,9 @@ void print_lock(const LockRow& lock, std::int64_t now_ms) {
                      {.title = "FENCE", .align = Align::right},
                      {.title = "METADATA", .width_min = 8}});
         for (const HolderRow& holder : lock.holders) {
-            table.add({shown(holder.owner), holder.mode, time_left(holder, now_ms),
+            table.add({escape(holder.owner), holder.mode, time_left(holder, now_ms),
                        moment(holder.expires_ms), std::to_string(holder.fencing_token),
-                       shown(holder.metadata)});
+                       escape(holder.metadata)});
         }
         print(table);
     }
@@ -144,7 +144,7 @@ int show(const LookOptions& options) {
     const auto lock = server->get(shown_lock_target(options.name, options.kind));
     if (!lock) return complain(lock.error());
     if (options.is_json) {
-        std::fputs(lock->body.c_str(), stdout);
+        std::fputs(lock->text.c_str(), stdout);
         return exit_success;
     }
     const auto offset = server->clock_offset();
@@ -156,36 +156,78 @@ int show(const LookOptions& options) {
     return exit_success;
 }
 
+struct WatchOptions {
+    ServerOptions server;
+    std::string prefix;
+    bool is_json = false;
+};
+
+int watch(const WatchOptions& options) {
+    auto server = Server::open(options.server);
+    if (!server) return complain(server.error());
+    const bool has_colour = wants_colour(STDOUT_FILENO);
+    std::stop_source stop;
+    const auto say = [&](const LockEvent& event) {
+        const std::string line =
+            options.is_json ? event_json(event) : event_line(event, has_colour);
+        const bool is_said = std::fputs((line + "\n").c_str(), stdout) >= 0;
+        if (std::fflush(stdout) != 0 || !is_said) stop.request_stop();  // nobody reads any more
+    };
+    const auto warn = [](const std::string& trouble) {
+        const std::string text = trouble.empty() ? "connected again" : trouble;
+        std::fprintf(stderr, "holdfast: %s\n", escape(text).c_str());
+    };
+    const auto ended = follow_events(
+        *server,
+        {.prefix = options.prefix, .on_event = say, .on_trouble = warn, .stop = stop.get_token()});
+    return ended ? exit_success : complain(ended.error());
+}
+
 }  // namespace
 
-Command declare_ls(CLI::App& program) {
+Command declare_ls(const options::Command& program) {
     const auto options = std::make_shared<LookOptions>();
-    CLI::App* const command =
-        program.add_subcommand("ls", "list what is held and waited for, of every kind and door");
-    command->add_option("prefix", options->name, "only locks whose names begin so")
-        ->type_name("PREFIX");
-    command->add_flag("--json", options->is_json, "a JSON object on each line");
-    declare_server_options(*command, options->server);
-    command->footer(
+    const options::Command command =
+        program.add_command("ls", "list what is held and waited for, of every kind and door");
+    command.add_option("prefix", options->name, "only locks whose names begin so").takes("PREFIX");
+    command.add_flag("--json", options->is_json, "a JSON object on each line");
+    declare_server_options(command, options->server);
+    command.footer(
         "  holdfast ls\n"
         "  holdfast ls nightly-\n"
         "  holdfast ls --json | jq -r 'select(.waiters > 0).lock_name'");
     return {.options = command, .run = [options] { return list(*options); }};
 }
 
-Command declare_show(CLI::App& program) {
+Command declare_show(const options::Command& program) {
     const auto options = std::make_shared<LookOptions>();
-    CLI::App* const command =
-        program.add_subcommand("show", "show who holds a lock, and who waits for whom");
-    command->add_option("name", options->name, "the lock")->type_name("NAME")->required();
-    declare_kind_option(*command, options->kind);
-    command->add_flag("--json", options->is_json, "the server's own answer");
-    declare_server_options(*command, options->server);
-    command->footer(
+    const options::Command command =
+        program.add_command("show", "show who holds a lock, and who waits for whom");
+    command.add_option("name", options->name, "the lock").takes("NAME").required();
+    declare_kind_option(command, options->kind);
+    command.add_flag("--json", options->is_json, "the server's own answer");
+    declare_server_options(command, options->server);
+    command.footer(
         "  holdfast show nightly\n"
         "  holdfast show --kind path /srv/photos\n"
         "  holdfast show --json nightly | jq .held");
     return {.options = command, .run = [options] { return show(*options); }};
+}
+
+Command declare_watch(const options::Command& program) {
+    const auto options = std::make_shared<WatchOptions>();
+    const options::Command command =
+        program.add_command("watch", "show what happens to locks, as it happens");
+    command.add_option("prefix", options->prefix, "only of locks whose names begin so")
+        .takes("PREFIX");
+    command.add_flag("--json", options->is_json, "a JSON object on each line");
+    declare_server_options(command, options->server);
+    command.footer(
+        "Without an end: when the connection breaks, it goes on after the last event seen.\n"
+        "\n"
+        "  holdfast watch nightly-\n"
+        "  holdfast watch --json | jq 'select(.event == \"expired\")'");
+    return {.options = command, .run = [options] { return watch(*options); }};
 }
 
 }  // namespace holdfast::cli

@@ -1,42 +1,54 @@
 #pragma once
 
-// Server: the Holdfast server that the commands talk to, and what they do about its troubles.
+// Server: the Holdfast server that the commands talk to. It turns every failure into an exit code and
+// a message.
 
 #include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <memory>
-#include <stop_token>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
-#include <vector>
+#include <utility>
 
-#include "base/json/json_value.h"
-#include "net/client/http_client.h"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): theirs
-class App;
-}
+#include "options/options.h"
+#include "sdk/http/exchange.h"
 
 namespace holdfast::cli {
 
-// Where the server is and what proves that we may talk to it: on every command that talks.
+// The options of every command that talks to a server.
 struct ServerOptions {
-    std::string server = "http://127.0.0.1:8080";  // several, by commas: the first that answers
+    std::string server = "http://127.0.0.1:8080";  // or several addresses, separated by commas
     std::string token_file;
     std::string ca_file;
 };
 
-void declare_server_options(CLI::App& command, ServerOptions& options);
+void declare_server_options(const options::Command& command, ServerOptions& options);
 
-// `--kind`, of commands on a lock by its name.
-void declare_kind_option(CLI::App& command, std::string& kind);
-// Where the server has the lock; of things that share its name, the one of that kind.
+// `--kind`, for commands that name a lock.
+void declare_kind_option(const options::Command& command, std::string& kind);
+// The target of requests about a lock. `kind` tells locks with the same name apart.
 [[nodiscard]] std::string lock_target(std::string_view name, std::string_view kind);
-// The same, to be shown with its queue.
+// The same, to get the lock with its queue.
 [[nodiscard]] std::string shown_lock_target(std::string_view name, std::string_view kind);
 
-// Why a command ends without having done what it should.
+// How the commands end, for scripts: 0, the code of the command that was run, or one of these. They
+// are the codes of sysexits.h and of shells where those have one.
+constexpr int exit_success = EXIT_SUCCESS;
+constexpr int exit_refused = 1;           // refused: not held, not ours, a stale fence
+constexpr int exit_usage = 64;            // the command line makes no sense
+constexpr int exit_unavailable = 69;      // no server answers, or it cannot write
+constexpr int exit_internal = 70;         // a fault of this program
+constexpr int exit_cannot_write = 74;     // a file could not be written
+constexpr int exit_not_got = 75;          // the lock was not granted in time
+constexpr int exit_lost = 76;             // the lock was lost, so the command was stopped
+constexpr int exit_not_permitted = 77;    // a token is missing or wrong
+constexpr int exit_not_executable = 126;  // the command exists but cannot be run
+constexpr int exit_not_found = 127;       // there is no such command
+constexpr int exit_by_signal_base = 128;  // plus the number of the signal
+
+// Why a command did not do its work.
 struct Failure {
     int exit_code;
     std::string message;
@@ -44,51 +56,44 @@ struct Failure {
 template <class T>
 using Asked = tl::expected<T, Failure>;
 
-// Says what went wrong, and returns the exit code for it.
+// Prints the message, and returns the exit code.
 int complain(const Failure& failure);
 
-// An answer that says yes, or a no which the command knows what to make of.
-struct Answer {
-    int status = 0;
-    std::string body;
-    base::JsonValue json;
-
-    // Its `error` or `reason` code, and its sentence for people.
-    [[nodiscard]] std::string_view reason() const;
-    [[nodiscard]] std::string_view message() const;
-};
+using sdk::Answer;
 
 class Server {
   public:
     [[nodiscard]] static Asked<Server> open(const ServerOptions& options);
 
-    // Asks, and returns any answer but those that are trouble for every command: no or a wrong
-    // secret, a request that makes no sense, a server that cannot write.
+    // Returns an answer, unless it is a failure for every command: the token is missing or wrong,
+    // the request makes no sense, or the server cannot write.
     [[nodiscard]] Asked<Answer> ask(const std::string& method, const std::string& target,
                                     const std::string& body = "");
-    // The same, where everything but 200 is a failure.
+    // A GET; every answer but 200 is a failure.
     [[nodiscard]] Asked<Answer> get(const std::string& target);
 
-    // Calls `on_bytes` with what comes of an answer without an end or limit; false from it: enough.
-    [[nodiscard]] Asked<void> stream(const net::HttpCall& call,
-                                     const std::function<bool(std::string_view)>& on_bytes,
-                                     const std::function<void()>& on_open = {});
+    // Passes on an answer of any length, until `on_bytes` returns false.
+    [[nodiscard]] Asked<void> stream(const std::string& target, std::chrono::milliseconds timeout,
+                                     const std::function<bool(std::string_view)>& on_bytes);
 
-    // How far the server's clock is ahead of ours: its moments are by that.
+    // How far the server's clock is ahead of ours. The times in its answers are by its clock.
     [[nodiscard]] Asked<std::chrono::milliseconds> clock_offset();
 
-    [[nodiscard]] const std::string& address() const { return options_.server; }
+    [[nodiscard]] const std::string& address() const { return address_; }
+
+    [[nodiscard]] sdk::Exchange& exchange() { return *exchange_; }
+    // The failure of a command whose request for `target` got no useful answer.
+    [[nodiscard]] Failure to_failure(const sdk::NoAnswer& none, const std::string& target) const;
 
   private:
-    Server(ServerOptions options, std::vector<std::unique_ptr<net::HttpClient>> clients)
-        : options_(std::move(options)), clients_(std::move(clients)) {}
-    [[nodiscard]] Asked<std::vector<std::pair<std::string, std::string>>> headers() const;
+    Server(std::string address, std::unique_ptr<sdk::Exchange> exchange)
+        : address_(std::move(address)), exchange_(std::move(exchange)) {}
 
-    ServerOptions options_;
-    std::vector<std::unique_ptr<net::HttpClient>> clients_;
+    std::string address_;
+    std::unique_ptr<sdk::Exchange> exchange_;
 };
 
-// The time of this machine, as the server's moments are told.
+// The time of this machine, in milliseconds since 1970.
 [[nodiscard]] std::int64_t unix_now_ms();
 
 }  // namespace holdfast::cli

@@ -1,17 +1,15 @@
-// `holdfast status`: whether the server is well, and what it has done.
+// `holdfast status`: the state of the server, and its figures.
 
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "cli/command.h"
-#include "cli/exit_codes.h"
 #include "cli/screen/lock_rows.h"
 #include "cli/screen/terminal_text.h"
-#include "cli/screen/time_text.h"
 #include "cli/server.h"
+#include "options/options.h"
 
 namespace holdfast::cli {
 
@@ -55,18 +53,18 @@ void print_figures(const base::JsonValue& figures) {
 
 int print_status(const base::JsonValue& status, const Server& server) {
     const bool is_ready = status["ready"].is_true();
-    const std::string health = is_ready ? "ready" : "NOT READY: " + shown(status["reason"].text());
-    fmt::print("{}  {}\n", shown(server.address()),
+    const std::string health = is_ready ? "ready" : "NOT READY: " + escape(status["reason"].text());
+    fmt::print("{}  {}\n", escape(server.address()),
                styled(health, is_ready ? Style::green : Style::red, wants_colour(STDOUT_FILENO)));
-    fmt::print("{:<11}{}\n", "version", shown(status["version"].text()));
+    fmt::print("{:<11}{}\n", "version", escape(status["version"].text()));
     fmt::print("{:<11}{}\n", "up",
                countdown(std::chrono::milliseconds{number_of(status["uptime_ms"])}));
     for (const base::JsonValue& listener : status["listeners"].items()) {
-        fmt::print("{:<11}{} {}{}, {} connections\n", "listens", shown(listener["name"].text()),
-                   shown(listener["address"].text()), listener["tls"].is_true() ? " (TLS)" : "",
+        fmt::print("{:<11}{} {}{}, {} connections\n", "listens", escape(listener["name"].text()),
+                   escape(listener["address"].text()), listener["tls"].is_true() ? " (TLS)" : "",
                    number_of(listener["connections"]));
     }
-    fmt::print("{:<11}{}\n", "data", shown(status["configuration"]["data"].text()));
+    fmt::print("{:<11}{}\n", "data", escape(status["configuration"]["data"].text()));
     print_figures(status["figures"]);
     return is_ready ? exit_success : exit_unavailable;
 }
@@ -74,30 +72,30 @@ int print_status(const base::JsonValue& status, const Server& server) {
 int show_status(const StatusOptions& options) {
     auto server = Server::open(options.server);
     if (!server) return complain(server.error());
-    // Whoever may not see the figures can be told at least that the server is alive.
+    // Without permission to see the figures, say at least that the server is alive.
     const auto health = server->get("/healthz");
     if (!health) return complain(health.error());
     const auto status = server->get("/v1/status");
     if (!status) {
         if (status.error().exit_code == exit_not_permitted) {
-            fmt::print("{}  alive\n", shown(server->address()));
+            fmt::print("{}  alive\n", escape(server->address()));
         }
         return complain(status.error());
     }
     if (!options.is_json) return print_status(status->json, *server);
-    std::fputs(status->body.c_str(), stdout);
+    std::fputs(status->text.c_str(), stdout);
     return status->json["ready"].is_true() ? exit_success : exit_unavailable;
 }
 
 }  // namespace
 
-Command declare_status(CLI::App& program) {
+Command declare_status(const options::Command& program) {
     const auto options = std::make_shared<StatusOptions>();
-    CLI::App* const command =
-        program.add_subcommand("status", "show whether the server is well, and its figures");
-    command->add_flag("--json", options->is_json, "the server's own answer");
-    declare_server_options(*command, options->server);
-    command->footer(
+    const options::Command command =
+        program.add_command("status", "show whether the server is well, and its figures");
+    command.add_flag("--json", options->is_json, "the server's own answer");
+    declare_server_options(command, options->server);
+    command.footer(
         "Ends with 69 if the server cannot be reached or cannot write.\n"
         "\n"
         "  holdfast status\n"

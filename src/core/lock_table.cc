@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "core/containers/slot_list.h"
-#include "core/values/resource_key.h"
 
 namespace holdfast::core {
 
@@ -15,8 +13,9 @@ LockTable::LockTable(const TableOptions& options)
       next_fence_(options.first_fence),
       next_serial_(options.first_serial) {}
 
-void LockTable::let_happen_what_is_due() {
-    // Waits first: who no longer waits must not be granted what is freed at the same moment.
+void LockTable::run_due() {
+    // Waits first: a waiter whose time is over must not be granted what becomes free at the same
+    // moment.
     while (const auto due = waiter_deadlines_.top()) {
         if (due->deadline > now_) break;
         remove_waiter(due->slot, EventKind::wait_timed_out, Cause::request);
@@ -24,7 +23,7 @@ void LockTable::let_happen_what_is_due() {
     while (const auto due = lease_deadlines_.top()) {
         if (due->deadline > now_) break;
         for (const Slot next : lease_deadlines_.next_slots()) leases_.expect(next);
-        if (!leases_.contains(due->slot)) {  // it has ended before its time
+        if (!leases_.contains(due->slot)) {  // the lease was released before
             lease_deadlines_.disarm(due->slot);
             continue;
         }
@@ -41,13 +40,13 @@ void LockTable::let_happen_what_is_due() {
     next_due_ = next_deadline().value_or(Time::max());
 }
 
-// Sees to it that something happens to the record at `deadline`.
+// Makes run_due() look at the record at `deadline`.
 void LockTable::arm(DeadlineHeap& heap, Slot slot, Time deadline) {
     heap.arm(slot, deadline);
     next_due_ = std::min(next_due_, deadline);
 }
 
-// When the longest idle resource is dropped. REQUIRES: there is one.
+// When the resource that is idle for the longest time is dropped. REQUIRES: there is one.
 Time LockTable::idle_ends_at() const {
     return add_saturating(resources_[idle_.first].idle_since, idle_retention_);
 }
@@ -81,20 +80,20 @@ Slot LockTable::find_resource(const ResourceKey& key) const {
     });
 }
 
-// A new resource, or no_slot when there are as many as there may be.
+// A new resource, or no_slot at the limit of locks.
 Slot LockTable::make_resource(const ResourceKey& key, std::uint32_t limit) {
     if (resources_.size() >= limits_.locks_max) {
         if (idle_.first == no_slot) return no_slot;
         drop_resource(idle_.first);
     }
-    const Slot slot = resources_.emplace(key.kind(), key.text(), key.hash());
+    const Slot slot = resources_.emplace(key);
     if (key.kind() == ResourceKind::semaphore) resources_[slot].limit = limit;
     resources_by_key_.insert({.slot = slot, .hash = key.hash()});
     return slot;
 }
 
-// Drops the resource, or puts it among the idle ones, if nothing is left on it.
-void LockTable::settle(Slot slot) {
+// Drops a resource that nobody holds, wants or remembers, or puts it among the idle ones.
+void LockTable::retire_if_unused(Slot slot) {
     Resource& resource = resources_[slot];
     if (resource.holder_count > 0 || resource.waiter_count > 0 || resource.lapsed != no_slot)
         return;
@@ -124,15 +123,15 @@ void LockTable::drop_resource(Slot slot) {
     resources_.erase(slot);
 }
 
-// How many entries there may be among the deadlines: all, and as many again of leases that are
-// over.
+// The largest number of entries in the heap of deadlines: one for every lease, and as many again of
+// leases that have ended.
 std::size_t LockTable::lease_deadlines_max() const {
     constexpr std::size_t few = 64;
     return leases_.size() == 0 ? 0 : 2 * leases_.size() + few;
 }
 
-// A lease that is over leaves its entry among the deadlines until that comes to the top; when most
-// entries are of that kind, they go.
+// The entry of a lease that has ended stays in the heap of deadlines until it comes to the top. When
+// most entries are of such leases, they are all removed.
 void LockTable::drop_lease(Slot slot) {
     leases_.erase(slot);
     if (lease_deadlines_.size() > lease_deadlines_max()) {
@@ -148,6 +147,11 @@ Slot LockTable::find_lease(Fence fence) const {
 Session* LockTable::find_session(SessionId id) {
     if (!id || !sessions_.contains(id.slot) || sessions_[id.slot].id != id) return nullptr;
     return &sessions_[id.slot];
+}
+
+Waiter* LockTable::find_waiter(WaiterId id) {
+    if (!waiters_.contains(id.slot) || waiters_[id.slot].id != id) return nullptr;
+    return &waiters_[id.slot];
 }
 
 }  // namespace holdfast::core

@@ -1,38 +1,36 @@
 #pragma once
 
-// LockTable: the truth about who holds what, who waits, and what happens when.
+// LockTable: it decides who holds what, who waits, and what happens when.
 //
-// How to think of it: a pure state machine. Every call brings the time along, first lets everything
-// happen that was due by then (leases end, waits time out), then does what was asked, and returns
-// the outcome. What happened on the way is appended to changes(). The table reads no clock, draws
-// no random bits, starts no thread and does no I/O; the same calls in the same order give the same
-// answers, the same changes and the same digest.
+// How to think of it: a pure state machine. Every call brings the time along. The call first lets
+// everything happen that was due by then (leases expire, waits time out), then does what was asked,
+// and returns the outcome. Everything that happened is appended to changes(). The table reads no
+// clock, draws no random bits, starts no thread and does no I/O. The same calls in the same order
+// give the same outcomes, the same changes and the same digest.
 //
 // The rules:
-//   - Strict FIFO: a request waits when it conflicts with a holder or with an earlier waiter. A try
-//   does
-//     not overtake either. Nobody is granted out of turn, and a waiter that is gone is gone.
-//   - A lease ends exactly once: released, expired, or with its session. After that its token
-//   proves
-//     nothing, for ever.
-//   - Grace: an expired lock is kept for its last owner, who may ask again before everybody else
-//   and gets
-//     a new lease. Explicit releases have no grace.
-//   - Fencing numbers grow with every grant over the whole table and are never used twice.
-//   - A wait whose time has come is over before anything is granted at that moment. When the caller
-//     comes late (its process was stopped), that holds for everything due meanwhile: nobody is
-//     granted a lock at a time when it no longer waited for it.
-//   - A lease that has expired is no longer its session's: its grace and memory outlive the
-//   session.
-//   - A two-phase entry ends with its lease. After a release nothing is left of it; after an
-//     expiry only what the next wait is told. Either way its session may enqueue again.
-//   - Nothing is kept for locks that nobody holds, wants or remembers.
+//
+//   - Strict order: a request waits if it conflicts with a holder or with an earlier waiter. This
+//     is also true for a request that does not want to wait: it is refused.
+//   - A lease ends exactly once: it is released, it expires, or it ends with its session. After
+//     that its token proves nothing, for ever.
+//   - Grace: after a lease has expired, only its last owner can get the lock until the grace is
+//     over. It is then granted a new lease. A lease that was released has no grace.
+//   - Fencing numbers grow with every grant over the whole table. No number is used twice.
+//   - At every moment, waits time out before anything is granted. If the caller comes late (its
+//     process was stopped), waits time out first for the whole missed time: no waiter is granted a
+//     lock at a time when it no longer waited for it.
+//   - A lease that has expired no longer belongs to its session. Its grace and its memory outlive
+//     the session.
+//   - A two-phase entry ends with its lease. After a release nothing is left of the entry. After an
+//     expiry the entry tells the next wait of it. In both cases the session may enqueue again.
+//   - The table has no record of a lock that nobody holds, wants or remembers.
 //
 // Cost: constant for named, semaphore and path scopes, whatever the number of locks or waiters,
-// plus O(log n) for the timer of a lease that is granted or ends (not for renewals); O(log n) in
-// the ranges of an inode. list() looks at every lock: it is for people.
+// plus O(log n) for the timer of a lease that is granted or ends (not for renewals). O(log n) in the
+// number of ranges of an inode. list() looks at every lock: it is for people.
 //
-// Thread safety: none. Lifetime: views in outcomes and changes are good until the next non-const
+// Thread safety: none. Lifetime: views in outcomes and changes are valid until the next non-const
 // call.
 
 #include <algorithm>
@@ -47,13 +45,10 @@
 #include "core/containers/slot_index.h"
 #include "core/records.h"
 #include "core/values/changes.h"
-#include "core/values/limits.h"
 #include "core/values/request.h"
 #include "core/values/view.h"
 
 namespace holdfast::core {
-
-class ResourceKey;
 
 class LockTable {
   public:
@@ -62,38 +57,40 @@ class LockTable {
     // Asks for a lock: granted, renewed (see renew_own), queued (if it may wait) or refused.
     Outcome acquire(Time now, const AcquireRequest& request);
 
-    // Leaves the queue. False if the waiter is no longer in it: it was granted, or has timed out.
+    // Removes a waiter from its queue. False if it is not there: it was granted, or has timed out.
     bool cancel(Time now, WaiterId waiter);
 
-    // Keeps the place in the queue, and waits there for `wait` from now on, whatever it was to wait
-    // before. False if the waiter is no longer in the queue. REQUIRES: a wait above zero.
+    // Gives a waiter a new time limit: `wait` from now on. It stays where it is in the queue. False
+    // if the waiter is no longer in a queue. REQUIRES: a wait above zero.
     bool wait_on(Time now, WaiterId waiter, Duration wait);
 
-    // The same, but the wait never becomes longer than it was.
+    // The same, but never makes the time limit later than it was.
     bool wait_at_most(Time now, WaiterId waiter, Duration wait);
 
-    // Two-phase, first half: like acquire with unlimited patience, but the place in the queue (or
-    // the lease) is remembered for `wait`. Needs a session. Outcome: granted, queued or refused,
-    // as already_enqueued while an earlier one on this scope queues or holds.
+    // Two-phase acquire, first half: like acquire with an unlimited wait, but leaves an entry for
+    // wait(). Needs a session. Outcome: granted, queued, or refused; as already_enqueued if the
+    // session has an entry for this scope that queues or holds.
     Outcome enqueue(Time now, const AcquireRequest& request);
 
-    // Two-phase, second half. Granted: the lease, running anew for the TTL that was enqueued with,
-    // whatever a renewal made of it since. Queued: a grant or a time-out will follow. Refused:
-    // timed_out, not_enqueued (also when the lease was given back or forced to end), or lease_ended
-    // when the lease expired before the wait. Either way the entry of `enqueue` is used up.
+    // Two-phase acquire, second half. In every case the entry is used up.
+    //   granted                   the lease. It gets the TTL of `enqueue` again from now on, whatever
+    //                             a renewal has changed since.
+    //   queued                    a grant or a time-out will follow
+    //   refused as timed_out      `timeout` is zero, and the lock is not free
+    //   refused as not_enqueued   also if the lease was released or forced to end
+    //   refused as lease_ended    the lease expired before the wait
     Outcome wait(Time now, SessionId session, const Scope& scope, Duration timeout);
 
-    // Puts back a lease from a store. It ends when its remaining time is over; a restored lease has
-    // no session. False, and nothing changes, if it conflicts with what is there or makes no sense:
-    // then the store is wrong. No event: nothing has happened.
+    // Puts back a lease from a store. It expires when its remaining time is over. A restored lease
+    // has no session. False, and nothing changes, if the lease conflicts with another one or makes
+    // no sense: then the store is wrong. Appends no change, because nothing has happened.
     [[nodiscard]] bool restore(Time now, const RestoreRequest& request);
 
-    // Lets the time of all leases begin at `now`: each has as long to go as it had when it was
-    // restored. For a store that took long to read. REQUIRES: after the last restore(), and before
-    // anything else.
+    // Lets the remaining time of all leases begin at `now` instead of at their restore(). For a
+    // store that takes long to read. REQUIRES: after the last restore(), before anything else.
     void start_restored(Time now);
 
-    // Gives out no fencing number below this one from now on.
+    // From now on gives out no fencing number below this one.
     void skip_fences_below(std::uint64_t number) { next_fence_ = std::max(next_fence_, number); }
 
     // Extends a lease: renewed, or refused as unknown_lease, lease_ended or ttl_out_of_range.
@@ -102,55 +99,54 @@ class LockTable {
     // Ends a lease: released, or refused as unknown_lease or lease_ended.
     Outcome release(Time now, const ReleaseRequest& request);
 
-    // Ends whatever `owner` has on `scope`: its lease, its grace, or the memory of it. For doors
-    // whose clients know no token. Refused as unknown_lease when there is nothing.
+    // Ends the lease of `owner` on `scope`, or its grace, or forgets its name. For doors whose
+    // clients know no token. Refused as unknown_lease if there is none of these.
     Outcome release_own(Time now, const Scope& scope, const Owner& owner);
 
-    // Ends all holds on `scope` (for a range or inode: all that overlap it), grace included,
-    // whoever has them. Returns how many.
+    // Ends all leases on `scope`, also those in grace, whoever the holders are. For a range or an
+    // inode: all leases that overlap it. Returns how many.
     std::size_t force_release(Time now, const Scope& scope);
 
-    // Begins a session. `owner` is who it is for people. No session when there are as many as there
-    // may be.
+    // Begins a session. `owner` names it for people. Returns no session at the limit of sessions.
     SessionId open_session(Time now, const Owner& owner);
 
     enum class SessionLeases : std::uint8_t { release, keep };
 
-    // Ends a session: its waiters and two-phase entries go, and its leases are released or, with
-    // `keep`, live on until they expire. False if there is no such session.
+    // Ends a session with its waiters and two-phase entries. Its leases are released or, with
+    // `keep`, stay until they expire. False if there is no such session.
     bool end_session(Time now, SessionId session, SessionLeases leases = SessionLeases::release);
 
-    // Lets everything happen that is due by `now`. A `now` earlier than the last one counts as that
-    // one.
+    // Lets everything happen that is due by `now`. Time never goes back: a `now` before that of an
+    // earlier call counts as the earlier one.
     void advance(Time now) {
         now_ = std::max(now_, now);
-        if (now_ >= next_due_) let_happen_what_is_due();
+        if (now_ >= next_due_) run_due();
     }
 
-    // No transition happens by itself before this moment; nothing if none will. May be early (a
-    // renewal does not move it), never late.
+    // Nothing happens by itself before this moment. No value: nothing will ever happen by itself.
+    // The moment may be too early (a renewal does not move it), but is never too late.
     [[nodiscard]] std::optional<Time> next_deadline() const;
 
-    // One lock with a page of its holders and the first `waiters_max` of its queue. For a range:
-    // the whole inode. Nothing if the table knows nothing of it.
+    // One lock with a page of its holders and its first `waiters_max` waiters. For a range: the
+    // whole inode. No value if the table has no record of the lock.
     [[nodiscard]] std::optional<LockView> inspect(const Scope& scope,
                                                   std::size_t waiters_max = SIZE_MAX,
                                                   const HolderPage& holders = {}) const;
 
-    // The locks that match, ordered by kind and key. The list ends with the first lock (but never
-    // the very first) whose holders would make more than query.holders_max: that one is there
-    // without its holders, and is where the next page begins.
+    // The locks that match, ordered by kind and key. If the holders of a lock would exceed
+    // query.holders_max in total, that lock is listed without its holders and ends the list; the
+    // next page begins with it. This never happens to the first lock of a list.
     [[nodiscard]] std::vector<LockView> list(const ListQuery& query) const;
 
-    // The live leases that match, in the order of their grants. Looks at every lease, or at every
-    // holder of the lock asked for.
+    // The live leases that match, in the order of their grants. Looks at every lease of the table
+    // or, if the query names a lock, of that lock.
     [[nodiscard]] std::vector<LeaseView> list_leases(const LeaseQuery& query) const;
 
     // Sessions that have not ended, the oldest first.
     [[nodiscard]] std::vector<SessionView> list_sessions(const SessionQuery& query) const;
 
-    // The live lease of a token. Outcome: renewed with the lease (nothing changes), or refused as
-    // unknown_lease or lease_ended. Call advance first.
+    // Looks up the live lease of a token: found, or refused as unknown_lease or lease_ended. Changes
+    // nothing. REQUIRES: advance() was called for the present.
     [[nodiscard]] Outcome find(Token token) const;
 
     [[nodiscard]] TableCounts counts() const;
@@ -158,10 +154,10 @@ class LockTable {
     [[nodiscard]] std::uint64_t next_fence() const { return next_fence_; }
     [[nodiscard]] std::uint64_t next_serial() const { return next_serial_; }
 
-    // What happened since the last clear, in order.
+    // Everything that happened since the last clear, in order.
     [[nodiscard]] const Changes& changes() const { return changes_; }
     void clear_changes() { changes_.clear(); }
-    // Exchanges them with `other`, in which the next ones are written down.
+    // Exchanges the changes with `other`. The next changes are appended there.
     void swap_changes(Changes& other) { changes_.swap(other); }
 
     // A hash of the whole state. Equal histories have equal digests.
@@ -171,13 +167,13 @@ class LockTable {
     void check_invariants() const;
 
   private:
-    // lock_table.cc: finding and keeping records
-    void let_happen_what_is_due();
+    // lock_table.cc: what is due, and the records
+    void run_due();
     void arm(DeadlineHeap& heap, Slot slot, Time deadline);
     [[nodiscard]] Slot find_resource(const Scope& scope) const;
     [[nodiscard]] Slot find_resource(const ResourceKey& key) const;
     Slot make_resource(const ResourceKey& key, std::uint32_t limit);
-    void settle(Slot resource);
+    void retire_if_unused(Slot resource);
     void drop_resource(Slot resource);
     void wake_idle(Slot resource);
     [[nodiscard]] Time idle_ends_at() const;
@@ -185,27 +181,31 @@ class LockTable {
     void drop_lease(Slot lease);
     [[nodiscard]] std::size_t lease_deadlines_max() const;
     [[nodiscard]] Session* find_session(SessionId session);
+    [[nodiscard]] Waiter* find_waiter(WaiterId waiter);
 
     // lock_table_acquire.cc
     [[nodiscard]] Refusal find_fault(const AcquireRequest& request) const;
     Outcome admit(const AcquireRequest& request, bool is_two_phase);
-    std::optional<Outcome> take_own(Slot resource, const AcquireRequest& request);
+    std::optional<Outcome> admit_owner(Slot resource, const AcquireRequest& request);
     void reclaim(Slot lease, const AcquireRequest& request);
-    [[nodiscard]] bool has_all_leases() const;
+    [[nodiscard]] bool is_at_lease_limit() const;
     [[nodiscard]] bool has_room_for(const Resource& resource, Mode mode) const;
     [[nodiscard]] bool is_free_for(Slot resource, const AcquireRequest& request) const;
     [[nodiscard]] Outcome refuse_held(Slot resource, const AcquireRequest& request) const;
     Outcome join_queue(Slot resource, const AcquireRequest& request, bool is_two_phase);
     void watch_blocker(Resource& resource, Slot waiter, const Range& range);
-    Slot grant(Slot resource, const AcquireRequest& request, const Waiter* waited, Slot range_item);
-    Slot add_holder(Slot resource, const AcquireRequest& request, Slot range_item);
-    void start_lease(Slot lease, const AcquireRequest& request);
+    static void fill(Claim& claim, Slot resource, const AcquireRequest& request);
+    Slot grant(Slot resource, const AcquireRequest& request);
+    void grant_waiter(Slot waiter);
+    void note_previous_owner(Slot resource);
+    void add_holder(Slot lease, const Range& range);
+    void start_lease(Slot lease, Secret secret, Slot session);
+    void set_deadline(Waiter& waiter, Time deadline);
 
-    // lock_table_two_phase.cc
+    // lock_table_session.cc
     [[nodiscard]] std::uint32_t hash_of_entry(Slot session, std::string_view scope) const;
     [[nodiscard]] Slot find_entry(Slot session, std::string_view scope) const;
-    [[nodiscard]] Slot find_entry(const Waiter& waiter) const;
-    [[nodiscard]] Slot find_entry(const Lease& lease) const;
+    [[nodiscard]] Slot find_entry(const Claim& claim) const;
     void drop_entry(Slot entry);
     void end_entry(Slot lease, EventKind kind);
 
@@ -221,20 +221,21 @@ class LockTable {
     void expire(Slot lease);
     void drop_lapsed(Slot resource);
     void remove_waiter(Slot waiter, EventKind kind, Cause cause);
-    std::vector<Slot> take_out_waiter(Slot waiter, EventKind kind, Cause cause);
+    std::vector<Slot> erase_waiter(Slot waiter, EventKind kind, Cause cause);
     void hand_on(Slot resource, std::vector<Slot> watchers);
     void hand_on_in_turn(Slot resource);
     void hand_on_ranges(Slot resource, std::vector<Slot> watchers);
-    void grant_waiter(Slot waiter);
     void stop_holding(Slot lease, EventKind kind);
     std::vector<Slot> leave_holders(Slot lease, EventKind kind);
     void leave_queue(Slot waiter);
 
     // lock_table_view.cc
-    [[nodiscard]] Scope scope_of(const Resource& resource, ScopeKind kind, Slot range_item) const;
-    void describe(const Resource& resource, ScopeKind kind, Slot range_item, Scope& scope) const;
+    [[nodiscard]] Scope scope_of(const Resource& resource) const;
+    [[nodiscard]] Scope scope_of(const Claim& claim) const;
+    void describe(const Claim& claim, const Resource& resource, LeaseView& seen) const;
     void describe(const Lease& lease, const Resource& resource, LeaseView& seen) const;
-    void describe(EventKind kind, Cause cause, const Lease& lease, Event& event) const;
+    template <class Record>
+    void describe(EventKind kind, Cause cause, const Record& record, Event& event) const;
     [[nodiscard]] LeaseView view(const Lease& lease) const;
     [[nodiscard]] WaiterView view(const Waiter& waiter, Slot waiter_ahead) const;
     [[nodiscard]] LockView view(Slot resource, std::size_t waiters_max,
@@ -257,7 +258,7 @@ class LockTable {
     const std::uint64_t hash_seed_;
 
     Time now_{};
-    Time next_due_ = Time::max();  // nothing happens by itself before; may be early
+    Time next_due_ = Time::max();  // nothing happens by itself before this; may be too early
     std::uint64_t next_fence_;
     std::uint64_t next_serial_;  // of waiters, sessions and range items
 
@@ -275,11 +276,11 @@ class LockTable {
     SlotList idle_;  // resources, longest idle first
     std::size_t idle_count_ = 0;
     std::size_t lapsed_count_ = 0;  // leases of which only the owner's name is remembered
-    SlotList expired_entries_;      // the first to expire first
+    SlotList expired_entries_;      // in the order of their expiry
     std::size_t expired_entry_count_ = 0;
 
     Changes changes_;
-    std::string previous_owner_;  // what Outcome::previous_owner points to
+    std::string previous_owner_;  // Outcome::previous_owner points to it
 };
 
 }  // namespace holdfast::core

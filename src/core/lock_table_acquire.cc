@@ -1,15 +1,15 @@
-// Asking for a lock: the checks, the owner who comes back, the grant, and the queue.
+// Asking for a lock: the checks, the owner that asks again, the grant, and the queue.
+
+#include <utility>
 
 #include "base/check.h"
-#include "core/containers/slot_list.h"
 #include "core/lock_table.h"
-#include "core/values/resource_key.h"
 
 namespace holdfast::core {
 
 namespace {
 
-// Everybody who is there came before a request that has just arrived.
+// A serial number for a request that has just arrived: every holder and waiter came before it.
 constexpr std::uint64_t after_everybody = UINT64_MAX;
 
 }  // namespace
@@ -21,19 +21,25 @@ Outcome LockTable::acquire(Time now, const AcquireRequest& request) {
 
 bool LockTable::wait_on(Time now, WaiterId id, Duration wait) {
     advance(now);
-    if (!waiters_.contains(id.slot) || waiters_[id.slot].id != id) return false;
-    Waiter& waiter = waiters_[id.slot];
-    waiter.deadline = add_saturating(now_, wait);
-    waiter_deadlines_.disarm(id.slot);
-    if (waiter.deadline != Time::max()) arm(waiter_deadlines_, id.slot, waiter.deadline);
+    Waiter* const waiter = find_waiter(id);
+    if (waiter == nullptr) return false;
+    set_deadline(*waiter, add_saturating(now_, wait));
     return true;
 }
 
 bool LockTable::wait_at_most(Time now, WaiterId id, Duration wait) {
     advance(now);
-    if (!waiters_.contains(id.slot) || waiters_[id.slot].id != id) return false;
-    if (waiters_[id.slot].deadline <= add_saturating(now_, wait)) return true;
-    return wait_on(now, id, wait);
+    Waiter* const waiter = find_waiter(id);
+    if (waiter == nullptr) return false;
+    const Time deadline = add_saturating(now_, wait);
+    if (deadline < waiter->deadline) set_deadline(*waiter, deadline);
+    return true;
+}
+
+void LockTable::set_deadline(Waiter& waiter, Time deadline) {
+    waiter.deadline = deadline;
+    waiter_deadlines_.disarm(waiter.id.slot);
+    if (deadline != Time::max()) arm(waiter_deadlines_, waiter.id.slot, deadline);
 }
 
 Refusal LockTable::find_fault(const AcquireRequest& request) const {
@@ -63,7 +69,7 @@ Refusal LockTable::find_fault(const AcquireRequest& request) const {
 Outcome LockTable::admit(const AcquireRequest& request, bool is_two_phase) {
     if (request.scope.kind == ScopeKind::semaphore && request.mode == Mode::shared) {
         AcquireRequest permit = request;
-        permit.mode = Mode::exclusive;  // a permit is a permit
+        permit.mode = Mode::exclusive;  // permits have no modes
         return admit(permit, is_two_phase);
     }
     if (const Refusal fault = find_fault(request); fault != Refusal::none) {
@@ -79,25 +85,26 @@ Outcome LockTable::admit(const AcquireRequest& request, bool is_two_phase) {
             resources_[resource].limit != request.limit) {
             return Outcome::refuse(Refusal::limit_mismatch);
         }
-        if (auto outcome = take_own(resource, request)) return *outcome;
+        if (auto outcome = admit_owner(resource, request)) return *outcome;
     }
     const bool is_free = resource == no_slot || is_free_for(resource, request);
     if (!is_free && request.wait <= Duration::zero()) return refuse_held(resource, request);
-    if (has_all_leases()) return Outcome::refuse(Refusal::leases_max);
+    if (is_at_lease_limit()) return Outcome::refuse(Refusal::leases_max);
     if (!is_free) return join_queue(resource, request, is_two_phase);
     if (resource == no_slot) resource = make_resource(key, request.limit);
     if (resource == no_slot) return Outcome::refuse(Refusal::locks_max);
     wake_idle(resource);
-    return granted(grant(resource, request, nullptr, no_slot));
+    return granted(grant(resource, request));
 }
 
-// Whether there are as many leases as there may be, those that waiters will have included.
-bool LockTable::has_all_leases() const {
+// Whether the table is at its limit of leases. Waiters count, because they become leases.
+bool LockTable::is_at_lease_limit() const {
     return leases_.size() - lapsed_count_ + waiters_.size() >= limits_.leases_max;
 }
 
-// The owner is back: it renews what it holds, or takes again what is kept for it.
-std::optional<Outcome> LockTable::take_own(Slot slot, const AcquireRequest& request) {
+// If the owner has a lease in grace, it gets the lock again. If it holds the lock and wants to, it
+// renews.
+std::optional<Outcome> LockTable::admit_owner(Slot slot, const AcquireRequest& request) {
     const Resource& resource = resources_[slot];
     if (!request.renew_own && resource.grace_count == 0) return std::nullopt;
     for (Slot holder = resource.holders.first; holder != no_slot; holder = leases_[holder].next) {
@@ -112,25 +119,29 @@ std::optional<Outcome> LockTable::take_own(Slot slot, const AcquireRequest& requ
         }
         if (request.renew_own) {
             restart_lease(holder, add_saturating(now_, request.ttl),
-                          {request.ttl, request.grace, request.memory,
-                           lease.is_transient && request.is_transient});
+                          {.ttl = request.ttl,
+                           .grace = request.grace,
+                           .memory = request.memory,
+                           .is_transient = lease.is_transient && request.is_transient});
             return with_lease(Outcome::Kind::renewed, holder);
         }
     }
     return std::nullopt;
 }
 
-// A lease in grace becomes a new one of the same owner in the same place: nobody can come in
-// between.
+// A lease in grace becomes a new lease of the same owner in the same record, so that no waiter can
+// be granted in between.
 void LockTable::reclaim(Slot slot, const AcquireRequest& request) {
     Lease& lease = leases_[slot];
     emit(EventKind::grace_ended, Cause::request, lease);
     --resources_[lease.resource].grace_count;
     lease.state = LeaseState::held;
-    // The lock is taken: whoever had it before is forgotten, as after any other grant.
+    // As after any other grant, the name of an earlier owner is forgotten.
     drop_lapsed(lease.resource);
     previous_owner_ = lease.owner;
-    start_lease(slot, request);
+    lease.notes = OwnedNotes(request.notes);
+    lease.set_terms(request.terms());
+    start_lease(slot, request.secret, request.session ? request.session.slot : no_slot);
     // It is the youngest of the holders now.
     SlotList& holders = resources_[lease.resource].holders;
     unlink(leases_, holder_links, holders, slot);
@@ -138,7 +149,7 @@ void LockTable::reclaim(Slot slot, const AcquireRequest& request) {
     emit(EventKind::granted, Cause::request, lease);
 }
 
-// Whether one more holder in this mode fits beside those there are, waiters not considered.
+// Whether one more holder in this mode would be possible if there were no waiters.
 bool LockTable::has_room_for(const Resource& resource, Mode mode) const {
     if (resource.holder_count == 0) return true;
     if (resource.kind == ResourceKind::semaphore) return resource.holder_count < resource.limit;
@@ -154,7 +165,7 @@ bool LockTable::is_free_for(Slot slot, const AcquireRequest& request) const {
                                  after_everybody) == no_slot;
 }
 
-// Names a holder that is in the way; behind a waiter in the way there is always one.
+// The refusal names a holder that is in the way. A waiter in the way itself waits for a holder.
 Outcome LockTable::refuse_held(Slot slot, const AcquireRequest& request) const {
     const Resource& resource = resources_[slot];
     Slot holder = resource.holders.first;
@@ -177,22 +188,14 @@ Outcome LockTable::join_queue(Slot resource_slot, const AcquireRequest& request,
     if (resource.waiter_count >= limits_.waiters_per_lock_max) {
         return Outcome::refuse(Refusal::waiters_per_lock_max);
     }
-    const Slot slot = waiters_.emplace(Waiter{.owner = std::string(request.owner.name),
-                                              .notes = KeptNotes(request.notes),
-                                              .secret = request.secret,
-                                              .ttl = request.ttl,
-                                              .grace = request.grace,
-                                              .memory = request.memory,
-                                              .since = now_,
-                                              .deadline = add_saturating(now_, request.wait),
-                                              .resource = resource_slot,
-                                              .door = request.owner.door,
-                                              .kind = request.scope.kind,
-                                              .mode = request.mode,
-                                              .is_two_phase = is_two_phase,
-                                              .is_transient = request.is_transient});
+    const Slot slot = waiters_.emplace();
     Waiter& waiter = waiters_[slot];
+    fill(waiter, resource_slot, request);
+    waiter.has_entry = is_two_phase;
     waiter.id = {.serial = next_serial_++, .slot = slot};
+    waiter.secret = request.secret;
+    waiter.since = now_;
+    waiter.deadline = add_saturating(now_, request.wait);
     if (resource.kind == ResourceKind::inode) {
         watch_blocker(resource, slot, request.scope.range);
     }
@@ -208,7 +211,7 @@ Outcome LockTable::join_queue(Slot resource_slot, const AcquireRequest& request,
     return {.kind = Outcome::Kind::queued, .waiter = waiter.id, .position = resource.waiter_count};
 }
 
-// Puts a new waiter among the inode's ranges, behind the youngest that is in its way.
+// Adds a new waiter to the ranges of an inode. It watches the youngest item that is in its way.
 void LockTable::watch_blocker(Resource& resource, Slot slot, const Range& range) {
     Waiter& waiter = waiters_[slot];
     const Slot blocker =
@@ -221,67 +224,91 @@ void LockTable::watch_blocker(Resource& resource, Slot slot, const Range& range)
     ranges_.watch(waiter.range_item, blocker);
 }
 
-// Makes a lease of a request whose time has come. `waited` is its waiter, if it queued, and
-// `range_item` the waiter's place among the ranges.
-Slot LockTable::grant(Slot resource_slot, const AcquireRequest& request, const Waiter* waited,
-                      Slot range_item) {
-    Resource& resource = resources_[resource_slot];
-    previous_owner_.clear();
-    if (resource.lapsed != no_slot) {
-        previous_owner_ = leases_[resource.lapsed].owner;
-        drop_lapsed(resource_slot);
-    }
-    const Slot slot = add_holder(resource_slot, request, range_item);
-    start_lease(slot, request);
-    emit(EventKind::granted, Cause::request, leases_[slot], waited);
-    return slot;
+// Writes what was asked for into a new record.
+void LockTable::fill(Claim& claim, Slot resource, const AcquireRequest& request) {
+    claim.owner = request.owner.name;
+    claim.notes = OwnedNotes(request.notes);
+    claim.set_terms(request.terms());
+    claim.resource = resource;
+    claim.door = request.owner.door;
+    claim.kind = request.scope.kind;
+    claim.mode = request.mode;
 }
 
-// A lease of nobody's time yet, among the holders of its resource.
-Slot LockTable::add_holder(Slot resource_slot, const AcquireRequest& request, Slot range_item) {
-    Resource& resource = resources_[resource_slot];
+// Grants a request that did not have to wait. Returns the lease.
+Slot LockTable::grant(Slot resource, const AcquireRequest& request) {
+    note_previous_owner(resource);
     const Slot slot = leases_.emplace();
     Lease& lease = leases_[slot];
-    lease.owner = request.owner.name;
-    lease.door = request.owner.door;
-    lease.kind = request.scope.kind;
-    lease.mode = request.mode;
-    lease.resource = resource_slot;
-    append(leases_, holder_links, resource.holders, slot);
-    ++resource.holder_count;
-    if (resource.kind == ResourceKind::inode) {
-        if (range_item == no_slot) {
-            range_item = ranges_.add(
-                resource.ranges,
-                {.range = request.scope.range, .serial = next_serial_++, .mode = request.mode});
-        }
-        ranges_[range_item].is_waiter = false;
-        ranges_[range_item].record = slot;
-        lease.range_item = range_item;
-    }
+    fill(lease, resource, request);
+    add_holder(slot, request.scope.range);
+    start_lease(slot, request.secret, request.session ? request.session.slot : no_slot);
+    emit(EventKind::granted, Cause::request, lease);
     return slot;
 }
 
-// Gives a lease its number, its times and its session.
-void LockTable::start_lease(Slot slot, const AcquireRequest& request) {
+// Turns a waiter into a lease.
+void LockTable::grant_waiter(Slot waiter_slot) {
+    Waiter& waiter = waiters_[waiter_slot];
+    const Slot session = waiter.session;
+    leave_queue(waiter_slot);
+    --resources_[waiter.resource].waiter_count;
+    note_previous_owner(waiter.resource);
+    if (waiter.has_entry) {
+        Enqueued& entry = entries_[find_entry(waiter)];
+        entry.waiter = no_slot;
+        entry.fence = Fence{next_fence_};
+    }
+    const Slot slot = leases_.emplace();
+    Lease& lease = leases_[slot];
+    static_cast<Claim&>(lease) = std::move(static_cast<Claim&>(waiter));
+    lease.session = no_slot;
+    add_holder(slot, {});
+    start_lease(slot, waiter.secret, session);
+    emit(EventKind::granted, Cause::request, lease, &waiter);
+    waiters_.erase(waiter_slot);
+}
+
+// Remembers the last owner for the outcome of the grant that follows, and forgets its lease.
+void LockTable::note_previous_owner(Slot resource) {
+    previous_owner_.clear();
+    const Slot lapsed = resources_[resource].lapsed;
+    if (lapsed == no_slot) return;
+    previous_owner_ = leases_[lapsed].owner;
+    drop_lapsed(resource);
+}
+
+// Adds a lease to the holders of its resource. start_lease() gives it its token, its times and its
+// session. `range` is for an inode; a lease that was a waiter has its range already.
+void LockTable::add_holder(Slot slot, const Range& range) {
+    Lease& lease = leases_[slot];
+    Resource& resource = resources_[lease.resource];
+    append(leases_, holder_links, resource.holders, slot);
+    ++resource.holder_count;
+    if (resource.kind != ResourceKind::inode) return;
+    if (lease.range_item == no_slot) {
+        lease.range_item = ranges_.add(
+            resource.ranges, {.range = range, .serial = next_serial_++, .mode = lease.mode});
+    }
+    ranges_[lease.range_item].is_waiter = false;
+    ranges_[lease.range_item].record = slot;
+}
+
+// Gives a lease, whose terms are set, its token, its times and its session.
+void LockTable::start_lease(Slot slot, Secret secret, Slot session) {
     CHECK(next_fence_ <= as_number(fence_max));
     Lease& lease = leases_[slot];
-    lease.token = {.fence = Fence{next_fence_++}, .secret = request.secret};
-    lease.notes = KeptNotes(request.notes);
+    lease.token = {.fence = Fence{next_fence_++}, .secret = secret};
     lease.is_restored = false;
     lease.renewals = 0;
-    lease.ttl = request.ttl;
-    lease.grace = request.grace;
-    lease.memory = request.memory;
-    lease.is_transient = request.is_transient;
     lease.acquired_at = now_;
-    lease.expires_at = add_saturating(now_, request.ttl);
+    lease.expires_at = add_saturating(now_, lease.ttl);
     leases_by_fence_.insert({.slot = slot, .hash = hash_of(lease.token.fence)});
     arm(lease_deadlines_, slot, lease.expires_at);
-    if (request.session) {
-        lease.session = request.session.slot;
-        append(leases_, session_lease_links, sessions_[lease.session].leases, slot);
-        ++sessions_[lease.session].lease_count;
+    if (session != no_slot) {
+        lease.session = session;
+        append(leases_, session_lease_links, sessions_[session].leases, slot);
+        ++sessions_[session].lease_count;
     }
     ++resources_[lease.resource].version;
 }

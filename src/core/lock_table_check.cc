@@ -1,9 +1,9 @@
-// What must always hold, and the state as one number. Both look at everything: they are for tests.
+// The invariants of the table, and its digest. Both look at every record: they are for tests.
 
 #include <algorithm>
 
 #include "base/check.h"
-#include "core/containers/key_hash.h"
+#include "core/containers/key.h"
 #include "core/lock_table.h"
 
 namespace holdfast::core {
@@ -26,48 +26,39 @@ class Digest {
     std::uint64_t state_ = 0x2545f4914f6cdd1d;
 };
 
+void add_claim(Digest& digest, const Claim& claim) {
+    digest.add(claim.owner);
+    digest.add(claim.notes.view().request_id);
+    digest.add(claim.notes.view().metadata);
+    digest.add(claim.ttl);
+    digest.add(claim.grace);
+    digest.add(claim.memory);
+    for (const Slot link : {claim.resource, claim.next, claim.session, claim.session_next}) {
+        digest.add(std::uint64_t{link});
+    }
+    digest.add(claim.door);
+    digest.add(claim.kind);
+    digest.add(Mode{claim.mode});
+    digest.add(std::uint64_t{claim.is_transient});
+    digest.add(std::uint64_t{claim.has_entry});
+}
+
 void add_lease(Digest& digest, const Lease& lease) {
-    digest.add(lease.owner);
-    digest.add(lease.notes.view().request_id);
-    digest.add(lease.notes.view().metadata);
+    add_claim(digest, lease);
     digest.add(lease.token.fence);
     digest.add(lease.token.secret);
     digest.add(lease.acquired_at);
     digest.add(lease.expires_at);
-    digest.add(lease.ttl);
-    digest.add(lease.grace);
-    digest.add(lease.memory);
-    for (const Slot link : {lease.resource, lease.next, lease.session, lease.session_next}) {
-        digest.add(std::uint64_t{link});
-    }
-    digest.add(lease.door);
-    digest.add(lease.kind);
-    digest.add(lease.mode);
-    digest.add(lease.state);
+    digest.add(LeaseState{lease.state});
     digest.add(std::uint64_t{lease.is_restored});
-    digest.add(std::uint64_t{lease.is_transient});
-    digest.add(std::uint64_t{lease.has_entry});
 }
 
 void add_waiter(Digest& digest, const Waiter& waiter) {
+    add_claim(digest, waiter);
     digest.add(waiter.id.serial);
-    digest.add(waiter.owner);
-    digest.add(waiter.notes.view().request_id);
-    digest.add(waiter.notes.view().metadata);
     digest.add(waiter.secret);
-    digest.add(waiter.ttl);
-    digest.add(waiter.grace);
-    digest.add(waiter.memory);
-    digest.add(std::uint64_t{waiter.is_transient});
     digest.add(waiter.since);
     digest.add(waiter.deadline);
-    for (const Slot link : {waiter.resource, waiter.next, waiter.session, waiter.session_next}) {
-        digest.add(std::uint64_t{link});
-    }
-    digest.add(waiter.door);
-    digest.add(waiter.kind);
-    digest.add(waiter.mode);
-    digest.add(std::uint64_t{waiter.is_two_phase});
 }
 
 }  // namespace
@@ -149,7 +140,7 @@ void LockTable::check_invariants() const {
     waiters_.for_each([&](Slot slot, const Waiter& waiter) {
         CHECK(waiter.deadline > now_);
         CHECK(waiter_deadlines_.is_armed(slot) == (waiter.deadline != Time::max()));
-        CHECK(!waiter.is_two_phase || waiter.session != no_slot);
+        CHECK(!waiter.has_entry || waiter.session != no_slot);
     });
     waiter_deadlines_.check_invariants();
     check_sessions();
@@ -189,7 +180,7 @@ void LockTable::check_entries() const {
             CHECK(entry.waiter == no_slot);
             ++expired;
         } else if (entry.waiter != no_slot) {
-            CHECK(waiters_[entry.waiter].is_two_phase);
+            CHECK(waiters_[entry.waiter].has_entry);
             CHECK(find_entry(waiters_[entry.waiter]) == slot);
             ++queued;
         } else {
@@ -201,9 +192,9 @@ void LockTable::check_entries() const {
     });
     CHECK(entries_.size() == entries_by_scope_.size());
     CHECK(expired == expired_entry_count_ && expired <= limits_.expired_entries_max);
-    waiters_.for_each([&](Slot, const Waiter& waiter) { queued -= waiter.is_two_phase ? 1 : 0; });
+    waiters_.for_each([&](Slot, const Waiter& waiter) { queued -= waiter.has_entry ? 1 : 0; });
     leases_.for_each([&](Slot, const Lease& lease) { holding -= lease.has_entry ? 1 : 0; });
-    CHECK(queued == 0 && holding == 0);  // each entry has its waiter or lease, and each of them one
+    CHECK(queued == 0 && holding == 0);  // one entry for each, and one of them for each entry
 }
 
 void LockTable::check_resource(Slot slot, const Resource& resource) const {
@@ -221,7 +212,7 @@ void LockTable::check_resource(Slot slot, const Resource& resource) const {
             resource.kind == ResourceKind::semaphore || resource.kind == ResourceKind::inode;
         CHECK(is_alone || !is_exclusive || may_be_many);
         if (leases_[lease].range_item == no_slot) continue;
-        // Nobody who came earlier is in the way of a holder.
+        // No earlier item is in the way of a holder.
         const RangeIndex::Item& item = ranges_[leases_[lease].range_item];
         CHECK(!item.is_waiter && item.record == lease);
         CHECK(ranges_.find_conflict(resource.ranges, item.range, item.mode, item.serial) ==
@@ -238,7 +229,7 @@ void LockTable::check_resource(Slot slot, const Resource& resource) const {
         ++queued;
     }
     CHECK(queued == resource.waiter_count);
-    // No lost wake-up: whoever is first in line is there because there is no room.
+    // No lost wake-up: the first waiter waits only because it cannot be granted.
     if (resource.kind != ResourceKind::inode && queued > 0) {
         CHECK(!has_room_for(resource, waiters_[resource.waiters.first].mode));
     }

@@ -1,17 +1,16 @@
-// How leases are extended and end, and how waiters move up when something is out of their way.
+// How leases are renewed and end, and how waiters are granted after that.
 
 #include <algorithm>
 
 #include "base/check.h"
-#include "core/containers/slot_list.h"
 #include "core/lock_table.h"
 
 namespace holdfast::core {
 
-// The live lease a token speaks for, or why it speaks for none.
+// The live lease of a token, or the reason why there is none.
 LockTable::Found LockTable::find_held(Token token, const std::optional<Scope>& scope,
                                       const std::optional<Owner>& owner) const {
-    // Independent of the look-up of the lease, so that the two wait for memory together.
+    // The two look-ups do not depend on each other, so the processor waits for memory only once.
     const Slot resource = scope ? find_resource(*scope) : no_slot;
     const Slot slot = find_lease(token.fence);
     if (slot == no_slot) {
@@ -33,7 +32,7 @@ LockTable::Found LockTable::find_held(Token token, const std::optional<Scope>& s
 Outcome LockTable::find(Token token) const {
     const Found found = find_held(token, std::nullopt, std::nullopt);
     if (found.slot == no_slot) return Outcome::refuse(found.refusal);
-    return with_lease(Outcome::Kind::renewed, found.slot);
+    return with_lease(Outcome::Kind::found, found.slot);
 }
 
 Outcome LockTable::renew(Time now, const RenewRequest& request) {
@@ -46,10 +45,12 @@ Outcome LockTable::renew(Time now, const RenewRequest& request) {
         return Outcome::refuse(Refusal::ttl_out_of_range);
     }
     Time expires_at = add_saturating(now_, ttl);
-    LeaseTerms terms{ttl, lease.grace, lease.memory, lease.is_transient};
+    LeaseTerms terms = lease.terms();
+    terms.ttl = ttl;
     if (request.never_shorten) {
         expires_at = std::max(expires_at, lease.expires_at);
-        // A restart gives a lease its TTL again, which must reach as far as its holder was told.
+        // A restart of the server gives a lease its TTL again. That must not be shorter than what
+        // the holder was told.
         terms.ttl = std::max(ttl, lease.ttl);
     }
     restart_lease(found.slot, expires_at, terms);
@@ -80,7 +81,7 @@ Outcome LockTable::release_own(Time now, const Scope& scope, const Owner& owner)
         return Outcome::refuse(Refusal::unknown_lease);
     }
     drop_lapsed(slot);
-    settle(slot);
+    retire_if_unused(slot);
     return {.kind = Outcome::Kind::released};
 }
 
@@ -101,15 +102,14 @@ std::size_t LockTable::force_release(Time now, const Scope& scope) {
     return ended.size();
 }
 
-// A held lease now ends at `expires_at`, and is kept on these terms.
+// Renews a held lease: it now expires at `expires_at` and has these terms.
 void LockTable::restart_lease(Slot slot, Time expires_at, const LeaseTerms& terms) {
     Lease& lease = leases_[slot];
     const bool has_new_terms = lease.terms() != terms || lease.is_restored;
-    lease.ttl = terms.ttl;
-    lease.grace = terms.grace;
-    lease.memory = terms.memory;
-    lease.is_transient = terms.is_transient;
-    lease.is_restored = false;
+    if (has_new_terms) {
+        lease.set_terms(terms);
+        lease.is_restored = false;
+    }
     if (lease.renewals < renewals_counted_max) ++lease.renewals;
     if (expires_at < lease.expires_at) arm(lease_deadlines_, slot, expires_at);
     lease.expires_at = expires_at;
@@ -117,7 +117,7 @@ void LockTable::restart_lease(Slot slot, Time expires_at, const LeaseTerms& term
     emit_renewed(lease, has_new_terms);
 }
 
-// The lease (held or in grace) is over and leaves no trace; whoever waited for it moves up.
+// Ends a lease that is held or in grace, and erases it. Waiters may be granted after that.
 void LockTable::end_lease(Slot slot, EventKind kind, Cause cause) {
     const Slot resource = leases_[slot].resource;
     ++resources_[resource].version;
@@ -127,14 +127,14 @@ void LockTable::end_lease(Slot slot, EventKind kind, Cause cause) {
     hand_on(resource, std::move(watchers));
 }
 
-// The deadline of a lease has come. REQUIRES: it is at the top of the heap.
+// The deadline of a lease has come. REQUIRES: the lease is at the top of the heap.
 void LockTable::expire(Slot slot) {
     Lease& lease = leases_[slot];
     const Slot resource_slot = lease.resource;
     Resource& resource = resources_[resource_slot];
     if (lease.state == LeaseState::lapsed) {
         drop_lapsed(resource_slot);
-        settle(resource_slot);
+        retire_if_unused(resource_slot);
         return;
     }
     const EventKind kind =
@@ -163,7 +163,7 @@ void LockTable::expire(Slot slot) {
     hand_on(resource_slot, {});
 }
 
-// Forgets the last owner's name, if it was remembered.
+// Forgets the name of the last owner, if it was remembered.
 void LockTable::drop_lapsed(Slot resource_slot) {
     Resource& resource = resources_[resource_slot];
     if (resource.lapsed == no_slot) return;
@@ -172,7 +172,7 @@ void LockTable::drop_lapsed(Slot resource_slot) {
     --lapsed_count_;
 }
 
-// A held lease's token proves nothing from now on, and its session has no part in it any more.
+// From now on the token of the lease proves nothing, and the lease belongs to no session.
 void LockTable::stop_holding(Slot slot, EventKind kind) {
     Lease& lease = leases_[slot];
     CHECK(lease.state == LeaseState::held);
@@ -185,8 +185,8 @@ void LockTable::stop_holding(Slot slot, EventKind kind) {
     }
 }
 
-// Takes a lease, held or in grace, out of its resource. `kind` is what ended it. Returns the ranges
-// that waited for it.
+// Removes a lease that is held or in grace from the holders of its resource. `kind` says how it
+// ends. Returns the range items that watched it.
 std::vector<Slot> LockTable::leave_holders(Slot slot, EventKind kind) {
     Lease& lease = leases_[slot];
     Resource& resource = resources_[lease.resource];
@@ -203,21 +203,21 @@ std::vector<Slot> LockTable::leave_holders(Slot slot, EventKind kind) {
 
 bool LockTable::cancel(Time now, WaiterId id) {
     advance(now);
-    if (!waiters_.contains(id.slot) || waiters_[id.slot].id != id) return false;
+    if (find_waiter(id) == nullptr) return false;
     remove_waiter(id.slot, EventKind::wait_cancelled, Cause::request);
     return true;
 }
 
 void LockTable::remove_waiter(Slot slot, EventKind kind, Cause cause) {
     const Slot resource = waiters_[slot].resource;
-    std::vector<Slot> watchers = take_out_waiter(slot, kind, cause);
+    std::vector<Slot> watchers = erase_waiter(slot, kind, cause);
     hand_on(resource, std::move(watchers));
 }
 
-// Removes a waiter that will not be granted. Returns the ranges that waited behind it.
-std::vector<Slot> LockTable::take_out_waiter(Slot slot, EventKind kind, Cause cause) {
+// Erases a waiter that will not be granted. Returns the range items that watched it.
+std::vector<Slot> LockTable::erase_waiter(Slot slot, EventKind kind, Cause cause) {
     const Waiter& waiter = waiters_[slot];
-    if (waiter.is_two_phase) drop_entry(find_entry(waiter));
+    if (waiter.has_entry) drop_entry(find_entry(waiter));
     --resources_[waiter.resource].waiter_count;
     emit(kind, cause, waiter);
     const Slot item = waiter.range_item, resource = waiter.resource;
@@ -227,7 +227,7 @@ std::vector<Slot> LockTable::take_out_waiter(Slot slot, EventKind kind, Cause ca
     return ranges_.remove(resources_[resource].ranges, item);
 }
 
-// Takes a waiter out of its lists. Its count and its range are its caller's affair.
+// Removes a waiter from its lists. The caller sees to its resource's count and to its range item.
 void LockTable::leave_queue(Slot slot) {
     Waiter& waiter = waiters_[slot];
     unlink(waiters_, queue_links, resources_[waiter.resource].waiters, slot);
@@ -238,15 +238,15 @@ void LockTable::leave_queue(Slot slot) {
     waiter_deadlines_.disarm(slot);
 }
 
-// Something on the resource ended: grants whoever need not wait any more, then tidies up.
-// `watchers` are the ranges that waited for just that.
+// After a lease or a wait has ended: grants the waiters that need not wait any more. `watchers` are
+// the range items that watched what has ended.
 void LockTable::hand_on(Slot slot, std::vector<Slot> watchers) {
     if (resources_[slot].kind == ResourceKind::inode) {
         hand_on_ranges(slot, std::move(watchers));
     } else {
         hand_on_in_turn(slot);
     }
-    settle(slot);
+    retire_if_unused(slot);
 }
 
 void LockTable::hand_on_in_turn(Slot slot) {
@@ -254,7 +254,7 @@ void LockTable::hand_on_in_turn(Slot slot) {
     while (resource.waiters.first != no_slot) {
         const Waiter& next = waiters_[resource.waiters.first];
         if (next.deadline <= now_) {
-            take_out_waiter(resource.waiters.first, EventKind::wait_timed_out, Cause::request);
+            erase_waiter(resource.waiters.first, EventKind::wait_timed_out, Cause::request);
         } else if (has_room_for(resource, next.mode)) {
             grant_waiter(resource.waiters.first);
         } else {
@@ -265,12 +265,12 @@ void LockTable::hand_on_in_turn(Slot slot) {
 
 void LockTable::hand_on_ranges(Slot slot, std::vector<Slot> watchers) {
     Resource& resource = resources_[slot];
-    // A list, not recursion: thousands that waited in a chain may all have timed out.
+    // A list, not recursion: a chain of thousands of waiters may have timed out together.
     for (std::size_t index = 0; index < watchers.size(); ++index) {
         const Slot item = watchers[index];
         const Slot waiter = ranges_[item].record;
         if (waiters_[waiter].deadline <= now_) {
-            const auto behind = take_out_waiter(waiter, EventKind::wait_timed_out, Cause::request);
+            const auto behind = erase_waiter(waiter, EventKind::wait_timed_out, Cause::request);
             watchers.insert(watchers.end(), behind.begin(), behind.end());
             continue;
         }
@@ -282,34 +282,6 @@ void LockTable::hand_on_ranges(Slot slot, std::vector<Slot> watchers) {
             grant_waiter(waiter);
         }
     }
-}
-
-void LockTable::grant_waiter(Slot slot) {
-    const Waiter& waiter = waiters_[slot];
-    const Slot resource = waiter.resource;
-    SessionId session;
-    if (waiter.session != no_slot) session = sessions_[waiter.session].id;
-    const AcquireRequest request{
-        .scope = scope_of(resources_[resource], waiter.kind, waiter.range_item),
-        .owner = {.door = waiter.door, .name = waiter.owner},
-        .mode = waiter.mode,
-        .ttl = waiter.ttl,
-        .grace = waiter.grace,
-        .memory = waiter.memory,
-        .session = session,
-        .is_transient = waiter.is_transient,
-        .secret = waiter.secret,
-        .notes = waiter.notes.view()};
-    leave_queue(slot);
-    --resources_[resource].waiter_count;
-    const Slot lease = grant(resource, request, &waiter, waiter.range_item);
-    if (waiter.is_two_phase) {
-        Enqueued& entry = entries_[find_entry(waiter)];
-        entry.waiter = no_slot;
-        entry.fence = leases_[lease].token.fence;
-        leases_[lease].has_entry = true;
-    }
-    waiters_.erase(slot);
 }
 
 }  // namespace holdfast::core

@@ -1,4 +1,4 @@
-// Limits, each refused by its name, and what is kept of locks nobody uses.
+// Limits, each refused by its name, and how long unused locks stay.
 
 #include <gtest/gtest.h>
 
@@ -57,7 +57,7 @@ TEST(LockTable, CountsPermitsAndRangesAsLeases) {
               Refusal::leases_max);
 }
 
-// A writer that goes lets all its readers in at once: there must be room for them.
+// The end of a writer grants all waiting readers at once: the limit must allow that.
 TEST(LockTable, KeepsRoomForTheLeasesOfWaiters) {
     LockTable table(with({.leases_max = 3}));
     const Token token = table.acquire(at(0s), ask("a", "writer")).lease.token;
@@ -95,11 +95,7 @@ TEST(LockTable, RestoresLeasesWhateverTheirLimit) {
     LockTable table(with({.leases_max = 1}));
     for (const std::uint64_t number : {1U, 2U}) {
         const std::string name = "job " + std::to_string(number);
-        EXPECT_TRUE(table.restore(at(0s), {.scope = Scope::named(name),
-                                           .owner = {.name = "x"},
-                                           .token = {.fence = Fence{number}},
-                                           .ttl = 30s,
-                                           .remaining = 30s}));
+        EXPECT_TRUE(table.restore(at(0s), remembered(ask(name, "x"), number)));
     }
     EXPECT_EQ(table.acquire(at(0s), ask("another", "x")).refusal, Refusal::leases_max);
 }

@@ -1,4 +1,4 @@
-// Nothing leaks and nothing stays: counted by replacing the allocation functions of this program.
+// Nothing leaks: the tests replace the allocation functions of this program and count.
 
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -71,7 +71,7 @@ void use_a_little(LockTable& table) {
     table.clear_changes();
 }
 
-// What a table that has been busy may keep beyond that: some buffers.
+// What a table may still have after much work: some buffers.
 constexpr std::size_t kept_max = 1'500'000;
 constexpr int many = 100'000;
 

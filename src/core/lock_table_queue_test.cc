@@ -1,4 +1,4 @@
-// Queues: who waits, who is next, two-phase waits, and sessions that end.
+// Queues: who waits, who is next, and two-phase waits.
 
 #include <gtest/gtest.h>
 
@@ -9,12 +9,6 @@ namespace holdfast::core {
 namespace {
 
 using namespace testing;
-
-// The owner of the only hold on `name`, or nothing.
-std::string holder(const LockTable& table, std::string_view name) {
-    const auto lock = table.inspect(Scope::named(name));
-    return lock && lock->holders.size() == 1 ? std::string(lock->holders[0].owner.name) : "";
-}
 
 TEST(LockTable, QueuesInTheOrderOfArrival) {
     LockTable table;
@@ -118,7 +112,7 @@ TEST(LockTable, CannotCancelAWaiterThatWasGranted) {
     const Token token = table.acquire(at(0s), ask("job", "a")).lease.token;
     const WaiterId b = table.acquire(at(0s), queue(ask("job", "b"))).waiter;
     table.release(at(1s), {.token = token});
-    // Somebody else may be in that place by now.
+    // Another waiter may have the same slot by now.
     table.acquire(at(1s), queue(ask("job", "c")));
     EXPECT_FALSE(table.cancel(at(1s), b));
     EXPECT_FALSE(table.cancel(at(1s), WaiterId{}));
@@ -232,76 +226,6 @@ TEST(LockTable, MayEnqueueAgainAfterACancel) {
     EXPECT_EQ(table.wait(at(1s), session, request.scope, 1s).refusal, Refusal::not_enqueued);
     EXPECT_EQ(table.enqueue(at(1s), request).kind, Kind::queued);
     table.check_invariants();
-}
-
-TEST(LockTable, EnqueuesOnlyWithinASession) {
-    LockTable table;
-    EXPECT_EQ(table.enqueue(at(0s), ask("job", "a")).refusal, Refusal::unknown_session);
-    const SessionId session = table.open_session(at(0s), {.name = "conn"});
-    EXPECT_EQ(table.wait(at(0s), session, Scope::named("job"), 1s).refusal, Refusal::not_enqueued);
-    table.end_session(at(1s), session);
-    EXPECT_EQ(table.enqueue(at(1s), in(session, ask("job", "a"))).refusal,
-              Refusal::unknown_session);
-    EXPECT_EQ(table.acquire(at(1s), in(session, ask("job", "a"))).refusal,
-              Refusal::unknown_session);
-    EXPECT_EQ(table.wait(at(1s), session, Scope::named("job"), 1s).refusal,
-              Refusal::unknown_session);
-    EXPECT_FALSE(table.end_session(at(1s), session));
-    EXPECT_EQ(table.counts().locks, 0U);
-}
-
-TEST(LockTable, EndsEverythingOfASessionAtOnce) {
-    LockTable table;
-    const SessionId gone = table.open_session(at(0s), {.name = "gone"});
-    table.acquire(at(0s), in(gone, ask("one", "gone")));
-    table.acquire(at(0s), queue(ask("one", "next")));
-    table.acquire(at(0s), ask("two", "other"));
-    table.acquire(at(0s), in(gone, queue(ask("two", "gone"))));
-    table.enqueue(at(0s), in(gone, ask("three", "gone")));
-    EXPECT_TRUE(table.end_session(at(1s), gone));
-    EXPECT_EQ(holder(table, "one"), "next");
-    EXPECT_EQ(table.inspect(Scope::named("two"))->waiter_count, 0U);
-    EXPECT_FALSE(table.inspect(Scope::named("three")));
-    EXPECT_EQ(table.counts().sessions, 0U);
-    table.check_invariants();
-}
-
-TEST(LockTable, GrantsNothingToASessionThatIsEnding) {
-    LockTable table;
-    const SessionId gone = table.open_session(at(0s), {.name = "gone"});
-    // It waits for itself, twice, and once more behind a stranger.
-    table.acquire(at(0s), in(gone, shared(ask("job", "gone"))));
-    table.acquire(at(0s), in(gone, queue(ask("job", "gone"))));
-    table.acquire(at(0s), in(gone, queue(shared(ask("job", "gone")))));
-    table.acquire(at(0s), queue(shared(ask("job", "stranger"))));
-    table.acquire(at(0s), in(gone, queue(shared(ask("job", "gone")))));
-    table.clear_changes();
-    table.end_session(at(1s), gone);
-    for (const auto& event : take_events(table)) EXPECT_NE(event, "granted job gone");
-    EXPECT_EQ(holder(table, "job"), "stranger");
-}
-
-TEST(LockTable, LetsLeasesOutliveTheirSessionWhenAsked) {
-    LockTable table;
-    const SessionId session = table.open_session(at(0s), {.name = "conn"});
-    const Token token = table.acquire(at(0s), in(session, ask("job", "conn"))).lease.token;
-    table.acquire(at(0s), in(session, queue(ask("job", "conn"))));
-    table.end_session(at(1s), session, LockTable::SessionLeases::keep);
-    EXPECT_EQ(table.find(token).kind, Kind::renewed);
-    EXPECT_FALSE(table.find(token).lease.session);
-    EXPECT_EQ(table.counts().waiters, 0U);
-    EXPECT_EQ(table.renew(at(2s), {.token = token}).kind, Kind::renewed);
-    table.check_invariants();
-}
-
-TEST(LockTable, DoesNotTakeANewSessionForAnOldOne) {
-    LockTable table;
-    const SessionId old = table.open_session(at(0s), {.name = "old"});
-    table.end_session(at(0s), old);
-    const SessionId young = table.open_session(at(0s), {.name = "young"});
-    EXPECT_NE(old, young);
-    EXPECT_FALSE(table.end_session(at(0s), old));
-    EXPECT_EQ(table.counts().sessions, 1U);
 }
 
 }  // namespace

@@ -13,11 +13,6 @@ namespace {
 
 using namespace testing;
 
-std::string holder(const LockTable& table, std::string_view name) {
-    const auto lock = table.inspect(Scope::named(name));
-    return lock && lock->holders.size() == 1 ? std::string(lock->holders[0].owner.name) : "";
-}
-
 // etcd 9921, 11456: a waiter whose lease ran out while it waited was granted the lock.
 TEST(LockTableRegression, GrantedAWaiterWhoseConnectionHadDied) {
     LockTable table;
@@ -45,8 +40,7 @@ TEST(LockTableRegression, GrantedAWaiterWhoseTimeHadPassed) {
     EXPECT_EQ(table.inspect(Scope::named("job"))->holders[0].expires_at, at(120s));
 }
 
-// The same once more: the first to give up lets the one behind it through, whose time has passed
-// too.
+// The same again: the first waiter times out and makes way for the second, whose time is over, too.
 TEST(LockTableRegression, GrantedAnExpiredWaiterBehindAnExpiredWaiter) {
     for (const Scope& scope : {Scope::named("job"), Scope::of_range(7, {0, 10})}) {
         LockTable table;
@@ -65,7 +59,7 @@ TEST(LockTableRegression, GrantedAnExpiredWaiterBehindAnExpiredWaiter) {
     }
 }
 
-// etcd 15247: whoever looked after the leases expired live ones, going by an old idea of their end.
+// etcd 15247: an old leader ended live leases, because it knew only an old deadline.
 TEST(LockTableRegression, ExpiredALeaseThatHadBeenRenewed) {
     LockTable table;
     const Token token = table.acquire(at(0s), ask("job", "a")).lease.token;
@@ -73,10 +67,10 @@ TEST(LockTableRegression, ExpiredALeaseThatHadBeenRenewed) {
         table.renew(at(i * 20s), {.token = token});
         // The moment at which each earlier end would have come.
         table.advance(at(i * 20s + 10s));
-        ASSERT_EQ(table.find(token).kind, Kind::renewed);
+        ASSERT_EQ(table.find(token).kind, Kind::found);
     }
     table.advance(at(2030s) - 1us);
-    EXPECT_EQ(table.find(token).kind, Kind::renewed);
+    EXPECT_EQ(table.find(token).kind, Kind::found);
     table.advance(at(2030s));
     EXPECT_EQ(table.find(token).refusal, Refusal::lease_ended);
 }
@@ -127,7 +121,7 @@ TEST(LockTableRegression, WedgedAfterManyAbortedWaits) {
 
 // redisson 1763: a wake-up was lost between subscribing and unlocking.
 TEST(LockTableRegression, LostTheWakeUpOfOneWhoQueuedAsTheLockCameFree) {
-    // The holder goes at the very moment the waiter comes, in both orders and in every way to go.
+    // The lease ends at the moment when the waiter comes: in both orders, and in every way to end.
     for (const bool waiter_first : {true, false}) {
         for (const int way : {0, 1, 2}) {
             LockTable table;
@@ -146,8 +140,8 @@ TEST(LockTableRegression, LostTheWakeUpOfOneWhoQueuedAsTheLockCameFree) {
     }
 }
 
-// kubernetes 47671: a candidate that asked for a shorter lease judged the other's by its own, and
-// stole.
+// kubernetes 47671: a candidate with a shorter lease judged the lease of the holder by its own TTL,
+// and stole it.
 TEST(LockTableRegression, LetAShorterLeaseSteal) {
     LockTable table;
     AcquireRequest lengthy = ask("job", "long");
@@ -188,7 +182,7 @@ TEST(LockTableRegression, HandedATokenToACancelledCaller) {
     EXPECT_EQ(table.counts().locks, 0U);
 }
 
-// The other side of it: who was granted first is told so, and its lease is not lost.
+// The other order: a waiter that was granted before its cancel is told so, and its lease stays.
 TEST(LockTableRegression, LostALeaseThatWasGrantedJustBeforeTheCancel) {
     LockTable table;
     const Token token = table.acquire(at(0s), ask("job", "a")).lease.token;
@@ -199,8 +193,8 @@ TEST(LockTableRegression, LostALeaseThatWasGrantedJustBeforeTheCancel) {
 }
 
 // Jepsen on etcd 3.4.3: with leases of two seconds and pauses, 18 % of acknowledged updates were
-// lost, because a holder went on after its lease. The engine's part: whoever comes later has a
-// higher number.
+// lost, because a holder went on after its lease had ended. The engine's part: a later holder has a
+// larger fencing number.
 TEST(LockTableRegression, LetAPausedHolderGoOnUnnoticed) {
     LockTable table;
     AcquireRequest request = ask("job", "paused");
@@ -210,10 +204,10 @@ TEST(LockTableRegression, LetAPausedHolderGoOnUnnoticed) {
     const Token young = table.acquire(at(2s), request).lease.token;
     EXPECT_GT(young.fence, old.fence);
     EXPECT_EQ(table.find(old).refusal, Refusal::lease_ended);
-    EXPECT_EQ(table.find(young).kind, Kind::renewed);
+    EXPECT_EQ(table.find(young).kind, Kind::found);
 }
 
-// Asked for everywhere: no memory may grow with names that come and go.
+// Known from many services: memory must not grow with names that come and go.
 TEST(LockTableRegression, KeptNamesThatHadGone) {
     LockTable table;
     for (int i = 0; i < 20'000; ++i) {

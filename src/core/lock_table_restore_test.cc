@@ -10,12 +10,12 @@ using namespace testing;
 
 // A lease on `scope` as a store might remember it.
 RestoreRequest remembered(const Scope& scope, std::uint64_t number) {
-    return {.scope = scope,
-            .owner = {.door = Door{1}, .name = "laptop1"},
-            .token = {.fence = Fence{number}, .secret = Secret{7}},
-            .ttl = 30s,
-            .remaining = 30s,
-            .version = 4};
+    AcquireRequest request = ask(scope, "laptop1");
+    request.owner.door = Door{1};
+    request.secret = Secret{7};
+    RestoreRequest lease = testing::remembered(request, number);
+    lease.version = 4;
+    return lease;
 }
 
 TEST(RestoredLease, IsHeldUnderItsTokenForItsTime) {
@@ -23,7 +23,7 @@ TEST(RestoredLease, IsHeldUnderItsTokenForItsTime) {
     ASSERT_TRUE(table.restore(at(100s), remembered(Scope::named("job"), 41)));
     EXPECT_TRUE(table.changes().empty());
     const Outcome found = table.find({.fence = Fence{41}, .secret = Secret{7}});
-    ASSERT_EQ(found.kind, Kind::renewed);
+    ASSERT_EQ(found.kind, Kind::found);
     EXPECT_EQ(found.lease.owner.name, "laptop1");
     EXPECT_EQ(found.lease.expires_at, at(130s));
     EXPECT_EQ(found.lease.version, 4U);

@@ -1,4 +1,4 @@
-// Leases: how they are granted, renewed, released, and end by themselves.
+// Leases: how they are granted, renewed and released, and how they expire.
 
 #include "core/lock_table.h"
 
@@ -100,7 +100,7 @@ TEST(LockTable, ExtendsALeaseByItsToken) {
     const Token token = table.acquire(at(0s), ask("job", "a")).lease.token;
     EXPECT_EQ(table.renew(at(10s), {.token = token}).lease.expires_at, at(40s));
     EXPECT_EQ(table.renew(at(10s), {.token = token, .ttl = 5s}).lease.expires_at, at(15s));
-    // The last length it was given is its own from then on.
+    // The TTL of a renewal becomes the TTL of the lease.
     EXPECT_EQ(table.renew(at(12s), {.token = token}).lease.expires_at, at(17s));
     table.advance(at(17s));
     EXPECT_EQ(table.counts().leases, 0U);
@@ -114,7 +114,7 @@ TEST(LockTable, KeepsTheLaterEndWhenAskedNotToShorten) {
     EXPECT_EQ(table.renew(at(29s), request).lease.expires_at, at(34s));
 }
 
-// What a store keeps of it must reach as far as its holder was told, and need not be written again.
+// The TTL in the store must not be shorter than what the holder was told.
 TEST(LockTable, KeepsTheLongerTtlWhenAskedNotToShorten) {
     LockTable table;
     const Token token = table.acquire(at(0s), ask("job", "a")).lease.token;
@@ -156,7 +156,7 @@ TEST(LockTable, TellsAnEndedLeaseFromOneThatNeverWas) {
     EXPECT_EQ(refusals({fence(2), token.secret}), Refusal::unknown_lease);
     EXPECT_EQ(refusals({fence(0), token.secret}), Refusal::unknown_lease);
     EXPECT_EQ(refusals({token.fence, Secret{1}}), Refusal::unknown_lease);
-    EXPECT_EQ(table.find(token).kind, Kind::renewed);
+    EXPECT_EQ(table.find(token).kind, Kind::found);
     EXPECT_EQ(table.find(token).lease.owner.name, "a");
     table.advance(at(30s));
     EXPECT_EQ(refusals(token), Refusal::lease_ended);
@@ -220,7 +220,7 @@ TEST(LockTable, HasADeadlineNoLaterThanTheNextThingThatHappens) {
     LockTable table;
     const Token token = table.acquire(at(0s), ask("job", "a")).lease.token;
     table.renew(at(10s), {.token = token});
-    // May be early, and is exact once that moment has come.
+    // It may be too early, and is exact once that moment has come.
     EXPECT_LE(*table.next_deadline(), at(40s));
     table.advance(*table.next_deadline());
     EXPECT_EQ(table.next_deadline(), at(40s));

@@ -48,8 +48,22 @@ inline AcquireRequest in(SessionId session, AcquireRequest request) {
     return request;
 }
 
+// A lease that a store remembers, with all its time left.
+inline RestoreRequest remembered(const AcquireRequest& request, std::uint64_t number) {
+    RestoreRequest lease{request};
+    lease.token = {.fence = Fence{number}, .secret = request.secret};
+    lease.remaining = request.ttl;
+    return lease;
+}
+
 inline Fence fence(std::uint64_t number) {
     return Fence{number};
+}
+
+// The owner of the only lease on a name; empty if there is none, or several.
+inline std::string holder(const LockTable& table, std::string_view name) {
+    const auto lock = table.inspect(Scope::named(name));
+    return lock && lock->holders.size() == 1 ? std::string(lock->holders[0].owner.name) : "";
 }
 
 // The events so far, each as `granted job laptop1`; clears them.

@@ -1,13 +1,11 @@
-// What the table shows: outcomes, events and listings.
+// What the table shows: outcomes, changes and listings.
 
 #include <algorithm>
 #include <cstring>
 #include <functional>
 #include <utility>
 
-#include "core/containers/slot_list.h"
 #include "core/lock_table.h"
-#include "core/values/page.h"
 
 namespace holdfast::core {
 
@@ -23,6 +21,38 @@ ScopeKind scope_kind(ResourceKind kind) {
     return ScopeKind::inode;
 }
 
+// Page: of all items that are offered, the first few in their order.
+//
+// A heap with the last of them at the top: it needs memory only for the page, however many items
+// are offered.
+template <class Item, class IsBefore>
+class Page {
+  public:
+    Page(std::size_t size_max, IsBefore is_before)
+        : size_max_(size_max), is_before_(std::move(is_before)) {}
+
+    void offer(Item item) {
+        if (items_.size() == size_max_) {
+            if (items_.empty() || !is_before_(item, items_.front())) return;
+            std::pop_heap(items_.begin(), items_.end(), is_before_);
+            items_.pop_back();
+        }
+        items_.push_back(std::move(item));
+        std::push_heap(items_.begin(), items_.end(), is_before_);
+    }
+
+    // The items in their order. The page is empty after that.
+    [[nodiscard]] std::vector<Item> take() {
+        std::sort_heap(items_.begin(), items_.end(), is_before_);
+        return std::exchange(items_, {});
+    }
+
+  private:
+    const std::size_t size_max_;
+    const IsBefore is_before_;
+    std::vector<Item> items_;
+};
+
 // The order of listings: by kind, then by name or number.
 bool is_listed_before(const Scope& a, const Scope& b) {
     if (a.kind != b.kind) return a.kind < b.kind;
@@ -31,22 +61,22 @@ bool is_listed_before(const Scope& a, const Scope& b) {
 
 }  // namespace
 
-Scope LockTable::scope_of(const Resource& resource, ScopeKind kind, Slot range_item) const {
-    Scope scope;
-    describe(resource, kind, range_item, scope);
+// The scope of a whole resource: for an inode, all its bytes.
+Scope LockTable::scope_of(const Resource& resource) const {
+    Scope scope{.kind = scope_kind(resource.kind)};
+    if (resource.kind != ResourceKind::inode) {
+        scope.name = resource.key.view();
+    } else {
+        std::memcpy(&scope.inode, resource.key.view().data(), sizeof scope.inode);
+    }
     return scope;
 }
 
-// Writes a scope into a fresh one.
-void LockTable::describe(const Resource& resource, ScopeKind kind, Slot range_item,
-                         Scope& scope) const {
-    scope.kind = kind;
-    if (resource.kind != ResourceKind::inode) {
-        scope.name = resource.key.view();
-        return;
-    }
-    std::memcpy(&scope.inode, resource.key.view().data(), sizeof scope.inode);
-    if (range_item != no_slot) scope.range = ranges_[range_item].range;
+Scope LockTable::scope_of(const Claim& claim) const {
+    Scope scope = scope_of(resources_[claim.resource]);
+    scope.kind = claim.kind;
+    if (claim.range_item != no_slot) scope.range = ranges_[claim.range_item].range;
+    return scope;
 }
 
 LeaseView LockTable::view(const Lease& lease) const {
@@ -55,11 +85,25 @@ LeaseView LockTable::view(const Lease& lease) const {
     return seen;
 }
 
-// Writes what there is to see of a lease into a fresh view.
+// Writes what leases and waiters have in common into a fresh view.
+void LockTable::describe(const Claim& claim, const Resource& resource, LeaseView& seen) const {
+    seen.scope.kind = claim.kind;
+    if (resource.kind != ResourceKind::inode) {
+        seen.scope.name = resource.key.view();
+    } else {
+        seen.scope = scope_of(claim);
+    }
+    seen.owner = {.door = claim.door, .name = claim.owner};
+    seen.mode = claim.mode;
+    seen.ttl = claim.ttl;
+    if (claim.session != no_slot) seen.session = sessions_[claim.session].id;
+    seen.version = resource.version;
+    if (!claim.notes.empty()) seen.notes = claim.notes.view();
+}
+
+// Writes a whole lease into a fresh view.
 void LockTable::describe(const Lease& lease, const Resource& resource, LeaseView& seen) const {
-    describe(resource, lease.kind, lease.range_item, seen.scope);
-    seen.owner = {.door = lease.door, .name = lease.owner};
-    seen.mode = lease.mode;
+    describe(static_cast<const Claim&>(lease), resource, seen);
     seen.state = lease.state;
     seen.is_transient = lease.is_transient;
     seen.renewals = lease.renewals;
@@ -67,17 +111,14 @@ void LockTable::describe(const Lease& lease, const Resource& resource, LeaseView
     seen.acquired_at = lease.acquired_at;
     seen.expires_at = lease.expires_at;
     seen.grace_until = lease.grace_until();
-    seen.ttl = lease.ttl;
-    if (lease.session != no_slot) seen.session = sessions_[lease.session].id;
-    seen.version = resource.version;
-    if (!lease.notes.empty()) seen.notes = lease.notes.view();
 }
 
-// `waiter_ahead` is the nearest earlier waiter it conflicts with, if any; a range knows its own.
+// `waiter_ahead` is the nearest earlier waiter that conflicts with this one, if there is any. A
+// waiter for a range knows it by itself.
 WaiterView LockTable::view(const Waiter& waiter, Slot waiter_ahead) const {
     const Resource& resource = resources_[waiter.resource];
     WaiterView seen{.id = waiter.id,
-                    .scope = scope_of(resource, waiter.kind, waiter.range_item),
+                    .scope = scope_of(waiter),
                     .owner = {.door = waiter.door, .name = waiter.owner},
                     .mode = waiter.mode,
                     .since = waiter.since,
@@ -102,10 +143,10 @@ WaiterView LockTable::view(const Waiter& waiter, Slot waiter_ahead) const {
     return seen;
 }
 
-// Where a page of holders begins. They are in the order of their grants.
+// The first holder of a page. Holders are in the order of their grants.
 Slot LockTable::first_holder_after(const Resource& resource, Fence after) const {
     if (after == Fence{}) return resource.holders.first;
-    // The last of the page before, if it still holds: then the way there is short.
+    // If the last holder of the page before still holds the lock, it leads to the next one.
     const Slot last = find_lease(after);
     if (last != no_slot && &resources_[leases_[last].resource] == &resource) {
         return leases_[last].next;
@@ -117,7 +158,7 @@ Slot LockTable::first_holder_after(const Resource& resource, Fence after) const 
 
 LockView LockTable::view(Slot slot, std::size_t waiters_max, const HolderPage& holders) const {
     const Resource& resource = resources_[slot];
-    LockView seen{.scope = scope_of(resource, scope_kind(resource.kind), no_slot),
+    LockView seen{.scope = scope_of(resource),
                   .limit = resource.limit,
                   .version = resource.version,
                   .holder_count = resource.holder_count,
@@ -159,7 +200,7 @@ std::vector<LockView> LockTable::list(const ListQuery& query) const {
     Page<Match, decltype(is_before)> page(query.limit, is_before);
     resources_.for_each([&](Slot slot, const Resource& resource) {
         if (resource.is_idle && !query.with_idle) return;
-        const Match match{scope_of(resource, scope_kind(resource.kind), no_slot), slot};
+        const Match match{scope_of(resource), slot};
         if (query.kind && *query.kind != match.scope.kind) return;
         if (!query.prefix.empty() && !match.scope.name.starts_with(query.prefix)) return;
         if (query.after && !is_listed_before(*query.after, match.scope)) return;
@@ -228,21 +269,23 @@ Outcome LockTable::with_lease(Outcome::Kind kind, Slot slot) const {
     return outcome;
 }
 
-// Of a lease that was just granted.
+// The outcome for a lease that was just granted.
 Outcome LockTable::granted(Slot lease) const {
     Outcome outcome = with_lease(Outcome::Kind::granted, lease);
     outcome.previous_owner = previous_owner_;
     return outcome;
 }
 
-void LockTable::describe(EventKind kind, Cause cause, const Lease& lease, Event& event) const {
-    const Resource& resource = resources_[lease.resource];
+// Writes a transition of a lease or a waiter into a fresh event.
+template <class Record>
+void LockTable::describe(EventKind kind, Cause cause, const Record& record, Event& event) const {
+    const Resource& resource = resources_[record.resource];
     event.kind = kind;
     event.cause = cause;
     event.at = now_;
-    describe(lease, resource, event.lease);
-    event.grace = lease.grace;
-    event.memory = lease.memory;
+    describe(record, resource, event.lease);
+    event.grace = record.grace;
+    event.memory = record.memory;
     event.limit = resource.limit;
     event.queue_length = resource.waiter_count;
 }
@@ -257,7 +300,6 @@ void LockTable::emit(EventKind kind, Cause cause, const Lease& lease, const Wait
     });
 }
 
-// A renewal.
 void LockTable::emit_renewed(const Lease& lease, bool has_new_terms) {
     changes_.add_filled([&](Event& event) {
         describe(EventKind::renewed, Cause::request, lease, event);
@@ -266,22 +308,11 @@ void LockTable::emit_renewed(const Lease& lease, bool has_new_terms) {
 }
 
 void LockTable::emit(EventKind kind, Cause cause, const Waiter& waiter) {
-    const Resource& resource = resources_[waiter.resource];
-    Event event{.kind = kind, .cause = cause, .at = now_};
-    event.lease.scope = scope_of(resource, waiter.kind, waiter.range_item);
-    event.lease.owner = {.door = waiter.door, .name = waiter.owner};
-    event.lease.mode = waiter.mode;
-    event.lease.ttl = waiter.ttl;
-    event.lease.version = resource.version;
-    event.lease.notes = waiter.notes.view();
-    if (waiter.session != no_slot) event.lease.session = sessions_[waiter.session].id;
-    event.grace = waiter.grace;
-    event.memory = waiter.memory;
-    event.limit = resource.limit;
-    event.waiter = waiter.id;
-    event.waiting_since = waiter.since;
-    event.queue_length = resource.waiter_count;
-    changes_.add(event);
+    changes_.add_filled([&](Event& event) {
+        describe(kind, cause, waiter, event);
+        event.waiter = waiter.id;
+        event.waiting_since = waiter.since;
+    });
 }
 
 void LockTable::emit(EventKind kind, const Session& session) {

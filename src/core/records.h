@@ -1,61 +1,98 @@
 #pragma once
 
-// The records the lock table is made of. They know their neighbours by slot; all logic is in
-// LockTable.
+// The records that the lock table consists of. A record refers to its neighbours by slot. All logic
+// is in LockTable.
 
+#include <array>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "core/containers/key_hash.h"
-#include "core/containers/key_text.h"
+#include "core/containers/key.h"
 #include "core/containers/range_index.h"
 #include "core/containers/slab.h"
+#include "core/containers/slot_list.h"
 #include "core/values/ids.h"
 #include "core/values/request.h"
-#include "core/values/time.h"
 
 namespace holdfast::core {
 
 // What requests queue up for: a name, a semaphore, a path, or an inode with all its ranges.
 enum class ResourceKind : std::uint8_t { named, semaphore, path, inode };
 
-// Head and tail of a doubly linked list threaded through records by slot.
-struct SlotList {
-    Slot first = no_slot;
-    Slot last = no_slot;
+// ResourceKey: what the resource of a scope is called. That is the name in the scope, or the eight
+// bytes of the inode's number.
+//
+// Lifetime: as long as the scope.
+class ResourceKey {
+  public:
+    ResourceKey(const Scope& scope, std::uint64_t hash_seed)
+        : kind_(kind_of(scope.kind)), text_(scope.name) {
+        if (kind_ == ResourceKind::inode) {
+            number_ = std::bit_cast<Number>(scope.inode);
+            text_ = {number_.data(), number_.size()};
+        }
+        const std::uint64_t hash = hash_text(hash_seed + static_cast<unsigned>(kind_), text_);
+        hash_ = static_cast<std::uint32_t>(hash);
+    }
+    ResourceKey(const ResourceKey&) = delete;
+    ResourceKey& operator=(const ResourceKey&) = delete;
+
+    [[nodiscard]] ResourceKind kind() const { return kind_; }
+    [[nodiscard]] std::string_view text() const { return text_; }
+    [[nodiscard]] std::uint32_t hash() const { return hash_; }
+
+  private:
+    using Number = std::array<char, sizeof(std::uint64_t)>;
+
+    static ResourceKind kind_of(ScopeKind kind) {
+        switch (kind) {
+            case ScopeKind::named: return ResourceKind::named;
+            case ScopeKind::semaphore: return ResourceKind::semaphore;
+            case ScopeKind::path: return ResourceKind::path;
+            case ScopeKind::inode:
+            case ScopeKind::range: break;
+        }
+        return ResourceKind::inode;
+    }
+
+    const ResourceKind kind_;
+    std::uint32_t hash_ = 0;
+    std::string_view text_;
+    Number number_;  // only of an inode
 };
 
-// One lockable thing somebody holds, wants, or has recently held.
+// One lockable thing that somebody holds, wants, or has held recently.
 struct Resource {
-    Resource(ResourceKind resource_kind, std::string_view key_text, std::uint32_t key_hash)
-        : key(key_text), hash(key_hash), kind(resource_kind) {}
+    explicit Resource(const ResourceKey& its_key)
+        : key(its_key.text()), hash(its_key.hash()), kind(its_key.kind()) {}
 
-    const KeyText key;  // the name; for an inode the eight bytes of its number
+    const KeyText key;
     const std::uint32_t hash;
     const ResourceKind kind;
     bool is_idle = false;
     std::uint32_t limit = 1;
     std::uint64_t version = 0;
-    SlotList holders;  // leases that are held or in grace
+    SlotList holders;  // leases that are held or in grace, in the order of their grants
     std::uint32_t holder_count = 0;
     std::uint32_t grace_count = 0;
-    SlotList waiters;
+    SlotList waiters;  // the queue
     std::uint32_t waiter_count = 0;
     Slot lapsed = no_slot;     // the lease of the last owner, while its name is remembered
-    RangeIndex::Roots ranges;  // inode: its holds and waits, by range
+    RangeIndex::Roots ranges;  // inode: its leases and waiters, by range
     // Idle: neighbours in the list of idle resources, and since when.
     Slot next_idle = no_slot, previous_idle = no_slot;
     Time idle_since;
 };
 
-// The notes of a lease or waiter. Most have none, and then it costs a pointer.
-class KeptNotes {
+// A copy of the notes of a lease or waiter. Most have none: then it costs only a pointer.
+class OwnedNotes {
   public:
-    KeptNotes() = default;
-    explicit KeptNotes(const Notes& notes) {
+    OwnedNotes() = default;
+    explicit OwnedNotes(const Notes& notes) {
         if (notes != Notes{}) texts_ = std::make_unique<Texts>(notes);
     }
     [[nodiscard]] bool empty() const { return !texts_; }
@@ -74,33 +111,45 @@ class KeptNotes {
     std::unique_ptr<const Texts> texts_;
 };
 
-// One grant, from its beginning until nothing of it is remembered.
-struct Lease {
+// What a lease and a waiter have in common: who wants what, on which terms. A waiter that is
+// granted hands its claim over to the lease.
+struct Claim {
     std::string owner;
-    KeptNotes notes;
-    Token token;
-    Time acquired_at;
-    Time expires_at;
+    OwnedNotes notes;
     Duration ttl{0};
     Duration grace{0};
     Duration memory{0};
     Slot resource = no_slot;
-    Slot next = no_slot, previous = no_slot;  // in Resource::holders
+    Slot next = no_slot, previous = no_slot;  // in Resource::holders or Resource::waiters
     Slot session = no_slot;
     Slot session_next = no_slot, session_previous = no_slot;
-    Slot range_item = no_slot;
+    Slot range_item = no_slot;  // inode: its item in LockTable::ranges_
     Door door{};
     ScopeKind kind = ScopeKind::named;
-    Mode mode = Mode::exclusive;
-    LeaseState state : 2 = LeaseState::held;
-    std::uint8_t renewals : 3 = 0;  // since it was granted; renewals_counted_max: or more
+    Mode mode : 1 = Mode::exclusive;
     bool is_transient : 1 = false;
-    bool is_restored : 1 = false;  // from a store, and not renewed since
-    bool has_entry : 1 = false;    // a two-phase entry of its session stands for it
+    bool has_entry : 1 = false;  // a two-phase entry of its session stands for it
+
+    [[nodiscard]] LeaseTerms terms() const { return {ttl, grace, memory, is_transient}; }
+    void set_terms(const LeaseTerms& terms) {
+        ttl = terms.ttl;
+        grace = terms.grace;
+        memory = terms.memory;
+        is_transient = terms.is_transient;
+    }
+};
+
+// One grant, from its beginning until nothing of it is remembered.
+struct Lease : Claim {
+    LeaseState state : 2 = LeaseState::held;
+    std::uint8_t renewals : 3 = 0;  // since the grant; counted up to renewals_counted_max
+    bool is_restored : 1 = false;   // from a store, and not renewed since
+    Token token;
+    Time acquired_at;
+    Time expires_at;
 
     [[nodiscard]] Time grace_until() const { return add_saturating(expires_at, grace); }
-    [[nodiscard]] LeaseTerms terms() const { return {ttl, grace, memory, is_transient}; }
-    // When the next thing happens to it.
+    // When the next thing happens to the lease by itself.
     [[nodiscard]] Time deadline() const {
         switch (state) {
             case LeaseState::held: return expires_at;
@@ -110,9 +159,10 @@ struct Lease {
         return expires_at;
     }
 };
+static_assert(sizeof(Lease) == 128, "a lease fills two cache lines: docs/decisions/0005");
 
-// What a lease is found by: well mixed, but for four numbers in a row, which lie side by side, so
-// that the next grants find their places in the cache.
+// The hash by which a lease is found. It is well mixed, except that four numbers in a row have
+// hashes in a row: the next grants then find their places in the same cache line.
 [[nodiscard]] inline std::uint32_t hash_of(Fence fence) {
     const std::uint64_t number = as_number(fence);
     const std::uint64_t mixed = mix(number >> 2 ^ 0x9e3779b97f4a7c15, 0xd1b54a32d192ed03);
@@ -120,29 +170,15 @@ struct Lease {
 }
 
 // One request in a queue.
-struct Waiter {
-    WaiterId id;  // its serial grows with every waiter: the order of the queue
-    std::string owner;
-    KeptNotes notes;
+struct Waiter : Claim {
+    WaiterId id;  // its serial number grows with every waiter: that is the order of the queue
     Secret secret{};
-    Duration ttl{0};
-    Duration grace{0};
-    Duration memory{0};
     Time since;
     Time deadline = Time::max();
-    Slot resource = no_slot;
-    Slot next = no_slot, previous = no_slot;  // in Resource::waiters
-    Slot session = no_slot;
-    Slot session_next = no_slot, session_previous = no_slot;
-    Slot range_item = no_slot;
-    Door door{};
-    ScopeKind kind = ScopeKind::named;
-    Mode mode = Mode::exclusive;
-    bool is_two_phase = false;
-    bool is_transient = false;
 };
 
-// A two-phase entry: what `enqueue` leaves for `wait`. A session has one for a scope at most.
+// A two-phase entry: `enqueue` makes it, `wait` uses it up. A session has at most one for a scope.
+// lock_table_two_phase.cc opens with its life.
 struct Enqueued {
     Enqueued(Slot its_session, std::string scope_text, std::uint32_t scope_hash)
         : scope(std::move(scope_text)), hash(scope_hash), session(its_session) {}
@@ -152,9 +188,9 @@ struct Enqueued {
     const Slot session;
     Slot session_next = no_slot, session_previous = no_slot;
     Slot waiter = no_slot;    // while it queues
-    bool is_expired = false;  // the lease ended by itself: kept to say so, once
+    bool is_expired = false;  // the lease has expired: the next wait is told so, once
     Fence fence{};            // of the grant
-    Duration ttl{0};          // that was asked for; a renewal before the wait does not change it
+    Duration ttl{0};          // as asked for; a renewal before the wait does not change it
     Slot next_expired = no_slot, previous_expired = no_slot;
 };
 
@@ -167,5 +203,17 @@ struct Session {
     SlotList leases, waiters, entries;
     std::uint32_t lease_count = 0, waiter_count = 0;
 };
+
+// The lists that records are in.
+inline constexpr Links<Lease> holder_links{&Lease::next, &Lease::previous};
+inline constexpr Links<Lease> session_lease_links{&Lease::session_next, &Lease::session_previous};
+inline constexpr Links<Waiter> queue_links{&Waiter::next, &Waiter::previous};
+inline constexpr Links<Waiter> session_waiter_links{&Waiter::session_next,
+                                                    &Waiter::session_previous};
+inline constexpr Links<Enqueued> session_entry_links{&Enqueued::session_next,
+                                                     &Enqueued::session_previous};
+inline constexpr Links<Enqueued> expired_entry_links{&Enqueued::next_expired,
+                                                     &Enqueued::previous_expired};
+inline constexpr Links<Resource> idle_links{&Resource::next_idle, &Resource::previous_idle};
 
 }  // namespace holdfast::core

@@ -24,13 +24,13 @@ core::TableOptions table_options(const LockManagerOptions& options, std::uint64_
 
 }  // namespace
 
-// A call to acquire() that has not returned.
+// One call of acquire().
 struct Engine::Acquiring {
     LockRequest request;
     core::Duration wait{0};
     Call<LockResult<Lock>> call;
     // On the service's thread:
-    bool is_counted = false;  // among those who wait
+    bool is_counted = false;  // in Engine::waiting_
     std::optional<service::PromiseId> promise;
 
     [[nodiscard]] core::AcquireRequest to_request() const {
@@ -56,7 +56,7 @@ LockResult<std::shared_ptr<Engine>> Engine::start(const LockManagerOptions& opti
             LockStoreFailure{.message = failure->message, .is_busy = failure->is_busy}};
     }
     CHECK(engine->service_->role() == service::Role::serving);
-    engine->thread_.post([engine = engine.get()] { engine->heed(false); });
+    engine->thread_.post([engine = engine.get()] { engine->recount_after(false); });
     engine->thread_.start();
     engine->renewer_.start();
     return engine;
@@ -93,7 +93,7 @@ Engine::Engine(const LockManagerOptions& options, service::Clock& clock,
                               }});
 }
 
-// The store finishes its commit, of which nobody will hear, while there is a service to be told.
+// The store ends before the service: it may still finish a commit, and tells the service.
 Engine::~Engine() {
     renewer_.stop();
     for (int count = releases_under_way_; count > 0; count = releases_under_way_) {
@@ -173,14 +173,14 @@ void Engine::wake() {
         });
         call->wait();
     };
-    // Renewals are sent by one thread and answered by the other, and then there may be more to do.
+    // One thread sends renewals and the other answers them; after that there may be more to do.
     wake_service();
     renewer_.wake();
     wake_service();
     renewer_.wake();
 }
 
-// Asks the service, and waits for what it says.
+// Asks the service, and waits for its response.
 template <class Result>
 Result Engine::ask(const service::Request& request,
                    std::function<Result(const service::Response&)> to_result) {
@@ -193,7 +193,7 @@ Result Engine::ask(const service::Request& request,
     return *call->wait();
 }
 
-// Runs a request, and `then` with its response: now, or later if there is a promise.
+// Runs a request, and calls `then` with the response: now, or later if a promise is returned.
 std::optional<service::PromiseId> Engine::submit(const service::Request& request, Then then) {
     const service::Response* const response = service_->submit(request);
     if (response == nullptr) {
@@ -201,20 +201,20 @@ std::optional<service::PromiseId> Engine::submit(const service::Request& request
             service::answer_by([this, then = std::move(then)](const service::Response& late) {
                 const bool has_failed = !late.failure.empty();
                 then(late);
-                heed(has_failed);
+                recount_after(has_failed);
             }));
     }
-    // What is counted is right before anybody can ask for more.
+    // The counts are right before the caller can ask for more.
     service_->tell();
     const bool has_failed = !response->failure.empty();
     then(*response);
-    heed(has_failed);
+    recount_after(has_failed);
     return std::nullopt;
 }
 
-// After a failure the service begins anew from what the store has, and says nothing of what is
-// missing then.
-void Engine::heed(bool has_failed) {
+// After a failure the service recovers from the store, without events for leases that are missing
+// then. So the book is counted again with the next success.
+void Engine::recount_after(bool has_failed) {
     if (has_failed) {
         must_recount_ = true;
     } else if (std::exchange(must_recount_, false)) {
@@ -250,7 +250,7 @@ void Engine::finish(const std::shared_ptr<Acquiring>& acquiring,
                                response.outcome.kind == core::Outcome::Kind::refused &&
                                response.outcome.refusal == core::Refusal::timed_out;
     if (has_timed_out) {
-        // Once more, to learn who is in the way; or nobody is any more.
+        // Asks once more, to learn the holder; or the lock is free by now.
         acquiring->wait = core::Duration::zero();
         acquiring->promise =
             submit(acquiring->to_request(),
@@ -262,9 +262,9 @@ void Engine::finish(const std::shared_ptr<Acquiring>& acquiring,
     if (!acquiring->call.give(result) && result) release_later(result->token);
 }
 
-// Nobody waits for it any more.
+// The caller does not wait any more.
 void Engine::give_up(Acquiring& acquiring) {
-    if (!acquiring.promise) return;  // it was answered, or never asked
+    if (!acquiring.promise) return;  // answered already, or never asked
     service_->abandon(*acquiring.promise);
     end_waiting(acquiring);
 }
@@ -278,12 +278,13 @@ void Engine::end_waiting(Acquiring& acquiring) {
 
 LockResult<Lock> Engine::to_result(const service::Response& response, core::Token token) const {
     const bool has_lease = response.outcome.kind == core::Outcome::Kind::granted ||
-                           response.outcome.kind == core::Outcome::Kind::renewed;
+                           response.outcome.kind == core::Outcome::Kind::renewed ||
+                           response.outcome.kind == core::Outcome::Kind::found;
     if (!response.failure.empty() || !has_lease) {
         return to_error(response, clock_, book_.knows(token));
     }
     auto lock = to_lock(response.outcome.lease, clock_);
-    if (!lock) return LockError{LockNotFound{}};  // a semaphore's token
+    if (!lock) return LockError{LockNotFound{}};  // the token of a semaphore
     return std::move(*lock);
 }
 

@@ -1,10 +1,10 @@
 #pragma once
 
-// Engine: what is inside a LockManager: the lock service on a thread of its own, its store, and the
-// thread that renews the locks of handles.
+// Engine: the inside of a LockManager: the lock service on a thread of its own, its store, and the
+// renewer of the handles' locks.
 //
-// A call from any thread becomes a task on the service's thread; the caller sleeps until that gives
-// it its result. Nothing is polled.
+// A call from any thread becomes a task on the service's thread; the caller sleeps until the task
+// gives the result. Nothing is polled.
 //
 // Thread safety: everything from any thread, but for what says otherwise.
 // Lifetime: shared by the manager and its handles.
@@ -18,7 +18,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "embedded/call.h"
 #include "embedded/lease_book.h"
 #include "embedded/renewer.h"
 #include "embedded/service_thread.h"
@@ -37,7 +36,7 @@ class Engine {
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
 
-    // A manager around it.
+    // Makes a manager with this engine.
     [[nodiscard]] static LockManager make_manager(std::shared_ptr<Engine> engine) {
         return LockManager(std::move(engine));
     }
@@ -51,13 +50,12 @@ class Engine {
     [[nodiscard]] LockResult<std::vector<Lock>> list();
     [[nodiscard]] core::TableCounts counts();
 
-    // Without waiting. The engine's destructor waits until it is certain.
+    // Does not wait. The engine's destructor waits until the release is certain.
     void release_later(LockToken token);
 
     [[nodiscard]] Renewer& renewer() { return renewer_; }
 
-    // Lets everything happen that is due, now that the clock was moved, and returns when it has.
-    // For tests.
+    // Does everything that is due now that the clock was moved. For tests.
     void wake();
 
   private:
@@ -73,7 +71,7 @@ class Engine {
 
     // On the service's thread.
     std::optional<service::PromiseId> submit(const service::Request& request, Then then);
-    void heed(bool has_failed);
+    void recount_after(bool has_failed);
     void recount();
     void begin(const std::shared_ptr<Acquiring>& acquiring);
     void finish(const std::shared_ptr<Acquiring>& acquiring, const service::Response& response);
@@ -93,7 +91,7 @@ class Engine {
     // On the service's thread.
     LeaseBook book_;
     bool must_recount_ = true;
-    std::unordered_map<std::string, std::size_t> waiting_;  // acquires not answered, by holder
+    std::unordered_map<std::string, std::size_t> waiting_;  // acquires without an answer, by holder
 };
 
 }  // namespace holdfast::embedded

@@ -1,14 +1,13 @@
 #pragma once
 
-// LeaseBook: which tokens were given out, and to whom.
+// LeaseBook: remembers the tokens that were issued, and their owners.
 //
-// The lock table forgets a lease when it ends, and can say of a token only that its number is one
-// of those it has given out. The book remembers the last of the ended ones, secrets included, so
-// that a holder that was too slow is told of its own lock and a guesser of nothing. It also counts
-// the locks of each holder.
+// The lock table forgets a lease when the lease ends. The book remembers the last ended leases with
+// their secrets: so a holder that was too slow is told that its lock has ended, and somebody who
+// guesses tokens learns nothing. It also counts the locks of each holder.
 //
-// All of it follows from the events of the table, which come when they can no longer be undone:
-// after the lease has ended in the table, before its holder hears anything else.
+// The book is made from the events of the table. They come after the commit, and before the holder
+// gets any other answer.
 //
 // Thread safety: none.
 
@@ -29,13 +28,13 @@ class LeaseBook {
   public:
     explicit LeaseBook(std::size_t ended_max) : ended_max_(ended_max) {}
 
-    // Of every event, in order.
+    // To be called with every event, in order.
     void on_event(const core::Event& event);
-    // Begins anew with what is held, after the table did: it says nothing of leases from a store,
-    // nor of those that a store has lost. What ended is still known.
+    // Replaces the held leases. To be called after a recovery, which has no events. The ended leases
+    // stay known.
     void recount(const std::vector<core::LockView>& locks);
 
-    // Whether this very token was given out.
+    // Whether this token was issued.
     [[nodiscard]] bool knows(core::Token token) const;
     // How many locks this owner holds.
     [[nodiscard]] std::size_t count_of(const core::Owner& owner) const;
@@ -43,7 +42,7 @@ class LeaseBook {
   private:
     struct Held {
         core::Secret secret;
-        std::string owner;  // its key
+        std::string owner;  // the key in counts_
     };
 
     void add(const core::LeaseView& lease);
@@ -54,7 +53,7 @@ class LeaseBook {
     std::unordered_map<std::uint64_t, Held> held_;           // by fencing number
     std::unordered_map<std::string, std::size_t> counts_;    // by owner
     std::unordered_map<std::uint64_t, core::Secret> ended_;  // by fencing number
-    std::deque<std::uint64_t> ended_order_;                  // the first to end first
+    std::deque<std::uint64_t> ended_order_;                  // the oldest first
 };
 
 }  // namespace holdfast::embedded

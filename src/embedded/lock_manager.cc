@@ -1,10 +1,15 @@
+// LockManager and LockHandle: what a program sees of the engine inside it.
+
 #include "holdfast/lock_manager.h"
 
 #include <memory>
 #include <system_error>
+#include <utility>
 
+#include "base/check.h"
 #include "embedded/engine.h"
 #include "embedded/translate.h"
+#include "holdfast/lock_handle.h"
 #include "store/memory_store.h"
 #include "store/sqlite_store.h"
 
@@ -84,7 +89,7 @@ LockResult<LockHandle> LockManager::hold(const LockRequest& request, HandleOptio
     auto lock = acquire(request, std::move(stop));
     if (!lock) return lock.error();
     auto handle = keep(*lock, std::move(options));
-    // It took so long to hear of the grant that the lock is over, or nearly.
+    // The answer took so long that the lock has ended, or nearly.
     if (!handle) engine_->release_later(lock->token);
     return handle;
 }
@@ -94,6 +99,64 @@ LockResult<LockHandle> LockManager::keep(const Lock& lock, HandleOptions options
     auto hold = engine_->renewer().keep(lock, std::move(options));
     if (!hold) return hold.error();
     return LockHandle(engine_, std::move(*hold));
+}
+
+LockHandle::LockHandle(std::shared_ptr<embedded::Engine> engine,
+                       std::shared_ptr<embedded::Hold> hold)
+    : engine_(std::move(engine)), hold_(std::move(hold)) {}
+
+LockHandle::LockHandle(LockHandle&& other) noexcept = default;
+
+LockHandle& LockHandle::operator=(LockHandle&& other) noexcept {
+    if (this == &other) return *this;
+    let_go();
+    engine_ = std::move(other.engine_);
+    hold_ = std::move(other.hold_);
+    is_released_ = other.is_released_;
+    return *this;
+}
+
+LockHandle::~LockHandle() {
+    let_go();
+}
+
+bool LockHandle::is_guaranteed() const {
+    return time_left() > std::chrono::microseconds::zero();
+}
+
+std::chrono::microseconds LockHandle::time_left() const {
+    if (!hold_) return std::chrono::microseconds::zero();
+    return engine_->renewer().time_left(*hold_);
+}
+
+Lock LockHandle::lock() const {
+    CHECK(hold_);
+    return engine_->renewer().lock_of(*hold_);
+}
+
+LockToken LockHandle::token() const {
+    return lock().token;
+}
+
+std::stop_token LockHandle::stop_token() const {
+    CHECK(hold_);
+    return hold_->stop.get_token();
+}
+
+LockResult<void> LockHandle::release() {
+    CHECK(hold_);
+    if (is_released_) return {};
+    const auto loss = engine_->renewer().let_go(hold_);
+    auto released = engine_->release(token());
+    is_released_ = released.has_value();
+    if (loss) return *loss;
+    return released;
+}
+
+void LockHandle::let_go() {
+    if (!hold_ || is_released_) return;
+    engine_->renewer().let_go(hold_);
+    engine_->release_later(token());
 }
 
 }  // namespace holdfast

@@ -15,8 +15,8 @@ namespace {
 
 using namespace testing;
 
-// What the locks guard: counts who is inside.
-struct Room {
+// The thing that a lock protects. It checks that nobody else uses it at the same time.
+struct Protected {
     std::atomic<int> writers = 0;
     std::atomic<int> readers = 0;
     std::uint64_t last_fence = 0;  // not atomic: only a writer touches it
@@ -58,49 +58,49 @@ class Crowd {
 
   private:
     void act(int member, std::mt19937& random) {
-        const std::size_t place = random() % rooms_.size();
-        LockRequest request = ask_for(LockScope::Inode{place}, "m" + std::to_string(member));
+        const std::size_t index = random() % protected_.size();
+        LockRequest request = ask_for(LockScope::Inode{index}, "m" + std::to_string(member));
         request.duration = 10min;  // not to end because the machine is slow
         if (random() % 3 == 0) request.mode = LockMode::shared;
         switch (random() % 4) {
-            case 0: return use(manager_.try_acquire(request), place);
-            case 1: return use(manager_.acquire_for(request, 1ms), place);
+            case 0: return use(manager_.try_acquire(request), index);
+            case 1: return use(manager_.acquire_for(request, 1ms), index);
             case 2: {
                 std::stop_source stop;
                 const std::jthread canceller([&stop] { stop.request_stop(); });
-                return use(manager_.acquire(request, stop.get_token()), place);
+                return use(manager_.acquire(request, stop.get_token()), index);
             }
             default: break;
         }
         auto handle = manager_.hold(request);
         ASSERT_TRUE(handle);
-        enter(handle->lock(), place);
+        enter(handle->lock(), index);
         EXPECT_TRUE(handle->is_guaranteed());
     }
 
-    void use(const LockResult<Lock>& lock, std::size_t place) {
+    void use(const LockResult<Lock>& lock, std::size_t index) {
         if (!lock) return;
-        enter(*lock, place);
+        enter(*lock, index);
         EXPECT_TRUE(manager_.release(lock->token));
     }
 
-    void enter(const Lock& lock, std::size_t place) {
+    void enter(const Lock& lock, std::size_t index) {
         ++grants;
         if (lock.mode == LockMode::shared) {
-            rooms_[place].read();
+            protected_[index].read();
         } else {
-            rooms_[place].write(lock.fencing_token);
+            protected_[index].write(lock.fencing_token);
         }
     }
 
     LockManager& manager_;
-    std::array<Room, 3> rooms_;
+    std::array<Protected, 3> protected_;
 };
 
 void expect_nothing_is_left(LockManager& manager) {
     // What was cancelled or let go may be on its way back.
-    for (std::uint64_t place = 0; place < 3; ++place) {
-        EXPECT_TRUE(manager.with_lock(ask_for(LockScope::Inode{place}), [](LockHandle&) {}));
+    for (std::uint64_t index = 0; index < 3; ++index) {
+        EXPECT_TRUE(manager.with_lock(ask_for(LockScope::Inode{index}), [](LockHandle&) {}));
     }
     const auto locks = manager.list();
     ASSERT_TRUE(locks);

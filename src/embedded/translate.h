@@ -1,6 +1,6 @@
 #pragma once
 
-// Between the words of the public headers and those of the engine.
+// Translates between the types of the public headers and those of the engine.
 
 #include <chrono>
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace holdfast::embedded {
 
-// The longest there is, for durations that the engine cannot express.
+// A duration that is too long for the engine becomes the longest that it has.
 [[nodiscard]] core::Duration to_core(std::chrono::milliseconds duration);
 
 [[nodiscard]] inline core::Token to_core(LockToken token) {
@@ -25,7 +25,7 @@ namespace holdfast::embedded {
     return mode == LockMode::exclusive ? core::Mode::exclusive : core::Mode::shared;
 }
 
-// A view of `scope`, which must live as long.
+// A view of `scope`. REQUIRES: `scope` outlives the view.
 [[nodiscard]] core::Scope to_core(const LockScope& scope);
 
 // Nothing for a semaphore.
@@ -39,11 +39,11 @@ namespace holdfast::embedded {
 [[nodiscard]] std::optional<Lock> to_lock(const core::LeaseView& lease,
                                           const service::Clock& clock);
 
-// The locks that are held, but for semaphores.
+// The held locks, without semaphores.
 [[nodiscard]] std::vector<Lock> to_locks(const std::vector<core::LockView>& locks,
                                          const service::Clock& clock);
 
-// Why nothing was granted or done. `is_remembered`: the token was given out by us.
+// Why nothing was granted or done. `is_remembered`: the book knows the token.
 // REQUIRES: the response is a refusal or a failure.
 [[nodiscard]] LockError to_error(const service::Response& response, const service::Clock& clock,
                                  bool is_remembered);

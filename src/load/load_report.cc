@@ -1,8 +1,8 @@
-#include "load/load_report.h"
+// The texts about a run, for people and for scripts.
 
 #include <fmt/format.h>
 
-#include <array>
+#include "load/load_run.h"
 
 namespace holdfast::load {
 
@@ -22,7 +22,7 @@ std::string quantiles_line(const char* name, const base::LatencyHistogram& laten
         milliseconds_of(latency.quantile(1)));
 }
 
-// 1, 2, 5, 10 ... of 10 microseconds: the bounds a person would choose.
+// 10, 20, 50, 100 ... microseconds: the bounds that a person would choose.
 std::vector<nanoseconds> bounds() {
     std::vector<nanoseconds> all;
     for (nanoseconds decade{10'000}; decade <= std::chrono::seconds(10); decade *= 10) {
@@ -31,7 +31,7 @@ std::vector<nanoseconds> bounds() {
     return all;
 }
 
-// A bar for each interval that is not empty, and for those between.
+// A bar for every interval from the first to the last that is not empty.
 std::string bars(const char* name, const base::LatencyHistogram& latency) {
     constexpr std::uint64_t bar_length_max = 40;
     std::string text = fmt::format("{}, up to ms\n", name);

@@ -1,6 +1,6 @@
-#include "load/load_report.h"
-
 #include <gmock/gmock.h>
+
+#include "load/load_run.h"
 
 namespace holdfast::load {
 namespace {

@@ -20,10 +20,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// What the clients of one run share.
-class Scene {
+// The state that the clients of one run share.
+class SharedState {
   public:
-    explicit Scene(const LoadOptions& options) : options_(options) {
+    explicit SharedState(const LoadOptions& options) : options_(options) {
         for (std::size_t key = 0; key < options.keys; ++key) {
             names_.push_back(options.keys == 1 ? options.lock
                                                : options.lock + "-" + std::to_string(key));
@@ -75,39 +75,39 @@ class Scene {
 // One client, on a thread of its own.
 class Worker {
   public:
-    Worker(Scene& scene, std::string owner, std::unique_ptr<LockClient> client)
-        : scene_(scene),
-          options_(scene.options()),
+    Worker(SharedState& shared, std::string owner, std::unique_ptr<LockClient> client)
+        : shared_(shared),
+          options_(shared.options()),
           owner_(std::move(owner)),
           client_(std::move(client)),
           random_(base::RandomBits()()) {}
 
     void run(Clock::time_point end) {
         end_ = end;
-        while (Clock::now() < end_) take_turn();
+        while (Clock::now() < end_) do_one_round();
     }
 
     base::LatencyHistogram acquire_latency;
     base::LatencyHistogram release_latency;
 
   private:
-    void take_turn() {
+    void do_one_round() {
         const std::size_t key =
             std::uniform_int_distribution<std::size_t>(0, options_.keys - 1)(random_);
-        Witness& witness = scene_.witness(key);
+        Witness& witness = shared_.witness(key);
         const Witness::Question question = witness.ask();
-        const auto acquired = client_->acquire(scene_.name(key));
+        const auto acquired = client_->acquire(shared_.name(key));
         if (!acquired) return rest_after(acquired.error());
         acquire_latency.add(Clock::now() - question.asked_at);
         if (const auto* const refusal = std::get_if<Refusal>(&*acquired)) {
-            ++scene_.acquire_fail;
+            ++shared_.acquire_fail;
             return rest(refusal->retry_after ? vary(*refusal->retry_after)
                                              : options_.hold + some_of(options_.jitter));
         }
         const Grant& grant = std::get<Grant>(*acquired);
         const Witness::Hold hold = witness.see_grant(
             question, {.owner = owner_, .fencing_number = grant.fencing_number, .ttl = grant.ttl});
-        ++scene_.acquire_success;
+        ++shared_.acquire_success;
         work(grant);
         witness.write(hold);
         witness.see_release(hold);
@@ -115,28 +115,28 @@ class Worker {
         rest(some_of(options_.jitter));
     }
 
-    // Most are done in time. Some stand still, as a process that is stopped or swaps, and go on
-    // when their lease is over, unless everything is.
+    // Most holders finish in time. Some stop, like a process that is swapped out, and go on when
+    // their lease has expired, or when the run ends.
     void work(const Grant& grant) {
-        const bool stands_still = std::bernoulli_distribution(options_.fail_rate)(random_);
-        rest(stands_still ? grant.ttl + grant.ttl / 4 + some_of(options_.jitter)
-                          : options_.hold + some_of(options_.jitter));
+        const bool stops = std::bernoulli_distribution(options_.fail_rate)(random_);
+        rest(stops ? grant.ttl + grant.ttl / 4 + some_of(options_.jitter)
+                   : options_.hold + some_of(options_.jitter));
     }
 
     void release(std::size_t key, const Grant& grant) {
         const auto sent_at = Clock::now();
-        const auto released = client_->release(scene_.name(key), grant);
+        const auto released = client_->release(shared_.name(key), grant);
         if (!released) return rest_after(released.error());
         release_latency.add(Clock::now() - sent_at);
-        if (*released) ++scene_.release_success;
+        if (*released) ++shared_.release_success;
     }
 
     void rest_after(const base::Error& error) {
-        scene_.note_error(error);
+        shared_.note_error(error);
         rest(milliseconds(100));
     }
 
-    // So long, or until the end.
+    // Sleeps for `pause`, but not beyond the end of the run.
     void rest(milliseconds pause) const {
         std::this_thread::sleep_until(std::min(Clock::now() + pause, end_));
     }
@@ -146,10 +146,10 @@ class Worker {
             std::uniform_int_distribution<milliseconds::rep>(0, most.count())(random_));
     }
 
-    // A fifth more or less, so that those who were refused together do not come back together.
+    // A fifth more or less, so that clients that were refused together do not come back together.
     milliseconds vary(milliseconds pause) { return pause - pause / 5 + some_of(2 * pause / 5); }
 
-    Scene& scene_;
+    SharedState& shared_;
     const LoadOptions& options_;
     const std::string owner_;
     const std::unique_ptr<LockClient> client_;
@@ -157,13 +157,13 @@ class Worker {
     Clock::time_point end_;
 };
 
-// Calls `on_second` until the end.
-void watch(const Scene& scene, Clock::time_point end,
+// Calls `on_second` once a second until the end.
+void watch(const SharedState& shared, Clock::time_point end,
            const std::function<void(const LoadCounts&)>& on_second) {
     constexpr std::chrono::seconds interval{1};
     for (auto due = Clock::now() + interval; due < end; due += interval) {
         std::this_thread::sleep_until(due);
-        on_second(scene.count());
+        on_second(shared.count());
     }
 }
 
@@ -171,15 +171,15 @@ void watch(const Scene& scene, Clock::time_point end,
 
 base::Result<LoadResult> run_load(const LoadOptions& options,
                                   const std::function<void(const LoadCounts&)>& on_second) {
-    Scene scene(options);
-    // Another run against the same server must not be taken for this one.
+    SharedState shared(options);
+    // The owners of two runs against the same server must differ.
     const std::string prefix = "bench-" + std::to_string(::getpid()) + "-";
     std::deque<Worker> workers;
     for (std::size_t index = 0; index < options.clients; ++index) {
         std::string owner = prefix + std::to_string(index);
         TRY(auto client, open_client(options, owner));
         if (index == 0) TRY(client->greet());
-        workers.emplace_back(scene, std::move(owner), std::move(client));
+        workers.emplace_back(shared, std::move(owner), std::move(client));
     }
     const auto begin = Clock::now();
     const auto end = begin + options.duration;
@@ -187,19 +187,19 @@ base::Result<LoadResult> run_load(const LoadOptions& options,
         std::vector<std::jthread> threads;
         threads.reserve(workers.size());
         for (Worker& worker : workers) threads.emplace_back([&] { worker.run(end); });
-        watch(scene, end, on_second);
+        watch(shared, end, on_second);
     }
-    LoadResult result{.counts = scene.count(),
+    LoadResult result{.counts = shared.count(),
                       .duration = Clock::now() - begin,
-                      .first_error = scene.first_error()};
+                      .first_error = shared.first_error()};
     for (const Worker& worker : workers) {
         result.acquire_latency.add(worker.acquire_latency);
         result.release_latency.add(worker.release_latency);
     }
     for (std::size_t key = 0; key < options.keys; ++key) {
-        const auto faults = scene.witness(key).faults();
+        const auto faults = shared.witness(key).faults();
         result.faults.insert(result.faults.end(), faults.begin(), faults.end());
-        result.fault_count += scene.witness(key).fault_count();
+        result.fault_count += shared.witness(key).fault_count();
     }
     return result;
 }

@@ -20,8 +20,8 @@ using ::testing::Not;
 void ignore(const LoadCounts&) {}
 
 // Few clients, each of which holds what it was given until the end.
-LoadOptions patient_clients(const std::string& url, Dialect dialect = Dialect::lockserver) {
-    return {.dialect = dialect,
+LoadOptions patient_clients(const std::string& url, Door door = Door::lockserver) {
+    return {.door = door,
             .url = url,
             .clients = 3,
             .duration = 1s,
@@ -61,7 +61,7 @@ TEST(LoadRun, CatchesTwoHoldersWhereThereAreNoNumbers) {
         return std::pair(200, std::string(R"({"message":"acquired"})"));
     });
     const LoadResult result =
-        run_load(patient_clients(server.url(), Dialect::homelab), ignore).value();
+        run_load(patient_clients(server.url(), Door::homelab), ignore).value();
     EXPECT_GE(result.fault_count, 1U);
     EXPECT_THAT(result.faults, Each(HasSubstr("still held it")));
 }

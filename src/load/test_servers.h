@@ -1,6 +1,6 @@
 #pragma once
 
-// Servers that say what a test wants them to say.
+// Servers whose answers a test chooses.
 
 #include <functional>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace holdfast::load {
 
-// Answers lines: nothing to `-`, and with the end of the connection to an empty text.
+// Answers every line. `-` sends no answer, an empty text closes the connection.
 class LineServer {
   public:
     using Answer = std::function<std::string(const std::string& line)>;

@@ -1,21 +1,19 @@
 #pragma once
 
-// Witness: sees all that the clients of one lock are told, and says when it cannot be true.
+// Witness: sees all answers to the clients of one lock, and reports those that cannot be true.
 //
-// Everything is judged by one clock, that of this process, and from the side of doubt:
+// It uses one clock, that of this process, and reports only what is certainly wrong:
 //
-//   - A holder is guaranteed its lock from the moment at which the grant was seen until it sends
-//     the release, or until its TTL has passed since the request was sent, whatever is first: the
-//     server cannot have begun to count later than the answer came, nor earlier than it was asked.
-//     Two holders whose guaranteed times overlap are a fault.
-//   - A grant that was asked for after another was seen is the later one, and its number must be
-//     larger.
-//   - A write that is accepted although the lock was granted, and seen, before somebody else even
-//     asked whose write was accepted already, is a stale write.
+//   - A holder is guaranteed its lock from the moment at which it saw the grant. The guarantee ends
+//     when the holder sends the release, or when the TTL has passed since the request was sent: the
+//     server cannot have started the TTL before it was asked, nor after it answered. Two holders
+//     whose guarantees overlap are a fault.
+//   - If one grant was seen before another was asked for, the second must have the larger number.
+//   - A write is stale if its holder saw the grant before a later holder asked, and the write of
+//     that later holder was accepted already. A stale write that is accepted is a fault.
 //
-// So what it reports is wrong for sure; it may miss what happens closer together than this tells
-// apart. Where a protocol knows no fencing numbers, grants are numbered in the order in which they
-// are seen.
+// Faults that lie closer together in time than these rules can tell apart are missed. If the protocol
+// has no fencing numbers, grants are numbered in the order in which they are seen.
 //
 // Thread safety: everything from any thread.
 
@@ -27,9 +25,35 @@
 #include <string>
 #include <vector>
 
-#include "load/downstream.h"
-
 namespace holdfast::load {
+
+// Downstream: the thing that a lock protects, as it should behave. It remembers the largest fencing
+// number it was written under and refuses smaller ones, so that a writer that stopped for longer
+// than its lease can do no harm.
+//
+// Thread safety: none.
+class Downstream {
+  public:
+    // Whether the write is accepted.
+    bool write(std::uint64_t fencing_number) {
+        if (fencing_number < largest_) {
+            ++refused_;
+            return false;
+        }
+        largest_ = fencing_number;
+        ++accepted_;
+        return true;
+    }
+
+    [[nodiscard]] std::uint64_t largest() const { return largest_; }
+    [[nodiscard]] std::uint64_t accepted() const { return accepted_; }
+    [[nodiscard]] std::uint64_t refused() const { return refused_; }
+
+  private:
+    std::uint64_t largest_ = 0;
+    std::uint64_t accepted_ = 0;
+    std::uint64_t refused_ = 0;
+};
 
 class Witness {
   public:
@@ -39,15 +63,15 @@ class Witness {
     // A request that is about to be sent.
     struct Question {
         TimePoint asked_at;
-        std::uint64_t number_seen = 0;  // the largest so far
+        std::uint64_t number_seen = 0;  // the largest fencing number so far
     };
-    // What the server said to it.
+    // A grant, as the server sent it.
     struct Answer {
         std::string owner;
         std::uint64_t fencing_number = 0;  // 0: the protocol has none
         Clock::duration ttl{};
     };
-    // A grant, as its holder keeps it.
+    // The same grant, for the calls that follow.
     struct Hold {
         std::uint64_t id = 0;
         std::uint64_t number = 0;
@@ -60,13 +84,13 @@ class Witness {
 
     [[nodiscard]] Question ask() const;
     Hold see_grant(const Question& question, const Answer& answer);
-    // Writes to what the lock protects. Whether it was accepted.
+    // Writes to the thing that the lock protects. Whether the write was accepted.
     bool write(const Hold& hold);
-    // The release is about to be sent, or the lock given up.
+    // To be called before the release is sent.
     void see_release(const Hold& hold);
 
     [[nodiscard]] Downstream downstream() const;
-    // Sentences for people, the first hundred.
+    // The first hundred faults, as sentences for people.
     [[nodiscard]] std::vector<std::string> faults() const;
     [[nodiscard]] std::uint64_t fault_count() const;
 

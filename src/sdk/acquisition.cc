@@ -13,12 +13,12 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// The server keeps nobody without an answer for longer; who wants to wait on asks again.
+// The server answers after this time at the latest. To wait longer, we ask again.
 constexpr milliseconds answer_max{600'000};
 // A year: to the server, and so to us, a wait of this length has no end.
 constexpr milliseconds endless_wait = std::chrono::hours{24 * 365};
 
-// How often, and for how long each time, we try to give back what nobody waits for any more.
+// How often, and for how long each time, we try to end an acquisition that was cancelled.
 constexpr int abandon_attempts = 3;
 constexpr milliseconds abandon_timeout{1'000};
 
@@ -80,30 +80,30 @@ milliseconds Acquisition::wait_left() const {
     return std::max(left, milliseconds{0});
 }
 
-// Nothing, if it is to be asked again.
+// The result; nothing if the request must be repeated.
 std::optional<LockResult<Lease>> Acquisition::judge(const Answer& answer) {
-    if (answer.status == 200) return take(answer);
+    if (answer.status == 200) return accept(answer);
     const std::string_view reason = answer.reason();
-    if (reason == "RequestEnded" && has_own_id_) {  // it was ours, and is over
+    if (reason == "RequestEnded" && has_own_id_) {  // our lease has ended already
         begin_anew();
         return std::nullopt;
     }
-    if (reason == "StillWaiting") {  // asked again in time, it has its place in the queue
+    if (reason == "StillWaiting") {  // repeated in time, the request keeps its place
         may_hold_ = true;
         return std::nullopt;
     }
     if (reason == "WaitTimedOut") {
         if (wait_left() > milliseconds{0}) return std::nullopt;
-        return LockError{read_held(answer.body)};
+        return LockError{read_held(answer.json)};
     }
     if (reason == "Cancelled" && patience_.pause(stop_)) return std::nullopt;
     return answer.to_error();
 }
 
-// A lease that was waited for began some time after the request, and one of an id that is not ours
-// perhaps long before: it is renewed, to know since when we have it.
-std::optional<LockResult<Lease>> Acquisition::take(const Answer& answer) {
-    auto lease = read_lease(answer.body);
+// If the answer took long, or the id is not ours, we do not know when the lease began. Then it is
+// renewed, because a renewal tells how long it lasts.
+std::optional<LockResult<Lease>> Acquisition::accept(const Answer& answer) {
+    auto lease = read_lease(answer.json);
     if (!lease) return LockError{ServerUnavailable{.message = "the answer is no lease"}};
     lease->limit = request_.limit;
     lease->lasts_until = sent_at_ + lease->ttl;
@@ -125,7 +125,7 @@ LockError Acquisition::cancel() {
     return LockCancelled{};
 }
 
-// The same request again, without a wait, finds what was granted, or takes us out of the queue.
+// The same request without a wait either finds the lease that was granted, or leaves the queue.
 void Acquisition::abandon() {
     for (int attempt = 0; attempt < abandon_attempts; ++attempt) {
         Ask last = ask(milliseconds{0});
@@ -133,7 +133,7 @@ void Acquisition::abandon() {
         last.stop = {};
         const auto answer = exchange_.ask_once(last);
         if (!answer) continue;
-        if (const auto lease = read_lease(answer->body)) calls_.release_briefly(*lease);
+        if (const auto lease = read_lease(answer->json)) calls_.release_briefly(*lease);
         return;
     }
 }

@@ -2,9 +2,9 @@
 
 // Acquisition: one attempt to get a lease, from the first request to the grant or the refusal.
 //
-// Every request of it bears the same id, so that the server does once what is asked often. While an
-// answer is outstanding nobody knows whether we hold the lease; whoever stops then must ask once
-// more, and give back what there is.
+// All its requests have the same id, so that the server does them once. While an answer is missing,
+// nobody knows whether we hold the lease. Stopping then takes one more request, and a release if the
+// lease was granted.
 //
 // Thread safety: none; used once.
 
@@ -24,7 +24,7 @@ class LeaseCalls;
 
 class Acquisition {
   public:
-    // All outlive it. REQUIRES: no fault is found in the request, which names an owner.
+    // REQUIRES: the arguments outlive this; find_fault() finds nothing; the request has an owner.
     Acquisition(Exchange& exchange, LeaseCalls& calls, const LeaseRequest& request,
                 std::stop_token stop);
 
@@ -35,7 +35,7 @@ class Acquisition {
     [[nodiscard]] Ask ask(std::chrono::milliseconds wait) const;
     [[nodiscard]] std::chrono::milliseconds wait_left() const;
     std::optional<LockResult<Lease>> judge(const Answer& answer);
-    std::optional<LockResult<Lease>> take(const Answer& answer);
+    std::optional<LockResult<Lease>> accept(const Answer& answer);
     LockError cancel();
     void abandon();
 
@@ -49,7 +49,7 @@ class Acquisition {
     BootClock::time_point deadline_;
     bool is_endless_ = false;  // there is no deadline
     Patience patience_;
-    bool may_hold_ = false;  // the lease, or a place in the queue: as far as we know
+    bool may_hold_ = false;  // perhaps we have the lease, or a place in the queue
 };
 
 }  // namespace holdfast::sdk

@@ -1,12 +1,53 @@
+// Client and LeaseGuard: what a program sees of the client of a server.
+
 #include "holdfast/client.h"
 
+#include <algorithm>
+#include <memory>
 #include <utility>
 
-#include "sdk/fences.h"
-#include "sdk/http/watching.h"
-#include "sdk/session.h"
+#include "base/check.h"
+#include "holdfast/lease_guard.h"
+#include "sdk/heartbeat.h"
+#include "sdk/http/events.h"
+#include "sdk/http/exchange.h"
+#include "sdk/lease_calls.h"
 
 namespace holdfast {
+
+namespace sdk {
+
+// Session: the inside of a Client, shared with its guards.
+class Session {
+  public:
+    explicit Session(std::unique_ptr<Exchange> exchange) : exchange_(std::move(exchange)) {}
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+
+    [[nodiscard]] Exchange& exchange() { return *exchange_; }
+    [[nodiscard]] LeaseCalls& calls() { return calls_; }
+    [[nodiscard]] Heartbeat& heartbeat() { return heartbeat_; }
+
+  private:
+    const std::unique_ptr<Exchange> exchange_;
+    LeaseCalls calls_{*exchange_};
+    Heartbeat heartbeat_{[this](const Lease& lease, Renewal renewal) {
+        renewal.timeout = std::min(renewal.timeout, exchange_->options().timeout);
+        return calls_.renew_once(lease, renewal);
+    }};
+};
+
+}  // namespace sdk
+
+namespace {
+
+// Whether the lease has ended, so that it need not be released.
+bool is_over(const std::optional<LockError>& loss) {
+    return loss && (std::holds_alternative<LockExpired>(*loss) ||
+                    std::holds_alternative<LockNotFound>(*loss));
+}
+
+}  // namespace
 
 Client::Client(std::shared_ptr<sdk::Session> session) : session_(std::move(session)) {}
 Client::Client(Client&&) noexcept = default;
@@ -65,15 +106,15 @@ LockResult<LeaseGuard> Client::start_heartbeat(const Lease& lease, HeartbeatOpti
 
 LockResult<std::uint64_t> Client::pass_fence(std::string_view resource,
                                              std::uint64_t fencing_token) {
-    return sdk::pass_fence(session_->exchange(), resource, fencing_token);
+    return session_->calls().pass_fence(resource, fencing_token);
 }
 
 LockResult<std::optional<std::uint64_t>> Client::get_fence(std::string_view resource) {
-    return sdk::get_fence(session_->exchange(), resource);
+    return session_->calls().get_fence(resource);
 }
 
 LockResult<Lease> Client::check(std::string_view token, const LockScope& scope, LockMode mode) {
-    return sdk::check(session_->exchange(), token, scope, mode);
+    return session_->calls().check(token, scope, mode);
 }
 
 LockResult<LeaseGuard> Client::campaign(const Candidacy& candidacy, HeartbeatOptions options,
@@ -107,10 +148,67 @@ LockResult<ServerAnswer> Client::ask(const ServerRequest& request) {
                                                   .stop = request.stop},
                                                  sdk::Patience(options.retry_for));
     if (answer) return ServerAnswer{.status = answer->status, .body = answer->text};
-    if (const auto& later = answer.error().temporary) {
+    if (const auto& later = answer.error().answer) {
         return ServerAnswer{.status = later->status, .body = later->text};
     }
     return answer.error().error;
+}
+
+LeaseGuard::LeaseGuard(std::shared_ptr<sdk::Session> session, std::shared_ptr<sdk::Hold> hold)
+    : session_(std::move(session)), hold_(std::move(hold)) {}
+
+LeaseGuard::LeaseGuard(LeaseGuard&& other) noexcept = default;
+
+LeaseGuard& LeaseGuard::operator=(LeaseGuard&& other) noexcept {
+    if (this == &other) return *this;
+    let_go();
+    session_ = std::move(other.session_);
+    hold_ = std::move(other.hold_);
+    is_released_ = other.is_released_;
+    return *this;
+}
+
+LeaseGuard::~LeaseGuard() {
+    let_go();
+}
+
+bool LeaseGuard::is_guaranteed() const {
+    return time_left() > std::chrono::milliseconds{0};
+}
+
+std::chrono::milliseconds LeaseGuard::time_left() const {
+    CHECK(hold_);
+    return session_->heartbeat().time_left(*hold_);
+}
+
+Lease LeaseGuard::lease() const {
+    CHECK(hold_);
+    return session_->heartbeat().lease_of(*hold_);
+}
+
+std::uint64_t LeaseGuard::fencing_token() const {
+    return lease().fencing_token;
+}
+
+std::stop_token LeaseGuard::stop_token() const {
+    CHECK(hold_);
+    return hold_->stop.get_token();
+}
+
+LockResult<void> LeaseGuard::release() {
+    CHECK(hold_);
+    if (std::exchange(is_released_, true)) return {};
+    auto loss = session_->heartbeat().let_go(hold_);
+    if (is_over(loss)) return *std::move(loss);
+    auto released = session_->calls().release(lease());
+    if (loss) return *std::move(loss);
+    return released;
+}
+
+void LeaseGuard::let_go() {
+    if (!hold_ || std::exchange(is_released_, true)) return;
+    const auto loss = session_->heartbeat().let_go(hold_);
+    if (!is_over(loss)) session_->calls().release_briefly(lease());
 }
 
 }  // namespace holdfast

@@ -8,27 +8,20 @@ namespace holdfast::sdk {
 
 namespace {
 
+using renewal::to_time;
 using std::chrono::milliseconds;
 
-// How many times more often a renewal that failed is tried again.
-constexpr int hurry = 4;
 constexpr std::size_t workers_max = 4;
 
-// The watcher looks at the clock so often at least: that has gone on while the machine was asleep,
-// and timers have not.
+// The clock goes on while the machine is asleep, and timers do not: so the watcher looks often.
 constexpr milliseconds watch_interval_max{1'000};
 
-// When there are no more threads to be had.
+// When the system has no thread for a worker.
 constexpr milliseconds thread_retry_interval{10};
 
-struct Pace {
-    milliseconds every, extend_by, margin;
-};
-
-Pace pace_of(const HeartbeatOptions& options, milliseconds ttl) {
+renewal::Pace pace_of(const HeartbeatOptions& options, milliseconds ttl) {
     const Lease extended{.scope = LockScope::Named{}, .ttl = options.extend_by.value_or(ttl)};
     return {.every = options.every.value_or(extended.ttl / 3),
-            .extend_by = extended.ttl,
             .margin = options.margin.value_or(extended.margin())};
 }
 
@@ -37,149 +30,93 @@ bool is_over(const LockError& error) {
            std::holds_alternative<LockNotFound>(error);
 }
 
+std::shared_ptr<Hold> own(const renewal::HoldPointer& hold) {
+    return std::static_pointer_cast<Hold>(hold);
+}
+
 }  // namespace
 
-Heartbeat::Heartbeat(Renew renew, Now now) : renew_(std::move(renew)), now_(std::move(now)) {}
+Hold::Hold(const Lease& its_lease, renewal::Pace its_pace)
+    : renewal::Hold(its_pace, to_time(its_lease.lasts_until)), lease(its_lease) {
+    renew_at = to_time(lease.lasts_until) - lease.ttl + pace.every;
+}
+
+Heartbeat::Heartbeat(Renew renew, const Now& now)
+    : renew_(std::move(renew)),
+      watcher_([now] { return to_time(now()); }, watch_interval_max,
+               {.renew = [this](const renewal::HoldPointer& hold,
+                                renewal::Time) { hand_to_worker(own(hold)); },
+                .on_end =
+                    [](renewal::Hold& hold) { static_cast<Hold&>(hold).renewal.request_stop(); }}) {
+}
 
 Heartbeat::~Heartbeat() {
     {
-        const std::lock_guard guard(mutex_);
+        const Guard guard = watcher_.guard();
         is_stopping_ = true;
         for (const auto& hold : renewing_) hold->renewal.request_stop();
     }
-    changed_.notify_all();
     due_came_.notify_all();
-    for (auto& thread : threads_) thread.join();
+    watcher_.stop();
+    for (auto& worker : workers_) worker.join();
 }
 
 std::optional<LockError> Heartbeat::find_fault(const HeartbeatOptions& options, milliseconds ttl) {
-    const Pace pace = pace_of(options, ttl);
-    const milliseconds shortest = std::min(ttl, pace.extend_by);
-    const bool is_sane = pace.every > milliseconds{0} && pace.margin >= milliseconds{0} &&
-                         pace.every < shortest && pace.margin < shortest - pace.every;
-    if (is_sane) return std::nullopt;
-    return InvalidLockRequest{"the lock would be lost before its first renewal"};
+    return pace_of(options, ttl).find_fault(std::min(ttl, options.extend_by.value_or(ttl)));
 }
 
 LockResult<std::shared_ptr<Hold>> Heartbeat::keep(const Lease& lease, HeartbeatOptions options) {
-    const Pace pace = pace_of(options, lease.ttl);
-    auto hold = std::make_shared<Hold>(lease);
-    hold->on_lost = std::move(options.on_lost);
-    hold->every = pace.every;
-    hold->extend_by = pace.extend_by;
-    hold->margin = pace.margin;
-    hold->guaranteed_until = lease.lasts_until - hold->margin;
-    hold->renew_at = lease.lasts_until - lease.ttl + hold->every;
-    const std::lock_guard guard(mutex_);
-    const auto now = now_();
-    if (now >= lease.lasts_until) return LockError{LockExpired{}};
-    if (now >= hold->guaranteed_until) return LockError{LockNotGuaranteed{}};
+    const auto hold = std::make_shared<Hold>(lease, pace_of(options, lease.ttl));
+    hold->extend_by = options.extend_by.value_or(lease.ttl);
+    if (options.on_lost) {
+        // The hold lives until its callback has returned.
+        hold->on_lost = [hold = hold.get(),
+                         on_lost = std::move(options.on_lost)](const LockError& loss) {
+            on_lost({.lease = hold->lease, .error = loss});
+        };
+    }
+    const Guard guard = watcher_.guard();
+    if (auto fault = watcher_.find_fault(*hold, to_time(lease.lasts_until))) {
+        return *std::move(fault);
+    }
     try {
-        if (threads_.empty()) threads_.emplace_back([this] { watch(); });
+        if (!watcher_.is_started()) watcher_.start();
     } catch (const std::system_error& error) {
         return LockError{LockLimitReached{std::string("no thread: ") + error.what()}};
     }
-    schedule(hold);
+    watcher_.add(hold);
     return hold;
 }
 
-std::optional<LockError> Heartbeat::let_go(const std::shared_ptr<Hold>& hold) {
-    std::function<void(const GuardLost&)> callback;  // destroyed here, and without the mutex
-    {
-        const std::lock_guard guard(mutex_);
-        if (hold->is_let_go) return std::nullopt;
-        if (!hold->loss && now_() >= hold->guaranteed_until) {
-            lose(hold, LockNotGuaranteed{.message = hold->last_failure});
-        }
-        if (!hold->loss) {
-            hold->is_let_go = true;
-            callback.swap(hold->on_lost);
-            hold->renewal.request_stop();
-            unschedule(*hold);
-            return std::nullopt;
-        }
-    }
-    hold->wait_until_told();
-    return hold->loss->error;
-}
-
-milliseconds Heartbeat::time_left(const Hold& hold) const {
-    const std::lock_guard guard(mutex_);
-    if (hold.loss || hold.is_let_go) return milliseconds{0};
-    return std::max(milliseconds{0},
-                    std::chrono::floor<milliseconds>(hold.guaranteed_until - now_()));
-}
-
 Lease Heartbeat::lease_of(const Hold& hold) const {
-    const std::lock_guard guard(mutex_);
+    const Guard guard = watcher_.guard();
     return hold.lease;
 }
 
-void Heartbeat::wake() {
-    std::unique_lock guard(mutex_);
-    const std::uint64_t asked = ++wakes_asked_;
-    changed_.notify_one();
-    woken_.wait(guard, [&] { return wakes_done_ >= asked; });
-}
-
-void Heartbeat::settle() {
-    std::unique_lock guard(mutex_);
-    woken_.wait(guard, [&] { return due_.empty() && renewing_.empty(); });
-}
-
-void Heartbeat::watch() {
-    std::unique_lock guard(mutex_);
-    while (!is_stopping_) {
-        do_due();
-        wakes_done_ = wakes_asked_;
-        woken_.notify_all();
-        if (schedule_.empty()) {
-            changed_.wait(guard);
-        } else {
-            const auto wait = schedule_.begin()->first - now_();
-            changed_.wait_for(guard, std::min<BootClock::duration>(wait, watch_interval_max));
-        }
-    }
-}
-
-void Heartbeat::do_due() {
-    while (!schedule_.empty()) {
-        const auto now = now_();
-        if (schedule_.begin()->first > now) return;
-        const std::shared_ptr<Hold> hold = schedule_.begin()->second;
-        unschedule(*hold);
-        look_after(hold, now);
-    }
-}
-
-void Heartbeat::look_after(const std::shared_ptr<Hold>& hold, BootClock::time_point now) {
-    if (hold->loss) return start_telling(hold);
-    if (now >= hold->guaranteed_until) {
-        return lose(hold, LockNotGuaranteed{.message = hold->last_failure});
-    }
-    if (now >= hold->renew_at && !hold->is_renewing) hand_to_worker(hold);
-    schedule(hold);
+void Heartbeat::wait_for_renewals() {
+    Guard guard = watcher_.guard();
+    renewed_.wait(guard, [&] { return due_.empty() && renewing_.empty(); });
 }
 
 void Heartbeat::hand_to_worker(const std::shared_ptr<Hold>& hold) {
     const bool is_worker_free = idle_ > due_.size();
-    if (!is_worker_free && threads_.size() <= workers_max) {
+    if (!is_worker_free && workers_.size() < workers_max) {
         try {
-            threads_.emplace_back([this] { work(); });
+            workers_.emplace_back([this] { work(); });
         } catch (const std::system_error&) {
-            if (threads_.size() == 1) {
-                hold->renew_at = now_() + thread_retry_interval;
+            if (workers_.empty()) {
+                hold->is_renewing = false;
+                hold->renew_at = watcher_.now() + thread_retry_interval;
                 return;
             }
         }
     }
-    hold->is_renewing = true;
     due_.push_back(hold);
     due_came_.notify_one();
 }
 
 void Heartbeat::work() {
-    std::unique_lock guard(mutex_);
+    Guard guard = watcher_.guard();
     while (!is_stopping_) {
         if (due_.empty()) {
             ++idle_;
@@ -189,16 +126,16 @@ void Heartbeat::work() {
         }
         const std::shared_ptr<Hold> hold = std::move(due_.front());
         due_.pop_front();
-        if (!hold->loss && !hold->is_let_go) renew(hold, guard);
-        woken_.notify_all();
+        if (hold->state == Hold::State::held) renew(hold, guard);
+        renewed_.notify_all();
     }
 }
 
 // Waits for the server without the mutex.
-void Heartbeat::renew(const std::shared_ptr<Hold>& hold, std::unique_lock<std::mutex>& guard) {
-    const auto now = now_();
-    // A lease can be made shorter, also by a request whose answer is lost.
-    hold->guaranteed_until = std::min(hold->guaranteed_until, now + hold->extend_by - hold->margin);
+void Heartbeat::renew(const std::shared_ptr<Hold>& hold, Guard& guard) {
+    const renewal::Time now = watcher_.now();
+    // The request may make the lease shorter, also if its answer is lost.
+    watcher_.shorten(hold, now + hold->extend_by - hold->pace.margin);
     hold->renewal = std::stop_source();
     const Lease lease = hold->lease;
     const Renewal renewal{.ttl = hold->extend_by,
@@ -213,54 +150,17 @@ void Heartbeat::renew(const std::shared_ptr<Hold>& hold, std::unique_lock<std::m
 }
 
 void Heartbeat::on_renewed(const std::shared_ptr<Hold>& hold, const Answered<Lease>& result) {
-    if (hold->loss || hold->is_let_go) return;
-    hold->is_renewing = false;
-    const auto now = now_();
-    if (!result && !result.error().is_cancelled()) {
-        hold->last_failure = to_text(result.error().error);
-    }
-    if (now >= hold->guaranteed_until) {
-        return lose(hold, LockNotGuaranteed{.message = hold->last_failure});
-    }
+    const bool has_failed = !result && !result.error().is_cancelled();
+    if (!watcher_.end_renewal(hold, has_failed ? to_text(result.error().error) : "")) return;
     if (result) {
         hold->lease = *result;
-        hold->guaranteed_until = result->lasts_until - hold->margin;
-        hold->renew_at = result->lasts_until - hold->extend_by + hold->every;
-        hold->last_failure.clear();
+        const renewal::Time expires_at = to_time(result->lasts_until);
+        watcher_.confirm(hold, expires_at, expires_at - hold->extend_by + hold->pace.every);
     } else if (is_over(result.error().error)) {
-        return lose(hold, result.error().error);
+        watcher_.lose(hold, result.error().error);
     } else {
-        hold->renew_at = now + hold->every / hurry;
+        watcher_.retry(hold);
     }
-    schedule(hold);
-}
-
-// At the time when it must be looked after next.
-void Heartbeat::schedule(const std::shared_ptr<Hold>& hold) {
-    schedule_at(hold->is_renewing ? hold->guaranteed_until
-                                  : std::min(hold->renew_at, hold->guaranteed_until),
-                hold);
-}
-
-void Heartbeat::schedule_at(BootClock::time_point time, const std::shared_ptr<Hold>& hold) {
-    unschedule(*hold);
-    hold->place = schedule_.emplace(time, hold);
-    if (*hold->place == schedule_.begin()) changed_.notify_one();
-}
-
-void Heartbeat::unschedule(Hold& hold) {
-    if (hold.place) schedule_.erase(*std::exchange(hold.place, std::nullopt));
-}
-
-void Heartbeat::lose(const std::shared_ptr<Hold>& hold, LockError error) {
-    hold->loss = GuardLost{.lease = hold->lease, .error = std::move(error)};
-    hold->renewal.request_stop();
-    unschedule(*hold);
-    start_telling(hold);
-}
-
-void Heartbeat::start_telling(const std::shared_ptr<Hold>& hold) {
-    if (!hold->start_telling(hold)) schedule_at(now_() + thread_retry_interval, hold);
 }
 
 }  // namespace holdfast::sdk

@@ -23,7 +23,7 @@ class FakeServer {
     // Lets time pass, and what is due happen.
     void advance(milliseconds step) {
         advance_while_it_hangs(step);
-        heartbeat.settle();
+        heartbeat.wait_for_renewals();
     }
     // The same, but waits for no answer.
     void advance_while_it_hangs(milliseconds step) {
@@ -187,7 +187,7 @@ TEST(Heartbeat, IsLostInTimeWhileARenewalHangs) {
     server.advance_while_it_hangs(15s);
     EXPECT_EQ(told.wait(), "the lock may be over: no renewal was confirmed in time");
     server.heartbeat.let_go(hold);
-    server.heartbeat.settle();  // the renewal was stopped, too
+    server.heartbeat.wait_for_renewals();  // the renewal was stopped, too
 }
 
 TEST(Heartbeat, IsLostAtOnceWhenTheServerSaysSo) {
@@ -239,7 +239,7 @@ TEST(Heartbeat, DoesNotLetAHangingRenewalHoldUpOthers) {
     server.wait_for_renewals(2);
     EXPECT_EQ(server.heartbeat.time_left(*stuck), 5s);
     server.heartbeat.let_go(stuck);
-    server.heartbeat.settle();
+    server.heartbeat.wait_for_renewals();
     EXPECT_EQ(server.heartbeat.time_left(*other), 25s);
     server.heartbeat.let_go(other);
 }

@@ -28,8 +28,16 @@ std::string make_owner() {
     return owner + digits.substr(0, 8);
 }
 
-std::string target_of(std::string_view token) {
+std::string lease_target(std::string_view token) {
     return "/v1/leases/" + net::percent_encode(token);
+}
+
+std::string fence_target(std::string_view resource) {
+    return "/v1/fence/" + net::percent_encode(resource);
+}
+
+LockError nonsense() {
+    return ServerUnavailable{.message = "the answer makes no sense"};
 }
 
 NoAnswer final(LockError error) {
@@ -89,12 +97,12 @@ Answered<Lease> LeaseCalls::renew_once(const Lease& lease, const Renewal& renewa
     base::JsonWriter(body).begin_object().field("duration_ms", renewal.ttl.count()).end_object();
     const auto sent_at = BootClock::now();
     TRY(const Answer answer, exchange_.ask_once({.method = "POST",
-                                                 .target = target_of(lease.token) + "/renew",
+                                                 .target = lease_target(lease.token) + "/renew",
                                                  .body = body,
                                                  .timeout = renewal.timeout,
                                                  .stop = renewal.stop}));
     if (answer.status != 200) return tl::unexpected(final(answer.to_error()));
-    auto renewed = read_lease(answer.body);
+    auto renewed = read_lease(answer.json);
     if (!renewed) {
         return tl::unexpected(final(ServerUnavailable{.message = "the answer is no lease"}));
     }
@@ -112,14 +120,14 @@ void LeaseCalls::release_briefly(const Lease& lease) {
 }
 
 LockResult<void> LeaseCalls::release(const Lease& lease, milliseconds retry_for) {
-    constexpr milliseconds timeout_min{1'000};  // it may be longer ours than we think
+    constexpr milliseconds timeout_min{1'000};  // the lease may last longer than we can be sure of
     Patience patience(std::clamp(time_until(lease.lasts_until), milliseconds{0}, retry_for));
     bool may_be_done = false;
     while (true) {
         const milliseconds left = std::max(time_until(lease.lasts_until), timeout_min);
         const auto answer =
             exchange_.ask_once({.method = "DELETE",
-                                .target = target_of(lease.token),
+                                .target = lease_target(lease.token),
                                 .timeout = std::min(exchange_.options().timeout, left)});
         if (!answer) {
             may_be_done = may_be_done || answer.error().may_have_effect;
@@ -133,15 +141,68 @@ LockResult<void> LeaseCalls::release(const Lease& lease, milliseconds retry_for)
     }
 }
 
-LockResult<Lease> LeaseCalls::find(std::string_view token) {
+Answered<Answer> LeaseCalls::ask(std::string method, std::string target, std::string body) {
     const ClientOptions& options = exchange_.options();
-    const auto answer =
-        exchange_.ask({.method = "GET", .target = target_of(token), .timeout = options.timeout},
-                      Patience(options.retry_for));
+    return exchange_.ask({.method = std::move(method),
+                          .target = std::move(target),
+                          .body = std::move(body),
+                          .timeout = options.timeout},
+                         Patience(options.retry_for));
+}
+
+LockResult<Lease> LeaseCalls::find(std::string_view token) {
+    const auto answer = ask("GET", lease_target(token));
     if (!answer) return answer.error().error;
     if (answer->status != 200) return answer->to_error();
-    auto lease = read_lease(answer->body);
+    auto lease = read_lease(answer->json);
     if (!lease) return LockError{ServerUnavailable{.message = "the answer is no lease"}};
+    return *std::move(lease);
+}
+
+LockResult<std::uint64_t> LeaseCalls::pass_fence(std::string_view resource,
+                                                 std::uint64_t fencing_token) {
+    std::string body;
+    base::JsonWriter(body).begin_object().field("fencing_token", fencing_token).end_object();
+    const auto answer = ask("POST", fence_target(resource), std::move(body));
+    if (!answer) return answer.error().error;
+    if (answer->status != 200) return answer->to_error();
+    const auto highest = answer->json["highest"].natural();
+    if (!highest) return nonsense();
+    return *highest;
+}
+
+LockResult<std::optional<std::uint64_t>> LeaseCalls::get_fence(std::string_view resource) {
+    const auto answer = ask("GET", fence_target(resource));
+    if (!answer) return answer.error().error;
+    if (answer->reason() == "FenceNotFound") return std::optional<std::uint64_t>();
+    if (answer->status != 200) return answer->to_error();
+    const auto highest = answer->json["highest"].natural();
+    if (!highest) return nonsense();
+    return highest;
+}
+
+LockResult<Lease> LeaseCalls::check(std::string_view token, const LockScope& scope, LockMode mode) {
+    std::string body;
+    base::JsonWriter(body)
+        .begin_object()
+        .field("token", token)
+        .field("scope", scope.to_text())
+        .end_object();
+    const auto answer = ask("POST", "/v1/fence/check", std::move(body));
+    if (!answer) return answer.error().error;
+    if (answer->reason() == "LockScopeMismatch") {
+        auto held = read_scope(answer->json["scope"]);
+        if (!held) return nonsense();
+        return LockError{
+            LockScopeMismatch{.held = *std::move(held), .wanted = scope, .wanted_mode = mode}};
+    }
+    if (answer->status != 200) return answer->to_error();
+    auto lease = read_lease(answer->json);
+    if (!lease) return nonsense();
+    if (mode == LockMode::exclusive && lease->mode == LockMode::shared) {
+        return LockError{LockScopeMismatch{
+            .held = lease->scope, .held_mode = lease->mode, .wanted = scope, .wanted_mode = mode}};
+    }
     return *std::move(lease);
 }
 

@@ -1,10 +1,11 @@
 #pragma once
 
-// LeaseCalls: what can be done with a lease on a server: take it, renew it, give it back.
+// LeaseCalls: the requests about leases and fences, with their repetitions.
 //
 // Thread safety: everything from any thread.
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -23,7 +24,7 @@ struct Renewal {
 
 class LeaseCalls {
   public:
-    // The exchange outlives it.
+    // REQUIRES: the exchange outlives this.
     explicit LeaseCalls(Exchange& exchange);
 
     [[nodiscard]] LockResult<Lease> acquire(LeaseRequest request, std::chrono::milliseconds wait,
@@ -33,18 +34,26 @@ class LeaseCalls {
                                                        const std::stop_token& stop);
     [[nodiscard]] LockResult<Lease> renew(const Lease& lease, std::chrono::milliseconds ttl,
                                           const std::stop_token& stop = {});
-    // Asks once. A lease that is over is a final failure.
+    // Asks once. A lease that has ended is a final failure.
     [[nodiscard]] Answered<Lease> renew_once(const Lease& lease, const Renewal& renewal);
     LockResult<void> release(const Lease& lease);
-    // Does not try for longer than the time of one exchange.
+    // Asks once, and ignores the result.
     void release_briefly(const Lease& lease);
     [[nodiscard]] LockResult<Lease> find(std::string_view token);
 
+    // As Client says.
+    [[nodiscard]] LockResult<std::uint64_t> pass_fence(std::string_view resource,
+                                                       std::uint64_t fencing_token);
+    [[nodiscard]] LockResult<std::optional<std::uint64_t>> get_fence(std::string_view resource);
+    [[nodiscard]] LockResult<Lease> check(std::string_view token, const LockScope& scope,
+                                          LockMode mode);
+
   private:
+    Answered<Answer> ask(std::string method, std::string target, std::string body = "");
     LockResult<void> release(const Lease& lease, std::chrono::milliseconds retry_for);
 
     Exchange& exchange_;
-    const std::string owner_;  // of requests that name none
+    const std::string owner_;  // for requests that name no owner
 };
 
 }  // namespace holdfast::sdk

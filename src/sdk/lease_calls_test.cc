@@ -1,4 +1,4 @@
-// What the client does when answers are lost, late or strange, against servers that do as told.
+// Answers that are lost, late or strange.
 
 #include "sdk/lease_calls.h"
 
@@ -43,6 +43,9 @@ std::string note_of(const LockResult<T>& result) {
 // A client of a peer.
 struct TestCalls {
     explicit TestCalls(JsonPeer::Reply reply) : peer(std::move(reply)) {}
+    // Gives the same answer to every request.
+    explicit TestCalls(PeerAnswer answer)
+        : peer([answer](const SeenRequest&, int) { return answer; }) {}
 
     // The requests so far: `POST /v1/leases`, and so on.
     [[nodiscard]] std::vector<std::string> lines() const {
@@ -289,6 +292,60 @@ TEST(LeaseCalls, SaysThatWhatIsRenewedIsOver) {
     });
     EXPECT_EQ(note_of(test.calls.renew(held(), 60s)), "the lock is over");
     EXPECT_EQ(note_of(test.calls.renew(held(), 60s)), "there is no such lock");
+}
+
+TEST(Fences, ArePassedWithANumber) {
+    TestCalls test({.body = R"({"resource":"a/b","fencing_token":34,"highest":34})"});
+    EXPECT_EQ(*test.calls.pass_fence("a/b", 34), 34U);
+    const auto seen = test.peer.seen();
+    EXPECT_EQ(seen[0].line, "POST /v1/fence/a%2Fb");
+    EXPECT_EQ(seen[0].body["fencing_token"].natural(), 34U);
+}
+
+TEST(Fences, RefuseASmallerNumber) {
+    TestCalls test({.status = 409,
+                    .body = R"({"error":"StaleFence","message":"no","resource":"bucket",)"
+                            R"("fencing_token":33,"highest":34})"});
+    const auto refused = test.calls.pass_fence("bucket", 33);
+    ASSERT_FALSE(refused);
+    const auto* const stale = std::get_if<StaleFence>(&refused.error());
+    ASSERT_TRUE(stale);
+    EXPECT_EQ(stale->resource, "bucket");
+    EXPECT_EQ(stale->fencing_token, 33U);
+    EXPECT_EQ(stale->highest, 34U);
+}
+
+TEST(Fences, AreReadAndMayBeUnknown) {
+    TestCalls known({.body = R"({"resource":"bucket","highest":34})"});
+    EXPECT_EQ(*known.calls.get_fence("bucket"), 34U);
+    TestCalls unknown({.status = 404, .body = R"({"error":"FenceNotFound","message":"no"})"});
+    EXPECT_EQ(*unknown.calls.get_fence("bucket"), std::nullopt);
+}
+
+TEST(Fences, SayWhatMakesNoSense) {
+    TestCalls test({.body = "[]"});
+    EXPECT_EQ(to_text(test.calls.pass_fence("x", 1).error()), "the answer makes no sense");
+    EXPECT_EQ(to_text(test.calls.get_fence("x").error()), "the answer makes no sense");
+    EXPECT_EQ(to_text(test.calls.check("t", LockScope::Inode{7}, LockMode::shared).error()),
+              "the answer makes no sense");
+}
+
+TEST(Fences, CheckWhatATokenIsGoodFor) {
+    const LockScope inode = LockScope::Inode{7};
+    TestCalls shared({.body =
+                          R"({"token":"t","fencing_token":7,"scope":{"kind":"inode","inode":7},)"
+                          R"("holder":"w","mode":"shared","duration_ms":5})"});
+    EXPECT_TRUE(shared.calls.check("t", inode, LockMode::shared));
+    EXPECT_EQ(to_text(shared.calls.check("t", inode, LockMode::exclusive).error()),
+              "a lock on shared inode:7 is not enough for inode:7");
+    TestCalls mismatch({.status = 409,
+                        .body = R"({"error":"LockScopeMismatch","message":"no",)"
+                                R"("scope":{"kind":"range","inode":7,"start":0,"end":5}})"});
+    EXPECT_EQ(to_text(mismatch.calls.check("t", inode, LockMode::exclusive).error()),
+              "a lock on range:7:0-5 is not enough for inode:7");
+    TestCalls over({.status = 410, .body = R"({"error":"LockExpired","message":"over"})"});
+    EXPECT_EQ(to_text(over.calls.check("t", inode, LockMode::exclusive).error()),
+              "the lock is over");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 
-// Leases as /v1/leases writes them.
+// Leases in the JSON of /v1/leases.
 
 #include <optional>
 #include <string>
@@ -12,14 +12,14 @@
 
 namespace holdfast::sdk {
 
-// The scope in its text form; with a limit above 1, that of the semaphore.
+// The text of the scope. With a limit above 1 it is the text of a semaphore.
 [[nodiscard]] std::string to_scope_text(const LockScope& scope, std::uint64_t limit);
 
-// Reads the object that answers have. A semaphore is its name.
+// Reads the scope in an answer. A semaphore becomes its name.
 [[nodiscard]] std::optional<LockScope> read_scope(const base::JsonValue& value);
 
-// Reads a lease, but for what the server does not know: its limit, and how long it lasts by our
-// clock.
+// Reads a lease. The server does not know its limit, nor how long it lasts by our clock: the caller
+// sets these.
 [[nodiscard]] std::optional<Lease> read_lease(const base::JsonValue& value);
 
 // Reads a refusal, `LockHeld` or `WaitTimedOut`.
@@ -33,7 +33,7 @@ struct AcquireFields {
 };
 [[nodiscard]] std::string to_json(const AcquireFields& fields);
 
-// What is wrong with a request before it is sent, if anything: JSON carries UTF-8 only.
+// An error for a request that cannot be sent: its texts must be UTF-8, for example.
 [[nodiscard]] std::optional<LockError> find_fault(const LeaseRequest& request);
 
 }  // namespace holdfast::sdk

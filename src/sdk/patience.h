@@ -1,7 +1,7 @@
 #pragma once
 
-// Patience: paces the repetitions of a request: the first at once, then ever slower; it comes to an
-// end after a while of nothing but failures.
+// Patience: decides when a failed request is repeated: the first time at once, then after longer and
+// longer pauses, until nothing but failures happened for a while.
 //
 // Thread safety: none.
 
@@ -16,19 +16,19 @@ namespace holdfast::sdk {
 // A number from -1 to 1.
 [[nodiscard]] double random_share(base::RandomBits& random);
 
-// Sleeps; wakes when told to stop. Whether it was not.
+// Sleeps until the time is over, or a stop is requested. False if a stop was requested.
 bool sleep_for(std::chrono::nanoseconds time, const std::stop_token& stop);
 
 class Patience {
   public:
     explicit Patience(std::chrono::milliseconds retry_for) : retry_for_(retry_for) {}
 
-    // Sleeps until the next attempt should be made. False if there should be none.
+    // Sleeps until the next attempt. False if there must be none.
     [[nodiscard]] bool pause(const std::stop_token& stop);
 
-    // There was an answer.
+    // After an answer: time and pauses begin anew.
     void reset();
-    // There was one, but it may come to nothing: the time begins anew, the pace stays.
+    // After an answer that may be of no use: the time begins anew, the pauses stay long.
     void extend() { until_.reset(); }
 
   private:

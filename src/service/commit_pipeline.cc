@@ -144,7 +144,8 @@ CommitNumber CommitPipeline::rests_on(const Statement& statement,
     switch (outcome.kind) {
         case core::Outcome::Kind::queued: return no_commit;
         case core::Outcome::Kind::granted:
-        case core::Outcome::Kind::renewed: return rests_on(outcome.lease);
+        case core::Outcome::Kind::renewed:
+        case core::Outcome::Kind::found: return rests_on(outcome.lease);
         case core::Outcome::Kind::released: return rests_on_everything();
         case core::Outcome::Kind::refused: break;
     }

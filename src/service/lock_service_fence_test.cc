@@ -175,8 +175,8 @@ TEST_F(TokenCheck, AsksWhetherTheLeaseCoversTheScope) {
     const auto check = [&](const Scope& scope) {
         return ask(CheckToken{.token = token, .scope = scope});
     };
-    EXPECT_EQ(check(Scope::of_range(7, {0, 4096})), "renewed laptop1");
-    EXPECT_EQ(check(Scope::of_range(7, {100, 200})), "renewed laptop1");
+    EXPECT_EQ(check(Scope::of_range(7, {0, 4096})), "found laptop1");
+    EXPECT_EQ(check(Scope::of_range(7, {100, 200})), "found laptop1");
     EXPECT_EQ(check(Scope::of_range(7, {4000, 4097})), "refused scope_mismatch");
     EXPECT_EQ(check(Scope::of_range(8, {0, 1})), "refused scope_mismatch");
     EXPECT_EQ(check(Scope::of_inode(7)), "refused scope_mismatch");
@@ -228,7 +228,7 @@ TEST(TokenCheckOnDisk, WaitsForTheCommitOfItsLease) {
               "later");
     at.store.finish();
     at.executor.settle();
-    EXPECT_THAT(at.notes, ElementsAre("granted laptop1", "check: renewed laptop1"));
+    EXPECT_THAT(at.notes, ElementsAre("granted laptop1", "check: found laptop1"));
 }
 
 TEST(LeaseList, ShowsLiveLeases) {

@@ -17,11 +17,11 @@ struct RecoveredService : ::testing::Test, TestService {
 
     // The store has a thirty-second lease of laptop1 on `job`, with the number 41.
     void remember() {
-        store.remembered = {{.scope = core::Scope::named("job"),
-                             .owner = {.name = "laptop1"},
-                             .token = token,
-                             .ttl = 30s,
-                             .remaining = 30s}};
+        core::RestoreRequest lease{
+            {.scope = core::Scope::named("job"), .owner = {.name = "laptop1"}, .ttl = 30s}};
+        lease.token = token;
+        lease.remaining = 30s;
+        store.remembered = {lease};
         store.next_fence = 50;
     }
 
@@ -32,7 +32,7 @@ TEST_F(RecoveredService, HoldsWhatTheStoreRemembers) {
     remember();
     ASSERT_TRUE(recover());
     EXPECT_EQ(ask(take("laptop2")), "refused held");
-    EXPECT_EQ(ask(Find{.token = token}), "renewed laptop1");
+    EXPECT_EQ(ask(Find{.token = token}), "found laptop1");
     advance(30s);
     EXPECT_EQ(ask(take("laptop2")), "later") << "its full TTL is over";
 }
@@ -50,7 +50,7 @@ TEST_F(RecoveredService, LeasesBeginTheirTimeWhenAllOfTheStoreIsRead) {
     store.on_read = [this] { clock.advance(10s); };
     ASSERT_TRUE(recover());
     advance(5s - 1us);
-    EXPECT_EQ(ask(Find{.token = token}), "renewed laptop1");
+    EXPECT_EQ(ask(Find{.token = token}), "found laptop1");
     EXPECT_EQ(ask(take("laptop2", "second")), "refused in_grace");
     advance(1us);
     EXPECT_EQ(service.counts().leases, 0U);

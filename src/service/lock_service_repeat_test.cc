@@ -115,11 +115,10 @@ TEST(RepeatedRequest, FindsAGrantWhoseAnswerWasLost) {
 
 TEST(RepeatedRequest, IsKnownAfterARestart) {
     TestService at(Durability::full);
-    core::RestoreRequest lease{.scope = core::Scope::named("job"),
-                               .owner = {.name = "laptop1"},
-                               .token = {.fence = core::Fence{5}, .secret = core::Secret{6}},
-                               .ttl = 30s,
-                               .remaining = 30s};
+    core::RestoreRequest lease{
+        {.scope = core::Scope::named("job"), .owner = {.name = "laptop1"}, .ttl = 30s}};
+    lease.token = {.fence = core::Fence{5}, .secret = core::Secret{6}};
+    lease.remaining = 30s;
     lease.notes.request_id = "r1";
     at.store.remembered.push_back(lease);
     ASSERT_TRUE(at.recover());

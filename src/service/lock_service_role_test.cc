@@ -33,11 +33,11 @@ struct RoleOfAService : ::testing::Test, TestService {
         return token;
     }
     void remember(core::Token token) {
-        core::RestoreRequest lease{.scope = core::Scope::named("job"),
-                                   .owner = {.name = "laptop1"},
-                                   .token = token,
-                                   .ttl = 30s};
-        lease.remaining = 30s;
+        core::RestoreRequest lease;
+        lease.scope = core::Scope::named("job");
+        lease.owner = {.name = "laptop1"};
+        lease.token = token;
+        lease.ttl = lease.remaining = 30s;
         store.remembered = {lease};
         store.next_fence = core::as_number(token.fence) + 1;
     }
@@ -79,7 +79,9 @@ TEST_F(RoleOfAService, AnUnknownCommitIsSuccessToNobody) {
     EXPECT_EQ(ask(Inspect{.scope = core::Scope::named("a")}), recovering);
 
     // It had been written.
-    core::RestoreRequest lease{.scope = core::Scope::named("a"), .owner = {.name = "laptop1"}};
+    core::RestoreRequest lease;
+    lease.scope = core::Scope::named("a");
+    lease.owner = {.name = "laptop1"};
     lease.token.fence = core::Fence{1};
     lease.ttl = lease.remaining = 30s;
     store.remembered = {lease};

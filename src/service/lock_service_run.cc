@@ -84,7 +84,7 @@ struct Runner {
     }
     core::Outcome operator()(const CheckToken& request) const {
         core::Outcome outcome = (*this)(Find{.token = request.token});
-        const bool is_live = outcome.kind == core::Outcome::Kind::renewed;
+        const bool is_live = outcome.kind == core::Outcome::Kind::found;
         if (!is_live || outcome.lease.scope.covers(request.scope)) return outcome;
         outcome.kind = core::Outcome::Kind::refused;
         outcome.refusal = core::Refusal::scope_mismatch;
@@ -202,7 +202,7 @@ bool LockService::answer_repeated(const core::AcquireRequest& request) {
         case RequestMemory::Known::State::held:
             places_.take(known->waiter);
             response_.outcome = table_->find(known->token);
-            CHECK(response_.outcome.kind == core::Outcome::Kind::renewed);
+            CHECK(response_.outcome.kind == core::Outcome::Kind::found);
             response_.outcome.kind = core::Outcome::Kind::granted;
             break;
         case RequestMemory::Known::State::ended:

@@ -61,7 +61,7 @@ TEST_F(VolatileService, ShowsLocksAndFindsLeases) {
     response = service.submit(List{.query = {.prefix = "j"}});
     ASSERT_NE(response, nullptr);
     EXPECT_EQ(response->locks().size(), 1U);
-    EXPECT_EQ(ask(Find{.token = token}), "renewed laptop1");
+    EXPECT_EQ(ask(Find{.token = token}), "found laptop1");
     EXPECT_EQ(ask(core::RenewRequest{.token = token}), "renewed laptop1");
     EXPECT_EQ(ask(core::ReleaseRequest{.token = token}), "released");
     EXPECT_EQ(ask(Find{.token = token}), "refused lease_ended");

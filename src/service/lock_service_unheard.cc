@@ -37,7 +37,7 @@ void LockService::give_up(core::Token lease, Naming naming) {
 // An answer that names this lease was given up.
 void LockService::release_if_unheard(core::Token token, Naming naming) {
     const core::Outcome found = table_->find(token);
-    if (found.kind != core::Outcome::Kind::renewed) return;  // it has ended
+    if (found.kind != core::Outcome::Kind::found) return;  // it has ended
     if (naming == Naming::once) {
         const std::size_t renewals = found.lease.renewals;
         if (renewals == core::renewals_counted_max) return;  // it will expire, if nobody renews it

@@ -117,7 +117,7 @@ TEST_F(WaitingAnswers, WhatRestsOnNothingUncommittedLeavesAtOnce) {
     executor.settle();
     ask(take("laptop3", "third"));  // a commit is under way, and there will be another
     EXPECT_EQ(ask(core::RenewRequest{.token = token}), "renewed laptop1");
-    EXPECT_EQ(ask(Find{.token = token}), "renewed laptop1");
+    EXPECT_EQ(ask(Find{.token = token}), "found laptop1");
     EXPECT_EQ(ask(take("laptop2")), "refused held");
     EXPECT_NE(service.submit(Measure{}), nullptr);
     const Response* const opened = service.submit(OpenSession{.owner = {.name = "tcp"}});

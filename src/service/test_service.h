@@ -46,6 +46,7 @@ inline std::string to_note(const Response& response) {
     switch (response.outcome.kind) {
         case core::Outcome::Kind::granted: return "granted " + owner;
         case core::Outcome::Kind::renewed: return "renewed " + owner;
+        case core::Outcome::Kind::found: return "found " + owner;
         case core::Outcome::Kind::released: return "released";
         case core::Outcome::Kind::queued: return "queued";
         case core::Outcome::Kind::refused: break;

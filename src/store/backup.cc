@@ -15,11 +15,9 @@
 
 #include "base/descriptor.h"
 #include "store/data_file.h"
-#include "store/data_lock.h"
-#include "store/journal/journal_fold.h"
+#include "store/journal/journal.h"
 #include "store/sqlite.h"
-#include "store/tables/fence_table.h"
-#include "store/tables/last_token.h"
+#include "store/tables/fencing_numbers.h"
 #include "store/tables/schema.h"
 
 namespace holdfast::store {
@@ -50,7 +48,7 @@ base::Result<void> make_folder_durable(const std::string& path) {
     return make_durable(folder.empty() ? "." : folder.string(), O_RDONLY | O_DIRECTORY);
 }
 
-// A file that is removed at the end, unless it was given its name before.
+// A file under a temporary name. The destructor removes it, unless rename_to() has succeeded.
 class Staged {
   public:
     explicit Staged(std::string path) : path_(std::move(path)) { remove(); }
@@ -62,7 +60,7 @@ class Staged {
 
     [[nodiscard]] const std::string& path() const { return path_; }
 
-    // Takes the place of what has this name.
+    // Replaces the file with this name.
     [[nodiscard]] base::Result<void> rename_to(const std::string& path) {
         if (::rename(path_.c_str(), path.c_str()) != 0) {
             return base::fail("cannot put " + path + " in its place: " + reason());
@@ -79,7 +77,7 @@ class Staged {
     std::string path_;
 };
 
-// What must not be forgotten of a database when another takes its place.
+// What must survive of a database that is replaced.
 struct Numbers {
     std::uint64_t last_token = 0;
     std::vector<service::FenceMark> fences;
@@ -103,7 +101,7 @@ SqliteResult<Database> open_and_check(const std::string& path) {
     return database;
 }
 
-// Of the database that is to be replaced. Closing it writes its log into the file.
+// The numbers of the database that is to be replaced. Closing it writes its log into the file.
 base::Result<Numbers> numbers_of(const std::string& path) {
     TRY(make_or_examine_file(path, schema_version()));
     const auto to_error = [](const SqliteError& error) { return base::Error{error.message}; };
@@ -111,9 +109,9 @@ base::Result<Numbers> numbers_of(const std::string& path) {
     return read_numbers(database).map_error(to_error);
 }
 
-// Writes down what goes on after the restored copy: the larger of all numbers.
-SqliteResult<Restored> settle(const std::string& path, const Numbers& before,
-                              std::uint64_t token_floor) {
+// Makes a copy ready to serve: it gets the largest of all numbers.
+SqliteResult<Restored> raise_numbers(const std::string& path, const Numbers& before,
+                                     std::uint64_t token_floor) {
     TRY(auto database, open_and_check(path));
     TRY(auto transaction, Transaction::begin(database));
     TRY(fold_journal(database));
@@ -153,7 +151,7 @@ base::Result<void> copy_file(const std::string& from, const std::string& to) {
     std::error_code error;
     fs::copy_file(from, to, fs::copy_options::overwrite_existing, error);
     if (error) return base::fail("cannot copy it: " + error.message());
-    // The copy has taken over who may read the original.
+    // copy_file() has copied the permissions, too.
     if (::fchmod(made.get(), 0600) != 0) return base::fail("cannot keep it private: " + reason());
     return {};
 }
@@ -170,8 +168,8 @@ std::string name_aside(const std::string& path) {
     return name;
 }
 
-// Gives the old database a second name, and the log of one that could not be read, which must not
-// be taken for the new one's, another.
+// Gives the old database a second name. Its log, if it still has one, is renamed: SQLite must not
+// use it for the new database.
 base::Result<std::string> put_aside(const std::string& path) {
     const std::string aside = name_aside(path);
     for (const char* end : {"-wal", "-shm"}) {
@@ -183,8 +181,8 @@ base::Result<std::string> put_aside(const std::string& path) {
     if (::link(path.c_str(), aside.c_str()) != 0) {
         return base::fail("cannot put " + path + " aside: " + reason());
     }
-    // The second name is on disk before the first one is the new database's: a power cut in between
-    // must not lose both.
+    // The second name must be on disk before the first one names the new database: a power cut in
+    // between must not lose the old database.
     TRY(make_folder_durable(aside));
     return aside;
 }
@@ -195,7 +193,7 @@ base::Result<void> back_up(const std::string& database_path, const std::string& 
     const auto refuse = [&](const auto& error) {
         return base::Error{"cannot copy " + database_path + ": " + error.message};
     };
-    // SQLite takes an empty file as well as none, and this one is for nobody else to read.
+    // SQLite accepts an empty file, and other users cannot read this one.
     const base::Descriptor made(
         ::open(copy_path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
     if (!made) return base::fail("cannot make " + copy_path + ": " + reason());
@@ -223,7 +221,7 @@ base::Result<Restored> restore(const RestoreOptions& options) {
     };
     TRY(examine_copy(options.copy_path).map_error(of_copy));
     TRY(make_folder_of(path).map_error(of_database));
-    TRY(const auto lock, DataLock::take(path).map_error(of_database));
+    TRY(const auto lock, DataLock::acquire(path).map_error(of_database));
     struct stat status {};
     const bool has_database = ::stat(path.c_str(), &status) == 0 && status.st_size > 0;
     if (has_database && !options.may_replace) {
@@ -244,7 +242,8 @@ base::Result<Restored> restore(const RestoreOptions& options) {
             problem = std::move(numbers).error().message;
         }
     }
-    TRY(auto restored, settle(staged.path(), before, options.token_floor).map_error(of_copy));
+    TRY(auto restored,
+        raise_numbers(staged.path(), before, options.token_floor).map_error(of_copy));
     TRY(make_durable(staged.path()));
     restored.replaced_problem = std::move(problem);
     if (has_database) {

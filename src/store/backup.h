@@ -1,6 +1,6 @@
 #pragma once
 
-// Copies of the database, and how one takes its place again.
+// Copies of the database, and how to restore one.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace holdfast::store {
 
-// Writes what is committed at this moment to a new file at `copy_path`, and makes it durable, its
-// name in its folder included. The server that has the database goes on meanwhile, in this process
-// or another. Fails, and leaves nothing, when there is a file of that name. Waits for disks.
+// Copies everything that is committed at this moment to a new file at `copy_path`, and makes the
+// file and its name durable. The server that has the database, in this process or another, goes on
+// meanwhile. Fails, and changes nothing, if there is a file with that name. Waits for disks.
 [[nodiscard]] base::Result<void> back_up(const std::string& database_path,
                                          const std::string& copy_path);
 
@@ -21,27 +21,28 @@ struct Restored {
     std::size_t leases = 0;
     std::size_t fences = 0;
     std::uint64_t next_token = 0;
-    std::string replaced;  // where the database that was there before is now; empty: there was none
-    // Why it could not be asked which numbers it had given out; empty: it was, or there was none.
+    std::string replaced;  // the new path of the database that was replaced; empty: there was none
+    // Why the numbers of the replaced database could not be read; empty: they were read, or there was
+    // no database.
     std::string replaced_problem;
 };
 
 struct RestoreOptions {
     std::string copy_path;
     std::string database_path;
-    // Numbers below this one count as given out, whatever the copy says.
+    // The numbers up to this one count as given out, whatever the copy says.
     std::uint64_t token_floor = 0;
     bool may_replace = false;
 };
 
-// Puts a copy where a server will look for its database. Fencing numbers do not go back: they go on
-// above those of the copy, of the database that is replaced, and the floor; and a fence has the
-// higher of the numbers that the two have seen. Leases begin their time anew when the server
-// starts.
+// Puts a copy where a server will look for its database. Fencing numbers do not go back: the next
+// number is larger than those of the copy, of the replaced database, and the floor. A fence has the
+// larger of the numbers in the copy and in the replaced database. Leases get their whole time again
+// when the server starts.
 //
-// All or nothing: what was there before stays there until the new database is on disk whole, and is
-// kept beside it after that. Fails when a server is running, when the copy is none of ours or is
-// damaged, and when there is a database already, unless that may be replaced.
+// All or nothing: the old database stays in its place until the new one is completely on disk. After
+// that the old one is kept beside it. Fails if a server is running, if the copy is not ours or is
+// damaged, and if there is a database that may not be replaced.
 [[nodiscard]] base::Result<Restored> restore(const RestoreOptions& options);
 
 }  // namespace holdfast::store

@@ -11,7 +11,7 @@
 
 namespace {
 
-// What was told to reach the disk, in this order: a file, or a folder with the files it had then.
+// The calls of fsync in their order: of a file, or of a folder with the files it had then.
 struct Synced {
     std::filesystem::path path;
     std::map<std::string, ino_t> files;  // of a folder: by their names
@@ -20,8 +20,7 @@ std::vector<Synced> synced;
 
 }  // namespace
 
-// In the place of the system's, for this program: a power cut cannot be tried, but what would
-// survive one can be seen.
+// Replaces fsync in this program. A test cannot cut the power, but it can see what would survive.
 extern "C" int fsync(int descriptor) {
     const auto path = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(descriptor));
     Synced& now = synced.emplace_back(Synced{.path = path, .files = {}});

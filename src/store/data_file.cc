@@ -1,6 +1,7 @@
 #include "store/data_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <span>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "base/descriptor.h"
 
@@ -51,7 +53,7 @@ base::Result<void> examine(const Header& header, std::uint32_t version_max) {
 }
 
 base::Result<void> make_folder(const std::filesystem::path& folder) {
-    std::error_code ignored;  // what cannot be seen cannot be made either, and that says why
+    std::error_code ignored;  // if the folder cannot be seen, making it fails below and says why
     if (folder.empty() || std::filesystem::is_directory(folder, ignored)) return {};
     TRY(make_folder(folder.parent_path()));
     if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
@@ -64,6 +66,15 @@ base::Result<void> make_folder(const std::filesystem::path& folder) {
         return base::fail("cannot make the folder " + folder.string() + " durable: " + reason());
     }
     return {};
+}
+
+// The server that has the lock, as it wrote into the file.
+std::string holder(int descriptor) {
+    std::array<char, 32> text{};
+    const ssize_t size = pread(descriptor, text.data(), text.size() - 1, 0);
+    if (size <= 0) return "another server";
+    const std::string_view line(text.data(), static_cast<std::size_t>(size));
+    return "process " + std::string(line.substr(0, line.find('\n')));
 }
 
 }  // namespace
@@ -79,7 +90,7 @@ base::Result<void> make_or_examine_file(const std::string& path, std::uint32_t v
     const ssize_t size = pread(file.get(), header.data(), header.size(), 0);
     if (size < 0) return base::fail("it cannot be read: " + reason());
     if (size == 0) {
-        // SQLite would throw away the log of a database that has been lost.
+        // SQLite would delete the log of a database that was lost.
         struct stat log {};
         if (stat((path + "-wal").c_str(), &log) == 0 && log.st_size > 0) {
             return base::fail("it is empty, but the " + path +
@@ -91,6 +102,30 @@ base::Result<void> make_or_examine_file(const std::string& path, std::uint32_t v
         return base::fail("it is no SQLite database, or a damaged one");
     }
     return examine(header, version_max);
+}
+
+base::Result<DataLock> DataLock::acquire(const std::string& database_path) {
+    const std::string path = database_path + ".lock";
+    const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (descriptor < 0) {
+        return base::fail("cannot open " + path + ": " + reason());
+    }
+    DataLock lock(descriptor);
+    if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+        return base::fail("it is in use by " + holder(descriptor));
+    }
+    const std::string line = std::to_string(getpid()) + "\n";
+    // The number is only for the message above, so a full disk does not matter.
+    if (ftruncate(descriptor, 0) == 0) {
+        [[maybe_unused]] const ssize_t written = pwrite(descriptor, line.data(), line.size(), 0);
+    }
+    return lock;
+}
+
+DataLock::DataLock(DataLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+DataLock::~DataLock() {
+    if (descriptor_ >= 0) close(descriptor_);
 }
 
 }  // namespace holdfast::store

@@ -1,7 +1,7 @@
 #pragma once
 
-// A thin, owning, non-throwing way to speak to SQLite: a connection, its prepared statements, and
-// transactions.
+// A thin interface to SQLite that owns its handles and does not throw: a connection, its prepared
+// statements, and transactions.
 //
 // Thread safety: one thread at a time; the connection is opened without SQLite's own mutexes.
 
@@ -19,7 +19,7 @@ struct sqlite3_stmt;
 
 namespace holdfast::store {
 
-// Why a statement failed. `is_busy`: somebody else has the file locked just now.
+// Why a statement failed. `is_busy`: another program has the file locked at the moment.
 struct SqliteError {
     bool is_busy = false;
     std::string message;
@@ -28,25 +28,26 @@ struct SqliteError {
 template <class T>
 using SqliteResult = tl::expected<T, SqliteError>;
 
-// Whether SQLite can keep `bytes` as TEXT: well-formed, and no NUL, at which its tools would stop.
+// Whether SQLite can store `bytes` as TEXT: well-formed UTF-8 without NUL, where its tools would
+// stop.
 [[nodiscard]] bool is_plain_text(std::string_view bytes);
 
-// A prepared statement. Outlived by its database. Bound texts must live until it has run.
+// A prepared statement. The database must outlive it. Bound texts must live until it has run.
 class Statement {
   public:
     void bind(int place, std::int64_t number);
-    // As a text; as a blob, if it is not plain text.
+    // As a text; as a blob, if the bytes are not plain text.
     void bind(int place, std::string_view bytes);
-    void bind_text(int place, std::string_view text);  // REQUIRES: it is plain text
-    void bind_copy(int place, std::string_view text);  // the same, and it need not live on
+    void bind_text(int place, std::string_view text);  // REQUIRES: plain text
+    void bind_copy(int place, std::string_view text);  // the same, with a copy of the text
 
-    // The next row: true; the end: false.
+    // Goes to the next row. False: there is none.
     [[nodiscard]] SqliteResult<bool> step();
     // Runs a statement that returns no rows, and makes it ready for the next values.
     [[nodiscard]] SqliteResult<void> run();
 
-    // What the file really has there; number() and bytes() convert everything to what they return.
-    // REQUIRES: asked before number() and bytes() of the same column.
+    // The type of the value in the file. number() and bytes() convert a value of any type.
+    // REQUIRES: called before number() and bytes() of the same column.
     [[nodiscard]] bool is_integer(int column) const;
     [[nodiscard]] bool is_text_or_blob(int column) const;
     [[nodiscard]] std::int64_t number(int column) const;
@@ -69,11 +70,12 @@ class Database {
 
     // Runs one or more statements that return nothing of interest.
     [[nodiscard]] SqliteResult<void> run(const char* sql);
-    // The same for one statement, a literal, that is run again and again: it is prepared once.
+    // The same for one statement that is run again and again: it is prepared once. REQUIRES: the text
+    // is a literal, because its address is the key.
     [[nodiscard]] SqliteResult<void> run_often(const char* literal);
     [[nodiscard]] SqliteResult<Statement> prepare(const char* sql);
     void set_busy_timeout(std::chrono::milliseconds timeout);
-    // The first column of the first row, as a number or a text. Fails when there is no row.
+    // The first column of the first row, as a number or a text. Fails if there is no row.
     [[nodiscard]] SqliteResult<std::int64_t> number(const char* sql);
     [[nodiscard]] SqliteResult<std::string> text(const char* sql);
 
@@ -88,7 +90,7 @@ class Database {
     std::map<const char*, Statement> often_;  // by their text
 };
 
-// All or nothing: what is not committed when this ends is undone.
+// All or nothing: the destructor undoes what was not committed.
 class Transaction {
   public:
     // Waits for another writer, as long as the busy timeout says.

@@ -64,7 +64,7 @@ void SqliteStore::work() {
     while (const auto batch = next_batch()) commit_now(*batch);
 }
 
-// What is to be committed next, which is waited for. Nothing when the store is to end.
+// Waits for the next commit. No value: the store is to end.
 std::optional<SqliteStore::Batch> SqliteStore::next_batch() {
     std::unique_lock guard(mutex_);
     wake_.wait(guard, [this] { return batch_ || is_ending_; });

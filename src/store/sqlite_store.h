@@ -1,13 +1,13 @@
 #pragma once
 
-// SqliteStore: locks that survive.
+// SqliteStore: leases that survive a restart.
 //
-// A LeaseFile with a thread of its own, which commits what it is handed and sleeps when there is
-// nothing. What a failed commit leaves behind is decided by the file alone: recover() reads it
+// A LeaseFile with a thread of its own. The thread writes the commit that it is handed, and sleeps
+// while there is none. After a failed commit only the file knows what is in it: recover() reads it
 // again.
 //
 // Thread safety: commit() and recover() from one thread, figures() from any; `done` is called on
-// the store's own.
+// the thread of the store.
 // Lifetime: the destructor finishes the commit under way, tidies up the file, and closes it.
 
 #include <chrono>
@@ -23,8 +23,8 @@
 #include "base/result.h"
 #include "service/ports/clock.h"
 #include "service/store.h"
-#include "store/boot_clock.h"
 #include "store/tables/lease_file.h"
+#include "store/tables/starts.h"
 
 namespace holdfast::store {
 
@@ -32,8 +32,8 @@ namespace holdfast::store {
 struct SqliteStoreOptions {
     // A commit that finds the file locked by another program tries this long before it fails.
     std::chrono::milliseconds busy_timeout{3'000};
-    // So many changes are kept in a journal before they become rows. Clients that take locks and
-    // give them back write no rows, as long as fewer than half as many are held at a time.
+    // How many changes the journal holds before the oldest become rows. Clients that acquire and
+    // release locks cause no rows, as long as they hold fewer than half as many at a time.
     std::size_t journal_changes_max = 8'192;
     std::function<base::Result<BootClock>()> read_boot_clock = BootClock::read;
 };

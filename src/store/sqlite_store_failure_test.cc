@@ -1,4 +1,4 @@
-// What becomes of a store when the world is against it.
+// How a store behaves when files, disks and other programs fail it.
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -39,7 +39,7 @@ void write_file(const std::string& path, const std::string& text) {
     std::ofstream(path, std::ios::binary) << text;
 }
 
-// Refused with `why`, and as it was before.
+// The file is refused with `why`, and is not changed.
 void expect_left_alone(const std::string& path, const std::string& why) {
     const std::string before = read_file(path);
     EXPECT_THAT(refusal(path), HasSubstr(why));

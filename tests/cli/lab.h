@@ -1,7 +1,7 @@
 #pragma once
 
-// What the tests of the command line share: the program as a client of a server of the test's own,
-// and ways to see what became of the commands it runs.
+// For the tests of the command line: the program as a client of a server that the test started, and
+// ways to see what happened to the commands that it runs.
 
 #include <unistd.h>
 
@@ -17,8 +17,9 @@ namespace holdfast::e2e {
 
 // `holdfast` with these words, as a client of the server at that address.
 inline Command client_command(const std::string& address, const std::vector<std::string>& words) {
+    const bool is_unix = address.starts_with("unix:");
     Command command{.words = {holdfast_program},
-                    .environment = {{"HOLDFAST_SERVER", "http://" + address},
+                    .environment = {{"HOLDFAST_SERVER", is_unix ? address : "http://" + address},
                                     {"HOLDFAST", holdfast_program},
                                     {"HOLDFAST_TOKEN_FILE", ""}}};
     command.words.insert(command.words.end(), words.begin(), words.end());

@@ -283,5 +283,22 @@ TEST(Output, AnythingButATerminalIsToldToLookElsewhere) {
     EXPECT_THAT(top.error, HasSubstr("terminal"));
 }
 
+TEST(UnixSocket, IsAServerForEveryCommand) {
+    const std::string path =
+        ::testing::TempDir() + "holdfast_cli_" + std::to_string(::getpid()) + ".sock";
+    const ServerProcess server({"--http", "unix:" + path});
+    EXPECT_EQ(server.address, "unix:" + path);
+    EXPECT_EQ(run_client(server, {"lock", "x"}).exit_code, 0);
+    EXPECT_THAT(run_client(server, {"ls"}).output, HasSubstr("x"));
+    EXPECT_EQ(run_client(server, {"run", "y", "--", holdfast_program, "status"}).exit_code, 0);
+    const Finished bench = run_client(server, {"bench", "--clients", "2", "--duration", "200ms"});
+    EXPECT_EQ(bench.exit_code, 0) << bench.error;
+    EXPECT_THAT(bench.output, HasSubstr("errors=0"));
+
+    const Finished nobody = run(client_command("unix:" + path + "x", {"ls"}));
+    EXPECT_EQ(nobody.exit_code, 69);
+    EXPECT_THAT(nobody.error, HasSubstr("No such file or directory"));
+}
+
 }  // namespace
 }  // namespace holdfast::e2e

@@ -45,7 +45,7 @@ class TestHost {
     // Gives the server's loop a chance to read what was sent so far.
     void pause() { host_->wake(); }
 
-    [[nodiscard]] net::TestClient connect() { return net::TestClient(host_->http_endpoint()); }
+    [[nodiscard]] net::TestClient connect() { return net::TestClient(host_->endpoint("http")); }
 
   private:
     service::ManualClock clock_{

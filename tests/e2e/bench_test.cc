@@ -42,13 +42,13 @@ std::map<std::string, std::uint64_t> counts_in(const std::string& output) {
 }
 
 class Bench : public ::testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Dialects, Bench, ::testing::Values("lockserver", "dflockd", "homelab"));
+INSTANTIATE_TEST_SUITE_P(Doors, Bench, ::testing::Values("lockserver", "dflockd", "homelab"));
 
 // Half of the holders outstay their lease, so that much is refused.
 TEST_P(Bench, FindsThatTheServerKeepsItsWord) {
     ServerProcess server({"--http", "127.0.0.1:0", "--log-level", "off", "--grace", "0s"});
     const Finished finished =
-        bench(address_flags(server), {"--dialect", GetParam(), "--clients", "6", "--ttl", "40ms",
+        bench(address_flags(server), {"--door", GetParam(), "--clients", "6", "--ttl", "40ms",
                                       "--hold", "1ms", "--jitter", "3ms", "--failrate", "0.5"});
     EXPECT_EQ(finished.exit_code, 0) << finished.error;
     EXPECT_EQ(finished.error, "");
@@ -67,7 +67,7 @@ TEST_P(Bench, FindsThatTheServerKeepsItsWord) {
 TEST_P(Bench, TakesManyLocks) {
     ServerProcess server({"--http", "127.0.0.1:0", "--log-level", "off"});
     const Finished finished = bench(
-        address_flags(server), {"--dialect", GetParam(), "--clients", "4", "--keys", "50", "--lock",
+        address_flags(server), {"--door", GetParam(), "--clients", "4", "--keys", "50", "--lock",
                                 "many", "--hold", "0s", "--jitter", "1ms", "--failrate", "0"});
     EXPECT_EQ(finished.exit_code, 0) << finished.error;
     EXPECT_GE(counts_in(finished.output)["acquire_success"], 2U);
@@ -81,12 +81,12 @@ TEST_P(Bench, ShowsATokenWhereOneIsWanted) {
     ServerProcess server(
         {"--http", "127.0.0.1:0", "--log-level", "off", "--auth-token-file", path});
     const std::vector<std::string> flags = address_flags(server);
-    const Finished refused = bench(flags, {"--dialect", GetParam()});
+    const Finished refused = bench(flags, {"--door", GetParam()});
     EXPECT_EQ(refused.exit_code, 2);
     EXPECT_EQ(refused.output, "");
     EXPECT_THAT(refused.error, StartsWith("holdfast: "));
     const Finished let_in =
-        bench(flags, {"--dialect", GetParam(), "--clients", "2", "--token-file", path});
+        bench(flags, {"--door", GetParam(), "--clients", "2", "--token-file", path});
     EXPECT_EQ(let_in.exit_code, 0) << let_in.error;
     ::unlink(path.c_str());
 }
@@ -109,11 +109,11 @@ TEST(BenchFault, AServerThatIsNotThereIsAnotherMatter) {
     const Finished finished = bench({"--url", "http://127.0.0.1:1"}, {});
     EXPECT_EQ(finished.exit_code, 2);
     EXPECT_THAT(finished.error, HasSubstr("127.0.0.1:1"));
-    EXPECT_EQ(bench({"--dialect", "dflockd", "--dflockd", "127.0.0.1:1"}, {}).exit_code, 2);
+    EXPECT_EQ(bench({"--door", "dflockd", "--dflockd", "127.0.0.1:1"}, {}).exit_code, 2);
 }
 
 TEST(BenchFault, NonsenseIsNamed) {
-    for (const char* flag : {"--dialect", "--clients", "--keys", "--ttl", "--failrate"}) {
+    for (const char* flag : {"--door", "--clients", "--keys", "--ttl", "--failrate"}) {
         const Finished finished = bench({flag, "-7"}, {});
         EXPECT_NE(finished.exit_code, 0);
         EXPECT_THAT(finished.error, HasSubstr(flag));

@@ -51,13 +51,15 @@ std::optional<std::string_view> body_of(std::string_view answer) {
 
 Heard try_ask(const ServerProcess& process, const std::string& line, const std::string& body) {
     const net::Endpoint server = net::parse_endpoint(process.address).value();
-    const int descriptor = ::socket(server.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int descriptor =
+        ::socket(server.socket_address().protocol().family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
     const std::string request =
         line + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: " +
         std::to_string(body.size()) + "\r\n\r\n" + body;
     std::string answer(4096, '\0');
     std::size_t size = 0;
-    if (::connect(descriptor, server.data(), static_cast<socklen_t>(server.size())) == 0 &&
+    if (::connect(descriptor, server.socket_address().data(),
+                  static_cast<socklen_t>(server.socket_address().size())) == 0 &&
         ::send(descriptor, request.data(), request.size(), MSG_NOSIGNAL) > 0) {
         ssize_t count = 0;
         while (size < answer.size() &&

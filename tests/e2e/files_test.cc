@@ -59,9 +59,11 @@ std::string between(const std::string& text, const std::string& start, char end)
 // or a part if the server dies.
 std::string try_send(const std::string& address, const std::string& bytes) {
     const net::Endpoint server = net::parse_endpoint(address).value();
-    const int descriptor = ::socket(server.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int descriptor =
+        ::socket(server.socket_address().protocol().family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
     std::string answer;
-    if (::connect(descriptor, server.data(), static_cast<socklen_t>(server.size())) == 0) {
+    if (::connect(descriptor, server.socket_address().data(),
+                  static_cast<socklen_t>(server.socket_address().size())) == 0) {
         std::size_t sent = 0;
         while (sent < bytes.size()) {
             const ssize_t count =

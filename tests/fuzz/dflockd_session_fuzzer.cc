@@ -31,9 +31,9 @@
 namespace holdfast::fuzz {
 namespace {
 
+using doors::dflockd::DflockdContext;
 using doors::dflockd::DflockdDoor;
 using doors::dflockd::DflockdGate;
-using doors::dflockd::DflockdPlace;
 using doors::dflockd::DflockdProtocol;
 
 constexpr int connections_max = 3;
@@ -165,7 +165,7 @@ class Session {
     void connect(int number) {
         line(number) = {.life = line(number).life + 1};
         line(number).protocol = std::make_unique<DflockdProtocol>(
-            line(number).channel, DflockdPlace{door_, service_, loop()});
+            line(number).channel, DflockdContext{door_, service_, loop()});
         model_.connect(number);
     }
 

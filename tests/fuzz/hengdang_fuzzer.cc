@@ -9,10 +9,9 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "doors/hengdang/http/byte_range.h"
 #include "doors/hengdang/http/conditions.h"
-#include "doors/hengdang/http/http_date.h"
 #include "doors/hengdang/http/request_parts.h"
+#include "net/client/url.h"
 #include "net/http/http_parser.h"
 
 namespace holdfast::doors::hengdang {
@@ -23,12 +22,13 @@ constexpr std::uint64_t file_bytes = 1000;
 void read_target(const net::HttpRequest& request) {
     if (const auto path = read_path(request.path)) {
         CHECK(path->text().starts_with('/') && path->text().find("/../") == std::string::npos);
-        const auto again = read_path(percent_encode(path->text()));
+        const auto again = read_path(net::percent_encode_path(path->text()));
         CHECK(again && again->text() == path->text());
     } else {
         CHECK(path.error().status == 400 && !path.error().body.empty());
     }
-    if (const auto wish = read_lock_wish(request.query); !wish) CHECK(wish.error().status == 400);
+    if (const auto action = read_lock_action(request.query); !action)
+        CHECK(action.error().status == 400);
     if (const auto page = read_list_options(request.query)) {
         CHECK(page->limit >= 1 && page->limit <= files::list_limit_max);
     }

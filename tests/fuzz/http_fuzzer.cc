@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "http_fuzz_desk.h"
+#include "http_fuzz_handler.h"
 #include "net/http/http_answer.h"
 #include "net/http/http_protocol.h"
 #include "net/loop/test_channel.h"
@@ -26,12 +26,12 @@ namespace {
 
 constexpr std::string_view interim = "HTTP/1.1 100 Continue\r\n\r\n";
 
-// A connection between the desk and a peer that remembers what it was sent.
+// A connection between the handler and a peer that remembers what it was sent.
 class Run {
   public:
-    explicit Run(bool is_prompt) : desk_(channel_, is_prompt) {}
+    explicit Run(bool is_prompt) : handler_(channel_, is_prompt) {}
 
-    [[nodiscard]] const Desk& desk() const { return desk_; }
+    [[nodiscard]] const FuzzHandler& handler() const { return handler_; }
 
     void feed(std::string_view bytes) {
         if (is_ended_ || channel_.closed) return;
@@ -46,27 +46,28 @@ class Run {
         switch (byte & 15U) {
             case 0: return argument + 1;
             case 1: return 16 * (argument + 1);
-            case 2: with_exchange(argument, [&](Exchange& one) { desk_.answer(one); }); break;
-            case 3: with_exchange(argument, [&](Exchange& one) { desk_.drop(one); }); break;
+            case 2: with_exchange(argument, [&](Exchange& one) { handler_.answer(one); }); break;
+            case 3: with_exchange(argument, [&](Exchange& one) { handler_.drop(one); }); break;
             case 4:
-                with_exchange(argument / 2,
-                              [&](Exchange& one) { desk_.begin_stream(one, argument % 2 == 0); });
+                with_exchange(argument / 2, [&](Exchange& one) {
+                    handler_.begin_stream(one, argument % 2 == 0);
+                });
                 break;
             case 5:
-                with_exchange(argument, [&](Exchange& one) { desk_.send_piece(one, byte); });
+                with_exchange(argument, [&](Exchange& one) { handler_.send_piece(one, byte); });
                 break;
             case 6:
                 with_exchange(argument / 2,
-                              [&](Exchange& one) { desk_.end_stream(one, argument % 2 == 0); });
+                              [&](Exchange& one) { handler_.end_stream(one, argument % 2 == 0); });
                 break;
             case 7:
                 with_exchange(argument,
-                              [&](Exchange& one) { desk_.send_piece_when_there_is_room(one); });
+                              [&](Exchange& one) { handler_.send_piece_when_there_is_room(one); });
                 break;
             case 8: set_congestion(argument); break;
             case 9: change_peer(argument); break;
             case 10:
-                if (desk_.sink != nullptr) desk_.sink->conclude(argument % 2 == 0);
+                if (handler_.sink != nullptr) handler_.sink->conclude(argument % 2 == 0);
                 break;
             default: offer(); break;
         }
@@ -96,7 +97,7 @@ class Run {
         CHECK(channel_.waiting_bytes == 0);
         received_ += std::exchange(channel_.sent, {});
         channel_.closed = true;
-        desk_.answer_everything();
+        handler_.answer_everything();
         CHECK(channel_.sent.empty());
         protocol_.reset();
         check_answers();
@@ -112,11 +113,11 @@ class Run {
             if (rest.empty()) break;
             CHECK(!is_closed);
             Exchange* const one =
-                answered < desk_.exchanges.size() ? desk_.exchanges[answered].get() : nullptr;
+                answered < handler_.exchanges.size() ? handler_.exchanges[answered].get() : nullptr;
             is_closed = !check_answer(rest, one);
             ++answered;
         }
-        CHECK(is_closed || !is_finished_ || answered >= desk_.exchanges.size());
+        CHECK(is_closed || !is_finished_ || answered >= handler_.exchanges.size());
     }
 
     // Until nothing moves any more.
@@ -125,7 +126,7 @@ class Run {
         while (held != channel_.held.size() || received != received_.size()) {
             held = channel_.held.size();
             received = received_.size();
-            desk_.answer_everything();
+            handler_.answer_everything();
             channel_.resume();  // as when there is room for waiting answers again
             offer();
         }
@@ -133,16 +134,17 @@ class Run {
 
     template <class Function>
     void with_exchange(std::size_t index, Function function) {
-        if (index < desk_.exchanges.size()) function(*desk_.exchanges[index]);
+        if (index < handler_.exchanges.size()) function(*handler_.exchanges[index]);
     }
 
     void set_congestion(std::size_t flags) {
         channel_.is_congested = (flags & 1U) != 0;
         channel_.has_room = (flags & 2U) == 0;
         channel_.requests_per_turn = (flags & 4U) != 0 ? 1 : -1;
-        const bool was_congested = desk_.is_congested;
-        desk_.is_congested = (flags & 8U) != 0;
-        if (was_congested && !desk_.is_congested && desk_.sink != nullptr) desk_.sink->resume();
+        const bool was_congested = handler_.is_congested;
+        handler_.is_congested = (flags & 8U) != 0;
+        if (was_congested && !handler_.is_congested && handler_.sink != nullptr)
+            handler_.sink->resume();
     }
 
     void change_peer(std::size_t what) {
@@ -221,10 +223,10 @@ class Run {
     }
 
     TestChannel channel_;
-    Desk desk_;
+    FuzzHandler handler_;
     const HttpLimits limits_ = small_limits;
     std::unique_ptr<HttpProtocol> protocol_ =
-        std::make_unique<HttpProtocol>(channel_, desk_, limits_);
+        std::make_unique<HttpProtocol>(channel_, handler_, limits_);
     std::string received_;
     bool is_ended_ = false;
     bool is_timed_out_ = false;
@@ -232,7 +234,7 @@ class Run {
 };
 
 // Every request that the cut stream has is a request of the whole one.
-void compare(const Desk& cut, const Desk& whole) {
+void compare(const FuzzHandler& cut, const FuzzHandler& whole) {
     CHECK(cut.exchanges.size() <= whole.exchanges.size());
     for (std::size_t i = 0; i < cut.exchanges.size(); ++i) {
         const Exchange& one = *cut.exchanges[i];
@@ -261,7 +263,7 @@ void run(std::string_view input) {
     cut.feed(rest);
     // The peer may be gone at any moment.
     script.ends_with('\xff') ? cut.close() : cut.finish();
-    compare(cut.desk(), whole.desk());
+    compare(cut.handler(), whole.handler());
 }
 
 }  // namespace

@@ -14,14 +14,14 @@ using namespace core;
 
 namespace {
 
-// A complaint about what the event says of its lock.
+// A complaint about the lock of an event.
 std::string complain(std::string_view about, const Event& event) {
     return fmt::format("{}: {} {} #{} at {}", about, core::to_text(event.kind),
                        core::to_text(event.lease.scope),
                        static_cast<std::uint64_t>(event.lease.token.fence), to_text(event.at));
 }
 
-// The scope with its name where it will stay.
+// The scope, with `name` as its name: that string lives as long as the auditor needs it.
 template <class Record>
 Scope scope_of(const Record& record) {
     Scope scope = record.scope;
@@ -127,8 +127,8 @@ std::optional<std::string> Auditor::find_rival_hold(const Event& event) const {
     return std::nullopt;
 }
 
-// Whether one of the first `ahead` waiters should have had it. Names, semaphores and paths have one
-// line for all; on an inode those who are not in each other's way may pass.
+// Complains if one of the first `ahead` waiters should have been granted instead. Names, semaphores
+// and paths have one queue. On an inode a request may pass waiters that it does not conflict with.
 std::optional<std::string> Auditor::find_passed_over(const Event& event, std::size_t ahead) const {
     const Scope& scope = event.lease.scope;
     const bool is_of_inode = scope.kind == ScopeKind::inode || scope.kind == ScopeKind::range;

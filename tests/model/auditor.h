@@ -2,12 +2,17 @@
 
 // Auditor: judges a lock table by its events alone.
 //
-// It keeps who holds what and who waits, from nothing but the stream of events, and complains when
-// that story breaks an invariant: (1) two holds that exclude one another, or more
-// permits than there are; (2) a fencing number that does not grow; (4) a grant to a waiter that is
-// gone, a renewal of a lease that has ended; (5) an expiry before its time, or one that is overdue;
-// (6) a grant out of turn. For readers of the events it also checks that these are complete:
-// nothing ends that has not begun, and the length of the queue is what was counted.
+// From nothing but the stream of events the auditor works out who holds and who waits. It complains
+// if the events break an invariant (the numbers are those of docs/simulator.md):
+//
+//   (1) two leases that exclude each other, or more leases than permits
+//   (2) a fencing number that does not grow
+//   (4) a grant to a waiter that is gone, a renewal of a lease that has ended
+//   (5) an expiry that is too early or too late
+//   (6) a grant out of turn
+//
+// It also checks that the events are complete: nothing ends that has not begun, and the length of
+// the queue is the one that the auditor has counted.
 
 #include <optional>
 #include <string>
@@ -19,10 +24,10 @@ namespace holdfast::model {
 
 class Auditor {
   public:
-    // Takes in one event. The complaint, if there is one.
+    // Reads one event. Returns the complaint, if there is one.
     std::optional<std::string> see(const core::Event& event);
 
-    // All that was due by `now` should have happened.
+    // Complains about an expiry that was due by `now` and has not happened.
     [[nodiscard]] std::optional<std::string> find_overdue(core::Time now) const;
 
     [[nodiscard]] std::size_t holds() const { return holds_.size(); }
@@ -55,10 +60,10 @@ class Auditor {
     [[nodiscard]] std::size_t count_waits(const core::Scope& scope) const;
 
     std::vector<Hold> holds_;
-    std::vector<Wait> waits_;  // in the order they came
+    std::vector<Wait> waits_;  // in the order in which they came
     std::uint64_t last_fence_ = 0;
     core::Time last_time_{};
-    // Whose grace has just ended: the only one who may pass the queue.
+    // The lease whose grace has just ended. Its owner is the only one that may pass the queue.
     std::optional<Hold> back_from_grace_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// One call on a lock table as data, and how to make it on any table with that interface.
+// One call on a lock table, as data. The call can be made on any table with the same interface.
 
 #include <optional>
 #include <string>
@@ -25,12 +25,13 @@ enum class Operation : std::uint8_t {
     advance,
 };
 
-// Waiters and sessions are named by their running number, so that the same call can be made on
-// tables that chose different ids. Number 0, or one that was not given out yet, names nobody.
+// Waiters and sessions are named by running numbers, so that the same call can be made on tables
+// that use different ids. Number 0, and a number that was not given out yet, name no waiter or
+// session.
 struct Call {
     Operation operation = Operation::advance;
     core::Time now;
-    core::AcquireRequest request;  // acquire, enqueue; its scope and owner serve the others as well
+    core::AcquireRequest request;  // acquire, enqueue; other calls use its scope and owner
     std::size_t session = 0;
     std::size_t waiter = 0;
     core::Token token;  // release, renew
@@ -44,7 +45,7 @@ struct Call {
 
 [[nodiscard]] std::string to_text(const Call& call);
 
-// What a call returned: an outcome, or a number.
+// The result of a call: an outcome, or a number.
 struct Reply {
     std::optional<core::Outcome> outcome;
     std::size_t number = 0;
@@ -54,7 +55,7 @@ struct Reply {
     return reply.outcome ? to_text(*reply.outcome, names) : std::to_string(reply.number);
 }
 
-// Makes the call and notes the ids it gave out in `names`.
+// Makes the call, and appends the ids that the table gave out to `names`.
 template <class Table>
 Reply make_call(Table& table, Names& names, const Call& call) {
     core::AcquireRequest request = call.request;

@@ -1,6 +1,6 @@
 #pragma once
 
-// When two requests are in each other's way. Rules C1 to C5 of rules.md, word by word.
+// Whether two requests conflict: rules C1 to C5 of rules.md, word by word.
 //
 // The engine has its own answer to the same question (core::Scope, core::Range). This one shares
 // no code with it.
@@ -20,7 +20,7 @@ namespace holdfast::model {
     return a.kind == b.kind && a.name == b.name;
 }
 
-// Whether some part of the thing would be locked by both.
+// Whether both would lock a common part of the same thing.
 [[nodiscard]] inline bool is_overlapping(const core::Scope& a, const core::Scope& b) {
     using core::ScopeKind;
     if (!is_same_lock(a, b)) return false;
@@ -30,7 +30,7 @@ namespace holdfast::model {
     return !is_apart;
 }
 
-// Whether two holds exclude one another. Not for semaphores: these count their permits.
+// Whether two leases exclude each other. Not for semaphores: these count their permits.
 [[nodiscard]] inline bool is_excluding(const core::Scope& a, core::Mode mode_a,
                                        const core::Scope& b, core::Mode mode_b) {
     const bool are_both_shared = mode_a == core::Mode::shared && mode_b == core::Mode::shared;

@@ -33,7 +33,7 @@ Outcome NaiveTable::enqueue(Time now, const AcquireRequest& request) {
     return done(ask(without_mode_of_permit(request), true));
 }
 
-// Lets everybody move up who can, and hands the outcome on.
+// Grants the waiters that can be granted, and returns the outcome.
 Outcome NaiveTable::done(const Outcome& outcome) {
     finish();
     return outcome;
@@ -95,7 +95,7 @@ Outcome NaiveTable::ask(const AcquireRequest& request, bool is_two_phase) {
     return *outcome;
 }
 
-// Rule P1, and P7: what is left of an entry that expired makes way.
+// Rules P1 and P7: a new entry replaces an expired one.
 void NaiveTable::add_entry(const AcquireRequest& request, Entry entry) {
     std::erase_if(entries_, [&](const Entry& other) {
         return other.session == request.session && other.scope == request.scope;
@@ -106,7 +106,7 @@ void NaiveTable::add_entry(const AcquireRequest& request, Entry entry) {
     entries_.push_back(entry);
 }
 
-// The owner of a lease asks again: R1, G3, G4. Nothing if nothing is its own.
+// The owner of a lease asks again: R1, G3, G4. No value if it has no lease here.
 std::optional<Outcome> NaiveTable::come_back(const AcquireRequest& request, bool is_two_phase) {
     const bool may_renew = request.renew_own && !is_two_phase;  // P1
     Lease* own = nullptr;
@@ -218,7 +218,7 @@ Outcome NaiveTable::wait(Time now, SessionId session, const Scope& scope, Durati
             .position = static_cast<std::size_t>(position)};
 }
 
-// What speaks against using the token: L2, L6, L7.
+// Why the token cannot be used: L2, L6, L7.
 Refusal NaiveTable::judge(Token token, const std::optional<Scope>& scope,
                           const std::optional<Owner>& owner) const {
     const Lease* lease = find_lease(token.fence);
@@ -256,7 +256,7 @@ Outcome NaiveTable::renew(Time now, const RenewRequest& request) {
     return done({.kind = Outcome::Kind::renewed, .lease = view_of(lease)});
 }
 
-// The lease runs on these terms from now on: L3, L10, G1, V1.
+// Renews the lease on these terms: L3, L10, G1, V1.
 void NaiveTable::restart(Lease& lease, const LeaseTerms& terms, Time expires_at) {
     const LeaseTerms before{.ttl = lease.view.ttl,
                             .grace = lease.grace,

@@ -1,15 +1,16 @@
 #pragma once
 
-// NaiveTable: what a lock table must do, as plainly as it can be written.
+// NaiveTable: what a lock table must do, written as plainly as possible.
 //
-// The rules are in rules.md, each with the protocol fact it comes from; comments here name them.
-// They were taken from the protocols, not from the engine, so that the two can disagree.
+// The rules are in rules.md, each with the protocol fact from which it follows; comments here name
+// them. They come from the protocols, not from the engine, so that the two can disagree.
 //
 // Everything is a list that is searched from its beginning. There is no index, no timer and no
-// queue per lock: there is one list of leases, one of waiters, one of two-phase entries. Where the
-// rules leave a choice open, the table does what the engine did (Witness).
+// queue for each lock: there is one list of leases, one of waiters and one of two-phase entries.
+// Where the rules leave a choice open, the table does what the engine did (Witness).
 //
-// Texts are not copied: the strings of every request must outlive the table. Universes see to that.
+// Texts are not copied: the strings of every request must outlive the table. They do, because they
+// belong to a Universe.
 
 #include <cstdint>
 #include <optional>
@@ -17,7 +18,6 @@
 #include <vector>
 
 #include "core/values/changes.h"
-#include "core/values/limits.h"
 #include "core/values/request.h"
 #include "core/values/view.h"
 #include "model/witness.h"
@@ -28,7 +28,7 @@ class NaiveTable {
   public:
     explicit NaiveTable(const core::TableOptions& options);
 
-    // What the engine did in the call that comes next.
+    // Tells the table what the engine did in the call that comes next.
     void follow(Witness witness) { witness_ = std::move(witness); }
 
     // The calls of core::LockTable.
@@ -45,10 +45,11 @@ class NaiveTable {
     bool end_session(core::Time now, core::SessionId session, bool keeps_leases);
     void advance(core::Time now) { begin(now); }
 
-    // What can be seen.
+    // What the table shows.
     [[nodiscard]] core::Time now() const { return now_; }
     [[nodiscard]] std::uint64_t next_fence() const { return next_fence_; }
-    // When something happens by itself: an end, a time-out, a name or a lock that is forgotten.
+    // When the next thing happens by itself: a lease ends, a wait times out, a name or a lock is
+    // forgotten.
     [[nodiscard]] std::optional<core::Time> next_due() const;
     [[nodiscard]] core::Outcome find(core::Token token) const;
     [[nodiscard]] core::TableCounts counts() const;
@@ -57,7 +58,7 @@ class NaiveTable {
     [[nodiscard]] std::vector<core::SessionView> list_sessions() const;
     // Rule Q7: whether a refusal of `request` may name the lease with this number.
     [[nodiscard]] bool is_in_the_way(const core::AcquireRequest& request, core::Fence fence) const;
-    // Rule Q7: whether the waiter really waits for what the view says.
+    // Rule Q7: whether the waiter really waits for the blocker in the view.
     [[nodiscard]] bool is_waiting_for_its_blocker(const core::WaiterView& view) const;
 
     // The transitions since clear_events(), in no particular order.
@@ -65,21 +66,21 @@ class NaiveTable {
     void clear_events() { events_.clear(); }
 
   private:
-    // A lease that is held, or kept for its owner after its end.
+    // A lease that is held or in grace.
     struct Lease {
         core::LeaseView view;
         core::Duration grace{0}, memory{0};
-        bool is_ended = false;  // is about to be removed
+        bool is_ended = false;  // will be removed
     };
 
-    // Somebody in the queue.
+    // A request in the queue.
     struct Waiter {
         core::WaiterId id;
         core::AcquireRequest request;
         core::Time since, deadline;
     };
 
-    // Rule P1: what a session has enqueued and not yet fetched.
+    // Rule P1: what a session has enqueued and not yet waited for.
     struct Entry {
         enum class State : std::uint8_t { queued, granted, expired };
 
@@ -89,12 +90,12 @@ class NaiveTable {
         State state = State::queued;
         core::WaiterId waiter;      // queued
         core::Fence fence{};        // granted
-        std::uint64_t expired = 0;  // expired: after how many others
+        std::uint64_t expired = 0;  // expired: its number among all expired entries
     };
 
-    // What belongs to a lock and to none of its leases.
+    // What belongs to a lock, not to one of its leases.
     struct Lock {
-        core::Scope scope;  // of an inode for its ranges
+        core::Scope scope;  // for ranges: of their inode
         std::uint32_t limit = 1;
         std::uint64_t version = 0;
         std::optional<Lease> last_owner;  // rule G6

@@ -3,13 +3,13 @@
 #include "model/naive_conflict.h"
 #include "model/naive_table.h"
 
-// Time passes, leases end, waiters get their turn. Rules are named as in rules.md.
+// Time passes, leases end, waiters are granted. Rules are named as in rules.md.
 
 namespace holdfast::model {
 
 using namespace core;
 
-// Rules T1 to T4: whatever is due has happened before the call is looked at.
+// Rules T1 to T4: everything that is due happens before the call.
 void NaiveTable::begin(Time now) {
     now_ = std::max(now_, now);
     end_waits_that_are_over();
@@ -19,7 +19,7 @@ void NaiveTable::begin(Time now) {
     tidy();
 }
 
-// After any change: whoever can move up does, and what nobody uses is put away.
+// After any change: grants the waiters that can be granted, and drops what nobody uses.
 void NaiveTable::finish() {
     serve_queue();
     tidy();
@@ -61,14 +61,14 @@ void NaiveTable::end_leases_that_are_over() {
     }
 }
 
-// Rule L1, then G1: either it is kept for its owner, or this was all.
+// Rule L1, then G1: the grace begins, or the lease ends.
 void NaiveTable::expire(Lease& lease) {
     if (lease.view.state == LeaseState::grace) {
         end_lease(lease, EventKind::grace_ended, Cause::request);
         remember(lease);
         return;
     }
-    // P7: its entry can only tell that the lease has ended.
+    // P7: the entry stays only to tell that the lease has ended.
     for (Entry& entry : entries_) {
         const bool is_its =
             entry.state == Entry::State::granted && entry.fence == lease.view.token.fence;
@@ -114,7 +114,7 @@ void NaiveTable::remember(const Lease& lease) {
     lock.remembered_until = add_saturating(lease.view.grace_until, lease.memory);
 }
 
-// The hold is over. An expiry has dealt with the entry; any other end takes it along: P6, P9.
+// Ends a lease. After an expiry its entry stays; after any other end it is removed: P6, P9.
 void NaiveTable::end_lease(Lease& lease, EventKind kind, Cause cause) {
     std::erase_if(entries_, [&](const Entry& entry) {
         return entry.state == Entry::State::granted && entry.fence == lease.view.token.fence;
@@ -137,7 +137,7 @@ void NaiveTable::end_wait(std::size_t index, EventKind kind, Cause cause) {
     tell_of_wait(kind, cause, waiter);
 }
 
-// Rule G6. A name whose time ends at this very moment may be told or not: T6.
+// Rule G6. A name that is forgotten at this very moment may be told or not: T6.
 void NaiveTable::forget_names_before(Time time) {
     for (Lock& lock : locks_) {
         if (!lock.last_owner || lock.remembered_until > time) continue;
@@ -217,7 +217,7 @@ bool NaiveTable::is_behind(const AcquireRequest& later, const Waiter& earlier) c
     return is_excluding(scope, earlier.request.mode, later.scope, later.mode);
 }
 
-// A new lease: L1, F1, G6, G7, P5. `waiter` is set if it comes out of the queue.
+// A new lease: L1, F1, G6, G7, P5. `waiter` is set if the request was queued.
 Outcome NaiveTable::grant(const AcquireRequest& request, const Waiter* waiter) {
     const Fence fence{next_fence_++};
     const Time expires_at = add_saturating(now_, request.ttl);

@@ -3,7 +3,7 @@
 #include "model/naive_conflict.h"
 #include "model/naive_table.h"
 
-// What can be seen of the table. Rules are named as in rules.md.
+// What the table shows. Rules are named as in rules.md.
 
 namespace holdfast::model {
 
@@ -20,7 +20,7 @@ NaiveTable::Lock* NaiveTable::find_lock(const Scope& scope) {
     return const_cast<Lock*>(std::as_const(*this).find_lock(scope));
 }
 
-// The lock the request is for; a new one if there is none.
+// The lock of the request; a new one if there is none.
 NaiveTable::Lock& NaiveTable::need_lock(const AcquireRequest& request) {
     if (Lock* lock = find_lock(request.scope)) return *lock;
     const Scope& scope = request.scope;
@@ -86,7 +86,7 @@ std::optional<Time> NaiveTable::next_due() const {
 Outcome NaiveTable::find(Token token) const {
     const Refusal refusal = judge(token, std::nullopt, std::nullopt);
     if (refusal != Refusal::none) return Outcome::refuse(refusal);
-    return {.kind = Outcome::Kind::renewed, .lease = view_of(*find_lease(token.fence))};
+    return {.kind = Outcome::Kind::found, .lease = view_of(*find_lease(token.fence))};
 }
 
 TableCounts NaiveTable::counts() const {
@@ -172,7 +172,7 @@ bool NaiveTable::is_in_the_way(const AcquireRequest& request, Fence fence) const
         return is_excluding(lease->view.scope, lease->view.mode, other.scope, other.mode);
     };
     if (is_in_way_of(request)) return true;
-    // By way of those who are ahead: the last first, as each can only be behind earlier ones.
+    // Through earlier waiters, the last one first: a waiter can only wait for an earlier one.
     std::vector<AcquireRequest> held_up{request};
     for (std::size_t index = waiters_.size(); index-- > 0;) {
         const bool is_ahead = std::any_of(

@@ -105,7 +105,7 @@ std::string SideBySide::find_difference(const Call& call, const Reply& answer,
 std::string SideBySide::find_difference_of_answers(const Call& call, const Reply& answer,
                                                    const Reply& expected) const {
     Reply seen = answer;
-    // `wait` may leave the place in the queue uncounted: it would have to walk the queue.
+    // `wait` need not tell the place in the queue: it would have to walk through the queue.
     if (call.operation == Operation::wait && seen.outcome->position == 0) {
         seen.outcome->position = expected.outcome->position;
     }

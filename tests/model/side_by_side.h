@@ -1,7 +1,7 @@
 #pragma once
 
-// SideBySide: the engine and the naive model, given the same calls, watched by the auditor. After
-// every call everything that can be seen of the two is compared.
+// SideBySide: makes the same calls on the engine and on the naive model, and lets the auditor read
+// the events. After every call it compares everything that the two show.
 
 #include <string>
 
@@ -15,14 +15,14 @@ namespace holdfast::model {
 class SideBySide {
   public:
     explicit SideBySide(const Universe& universe);
-    // If the engine stops the program in one of its own checks, the calls so far are printed:
-    // RapidCheck gets no chance to.
+    // If a CHECK of the engine stops the program, the calls so far are printed, because RapidCheck
+    // cannot do it any more.
     ~SideBySide();
     SideBySide(const SideBySide&) = delete;
     SideBySide& operator=(const SideBySide&) = delete;
 
-    // Makes the call on both. A description of the first difference, or nothing; with all calls
-    // that led to it, for pasting into a test.
+    // Makes the call on both. Returns a description of the first difference, with all calls that led
+    // to it, for a test; empty if there is no difference.
     [[nodiscard]] std::string run(const Step& step);
 
   private:

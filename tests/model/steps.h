@@ -1,9 +1,9 @@
 #pragma once
 
-// Random calls. A Step is what RapidCheck draws and shrinks: small numbers that mean nothing yet.
-// What they mean ("the token before the last", "the moment of the next deadline") is found out when
-// its turn comes, from what has happened so far; so a list of steps stays sensible when some are
-// left out.
+// Random calls. A Step is what RapidCheck draws and shrinks: small numbers without a meaning of
+// their own. They get their meaning ("the token before the last", "the moment of the next deadline")
+// when the step is run, from what has happened so far. So a list of steps still makes sense when
+// RapidCheck leaves some out.
 
 #include <rapidcheck.h>
 
@@ -17,7 +17,7 @@
 
 namespace holdfast::model {
 
-// What is wrong with a request. Mostly nothing.
+// What is wrong with a request. Most requests have no flaw.
 enum class Flaw : std::uint8_t {
     none,
     secret,
@@ -44,7 +44,7 @@ enum class Pace : std::uint8_t {
     to_deadline,      // exactly to the next one
     before_deadline,  // one microsecond short of it
     jump,             // past most deadlines
-    back,             // which counts as standing
+    back,             // the table must treat this like `stand`
 };
 
 struct Step {
@@ -59,13 +59,13 @@ struct Step {
     std::uint8_t wait = 0;                        // milliseconds; 255: for ever
     std::uint8_t session = 0;                     // 0: none; 1: the latest
     std::uint8_t reference = 0;                   // which token, waiter or entry; 0: the latest
-    bool flag = false;   // renew_own, never_shorten, keep: whatever the operation knows
+    bool flag = false;   // renew_own, never_shorten or keep, depending on the operation
     bool again = false;  // enqueue: for the session and scope of an earlier one
     bool is_transient = false;
     bool with_scope = false, with_owner = false, with_ttl = false;
 };
 
-// What the engine gave out so far, for steps to refer to.
+// The tokens and entries that the engine gave out so far. Steps refer to them.
 class History {
   public:
     struct Grant {
@@ -81,7 +81,7 @@ class History {
 
     explicit History(const Universe& universe) : universe_(universe) {}
 
-    // Takes note of the grants among the events, and of a first half that needs its second.
+    // Remembers the grants among the events, and an enqueue that needs its wait.
     void note(const Call& call, const Reply& reply, const core::Changes& changes);
 
     [[nodiscard]] const std::vector<Grant>& grants() const { return grants_; }
@@ -93,7 +93,7 @@ class History {
     std::vector<Enqueued> enqueued_;
 };
 
-// What a step refers to.
+// Everything that a step can refer to.
 struct Situation {
     const Universe& universe;
     const History& history;
@@ -102,13 +102,14 @@ struct Situation {
     std::optional<core::Time> next_deadline;
 };
 
-// What `step` means here. `serial` is different for every step: the secret is made of it.
+// The call that `step` means in this situation. `serial` must differ for every step: the secret is
+// made from it.
 [[nodiscard]] Call make_call_of(const Step& step, const Situation& situation, std::uint64_t serial);
 
 // Up to about 400 steps, in the usual mixture.
 [[nodiscard]] rc::Gen<std::vector<Step>> arbitrary_steps();
 
-// For RapidCheck. The calls that the steps became are in the message of the failure.
+// For RapidCheck. The message of a failure shows the calls that the steps became.
 std::ostream& operator<<(std::ostream& stream, const Step& step);
 
 }  // namespace holdfast::model

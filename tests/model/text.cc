@@ -24,6 +24,7 @@ std::string_view to_text(Outcome::Kind kind) {
     switch (kind) {
         case Outcome::Kind::granted: return "granted";
         case Outcome::Kind::renewed: return "renewed";
+        case Outcome::Kind::found: return "found";
         case Outcome::Kind::released: return "released";
         case Outcome::Kind::queued: return "queued";
         case Outcome::Kind::refused: return "refused";
@@ -80,7 +81,7 @@ std::string to_text(const Outcome& outcome, const Names& names) {
             return fmt::format("{} {} after '{}'", kind, to_text(outcome.lease, names),
                                outcome.previous_owner);
         case Outcome::Kind::renewed:
-            return fmt::format("{} {}", kind, to_text(outcome.lease, names));
+        case Outcome::Kind::found: return fmt::format("{} {}", kind, to_text(outcome.lease, names));
         case Outcome::Kind::released: return std::string(kind);
         case Outcome::Kind::queued:
             return fmt::format("{} w{} at {}", kind, names.number_of(outcome.waiter),

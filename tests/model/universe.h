@@ -1,11 +1,10 @@
 #pragma once
 
-// The small worlds the random calls happen in: few enough things that they get in each other's way.
+// The small worlds of the random calls. They have so few things that calls often conflict.
 
 #include <string_view>
 #include <vector>
 
-#include "core/values/limits.h"
 #include "core/values/request.h"
 
 namespace holdfast::model {
@@ -16,19 +15,19 @@ struct Universe {
     std::vector<core::Owner> owners;
 };
 
-// A single name that everybody wants.
+// A single name that every owner wants.
 [[nodiscard]] Universe one_name();
-// One lock of every kind, two for names. Locks are dropped at once when nothing is left on them.
+// One lock of every kind, and two names. A lock that nobody uses is dropped at once.
 [[nodiscard]] Universe one_of_each();
-// An inode, and ranges of it that touch, overlap and contain one another.
+// An inode, and ranges of it that touch, overlap and contain each other.
 [[nodiscard]] Universe one_inode();
 // Semaphores and names that are remembered for a while when idle.
 [[nodiscard]] Universe idle_permits();
-// Room for hardly anything.
+// Very low limits.
 [[nodiscard]] Universe tight_limits();
-// Room for locks, but for few leases, sessions and entries that have expired.
+// Enough locks, but low limits for leases, sessions and expired entries.
 [[nodiscard]] Universe few_leases();
-// More names and inodes than calls, nearly.
+// Nearly as many names and inodes as calls.
 [[nodiscard]] Universe many_locks();
 
 }  // namespace holdfast::model

@@ -2,14 +2,14 @@
 
 // Witness: what the engine chose where its rules leave the choice open.
 //
-// Who is granted, refused or timed out in a call is never open. What is open:
+// Which request is granted, refused or times out in a call is never open. These choices are open:
 //
 //  - which of two leases that end in the same microsecond ends first, and whether the name of an
 //    owner that is forgotten in that microsecond is still told (T6)
-//  - which of several leases of one owner is renewed, taken back or given up when the owner does
-//    not name one by its token (R2)
-//  - which of two waiters that become free in the same call, and do not exclude one another, gets
-//    the smaller number (Q9)
+//  - which of several leases of one owner is renewed, reclaimed or released when the owner does not
+//    name one by its token (R2)
+//  - which of two waiters that are granted in the same call, and do not exclude each other, gets the
+//    smaller number (Q9)
 //  - which of two locks that became idle together is forgotten first (N2)
 //
 // The model follows the engine in these, and in nothing else. The rules are in rules.md.
@@ -42,11 +42,11 @@ struct Witness {
 
     std::vector<Ended> ended;  // in the order of their ends
     std::vector<Told> told;
-    std::vector<core::Fence> chosen;             // renewed, released, or kept and taken back
+    std::vector<core::Fence> chosen;             // renewed, released or reclaimed
     std::vector<std::uint64_t> granted_waiters;  // by their number, in the order of their grants
     std::function<bool(const core::Scope&)> has_lock;  // after the call
 
-    // Whether a new holder of the lock was told that `name` had it before.
+    // Whether a new holder of the lock was told that `name` was its last owner.
     [[nodiscard]] bool is_told(const core::Scope& lock, const std::string& name) const {
         return std::find(told.begin(), told.end(), Told{lock, name}) != told.end();
     }

@@ -20,7 +20,7 @@ std::string format_fence(core::Fence fence) {
     return fmt::format("#{}", static_cast<std::uint64_t>(fence));
 }
 
-// Whether `event` is what `answer` reports already.
+// Whether `answer` already tells of `event`.
 bool is_told_by(const Outcome& answer, const Event& event) {
     switch (answer.kind) {
         case Outcome::Kind::granted:
@@ -32,6 +32,7 @@ bool is_told_by(const Outcome& answer, const Event& event) {
             return event.kind == EventKind::released && event.cause == core::Cause::request;
         case Outcome::Kind::queued:
             return event.kind == EventKind::queued && event.waiter == answer.waiter;
+        case Outcome::Kind::found:
         case Outcome::Kind::refused: return false;
     }
     return false;
@@ -159,7 +160,7 @@ base::Result<std::string> Stage::use_token(const Words& words, const core::Scope
         if (last == last_grants_.end()) return base::fail("it was never granted that");
         fence = last->second;
     }
-    // The number alone is no proof: a token that was never given out has the wrong secret.
+    // A token that was never given out gets a wrong secret.
     const auto known = tokens_.find(*fence);
     const auto token = known == tokens_.end() ? core::Token{*fence, core::Secret{}} : known->second;
     const auto outcome =
@@ -277,6 +278,8 @@ std::string Stage::format_outcome(const Outcome& outcome) const {
                                    : fmt::format(" from {}", outcome.previous_owner));
         case Outcome::Kind::renewed:
             return fmt::format("renewed {} until {}", fence, format_time(lease.expires_at));
+        case Outcome::Kind::found:
+            return fmt::format("found {} until {}", fence, format_time(lease.expires_at));
         case Outcome::Kind::released: return "released";
         case Outcome::Kind::queued:
             return outcome.position == 0 ? "queued" : fmt::format("queued at {}", outcome.position);

@@ -2,29 +2,29 @@
 
 // Stage: plays the steps of a scenario on a lock table.
 //
-// Between two steps time passes as it does in the server: the table is advanced whenever it asks to
-// be. After every call the table's invariants are checked.
+// Between two steps time passes as in the server: the table is advanced at each of its deadlines.
+// After every call the invariants of the table are checked.
 //
 // SCOPE is a name (`job`) or a text form (`path:/a`, `inode:7`, `range:7:0-4096`,
-// `semaphore:printers`). WHO is an owner, `name` or `name@door`; who has connected acts within that
-// session.
+// `semaphore:printers`). WHO is an owner, `name` or `name@door`. After `connect WHO`, everything that
+// WHO does belongs to that session.
 //
-//     acquire SCOPE by WHO      now or never; asking again renews (the homelab's POST)
-//     try SCOPE by WHO          now or never
+//     acquire SCOPE by WHO      does not queue; if WHO holds it, renews (the homelab's POST)
+//     try SCOPE by WHO          does not queue
 //     lock SCOPE by WHO         queues, `within 10s` or for ever
 //     enqueue SCOPE by WHO      two-phase, first half
 //     wait SCOPE by WHO         two-phase, second half, `within 10s` or for ever
 //         options of all but wait: shared, permits N, ttl 30s (the default), grace 5s, memory 60s
-//     renew SCOPE by WHO        with the token WHO got last for SCOPE; ttl 30s
+//     renew SCOPE by WHO        with the last token that WHO got for SCOPE; ttl 30s
 //     renew SCOPE with #1       with the token of that grant
 //     release SCOPE by WHO      the same two forms
 //     unlock SCOPE by WHO       as an owner that knows no token
-//     again SCOPE by WHO        keeps its place in the queue, and waits from now on `within 10s`
+//     again SCOPE by WHO        stays in the queue, and waits `within 10s` from now on
 //     cancel SCOPE by WHO       leaves the queue
-//     force SCOPE               ends all holds, whoever has them
+//     force SCOPE               ends all leases on SCOPE, whoever the holders are
 //     connect WHO               opens a session
-//     disconnect WHO            ends it; with `keep` its leases live on
-//     stop                      the server stands still until the next step
+//     disconnect WHO            ends the session; with `keep` its leases stay
+//     stop                      the table is not advanced until the next step
 //     show SCOPE                draws holders and queue
 
 #include <map>
@@ -42,11 +42,10 @@ namespace holdfast::scenarios {
 
 class Stage {
   public:
-    // Does the step and says what came of it. The error says why the command makes no sense.
+    // Plays the step and returns its result. The error says why the command makes no sense.
     base::Result<Result> play(const Step& step);
 
-    // Ends every session and lets all the time pass that anything still needs. Returns what is left
-    // then; there should be nothing.
+    // Ends every session and lets everything expire. Returns what is left; that should be nothing.
     core::TableCounts empty();
 
   private:
@@ -61,7 +60,7 @@ class Stage {
     base::Result<std::string> disconnect(const Words& words);
     [[nodiscard]] std::string draw(const core::Scope& scope);
 
-    // Notes the events of the last call as effects, but for the one that is itself the answer.
+    // Adds the events of the last call to the effects, except the one that the answer tells.
     void collect(const core::Outcome* answer = nullptr);
     void note(const core::Event& event);
     [[nodiscard]] std::string format_outcome(const core::Outcome& outcome) const;

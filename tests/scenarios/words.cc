@@ -12,7 +12,7 @@ namespace holdfast::scenarios {
 
 namespace {
 
-// Cuts the first word off `text`; empty when there is none left.
+// Removes the first word from `text` and returns it; empty if there is none.
 std::string_view take_word(std::string_view& text) {
     text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
     const auto word = text.substr(0, text.find(' '));
@@ -33,7 +33,7 @@ base::Result<core::Fence> parse_token(std::string_view word) {
     return core::Fence{*number};
 }
 
-// Reads the option that begins with `word`; its value, if it has one, is cut off `rest`.
+// Reads the option that begins with `word`. Its value, if it has one, is removed from `rest`.
 base::Result<bool> parse_option(std::string_view word, std::string_view& rest, Words& words) {
     if (word == "shared") {
         words.mode = core::Mode::shared;

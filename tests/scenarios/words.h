@@ -10,14 +10,13 @@
 #include "base/result.h"
 #include "core/values/ids.h"
 #include "core/values/scope.h"
-#include "core/values/time.h"
 
 namespace holdfast::scenarios {
 
-// A command taken apart: `verb [scope] [options]`. Views point into the command's text.
+// The parts of a command: `verb [scope] [options]`. Views point into the text of the command.
 struct Words {
     std::string_view verb;
-    std::string_view object;  // a scope, or the name of who connects
+    std::string_view object;  // a scope, or the owner that connects
     std::string_view by;
     core::Mode mode = core::Mode::exclusive;
     std::uint32_t permits = 1;
@@ -29,7 +28,7 @@ struct Words {
     bool keep = false;
 };
 
-// Takes `command` apart. The error says which word is not understood.
+// Splits `command` into its parts. The error names the word that is not understood.
 [[nodiscard]] base::Result<Words> parse_words(std::string_view command);
 
 // `job` is the name job; anything with a colon is a scope's text form.

@@ -36,9 +36,10 @@ class Switchboard {
             server = server_;
         }
         if (!server) return;
-        const int upstream = ::socket(server->protocol().family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
-        const auto size = static_cast<socklen_t>(server->size());
-        if (::connect(upstream, server->data(), size) == 0) {
+        const int upstream =
+            ::socket(server->socket_address().protocol().family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
+        const auto size = static_cast<socklen_t>(server->socket_address().size());
+        if (::connect(upstream, server->socket_address().data(), size) == 0) {
             while (move_some(client, upstream)) {
             }
         }

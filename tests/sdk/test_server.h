@@ -41,7 +41,7 @@ class TestServer {
 
     [[nodiscard]] std::string url() const {
         return (is_tls_ ? "https://127.0.0.1:" : "http://127.0.0.1:") +
-               std::to_string(host_->http_endpoint().port());
+               std::to_string(host_->endpoint("http").port());
     }
     [[nodiscard]] ClientOptions options() const {
         return {.servers = {url()}, .timeout = patience, .retry_for = patience};

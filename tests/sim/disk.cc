@@ -8,13 +8,8 @@ namespace holdfast::sim {
 using namespace std::chrono_literals;
 
 void Disk::apply(const Write& write) {
-    for (const auto& [fence, row] : write.rows) {
-        if (row) {
-            rows.insert_or_assign(fence, *row);
-        } else {
-            rows.erase(fence);
-        }
-    }
+    for (const store::LeaseRow& row : write.puts) rows.insert_or_assign(row.fence, row);
+    for (const std::uint64_t fence : write.ends) rows.erase(fence);
     last_token = std::max(last_token, write.last_token);
     for (const service::FenceMark& mark : write.fences) {
         if (mark.highest == 0) {
@@ -104,22 +99,17 @@ void DiskStore::land(const service::CommitDone& done) {
     if (!is_time_to_crash()) done({});
 }
 
-Disk::Write DiskStore::to_write(const service::Commit& commit) const {
-    Disk::Write write{.last_token = commit.reserved_fence, .fences = commit.fences};
-    for (const core::Event& event : commit.changes) {
-        using core::EventKind;
-        if (!core::is_kept(event)) continue;
-        const std::uint64_t fence = core::as_number(event.lease.token.fence);
-        const bool is_in_grace =
-            event.kind == EventKind::expired && event.grace > core::Duration::zero();
-        if (event.kind == EventKind::granted || event.kind == EventKind::renewed || is_in_grace) {
-            const auto start = static_cast<std::int64_t>(parts_.disk.starts.size());
-            const service::WallTime epoch = parts_.machine.wall(core::Time{});
-            write.rows[fence] = store::to_row<store::LeaseRow>(event, epoch, start);
-        } else {
-            write.rows[fence].reset();
-        }
-        write.last_token = std::max(write.last_token, fence);
+Disk::Write DiskStore::to_write(const service::Commit& commit) {
+    effect_.compute(commit);
+    Disk::Write write{.last_token = std::max(effect_.last_fence(), effect_.reserved_fence()),
+                      .fences = effect_.fences()};
+    const auto start = static_cast<std::int64_t>(parts_.disk.starts.size());
+    const service::WallTime epoch = parts_.machine.wall(core::Time{});
+    for (const service::CommitEffect::Put& put : effect_.puts()) {
+        write.puts.push_back(store::to_row<store::LeaseRow>(*put.change, epoch, start));
+    }
+    for (const core::Event* const end : effect_.ends()) {
+        write.ends.push_back(core::as_number(end->lease.token.fence));
     }
     return write;
 }

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "service/commit_effect.h"
 #include "service/store.h"
 #include "sim/machine.h"
 #include "sim/settings.h"
@@ -26,9 +27,11 @@
 namespace holdfast::sim {
 
 struct Disk {
+    // What a commit writes, as a copy.
     struct Write {
-        std::map<std::uint64_t, std::optional<store::LeaseRow>> rows;  // none: it has ended
-        std::uint64_t last_token = 0;                                  // written or reserved
+        std::vector<store::LeaseRow> puts;
+        std::vector<std::uint64_t> ends;  // by fencing number
+        std::uint64_t last_token = 0;     // the largest number written or reserved
         std::vector<service::FenceMark> fences;
     };
 
@@ -81,12 +84,13 @@ class DiskStore final : public service::Store {
   private:
     [[nodiscard]] service::StoreResult<service::Recovered> read(
         const service::OnRecoveredLease& on_lease);
-    [[nodiscard]] Disk::Write to_write(const service::Commit& commit) const;
+    [[nodiscard]] Disk::Write to_write(const service::Commit& commit);
     void land(const service::CommitDone& done);
     [[nodiscard]] bool is_time_to_crash();
 
     const Parts parts_;
     const DiskHooks hooks_;
+    service::CommitEffect effect_;  // of the commit that was handed in last
 };
 
 }  // namespace holdfast::sim

@@ -4,7 +4,7 @@
 
 #include "service/ports/clock.h"
 #include "sim/world.h"
-#include "store/boot_clock.h"
+#include "store/tables/starts.h"
 
 namespace holdfast::sim {
 

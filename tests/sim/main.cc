@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -75,12 +74,13 @@ bool run(const Seeds& seeds, bool expects_violation) {
 
 int main(int argc, char** argv) {
     using namespace holdfast::sim;
-    CLI::App app{"Runs simulated worlds."};
+    const holdfast::options::Program program("holdfast_sim", "Runs simulated worlds.");
+    const holdfast::options::Command app = program.root();
     std::string text = "1..1000";
     bool expects_violation = false;
     app.add_option("seeds", text, "one seed, or a range like 1..1000");
     app.add_flag("--expect-violation", expects_violation, "succeed only if a violation is found");
-    CLI11_PARSE(app, argc, argv);
+    if (const auto stop = program.parse(argc, argv)) return stop->show();
     const auto seeds = parse_seeds(text);
     if (!seeds) {
         fmt::print(stderr, "not a seed or a range of seeds: {}\n", text);

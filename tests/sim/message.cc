@@ -115,6 +115,8 @@ std::string to_text(const Reply& reply) {
             return fmt::format("granted #{}", core::as_number(reply.token.fence));
         case core::Outcome::Kind::renewed:
             return fmt::format("renewed #{}", core::as_number(reply.token.fence));
+        case core::Outcome::Kind::found:
+            return fmt::format("found #{}", core::as_number(reply.token.fence));
         case core::Outcome::Kind::released: return "released";
         case core::Outcome::Kind::queued: return "queued";
         case core::Outcome::Kind::refused: break;

@@ -72,7 +72,7 @@ holdfast_mutant(repeated_request_runs_again
     "if (known == nullptr || known->state == RequestMemory::Known::State::ended) return false;")
 
 holdfast_mutant(entry_outlives_its_lease
-    core/lock_table_two_phase.cc
+    core/lock_table_session.cc
     "if (earlier != no_slot && !entries_[earlier].is_expired) {"
     "if (earlier != no_slot) {")
 

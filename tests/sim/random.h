@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "core/values/time.h"
+#include "core/values/ids.h"
 
 namespace holdfast::sim {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "core/values/ids.h"
 #include "core/values/scope.h"
-#include "core/values/time.h"
 #include "sim/random.h"
 
 namespace holdfast::sim {

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/values/time.h"
+#include "core/values/ids.h"
 #include "sim/history.h"
 #include "sim/random.h"
 

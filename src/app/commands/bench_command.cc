@@ -1,16 +1,16 @@
-#include "app/commands/bench_command.h"
+// `holdfast bench`: load for a lock server, and a witness that looks whether it keeps its word.
 
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <memory>
 
-#include "cli/duration_option.h"
-#include "load/load_report.h"
+#include "app/commands/commands.h"
 #include "load/load_run.h"
+#include "options/options.h"
 
 namespace holdfast::app {
 
@@ -28,65 +28,67 @@ void end_progress() {
     if (isatty(STDERR_FILENO) == 1) fmt::print(stderr, "\r\x1b[K");
 }
 
-void declare_server(CLI::App& command, load::LoadOptions& options) {
-    const std::map<std::string, load::Dialect> dialects{{"lockserver", load::Dialect::lockserver},
-                                                        {"dflockd", load::Dialect::dflockd},
-                                                        {"homelab", load::Dialect::homelab}};
-    command.add_option("--dialect", options.dialect, "the protocol in which to ask for locks")
-        ->transform(CLI::CheckedTransformer(dialects).description("{lockserver,dflockd,homelab}"))
-        ->type_name("NAME")
-        ->default_str("lockserver");
-    command.add_option("--url,--server", options.url, "the server, for lockserver and homelab")
-        ->type_name("URL")
-        ->envname("HOLDFAST_SERVER")
-        ->capture_default_str();
+void declare_server(const options::Command& command, load::LoadOptions& options) {
+    const std::map<std::string, load::Door> doors{{"lockserver", load::Door::lockserver},
+                                                  {"dflockd", load::Door::dflockd},
+                                                  {"homelab", load::Door::homelab}};
+    const char* const help = "the door at which to ask for locks";
+    command.add_choice("--door", options.door, doors, help, true)
+        .takes("NAME")
+        .shows_default("lockserver");
+    command.add_choice("--dialect", options.door, doors, help, true).group("");  // its older name
     command
-        .add_option("--dflockd", options.dflockd_address,
-                    "the server, for dflockd: an IP address, or localhost, and a port")
-        ->type_name("ADDR:PORT")
-        ->capture_default_str();
+        .add_option("--url,--server", options.url,
+                    "the server, for lockserver and homelab; unix:PATH is a Unix socket")
+        .takes("URL")
+        .variable("HOLDFAST_SERVER")
+        .shows_default();
+    command
+        .add_option(
+            "--dflockd", options.dflockd_address,
+            "the server, for dflockd: an IP address, or localhost, and a port; or unix:PATH")
+        .takes("ADDR:PORT")
+        .shows_default();
     command
         .add_option("--token-file", options.token_file,
                     "show the token in the first line of FILE to the server")
-        ->type_name("FILE")
-        ->envname("HOLDFAST_TOKEN_FILE");
+        .takes("FILE")
+        .variable("HOLDFAST_TOKEN_FILE");
     command
         .add_option("--ca-file", options.ca_file,
                     "for https: trust these certificates instead of the system's")
-        ->type_name("FILE")
-        ->envname("HOLDFAST_CA_FILE");
+        .takes("FILE")
+        .variable("HOLDFAST_CA_FILE");
 }
 
-void declare_work(CLI::App& command, load::LoadOptions& options) {
+void declare_work(const options::Command& command, load::LoadOptions& options) {
     command.add_option("--lock", options.lock, "the lock; with --keys, how its names begin")
-        ->type_name("NAME")
-        ->capture_default_str();
+        .takes("NAME")
+        .shows_default();
     command.add_option("--keys", options.keys, "how many locks there are to choose from")
-        ->check(CLI::Range(1, 1'000'000).description(""))
-        ->type_name("NUMBER")
-        ->capture_default_str();
+        .between(1, 1'000'000, false)
+        .takes("NUMBER")
+        .shows_default();
     command.add_option("--clients", options.clients, "how many ask, each on its own connection")
-        ->check(CLI::Range(1, 10'000).description(""))
-        ->type_name("NUMBER")
-        ->capture_default_str();
-    cli::add_duration_option(command, "--duration", options.duration, "how long");
-    cli::add_duration_option(command, "--ttl", options.ttl,
-                             "the lease that is asked for; with dflockd, whole seconds");
-    cli::add_duration_option(command, "--hold", options.hold, "how long a lock is held");
-    cli::add_duration_option(command, "--jitter", options.jitter,
-                             "up to how much longer, and how long to rest afterwards");
+        .between(1, 10'000, false)
+        .takes("NUMBER")
+        .shows_default();
+    command.add_duration("--duration", options.duration, "how long");
+    command.add_duration("--ttl", options.ttl,
+                         "the lease that is asked for; with dflockd, whole seconds");
+    command.add_duration("--hold", options.hold, "how long a lock is held");
+    command.add_duration("--jitter", options.jitter,
+                         "up to how much longer, and how long to rest afterwards");
     command
         .add_option("--failrate", options.fail_rate,
                     "the chance that a holder stands still until its lease is over, and writes "
                     "nevertheless")
-        ->check(CLI::Range(0.0, 1.0).description(""))
-        ->type_name("SHARE")
-        ->capture_default_str();
+        .between(0.0, 1.0, false)
+        .takes("SHARE")
+        .shows_default();
 }
 
-}  // namespace
-
-void declare_bench_options(CLI::App& command, load::LoadOptions& options) {
+void declare_bench_options(const options::Command& command, load::LoadOptions& options) {
     declare_server(command, options);
     declare_work(command, options);
     command.footer(
@@ -96,6 +98,8 @@ void declare_bench_options(CLI::App& command, load::LoadOptions& options) {
         "Exit status: 0 if so, 1 if not, 2 if the server cannot be reached.");
 }
 
+// Runs it and prints what came of it. The exit code of the program: 0, 1 if the server broke its
+// word, 2 if it cannot be reached.
 int run_bench(const load::LoadOptions& options) {
     if (options.ttl <= options.ttl.zero()) {
         fmt::print(stderr, "holdfast: --ttl must be longer than zero\n");
@@ -119,6 +123,19 @@ int run_bench(const load::LoadOptions& options) {
     }
     const bool has_answered = result->acquire_latency.count() > 0;
     return has_answered ? EXIT_SUCCESS : exit_unreachable;
+}
+
+}  // namespace
+
+cli::Command declare_bench(const options::Command& program) {
+    const auto options = std::make_shared<load::LoadOptions>();
+    const options::Command command = program.add_command(
+        "bench", "take and release locks of a server, and look whether it keeps its word");
+    declare_bench_options(command, *options);
+    return {command, [options] {
+                raise_descriptor_limit();
+                return run_bench(*options);
+            }};
 }
 
 }  // namespace holdfast::app

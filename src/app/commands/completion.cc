@@ -1,13 +1,14 @@
-#include "app/commands/completion.h"
+// All three scripts think alike. The words before the cursor lead to a place in the tree of
+// commands, written as ` serve`; the word just before it may be an option that wants a value; and
+// at each place there are some words to choose from.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <functional>
 
-// All three scripts think alike. The words before the cursor lead to a place in the tree of
-// commands, written as ` serve`; the word just before it may be an option that wants a value; and
-// at each place there are some words to choose from.
+#include "app/commands/commands.h"
+#include "app/commands/reference.h"
 
 namespace holdfast::app {
 
@@ -30,7 +31,7 @@ std::string quote_fish(const std::string& text) {
     return quoted + "'";
 }
 
-std::string place_of(const CommandEntry& command) {
+std::string place_of(const options::CommandEntry& command) {
     std::string place;
     for (std::size_t index = 1; index < command.words.size(); ++index) {
         place += " " + command.words[index];
@@ -43,20 +44,22 @@ std::string join(const std::vector<std::string>& words, const char* between) {
 }
 
 // All places but the program itself, as a pattern of a shell's `case`.
-std::string places_pattern(const std::vector<CommandEntry>& commands, const char* between) {
+std::string places_pattern(const std::vector<options::CommandEntry>& commands,
+                           const char* between) {
     std::vector<std::string> places;
-    for (const CommandEntry& command : commands) {
+    for (const options::CommandEntry& command : commands) {
         if (command.words.size() > 1) places.push_back(quote(place_of(command)));
     }
     return join(places, between);
 }
 
-const std::string& help_of(const std::vector<CommandEntry>& commands, const CommandEntry& parent,
-                           const std::string& child) {
+const std::string& help_of(const std::vector<options::CommandEntry>& commands,
+                           const options::CommandEntry& parent, const std::string& child) {
     std::vector<std::string> words = parent.words;
     words.push_back(child);
-    return std::find_if(commands.begin(), commands.end(),
-                        [&](const CommandEntry& command) { return command.words == words; })
+    return std::find_if(
+               commands.begin(), commands.end(),
+               [&](const options::CommandEntry& command) { return command.words == words; })
         ->help;
 }
 
@@ -68,7 +71,7 @@ struct ValueWays {
     std::function<std::string(const std::vector<std::string>&)> choices;
 };
 
-std::string complete_value(const CommandOption& option, const ValueWays& ways) {
+std::string complete_value(const options::CommandOption& option, const ValueWays& ways) {
     if (!option.choices.empty()) return ways.choices(option.choices);
     if (option.value == "FILE") return ways.files;
     if (option.value == "DIR") return ways.folders;
@@ -76,10 +79,10 @@ std::string complete_value(const CommandOption& option, const ValueWays& ways) {
 }
 
 // The arms of a `case` over the place and the word before the cursor.
-std::string value_arms(const std::vector<CommandEntry>& commands, const ValueWays& ways) {
+std::string value_arms(const std::vector<options::CommandEntry>& commands, const ValueWays& ways) {
     std::string arms;
-    for (const CommandEntry& command : commands) {
-        for (const CommandOption& option : command.options) {
+    for (const options::CommandEntry& command : commands) {
+        for (const options::CommandOption& option : command.options) {
             if (option.value.empty()) continue;
             std::vector<std::string> patterns;
             for (const std::string& name : option.names) {
@@ -93,12 +96,12 @@ std::string value_arms(const std::vector<CommandEntry>& commands, const ValueWay
 }
 
 // What can be said at a place, beside values of options.
-std::vector<std::string> words_at(const CommandEntry& command) {
+std::vector<std::string> words_at(const options::CommandEntry& command) {
     std::vector<std::string> words = command.children;
-    for (const CommandOption& positional : command.positionals) {
+    for (const options::CommandOption& positional : command.positionals) {
         words.insert(words.end(), positional.choices.begin(), positional.choices.end());
     }
-    for (const CommandOption& option : command.options) {
+    for (const options::CommandOption& option : command.options) {
         words.insert(words.end(), option.names.begin(), option.names.end());
     }
     return words;
@@ -106,7 +109,7 @@ std::vector<std::string> words_at(const CommandEntry& command) {
 
 }  // namespace
 
-std::string bash_completion(const std::vector<CommandEntry>& commands) {
+std::string bash_completion(const std::vector<options::CommandEntry>& commands) {
     const ValueWays ways{
         .files = "compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- \"$current\")",
         .folders = "compopt -o filenames; mapfile -t COMPREPLY < <(compgen -d -- \"$current\")",
@@ -116,7 +119,7 @@ std::string bash_completion(const std::vector<CommandEntry>& commands) {
                                quote(join(choices, " ")));
         }};
     std::string arms;
-    for (const CommandEntry& command : commands) {
+    for (const options::CommandEntry& command : commands) {
         arms += fmt::format("        {}) choices={} ;;\n", quote(place_of(command)),
                             quote(join(words_at(command), " ")));
     }
@@ -147,7 +150,7 @@ complete -F _holdfast holdfast
                        fmt::arg("values", value_arms(commands, ways)), fmt::arg("words", arms));
 }
 
-std::string zsh_completion(const std::vector<CommandEntry>& commands) {
+std::string zsh_completion(const std::vector<options::CommandEntry>& commands) {
     const ValueWays ways{.files = "_files",
                          .folders = "_files -/",
                          .nothing = "_message value",
@@ -155,15 +158,15 @@ std::string zsh_completion(const std::vector<CommandEntry>& commands) {
                              return "compadd -- " + join(choices, " ");
                          }};
     std::string arms;
-    for (const CommandEntry& command : commands) {
+    for (const options::CommandEntry& command : commands) {
         std::vector<std::string> words, options;
         for (const std::string& child : command.children) {
             words.push_back(quote(child + ":" + help_of(commands, command, child)));
         }
-        for (const CommandOption& positional : command.positionals) {
+        for (const options::CommandOption& positional : command.positionals) {
             words.insert(words.end(), positional.choices.begin(), positional.choices.end());
         }
-        for (const CommandOption& option : command.options) {
+        for (const options::CommandOption& option : command.options) {
             for (const std::string& name : option.names) {
                 options.push_back(quote(name + ":" + option.help));
             }
@@ -203,7 +206,7 @@ if [[ $funcstack[1] == _holdfast ]]; then _holdfast "$@"; else compdef _holdfast
                        fmt::arg("values", value_arms(commands, ways)), fmt::arg("words", arms));
 }
 
-std::string fish_completion(const std::vector<CommandEntry>& commands) {
+std::string fish_completion(const std::vector<options::CommandEntry>& commands) {
     const ValueWays ways{.files = " -r -F",
                          .folders = " -x -a '(__fish_complete_directories)'",
                          .nothing = " -x",
@@ -211,21 +214,21 @@ std::string fish_completion(const std::vector<CommandEntry>& commands) {
                              return " -x -a " + quote_fish(join(choices, " "));
                          }};
     std::string lines;
-    const auto add = [&](const CommandEntry& command, const std::string& what,
+    const auto add = [&](const options::CommandEntry& command, const std::string& what,
                          const std::string& help) {
         lines += fmt::format("complete -c holdfast -n {}{} -d {}\n",
                              quote_fish("__holdfast_at " + quote_fish(place_of(command))), what,
                              quote_fish(help));
     };
-    for (const CommandEntry& command : commands) {
+    for (const options::CommandEntry& command : commands) {
         for (const std::string& child : command.children) {
             add(command, " -a " + child, help_of(commands, command, child));
         }
-        for (const CommandOption& positional : command.positionals) {
+        for (const options::CommandOption& positional : command.positionals) {
             if (positional.choices.empty()) continue;
             add(command, " -a " + quote_fish(join(positional.choices, " ")), positional.help);
         }
-        for (const CommandOption& option : command.options) {
+        for (const options::CommandOption& option : command.options) {
             std::string what;
             for (const std::string& name : option.names) {
                 const bool is_long = name.starts_with("--");
@@ -262,6 +265,27 @@ complete -c holdfast -f
 complete -c holdfast -n 'contains -- -- (commandline -opc)' -a '(__holdfast_foreign)'
 {lines})",
                        fmt::arg("places", places_pattern(commands, " ")), fmt::arg("lines", lines));
+}
+
+cli::Command declare_completion(const options::Command& program) {
+    const auto shell = std::make_shared<std::string>();
+    const options::Command command =
+        program.add_command("completion", "print a script that completes commands in a shell");
+    command.add_option("SHELL", *shell, "for which shell")
+        .required()
+        .among({"bash", "zsh", "fish"});
+    command.footer(
+        "  bash: source <(holdfast completion bash)\n"
+        "  zsh:  source <(holdfast completion zsh)\n"
+        "  fish: holdfast completion fish | source");
+    return {command, [program, shell] {
+                const auto commands = options::list_commands(program);
+                const auto complete = *shell == "bash"  ? bash_completion
+                                      : *shell == "zsh" ? zsh_completion
+                                                        : fish_completion;
+                std::fputs(complete(commands).c_str(), stdout);
+                return EXIT_SUCCESS;
+            }};
 }
 
 }  // namespace holdfast::app

@@ -1,13 +1,15 @@
-#include "app/commands/config_command.h"
-
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <utility>
 
+#include "app/commands/commands.h"
+#include "app/serve_options.h"
 #include "base/json/json_writer.h"
+#include "options/options.h"
 
 namespace holdfast::app {
 
@@ -18,35 +20,26 @@ bool is_set(const std::string& variable) {
     return value != nullptr && *value != '\0';
 }
 
-std::string origin_of(const CLI::App& command, const CLI::Option& option) {
-    if (option.count() == 0) {
-        const bool is_lockserver = option.get_name() == "--data" && is_set("LOCKSERVER_DB");
+std::string origin_of(const options::Command& command, const options::Setting& setting) {
+    if (!setting.is_given) {
+        const bool is_lockserver = setting.name == "--data" && is_set("LOCKSERVER_DB");
         return is_lockserver ? "LOCKSERVER_DB" : "default";
     }
-    const auto& named = command.parse_order();
-    if (std::find(named.begin(), named.end(), &option) != named.end()) return "command line";
-    if (is_set(option.get_envname())) return option.get_envname();
-    if (option.get_name() == "--http" && is_set("LOCKSERVER_ADDR")) return "LOCKSERVER_ADDR";
-    return command.get_option("--config")->as<std::string>();
-}
-
-std::string value_of(const CLI::Option& option, const std::string& origin) {
-    if (origin == "LOCKSERVER_DB") return std::getenv("LOCKSERVER_DB");
-    const bool is_flag = option.get_expected_min() == 0;
-    if (option.count() == 0) return is_flag ? "false" : option.get_default_str();
-    return fmt::format("{}", fmt::join(option.results(), " "));
+    if (setting.is_on_command_line) return "command line";
+    if (is_set(setting.variable)) return setting.variable;
+    if (setting.name == "--http" && is_set("LOCKSERVER_ADDR")) return "LOCKSERVER_ADDR";
+    return command.option("--config").value();
 }
 
 }  // namespace
 
-std::vector<OptionInForce> options_in_force(const CLI::App& command) {
+std::vector<OptionInForce> options_in_force(const options::Command& command) {
     std::vector<OptionInForce> options;
-    for (const CLI::Option* const option : command.get_options()) {
-        if (!option->get_configurable()) continue;
-        std::string origin = origin_of(command, *option);
-        std::string value = value_of(*option, origin);
+    for (options::Setting& setting : command.settings()) {
+        const std::string origin = origin_of(command, setting);
+        if (origin == "LOCKSERVER_DB") setting.value = std::getenv("LOCKSERVER_DB");
         options.push_back(
-            {.name = option->get_name(), .value = std::move(value), .origin = std::move(origin)});
+            {.name = std::move(setting.name), .value = std::move(setting.value), .origin = origin});
     }
     return options;
 }
@@ -78,6 +71,32 @@ std::string to_json(const std::vector<OptionInForce>& options) {
     }
     json.end_array().end_object();
     return text + "\n";
+}
+
+namespace {
+
+int show_config(const options::Command& command, const ServeOptions& options, bool is_json) {
+    const auto in_force = options_in_force(command);
+    std::fputs((is_json ? to_json(in_force) : to_table(in_force)).c_str(), stdout);
+    const auto checked = check(options);
+    if (checked) return EXIT_SUCCESS;
+    std::fprintf(stderr, "holdfast: serve would not start: %s\n", checked.error().message.c_str());
+    return exit_cannot_start;
+}
+
+}  // namespace
+
+cli::Command declare_config(const options::Command& program) {
+    const auto options = std::make_shared<ServeOptions>();
+    const auto is_json = std::make_shared<bool>(false);
+    const options::Command command = program.add_command(
+        "config", "show what serve would be told: by flags, variables, a file, or not at all");
+    declare_serve_options(command, *options);
+    command.add_flag("--json", *is_json, "for programs").not_in_files();
+    command.footer(
+        "Takes the options of serve, and exits with 1 if it would not start with them.\n"
+        "What a server that is running was told: holdfast status --json");
+    return {command, [=] { return show_config(command, *options, *is_json); }};
 }
 
 }  // namespace holdfast::app

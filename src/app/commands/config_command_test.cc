@@ -1,11 +1,9 @@
-#include "app/commands/config_command.h"
-
 #include <gmock/gmock.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <fstream>
 
+#include "app/commands/commands.h"
 #include "app/serve_options.h"
 
 namespace holdfast::app {
@@ -13,11 +11,11 @@ namespace {
 
 // What is in force for `--name`, as `value (origin)`.
 std::string in_force(std::vector<std::string> words, const std::string& name) {
-    CLI::App command;
+    const options::Program program;
+    const options::Command command = program.root();
     ServeOptions options;
     declare_serve_options(command, options);
-    std::reverse(words.begin(), words.end());
-    command.parse(std::move(words));
+    if (const auto stop = program.parse(std::move(words))) return stop->message;
     for (const OptionInForce& option : options_in_force(command)) {
         if (option.name == name) return option.value + " (" + option.origin + ")";
     }

@@ -1,8 +1,8 @@
 #include "app/commands/dflockd_command.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -16,6 +16,7 @@
 #include "app/commands/go_flags.h"
 #include "base/text/number.h"
 #include "net/loop/endpoint.h"
+#include "options/options.h"
 
 namespace holdfast::app {
 
@@ -88,15 +89,6 @@ bool is_number(std::string_view text) {
     return parse_seconds(without_sign(text), value);
 }
 
-bool is_boolean(const std::string& text) {
-    try {
-        CLI::detail::to_flag_value(text);
-        return true;
-    } catch (const std::invalid_argument&) {
-        return false;
-    }
-}
-
 std::string variable(const std::string& name) {
     const char* const value = std::getenv(name.c_str());
     return value == nullptr ? "" : value;
@@ -105,7 +97,7 @@ std::string variable(const std::string& name) {
 // Lets the option take its value from the first of the variables that is set; they have had other
 // names. dflockd 1 ignores a text that is no value for its flag, and so does this.
 template <class Test>
-void read_variable(CLI::Option& option, const std::vector<std::string>& names,
+void read_variable(const options::Option& option, const std::vector<std::string>& names,
                    DflockdCommand& options, Test is_value) {
     std::string unset;
     for (const std::string& name : names) {
@@ -113,108 +105,131 @@ void read_variable(CLI::Option& option, const std::vector<std::string>& names,
         if (text.empty()) {
             unset = name;
         } else if (is_value(text)) {
-            option.envname(name);
+            option.variable(name);
             return;
         } else {
-            options.ignored.push_back(name + "=" + text);
+            options.ignored.push_back(fmt::format("{}={}", name, text));
         }
     }
-    option.envname(unset);  // for the help
+    option.variable(unset);  // for the help
 }
+
+// A flag of dflockd, and the variables that have its value where the command line has not.
+struct Flag {
+    std::string names;
+    std::vector<std::string> variables;
+    std::string help;
+};
 
 // Declares the options that are numbers.
 class Numbers {
   public:
-    Numbers(CLI::App& command, DflockdCommand& options) : command_(command), options_(options) {}
+    Numbers(const options::Command& command, DflockdCommand& options)
+        : command_(command), options_(options) {}
 
-    void add_seconds(const std::string& flag, const std::vector<std::string>& variables,
-                     DflockdCommand::Seconds& value, const std::string& help) {
-        const auto parse = [&value](const CLI::results_t& texts) {
+    void add_seconds(const Flag& flag, DflockdCommand::Seconds& value) {
+        const auto parse = [&value](const std::vector<std::string>& texts) {
             return parse_seconds(texts.back(), value);
         };
-        CLI::Option* const option = command_.add_option(flag, parse, help)->type_name("SECONDS");
-        option->default_str(std::to_string(static_cast<int>(value.count())));
-        read_variable(*option, variables, options_, is_number);
+        const options::Option option =
+            command_.add_option(flag.names, parse, flag.help).takes("SECONDS");
+        option.shows_default(std::to_string(static_cast<int>(value.count())));
+        read_variable(option, flag.variables, options_, is_number);
     }
 
     template <class Number>
-    void add_count(const std::string& flag, const std::string& variable_name, Number& value,
-                   const std::string& help) {
-        const auto parse = [&value](const CLI::results_t& texts) {
+    void add_count(const Flag& flag, Number& value) {
+        const auto parse = [&value](const std::vector<std::string>& texts) {
             return parse_count(texts.back(), value);
         };
-        CLI::Option* const option = command_.add_option(flag, parse, help)->type_name("UINT");
-        option->default_str(std::to_string(value));
-        read_variable(*option, {variable_name}, options_, is_whole_number);
+        const options::Option option =
+            command_.add_option(flag.names, parse, flag.help).takes("UINT");
+        option.shows_default(std::to_string(value));
+        read_variable(option, flag.variables, options_, is_whole_number);
     }
 
   private:
-    CLI::App& command_;
+    const options::Command command_;
     DflockdCommand& options_;
 };
 
 void declare_times(Numbers& numbers, DflockdCommand& options) {
-    numbers.add_seconds("--default-lease-ttl", {"DFLOCKD_DEFAULT_LEASE_TTL_S"},
-                        options.default_lease, "lease of a request that names none");
-    numbers.add_seconds("--lease-sweep-interval", {"DFLOCKD_LEASE_SWEEP_INTERVAL_S"},
-                        options.sweep_interval, "taken and ignored: leases end on time");
-    numbers.add_seconds("--gc-interval", {"DFLOCKD_GC_INTERVAL_S", "DFLOCKD_GC_LOOP_SLEEP"},
-                        options.idle_interval, "taken and ignored: what is idle goes on time");
-    numbers.add_seconds("--gc-max-idle", {"DFLOCKD_GC_MAX_IDLE_S", "DFLOCKD_GC_MAX_UNUSED_TIME"},
-                        options.idle_max,
-                        "how long a key that nobody holds or wants is remembered");
-    numbers.add_seconds("--read-timeout", {"DFLOCKD_READ_TIMEOUT_S"}, options.read_timeout,
-                        "from the first byte of a request to its last");
-    numbers.add_seconds("--write-timeout", {"DFLOCKD_WRITE_TIMEOUT_S"}, options.write_timeout,
-                        "while a client does not take its answers");
-    numbers.add_seconds("--shutdown-timeout", {"DFLOCKD_SHUTDOWN_TIMEOUT_S"},
-                        options.shutdown_timeout,
-                        "for requests in flight after SIGTERM; 0: any time");
+    numbers.add_seconds({"--default-lease-ttl",
+                         {"DFLOCKD_DEFAULT_LEASE_TTL_S"},
+                         "lease of a request that names none"},
+                        options.default_lease);
+    numbers.add_seconds({"--lease-sweep-interval",
+                         {"DFLOCKD_LEASE_SWEEP_INTERVAL_S"},
+                         "taken and ignored: leases end on time"},
+                        options.sweep_interval);
+    numbers.add_seconds({"--gc-interval",
+                         {"DFLOCKD_GC_INTERVAL_S", "DFLOCKD_GC_LOOP_SLEEP"},
+                         "taken and ignored: what is idle goes on time"},
+                        options.idle_interval);
+    numbers.add_seconds({"--gc-max-idle",
+                         {"DFLOCKD_GC_MAX_IDLE_S", "DFLOCKD_GC_MAX_UNUSED_TIME"},
+                         "how long a key that nobody holds or wants is remembered"},
+                        options.idle_max);
+    numbers.add_seconds({"--read-timeout",
+                         {"DFLOCKD_READ_TIMEOUT_S"},
+                         "from the first byte of a request to its last"},
+                        options.read_timeout);
+    numbers.add_seconds({"--write-timeout",
+                         {"DFLOCKD_WRITE_TIMEOUT_S"},
+                         "while a client does not take its answers"},
+                        options.write_timeout);
+    numbers.add_seconds({"--shutdown-timeout",
+                         {"DFLOCKD_SHUTDOWN_TIMEOUT_S"},
+                         "for requests in flight after SIGTERM; 0: any time"},
+                        options.shutdown_timeout);
 }
 
 void declare_limits(Numbers& numbers, DflockdCommand& options) {
-    numbers.add_count("--max-locks", "DFLOCKD_MAX_LOCKS", options.locks_max,
-                      "keys in use; 0: any number");
-    numbers.add_count("--max-connections", "DFLOCKD_MAX_CONNECTIONS", options.connections_max,
-                      "connections at one time; 0: any number");
-    numbers.add_count("--max-waiters", "DFLOCKD_MAX_WAITERS", options.waiters_max,
-                      "who may wait for one key; 0: any number");
+    numbers.add_count({"--max-locks", {"DFLOCKD_MAX_LOCKS"}, "keys in use; 0: any number"},
+                      options.locks_max);
+    numbers.add_count({"--max-connections",
+                       {"DFLOCKD_MAX_CONNECTIONS"},
+                       "connections at one time; 0: any number"},
+                      options.connections_max);
+    numbers.add_count(
+        {"--max-waiters", {"DFLOCKD_MAX_WAITERS"}, "who may wait for one key; 0: any number"},
+        options.waiters_max);
 }
 
-void declare_secrets(CLI::App& command, DflockdCommand& options) {
+void declare_secrets(const options::Command& command, DflockdCommand& options) {
     // Their variables are looked at later: a flag for either beats a variable for either.
     command.add_option("--auth-token", options.auth_token,
                        "what clients must show ($DFLOCKD_AUTH_TOKEN); a file is safer");
     command
         .add_option("--auth-token-file", options.auth_token_file,
                     "the same in a file ($DFLOCKD_AUTH_TOKEN_FILE)")
-        ->type_name("FILE");
+        .takes("FILE");
     command.add_option("--tls-cert", options.tls.certificate_file, "speak TLS with this chain")
-        ->type_name("FILE")
-        ->envname("DFLOCKD_TLS_CERT");
+        .takes("FILE")
+        .variable("DFLOCKD_TLS_CERT");
     command.add_option("--tls-key", options.tls.key_file, "the certificate's key")
-        ->type_name("FILE")
-        ->envname("DFLOCKD_TLS_KEY");
+        .takes("FILE")
+        .variable("DFLOCKD_TLS_KEY");
 }
 
-void declare_ignored(CLI::App& command, DflockdCommand& options) {
+void declare_ignored(const options::Command& command, DflockdCommand& options) {
     for (const IgnoredFlag& ignored : ignored_flags) {
-        const auto note = [&options, flag = ignored.flag](const CLI::results_t& texts) {
+        const auto note = [&options, flag = ignored.flag](const std::vector<std::string>& texts) {
             const bool is_off = texts.back().empty() || texts.back() == "0";
             if (!is_off) options.ignored.push_back(std::string(flag) + " " + texts.back());
             return true;
         };
         command.add_option(ignored.flag, note, "taken and ignored")
-            ->group("Of dflockd, without effect here")
-            ->envname(ignored.variable);
+            .group("Of dflockd, without effect here")
+            .variable(ignored.variable);
     }
 }
 
 // `--debug` and the like, which may be given with a value.
-void add_flag(CLI::App& command, const std::string& names, const std::string& variable_name,
-              DflockdCommand& options, bool& value, const std::string& help) {
-    CLI::Option* const option = command.add_flag(names, value, help);
-    read_variable(*option, {variable_name}, options, is_boolean);
+void add_flag(const options::Command& command, const Flag& flag, DflockdCommand& options,
+              bool& value) {
+    const options::Option option = command.add_flag(flag.names, value, flag.help);
+    read_variable(option, flag.variables, options, options::is_flag_value);
 }
 
 // The address to listen on: of a name, the first IPv4 one, or else the first.
@@ -239,20 +254,21 @@ base::Result<std::string> find_address(std::string host, std::uint16_t port) {
 }
 
 // A secret as dflockd takes it, without the blanks around it, which `auth` drops too.
-base::Result<std::string> clean_secret(const std::string& source, const std::string& text) {
+base::Result<std::string> clean_secret(const std::string& text, std::string_view source) {
     constexpr const char* blanks = " \t\n\v\f\r";
     const auto first = text.find_first_not_of(blanks);
-    if (first == std::string::npos) return base::fail(source + " is blank");
+    if (first == std::string::npos) return base::fail(fmt::format("{} is blank", source));
     const std::string secret = text.substr(first, text.find_last_not_of(blanks) + 1 - first);
     if (secret.find_first_of("\r\n") != std::string::npos) {
-        return base::fail(source + " has more than one line");
+        return base::fail(fmt::format("{} has more than one line", source));
     }
     return secret;
 }
 
 // A flag for either beats a variable for either.
 base::Result<void> read_secret(const DflockdCommand& options, ServeOptions& serve) {
-    std::string secret = options.auth_token, source = "--auth-token";
+    std::string secret = options.auth_token;
+    std::string_view source = "--auth-token";
     serve.auth_token_file = options.auth_token_file;
     if (secret.empty() && serve.auth_token_file.empty()) {
         secret = variable("DFLOCKD_AUTH_TOKEN");
@@ -260,7 +276,7 @@ base::Result<void> read_secret(const DflockdCommand& options, ServeOptions& serv
         serve.auth_token_file = variable("DFLOCKD_AUTH_TOKEN_FILE");
     }
     if (secret.empty()) return {};
-    TRY(serve.auth_token, clean_secret(source, secret));
+    TRY(serve.auth_token, clean_secret(secret, source));
     return {};
 }
 
@@ -271,37 +287,37 @@ Number or_any(Number number, Number any) {
 
 }  // namespace
 
-void declare_dflockd_options(CLI::App& command, DflockdCommand& options) {
+void declare_dflockd_options(const options::Command& command, DflockdCommand& options) {
     command.add_option("--host", options.host, "the address to listen on")
-        ->envname("DFLOCKD_HOST")
-        ->capture_default_str();
+        .variable("DFLOCKD_HOST")
+        .shows_default();
     Numbers numbers(command, options);
-    numbers.add_count("--port", "DFLOCKD_PORT", options.port,
-                      "the port to listen on; 0: any free port");
+    numbers.add_count({"--port", {"DFLOCKD_PORT"}, "the port to listen on; 0: any free port"},
+                      options.port);
     declare_times(numbers, options);
     declare_limits(numbers, options);
-    add_flag(command, "--auto-release-on-disconnect,!--no-auto-release-on-disconnect",
-             "DFLOCKD_AUTO_RELEASE_ON_DISCONNECT", options, options.releases_on_disconnect,
-             "release what a connection holds when it closes (as it does unless told otherwise)");
+    add_flag(command,
+             {"--auto-release-on-disconnect,!--no-auto-release-on-disconnect",
+              {"DFLOCKD_AUTO_RELEASE_ON_DISCONNECT"},
+              "release what a connection holds when it closes (as it does unless told otherwise)"},
+             options, options.releases_on_disconnect);
     declare_secrets(command, options);
-    add_flag(command, "--debug", "DFLOCKD_DEBUG", options, options.is_debugging, "log more");
+    add_flag(command, {"--debug", {"DFLOCKD_DEBUG"}, "log more"}, options, options.is_debugging);
     declare_ignored(command, options);
-    command.set_version_flag("--version", "holdfast " HOLDFAST_VERSION);
+    command.version("--version", "holdfast " HOLDFAST_VERSION);
     command
         .add_option("--data", options.data_folder,
                     "not dflockd's: a folder that keeps the locks over a restart")
-        ->type_name("DIR");
+        .takes("DIR");
     command
         .add_option("--threads", options.threads, "not dflockd's: threads that serve connections")
-        ->check(CLI::Range(1, 256))
-        ->capture_default_str();
+        .between(1, 256)
+        .shows_default();
     command.footer(
         "The flags and variables (DFLOCKD_PORT, DFLOCKD_MAX_LOCKS, ...) are those of dflockd.\n"
         "Take a lock for a minute by hand:\n"
         "  printf 'l\\nmykey\\n10 60\\n' | nc 127.0.0.1 6388");
-    for (CLI::Option* const option : command.get_options()) {
-        option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-    }
+    command.last_options_count();
 }
 
 base::Result<ServeOptions> to_serve_options(const DflockdCommand& options) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/serve_options.h"
+#include "options/options.h"
 
 namespace holdfast::app {
 
@@ -42,7 +43,7 @@ struct DflockdCommand {
     std::size_t threads = 1;
 };
 
-void declare_dflockd_options(CLI::App& command, DflockdCommand& options);
+void declare_dflockd_options(const options::Command& command, DflockdCommand& options);
 
 // What `holdfast serve` would have to be told. Looks up the host if it is a name. An error says
 // what is wrong with the host or the secret.

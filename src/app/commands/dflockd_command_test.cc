@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
 #include <string>
@@ -37,17 +36,12 @@ class Variables {
 // What `holdfast dflockd <flags>` serves, or what is wrong with it.
 base::Result<ServeOptions> parse(std::vector<std::string> flags,
                                  std::vector<std::string>* ignored = nullptr) {
-    CLI::App program;
+    const options::Program program;
     DflockdCommand command;
-    declare_dflockd_options(*program.add_subcommand("dflockd"), command);
+    declare_dflockd_options(program.root().add_command("dflockd", ""), command);
     flags.insert(flags.begin(), "dflockd");
     flags = with_flags_of_dflockd(std::move(flags));
-    std::reverse(flags.begin(), flags.end());
-    try {
-        program.parse(flags);
-    } catch (const CLI::ParseError& error) {
-        return base::fail(error.what());
-    }
+    if (const auto stop = program.parse(flags)) return base::fail(stop->message);
     if (ignored != nullptr) *ignored = command.ignored;
     TRY(const ServeOptions options, to_serve_options(command));
     TRY(check(options));
@@ -288,12 +282,13 @@ TEST(DflockdCommand, BlanksAroundASecretAreDropped) {
 }
 
 TEST(DflockdCommand, TellsItsVersion) {
-    CLI::App program;
+    const options::Program program;
     DflockdCommand command;
-    declare_dflockd_options(*program.add_subcommand("dflockd"), command);
-    std::vector<std::string> words = with_flags_of_dflockd({"dflockd", "-version", "--debug"});
-    std::reverse(words.begin(), words.end());
-    EXPECT_THROW(program.parse(words), CLI::CallForVersion);
+    declare_dflockd_options(program.root().add_command("dflockd", ""), command);
+    const auto stop = program.parse(with_flags_of_dflockd({"dflockd", "-version", "--debug"}));
+    ASSERT_TRUE(stop);
+    EXPECT_EQ(stop->exit_code, 0);
+    EXPECT_EQ(stop->output, "holdfast " HOLDFAST_VERSION "\n");
     EXPECT_TRUE(parse({"--version=false"}));
 }
 

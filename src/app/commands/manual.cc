@@ -1,9 +1,11 @@
-#include "app/commands/manual.h"
-
 #include <fmt/format.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <string_view>
 
+#include "app/commands/commands.h"
+#include "app/commands/reference.h"
 #include "base/check.h"
 
 namespace holdfast::app {
@@ -38,10 +40,10 @@ std::string italic(std::string_view text) {
     return "\\fI" + escape(text) + "\\fR";
 }
 
-std::string usage_of(const CommandEntry& command) {
+std::string usage_of(const options::CommandEntry& command) {
     std::string usage = bold(fmt::format("{}", fmt::join(command.words, " ")));
     if (!command.options.empty()) usage += " [" + italic("options") + "]";
-    for (const CommandOption& positional : command.positionals) {
+    for (const options::CommandOption& positional : command.positionals) {
         const std::string name =
             italic(positional.names.front()) + (positional.takes_many ? " ..." : "");
         usage += positional.is_required ? " " + name : " [" + name + "]";
@@ -50,7 +52,7 @@ std::string usage_of(const CommandEntry& command) {
 }
 
 // What stands behind the help: `(default 30s; variable HOLDFAST_GRACE)`.
-std::string remarks_on(const CommandOption& option) {
+std::string remarks_on(const options::CommandOption& option) {
     std::string remarks;
     const auto add = [&](const std::string& remark) {
         remarks += (remarks.empty() ? "" : "; ") + remark;
@@ -61,7 +63,7 @@ std::string remarks_on(const CommandOption& option) {
     return remarks.empty() ? "" : " (" + remarks + ")";
 }
 
-std::string describe(const CommandOption& option) {
+std::string describe(const options::CommandOption& option) {
     std::string heading;
     for (const std::string& name : option.names) {
         heading += (heading.empty() ? "" : ", ") + bold(name);
@@ -72,10 +74,11 @@ std::string describe(const CommandOption& option) {
     return ".TP\n" + heading + "\n" + escape(option.help) + remarks_on(option) + "\n";
 }
 
-std::string describe(const CommandEntry& command) {
+std::string describe(const options::CommandEntry& command) {
     std::string text = ".SS " + usage_of(command) + "\n" + escape(command.help) + "\n";
-    for (const CommandOption& positional : command.positionals) text += describe(positional);
-    for (const CommandOption& option : command.options) text += describe(option);
+    for (const options::CommandOption& positional : command.positionals)
+        text += describe(positional);
+    for (const options::CommandOption& option : command.options) text += describe(option);
     if (!command.footer.empty()) {
         text += ".PP\n.nf\n" + escape(command.footer) + "\n.fi\n";
     }
@@ -90,15 +93,24 @@ void replace(std::string& page, std::string_view mark, const std::string& text) 
 
 }  // namespace
 
-std::string manual_page(const std::vector<CommandEntry>& commands) {
+std::string manual_page(const std::vector<options::CommandEntry>& commands) {
     std::string described;
-    for (const CommandEntry& command : commands) {
+    for (const options::CommandEntry& command : commands) {
         if (command.words.size() > 1) described += describe(command);
     }
     std::string page(manual_roff());
     replace(page, "@VERSION@", HOLDFAST_VERSION);
     replace(page, "@COMMANDS@\n", described);
     return page;
+}
+
+cli::Command declare_manual(const options::Command& program) {
+    const options::Command command = program.add_command("manual", "print the manual page");
+    command.footer("  holdfast manual | man -l -");
+    return {command, [program] {
+                std::fputs(manual_page(options::list_commands(program)).c_str(), stdout);
+                return EXIT_SUCCESS;
+            }};
 }
 
 }  // namespace holdfast::app

@@ -1,20 +1,32 @@
-#include "app/commands/restore_command.h"
+// `holdfast restore FILE`: puts a backup in the place where `holdfast serve` will look.
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
+#include <string>
 
+#include "app/commands/commands.h"
+#include "app/serve_options.h"
+#include "options/options.h"
 #include "service/first_number.h"
 #include "store/backup.h"
 
 namespace holdfast::app {
 
-void declare_restore_options(CLI::App& command, RestoreCommand& restore) {
-    command.add_option("FILE", restore.copy_path, "what `holdfast backup` has written")->required();
+namespace {
+
+struct RestoreCommand {
+    std::string copy_path;
+    std::string data_folder = ServeOptions{}.data_folder;
+    bool may_replace = false;
+};
+
+void declare_restore_options(const options::Command& command, RestoreCommand& restore) {
+    command.add_option("FILE", restore.copy_path, "what `holdfast backup` has written").required();
     command.add_option("--data", restore.data_folder, "folder that the server keeps its locks in")
-        ->type_name("DIR")
-        ->envname("HOLDFAST_DATA")
-        ->capture_default_str();
+        .takes("DIR")
+        .variable("HOLDFAST_DATA")
+        .shows_default();
     command.add_flag("--replace", restore.may_replace,
                      "put the database aside that is there already");
     command.footer(
@@ -50,6 +62,16 @@ int run_restore(const RestoreCommand& restore) {
             restored->replaced_problem.c_str());
     }
     return EXIT_SUCCESS;
+}
+
+}  // namespace
+
+cli::Command declare_restore(const options::Command& program) {
+    const auto options = std::make_shared<RestoreCommand>();
+    const options::Command command =
+        program.add_command("restore", "put a backup in the place of the database");
+    declare_restore_options(command, *options);
+    return {command, [options] { return run_restore(*options); }};
 }
 
 }  // namespace holdfast::app

@@ -12,7 +12,6 @@
 #include <memory>
 #include <utility>
 
-#include "app/http/json_error.h"
 #include "base/descriptor.h"
 #include "base/log/log.h"
 #include "store/backup.h"
@@ -21,10 +20,14 @@ namespace holdfast::app {
 
 namespace {
 
-constexpr std::string_view json = "application/json";
+constexpr net::Route all_routes[] = {
+    {"GET", "/v1/backup", net::Privilege::administer, net::BodyPolicy::ignored, "backup",
+     net::RouteAction(), "a backup holds all secrets: it needs the admin token"},
+};
+
 constexpr std::size_t piece_bytes = std::size_t{256} * 1024;
 
-// A copy of the database that has lost its name: it goes when it is closed.
+// Makes a copy of the database without a name: it disappears when it is closed.
 base::Result<base::Descriptor> copy_of(const std::string& database_path) {
     static std::atomic<std::uint64_t> count = 0;
     const std::string path =
@@ -36,13 +39,13 @@ base::Result<base::Descriptor> copy_of(const std::string& database_path) {
     return copy;
 }
 
-// Sends a file piece by piece, as the peer takes them. Keeps itself.
+// Sends a file piece by piece, as fast as the client receives it. Owns itself until it is done.
 class Sending : public std::enable_shared_from_this<Sending> {
   public:
     Sending(base::Descriptor file, net::StreamedReply reply, std::shared_ptr<const void> slot)
         : slot_(std::move(slot)), file_(std::move(file)), reply_(std::move(reply)) {}
 
-    // It was written just now, and is in memory: reading it does not wait for a disk.
+    // The file was written just now and is in the page cache: reading does not wait for a disk.
     void send_some() {
         std::array<char, piece_bytes> piece;
         ssize_t bytes = 0;
@@ -66,7 +69,7 @@ void send(base::Result<base::Descriptor> copy, net::DeferredReply& reply,
     if (copy && ::fstat(copy->get(), &status) != 0) copy = base::fail("cannot measure the copy");
     if (!copy) {
         base::log(base::LogLevel::error, "backup failed", {{"error", copy.error().message}});
-        return reply.send(503, json, json_error(copy.error().message));
+        return reply.send(503, json_type, json_error(copy.error().message));
     }
     base::log(base::LogLevel::info, "backup", {{"bytes", std::uint64_t(status.st_size)}});
     const net::HttpHeader headers[] = {
@@ -87,20 +90,18 @@ std::shared_ptr<const void> BackupSlots::take() const {
     return {used_.get(), [used = used_](const void*) { used->fetch_sub(1); }};
 }
 
-void BackupHandler::handle(const net::HttpRequest& request, net::HttpReply& reply) {
-    if (request.method != "GET") {
-        return reply.send(405, json, json_error("method not allowed"), {{"Allow", "GET"}});
-    }
-    if (!request.is_privileged) {
-        return reply.send(403, json,
-                          json_error("a backup holds all secrets: it needs the admin token"));
-    }
+std::span<const net::Route> BackupHandler::routes() {
+    return all_routes;
+}
+
+void BackupHandler::handle(const net::RoutedRequest& /*request*/, net::HttpReply& reply) {
     if (parts_.database_path.empty()) {
-        return reply.send(409, json, json_error("this server keeps nothing on disk (--memory)"));
+        return reply.send(409, json_type,
+                          json_error("this server keeps nothing on disk (--memory)"));
     }
     auto slot = parts_.slots.take();
     if (!slot) {
-        return reply.send(503, json,
+        return reply.send(503, json_type,
                           json_error("other backups are being made or sent; ask again later"),
                           {{"Retry-After", "5"}});
     }

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "app/host.h"
+#include "app/http/test_router.h"
 #include "net/loop/test_client.h"
 #include "net/loop/test_server.h"
 #include "store/backup.h"
@@ -45,7 +46,7 @@ class BackupOfThreads : public ::testing::TestWithParam<std::size_t> {
         host_.reset();
     }
     net::TestResponse ask(std::string_view line, std::string_view token = "adm1n") {
-        net::TestClient client(host_->http_endpoint());
+        net::TestClient client(host_->endpoint("http"));
         client.send(request(line, token));
         return client.response();
     }
@@ -63,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(Threads, BackupOfThreads, ::testing::Values(1, 3));
 
 TEST_P(BackupOfThreads, BringsTheLocksToAnotherServer) {
     start(folder_ / "first");
-    net::TestClient client(host_->http_endpoint());
+    net::TestClient client(host_->endpoint("http"));
     for (int lock = 0; lock < 1'000; ++lock) {  // so many that the copy is sent in pieces
         client.send(request("POST /lock?client=laptop1&ttl=1h&job=" + std::to_string(lock)));
     }
@@ -121,6 +122,7 @@ TEST(BackupHandler, MakesFewAtATime) {
     const BackupSlots slots;
     net::HttpLimits limits;
     std::unique_ptr<BackupHandler> handler;
+    std::unique_ptr<TestRouter> router;
     base::WorkPool disk(1);
     std::promise<void> disk_goes_on;
     disk.run([goes_on = disk_goes_on.get_future().share()] { goes_on.wait(); });
@@ -128,8 +130,10 @@ TEST(BackupHandler, MakesFewAtATime) {
         if (!handler) {
             handler = std::make_unique<BackupHandler>(BackupHandler::Parts{
                 .loop = loop, .disk = disk, .slots = slots, .database_path = database});
+            router = std::make_unique<TestRouter>(BackupHandler::routes(), *handler,
+                                                  net::Privilege::administer);
         }
-        return std::make_unique<net::HttpProtocol>(channel, *handler, limits);
+        return std::make_unique<net::HttpProtocol>(channel, *router, limits);
     });
     const auto ask = [&] {
         auto client = std::make_unique<net::TestClient>(server.server().endpoint());

@@ -22,7 +22,7 @@ bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-// As names are compared: `Box.` is `box`.
+// The form in which names are compared: `Box.` becomes `box`.
 std::string normal(std::string_view name) {
     if (name.ends_with('.')) name.remove_suffix(1);
     return boost::algorithm::to_lower_copy(std::string(name), std::locale::classic());
@@ -32,8 +32,8 @@ std::string_view without_domain(std::string_view name) {
     return name.substr(0, name.find('.'));
 }
 
-// The host of an authority, without its port; an IPv6 address keeps its brackets. Nothing if it is
-// none.
+// The host of an authority, without its port; an IPv6 address with its brackets. nullopt if the
+// text is no authority.
 std::optional<std::string_view> host_of(std::string_view authority) {
     const std::size_t bracket = authority.starts_with('[') ? authority.find(']') : 0;
     if (bracket == std::string_view::npos) return std::nullopt;

@@ -1,13 +1,12 @@
 #pragma once
 
-// HostNames: the names that this server answers to where it asks for no token.
+// HostNames: the names by which clients may call this server while it needs no token.
 //
-// A web page can let its own name point to this machine (DNS rebinding). For the browser, page and
-// server are then one, and the page may read every answer. What the page cannot do is to leave its
-// own name out of the request: that is the `Host`. So where a token does not keep the page out, the
-// server answers only if it is called by a name that no page from elsewhere can have: an IP
-// address, `localhost` or a name below it, the name of this machine, or a name that the operator
-// has given.
+// The owner of a web page can let the page's name point to this machine (DNS rebinding). Then the
+// browser thinks that page and server are the same site, and the page may read every answer. But
+// the page cannot change the `Host` of its requests, which is its own name. So a server without a
+// token answers only requests with a name that no page from elsewhere can have: an IP address,
+// `localhost` or a name below it, the name of this machine, or a name that the operator has given.
 //
 // Thread safety: every method from any thread.
 
@@ -19,21 +18,21 @@ namespace holdfast::app {
 
 class HostNames {
   public:
-    // These names beside IP addresses and localhost. REQUIRES: is_host_name() of each.
+    // Adds these names to IP addresses and localhost. REQUIRES: is_host_name() of each.
     explicit HostNames(const std::vector<std::string>& names);
 
-    // The names of this machine, and these. REQUIRES: as above.
+    // Adds the names of this machine, and the configured ones. REQUIRES: as above.
     [[nodiscard]] static HostNames of_this_machine(const std::vector<std::string>& configured);
 
-    // Whether `authority`, as a Host header has it (`box`, `Box.example.org.:8080`, `[::1]:8080`),
-    // calls this server, whatever the port.
+    // Whether `authority`, the value of a Host header (`box`, `Box.example.org.:8080`,
+    // `[::1]:8080`), names this server. The port does not matter.
     [[nodiscard]] bool includes(std::string_view authority) const;
 
   private:
     std::vector<std::string> names_;  // in lower case, without a dot at the end
 };
 
-// Whether a text can be a host name; a port is no part of it.
+// Whether a text can be a host name, without a port.
 [[nodiscard]] bool is_host_name(std::string_view text);
 
 // What a machine knows of its own name.

@@ -6,46 +6,26 @@
 #include <string>
 #include <string_view>
 
-#include "app/http/backup_handler.h"
-#include "app/http/dashboard.h"
-#include "app/http/json_error.h"
+#include "app/http/json_replies.h"
 #include "base/secret.h"
 
 namespace holdfast::app {
 
 namespace {
 
-// The token that a request bears; empty if there is none.
-std::string_view bearer_token(const net::HttpRequest& request) {
-    const std::string_view scheme = "Bearer ";
-    std::string_view value = request.header("Authorization").value_or("");
-    if (!boost::algorithm::istarts_with(value, scheme)) return {};
-    value.remove_prefix(scheme.size());
-    value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
-    return value;
-}
-
 bool is_same(std::string_view secret, std::string_view shown) {
     return !secret.empty() && base::equal_in_constant_time(secret, shown);
 }
 
-// Whether the server lives is for a supervisor to ask, which need not know secrets. The dashboard's
-// files are the same for everybody and show nothing; what it then asks for needs a token.
-bool is_for_everybody(const net::HttpRequest& request) {
-    const bool reads = request.method == "GET" || request.method == "HEAD";
-    return reads && (request.path == "/healthz" || request.path == "/readyz" ||
-                     is_dashboard_path(request.path));
-}
-
 // Whether a web page that is not ours, open in a browser that reaches us, asks for something that
-// costs us: a change, or a copy of the database. Only browsers say where a request comes from; a
-// page of ours has our address.
-bool is_of_another_page(const net::HttpRequest& request) {
+// it must not have: a change, or what only administrators get. Only browsers say where a request
+// comes from; a page of ours has our address.
+bool is_of_another_page(const net::HttpRequest& request, const net::Route* route) {
     const bool is_look = request.method == "GET" || request.method == "HEAD";
-    const bool is_backup = BackupHandler::is_backup_path(request.path);
-    if (is_look && !is_backup) return false;  // the page is not shown the answer
-    if (is_backup) {
-        // A picture or a link in a page has no Origin, but browsers say this of it.
+    const bool is_for_admins = route != nullptr && route->needs == net::Privilege::administer;
+    if (is_look && !is_for_admins) return false;  // the browser does not show the page the answer
+    if (is_look) {
+        // A picture or a link in a page has no Origin, but browsers send this header with it.
         const auto site = request.header("Sec-Fetch-Site").value_or("none");
         if (site != "none" && site != "same-origin") return true;
     }
@@ -91,12 +71,8 @@ void refuse(net::HttpReply& reply, bool has_token) {
 
 }  // namespace
 
-HttpGate::HttpGate(const TokenSource& source, const HostNames& names, net::HttpHandler& handler)
-    : source_(source),
-      names_(names),
-      handler_(handler),
-      version_(source.version()),
-      tokens_(source.current()) {}
+HttpGate::HttpGate(const TokenSource& source, const HostNames& names)
+    : source_(source), names_(names), version_(source.version()), tokens_(source.current()) {}
 
 bool HttpGate::is_own_name(std::string_view authority) {
     if (!authority.empty() && authority == last_name_) return true;
@@ -105,28 +81,36 @@ bool HttpGate::is_own_name(std::string_view authority) {
     return true;
 }
 
-void HttpGate::handle(const net::HttpRequest& request, net::HttpReply& reply) {
+// Answers a request that comes from a web page of somebody else. Returns whether it did.
+bool HttpGate::refuses_stranger(const net::HttpRequest& request, const net::Route* route,
+                                net::HttpReply& reply) {
+    // A request of HTTP/1.0 may have no Host, but no browser sends one.
+    for (const auto& name : {request.header("Host"), authority_in(request.target)}) {
+        if (name && !is_own_name(*name)) return refuse_name(reply, *name), true;
+    }
+    if (is_of_another_page(request, route)) return refuse_page(reply), true;
+    return false;
+}
+
+std::optional<net::Privilege> HttpGate::admit(const net::HttpRequest& request,
+                                              const net::Route* route, net::HttpReply& reply) {
+    using net::Privilege;
     if (const auto version = source_.version(); version != version_) {
         version_ = version;
         tokens_ = source_.current();
     }
     if (tokens_->auth.empty()) {
-        // A request of HTTP/1.0 may have no Host, but no browser sends one.
-        for (const auto& name : {request.header("Host"), authority_in(request.target)}) {
-            if (name && !is_own_name(*name)) return refuse_name(reply, *name);
-        }
-        if (is_of_another_page(request)) return refuse_page(reply);
-        if (tokens_->admin.empty()) return handler_.handle(request, reply);
+        if (refuses_stranger(request, route, reply)) return std::nullopt;
+        if (tokens_->admin.empty()) return Privilege::administer;
     }
-
-    const std::string_view shown = bearer_token(request);
+    const std::string_view shown = net::bearer_token(request);
     const bool is_user = is_same(tokens_->auth, shown);
     const bool is_admin = is_same(tokens_->admin, shown);
-    const bool may_pass = tokens_->auth.empty() || is_user || is_admin || is_for_everybody(request);
-    if (!may_pass) return refuse(reply, !shown.empty());
-    net::HttpRequest known = request;
-    known.is_privileged = is_admin;
-    handler_.handle(known, reply);
+    if (is_admin) return Privilege::administer;
+    if (is_user || tokens_->auth.empty()) return Privilege::lock;
+    if (route != nullptr && route->needs == Privilege::none) return Privilege::none;
+    refuse(reply, !shown.empty());
+    return std::nullopt;
 }
 
 }  // namespace holdfast::app

@@ -1,43 +1,49 @@
 #pragma once
 
-// HttpGate: lets those pass who know the token.
+// HttpGate: decides who a client of the HTTP listener is, and whether it may pass at all.
 //
 // While there is an auth token, a request must bear it, or the admin token: `Authorization: Bearer
-// <token>`. Others are answered 401, except that everybody may ask whether the server lives and is
-// ready. Whoever passes is privileged if there are no tokens at all, or with the admin token.
+// <token>`. Other requests are answered 401, except for routes that need no privilege. The admin
+// token gives the privilege to administer; so does a server that has no tokens at all.
 //
-// While there is no auth token, the gate keeps web pages out that somebody has open in a browser
+// While there is no auth token, the gate refuses web pages that somebody has open in a browser
 // which reaches the server. A request that calls the server by a name that is not its own is
-// answered 421 (host_names.h says why). A request for a change, or for a backup, that a browser
-// sends for another page is answered 403.
+// answered 421 (host_names.h says why). A request that a browser sends for another page is answered
+// 403 if it asks for a change, or for a route that needs an administrator.
 //
-// Thread safety: one gate per loop, like the handler behind it.
+// Thread safety: one gate per loop, like the router that uses it.
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "app/credentials.h"
 #include "app/http/host_names.h"
-#include "net/http/http_protocol.h"
+#include "net/http/routes.h"
 
 namespace holdfast::app {
 
-class HttpGate final : public net::HttpHandler {
+class HttpGate {
   public:
-    // All outlive the gate.
-    HttpGate(const TokenSource& source, const HostNames& names, net::HttpHandler& handler);
+    // Both outlive the gate.
+    HttpGate(const TokenSource& source, const HostNames& names);
 
-    void handle(const net::HttpRequest& request, net::HttpReply& reply) override;
+    // The privilege of the client that sent this request; nullopt: the request has been answered,
+    // with a refusal. `route` is null for a request that has none.
+    [[nodiscard]] std::optional<net::Privilege> admit(const net::HttpRequest& request,
+                                                      const net::Route* route,
+                                                      net::HttpReply& reply);
 
   private:
+    [[nodiscard]] bool refuses_stranger(const net::HttpRequest& request, const net::Route* route,
+                                        net::HttpReply& reply);
     [[nodiscard]] bool is_own_name(std::string_view authority);
 
     const TokenSource& source_;
     const HostNames& names_;
-    net::HttpHandler& handler_;
-    std::string last_name_;  // one of ours: most requests use the name of the one before
+    std::string last_name_;  // one of our own: most requests use the name of the one before
     std::uint64_t version_;  // of tokens_, or older
     std::shared_ptr<const Tokens> tokens_;
 };

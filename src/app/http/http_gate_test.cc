@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "app/http/http_router.h"
+#include "app/http/json_replies.h"
 #include "net/loop/test_channel.h"
 
 namespace holdfast::app {
@@ -13,11 +15,15 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// Says whether the asker is privileged.
-class Room final : public net::HttpHandler {
+// Stands for all handlers. Says whether the client is an administrator.
+class Handler final : public net::RouteHandler {
   public:
-    void handle(const net::HttpRequest& request, net::HttpReply& reply) override {
-        reply.send(200, "", request.is_privileged ? "privileged" : "ordinary");
+    void handle(const net::RoutedRequest& request, net::HttpReply& reply) override {
+        reply.send(200, "", request.is_admin() ? "privileged" : "ordinary");
+    }
+    void refuse(const net::HttpRequest& /*request*/, const net::RouteRefusal& refusal,
+                net::HttpReply& reply) override {
+        refuse_as_json(refusal, reply);
     }
 };
 
@@ -41,13 +47,13 @@ class HttpGateTest : public testing::Test {
         return channel_.take();
     }
 
-    Room room_;
+    Handler all_;
     TokenSource source_{{}};
     const HostNames names_{{"box", "locks.example.org"}};
-    HttpGate gate_{source_, names_, room_};
+    HttpRouter router_{{all_, all_, all_, all_, all_, all_, all_}, HttpGate(source_, names_)};
     net::HttpLimits limits_;
     net::TestChannel channel_;
-    net::HttpProtocol protocol_{channel_, gate_, limits_};
+    net::HttpProtocol protocol_{channel_, router_, limits_};
 };
 
 const auto forbidden = StartsWith("HTTP/1.1 403 Forbidden\r\n");

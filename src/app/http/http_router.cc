@@ -1,33 +1,47 @@
 #include "app/http/http_router.h"
 
 #include "app/http/backup_handler.h"
-#include "app/http/dashboard.h"
-#include "app/http/openapi.h"
+#include "app/http/documents.h"
+#include "app/http/json_replies.h"
 #include "app/http/session_handler.h"
 #include "app/http/status_handler.h"
-#include "doors/lockserver/lockserver_request.h"
-#include "doors/scoped/scoped_request.h"
+#include "doors/homelab/homelab_handler.h"
+#include "doors/lockserver/lockserver_handler.h"
+#include "doors/scoped/scoped_handler.h"
 
 namespace holdfast::app {
 
+std::vector<net::RouteGroup> http_routes(const HttpHandlers& handlers) {
+    return {
+        {doors::homelab::HomelabHandler::routes(), &handlers.homelab},
+        // LockServer ignores slashes at the end of a path.
+        {doors::lockserver::LockserverHandler::routes(), &handlers.lockserver, true},
+        {doors::scoped::ScopedHandler::routes(), &handlers.scoped},
+        {StatusHandler::routes(), &handlers.status},
+        {SessionHandler::routes(), &handlers.sessions},
+        {BackupHandler::routes(), &handlers.backup},
+        {DocumentHandler::routes(), &handlers.documents},
+    };
+}
+
 void HttpRouter::handle(const net::HttpRequest& request, net::HttpReply& reply) {
-    if (request.path == "/openapi.json") return answer_openapi(request, reply);
-    if (request.path == "/lock") return handlers_.homelab.handle(request, reply);
-    if (doors::lockserver::is_lockserver_path(request.path)) {
-        return handlers_.lockserver.handle(request, reply);
+    const net::RouteMatch match = table_.find(request.method, request.path);
+    const auto privilege = gate_.admit(request, match.route, reply);
+    if (!privilege) return;
+    if (match.route != nullptr && *privilege >= match.route->needs) {
+        return match.handler->handle({.http = request,
+                                      .route = *match.route,
+                                      .parameter = match.parameter,
+                                      .privilege = *privilege},
+                                     reply);
     }
-    if (doors::scoped::is_scoped_path(request.path)) {
-        return handlers_.scoped.handle(request, reply);
-    }
-    if (is_dashboard_path(request.path)) return answer_dashboard(request, reply);
-    if (StatusHandler::is_status_path(request.path)) return handlers_.status.handle(request, reply);
-    if (SessionHandler::is_session_path(request.path)) {
-        return handlers_.sessions.handle(request, reply);
-    }
-    if (BackupHandler::is_backup_path(request.path)) return handlers_.backup.handle(request, reply);
-    reply.send(404, "application/json",
-               "{\"error\":\"no such path; this server answers at /lock, /v1/locks, /v1/leases and "
-               "/v1/fence\"}\n");
+    const net::RouteRefusal refusal =
+        match.route != nullptr
+            ? net::RouteRefusal{.status = 403, .reason = match.route->refusal}
+            : net::RouteRefusal{.status = match.allowed_methods.empty() ? 404 : 405,
+                                .allowed_methods = match.allowed_methods};
+    if (match.handler == nullptr) return refuse_as_json(refusal, reply);
+    match.handler->refuse(request, refusal, reply);
 }
 
 }  // namespace holdfast::app

@@ -1,30 +1,46 @@
 #pragma once
 
+// HttpRouter: takes every request of the HTTP listener to its handler.
+//
+// It finds the route (net/http/routes.h), asks the gate who the client is, and calls the handler if
+// the client has the privilege that the route needs. Otherwise the handler whose paths begin alike
+// refuses the request, in the words of its protocol.
+//
+// Thread safety: one router per loop, like the handlers behind it.
+
+#include <vector>
+
+#include "app/http/http_gate.h"
 #include "net/http/http_protocol.h"
+#include "net/http/routes.h"
 
 namespace holdfast::app {
 
-// HttpRouter: which handler a path belongs to.
-//
-// Thread safety: one router per loop, like the handlers behind it.
+// All handlers of the HTTP listener.
+struct HttpHandlers {
+    net::RouteHandler& homelab;
+    net::RouteHandler& lockserver;
+    net::RouteHandler& scoped;
+    net::RouteHandler& status;
+    net::RouteHandler& sessions;
+    net::RouteHandler& backup;
+    net::RouteHandler& documents;
+};
+
+// Every route of the HTTP listener.
+[[nodiscard]] std::vector<net::RouteGroup> http_routes(const HttpHandlers& handlers);
+
 class HttpRouter final : public net::HttpHandler {
   public:
-    // They outlive the router.
-    struct Handlers {
-        net::HttpHandler& homelab;
-        net::HttpHandler& lockserver;
-        net::HttpHandler& scoped;
-        net::HttpHandler& status;
-        net::HttpHandler& sessions;
-        net::HttpHandler& backup;
-    };
-
-    explicit HttpRouter(const Handlers& handlers) : handlers_(handlers) {}
+    // The handlers, and what the gate knows of, outlive the router.
+    HttpRouter(const HttpHandlers& handlers, HttpGate gate)
+        : table_(http_routes(handlers)), gate_(std::move(gate)) {}
 
     void handle(const net::HttpRequest& request, net::HttpReply& reply) override;
 
   private:
-    const Handlers handlers_;
+    const net::RouteTable table_;
+    HttpGate gate_;
 };
 
 }  // namespace holdfast::app

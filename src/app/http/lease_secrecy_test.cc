@@ -1,4 +1,5 @@
-// What ends a lease is shown to nobody but its holder and admins, wherever leases are shown.
+// Secrets with which a lease can be ended are shown only to its holder and to admins, wherever
+// leases are shown.
 
 #include <gmock/gmock.h>
 
@@ -42,10 +43,10 @@ class LeaseSecrecy : public ::testing::TestWithParam<std::size_t> {
         thread_ = std::thread([this] { host_->run(); });
     }
 
-    // The body of the answer to somebody with this token, or without one.
+    // The body of the answer to a client with this token, or without one.
     std::string ask(const std::string& line, const std::string& token,
                     const std::string& body = "") {
-        net::TestClient client(host_->http_endpoint());
+        net::TestClient client(host_->endpoint("http"));
         client.send(request(line, token, body));
         const auto response = client.response();
         EXPECT_EQ(response.status, 200) << line << ": " << response.body;
@@ -59,7 +60,7 @@ class LeaseSecrecy : public ::testing::TestWithParam<std::size_t> {
                "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
     }
 
-    // Takes a lock at each door that gives out a proof, and remembers these.
+    // Acquires a lock at each door that gives out a secret, and stores the secrets.
     void take_locks(const std::string& token) {
         lease_id_ =
             text_in(ask("POST /v1/locks/x/acquire", token, R"({"owner_id":"w1","ttl_ms":600000})"),
@@ -93,9 +94,9 @@ class LeaseSecrecy : public ::testing::TestWithParam<std::size_t> {
                 "GET /lock?job=x"};
     }
 
-    // The events up to the one of the last lock that was taken.
+    // The events up to that of the last lock that was acquired.
     std::string read_events() {
-        net::TestClient client(host_->http_endpoint());
+        net::TestClient client(host_->endpoint("http"));
         client.send("GET /v1/events HTTP/1.1\r\nHost: localhost\r\nLast-Event-ID: 1\r\n\r\n");
         std::string text;
         const auto has_all = [&text] {

@@ -17,14 +17,14 @@ using prometheus::ClientMetric;
 using prometheus::MetricType;
 using Labels = std::vector<ClientMetric::Label>;
 
-// Collects families in the order in which they are shown.
+// Collects metric families in the order in which the page shows them.
 class Page {
   public:
     void begin(MetricType type, const char* name, const char* help) {
         families_.push_back({.name = name, .help = help, .type = type, .metric = {}});
     }
 
-    // One value of the family at hand.
+    // Adds a value to the last family.
     void value(double value, Labels labels = {}) {
         ClientMetric& metric = add(std::move(labels));
         metric.counter.value = metric.gauge.value = value;
@@ -46,7 +46,7 @@ class Page {
         }
     }
 
-    // A family of one value.
+    // Adds a family that has one value.
     template <class Value>
     void counter(const char* name, const char* help, const Value& number) {
         begin(MetricType::Counter, name, help);

@@ -1,6 +1,6 @@
 #pragma once
 
-// The page that Prometheus reads.
+// `GET /metrics`: the page that Prometheus reads.
 
 #include <optional>
 #include <string>
@@ -21,17 +21,17 @@ struct ListenerFigures {
     net::ServerCounts counts;
 };
 
-// What the server has counted, from all its parts.
+// Everything that the server counts, from all its parts.
 struct Figures {
     const service::ServiceFigures& service;
     service::StoreFigures store;
     std::vector<ListenerFigures> listeners;
     std::string_view version;
-    std::optional<doors::hengdang::FileFigures> files = {};  // with the door for files
+    std::optional<doors::hengdang::FileFigures> files = {};  // if there is a file door
 };
 
-// The figures in Prometheus' text format. LockServer's seven metrics have its names, our own begin
-// with holdfast_.
+// The figures in Prometheus' text format. The seven metrics of LockServer have the names that they
+// have there; the names of ours begin with holdfast_.
 [[nodiscard]] std::string metrics_text(const Figures& figures);
 
 }  // namespace holdfast::app

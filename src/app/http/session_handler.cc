@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/http/json_error.h"
-#include "app/http/reply_with.h"
 #include "base/json/json_writer.h"
 #include "base/text/number.h"
 #include "net/client/url.h"
@@ -14,15 +12,24 @@ namespace holdfast::app {
 
 namespace {
 
-constexpr std::string_view json = "application/json";
-constexpr std::string_view sessions_path = "/v1/sessions";
 constexpr std::size_t page_default = 100, page_max = 1'000;
+
+enum class Action : std::uint8_t { list, end };
+
+using net::Privilege;
+using Body = net::BodyPolicy;
+
+constexpr net::Route all_routes[] = {
+    {"GET, HEAD", "/v1/sessions", Privilege::lock, Body::ignored, "listSessions", Action::list},
+    {"DELETE", "/v1/sessions/{id}", Privilege::administer, Body::ignored, "endSession", Action::end,
+     "ending a session needs the admin token"},
+};
 
 std::string id_of(core::SessionId session) {
     return std::to_string(session.serial) + "-" + std::to_string(session.slot);
 }
 
-// What id_of() wrote.
+// Reads what id_of() wrote.
 std::optional<core::SessionId> parse_id(std::string_view text) {
     const std::size_t dash = text.find('-');
     if (dash == std::string_view::npos) return std::nullopt;
@@ -53,49 +60,40 @@ base::Result<core::SessionQuery> read_query(std::string_view query) {
 
 template <class Reply>
 void answer_ended(bool has_ended, Reply& reply) {
-    if (has_ended) return reply.send(200, json, "{\"ended\":true}\n");
-    reply.send(404, json, json_error("there is no session of this id"));
+    if (has_ended) return reply.send(200, json_type, "{\"ended\":true}\n");
+    reply.send(404, json_type, json_error("there is no session of this id"));
 }
 
 template <class Reply>
 void answer_ended(const service::Response& response, Reply& reply) {
-    if (!response.failure.empty()) return reply.send(503, json, json_error(response.failure));
+    if (!response.failure.empty()) return reply.send(503, json_type, json_error(response.failure));
     answer_ended(response.count > 0, reply);
 }
 
 }  // namespace
 
-bool SessionHandler::is_session_path(std::string_view path) {
-    if (!path.starts_with(sessions_path)) return false;
-    return path.size() == sessions_path.size() || path[sessions_path.size()] == '/';
+std::span<const net::Route> SessionHandler::routes() {
+    return all_routes;
 }
 
-void SessionHandler::handle(const net::HttpRequest& request, net::HttpReply& reply) {
-    const bool is_list = request.path.size() == sessions_path.size();
-    const bool is_look = request.method == "GET" || request.method == "HEAD";
-    if (is_list ? !is_look : request.method != "DELETE") {
-        return reply.send(405, json, json_error("method not allowed"),
-                          {{"Allow", is_list ? "GET, HEAD" : "DELETE"}});
-    }
-    if (is_list) return list(request, reply);
-    if (!request.is_privileged) {
-        return reply.send(403, json, json_error("ending a session needs the admin token"));
-    }
-    end(request.path.substr(sessions_path.size() + 1), reply);
+void SessionHandler::handle(const net::RoutedRequest& request, net::HttpReply& reply) {
+    if (request.route.action.as<Action>() == Action::list) return list(request.http, reply);
+    end(request.parameter, reply);
 }
 
 void SessionHandler::list(const net::HttpRequest& request, net::HttpReply& reply) {
     auto query = read_query(request.query);
-    if (!query) return reply.send(400, json, json_error(query.error().message));
+    if (!query) return reply.send(400, json_type, json_error(query.error().message));
     const std::size_t limit = query->limit;
     ++query->limit;  // one more tells whether there is another page
-    reply_with(parts_.port, service::ListSessions{.query = *query}, reply,
-               [this, limit](const service::Response& response, auto& to) {
-                   if (!response.failure.empty()) {
-                       return to.send(503, json, json_error(response.failure));
-                   }
-                   to.send(200, json, list_text(response, limit), {{"Cache-Control", "no-store"}});
-               });
+    reply_with(
+        parts_.port, service::ListSessions{.query = *query}, reply,
+        [this, limit](const service::Response& response, auto& to) {
+            if (!response.failure.empty()) {
+                return to.send(503, json_type, json_error(response.failure));
+            }
+            to.send(200, json_type, list_text(response, limit), {{"Cache-Control", "no-store"}});
+        });
 }
 
 std::string SessionHandler::list_text(const service::Response& response, std::size_t limit) const {
@@ -147,13 +145,14 @@ void SessionHandler::end_connection(core::SessionId session, net::HttpReply& rep
                [](const service::Response& response, auto& to) { answer_ended(response, to); });
 }
 
-// A log-in is forgotten on disk, and that must not keep the loop waiting.
+// A login is deleted on disk. The loop must not wait for that, so another thread does it.
 void SessionHandler::end_login(std::string name, net::HttpReply& reply) {
     auto& door = *parts_.files;
     const auto later = std::make_shared<net::DeferredReply>(reply.defer());
     door.writers().run([&door, &loop = parts_.loop, later, name = std::move(name)] {
         loop.post([later, has_ended = door.end_session(name)] {
-            if (!has_ended) return later->send(503, json, json_error(has_ended.error().message));
+            if (!has_ended)
+                return later->send(503, json_type, json_error(has_ended.error().message));
             answer_ended(*has_ended, *later);
         });
     });

@@ -1,42 +1,44 @@
 #pragma once
 
-// SessionHandler: who is connected or logged in, for operators.
+// SessionHandler: the clients that are connected or logged in, for operators.
 //
-//     GET    /v1/sessions?after=&limit=   connections of dflockd's clients, then log-ins at the
-//     files DELETE /v1/sessions/{id}            ends one, with all it holds and waits for: the
-//     admin's
+//     GET    /v1/sessions?after=&limit=   the connections of dflockd's clients, then the logins at
+//                                         the file door
+//     DELETE /v1/sessions/{id}            ends a session, its leases and its waits; needs the
+//                                         admin token
 //
-// Thread safety: one per loop.
+// Thread safety: one handler per loop.
 
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "app/http/json_replies.h"
 #include "doors/hengdang/hengdang_door.h"
-#include "net/http/http_protocol.h"
 #include "net/loop/event_loop.h"
 #include "service/ports/clock.h"
 #include "service/ports/port.h"
 
 namespace holdfast::app {
 
-class SessionHandler final : public net::HttpHandler {
+class SessionHandler final : public JsonHandler {
   public:
-    // All of it outlives the handler, and the loop's last turn.
+    // All of them outlive the handler and the last turn of the loop.
     struct Parts {
         service::Port& port;
         net::EventLoop& loop;
         const service::Clock& clock;
-        const std::unique_ptr<doors::hengdang::HengdangDoor>& files;  // null: no such door
+        const std::unique_ptr<doors::hengdang::HengdangDoor>& files;  // null: there is no file door
     };
 
     explicit SessionHandler(const Parts& parts) : parts_(parts) {}
 
-    [[nodiscard]] static bool is_session_path(std::string_view path);
+    [[nodiscard]] static std::span<const net::Route> routes();
 
-    void handle(const net::HttpRequest& request, net::HttpReply& reply) override;
+    void handle(const net::RoutedRequest& request, net::HttpReply& reply) override;
 
   private:
     void list(const net::HttpRequest& request, net::HttpReply& reply);

@@ -46,7 +46,7 @@ class SessionsOfThreads : public ::testing::TestWithParam<std::size_t> {
         return std::to_string(response.status) + " " + response.body;
     }
     std::string ask(std::string_view line, std::string_view token = "s3cret") {
-        return ask(host_->http_endpoint(), line, token);
+        return ask(host_->endpoint("http"), line, token);
     }
     // Of the first session that is listed.
     std::string first_id() {
@@ -56,7 +56,7 @@ class SessionsOfThreads : public ::testing::TestWithParam<std::size_t> {
     }
     // A dflockd client that holds `key`.
     net::TestClient holder(const std::string& key) {
-        net::TestClient client(host_->dflockd_endpoint());
+        net::TestClient client(host_->endpoint("dflockd"));
         client.send("auth\n_\ns3cret\n");
         EXPECT_EQ(client.read(3), "ok\n");
         client.send("l\n" + key + "\n10\n");
@@ -74,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(Threads, SessionsOfThreads, ::testing::Values(1, 3));
 TEST_P(SessionsOfThreads, AreThoseOfConnectionsAndLogIns) {
     EXPECT_EQ(ask("GET /v1/sessions"), "200 {\"sessions\":[]}\n");
     const net::TestClient client = holder("a");
-    EXPECT_THAT(ask(host_->files_endpoint(), "POST /auth/session", "s3cret"), HasSubstr("201"));
+    EXPECT_THAT(ask(host_->endpoint("files"), "POST /auth/session", "s3cret"), HasSubstr("201"));
     const std::string list = ask("GET /v1/sessions");
     EXPECT_THAT(list, HasSubstr(R"("door":"dflockd","owner_id":"conn-1")"));
     EXPECT_THAT(list, HasSubstr(R"("leases":1,"waits":0})"));
@@ -104,7 +104,7 @@ TEST_P(SessionsOfThreads, EndWithAllTheyHold) {
 }
 
 TEST_P(SessionsOfThreads, OfTheFilesEndToo) {
-    EXPECT_THAT(ask(host_->files_endpoint(), "POST /auth/session", "s3cret"), HasSubstr("201"));
+    EXPECT_THAT(ask(host_->endpoint("files"), "POST /auth/session", "s3cret"), HasSubstr("201"));
     const std::string path = "/v1/sessions/" + first_id();
     EXPECT_EQ(ask("DELETE " + path, "admin"), "200 {\"ended\":true}\n");
     EXPECT_EQ(ask("GET /v1/sessions"), "200 {\"sessions\":[]}\n");

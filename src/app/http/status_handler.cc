@@ -1,79 +1,162 @@
 #include "app/http/status_handler.h"
 
+#include <cmath>
 #include <memory>
 #include <string>
 #include <utility>
 
-#include "app/http/reply_with.h"
-#include "app/http/status_json.h"
+#include "app/doors.h"
 #include "base/json/json_writer.h"
+#include "base/text/duration.h"
 
 namespace holdfast::app {
 
 namespace {
 
-constexpr std::string_view json = "application/json";
+enum class Action : std::uint8_t { health, readiness, metrics, status };
 
-}  // namespace
+using net::Privilege;
+using Body = net::BodyPolicy;
 
-bool StatusHandler::is_status_path(std::string_view path) {
-    return path == "/healthz" || path == "/readyz" || path == "/metrics" || path == "/v1/status";
-}
+// Whether the server lives and is ready is for a supervisor to ask, which need not know secrets.
+constexpr net::Route all_routes[] = {
+    {"GET, HEAD", "/healthz", Privilege::none, Body::ignored, "health", Action::health},
+    {"GET, HEAD", "/readyz", Privilege::none, Body::ignored, "readiness", Action::readiness},
+    {"GET, HEAD", "/metrics", Privilege::lock, Body::ignored, "metrics", Action::metrics},
+    {"GET, HEAD", "/v1/status", Privilege::lock, Body::ignored, "status", Action::status},
+};
 
-void StatusHandler::handle(const net::HttpRequest& request, net::HttpReply& reply) {
-    if (request.method != "GET" && request.method != "HEAD") {
-        reply.send(405, json, "{\"error\":\"method not allowed\"}\n", {{"Allow", "GET, HEAD"}});
-    } else if (request.path == "/healthz") {
-        reply.send(200, json, "{\"status\":\"ok\"}\n");
-    } else {
-        const Matter matter = request.path == "/metrics"  ? Matter::metrics
-                              : request.path == "/readyz" ? Matter::readiness
-                                                          : Matter::status;
-        ask({.matter = matter, .is_privileged = request.is_privileged}, reply);
+void append_listeners(base::JsonWriter& json, const Status& status) {
+    const bool has_tls = !status.options.tls.certificate_file.empty();
+    json.begin_array("listeners");
+    for (const ListenerFigures& listener : status.figures.listeners) {
+        json.begin_object()
+            .field("name", listener.name)
+            .field("address", net::to_text(listener.endpoint))
+            .field("tls", has_tls && !listener.endpoint.is_unix())
+            .field("connections", listener.counts.connections)
+            .end_object();
     }
+    json.end_array();
 }
 
-void StatusHandler::ask(Question question, net::HttpReply& reply) {
-    reply_with(parts_.port, service::Measure{}, reply,
-               [this, question](const service::Response& response, auto& to) {
-                   answer(question, response, to);
-               });
+// By the names of the options, as `holdfast serve --help` tells them.
+void append_configuration(base::JsonWriter& json, const ServeOptions& options) {
+    const bool has_auth = !options.auth_token.empty() || !options.auth_token_file.empty();
+    const auto yes_or_no = [](bool is_so) { return is_so ? "yes" : "no"; };
+    json.begin_object("configuration");
+    for (const Door& door : all_doors()) json.field(door.name, address_of(door, options));
+    json.field("data", options.is_in_memory ? "in memory" : database_file(options))
+        .field("threads", std::to_string(options.threads))
+        .field("auth token", yes_or_no(has_auth))
+        .field("admin token", yes_or_no(!options.admin_token_file.empty()))
+        .field("tls", yes_or_no(!options.tls.certificate_file.empty()))
+        .field("default-ttl", base::format_duration(options.homelab.default_ttl))
+        .field("grace", base::format_duration(options.homelab.grace))
+        .field("lease-duration", base::format_duration(options.scoped.default_duration))
+        .field("lease-max", base::format_duration(options.scoped.duration_max))
+        .field("leases-max", std::to_string(options.limits.leases_max))
+        .field("fences-max", std::to_string(options.fences_max))
+        .field("connections-max", std::to_string(options.connections_max))
+        .end_object();
+}
+
+void append_figures(base::JsonWriter& json, const Figures& figures) {
+    const service::ServiceFigures& service = figures.service;
+    const service::StoreFigures& store = figures.store;
+    const double commit_microseconds = std::round(store.commit_seconds.sum() * 1e6);
+    json.begin_object("figures")
+        .field("held", service.table.leases)
+        .field("waiting", service.table.waiters)
+        .field("locks", service.table.locks - service.table.idle)
+        .field("sessions", service.table.sessions)
+        .field("fences", service.fences)
+        .field("grants", service.acquire.success)
+        .field("renewals", service.renew.success)
+        .field("releases", service.release.success)
+        .field("expiries", service.expired)
+        .field("forced_releases", service.forced)
+        .field("commits", store.commits)
+        .field("commit_microseconds", static_cast<std::uint64_t>(commit_microseconds))
+        .field("disk_bytes", store.disk_bytes)
+        .end_object();
 }
 
 template <class Reply>
-void StatusHandler::answer(Question question, const service::Response& response,
-                           Reply& reply) const {
-    const service::ServiceFigures& service = response.figures();
-    if (question.matter == Matter::readiness) return answer_readiness(service, reply);
-    const Figures figures{.service = service,
-                          .store = parts_.store.figures(),
-                          .listeners = parts_.count_connections(),
-                          .version = HOLDFAST_VERSION,
-                          .files = parts_.count_files()};
-    if (question.matter == Matter::metrics) {
-        return reply.send(200, "text/plain; version=0.0.4; charset=utf-8", metrics_text(figures));
-    }
-    const auto uptime = std::chrono::steady_clock::now() - started_;
-    reply.send(200, json,
-               status_json({.figures = figures,
-                            .options = parts_.options,
-                            .now = std::chrono::duration_cast<std::chrono::milliseconds>(
-                                std::chrono::system_clock::now().time_since_epoch()),
-                            .uptime = std::chrono::duration_cast<std::chrono::milliseconds>(uptime),
-                            .is_privileged = question.is_privileged}),
-               {{"Cache-Control", "no-store"}});
-}
-
-template <class Reply>
-void StatusHandler::answer_readiness(const service::ServiceFigures& service, Reply& reply) {
-    if (service.failure.empty()) return reply.send(200, json, "{\"status\":\"ready\"}\n");
+void answer_readiness(const service::ServiceFigures& service, Reply& reply) {
+    if (service.failure.empty()) return reply.send(200, json_type, "{\"status\":\"ready\"}\n");
     std::string body;
     base::JsonWriter(body)
         .begin_object()
         .field("status", "not ready")
         .field("reason", service.failure)
         .end_object();
-    reply.send(503, json, body + "\n");
+    reply.send(503, json_type, body + "\n");
+}
+
+}  // namespace
+
+std::string status_json(const Status& status) {
+    std::string body;
+    base::JsonWriter json(body);
+    const std::string& failure = status.figures.service.failure;
+    json.begin_object()
+        .field("version", status.figures.version)
+        .field("now_ms", status.now.count())
+        .field("uptime_ms", status.uptime.count())
+        .field("ready", failure.empty());
+    if (!failure.empty()) json.field("reason", failure);
+    json.field("admin", status.is_admin);
+    append_listeners(json, status);
+    append_configuration(json, status.options);
+    append_figures(json, status.figures);
+    json.end_object();
+    return body + "\n";
+}
+
+std::span<const net::Route> StatusHandler::routes() {
+    return all_routes;
+}
+
+void StatusHandler::handle(const net::RoutedRequest& request, net::HttpReply& reply) {
+    const auto action = request.route.action.as<Action>();
+    if (action == Action::health) return reply.send(200, json_type, "{\"status\":\"ok\"}\n");
+    reply_with(
+        parts_.port, service::Measure{}, reply,
+        [this, action, is_admin = request.is_admin()](const service::Response& response, auto& to) {
+            if (action == Action::readiness) return answer_readiness(response.figures(), to);
+            const Figures figures = gather(response.figures());
+            if (action == Action::metrics) return answer_metrics(figures, to);
+            answer_status(figures, is_admin, to);
+        });
+}
+
+// The figures of all parts of the server.
+Figures StatusHandler::gather(const service::ServiceFigures& service) const {
+    return {.service = service,
+            .store = parts_.store.figures(),
+            .listeners = parts_.count_connections(),
+            .version = HOLDFAST_VERSION,
+            .files = parts_.count_files()};
+}
+
+template <class Reply>
+void StatusHandler::answer_metrics(const Figures& figures, Reply& reply) {
+    reply.send(200, "text/plain; version=0.0.4; charset=utf-8", metrics_text(figures));
+}
+
+template <class Reply>
+void StatusHandler::answer_status(const Figures& figures, bool is_admin, Reply& reply) const {
+    using Milliseconds = std::chrono::milliseconds;
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const auto uptime = std::chrono::steady_clock::now() - started_;
+    reply.send(200, json_type,
+               status_json({.figures = figures,
+                            .options = parts_.options,
+                            .now = std::chrono::duration_cast<Milliseconds>(now),
+                            .uptime = std::chrono::duration_cast<Milliseconds>(uptime),
+                            .is_admin = is_admin}),
+               {{"Cache-Control", "no-store"}});
 }
 
 }  // namespace holdfast::app

@@ -2,32 +2,45 @@
 
 // StatusHandler: how the server is, for machines that watch over it.
 //
-//     GET /healthz   200 {"status":"ok"}: the process lives and answers
-//     GET /readyz    200 {"status":"ready"}, or 503 with the reason: whether locks are granted
-//     GET /metrics   everything counted, for Prometheus
-//     GET /v1/status what it is, where it listens, how it was started and the most telling figures,
-//                    for the dashboard
+//     GET /healthz     200 {"status":"ok"}: the process lives and answers
+//     GET /readyz      200 {"status":"ready"}, or 503 with the reason: whether locks are granted
+//     GET /metrics     everything that is counted, for Prometheus
+//     GET /v1/status   what the server is, where it listens, how it was started and the most
+//                      important figures, for the dashboard
 //
 // Thread safety: one handler per loop.
 
 #include <chrono>
 #include <functional>
 #include <optional>
-#include <string_view>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "app/http/json_replies.h"
 #include "app/http/metrics_text.h"
 #include "app/serve_options.h"
-#include "net/http/http_protocol.h"
 #include "service/ports/port.h"
 #include "service/store.h"
 
 namespace holdfast::app {
 
-class StatusHandler final : public net::HttpHandler {
+// What `GET /v1/status` says: the server about itself.
+struct Status {
+    const Figures& figures;
+    const ServeOptions& options;
+    std::chrono::milliseconds now{0};  // since 1970
+    std::chrono::milliseconds uptime{0};
+    bool is_admin = false;  // whether the client may end other people's leases
+};
+
+// A JSON object and a newline. Of secrets it says only whether there are any.
+[[nodiscard]] std::string status_json(const Status& status);
+
+class StatusHandler final : public JsonHandler {
   public:
-    // All outlive the handler. What counts may be called on its loop.
+    // All outlive the handler. The functions may be called on the handler's loop.
     struct Parts {
         service::Port& port;
         const service::Store& store;
@@ -38,22 +51,16 @@ class StatusHandler final : public net::HttpHandler {
 
     explicit StatusHandler(Parts parts) : parts_(std::move(parts)) {}
 
-    [[nodiscard]] static bool is_status_path(std::string_view path);
+    [[nodiscard]] static std::span<const net::Route> routes();
 
-    void handle(const net::HttpRequest& request, net::HttpReply& reply) override;
+    void handle(const net::RoutedRequest& request, net::HttpReply& reply) override;
 
   private:
-    enum class Matter : std::uint8_t { metrics, readiness, status };
-    struct Question {
-        Matter matter;
-        bool is_privileged;  // whoever asks
-    };
-
-    void ask(Question question, net::HttpReply& reply);
+    [[nodiscard]] Figures gather(const service::ServiceFigures& service) const;
     template <class Reply>
-    void answer(Question question, const service::Response& response, Reply& reply) const;
+    static void answer_metrics(const Figures& figures, Reply& reply);
     template <class Reply>
-    static void answer_readiness(const service::ServiceFigures& service, Reply& reply);
+    void answer_status(const Figures& figures, bool is_admin, Reply& reply) const;
 
     const Parts parts_;
     const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "cli/run/keeper_process.h"
-#include "cli/run/process_tree.h"
+#include "cli/run/process_control.h"
 
 namespace holdfast::cli {
 
@@ -30,12 +30,12 @@ base::Result<Keeper> Keeper::open(KeeperOptions options) {
     }
     if (process == 0) {
         ::close(ends[0]);
-        ::setpgid(0, 0);  // what stops or kills the group of `holdfast run` leaves the keeper be
+        ::setpgid(0, 0);  // a signal to the group of `holdfast run` does not reach the keeper
         ::prctl(PR_SET_NAME, "holdfast-keeper");
         KeeperProcess(std::move(options), ends[1]).run();
         ::_exit(EXIT_SUCCESS);
     }
-    ::setpgid(process, process);  // in both, so that it is done in either when they go on
+    ::setpgid(process, process);  // in both processes, so that neither continues before it is done
     ::close(ends[1]);
     return Keeper({.process = process, .socket = ends[0]});
 }
@@ -45,11 +45,11 @@ Keeper::Keeper(Keeper&& other) noexcept
 
 Keeper::~Keeper() {
     if (process_ <= 0) return;
-    ::close(socket_);  // which tells the keeper to end
+    ::close(socket_);  // tells the keeper to end
     ::kill(process_, SIGCONT);
     while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
     }
-    // Only if somebody has killed it is there anything left, and that is ours now.
+    // If the keeper was killed, its descendants are children of this process now.
     constexpr timespec pause{.tv_sec = 0, .tv_nsec = 5'000'000};
     for (pid_t ended = 0; ended >= 0; ended = ::waitpid(-1, nullptr, WNOHANG)) {
         if (ended > 0) continue;
@@ -61,28 +61,28 @@ Keeper::~Keeper() {
 void Keeper::start(const CommandLimits& limits, const std::vector<std::string>& environment) const {
     std::string more;
     for (const std::string& variable : environment) more += variable + '\0';
-    send({.kind = OrderKind::start, .limits = limits}, more);
+    send({.kind = InstructionKind::start, .limits = limits}, more);
 }
 
 void Keeper::prolong(const CommandLimits& limits) const {
-    send({.kind = OrderKind::prolong, .limits = limits});
+    send({.kind = InstructionKind::prolong, .limits = limits});
 }
 
 void Keeper::stop(BootTime kill_at) const {
-    send({.kind = OrderKind::stop, .limits = {.kill_at = kill_at}});
+    send({.kind = InstructionKind::stop, .limits = {.kill_at = kill_at}});
 }
 
 void Keeper::forward(int signal) const {
-    send({.kind = OrderKind::forward, .signal = signal});
+    send({.kind = InstructionKind::forward, .signal = signal});
 }
 
 void Keeper::kill() const {
     ::kill(process_, SIGKILL);
 }
 
-// If it does not arrive the keeper is gone, which its last report, or the lack of one, will tell.
-void Keeper::send(const Order& order, const std::string& more) const {
-    std::string message(reinterpret_cast<const char*>(&order), sizeof order);
+// An instruction that does not arrive means that the keeper is gone; read() will report that.
+void Keeper::send(const Instruction& instruction, const std::string& more) const {
+    std::string message(reinterpret_cast<const char*>(&instruction), sizeof instruction);
     message += more;
     ::send(socket_, message.data(), message.size(), MSG_NOSIGNAL);
 }

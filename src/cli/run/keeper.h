@@ -1,15 +1,15 @@
 #pragma once
 
-// Keeper: a small process between `holdfast run` and its command, that ends the command in time.
+// Keeper: a small process between `holdfast run` and its command, which ends the command in time.
 //
-// Who renews a lease cannot be the one who guards it: a process that is stopped (SIGSTOP, a
-// debugger) renews nothing, and stops nobody either. So the command is the child of a second
-// process that knows no network and no threads, only a moment on a clock; every renewal puts that
-// off. When the moment comes, or `holdfast run` dies, the keeper ends the command and everything
-// that came of it: its process group, and by adoption also what has left that.
+// The process that renews a lease cannot also guard it: if it is stopped (SIGSTOP, a debugger), it
+// neither renews the lease nor stops the command. So the command is the child of a second process,
+// the keeper, which has no network and no threads, only a deadline. Every renewal moves the deadline.
+// When the deadline passes, or `holdfast run` dies, the keeper ends the command and all its
+// descendants: its process group, and also processes that have left the group.
 //
-// It ends only when all of them are gone. If it is killed itself, its command is killed by the
-// kernel, and the rest falls to `holdfast run`, which adopts, too: see ~Keeper.
+// The keeper ends when all of them are gone. If the keeper itself is killed, the kernel kills the
+// command, and `holdfast run` kills the rest: see ~Keeper.
 //
 // Thread safety: none.
 
@@ -22,13 +22,49 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/run/keeper_messages.h"
+#include "holdfast/boot_clock.h"
 
 namespace holdfast::cli {
 
+using BootTime = BootClock::time_point;
+
+// How long the command may run. It gets SIGTERM at `stop_at` and SIGKILL at `kill_at`.
+struct CommandLimits {
+    BootTime stop_at = BootTime::max();
+    BootTime kill_at = BootTime::max();
+};
+
+// `holdfast run` sends instructions to the keeper, and the keeper sends reports back, as the bytes of
+// these structs: both are one program.
+enum class InstructionKind : std::uint8_t {
+    start,    // start the command; its environment follows the instruction
+    prolong,  // the command may run for longer
+    stop,     // stop the command
+    forward   // send a signal to the command
+};
+
+struct Instruction {
+    InstructionKind kind = InstructionKind::start;
+    CommandLimits limits;  // for start, prolong and stop
+    int signal = 0;        // for forward
+};
+
+enum class ReportKind : std::uint8_t {
+    failed,   // the command could not be started; `value` is an errno
+    stopped,  // the command was stopped, as by Ctrl-Z; `value` is the signal
+    ended,    // the command and all its descendants ended; `value` is its status from waitpid()
+    gone      // the keeper ended without a report
+};
+
+struct Report {
+    ReportKind kind = ReportKind::gone;
+    int value = 0;
+    bool is_out_of_time = false;  // for ended: because its time was over
+};
+
 struct KeeperOptions {
     std::vector<std::string> command;  // the first is looked up in PATH
-    // What the command leaves behind when it ends by itself has so long after SIGTERM.
+    // The time between SIGTERM and SIGKILL for descendants that outlive the command.
     std::chrono::nanoseconds kill_after{std::chrono::seconds{5}};
     sigset_t command_mask{};            // the signals that are blocked in the command
     bool takes_terminal_first = false;  // the command starts in the foreground
@@ -36,27 +72,27 @@ struct KeeperOptions {
 
 class Keeper {
   public:
-    // Makes the process; the command is not started yet.
+    // Starts the keeper, but not the command.
     // REQUIRES: this process has one thread, and SIGTTOU and SIGCHLD are blocked.
     [[nodiscard]] static base::Result<Keeper> open(KeeperOptions options);
     Keeper(Keeper&& other) noexcept;
     Keeper& operator=(Keeper&&) = delete;
-    // Kills what is left, whoever is in charge of it by then, and returns when it is gone.
+    // Kills the command and its descendants, and returns when they are gone.
     ~Keeper();
 
-    // `environment`: NAME=value, added to that of this process.
+    // `environment` (NAME=value) is added to that of this process.
     void start(const CommandLimits& limits, const std::vector<std::string>& environment) const;
     void prolong(const CommandLimits& limits) const;
-    // Ends the command: asks it now, and kills it at that time.
+    // Sends SIGTERM to the command now, and SIGKILL at `kill_at`.
     void stop(BootTime kill_at) const;
     void forward(int signal) const;
-    // Ends the keeper itself, which must be stopped or worse if it has not done what it was told:
-    // the kernel kills its command, and the destructor the rest.
+    // Kills the keeper itself, when it does not do its work (it may be stopped): the kernel kills
+    // the command then, and the destructor the rest.
     void kill() const;
 
     // Readable when there is a report.
     [[nodiscard]] int descriptor() const { return socket_; }
-    // Waits for one. After `failed`, `ended` and `gone` there are no more.
+    // Waits for a report. `failed`, `ended` and `gone` are the last one.
     [[nodiscard]] Report read() const;
 
   private:
@@ -65,7 +101,7 @@ class Keeper {
         int socket;
     };
     explicit Keeper(const Parts& parts) : process_(parts.process), socket_(parts.socket) {}
-    void send(const Order& order, const std::string& more = "") const;
+    void send(const Instruction& instruction, const std::string& more = "") const;
 
     pid_t process_;
     int socket_;

@@ -15,16 +15,16 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "cli/run/process_tree.h"
+#include "cli/run/process_control.h"
 
 namespace holdfast::cli {
 
 namespace {
 
-// Somebody may be born while the others are killed.
+// A process may be created while the others are killed, so they are killed again.
 constexpr std::chrono::milliseconds kill_again_after{5};
 
-// Room for an order and the environment that comes with it.
+// Enough for an instruction and the environment that follows it.
 constexpr std::size_t message_bytes_max = 64 * 1024;
 
 int make_signal_descriptor() {
@@ -60,8 +60,8 @@ void KeeperProcess::run() {
         arm_timer();
         if (::poll(waiting.data(), waiting.size(), -1) < 0) continue;
         if (waiting[0].revents != 0) {
-            take_order();
-            // Its end was seen: nobody listens any more, and there is nothing more to hear.
+            read_instruction();
+            // `holdfast run` is gone: nothing more will arrive.
             if (phase_ == Phase::killing) waiting[0].fd = -1;
         }
         if (waiting[1].revents != 0) {
@@ -81,7 +81,7 @@ void KeeperProcess::arm_timer() const {
     if (phase_ == Phase::killing) at = BootClock::now() + kill_again_after;
     itimerspec setting{};
     if (at != BootTime::max()) {
-        // Zero would switch it off.
+        // Zero would switch the timer off.
         const auto since_boot = std::max(at.time_since_epoch(), std::chrono::nanoseconds{1});
         const auto seconds = std::chrono::floor<std::chrono::seconds>(since_boot);
         setting.it_value.tv_sec = seconds.count();
@@ -101,12 +101,12 @@ void KeeperProcess::look_at_clock() {
     }
 }
 
-void KeeperProcess::take_order() {
+void KeeperProcess::read_instruction() {
     std::array<char, message_bytes_max> bytes;
     const ssize_t count = ::recv(socket_, bytes.data(), bytes.size(), 0);
     if (count < 0 && errno == EINTR) return;
-    Order order;
-    if (count < static_cast<ssize_t>(sizeof order)) {  // whoever renewed the lease is dead
+    Instruction instruction;
+    if (count < static_cast<ssize_t>(sizeof instruction)) {  // `holdfast run` is dead
         if (phase_ == Phase::idle) {
             phase_ = Phase::over;
         } else {
@@ -115,21 +115,21 @@ void KeeperProcess::take_order() {
         }
         return;
     }
-    std::copy_n(bytes.data(), sizeof order, reinterpret_cast<char*>(&order));
-    switch (order.kind) {
-        case OrderKind::start:
-            start(order.limits,
-                  {bytes.data() + sizeof order, static_cast<std::size_t>(count) - sizeof order});
+    std::copy_n(bytes.data(), sizeof instruction, reinterpret_cast<char*>(&instruction));
+    switch (instruction.kind) {
+        case InstructionKind::start:
+            start(instruction.limits, {bytes.data() + sizeof instruction,
+                                       static_cast<std::size_t>(count) - sizeof instruction});
             break;
-        case OrderKind::prolong:
-            if (phase_ == Phase::running) limits_ = order.limits;
+        case InstructionKind::prolong:
+            if (phase_ == Phase::running) limits_ = instruction.limits;
             break;
-        case OrderKind::stop:
+        case InstructionKind::stop:
             is_out_of_time_ = true;
-            if (phase_ == Phase::running) begin_stopping(order.limits.kill_at);
-            limits_.kill_at = std::min(limits_.kill_at, order.limits.kill_at);
+            if (phase_ == Phase::running) begin_stopping(instruction.limits.kill_at);
+            limits_.kill_at = std::min(limits_.kill_at, instruction.limits.kill_at);
             break;
-        case OrderKind::forward: forward(order.signal); break;
+        case InstructionKind::forward: forward(instruction.signal); break;
     }
 }
 
@@ -142,7 +142,7 @@ void KeeperProcess::start(const CommandLimits& limits, std::string_view environm
         if (command_ == 0) become_command(environment, failures[1]);
         if (command_ < 0) reason = errno;
         ::close(failures[1]);
-        // Nothing comes if the command could be executed.
+        // The pipe stays empty if the command could be executed.
         if (command_ > 0 && ::read(failures[0], &reason, sizeof reason) < 0) reason = errno;
         ::close(failures[0]);
     }
@@ -156,11 +156,11 @@ void KeeperProcess::start(const CommandLimits& limits, std::string_view environm
     phase_ = Phase::over;
 }
 
-// The child's side of fork(). Nothing but the mask was changed of how signals are dealt with.
+// The child's side of fork(). Of the handling of signals, only the mask was changed before.
 void KeeperProcess::become_command(std::string_view environment, int failures) {
     ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != keeper_) ::_exit(EXIT_FAILURE);  // it died before the kernel was told
+    if (::getppid() != keeper_) ::_exit(EXIT_FAILURE);  // the keeper died before prctl()
     if (options_.takes_terminal_first) terminal_.put_in_foreground(::getpid());
     while (!environment.empty()) {
         const std::string variable(environment.substr(0, environment.find('\0')));
@@ -182,7 +182,7 @@ void KeeperProcess::become_command(std::string_view environment, int failures) {
 
 void KeeperProcess::forward(int signal) const {
     if (phase_ != Phase::running) return;
-    // Who is continued in the foreground wants to be there with what it runs.
+    // When `holdfast run` is continued in the foreground, the command goes there, too.
     if (signal == SIGCONT && terminal_.is_foreground(caller_group_) &&
         options_.takes_terminal_first) {
         terminal_.put_in_foreground(command_);
@@ -198,7 +198,7 @@ void KeeperProcess::reap() {
         if (pid <= 0) break;
         if (pid != command_) continue;
         if (WIFSTOPPED(status)) {
-            see_stopped(WSTOPSIG(status));
+            handle_stop(WSTOPSIG(status));
             continue;
         }
         has_ended_ = true;
@@ -209,8 +209,8 @@ void KeeperProcess::reap() {
     }
 }
 
-// By Ctrl-Z, or because it wants something of the terminal and is in the background.
-void KeeperProcess::see_stopped(int signal) {
+// The command was stopped by Ctrl-Z, or because it used the terminal from the background.
+void KeeperProcess::handle_stop(int signal) {
     if (phase_ != Phase::running) {
         ::kill(-command_, SIGCONT);
         return;
@@ -230,7 +230,7 @@ void KeeperProcess::begin_stopping(BootTime kill_at) {
     limits_.kill_at = kill_at;
     if (BootClock::now() >= kill_at) return;
     signal_descendants(command_, SIGTERM);
-    signal_descendants(command_, SIGCONT);  // the stopped hear nothing
+    signal_descendants(command_, SIGCONT);  // a stopped process gets no SIGTERM before
 }
 
 void KeeperProcess::begin_killing() {

@@ -1,18 +1,22 @@
 #pragma once
 
-// KeeperProcess: the inside of the process that keeper.h tells of.
+// KeeperProcess: the inside of the process that keeper.h describes.
 //
-// It goes through these phases, never back: nothing is started yet; the command is running; it was
-// asked to end; it is being killed. The command's own end leads to the third, for what it leaves
-// behind, and it is over when nothing is left.
+// Its phases, in this order and never back:
 //
-// Thread safety: none; it is alone in its process.
+//   idle      the command is not started
+//   running   the command runs
+//   stopping  the command got SIGTERM, or has ended and its descendants got SIGTERM
+//   killing   they get SIGKILL, again and again
+//   over      nothing is left
+//
+// Thread safety: none; the process has one thread.
 
 #include <string>
 #include <vector>
 
-#include "cli/run/controlling_terminal.h"
 #include "cli/run/keeper.h"
+#include "cli/run/process_control.h"
 
 namespace holdfast::cli {
 
@@ -23,20 +27,20 @@ class KeeperProcess {
     KeeperProcess(const KeeperProcess&) = delete;
     KeeperProcess& operator=(const KeeperProcess&) = delete;
 
-    // Returns when it is over, and whoever listens has been told how it ended.
+    // Returns when nothing is left and the last report was sent.
     void run();
 
   private:
     enum class Phase : std::uint8_t { idle, running, stopping, killing, over };
 
     void arm_timer() const;
-    void take_order();
+    void read_instruction();
     void start(const CommandLimits& limits, std::string_view environment);
     [[noreturn]] void become_command(std::string_view environment, int failures);
     void forward(int signal) const;
     void look_at_clock();
     void reap();
-    void see_stopped(int signal);
+    void handle_stop(int signal);
     void begin_stopping(BootTime kill_at);
     void begin_killing();
     void end();
@@ -52,7 +56,7 @@ class KeeperProcess {
 
     Phase phase_ = Phase::idle;
     CommandLimits limits_;
-    pid_t command_ = 0;  // and its process group
+    pid_t command_ = 0;  // also the number of its process group
     bool has_ended_ = false;
     bool is_out_of_time_ = false;
     int status_ = 0;

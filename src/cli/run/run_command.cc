@@ -3,23 +3,22 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
 
 #include "cli/command.h"
-#include "cli/duration_option.h"
-#include "cli/exit_codes.h"
 #include "cli/lease_options.h"
-#include "cli/run/controlling_terminal.h"
 #include "cli/run/keeper.h"
+#include "cli/run/process_control.h"
 #include "cli/run/supervisor.h"
+#include "cli/server.h"
+#include "options/options.h"
 
 namespace holdfast::cli {
 
 namespace {
 
-// Below that the margin, a sixth of it, is less than what a busy machine takes to do anything.
+// With a shorter TTL the margin, a sixth of it, is too short for a busy machine.
 constexpr std::chrono::milliseconds ttl_min{1'000};
 
 struct RunOptions {
@@ -28,7 +27,7 @@ struct RunOptions {
     bool is_verbose = false;
 };
 
-// What is for the command. It is read from a descriptor, in the order of coming.
+// The signals that are passed on to the command, in the order in which they arrive.
 sigset_t signals_to_forward() {
     sigset_t signals;
     sigemptyset(&signals);
@@ -45,7 +44,7 @@ bool takes_terminal() {
            terminal.is_foreground(::getpgrp());
 }
 
-// Everything that another thread would inherit, and the keeper, come before the client.
+// The signal mask is set and the keeper is started before the client starts threads.
 int run(const RunOptions& options, const std::vector<std::string>& words) {
     auto request = to_request(options.lease);
     if (!request) return complain(request.error());
@@ -79,26 +78,26 @@ int run(const RunOptions& options, const std::vector<std::string>& words) {
                            .is_verbose = options.is_verbose},
                           *client, *keeper, signals);
     const int exit_code = supervisor.run();
-    keeper.reset();  // when this returns, nothing of the command lives
-    ::sigprocmask(SIG_UNBLOCK, &forwarded, nullptr);  // who is tired of waiting may say so
+    keeper.reset();  // after this, no process of the command is left
+    ::sigprocmask(SIG_UNBLOCK, &forwarded, nullptr);  // Ctrl-C ends the wait for the release
     supervisor.release();
     std::fflush(nullptr);
-    // What is lost is not given back, which would only take time.
+    // A lost lock is not released: that would only take time.
     if (exit_code == exit_lost) ::_exit(exit_code);
     return exit_code;
 }
 
 }  // namespace
 
-Command declare_run(CLI::App& program, const CommandWords& words) {
+Command declare_run(const options::Command& program, const CommandWords& words) {
     const auto options = std::make_shared<RunOptions>();
-    CLI::App* const command =
-        program.add_subcommand("run", "run a command while holding a lock, and never without");
-    declare_lease_options(*command, options->lease);
-    add_duration_option(*command, "--kill-after", options->kill_after,
-                        "between SIGTERM and SIGKILL, at most, when we stop the command");
-    command->add_flag("-v,--verbose", options->is_verbose, "say what happens to the lock");
-    command->footer(
+    const options::Command command =
+        program.add_command("run", "run a command while holding a lock, and never without");
+    declare_lease_options(command, options->lease);
+    command.add_duration("--kill-after", options->kill_after,
+                         "between SIGTERM and SIGKILL, at most, when we stop the command");
+    command.add_flag("-v,--verbose", options->is_verbose, "say what happens to the lock");
+    command.footer(
         "holdfast run NAME [OPTIONS] -- command arguments...\n"
         "\n"
         "The lease is renewed while the command runs, and given back when it and everything it\n"

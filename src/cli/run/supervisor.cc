@@ -12,9 +12,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "cli/exit_codes.h"
 #include "cli/screen/terminal_text.h"
-#include "cli/screen/time_text.h"
+#include "cli/server.h"
 
 namespace holdfast::cli {
 
@@ -31,7 +30,7 @@ bool is_over(const LockError& error) {
            std::holds_alternative<LockNotFound>(error);
 }
 
-// Nobody would continue us if we stopped: a shell does that for its jobs, and we are none.
+// Whether we are the job of a shell. If not, nobody would continue us after a stop.
 bool is_job() {
     return ::getpgrp() != ::getsid(0);
 }
@@ -40,7 +39,7 @@ bool is_job() {
 
 CommandLimits limits_of(const Lease& lease, std::chrono::nanoseconds kill_after) {
     const BootTime stop_at = lease.lasts_until - lease.margin();
-    // The other half of the margin is for the dying, which takes a moment, too.
+    // The other half of the margin is for the processes to end, which takes a moment.
     const BootTime kill_at = lease.lasts_until - lease.margin() / 2;
     return {.stop_at = stop_at, .kill_at = std::min(kill_at, stop_at + kill_after)};
 }
@@ -57,7 +56,7 @@ Supervisor::~Supervisor() {
     give_up_.request_stop();
     waiter_.join();
     held_.reset();
-    guard_.reset();  // after which on_lost is not called any more
+    guard_.reset();  // after this, on_lost is not called
     ::close(wake_);
 }
 
@@ -89,12 +88,12 @@ int Supervisor::run() {
             look_at_lock();
         }
         if (guard_) look_at_lease();
-        if (waiting[2].revents != 0 && !exit_code_) take_report(keeper_.read());
+        if (waiting[2].revents != 0 && !exit_code_) handle_report(keeper_.read());
     }
     return *exit_code_;
 }
 
-// Often enough that a renewal reaches the keeper long before it would have acted.
+// Often enough that a renewal reaches the keeper long before its deadline.
 milliseconds Supervisor::time_to_next_look() const {
     if (!guard_) return milliseconds{-1};
     return std::clamp(options_.request.ttl / 12, milliseconds{5}, milliseconds{500});
@@ -103,11 +102,11 @@ milliseconds Supervisor::time_to_next_look() const {
 void Supervisor::look_at_signals() {
     signalfd_siginfo signal{};
     while (::read(signals_, &signal, sizeof signal) == sizeof signal) {
-        take_signal(static_cast<int>(signal.ssi_signo));
+        handle_signal(static_cast<int>(signal.ssi_signo));
     }
 }
 
-void Supervisor::take_signal(int signal) {
+void Supervisor::handle_signal(int signal) {
     if (is_running_) return keeper_.forward(signal);
     if (signal == SIGTSTP && is_job()) ::kill(::getpid(), SIGSTOP);
     if (signal != SIGINT && signal != SIGTERM && signal != SIGHUP && signal != SIGQUIT) return;
@@ -122,7 +121,8 @@ void Supervisor::look_at_lock() {
             guard_.emplace(std::move(**held_));
             start_command();
         } else if (cancelling_signal_ != 0) {
-            end(exit_by_signal_base + cancelling_signal_);  // held_ gives back what it may have
+            end(exit_by_signal_base +
+                cancelling_signal_);  // the destructor of held_ releases the lock
         } else {
             end(to_failure(held_->error(), options_.title));
         }
@@ -131,9 +131,9 @@ void Supervisor::look_at_lock() {
     if (loss_ && !is_lost_) {
         is_lost_ = true;
         fmt::print(stderr, "holdfast: the lock {} is lost: {}; stopping the command\n",
-                   shown(options_.title), shown(to_text(loss_->error)));
+                   escape(options_.title), escape(to_text(loss_->error)));
         limits_ = limits_of(loss_->lease, options_.kill_after);
-        // Where somebody else may have the lock already, there is no time to ask.
+        // If somebody else may have the lock already, there is no time for SIGTERM.
         keeper_.stop(is_over(loss_->error) ? BootClock::now() : limits_.kill_at);
     }
 }
@@ -160,8 +160,7 @@ void Supervisor::start_command() {
     is_running_ = true;
 }
 
-// Tells the keeper of renewals; and of a keeper that was stopped, or cannot keep up, tells the
-// kernel.
+// Tells the keeper about renewals. Kills the keeper if it did not end the command in time.
 void Supervisor::look_at_lease() {
     const Lease lease = guard_->lease();
     const CommandLimits limits = limits_of(lease, options_.kill_after);
@@ -176,7 +175,7 @@ void Supervisor::look_at_lease() {
     keeper_.kill();
 }
 
-void Supervisor::take_report(const Report& report) {
+void Supervisor::handle_report(const Report& report) {
     switch (report.kind) {
         case ReportKind::failed:
             return end(
@@ -199,9 +198,9 @@ void Supervisor::take_report(const Report& report) {
     }
 }
 
-// As a shell expects of a job whose program was stopped by Ctrl-Z. When it continues us there is a
-// SIGCONT, which goes on to the command. Nobody renews the lease meanwhile: the keeper sees to
-// that.
+// A shell expects that its job stops when the program was stopped by Ctrl-Z. When the shell
+// continues us, SIGCONT is passed on to the command. Meanwhile nobody renews the lease; the keeper
+// ends the command in time.
 void Supervisor::stop_like_the_command() {
     if (!is_job()) return keeper_.forward(SIGCONT);
     ::kill(0, SIGSTOP);
@@ -212,12 +211,12 @@ void Supervisor::release() {
     const auto released = guard_->release();
     if (released) return note("gave the lock back");
     fmt::print(stderr, "holdfast: {} could not be given back, and ends by itself: {}\n",
-               shown(options_.title), shown(to_text(released.error())));
+               escape(options_.title), escape(to_text(released.error())));
 }
 
 void Supervisor::note(const std::string& text) const {
     if (!options_.is_verbose) return;
-    fmt::print(stderr, "holdfast: {}: {}\n", shown(options_.title), text);
+    fmt::print(stderr, "holdfast: {}: {}\n", escape(options_.title), text);
 }
 
 }  // namespace holdfast::cli

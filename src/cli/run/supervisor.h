@@ -1,13 +1,15 @@
 #pragma once
 
-// Supervisor: what `holdfast run` does from the wait for the lock to the release of it.
+// Supervisor: the work of `holdfast run`, from waiting for the lock to releasing it.
 //
-// One thread waits for the lock, and the client's own renew it; this one waits for all of them, for
-// signals and for the keeper of the command, and nothing that it does takes long. The order of
-// things is what matters: no command without a lease, no release before the command and all that
-// came of it are gone, and no way from losing the lease to going on.
+// One thread waits for the lock, and threads of the client renew it. This thread waits for those, for
+// signals and for the keeper, and never does anything that takes long. It makes sure that
 //
-// Thread safety: none, but for what the two callbacks below share.
+//   - the command never runs without a lease,
+//   - the lock is released only when the command and all its descendants are gone,
+//   - once the lease is lost, the command is stopped.
+//
+// Thread safety: none, but for the members under mutex_.
 
 #include <chrono>
 #include <mutex>
@@ -17,8 +19,8 @@
 #include <thread>
 
 #include "cli/lease_options.h"
-#include "cli/run/controlling_terminal.h"
 #include "cli/run/keeper.h"
+#include "cli/run/process_control.h"
 #include "holdfast/client.h"
 
 namespace holdfast::cli {
@@ -27,24 +29,23 @@ struct SupervisorOptions {
     LeaseRequest request;
     std::chrono::milliseconds wait{0};
     std::chrono::nanoseconds kill_after{0};
-    std::string title;     // of the lock
-    std::string command;   // its first word
-    ServerOptions server;  // as the command shall find it in its environment
+    std::string title;     // of the lock, for messages
+    std::string command;   // the first word of the command
+    ServerOptions server;  // for the environment of the command
     bool is_verbose = false;
 };
 
 class Supervisor {
   public:
-    // `signals` is a signalfd of all that are for the command.
+    // `signals` is a signalfd for the signals that are passed on to the command.
     Supervisor(SupervisorOptions options, Client& client, Keeper& keeper, int signals);
     ~Supervisor();
     Supervisor(const Supervisor&) = delete;
     Supervisor& operator=(const Supervisor&) = delete;
 
-    // The exit code.
+    // Returns the exit code.
     int run();
-    // Gives the lock back, if there is something to give back. To be called when the keeper is
-    // gone.
+    // Releases the lock, if it is held. REQUIRES: the keeper is gone.
     void release();
 
   private:
@@ -53,11 +54,11 @@ class Supervisor {
     void wait_for_lock();
     [[nodiscard]] std::chrono::milliseconds time_to_next_look() const;
     void look_at_signals();
-    void take_signal(int signal);
+    void handle_signal(int signal);
     void look_at_lock();
     void start_command();
     void look_at_lease();
-    void take_report(const Report& report);
+    void handle_report(const Report& report);
     void stop_like_the_command();
     void end(int exit_code) { exit_code_ = exit_code; }
     void end(const Failure& failure) { exit_code_ = complain(failure); }
@@ -67,9 +68,9 @@ class Supervisor {
     Client& client_;
     Keeper& keeper_;
     const int signals_;
-    const int wake_;  // an eventfd: one of the following has come
+    const int wake_;  // an eventfd: held_ or loss_ was set
     std::mutex mutex_;
-    std::optional<Held> held_;       // under mutex_, until it is taken
+    std::optional<Held> held_;       // under mutex_, until guard_ has it
     std::optional<GuardLost> loss_;  // under mutex_
 
     std::stop_source give_up_;
@@ -78,12 +79,12 @@ class Supervisor {
     bool is_lost_ = false;
     std::optional<LeaseGuard> guard_;
     CommandLimits limits_;
-    BootTime overdue_at_ = BootTime::max();  // the keeper should have ended everything by then
+    BootTime overdue_at_ = BootTime::max();  // the keeper must have ended the command before
     std::optional<int> exit_code_;
-    std::jthread waiter_;  // the last: it uses the others
+    std::jthread waiter_;  // last: it uses the others
 };
 
-// When the command is stopped and killed, if the lease is not renewed any more.
+// When the command must be stopped and killed if the lease is not renewed again.
 [[nodiscard]] CommandLimits limits_of(const Lease& lease, std::chrono::nanoseconds kill_after);
 
 }  // namespace holdfast::cli

@@ -34,7 +34,7 @@ void remove_holder(LockRow& lock, const base::JsonValue& data) {
     std::erase_if(lock.holders, [&](const HolderRow& row) { return row.fencing_token == number; });
 }
 
-// An expired lease may be kept for its last owner for a while.
+// After the expiry of a lease, the lock may be reserved for its last owner for a while (grace).
 void expire_holder(LockRow& lock, const base::JsonValue& data) {
     const std::int64_t grace_until_ms = number_of(data["grace_until_ms"]);
     if (grace_until_ms <= number_of(data["at_ms"])) return remove_holder(lock, data);
@@ -62,8 +62,8 @@ void remove_waiter(LockRow& lock, const base::JsonValue& data) {
     if (waiter != lock.waiters.end()) lock.waiters.erase(waiter);
 }
 
-// Of a queue, everybody waits for the one before. Ranges have no such order: what is in the way of
-// one is known only of those the server has listed.
+// In a queue, every waiter waits for the one before. Ranges have no such order: the thing in the way
+// is known only for waiters that the server has listed.
 void say_who_waits_for_whom(LockRow& lock) {
     if (lock.kind == "inode") return;
     std::string before = lock.holders.empty() ? "" : lock.holders.front().owner;

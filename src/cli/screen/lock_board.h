@@ -1,10 +1,10 @@
 #pragma once
 
-// LockBoard: who holds and wants what, kept up to date by events.
+// LockBoard: the holders and waiters of all locks, kept up to date by events.
 //
-// It starts from a listing. The events of a stream that was opened before the listing was made may
-// be older than that: applying them twice, or late, ends in the same state, for a lease is known by
-// its number and events come in order.
+// It starts from a listing. If the stream of events was opened before the listing was made, some of
+// its events are older than the listing. Applying them again does no harm: a lease is known by its
+// fencing number, and events come in order.
 //
 // Thread safety: none.
 
@@ -22,11 +22,11 @@ namespace holdfast::cli {
 
 class LockBoard {
   public:
-    // By kind and name; the ranges of an inode are the inode's.
+    // By kind and name. The ranges of an inode belong to the row of the inode.
     using Locks = std::map<std::pair<std::string, std::string>, LockRow>;
 
     void replace(std::vector<LockRow> locks);
-    // One event of /v1/events, by its kind and data.
+    // Applies one event of /v1/events.
     void apply(std::string_view kind, const base::JsonValue& data);
 
     [[nodiscard]] const Locks& locks() const { return locks_; }

@@ -24,7 +24,7 @@ HolderRow read_holder(const base::JsonValue& json) {
     return holder;
 }
 
-// Those of one answer, and what it says of the others.
+// Adds the holders of one answer, and where the others begin.
 void add_holders(LockRow& lock, const base::JsonValue& json) {
     for (const base::JsonValue& holder : json["holders"].items()) {
         lock.holders.push_back(read_holder(holder));

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the server shows of locks, read from its answers: the rows of tables and of the live view.
+// Locks as the server shows them: the rows of tables and of the live view.
 
 #include <cstdint>
 #include <functional>
@@ -13,18 +13,18 @@
 
 namespace holdfast::cli {
 
-// Moments are milliseconds since 1970, by the server's clock; 0 where it said nothing.
+// Times are milliseconds since 1970, by the server's clock; 0 if the answer had none.
 struct HolderRow {
     std::string owner;
     std::string door;
     std::string mode = "exclusive";
-    std::string scope;  // of a range, which part of its file
+    std::string scope;  // for a range: which part of the inode
     std::string metadata;
     std::uint64_t fencing_token = 0;
     std::int64_t expires_ms = 0;
     std::int64_t ttl_ms = 0;
     std::int64_t acquired_ms = 0;
-    std::int64_t grace_until_ms = 0;  // it is over, and kept for its last owner until then
+    std::int64_t grace_until_ms = 0;  // expired; reserved for its last owner until then
 };
 
 struct WaiterRow {
@@ -32,36 +32,36 @@ struct WaiterRow {
     std::string door;
     std::string mode = "exclusive";
     std::string scope;
-    std::string waits_for;  // whose lease, or earlier wait, is in the way
+    std::string waits_for;  // the owner of the lease or the earlier wait that is in the way
     std::string metadata;
     std::int64_t since_ms = 0;
-    std::int64_t until_ms = 0;  // 0: without an end
+    std::int64_t until_ms = 0;  // 0: no end
 };
 
 struct LockRow {
     std::string name;
     std::string kind = "named";
     std::uint64_t limit = 1;         // of a semaphore
-    std::uint64_t waiter_count = 0;  // also of those that are not listed
+    std::uint64_t waiter_count = 0;  // includes waiters that are not listed
     std::vector<HolderRow> holders;
-    std::string holders_next;            // where those begin that the answer left out; empty: none
-    std::uint64_t holders_left_out = 0;  // how many
+    std::string holders_next;  // where the holders begin that the answer omitted; empty: none
+    std::uint64_t holders_left_out = 0;  // how many were omitted
     std::vector<WaiterRow> waiters;
 };
 
 // An item of GET /v1/locks.
 [[nodiscard]] LockRow read_listed_lock(const base::JsonValue& json);
-// The answer to GET /v1/locks/x?queue=true, which shows a lone holder in another way.
+// The answer to GET /v1/locks/x?queue=true, which has another format for a single holder.
 [[nodiscard]] LockRow read_shown_lock(const base::JsonValue& json);
 // The `queue` of such an answer.
 [[nodiscard]] std::vector<WaiterRow> read_queue(const base::JsonValue& queue);
 
-// Adds the holders that the answer left out, page by page. `get` asks the server.
+// Adds the holders that the answer omitted, page by page. `get` asks the server.
 using GetJson = std::function<Asked<base::JsonValue>(const std::string& target)>;
 [[nodiscard]] Asked<void> add_other_holders(LockRow& lock, const GetJson& get);
 [[nodiscard]] Asked<void> add_other_holders(LockRow& lock, Server& server);
 
-// `semaphore 2/3`; other kinds as they are called.
+// `semaphore 2/3`, or the name of another kind.
 [[nodiscard]] std::string kind_text(const LockRow& lock);
 
 // A whole number, or 0.

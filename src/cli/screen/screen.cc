@@ -12,11 +12,11 @@ namespace holdfast::cli {
 
 namespace {
 
-// The other page of the terminal, no cursor, lines that are cut at its edge.
+// The second page of the terminal, no cursor, lines are cut at the edge.
 constexpr std::string_view enter_text = "\x1b[?1049h\x1b[?25l\x1b[?7l";
 constexpr std::string_view leave_text = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 
-// For the handler, which can reach nothing else.
+// Global, because a signal handler can reach nothing else.
 termios modes_before{};
 
 void write_all(std::string_view text) {
@@ -58,7 +58,7 @@ constexpr std::array<Key, 20> keys{
      {"\x1bOF", "end"},     {"\x1b[4~", "end"},  {"\r", "enter"},          {"\n", "enter"},
      {"\x7f", "backspace"}, {"\b", "backspace"}, {"\x1b[3~", "backspace"}, {"\x1b[Z", "tab"}}};
 
-// How many bytes a sequence has that is of no interest: up to its last letter.
+// The length of an unknown sequence: up to and including its last letter.
 std::size_t sequence_length(std::string_view bytes) {
     if (bytes.size() < 2 || bytes[1] != '[') return 1;
     std::size_t length = 2;
@@ -108,7 +108,7 @@ Screen::~Screen() {
     if (is_open_) leave();
 }
 
-// NOLINTNEXTLINE(readability-convert-member-functions-to-static): it is of an open screen
+// NOLINTNEXTLINE(readability-convert-member-functions-to-static): it needs an open screen
 void Screen::enter() const {
     termios modes = modes_before;
     modes.c_lflag &= static_cast<tcflag_t>(~(ICANON | ECHO));  // keys as they come; Ctrl-C stays

@@ -1,9 +1,9 @@
 #pragma once
 
-// Screen: the whole terminal for one program, given back as it was.
+// Screen: uses the whole terminal, and restores it at the end.
 //
-// Whatever ends the program but SIGKILL: the destructor restores the terminal, and so does a
-// handler of the signals that a crash raises.
+// The destructor restores the terminal, and so does a handler for the signals of a crash. Only
+// SIGKILL leaves the terminal as it is.
 //
 // Thread safety: none; there is one at a time.
 
@@ -17,7 +17,7 @@
 namespace holdfast::cli {
 
 // The keys that bytes from a terminal stand for: letters as they are, others by name ("up",
-// "page down", "enter", "escape", "backspace"). What is unknown is left out.
+// "page down", "enter", "escape", "backspace"). Unknown keys are omitted.
 [[nodiscard]] std::vector<std::string> read_keys(std::string_view bytes);
 
 class Screen {
@@ -27,17 +27,17 @@ class Screen {
         std::size_t height = 24;
     };
 
-    // Fails if input or output is no terminal.
+    // Fails if input or output is not a terminal.
     [[nodiscard]] static base::Result<Screen> open();
     Screen(Screen&& other) noexcept;
     Screen& operator=(Screen&&) = delete;
     ~Screen();
 
     [[nodiscard]] Size size() const;
-    // Shows the lines from the top, and nothing below.
+    // Shows the lines from the top; the rest of the screen is empty.
     void draw(const std::vector<std::string>& lines) const;
 
-    // Gives the terminal back for a while, as after Ctrl-Z, and takes it again.
+    // Restores the terminal for a while, as after Ctrl-Z, and uses it again.
     void leave() const;
     void enter() const;
 

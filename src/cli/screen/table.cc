@@ -33,7 +33,7 @@ std::vector<std::size_t> Table::widths(std::size_t width_max) const {
         widths.push_back(width);
     }
     if (width_max == 0) return widths;
-    // The widest gives way first, so that the columns become alike.
+    // The widest column is narrowed first, so that the columns become equally wide.
     while (std::accumulate(widths.begin(), widths.end(), gap * (widths.size() - 1)) > width_max) {
         std::size_t widest = columns_.size();
         for (std::size_t index = 0; index < columns_.size(); ++index) {

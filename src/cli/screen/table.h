@@ -19,11 +19,11 @@ enum class Align : std::uint8_t { left, right };
 struct Column {
     std::string title;
     Align align = Align::left;
-    // What is narrowed first when there is no room: as far as this. 0: never.
+    // If the table is too wide, the column may be narrowed to this width. 0: never.
     std::size_t width_min = 0;
 };
 
-// REQUIRES: the text came from shown(), or is our own.
+// REQUIRES: the text came from escape(), or is our own.
 struct Cell {
     Cell(std::string cell_text, Style cell_style = Style::plain)
         : text(std::move(cell_text)), style(cell_style) {}
@@ -33,7 +33,7 @@ struct Cell {
 };
 
 struct TableLook {
-    std::size_t width_max = 0;  // 0: as wide as it gets
+    std::size_t width_max = 0;  // 0: no limit
     bool has_colour = false;
 };
 
@@ -45,7 +45,7 @@ class Table {
     void add(std::vector<Cell> row);
     [[nodiscard]] bool is_empty() const { return rows_.empty(); }
 
-    // The titles and the rows, without line ends. Nothing trails a line.
+    // The titles and the rows, without line ends and without blanks at the end.
     [[nodiscard]] std::vector<std::string> lines(const TableLook& look) const;
 
   private:

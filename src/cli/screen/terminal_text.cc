@@ -1,13 +1,16 @@
 #include "cli/screen/terminal_text.h"
 
 #include <fmt/format.h>
+#include <locale.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <cwchar>
 
+#include "base/text/rfc3339.h"
 #include "base/text/utf8.h"
 
 namespace holdfast::cli {
@@ -18,7 +21,7 @@ constexpr std::string_view ellipsis = "…";
 
 struct Letter {
     char32_t code = 0;
-    std::size_t bytes = 0;  // 0: the text begins with no well-formed letter
+    std::size_t bytes = 0;  // 0: the text does not begin with a well-formed letter
 };
 
 // REQUIRES: `text` is not empty.
@@ -38,12 +41,8 @@ struct Span {
     char32_t first, last;
 };
 
-template <std::size_t count>
-constexpr bool is_in(const std::array<Span, count>& spans, char32_t code) {
-    return std::any_of(spans.begin(), spans.end(),
-                       [&](const Span& span) { return code >= span.first && code <= span.last; });
-}
-
+// Whether a terminal obeys the letter instead of showing it: control characters, and letters that
+// change the direction of writing.
 bool is_obeyed(char32_t code) {
     static constexpr std::array<Span, 6> spans{{{0x00, 0x1F},
                                                 {0x7F, 0x9F},
@@ -51,36 +50,26 @@ bool is_obeyed(char32_t code) {
                                                 {0x200E, 0x200F},
                                                 {0x2028, 0x202E},
                                                 {0x2066, 0x2069}}};
-    return is_in(spans, code);
+    return std::any_of(spans.begin(), spans.end(),
+                       [&](const Span& span) { return code >= span.first && code <= span.last; });
 }
 
-// Those of East Asian writing, and pictures.
-bool is_wide(char32_t code) {
-    static constexpr std::array<Span, 9> spans{{{0x1100, 0x115F},
-                                                {0x2E80, 0xA4CF},
-                                                {0xAC00, 0xD7A3},
-                                                {0xF900, 0xFAFF},
-                                                {0xFE30, 0xFE6F},
-                                                {0xFF00, 0xFF60},
-                                                {0xFFE0, 0xFFE6},
-                                                {0x1F300, 0x1FAFF},
-                                                {0x20000, 0x3FFFD}}};
-    return is_in(spans, code);
-}
-
-// Those that sit on the letter before, and those without a shape.
-bool is_without_width(char32_t code) {
-    static constexpr std::array<Span, 5> spans{
-        {{0x0300, 0x036F}, {0x200B, 0x200D}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}, {0xFEFF, 0xFEFF}}};
-    return is_in(spans, code);
-}
-
+// The cells that a terminal uses for a letter, as the C library knows them: 2 for East Asian writing
+// and pictures, 0 for accents that sit on the letter before. wcwidth() answers for the locale of the
+// thread, so a locale of our own is set around the call: what we print does not depend on the
+// user's. A letter that the library does not know, or any letter if the locale is missing, counts as
+// one cell.
 std::size_t width_of(char32_t code) {
-    if (is_without_width(code)) return 0;
-    return is_wide(code) ? 2 : 1;
+    if (code < 0x80) return 1;
+    static const locale_t utf8 = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+    if (utf8 == nullptr) return 1;
+    const locale_t before = ::uselocale(utf8);
+    const int width = ::wcwidth(static_cast<wchar_t>(code));
+    ::uselocale(before);
+    return width < 0 ? 1 : static_cast<std::size_t>(width);
 }
 
-std::string escaped(char32_t code) {
+std::string escape_code(char32_t code) {
     if (code == '\n') return "\\n";
     if (code == '\r') return "\\r";
     if (code == '\t') return "\\t";
@@ -90,7 +79,7 @@ std::string escaped(char32_t code) {
 
 }  // namespace
 
-std::string shown(std::string_view text) {
+std::string escape(std::string_view text) {
     std::string out;
     out.reserve(text.size());
     while (!text.empty()) {
@@ -101,7 +90,7 @@ std::string shown(std::string_view text) {
             continue;
         }
         if (is_obeyed(letter.code)) {
-            out += escaped(letter.code);
+            out += escape_code(letter.code);
         } else {
             out += text.substr(0, letter.bytes);
         }
@@ -151,6 +140,26 @@ bool wants_colour(int descriptor) {
 std::size_t terminal_width(int descriptor) {
     winsize size{};
     return ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+std::string countdown(std::chrono::milliseconds left) {
+    const std::int64_t ms = std::max<std::int64_t>(left.count(), 0);
+    const std::int64_t seconds = ms / 1000;
+    if (seconds < 60) return fmt::format("{}.{}s", seconds, ms % 1000 / 100);
+    if (seconds < 3600) return fmt::format("{}m{:02}s", seconds / 60, seconds % 60);
+    if (seconds < 86400) return fmt::format("{}h{:02}m", seconds / 3600, seconds % 3600 / 60);
+    const std::int64_t days = seconds / 86400;
+    if (days < 100) return fmt::format("{}d{:02}h", days, seconds % 86400 / 3600);
+    return fmt::format("{}d", std::min<std::int64_t>(days, 99999));
+}
+
+std::string moment(std::int64_t unix_ms) {
+    constexpr std::int64_t end_of_9999 = 253'402'300'800'000;
+    if (unix_ms < 0 || unix_ms >= end_of_9999) return {};
+    std::string text;
+    base::append_rfc3339(
+        text, std::chrono::sys_time<std::chrono::milliseconds>(std::chrono::milliseconds{unix_ms}));
+    return text;
 }
 
 }  // namespace holdfast::cli

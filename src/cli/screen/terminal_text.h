@@ -1,8 +1,9 @@
 #pragma once
 
-// Text for terminals: what other people chose as names must not speak to the terminal, and columns
-// must line up.
+// Text for terminals. Names that other people chose must not control the terminal, and columns must
+// line up.
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -10,27 +11,34 @@
 
 namespace holdfast::cli {
 
-// The text with everything escaped that a terminal would obey instead of showing: control
-// characters (\n, \x1b, \u009b), what turns the direction of writing around (\u202e), and bytes
-// that are no UTF-8 (\xff). A backslash stays as it is: this is for eyes, and --json for programs.
-[[nodiscard]] std::string shown(std::string_view text);
+// Escapes everything that a terminal would obey instead of showing: control characters (\n, \x1b,
+// \u009b), letters that change the direction of writing (\u202e), and bytes that are not UTF-8
+// (\xff). A backslash is not escaped: this is for people; programs use --json.
+[[nodiscard]] std::string escape(std::string_view text);
 
-// How many cells of a terminal it takes. REQUIRES: it came from shown().
+// How many cells of a terminal the text uses. REQUIRES: the text came from escape().
 [[nodiscard]] std::size_t cell_width(std::string_view text);
 
-// As much of it as there is room for; an ellipsis stands for the rest.
-// REQUIRES: it came from shown().
+// The beginning of the text that fits into `width_max` cells, with an ellipsis if the text is longer.
+// REQUIRES: the text came from escape().
 [[nodiscard]] std::string clipped(std::string_view text, std::size_t width_max);
 
 enum class Style : std::uint8_t { plain, bold, faint, red, green, yellow, cyan, reverse };
 
-// With the codes around it that make a terminal show it so; as it is, where they are not wanted.
+// The text between the codes for the style; without them if `has_colour` is false.
 [[nodiscard]] std::string styled(std::string_view text, Style style, bool has_colour);
 
-// Whether whoever reads there wants to see colours: a terminal, and nobody has set NO_COLOR.
+// Whether the descriptor is a terminal that shows colours, and NO_COLOR is not set.
 [[nodiscard]] bool wants_colour(int descriptor);
 
-// The columns of the terminal there, or 0 if it is none.
+// The columns of the terminal, or 0 if the descriptor is not a terminal.
 [[nodiscard]] std::size_t terminal_width(int descriptor);
+
+// `0.4s`, `24.5s`, `4m05s`, `2h03m`, `3d04h`: never longer than six cells. A time below zero is
+// `0.0s`.
+[[nodiscard]] std::string countdown(std::chrono::milliseconds left);
+
+// `2024-01-15T10:30:00.123Z`, from milliseconds since 1970. Empty if the year has not four digits.
+[[nodiscard]] std::string moment(std::int64_t unix_ms);
 
 }  // namespace holdfast::cli

@@ -1,10 +1,9 @@
-// `holdfast top`: who holds and wants what, live.
+// `holdfast top`: the holders and waiters of all locks, live.
 
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <csignal>
 #include <deque>
@@ -13,27 +12,27 @@
 
 #include "cli/command.h"
 #include "cli/event_feed.h"
-#include "cli/exit_codes.h"
 #include "cli/screen/screen.h"
 #include "cli/screen/terminal_text.h"
 #include "cli/screen/top_view.h"
 #include "cli/server.h"
 #include "net/client/url.h"
+#include "options/options.h"
 
 namespace holdfast::cli {
 
 namespace {
 
 constexpr std::chrono::milliseconds frame_time{100};
-constexpr std::size_t locks_max = 10'000;  // more than anybody looks at
-constexpr std::size_t queues_max = 100;    // that are asked for by name when it starts
+constexpr std::size_t locks_max = 10'000;  // more than anybody reads
+constexpr std::size_t queues_max = 100;    // how many queues are read at the start
 
 struct TopOptions {
     ServerOptions server;
     std::string prefix;
 };
 
-// What the feed's thread has for the one that draws.
+// What the thread of the feed has for the thread that draws.
 struct News {
     std::deque<LockEvent> events;
     std::optional<std::vector<LockRow>> listing;  // comes before the events
@@ -42,7 +41,7 @@ struct News {
     std::optional<Failure> failure;  // the feed has ended
 };
 
-// LiveFeed: a thread that follows the server, and what it has heard.
+// LiveFeed: a thread that follows the events of the server, and collects them.
 class LiveFeed {
   public:
     LiveFeed(Server& server, std::string prefix)
@@ -78,7 +77,7 @@ class LiveFeed {
         news_.trouble = trouble;
     }
 
-    // The stream is open and waits for us meanwhile: nothing that happens from here on is missed.
+    // Reads the locks anew. The stream of events is open already, so no event is missed.
     void list() {
         std::vector<LockRow> locks;
         std::string after;
@@ -112,10 +111,10 @@ class LiveFeed {
     const std::string prefix_;
     std::mutex mutex_;
     News news_;
-    std::jthread thread_;  // the last: it uses the others
+    std::jthread thread_;  // last: it uses the others
 };
 
-// The signals that are read in the loop, so that the terminal is given back first.
+// These signals are read in the loop, so that the terminal is restored first.
 int open_signals() {
     sigset_t signals;
     sigemptyset(&signals);
@@ -134,23 +133,23 @@ class Top {
         state_.has_colour = wants_colour(STDOUT_FILENO);
     }
 
-    // Until somebody has enough; the exit code.
+    // Returns the exit code when the user quits.
     int run() {
         while (true) {
-            if (const auto failure = take_news()) return finish(*failure);
+            if (const auto failure = apply_news()) return finish(*failure);
             draw();
             std::array<pollfd, 2> waiting{{{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0},
                                            {.fd = signals_, .events = POLLIN, .revents = 0}}};
             ::poll(waiting.data(), waiting.size(), static_cast<int>(frame_time.count()));
             if (waiting[1].revents != 0) {
-                if (const auto exit_code = take_signals()) return *exit_code;
+                if (const auto exit_code = handle_signals()) return *exit_code;
             }
-            if (waiting[0].revents != 0 && take_keys() == TopStep::quit) return exit_success;
+            if (waiting[0].revents != 0 && handle_keys() == TopStep::quit) return exit_success;
         }
     }
 
   private:
-    std::optional<Failure> take_news() {
+    std::optional<Failure> apply_news() {
         News news = feed_.take();
         if (news.clock_offset) clock_offset_ = *news.clock_offset;
         if (news.listing) board_.replace(std::move(*news.listing));
@@ -168,7 +167,7 @@ class Top {
         state_.height = height;
         state_.now_ms = unix_now_ms() + clock_offset_.count();
         picture_ = draw_top(board_, state_);
-        // What was scrolled away from may have gone meanwhile.
+        // The list may have become shorter.
         const std::size_t last =
             picture_.row_count > picture_.rows_shown ? picture_.row_count - picture_.rows_shown : 0;
         if (state_.first_row > last) {
@@ -178,7 +177,7 @@ class Top {
         screen_.draw(picture_.lines);
     }
 
-    std::optional<int> take_signals() {
+    std::optional<int> handle_signals() {
         signalfd_siginfo signal{};
         while (::read(signals_, &signal, sizeof signal) == sizeof signal) {
             const int number = static_cast<int>(signal.ssi_signo);
@@ -193,10 +192,11 @@ class Top {
         return std::nullopt;
     }
 
-    TopStep take_keys() {
+    TopStep handle_keys() {
         std::array<char, 256> bytes;
         const ssize_t count = ::read(STDIN_FILENO, bytes.data(), bytes.size());
-        if (count <= 0) return TopStep::quit;  // poll() said there was something: the terminal went
+        if (count <= 0)
+            return TopStep::quit;  // poll() reported input, but there is none: the terminal is gone
         for (const std::string& key : read_keys({bytes.data(), static_cast<std::size_t>(count)})) {
             if (press_key(state_, picture_, key) == TopStep::quit) return TopStep::quit;
         }
@@ -230,14 +230,14 @@ int show_top(const TopOptions& options) {
 
 }  // namespace
 
-Command declare_top(CLI::App& program) {
+Command declare_top(const options::Command& program) {
     const auto options = std::make_shared<TopOptions>();
-    CLI::App* const command =
-        program.add_subcommand("top", "watch holders, queues and countdowns on the whole screen");
-    command->add_option("prefix", options->prefix, "only locks whose names begin so")
-        ->type_name("PREFIX");
-    declare_server_options(*command, options->server);
-    command->footer(
+    const options::Command command =
+        program.add_command("top", "watch holders, queues and countdowns on the whole screen");
+    command.add_option("prefix", options->prefix, "only locks whose names begin so")
+        .takes("PREFIX");
+    declare_server_options(command, options->server);
+    command.footer(
         "Keys: q quits, / filters by lock or owner, s sorts by name, time left or queue; arrows,\n"
         "page up and down, home and end scroll.\n"
         "\n"

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "cli/screen/table.h"
-#include "cli/screen/time_text.h"
+#include "cli/screen/terminal_text.h"
 
 namespace holdfast::cli {
 
@@ -40,17 +40,17 @@ std::vector<const LockRow*> wanted_locks(const LockBoard& board, const TopState&
         if (is_wanted(lock, state.filter)) locks.push_back(&lock);
     }
     std::stable_sort(locks.begin(), locks.end(), [&](const LockRow* a, const LockRow* b) {
-        switch (state.order) {
-            case TopOrder::by_name: return a->name < b->name;
-            case TopOrder::by_time_left: return first_end(*a) < first_end(*b);
-            case TopOrder::by_queue: return a->waiter_count > b->waiter_count;
+        switch (state.sort) {
+            case TopSort::by_name: return a->name < b->name;
+            case TopSort::by_time_left: return first_end(*a) < first_end(*b);
+            case TopSort::by_queue: return a->waiter_count > b->waiter_count;
         }
         return false;
     });
     return locks;
 }
 
-// How much of the lease is left of what it had when it was last renewed.
+// A bar for the part of the TTL that is left.
 std::string gauge(const HolderRow& holder, std::int64_t now_ms) {
     const std::int64_t whole = std::max<std::int64_t>(holder.ttl_ms, 1);
     const std::int64_t left = std::clamp<std::int64_t>(holder.expires_ms - now_ms, 0, whole);
@@ -67,10 +67,10 @@ Style urgency(milliseconds left) {
 }
 
 std::string name_text(const LockRow& lock, const std::string& scope) {
-    return scope.empty() ? shown(lock.name) : shown(scope);
+    return scope.empty() ? escape(lock.name) : escape(scope);
 }
 
-// The table, of which only those rows are made that there is room for; all are counted.
+// The table. All rows are counted, but only those on the screen are made.
 class Rows {
   public:
     Rows(const TopState& state, std::size_t room) : state_(state), end_(state.first_row + room) {}
@@ -80,7 +80,7 @@ class Rows {
             if (is_next_shown()) add_holder(lock, holder);
         }
         if (lock.holders.empty() && is_next_shown()) {
-            table_.add({shown(lock.name), kind_text(lock), "", "", "", "",
+            table_.add({escape(lock.name), kind_text(lock), "", "", "", "",
                         std::to_string(lock.waiter_count), ""});
         }
         add_waiters(lock);
@@ -102,11 +102,11 @@ class Rows {
         const std::int64_t end_ms = is_over ? holder.grace_until_ms : holder.expires_ms;
         const milliseconds left{end_ms - state_.now_ms};
         const Style style = is_over ? Style::faint : urgency(left);
-        table_.add({name_text(lock, holder.scope), kind_text(lock), shown(holder.owner),
+        table_.add({name_text(lock, holder.scope), kind_text(lock), escape(holder.owner),
                     is_over ? "grace" : holder.mode, Cell(countdown(left), style),
                     Cell(is_over ? "" : gauge(holder, state_.now_ms), style),
                     lock.waiter_count == 0 ? "" : std::to_string(lock.waiter_count),
-                    shown(holder.metadata)});
+                    escape(holder.metadata)});
     }
 
     void add_waiters(const LockRow& lock) {
@@ -117,9 +117,9 @@ class Rows {
             const milliseconds waited{state_.now_ms - waiter.since_ms};
             const std::string& blocker = waiter.waits_for;
             table_.add({Cell(fmt::format("  └ {}. in the queue", position), Style::faint), "",
-                        shown(waiter.owner), waiter.mode, Cell(countdown(waited), Style::cyan),
+                        escape(waiter.owner), waiter.mode, Cell(countdown(waited), Style::cyan),
                         Cell("waiting", Style::cyan), "",
-                        blocker.empty() ? "" : "for " + shown(blocker)});
+                        blocker.empty() ? "" : "for " + escape(blocker)});
         }
         const std::uint64_t unknown = lock.waiter_count - lock.waiters.size();
         if (unknown > 0 && is_next_shown()) {
@@ -144,7 +144,7 @@ class Rows {
 std::string head(const LockBoard& board, const TopState& state) {
     const std::string counts = fmt::format("{} held  {} waiting  {} locks", board.held(),
                                            board.waiting(), board.locks().size());
-    const std::string text = clipped(fmt::format("holdfast  {}  {}  {}", shown(state.server),
+    const std::string text = clipped(fmt::format("holdfast  {}  {}  {}", escape(state.server),
                                                  counts, moment(state.now_ms).substr(11, 8)),
                                      state.width);
     return styled(text, Style::bold, state.has_colour);
@@ -154,18 +154,18 @@ std::string second_line(const TopState& state) {
     const auto line = [&](const std::string& text, Style style) {
         return styled(clipped(text, state.width), style, state.has_colour);
     };
-    if (!state.trouble.empty()) return line(shown(state.trouble), Style::red);
-    if (state.is_typing_filter) return line("/" + shown(state.filter) + "_", Style::yellow);
-    if (!state.filter.empty()) return line("filter: " + shown(state.filter), Style::yellow);
+    if (!state.trouble.empty()) return line(escape(state.trouble), Style::red);
+    if (state.is_typing_filter) return line("/" + escape(state.filter) + "_", Style::yellow);
+    if (!state.filter.empty()) return line("filter: " + escape(state.filter), Style::yellow);
     return "";
 }
 
 std::string foot(const TopState& state, std::size_t row_count, std::size_t room) {
-    static constexpr const char* orders[] = {"name", "time left", "queue"};
+    static constexpr const char* sort_names[] = {"name", "time left", "queue"};
     std::string text = state.is_typing_filter
                            ? "enter: keep the filter   esc: drop it"
                            : fmt::format("q quit   / filter   s sorted by {}   arrows scroll",
-                                         orders[static_cast<std::size_t>(state.order)]);
+                                         sort_names[static_cast<std::size_t>(state.sort)]);
     if (row_count > room) {
         text += fmt::format("   {}-{} of {}", state.first_row + 1,
                             std::min(state.first_row + room, row_count), row_count);
@@ -227,7 +227,7 @@ TopStep press_key(TopState& state, const TopPicture& picture, const std::string&
     if (key == "q") return TopStep::quit;
     if (key == "/") state.is_typing_filter = true;
     if (key == "escape") state.filter.clear();
-    if (key == "s") state.order = static_cast<TopOrder>((static_cast<int>(state.order) + 1) % 3);
+    if (key == "s") state.sort = static_cast<TopSort>((static_cast<int>(state.sort) + 1) % 3);
     if (key == "up" || key == "k") back_by(1);
     if (key == "down" || key == "j") scroll_to(state.first_row + 1);
     if (key == "page up") back_by(picture.rows_shown);

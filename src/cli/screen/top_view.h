@@ -1,6 +1,6 @@
 #pragma once
 
-// The live view as text: what `holdfast top` shows of a board at one moment.
+// The live view of `holdfast top` as text: a board at one moment.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace holdfast::cli {
 
-enum class TopOrder : std::uint8_t { by_name, by_time_left, by_queue };
+enum class TopSort : std::uint8_t { by_name, by_time_left, by_queue };
 
 struct TopState {
     std::string server;   // its address, for the head line
-    std::string trouble;  // why what is shown may be old; empty: it is not
-    std::string filter;   // only locks and owners in whose names this is
+    std::string trouble;  // why the view may be out of date; empty: it is not
+    std::string filter;   // only locks and owners whose names contain this
     bool is_typing_filter = false;
-    TopOrder order = TopOrder::by_name;
-    std::size_t first_row = 0;  // how far it is scrolled
+    TopSort sort = TopSort::by_name;
+    std::size_t first_row = 0;  // the first row on the screen
     std::int64_t now_ms = 0;    // by the server's clock
     std::size_t width = 80;
     std::size_t height = 24;
@@ -27,17 +27,17 @@ struct TopState {
 };
 
 struct TopPicture {
-    std::vector<std::string> lines;  // as many as the screen is high, none wider than it
-    std::size_t row_count = 0;       // how many rows there are to scroll through
-    std::size_t rows_shown = 0;      // for how many there is room
+    std::vector<std::string> lines;  // one for each line of the screen, none too wide
+    std::size_t row_count = 0;       // of the whole list
+    std::size_t rows_shown = 0;      // how many fit on the screen
 };
 
 [[nodiscard]] TopPicture draw_top(const LockBoard& board, const TopState& state);
 
-// What a key does.
+// What happens after a key.
 enum class TopStep : std::uint8_t { go_on, quit };
-// `key` is a letter, or the name of one that has none: "up", "down", "page up", "page down",
-// "home", "end", "enter", "escape", "backspace". REQUIRES: `picture` is what is on the screen.
+// Applies a key to the state. `key` is a letter or a name: "up", "down", "page up", "page down",
+// "home", "end", "enter", "escape", "backspace". REQUIRES: `picture` is on the screen.
 TopStep press_key(TopState& state, const TopPicture& picture, const std::string& key);
 
 }  // namespace holdfast::cli

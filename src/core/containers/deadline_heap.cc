@@ -16,8 +16,7 @@ constexpr std::size_t first_child_of(std::size_t place) {
     return place * arity - 8;
 }
 
-// Equal deadlines come in the order of their slots, so that the order never depends on the heap's
-// past.
+// Equal deadlines are ordered by slot, so that the order never depends on the history of the heap.
 bool is_before(const DeadlineHeap::Entry& a, const DeadlineHeap::Entry& b) {
     return a.deadline != b.deadline ? a.deadline < b.deadline : a.slot < b.slot;
 }

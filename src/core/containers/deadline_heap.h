@@ -1,14 +1,16 @@
 #pragma once
 
-// DeadlineHeap: which record is due next.
+// DeadlineHeap: finds the record that is due next.
 //
-// A 4-ary heap of (deadline, slot) with the place of every slot. It is lazy: it promises only that
-// a slot comes to the top no later than it is due. Renewals, which nearly always move a deadline to
-// later, need not touch it, nor need the end of a record: the entry is found to be early, or of
-// nobody, when it comes to the top, and its owner, who knows, postpones or drops it there. A slot
-// has at most one entry, which the slot's next record takes over; so there are never more entries
-// than there were records at one time, and `keep_only` thins them out when most of these are gone.
-// Why this and not a timing wheel: docs/decisions/0004.
+// A 4-ary heap of (deadline, slot) that knows the place of every slot. It is lazy: it promises only
+// that a slot comes to the top no later than it is due. A renewal, which nearly always makes a
+// deadline later, does not touch the heap, and neither does the end of a record. When the entry
+// comes to the top, the user of the heap sees that it is too early, or that its record is gone, and
+// postpones or drops it.
+//
+// A slot has at most one entry. A new record in the same slot uses the old entry. So there are never
+// more entries than there were records at one time, and `keep_only` removes entries when most of
+// the records are gone. Why this and not a timing wheel: docs/decisions/0004.
 
 #include <array>
 #include <cstddef>
@@ -18,21 +20,21 @@
 
 #include "base/large_block.h"
 #include "core/containers/slab.h"
-#include "core/values/time.h"
+#include "core/values/ids.h"
 
 namespace holdfast::core {
 
 class DeadlineHeap {
   public:
     struct Entry {
-        Time deadline;  // no later than the record's true one
+        Time deadline;  // no later than the true deadline of the record
         Slot slot;
     };
 
-    // Makes sure `slot` comes to the top no later than `deadline`.
+    // Makes sure that `slot` comes to the top no later than `deadline`.
     void arm(Slot slot, Time deadline);
 
-    // Forgets `slot`, if it is armed.
+    // Removes the entry of `slot`, if there is one.
     void disarm(Slot slot);
 
     // The earliest entry, if any.
@@ -41,13 +43,13 @@ class DeadlineHeap {
         return entries_[root];
     }
 
-    // Forgets every slot for which is_kept(slot) does not hold.
+    // Removes every entry for whose slot is_wanted(slot) is false.
     template <class Predicate>
-    void keep_only(const Predicate& is_kept) {
+    void keep_only(const Predicate& is_wanted) {
         std::size_t kept = root;
         for (std::size_t place = root; place < entries_.size(); ++place) {
             const Entry entry = entries_[place];
-            if (is_kept(entry.slot)) {
+            if (is_wanted(entry.slot)) {
                 put(kept++, entry);
             } else {
                 places_[entry.slot] = no_place;
@@ -58,7 +60,7 @@ class DeadlineHeap {
         shrink_if_sparse();
     }
 
-    // The records that are likely to be due next, no_slot where there are fewer.
+    // The slots that are likely to be due next; no_slot where there are fewer.
     [[nodiscard]] std::array<Slot, 4> next_slots() const {
         std::array<Slot, 4> slots{no_slot, no_slot, no_slot, no_slot};
         for (std::size_t i = 0; i < slots.size() && root + 1 + i < entries_.size(); ++i) {
@@ -67,7 +69,7 @@ class DeadlineHeap {
         return slots;
     }
 
-    // The top entry turned out to be early. REQUIRES: not empty, deadline >= top()->deadline.
+    // Makes the deadline of the top entry later. REQUIRES: not empty, deadline >= top()->deadline.
     void postpone_top(Time deadline);
 
     [[nodiscard]] std::size_t size() const { return entries_.size() - root; }
@@ -75,7 +77,7 @@ class DeadlineHeap {
         return slot < places_.size() && places_[slot] != no_place;
     }
 
-    // Whether the slot will come to the top no later than that.
+    // Whether the slot will come to the top no later than `deadline`.
     [[nodiscard]] bool is_armed_by(Slot slot, Time deadline) const {
         return is_armed(slot) && entries_[places_[slot]].deadline <= deadline;
     }
@@ -88,7 +90,7 @@ class DeadlineHeap {
     using Places = std::vector<std::uint32_t, base::BlockAllocator<std::uint32_t>>;
 
     static constexpr std::uint32_t no_place = UINT32_MAX;
-    // Where the heap begins in entries_: the four children of a node then share a cache line.
+    // Where the heap begins in entries_. With 3, the four children of a node share a cache line.
     static constexpr std::size_t root = 3;
 
     void put(std::size_t place, Entry entry) {

@@ -16,7 +16,7 @@ Time at(std::int64_t us) {
     return Time{Duration{us}};
 }
 
-// Takes everything out in the heap's order.
+// Removes everything in the order of the heap.
 std::vector<Slot> drain(DeadlineHeap& heap) {
     std::vector<Slot> slots;
     while (const auto top = heap.top()) {
@@ -81,7 +81,7 @@ TEST(DeadlineHeap, LeavesALaterDeadlineForLater) {
     heap.arm(1, at(10));
     heap.arm(2, at(20));
     heap.arm(1, at(100));
-    // Early, as promised; who owns the record says so.
+    // Too early, as documented; the user of the heap postpones it.
     EXPECT_EQ(heap.top()->slot, 1U);
     EXPECT_EQ(heap.top()->deadline, at(10));
     heap.postpone_top(at(100));

@@ -3,22 +3,22 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "core/containers/key_hash.h"
+#include "core/containers/key.h"
 
 namespace holdfast::core {
 
 namespace {
 
-// A treap is balanced when priorities look random; these do, and are the same in every run.
+// A treap is balanced if priorities look random. These do, and are the same in every run.
 std::uint64_t priority(const RangeIndex::Item& item) {
     return mix(item.serial ^ 0x9e3779b97f4a7c15, 0xd1b54a32d192ed03);
 }
 
 }  // namespace
 
-// Goes down to where the item belongs by its priority, and splits only what is below that. On the
-// way the sums can only grow, so nothing beside the way is looked at: among many ranges, most of
-// the time goes into fetching items.
+// Goes down to where the item belongs by its priority, and splits only the tree below that. On the
+// way down the sums can only grow, so no neighbour is read: with many ranges, fetching items from
+// memory takes most of the time.
 Slot RangeIndex::add(Roots& roots, const Item& item) {
     const Slot added = items_.emplace(item);
     const std::uint64_t rank = priority(item);
@@ -36,7 +36,7 @@ Slot RangeIndex::add(Roots& roots, const Item& item) {
     items_[added].left = halves.before;
     items_[added].right = halves.after;
     items_[added].parent = parent;
-    adopt_children(added);
+    update(added);
     *place = added;
     return added;
 }
@@ -52,7 +52,7 @@ std::vector<Slot> RangeIndex::remove(Roots& roots, Slot item) {
     std::sort(watchers.begin(), watchers.end(),
               [this](Slot a, Slot b) { return items_[a].serial < items_[b].serial; });
     Slot& root = removed.mode == Mode::exclusive ? roots.exclusive : roots.shared;
-    take_out(root, item);
+    detach(root, item);
     items_.erase(item);
     return watchers;
 }
@@ -65,13 +65,13 @@ Slot RangeIndex::find_conflict(const Roots& roots, const Range& range, Mode mode
     return youngest;
 }
 
-// Looks right first: of items with one start, the youngest are there, and what is found early
-// spares looking at the rest.
+// Searches the right side first: of items with the same start, the youngest are there, and a young
+// item that is found early makes the rest of the search shorter.
 void RangeIndex::find_youngest(Slot root, const Range& range, std::uint64_t serial,
                                Slot& best) const {
     if (root == no_slot) return;
     const Item& item = items_[root];
-    // Both sides are looked at, if only to turn back: let them come together.
+    // Both children are read in any case: fetch them from memory at the same time.
     if (item.left != no_slot) __builtin_prefetch(&items_[item.left]);
     if (item.right != no_slot) __builtin_prefetch(&items_[item.right]);
     const bool is_hopeless = best != no_slot && item.largest_serial <= items_[best].serial;
@@ -120,12 +120,12 @@ RangeIndex::Halves RangeIndex::split(Slot root, Slot key) {
     if (is_before(root, key)) {
         const Halves halves = split(item.right, key);
         item.right = halves.before;
-        adopt_children(root);
+        update(root);
         return {root, halves.after};
     }
     const Halves halves = split(item.left, key);
     item.left = halves.after;
-    adopt_children(root);
+    update(root);
     return {halves.before, root};
 }
 
@@ -134,17 +134,16 @@ Slot RangeIndex::merge(Slot before, Slot after) {
     if (after == no_slot) return before;
     if (priority(items_[before]) > priority(items_[after])) {
         items_[before].right = merge(items_[before].right, after);
-        adopt_children(before);
+        update(before);
         return before;
     }
     items_[after].left = merge(before, items_[after].left);
-    adopt_children(after);
+    update(after);
     return after;
 }
 
-// Puts what is below the item in its place. The sums above are looked at only as far as the item
-// counted in them.
-void RangeIndex::take_out(Slot& root, Slot slot) {
+// Replaces an item by the tree below it. Goes up only as far as the sums depend on the item.
+void RangeIndex::detach(Slot& root, Slot slot) {
     const Item& item = items_[slot];
     const Slot heir = merge(item.left, item.right);
     if (heir != no_slot) items_[heir].parent = item.parent;
@@ -160,12 +159,12 @@ void RangeIndex::take_out(Slot& root, Slot slot) {
                                 sums.smallest_serial == item.serial ||
                                 sums.largest_serial == item.serial;
         if (!is_in_sums) return;
-        adopt_children(above);
+        update(above);
     }
 }
 
-// An item knows its children, and they know it.
-void RangeIndex::adopt_children(Slot slot) {
+// Recomputes the sums of an item from its children, and sets their parent.
+void RangeIndex::update(Slot slot) {
     Item& item = items_[slot];
     item.largest_end = item.range.end;
     item.smallest_serial = item.largest_serial = item.serial;

@@ -1,16 +1,18 @@
 #pragma once
 
-// RangeIndex: who overlaps whom on an inode, in logarithmic time.
+// RangeIndex: finds conflicts between byte ranges of an inode in logarithmic time.
 //
-// Every hold and every wait on an inode or a part of it is an item: a range, a mode, and a serial
-// number that says who came first. An item conflicts with an earlier one that overlaps it, unless
-// both are shared. Exclusive and shared items are kept in two interval trees per inode (treaps
-// ordered by start, each node knowing the largest end and the serials below it), so that a shared
-// request need not look at the shared items at all.
+// Every lease and every waiter on an inode, or on a range of it, has one item here: a range, a mode
+// and a serial number. Serial numbers give the order in which items came. An item conflicts with an
+// earlier item that overlaps it, unless both are shared.
 //
-// A waiter watches ONE of the items in its way: the youngest. Only when that one goes is it looked
-// at again: it then finds another item in its way and watches that, or there is none and it is
-// granted. So a queue of n for the same region is a chain, and each hand-off costs one look, not n.
+// Each inode has two interval trees, one for exclusive and one for shared items, so that a shared
+// request does not look at shared items at all. The trees are treaps ordered by the start of the
+// range. Each node knows the largest end and the smallest and largest serial number below it.
+//
+// A waiter watches ONE of the items in its way: the youngest. When that item is removed, the waiter
+// looks again. Either it finds another item in its way and watches that one, or it is granted. So n
+// waiters for the same range form a chain, and each removal wakes one waiter, not n.
 
 #include <cstdint>
 #include <vector>
@@ -22,12 +24,12 @@ namespace holdfast::core {
 
 class RangeIndex {
   public:
-    // The trees of one inode. They belong to its resource record.
+    // The roots of the two trees of one inode. They are part of its Resource.
     struct Roots {
         Slot exclusive = no_slot;
         Slot shared = no_slot;
     };
-    // What is looked at on the way through a tree comes first: it fills a line of the cache.
+    // The members that a search reads come first: they fill one cache line.
     struct Item {
         Range range;
         std::uint64_t serial = 0;
@@ -38,7 +40,7 @@ class RangeIndex {
         Slot left = no_slot, right = no_slot, parent = no_slot;
 
         Slot record = no_slot;  // the Waiter or Lease it stands for
-        // The watch: what this item waits for, and the list of those that wait for it.
+        // The item that this one watches, and the list of the items that watch this one.
         Slot watched = no_slot;
         Slot next_watcher = no_slot, previous_watcher = no_slot;
         Slot first_watcher = no_slot;
@@ -46,26 +48,27 @@ class RangeIndex {
         bool is_waiter = false;
     };
 
-    // Adds an item to its tree. Its links must be unset.
+    // Adds an item to its tree. REQUIRES: all its links are no_slot.
     Slot add(Roots& roots, const Item& item);
 
-    // Takes an item out, ends its watch, and returns those that watched it, earliest first. They
-    // now watch nothing.
+    // Removes an item. Returns the items that watched it, the earliest first. They now watch
+    // nothing.
     std::vector<Slot> remove(Roots& roots, Slot item);
 
-    // The youngest item that overlaps `range`, came before `serial` and conflicts with `mode`; or
-    // no_slot.
+    // The youngest item that overlaps `range`, has a smaller number than `serial` and conflicts with
+    // `mode`. no_slot if there is none.
     [[nodiscard]] Slot find_conflict(const Roots& roots, const Range& range, Mode mode,
                                      std::uint64_t serial) const;
 
-    // REQUIRES: `item` watches nothing.
+    // Lets `item` watch `watched`. REQUIRES: `item` watches nothing.
     void watch(Slot item, Slot watched);
 
     Item& operator[](Slot item) { return items_[item]; }
     const Item& operator[](Slot item) const { return items_[item]; }
     [[nodiscard]] std::size_t size() const { return items_.size(); }
 
-    // CHECKs order, sums and watches of one inode's trees; returns the number of items in them.
+    // CHECKs the order, the sums and the watches of the trees of one inode. Returns the number of
+    // items in them.
     std::size_t check_invariants(const Roots& roots) const;
 
   private:
@@ -78,8 +81,8 @@ class RangeIndex {
     void find_youngest(Slot root, const Range& range, std::uint64_t serial, Slot& best) const;
     Halves split(Slot root, Slot key);
     Slot merge(Slot before, Slot after);
-    void take_out(Slot& root, Slot item);
-    void adopt_children(Slot item);
+    void detach(Slot& root, Slot item);
+    void update(Slot item);
     void unwatch(Slot item);
     std::size_t check_tree(Slot root, Mode mode) const;
 

@@ -2,14 +2,15 @@
 
 // Slab<T>: records with small, stable numbers.
 //
-// Records live in chunks of 65536; a record's number (Slot) is its chunk and its place in it, so
-// finding one is two loads, and it never moves. The next record gets the place that was freed last:
-// that memory is still in the cache. Which slot a record gets depends only on the calls before: the
-// slab is as deterministic as its user.
+// Records live in chunks of 65536. The number of a record (its Slot) consists of the chunk and the
+// place in the chunk, so that finding a record is two loads. A record never moves. A new record gets
+// the place that was freed last, because that memory is still in the cache. Which slot a record gets
+// depends only on the calls before: the slab is as deterministic as its user.
 //
-// Chunks whose last record goes are given back, so a table that was once large does not stay so,
-// but for one: a user that adds and erases records at the border of a chunk would otherwise
-// allocate and free a whole chunk each time. A slab without any record keeps no such spare chunk.
+// A chunk whose last record is erased is freed, so that a table that was once large does not stay
+// large. One empty chunk is kept as a spare: otherwise a user that adds and erases records at the
+// border of a chunk would allocate and free a chunk each time. A slab without any record keeps no
+// spare.
 
 #include <array>
 #include <bit>
@@ -66,7 +67,7 @@ class Slab {
     T& operator[](Slot slot) { return records_[slot / chunk_size][slot % chunk_size]; }
     const T& operator[](Slot slot) const { return records_[slot / chunk_size][slot % chunk_size]; }
 
-    // Says that this record will be looked at soon, if there is one.
+    // Starts to fetch a record into the cache, if there is one.
     void expect(Slot slot) const {
         if (!contains(slot)) return;
         const auto* bytes = reinterpret_cast<const char*>(&(*this)[slot]);
@@ -74,7 +75,7 @@ class Slab {
         __builtin_prefetch(bytes + sizeof(T) - 1);
     }
 
-    // Whether `slot` names a record now.
+    // Whether there is a record with this number.
     [[nodiscard]] bool contains(Slot slot) const {
         const Slot number = slot / chunk_size;
         return number < chunks_.size() && chunks_[number] &&
@@ -83,8 +84,8 @@ class Slab {
 
     [[nodiscard]] std::size_t size() const { return size_; }
 
-    // Calls visit(slot, record) for every record in the order of their numbers. The visitor may not
-    // add or erase records.
+    // Calls visit(slot, record) for every record, in the order of their numbers. REQUIRES: the
+    // visitor adds and erases no record.
     template <class Visitor>
     void for_each(Visitor visit) {
         for (Slot number = 0; number < chunks_.size(); ++number) {
@@ -122,11 +123,11 @@ class Slab {
 
         std::array<std::uint64_t, words> used{};
         Slot live = 0;
-        Slot fresh = 0;    // places from here on were never used
-        T* const records;  // those that are not used are raw memory
+        Slot fresh = 0;    // places from this one on were never used
+        T* const records;  // unused places are raw memory
     };
 
-    // What a freed place holds: its neighbours in the list of free places.
+    // The content of a free place: its neighbours in the list of free places.
     struct Free {
         Slot next, previous;
     };
@@ -169,23 +170,24 @@ class Slab {
         }
         chunks_[newest_] = std::make_unique<Chunk>();
         records_[newest_] = chunks_[newest_]->records;
-        // A table that fills its first chunk is a large one.
+        // A table that has filled its first chunk is a large one.
         if (newest_ > 0) base::prefer_huge_pages(records_[newest_], sizeof(T) * chunk_size);
     }
 
-    // A chunk has become empty. Of those there is one at most, and it was filled since the last one
-    // was given back: so giving back costs little for each record.
+    // A chunk has become empty. It becomes the spare, and the spare before it is freed. At least one
+    // whole chunk was filled since the last one was freed, so freeing costs little for each record.
     void keep_or_drop(Slot number) {
         if (spare_ != no_slot) drop_chunk(std::exchange(spare_, no_slot));
         if (size_ > 0) {
             spare_ = number;
             return;
         }
-        // A little used last chunk stays: a lone record that comes and goes should not allocate.
+        // The last chunk stays if little of it was used: a single record that comes and goes should
+        // not allocate.
         if (chunks_[number]->fresh > fresh_kept_max) drop_chunk(number);
     }
 
-    // Costs a step for each place that was ever used, which is less than filling it has cost.
+    // Takes one step for each place that was ever used: less than filling the chunk has cost.
     void drop_chunk(Slot number) {
         for (Slot place = 0; place < chunks_[number]->fresh; ++place) {
             unlink_free(number * chunk_size + place);
@@ -197,8 +199,8 @@ class Slab {
 
     std::vector<std::unique_ptr<Chunk>> chunks_;
     std::vector<T*> records_;         // of each chunk
-    std::vector<Slot> free_numbers_;  // of chunks that were given back
-    Slot newest_ = 0;                 // the chunk whose fresh places are handed out
+    std::vector<Slot> free_numbers_;  // of chunks that were freed
+    Slot newest_ = 0;                 // the chunk whose fresh places are given out
     Slot first_free_ = no_slot;
     Slot spare_ = no_slot;  // a chunk without a record, while others have some
     std::size_t size_ = 0;

@@ -14,7 +14,7 @@
 namespace holdfast::core {
 namespace {
 
-// Counts how many of it are alive, and is as large as a real record.
+// Counts its living objects, and is as large as a real record.
 struct Tracked {
     explicit Tracked(int& alive_count) : alive(alive_count) { ++alive; }
     Tracked(const Tracked&) = delete;
@@ -93,8 +93,8 @@ TEST(Slab, VisitsInTheOrderOfSlots) {
     EXPECT_EQ(visited.front(), 1U);
 }
 
-// A chunk that was given back is allocated anew, which only a new chunk's address can show; so the
-// test watches the number instead: the freed chunk's numbers are used again before any higher one.
+// That a chunk was freed cannot be seen directly. The test looks at the numbers instead: those of the
+// freed chunk are used again before any larger one.
 TEST(Slab, GivesEmptyChunksBackAndUsesTheirNumbersAgain) {
     Slab<std::int64_t> slab;
     constexpr Slot chunk = 65'536;

@@ -1,16 +1,16 @@
 #pragma once
 
-// SlotIndex: from what a record is called to where it is.
+// SlotIndex: finds the slot of a record by its key.
 //
-// A hash table of (slot, hash) pairs of 8 bytes in one array, with linear probing; the full key is
-// compared in the record itself, so an entry costs the same whatever the key's length, growing does
+// A hash table of (slot, hash) pairs of 8 bytes in one array, with linear probing. The key itself is
+// compared in the record. So an entry costs the same whatever the length of the key, growing does
 // not touch the records, and a look-up nearly always touches one cache line. (A general hash set
-// keeps its control bytes apart from its entries and touches two: with a million locks that line is
-// what a look-up costs. docs/decisions/0005 has the figures.) Erasing moves later entries back, so
-// there are no tombstones to clean up. Its order is never looked at.
+// has its control bytes apart from its entries and touches two; with a million locks that is most of
+// the cost of a look-up: docs/decisions/0005.) Erasing moves later entries back, so there are no
+// tombstones. Nothing depends on the order of the entries.
 //
-// The hash decides the place directly, so it must be well mixed: long runs of neighbours would be
-// looked through.
+// The hash decides the place directly, so it must be well mixed: otherwise look-ups would walk
+// through long runs of entries.
 
 #include <algorithm>
 #include <cstddef>
@@ -25,7 +25,7 @@ namespace holdfast::core {
 
 class SlotIndex {
   public:
-    // A record, and the hash of what it is called.
+    // A record, and the hash of its key.
     struct Entry {
         Slot slot = no_slot;
         std::uint32_t hash = 0;
@@ -47,7 +47,7 @@ class SlotIndex {
         }
         for (std::size_t next = (hole + 1) & mask(); entries_[next].slot != no_slot;
              next = (next + 1) & mask()) {
-            // An entry may move back to the hole unless its home lies behind it.
+            // An entry may move back to the hole unless its own place lies behind the hole.
             const std::size_t home = entries_[next].hash & mask();
             if (((next - home) & mask()) < ((next - hole) & mask())) continue;
             entries_[hole] = entries_[next];
@@ -60,7 +60,7 @@ class SlotIndex {
         }
     }
 
-    // The slot with this hash for which is_it(slot) holds, or no_slot.
+    // The slot with this hash for which is_it(slot) is true, or no_slot.
     template <class Predicate>
     [[nodiscard]] Slot find(std::uint32_t hash, const Predicate& is_it) const {
         if (size_ == 0) return no_slot;

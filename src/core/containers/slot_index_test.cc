@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/containers/key_hash.h"
+#include "core/containers/key.h"
 
 namespace holdfast::core {
 namespace {

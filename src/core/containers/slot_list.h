@@ -1,29 +1,23 @@
 #pragma once
 
-// Doubly linked lists threaded through slab records: O(1) at both ends and from the middle.
+// Doubly linked lists that go through the records of a slab: constant time at both ends and in the
+// middle, and no memory of their own. A record is in a list by two of its members.
 
 #include "core/containers/slab.h"
-#include "core/records.h"
 
 namespace holdfast::core {
 
-// Which two members of a record link it into a list.
+struct SlotList {
+    Slot first = no_slot;
+    Slot last = no_slot;
+};
+
+// The two members of a record that link it into a list.
 template <class T>
 struct Links {
     Slot T::*next;
     Slot T::*previous;
 };
-
-inline constexpr Links<Lease> holder_links{&Lease::next, &Lease::previous};
-inline constexpr Links<Lease> session_lease_links{&Lease::session_next, &Lease::session_previous};
-inline constexpr Links<Waiter> queue_links{&Waiter::next, &Waiter::previous};
-inline constexpr Links<Waiter> session_waiter_links{&Waiter::session_next,
-                                                    &Waiter::session_previous};
-inline constexpr Links<Enqueued> session_entry_links{&Enqueued::session_next,
-                                                     &Enqueued::session_previous};
-inline constexpr Links<Enqueued> expired_entry_links{&Enqueued::next_expired,
-                                                     &Enqueued::previous_expired};
-inline constexpr Links<Resource> idle_links{&Resource::next_idle, &Resource::previous_idle};
 
 template <class T>
 void append(Slab<T>& records, Links<T> links, SlotList& list, Slot slot) {
@@ -34,7 +28,7 @@ void append(Slab<T>& records, Links<T> links, SlotList& list, Slot slot) {
     list.last = slot;
 }
 
-// Puts a record behind `earlier`, or first if that is no_slot.
+// Inserts a record behind `earlier`; as the first if `earlier` is no_slot.
 template <class T>
 void insert_after(Slab<T>& records, Links<T> links, SlotList& list, Slot earlier, Slot slot) {
     T& record = records[slot];

@@ -78,8 +78,8 @@ bool is_kept(const Event& event) {
     return true;
 }
 
-// Puts copies that stay where they are in the place of an event's texts.
-void Changes::keep_texts_of(Event& event) {
+// Replaces the texts of an event by copies that do not move.
+void Changes::copy_texts_of(Event& event) {
     LeaseView& lease = event.lease;
     for (std::string_view* const text :
          {&lease.scope.name, &lease.owner.name, &event.previous_owner, &lease.notes.request_id,
@@ -89,7 +89,7 @@ void Changes::keep_texts_of(Event& event) {
 }
 
 void Changes::clear() {
-    // Keeps room for the usual case, but not what a million expiries at once have grown.
+    // Keeps memory for the usual case, but frees what a million expiries at once have allocated.
     constexpr std::size_t kept_events = 4096;
     if (events_.capacity() > kept_events) std::vector<Event>().swap(events_);
     events_.clear();

@@ -1,16 +1,43 @@
 #pragma once
 
-// The names by which the engine and its callers speak of leases, waiters and sessions.
+// The small values of the engine: its time, and the names by which the engine and its callers speak
+// of leases, waiters, sessions and owners.
 
+#include <chrono>
 #include <compare>
 #include <cstdint>
 #include <string_view>
 
 namespace holdfast::core {
 
-// The number of a grant: strictly increasing over the whole server, for ever. A resource that
-// refuses numbers smaller than the largest it has seen cannot be harmed by a holder that lost its
-// lease.
+// ---- Time ----
+//
+// The engine never asks what time it is: every call brings the time along. It is a monotonic time
+// with an arbitrary start, so a step of the wall clock can neither shorten nor lengthen a lease. The
+// service translates it for people.
+
+// The clock that engine times belong to. On purpose it has no now().
+struct EngineClock {
+    using rep = std::int64_t;
+    using period = std::micro;
+    using duration = std::chrono::duration<rep, period>;
+    using time_point = std::chrono::time_point<EngineClock>;
+    static constexpr bool is_steady = true;
+};
+
+using Duration = EngineClock::duration;
+using Time = EngineClock::time_point;
+
+// a + b, or the last representable moment when that lies beyond it. REQUIRES: b >= 0.
+[[nodiscard]] constexpr Time add_saturating(Time a, Duration b) {
+    return a > Time::max() - b ? Time::max() : a + b;
+}
+
+// ---- Names ----
+
+// The fencing number of a grant. It grows with every grant of the whole server, for ever. A
+// resource that refuses numbers smaller than the largest it has seen cannot be harmed by a holder
+// that has lost its lease.
 enum class Fence : std::uint64_t {};
 
 [[nodiscard]] constexpr std::uint64_t as_number(Fence fence) {
@@ -20,10 +47,10 @@ enum class Fence : std::uint64_t {};
 // Fencing numbers travel as JSON numbers, which are exact only below 2^53.
 inline constexpr Fence fence_max{(std::uint64_t{1} << 53) - 1};
 
-// The unguessable half of a token: 64 random bits that came in with the request.
+// The secret half of a token: 64 random bits that came in with the request.
 enum class Secret : std::uint64_t {};
 
-// What proves a hold. Whoever shows both halves speaks for the lease.
+// The proof that a client holds a lease: both halves together.
 struct Token {
     Fence fence{};
     Secret secret{};
@@ -31,7 +58,8 @@ struct Token {
     bool operator==(const Token&) const = default;
 };
 
-// A queued request. Serial numbers are never reused, so a stale id names nobody.
+// A queued request. Serial numbers are never reused, so the id of a waiter that is gone names no
+// other.
 struct WaiterId {
     std::uint64_t serial = 0;
     std::uint32_t slot = 0;
@@ -40,8 +68,8 @@ struct WaiterId {
     explicit operator bool() const { return serial != 0; }
 };
 
-// Something that can end as a whole (a connection, a login) and takes its leases and waiters with
-// it. The default value means "no session".
+// A connection or a login. Its leases and waiters end together with it. The default value means "no
+// session".
 struct SessionId {
     std::uint64_t serial = 0;
     std::uint32_t slot = 0;
@@ -50,11 +78,11 @@ struct SessionId {
     explicit operator bool() const { return serial != 0; }
 };
 
-// The door a request came through. The engine only compares doors; who they are is the service's
-// affair.
+// The door that a request came through. The engine only compares doors; the service knows their
+// names.
 enum class Door : std::uint8_t {};
 
-// Who asks: a name, and the door it came through. The same name at two doors is two owners.
+// The name that a client gives itself, and its door. The same name at two doors is two owners.
 struct Owner {
     Door door{};
     std::string_view name;

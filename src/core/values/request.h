@@ -1,29 +1,44 @@
 #pragma once
 
-// What is asked of the lock table and what it answers, as plain data.
+// What is asked of the lock table and what it decides, as plain data.
 //
-// Requests are views: the strings belong to the caller and are read during the call only. Answers
-// that hold string_views (LeaseView) point into the table and are good until the next call on it.
+// Requests are views: the strings belong to the caller and are read during the call only. The
+// string_views of an outcome (LeaseView) point into the table and are valid until the next call.
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
 #include "core/values/ids.h"
 #include "core/values/scope.h"
-#include "core/values/time.h"
 
 namespace holdfast::core {
 
-// A wait that only a grant, a cancel or the end of its session ends.
+// A wait without a time limit: it ends with a grant, a cancellation or the end of the session.
 inline constexpr Duration wait_forever = Duration::max();
 
-// Texts that are kept with a lease and shown with it. The engine does not look into them.
+// Texts that belong to a lease and are shown with it. The engine does not read them.
 struct Notes {
-    std::string_view request_id;  // by which its client recognises the request when it asks again
+    std::string_view request_id;  // by which a repeated request is recognised
     std::string_view metadata;    // for people
 
     bool operator==(const Notes&) const = default;
+};
+
+// The terms of a lease: they decide how long it lasts and what is left when it expires.
+struct LeaseTerms {
+    Duration ttl{0};
+    // After the lease has expired, only its last owner can get the lock for so long.
+    Duration grace{0};
+    // After the grace, the name of the last owner is remembered for so long, or until the next
+    // grant.
+    Duration memory{0};
+    // The lease lasts no longer than this run of the server. Stores do not know of it until it is
+    // renewed on other terms.
+    bool is_transient = false;
+
+    bool operator==(const LeaseTerms&) const = default;
 };
 
 // Ask for a lock.
@@ -32,75 +47,90 @@ struct AcquireRequest {
     Owner owner;
     Mode mode = Mode::exclusive;
     std::uint32_t limit = 1;  // semaphores only: how many permits there are
-    Duration ttl{0};
-    // After the lease expires the lock is kept for this owner for so long; asking again reclaims
-    // it.
+    Duration ttl{0};          // see LeaseTerms, also for grace, memory and is_transient
     Duration grace{0};
-    // After that, its name is remembered for so long, or until somebody else takes the lock.
     Duration memory{0};
-    // How long to queue. Zero: now or never.
-    Duration wait{0};
+    Duration wait{0};  // how long to queue; zero: not at all
     SessionId session;
-    // The same owner asking again while it holds the lock renews it instead of waiting for itself.
+    // If the owner holds the lock already, renew its lease instead of queueing behind it.
     bool renew_own = false;
-    // The lease lasts no longer than this run of the server: no store needs to know of it, until it
-    // is renewed on other terms.
     bool is_transient = false;
-    // Random bits for the token, should this be granted.
-    Secret secret{};
+    Secret secret{};  // random bits for the token of the lease
     Notes notes;
+
+    [[nodiscard]] LeaseTerms terms() const { return {ttl, grace, memory, is_transient}; }
 };
 
-// A lease that was granted before the server was started, as a store remembers it.
-struct RestoreRequest {
-    Scope scope;
-    Owner owner;
-    Mode mode = Mode::exclusive;
-    std::uint32_t limit = 1;
+// Put back a lease that was granted before the server was started: the request as it was made then,
+// and what became of it. `wait`, `session`, `renew_own`, `is_transient` and `secret` are not used.
+struct RestoreRequest : AcquireRequest {
     Token token;
-    Duration ttl{0};
-    Duration grace{0};
-    Duration memory{0};
     bool is_in_grace = false;
-    Duration remaining{0};  // until the lease ends; in grace, until that is over
+    Duration remaining{0};  // until the lease expires; if it is in grace, until the grace is over
     Time acquired_at;
     std::uint64_t version = 0;
-    Notes notes;
-};
-
-// How a lease is kept.
-struct LeaseTerms {
-    Duration ttl{0};
-    Duration grace{0};
-    Duration memory{0};
-    bool is_transient = false;
-
-    bool operator==(const LeaseTerms&) const = default;
 };
 
 // Extend a lease that has not ended.
 struct RenewRequest {
     Token token;
-    std::optional<Scope> scope;   // if given, the lease must be on exactly this
-    std::optional<Owner> owner;   // if given, it must belong to this owner
-    std::optional<Duration> ttl;  // its own again, if not given
-    // Keep the old end when that is the later one, and the lease's own TTL when that is the longer.
+    std::optional<Scope> scope;   // if given, the lease must be on exactly this scope
+    std::optional<Owner> owner;   // if given, the lease must belong to this owner
+    std::optional<Duration> ttl;  // if not given, the TTL of the lease
+    // The renewal makes neither the end of the lease earlier nor its TTL shorter.
     bool never_shorten = false;
 };
 
-// Give a lease back.
+// End a lease.
 struct ReleaseRequest {
     Token token;
     std::optional<Scope> scope;
     std::optional<Owner> owner;
 };
 
+// The limits of the engine. A request beyond one of them is refused, with the name of the limit.
+struct Limits {
+    std::size_t locks_max = 10'000'000;
+    // Leases that are held or in grace, and waiters, because a waiter becomes a lease without asking
+    // again. Remembered owners do not count: there is at most one for each lock.
+    std::size_t leases_max = 4'000'000;
+    std::size_t waiters_max = 1'000'000;
+    std::size_t waiters_per_lock_max = 100'000;
+    std::size_t sessions_max = 1'000'000;
+    // Two-phase entries whose lease expired before the wait, of all sessions together. They exist
+    // only to tell the next wait. Beyond this number the oldest is dropped. (Every other entry
+    // stands for a waiter or a lease, and is limited by their numbers.)
+    std::size_t expired_entries_max = 10'000;
+    std::size_t key_length_max = 4096;
+    std::size_t owner_length_max = 1024;
+    std::size_t request_id_length_max = 256;
+    std::size_t metadata_length_max = 1024;
+    std::uint32_t permits_max = 1'000'000;
+    Duration ttl_min = std::chrono::milliseconds{1};
+    Duration ttl_max = std::chrono::hours{24 * 366};
+};
+
+// How a lock table is set up.
+struct TableOptions {
+    Limits limits;
+    // The fencing number of the first grant. A durable server continues where it stopped.
+    std::uint64_t first_fence = 1;
+    // The serial number of the first waiter or session. A table that replaces another one begins
+    // where the other stopped: the ids of the old table must not name new sessions.
+    std::uint64_t first_serial = 1;
+    // How long the table keeps the record of a lock that nobody holds or wants. Zero: not at all.
+    Duration idle_retention{0};
+    // Should be random: keys come from the network, and with a fixed hash a client could choose keys
+    // that collide.
+    std::uint64_t hash_seed = 0;
+};
+
 // Why a request was not granted.
 enum class Refusal : std::uint8_t {
     none,
-    held,            // by somebody else, or wanted by an earlier waiter
-    in_grace,        // ended, but kept for its last owner
-    timed_out,       // a wait of no length on a queued entry
+    held,            // by another owner, or an earlier waiter wants it
+    in_grace,        // the lease has expired; until its grace is over only its owner gets the lock
+    timed_out,       // two-phase: a wait without any time, while the entry queues
     limit_mismatch,  // the semaphore exists with another number of permits
     locks_max,       // Limits, by name
     leases_max,
@@ -116,42 +146,42 @@ enum class Refusal : std::uint8_t {
     empty_key,
     empty_range,
     unknown_session,
-    already_enqueued,  // two-phase: this session is in that queue
-    not_enqueued,      // two-phase: it is not
+    already_enqueued,  // two-phase: the session has an entry for this scope
+    not_enqueued,      // two-phase: the session has no entry for this scope
     unknown_lease,     // no such token was ever given out, or it is not for this scope or owner
-    lease_ended,       // it was, and is over
-    // By the service, of a request whose id was used before:
-    request_ended,       // what it was granted is over
-    request_superseded,  // the client asked again, and waits there
-    still_waiting,       // the longest time without an answer is over; its place is kept
-    // By the service, of whatever asks for a lock:
-    stopping,  // the server is about to end; after that, asking again makes sense
-    // By the service, of a token that is shown for a scope:
-    scope_mismatch,  // its lease lives, but does not cover that
+    lease_ended,       // the token was given out, and its lease has ended
+    // By the service, when a request id was used before:
+    request_ended,       // the lease that the earlier request was granted has ended
+    request_superseded,  // a later request with the same id waits instead of this one
+    still_waiting,       // the longest time without an answer is over; the waiter stays queued
+    // By the service, when a lock is asked for:
+    stopping,  // the server is about to end: ask again when it is back
+    // By the service, when a token is checked for a scope:
+    scope_mismatch,  // the lease is live, but does not cover the scope
 };
 
 [[nodiscard]] std::string_view to_text(Refusal refusal);
 
 enum class LeaseState : std::uint8_t {
     held,
-    grace,   // ended; kept for its last owner
-    lapsed,  // ended and free; only the name of the last owner is remembered
+    grace,   // expired; only its last owner can get the lock
+    lapsed,  // expired, and the lock is free; only the name of the last owner is remembered
 };
 
 // Renewals of a lease are counted up to this number.
 inline constexpr std::uint8_t renewals_counted_max = 7;
 
-// One lease as it stands.
+// A lease as it is now.
 struct LeaseView {
     Scope scope;
     Owner owner;
     Mode mode = Mode::exclusive;
     LeaseState state = LeaseState::held;
     bool is_transient = false;
-    std::uint8_t renewals = 0;  // since it was granted; renewals_counted_max if it was restored
+    std::uint8_t renewals = 0;  // since the grant; renewals_counted_max if it was restored
     Token token;
     Time acquired_at;
-    Time expires_at;   // when the lease ends, or has ended
+    Time expires_at;   // when the lease expires, or has expired
     Time grace_until;  // when others can be granted; expires_at if there is no grace
     Duration ttl{0};
     SessionId session;
@@ -159,21 +189,29 @@ struct LeaseView {
     Notes notes;
 };
 
-// The answer to acquire, enqueue, wait, renew and release.
+// The decision on a request.
 struct Outcome {
-    enum class Kind : std::uint8_t { granted, renewed, released, queued, refused };
+    enum class Kind : std::uint8_t {
+        granted,
+        renewed,
+        found,  // by find(): the lease is live, and nothing has changed
+        released,
+        queued,
+        refused,
+    };
 
     Kind kind = Kind::refused;
     Refusal refusal = Refusal::none;
-    // granted, renewed: the caller's lease; also when refused as scope_mismatch. refused as held or
-    // in_grace: a lease that is in the way. Otherwise empty.
+    // granted, renewed, found, refused as scope_mismatch: the lease of the caller.
+    // refused as held or in_grace: a lease that is in the way.
+    // Otherwise empty.
     LeaseView lease;
-    // granted: who had the lock before, where that is still remembered.
+    // granted: the owner before this one, if its name is still remembered.
     std::string_view previous_owner;
-    // queued: the name of the place in the queue; by acquire and enqueue also its number, from 1.
+    // queued: the waiter; after acquire and enqueue also its place in the queue, from 1.
     WaiterId waiter;
     std::size_t position = 0;
-    // refused as held: how many wait already.
+    // refused as held: how many waiters there are.
     std::size_t queue_length = 0;
 
     static Outcome refuse(Refusal why) { return {.kind = Kind::refused, .refusal = why}; }

@@ -1,14 +1,14 @@
 #pragma once
 
-// What can be locked, and when two locks are in each other's way.
+// What can be locked, and which scopes conflict.
 //
 //     named N        conflicts with named N
-//     semaphore N    takes one of its permits; a different thing than named N
+//     semaphore N    takes one of its permits; does not conflict with named N
 //     path P         conflicts with path P (compared byte by byte: callers normalise)
 //     inode I        conflicts with inode I and with every range of it
 //     range I[a,b)   conflicts with inode I and with ranges of I that overlap it
 //
-// An inode is locked as the range of all its bytes, so "overlap" is the only rule the engine needs.
+// An inode is locked as the range of all its bytes. So "overlap" is the only rule for inodes.
 
 #include <cstdint>
 #include <optional>
@@ -19,15 +19,15 @@ namespace holdfast::core {
 
 enum class ScopeKind : std::uint8_t { named, semaphore, path, inode, range };
 
-// Shared holders coexist; an exclusive one is alone.
+// Several holders may have a lock in shared mode at the same time. An exclusive holder is alone.
 enum class Mode : std::uint8_t { exclusive, shared };
 
-// Whether two holds on the same thing exclude one another.
+// Whether two leases on the same thing exclude each other.
 [[nodiscard]] constexpr bool conflicts(Mode a, Mode b) {
     return a == Mode::exclusive || b == Mode::exclusive;
 }
 
-// A half-open range of bytes. `end_of_file` as the end means "and whatever will be appended".
+// A half-open range of bytes. `end_of_file` as the end includes bytes that are appended later.
 struct Range {
     static constexpr std::uint64_t end_of_file = UINT64_MAX;
 
@@ -43,12 +43,12 @@ struct Range {
     }
 };
 
-// One lockable thing. A view: the name belongs to whoever made it.
+// One lockable thing. A view: the name belongs to the caller.
 struct Scope {
     ScopeKind kind = ScopeKind::named;
     std::string_view name;    // named, semaphore, path
     std::uint64_t inode = 0;  // inode, range
-    Range range;              // range; for an inode always everything
+    Range range;              // range; for an inode always all bytes
 
     static Scope named(std::string_view name) { return {.kind = ScopeKind::named, .name = name}; }
     static Scope semaphore(std::string_view name) {
@@ -64,11 +64,11 @@ struct Scope {
 
     bool operator==(const Scope&) const = default;
 
-    // Whether this is a part of an inode.
+    // Whether this is an inode or a range of one.
     [[nodiscard]] bool is_of_inode() const {
         return kind == ScopeKind::inode || kind == ScopeKind::range;
     }
-    // Whether holding this scope is enough to write what `other` names.
+    // Whether a lease on this scope is enough to write `other`.
     [[nodiscard]] bool covers(const Scope& other) const;
 };
 
@@ -80,8 +80,8 @@ struct Scope {
 // `range:7:4096-`.
 [[nodiscard]] std::string to_text(const Scope& scope);
 
-// Reads the text form. Nothing for anything else: an unknown kind, an empty name, a start that is
-// not before its end. The result's name points into `text`.
+// Reads the text form. No value for any other text: an unknown kind, an empty name, a start that is
+// not before its end. The name of the result points into `text`.
 [[nodiscard]] std::optional<Scope> parse_scope(std::string_view text);
 
 }  // namespace holdfast::core

@@ -1,6 +1,6 @@
 #pragma once
 
-// The lock table as seen by people: who holds, who waits, for whom.
+// The lock table as it is shown to people: who holds, who waits, and for whom.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace holdfast::core {
 
-// One place in a queue, and what is in its way.
+// A waiter, and what is in its way.
 struct WaiterView {
     WaiterId id;
     Scope scope;
@@ -22,12 +22,12 @@ struct WaiterView {
     Time deadline;  // Time::max(): no limit
     Notes notes;
     SessionId session;
-    std::size_t position = 0;  // 1 is next
+    std::size_t position = 0;  // in the queue; 1 is the next to be granted
 
     // What it waits for: a lease, or an earlier waiter.
     Owner blocker;
     bool is_blocked_by_waiter = false;
-    Fence blocker_fence{};  // when it is a lease
+    Fence blocker_fence{};  // if it waits for a lease
 };
 
 // One lock: a name, semaphore, path, or an inode with all its ranges.
@@ -35,42 +35,42 @@ struct LockView {
     Scope scope;
     std::uint32_t limit = 1;
     std::uint64_t version = 0;
-    std::vector<LeaseView> holders;   // held or in grace, oldest first; perhaps only a page of them
-    std::size_t holder_count = 0;     // all of them
+    std::vector<LeaseView> holders;   // held or in grace, oldest first; perhaps only a page
+    std::size_t holder_count = 0;     // of all holders
     std::vector<WaiterView> waiters;  // in the order of the queue; perhaps only the first few
-    std::size_t waiter_count = 0;     // all of them
-    std::optional<LeaseView> lapsed;  // the last owner, where it is remembered
-    std::optional<Time> idle_since;   // set when nobody holds, wants or remembers it
+    std::size_t waiter_count = 0;     // of all waiters
+    std::optional<LeaseView> lapsed;  // the lease of the last owner, if its name is remembered
+    std::optional<Time> idle_since;   // set if nobody holds, wants or remembers the lock
 };
 
 // Which holders of a lock to show.
 struct HolderPage {
-    Fence after{};  // only those granted after this one: where the last page ended
+    Fence after{};  // only leases granted after this one: the last of the page before
     std::size_t limit = SIZE_MAX;
 };
 
 // Which locks to list.
 struct ListQuery {
-    std::optional<ScopeKind> kind;  // inode stands for ranges too
+    std::optional<ScopeKind> kind;  // inode includes ranges
     std::string_view prefix;        // of the name; inodes have none
-    std::optional<Scope> after;  // only what is ordered after this one: where the last page ended
+    std::optional<Scope> after;     // only locks after this one: the last of the page before
     std::size_t limit = 100;
-    std::size_t waiters_max = 0;                  // how many waiters to show of each
-    std::size_t holders_per_lock_max = SIZE_MAX;  // how many holders to show of each
-    std::size_t holders_max = SIZE_MAX;           // ... and of all of them together
+    std::size_t waiters_max = 0;                  // shown of each lock
+    std::size_t holders_per_lock_max = SIZE_MAX;  // shown of each lock
+    std::size_t holders_max = SIZE_MAX;           // shown of all locks together
     bool with_idle = false;
 };
 
-// Which leases to list: live ones that match all that is given.
+// Which leases to list: live leases that match everything that is given.
 struct LeaseQuery {
     std::optional<ScopeKind> kind;
-    std::optional<Scope> on;  // on this lock; of an inode or a range, what overlaps it
-    std::string_view holder;  // the owner's name, whatever its door; empty: anybody
-    Fence after{};            // only those granted after this one: where the last page ended
+    std::optional<Scope> on;  // on this lock; for an inode or a range: leases that overlap it
+    std::string_view holder;  // the name of the owner, at any door; empty: every owner
+    Fence after{};            // only leases granted after this one: the last of the page before
     std::size_t limit = 100;
 };
 
-// Something that takes its leases and waits with it when it ends.
+// A connection or login that has not ended.
 struct SessionView {
     SessionId id;
     Owner owner;
@@ -80,18 +80,18 @@ struct SessionView {
 };
 
 struct SessionQuery {
-    std::uint64_t after = 0;  // only those opened after the one with this serial number
+    std::uint64_t after = 0;  // only sessions with a larger serial number
     std::size_t limit = 100;
 };
 
-// How many of each there are. Kept up to date: asking costs nothing.
+// How many of each there are. The table counts all the time, so asking costs nothing.
 struct TableCounts {
     std::size_t locks = 0;  // of any kind, idle ones included
     std::size_t idle = 0;
-    std::size_t leases = 0;  // live ones: neither in grace nor over
+    std::size_t leases = 0;  // live ones: not in grace, not ended
     std::size_t waiters = 0;
     std::size_t sessions = 0;
-    std::size_t entries = 0;  // two-phase, those whose lease has expired included
+    std::size_t entries = 0;  // two-phase, including those whose lease has expired
 };
 
 }  // namespace holdfast::core

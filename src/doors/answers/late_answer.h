@@ -1,8 +1,17 @@
 #pragma once
 
-// Answers to HTTP requests that the service responds to later: after a wait, a commit, or from
-// another thread. What an answer looks like is each door's own affair: its append_answer() and,
-// where requests may wait, append_cancelled() are called.
+// LateAnswer: the answer to an HTTP request whose response the service gives later: after a wait, a
+// commit, or from another thread.
+//
+//     event                                       what the client gets
+//     the service responds                        the door's append_answer()
+//     the service drops the answer of a wait:     the door's append_cancelled(); the client has
+//       the client stopped sending                stopped sending, but may still read
+//     the service drops any other answer:         500, from net::DeferredReply
+//       the server ends
+//     the connection is gone                      nothing: the reply leads nowhere
+//
+// Exactly one of the first three happens, and it is the last thing that happens to a LateAnswer.
 
 #include <memory>
 #include <string>
@@ -17,8 +26,7 @@
 
 namespace holdfast::doors::answers {
 
-// Sends a JSON body. A status that means "not now" is sent with the time after which asking again
-// makes sense.
+// Sends a JSON body. A 503 tells the client when to ask again.
 template <class Reply>
 void send_json(Reply& reply, int status, std::string_view body) {
     constexpr std::string_view content_type = "application/json";
@@ -26,28 +34,30 @@ void send_json(Reply& reply, int status, std::string_view body) {
     reply.send(status, content_type, body, {{"Retry-After", "1"}});
 }
 
-// `Acquire` is that alternative of `Request` that may wait; void if none does.
+// `Acquire` is the alternative of `Request` that may wait; void if none may. The object deletes
+// itself: a port calls either take() or drop(), once.
 template <class Request, class Acquire = void>
-class LateAnswer final : public service::OwnAnswer {
+class LateAnswer final : public service::Answer {
   public:
     LateAnswer(Request request, net::DeferredReply reply, const service::Clock& clock)
         : request_(std::move(request)), reply_(std::move(reply)), clock_(clock) {}
 
-    // Only a wait can be abandoned; its client may have half-closed, and listens.
-    ~LateAnswer() override {
+    void take(const service::Response& response) override {
+        const std::unique_ptr<LateAnswer> self(this);
+        std::string body;
+        const int status = append_answer(body, request_, response, clock_);
+        send_json(reply_, status, body);
+    }
+
+    void drop() override {
+        const std::unique_ptr<LateAnswer> self(this);
         if constexpr (!std::is_void_v<Acquire>) {
             const auto* const acquire = std::get_if<Acquire>(&request_);
-            if (!reply_ || acquire == nullptr) return;
+            if (acquire == nullptr) return;
             std::string body;
             const int status = append_cancelled(body, *acquire);
             send_json(reply_, status, body);
         }
-    }
-
-    void on_response(const service::Response& response) override {
-        std::string body;
-        const int status = append_answer(body, request_, response, clock_);
-        send_json(reply_, status, body);
     }
 
   private:
@@ -57,8 +67,8 @@ class LateAnswer final : public service::OwnAnswer {
 };
 
 // Promises the answer to a request that was submitted to `port` just now. A client that goes away
-// while it waits for a lock leaves the queue. One that goes away during a commit has its lock, for
-// as long as it asked for. The port and the clock outlive the connection.
+// while it waits for a lock leaves the queue. A client that goes away during a commit has its lock
+// until the lease expires. The port and the clock outlive the connection.
 template <class Acquire, class Request>
 void answer_later(Request request, net::HttpReply& reply, service::Port& port,
                   const service::Clock& clock) {

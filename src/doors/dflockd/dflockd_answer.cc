@@ -30,10 +30,10 @@ void append_number(std::string& out, std::int64_t number) {
     out.append(text.data(), text.size());
 }
 
-// `ok <token> <lease>`; the word comes with its blank.
+// `ok <token> <lease>`. `word` ends in a blank.
 void append_grant(std::string& out, std::string_view word, const core::LeaseView& lease) {
-    // A client works out from this when to renew, so a part of a second is not promised; a lease
-    // that has no whole second is still not said to be none.
+    // A client computes from this when to renew, so a fraction of a second is not promised. A lease
+    // of less than a second is shown as one second, because zero would mean no lease.
     const fmt::format_int seconds(std::max<std::int64_t>(1, whole_seconds(lease.ttl)));
     char line[96];
     char* end = std::copy(word.begin(), word.end(), line);
@@ -65,15 +65,15 @@ std::string_view refusal_line(core::Refusal refusal) {
     }
 }
 
-// A request that would not have waited is refused as held, however long the queue is. The original
-// looks at the queue first.
+// The engine refuses a request that does not wait as held, even if the queue is full. The original
+// checks the queue first.
 bool is_queue_full(Verb verb, const core::Outcome& outcome, std::size_t waiters_max) {
-    const bool is_in_the_way =
+    const bool is_held =
         outcome.refusal == core::Refusal::held || outcome.refusal == core::Refusal::in_grace;
-    return verb == Verb::lock && is_in_the_way && outcome.queue_length >= waiters_max;
+    return verb == Verb::lock && is_held && outcome.queue_length >= waiters_max;
 }
 
-// The connection that holds a lease; 0 if it is none, or gone.
+// The number of the connection that holds a lease; 0 if none does.
 std::uint64_t connection_of(const core::LeaseView& lease) {
     std::string_view name = lease.owner.name;
     if (!lease.session || lease.owner.door != service::dflockd_door) return 0;
@@ -86,14 +86,14 @@ double seconds(core::Duration duration) {
     return std::chrono::duration<double>(duration).count();
 }
 
-// An answer to `stats` that is being written: four lists of objects.
+// Writes the four lists of an answer to `stats`.
 class Stats {
   public:
     Stats(std::string& out, const service::Response& response)
         : out_(out), bytes_at_start_(out.size()), response_(response) {}
 
-    // Appends a list of those locks for which `is_shown`. `append_rest` ends an object whose key is
-    // there.
+    // Appends a list of the locks for which `is_shown` is true. `append_rest` writes the fields
+    // after the key and ends the object.
     template <class IsShown, class AppendRest>
     void append_list(std::string_view name, IsShown is_shown, AppendRest append_rest) {
         out_.append(",\"").append(name).append("\":[");
@@ -112,9 +112,9 @@ class Stats {
         out_.append("]");
     }
 
-    // Whether there are locks that are not shown.
+    // Whether some locks are not shown.
     [[nodiscard]] bool is_truncated() const {
-        return is_cut_ || response_.locks.size() > stats_locks_max;
+        return is_cut_ || response_.locks().size() > stats_locks_max;
     }
 
   private:
@@ -190,6 +190,7 @@ void append_answer(std::string& out, Verb verb, const service::Response& respons
         case Kind::queued: out.append("queued\n"); return;
         case Kind::released: out.append("ok\n"); return;
         case Kind::renewed:
+        case Kind::found:
             out.append("ok ");
             append_number(out, whole_seconds(outcome.lease.expires_at - response.now));
             out.append("\n");

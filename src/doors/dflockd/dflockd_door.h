@@ -1,6 +1,6 @@
 #pragma once
 
-// DflockdDoor: what all dflockd connections of a server have in common.
+// DflockdDoor: what all dflockd connections of a server share.
 //
 // Thread safety: every method from any thread.
 
@@ -10,30 +10,31 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/values/time.h"
+#include "core/values/ids.h"
 
 namespace holdfast::doors::dflockd {
 
-// How long a connection may take to show the secret, where one is asked for. What it sends
-// meanwhile does not matter.
+// How long a connection may take to show the secret, if one is needed, whatever it sends
+// meanwhile.
 inline constexpr std::chrono::milliseconds auth_timeout_usual{10'000};
 
-// What the operator may choose.
+// The options of the operator.
 struct DflockdOptions {
     core::Duration default_lease = std::chrono::seconds{33};
-    // Whether what a connection holds is released when it closes, or lives on until it expires.
+    // Whether the leases of a connection are released when it closes, or stay until they expire.
     bool releases_on_disconnect = true;
-    // How long a peer with a wrong secret, or none, waits for its answer: guessing takes time.
+    // How long a peer with a wrong or no secret waits for its answer: guessing must take time.
     std::chrono::milliseconds refusal_delay{100};
     std::chrono::milliseconds auth_timeout = auth_timeout_usual;
-    // The engine's limit. As in dflockd, a try at a lock whose queue is full is told of the queue.
+    // The limit of the engine. As in dflockd, an `l` with timeout 0 is answered with
+    // `error_max_waiters` if the queue is full.
     std::size_t waiters_per_lock_max = SIZE_MAX;
 };
 
-// Who may come in.
+// Decides which peers are admitted.
 class DflockdGate {
   public:
-    // Whether nobody is asked for a secret.
+    // Whether no secret is needed.
     [[nodiscard]] virtual bool is_open() const = 0;
     [[nodiscard]] virtual bool admits(std::string_view secret) const = 0;
 
@@ -50,7 +51,7 @@ class DflockdDoor {
     [[nodiscard]] const DflockdOptions& options() const { return options_; }
     [[nodiscard]] const DflockdGate& gate() const { return gate_; }
 
-    // A connection has come, and gets its number; or has gone.
+    // A connection begins and gets its number; or ends.
     [[nodiscard]] std::uint64_t enter() {
         connections_.fetch_add(1, std::memory_order_relaxed);
         return next_id_.fetch_add(1, std::memory_order_relaxed);

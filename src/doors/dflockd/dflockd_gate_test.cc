@@ -1,4 +1,5 @@
-// Who is let in at the dflockd door, for how long it waits for them, and what is sent away at once.
+// The gate of the dflockd door: whom it admits, how long it waits, and which peers it refuses at
+// once.
 
 #include <gmock/gmock.h>
 

@@ -12,17 +12,17 @@ namespace {
 constexpr std::string_view fault_line = "error\n";
 constexpr std::string_view draining_line = "error_draining\n";
 
-// Requests of one connection that are on their way. What comes after them is not read.
+// How many requests of one connection may be unanswered. Further input is not read meanwhile.
 constexpr std::size_t owed_max = 128;
 
 }  // namespace
 
-DflockdProtocol::DflockdProtocol(net::Channel& channel, const DflockdPlace& place)
+DflockdProtocol::DflockdProtocol(net::Channel& channel, const DflockdContext& context)
     : channel_(channel),
-      door_(place.door),
-      port_(place.port),
-      loop_(place.loop),
-      owner_(owner_name(place.door.enter())) {
+      door_(context.door),
+      port_(context.port),
+      loop_(context.loop),
+      owner_(owner_name(context.door.enter())) {
     if (!door_.gate().is_open()) call_gate_timer(door_.options().auth_timeout);
 }
 
@@ -43,7 +43,7 @@ std::size_t DflockdProtocol::on_input(std::string_view input) {
         if (frame.state == Frame::State::incomplete) break;
         if (frame.state != Frame::State::whole) {
             answer(fault_line, true);
-        } else if (take(frame)) {
+        } else if (handle(frame)) {
             consumed += frame.size;
         }
     }
@@ -51,21 +51,22 @@ std::size_t DflockdProtocol::on_input(std::string_view input) {
 }
 
 bool DflockdProtocol::is_held_up() const {
-    if (is_refused_ || opening_) return true;
-    return !owed_.empty() && (is_waiting_ || is_stats_next_ || owed_.size() >= owed_max);
+    if (admission_ == Admission::refused || session_state_ == SessionState::opening) return true;
+    return !owed_.empty() && (blocked_by_ != BlockedBy::nothing || owed_.size() >= owed_max);
 }
 
-bool DflockdProtocol::take(const Frame& frame) {
+bool DflockdProtocol::handle(const Frame& frame) {
     const auto request = parse_request(frame);
-    if (!is_admitted_ && !admit(request)) return true;
+    if (admission_ == Admission::pending && !admit(request)) return true;
     if (!request) return answer(fault_line), true;
-    is_stats_next_ = request->verb == Verb::stats;
-    if (is_stats_next_ && !owed_.empty()) return false;
+    blocked_by_ = request->verb == Verb::stats ? BlockedBy::stats : BlockedBy::nothing;
+    if (blocked_by_ == BlockedBy::stats && !owed_.empty()) return false;
     switch (request->verb) {
         case Verb::ping: return answer("ok\n"), true;
-        case Verb::auth:
-            answer(std::exchange(has_shown_secret_, true) ? fault_line : "ok\n");
-            return true;
+        case Verb::auth: {
+            const Admission before = std::exchange(admission_, Admission::authenticated);
+            return answer(before == Admission::authenticated ? fault_line : "ok\n"), true;
+        }
         default: return ask(*request);
     }
 }
@@ -74,18 +75,14 @@ bool DflockdProtocol::take(const Frame& frame) {
 bool DflockdProtocol::admit(const std::optional<DflockdRequest>& request) {
     const DflockdGate& gate = door_.gate();
     const bool has_secret = request && request->verb == Verb::auth && gate.admits(request->secret);
-    is_admitted_ = has_secret || gate.is_open();
-    if (is_admitted_) {
+    if (has_secret || gate.is_open()) {
+        admission_ = Admission::admitted;
         gate_timer_.reset();
-    } else {
-        refuse();
+        return true;
     }
-    return is_admitted_;
-}
-
-void DflockdProtocol::refuse() {
-    is_refused_ = true;
+    admission_ = Admission::refused;
     call_gate_timer(door_.options().refusal_delay);
+    return false;
 }
 
 void DflockdProtocol::call_gate_timer(std::chrono::milliseconds delay) {
@@ -95,10 +92,11 @@ void DflockdProtocol::call_gate_timer(std::chrono::milliseconds delay) {
     gate_timer_->call_at(net::EventLoop::Clock::now() + delay);
 }
 
-// A peer whose time is over hears nothing: perhaps it has not even shaken hands, and then an answer
-// would wait for that.
+// A peer that has shown no secret in time is not answered: perhaps its TLS handshake is not even
+// done, and an answer would wait for that.
 void DflockdProtocol::on_gate_timer() {
-    if (std::exchange(is_refused_, false)) {
+    if (admission_ == Admission::refused) {
+        admission_ = Admission::pending;
         answer("error_auth\n", true);
     } else {
         is_over_ = true;
@@ -111,10 +109,13 @@ void DflockdProtocol::on_gate_timer() {
 bool DflockdProtocol::ask(const DflockdRequest& request) {
     const bool uses_session =
         request.verb == Verb::lock || request.verb == Verb::enqueue || request.verb == Verb::wait;
-    if (uses_session && !session_) {
-        if (!has_no_session_) open_session();
-        if (opening_) return false;
-        if (std::exchange(has_no_session_, false)) return answer(fault_line), true;
+    if (uses_session && session_state_ != SessionState::open) {
+        if (session_state_ == SessionState::none) open_session();
+        if (session_state_ == SessionState::opening) return false;
+        if (session_state_ == SessionState::failed) {
+            session_state_ = SessionState::none;
+            return answer(fault_line), true;
+        }
     }
     if (const service::Response* response = port_.submit(to_service(request))) {
         const bool is_next = owed_.empty();
@@ -125,8 +126,10 @@ bool DflockdProtocol::ask(const DflockdRequest& request) {
     Owed& owed = owed_.emplace_back(*this);
     owed.verb = request.verb;
     owed.promise = port_.await(service::AnswerPointer(&owed));
-    is_waiting_ = uses_session && patience(request) > core::Duration::zero();
-    if (is_waiting_ && is_ended_) leave_if_blocked();
+    if (uses_session && patience(request) > core::Duration::zero()) {
+        blocked_by_ = BlockedBy::wait;
+        if (is_ended_) leave_if_blocked();
+    }
     return true;
 }
 
@@ -161,7 +164,7 @@ service::Request DflockdProtocol::to_service(const DflockdRequest& request) cons
         case Verb::ping:
         case Verb::auth: break;
     }
-    // Of the holders only the first of a lock is shown, and how many permits are taken.
+    // The answer shows the first holder of each lock, and how many holders there are.
     return service::List{
         .query = {.limit = stats_locks_max + 1, .holders_per_lock_max = 1, .with_idle = true}};
 }
@@ -169,44 +172,45 @@ service::Request DflockdProtocol::to_service(const DflockdRequest& request) cons
 void DflockdProtocol::open_session() {
     const service::OpenSession request{.owner = {.door = service::dflockd_door, .name = owner_}};
     if (const service::Response* response = port_.submit(request)) {
-        take_session(*response);
-    } else {
-        opening_ = port_.await(service::answer_by([this](const service::Response& late) {
-            opening_.reset();
-            take_session(late);
-            go_on();
-        }));
+        return set_session(*response);
     }
+    session_state_ = SessionState::opening;
+    opening_ = port_.await(service::answer_by([this](const service::Response& late) {
+        set_session(late);
+        go_on();
+    }));
 }
 
-void DflockdProtocol::take_session(const service::Response& response) {
+void DflockdProtocol::set_session(const service::Response& response) {
     session_ = response.session;
-    has_no_session_ = !session_;
+    session_state_ = session_ ? SessionState::open : SessionState::failed;
 }
 
 void DflockdProtocol::end_session() {
-    if (!session_) return;
-    // A server that is restarted gives its clients time to come back with their tokens.
+    if (session_state_ != SessionState::open) return;
+    session_state_ = SessionState::none;
+    // When the server restarts, clients may come back with their tokens.
     const bool is_kept = !door_.options().releases_on_disconnect || channel_.draining();
     using Leases = core::LockTable::SessionLeases;
-    const service::EndSession request{.session = std::exchange(session_, {}),
+    const service::EndSession request{.session = session_,
                                       .leases = is_kept ? Leases::keep : Leases::release};
     if (port_.submit(request) == nullptr) {
         port_.await(service::answer_by([](const service::Response&) {}));
     }
 }
 
-// Whoever has stopped sending and waits for a lock is taken for dead: with its session ends the
-// wait. But perhaps the request has only not reached the service yet, or its answer us, and the
-// peer is one that closes one half and reads its answers. Something that is asked behind the
-// request tells.
+// Ends the session if the last request waits for a lock: the peer sends no more and counts as dead.
+//
+// But some peers close their sending half and then read their answers, and perhaps the request has
+// not reached the service yet, or its answer has not come back. So a probe is submitted after the
+// request: when the probe is answered, everything before it was decided, and a request that is
+// still unanswered waits for a lock.
 void DflockdProtocol::leave_if_blocked() {
-    if (probe_) port_.abandon(*std::exchange(probe_, std::nullopt));  // was for an earlier one
+    if (probe_) port_.abandon(*std::exchange(probe_, std::nullopt));  // of an earlier request
     if (port_.submit(service::Find{}) != nullptr) return end_session();
-    // That comes when all that was asked before has been looked at: what is unanswered then waits.
     probe_ = port_.await(service::answer_by([this](const service::Response&) {
         probe_.reset();
-        if (is_waiting_) end_session();
+        if (blocked_by_ == BlockedBy::wait) end_session();
     }));
 }
 
@@ -226,14 +230,14 @@ void DflockdProtocol::append(std::string& out, Verb verb, const service::Respons
     if (verb == Verb::stats) return append_stats(out, door_.connections(), response);
     append_answer(out, verb, response, door_.options().waiters_per_lock_max);
     if (response.outcome.refusal != core::Refusal::unknown_session) return;
-    // It was ended because the peer seems dead: what that said before is not looked at. Or the
-    // service has begun anew after a failure of its store, and knows none of its sessions.
+    // Either the session was ended because the peer seems dead, and then the rest of its input is
+    // ignored. Or the service has recovered after a failure of its store and lost its sessions.
     is_over_ = is_over_ || is_ended_;
-    session_ = {};
+    if (session_state_ == SessionState::open) session_state_ = SessionState::none;
 }
 
 void DflockdProtocol::on_late(Owed& owed, const service::Response& response) {
-    if (&owed == &owed_.back()) is_waiting_ = false;
+    if (&owed == &owed_.back()) end_wait();
     if (&owed == &owed_.front()) {
         append(channel_.output(), owed.verb, response);
         owed_.pop_front();
@@ -243,6 +247,11 @@ void DflockdProtocol::on_late(Owed& owed, const service::Response& response) {
     send_answered();
     channel_.flush();
     go_on();
+}
+
+// The answer of the last request has come. A `stats` that waits goes on waiting.
+void DflockdProtocol::end_wait() {
+    if (blocked_by_ == BlockedBy::wait) blocked_by_ = BlockedBy::nothing;
 }
 
 void DflockdProtocol::send_answered() {
@@ -259,14 +268,14 @@ void DflockdProtocol::go_on() {
 
 void DflockdProtocol::on_end_of_input() {
     is_ended_ = true;
-    if (is_waiting_) leave_if_blocked();
+    if (blocked_by_ == BlockedBy::wait) leave_if_blocked();
 }
 
 void DflockdProtocol::on_drain() {
-    if (!is_waiting_) return;
+    if (blocked_by_ != BlockedBy::wait) return;
     port_.abandon(owed_.back().promise);
     owed_.back().text = draining_line;
-    is_waiting_ = false;
+    end_wait();
     send_answered();
     channel_.flush();
     go_on();
@@ -278,7 +287,7 @@ void DflockdProtocol::on_read_timeout() {
 
 void DflockdProtocol::on_closed() {
     gate_timer_.reset();
-    if (opening_) port_.abandon(*opening_);
+    if (session_state_ == SessionState::opening) port_.abandon(opening_);
     if (probe_) port_.abandon(*probe_);
     for (const Owed& owed : owed_) {
         if (owed.text.empty()) port_.abandon(owed.promise);

@@ -6,15 +6,29 @@
 // or waits for belongs to one session of the engine, which begins with the first request that needs
 // one and ends with the connection.
 //
-// How to think of it: requests are handled strictly one after another. Whatever cannot wait for a
-// lock goes to the service at once, so that many requests share a commit or a hand-over to another
-// thread, and their answers line up in `owed_`. A request that may wait for a lock holds back all
-// that follow it until it is answered. `stats`, whose answer may be long, waits until all answers
-// before it have left, and holds back what follows: so what lines up is short lines, `owed_max` at
-// most.
+// How to think of it: requests are handled strictly one after another. A request that cannot wait
+// for a lock goes to the service at once, so that many requests share a commit or a hand-over to
+// another thread; their answers line up in `owed_`. A request that may wait for a lock holds back
+// all requests after it until it is answered. `stats` has a long answer: it waits until all answers
+// before it have left, and it holds back the requests after it. So the answers in `owed_` are short
+// lines, at most `owed_max` of them.
 //
-// A peer that has stopped sending while its request waits for a lock is taken for dead: its session
-// ends there and then, so nothing is granted to nobody.
+// Three states, which do not depend on one another:
+//
+//     admission   pending         the peer has not shown the secret yet
+//                 refused         the secret was wrong or missing; the peer is told after a delay
+//                 admitted        no secret is needed, or it was right
+//                 authenticated   `auth` was answered with ok; a second `auth` is an error
+//     session     none            no request has needed a session yet, or it has ended
+//                 opening         the service was asked for one
+//                 failed          the service could not open one; the next request says so
+//                 open            its leases and waiters end with it
+//     blocked by  nothing
+//                 a wait          the last request in `owed_` may wait for a lock
+//                 stats           `stats` waits for the answers in `owed_`, or is one of them
+//
+// A peer that has stopped sending while its request waits for a lock counts as dead: its session
+// ends at once, so that no lock is granted to it.
 //
 // Thread safety: only on the connection's loop.
 
@@ -34,8 +48,8 @@
 
 namespace holdfast::doors::dflockd {
 
-// Where a connection lives. All of it outlives the connection.
-struct DflockdPlace {
+// The surroundings of a connection. All of it outlives the connection.
+struct DflockdContext {
     DflockdDoor& door;
     service::Port& port;
     net::EventLoop& loop;
@@ -44,7 +58,7 @@ struct DflockdPlace {
 class DflockdProtocol final : public net::Protocol {
   public:
     // The channel outlives the protocol.
-    DflockdProtocol(net::Channel& channel, const DflockdPlace& place);
+    DflockdProtocol(net::Channel& channel, const DflockdContext& context);
     ~DflockdProtocol() override;
 
     std::size_t on_input(std::string_view input) override;
@@ -52,17 +66,24 @@ class DflockdProtocol final : public net::Protocol {
     void on_drain() override;
     void on_read_timeout() override;
     void on_closed() override;
-    bool idle() const override { return owed_.empty() && !opening_ && !is_refused_; }
+    bool idle() const override {
+        return owed_.empty() && session_state_ != SessionState::opening &&
+               admission_ != Admission::refused;
+    }
 
   private:
-    // An answer that is not sent yet. The service has it on loan.
+    enum class Admission : std::uint8_t { pending, refused, admitted, authenticated };
+    enum class SessionState : std::uint8_t { none, opening, failed, open };
+    enum class BlockedBy : std::uint8_t { nothing, wait, stats };
+
+    // An answer that is not sent yet. The service borrows it.
     struct Owed final : service::Answer {
         explicit Owed(DflockdProtocol& protocol) : owner(protocol) {}
         void take(const service::Response& response) override { owner.on_late(*this, response); }
         void drop() override {}
 
         DflockdProtocol& owner;
-        Verb verb{};                   // of the request, if the service was asked
+        Verb verb{};                   // of a request that the service was asked
         service::PromiseId promise{};  // while there is no text
         std::string text;              // empty: not known yet
         bool is_last = false;          // the connection closes after it
@@ -70,10 +91,9 @@ class DflockdProtocol final : public net::Protocol {
 
     // Whether the next request has to wait for something.
     [[nodiscard]] bool is_held_up() const;
-    // False: come back with the same frame when there is a session, or nothing is owed.
-    [[nodiscard]] bool take(const Frame& frame);
+    // False: the same frame has to be handled again, when there is a session or nothing is owed.
+    [[nodiscard]] bool handle(const Frame& frame);
     [[nodiscard]] bool admit(const std::optional<DflockdRequest>& request);
-    void refuse();
     void call_gate_timer(std::chrono::milliseconds delay);
     void on_gate_timer();
     [[nodiscard]] bool ask(const DflockdRequest& request);
@@ -81,12 +101,13 @@ class DflockdProtocol final : public net::Protocol {
     [[nodiscard]] core::AcquireRequest to_acquire(const DflockdRequest& request) const;
     [[nodiscard]] service::Request to_service(const DflockdRequest& request) const;
     void open_session();
-    void take_session(const service::Response& response);
+    void set_session(const service::Response& response);
     void end_session();
     void leave_if_blocked();
     void answer(std::string_view line, bool is_last = false);
     void append(std::string& out, Verb verb, const service::Response& response);
     void on_late(Owed& owed, const service::Response& response);
+    void end_wait();
     void send_answered();
     void go_on();
 
@@ -96,21 +117,20 @@ class DflockdProtocol final : public net::Protocol {
     net::EventLoop& loop_;
     const std::string owner_;
 
-    core::SessionId session_;
-    std::optional<service::PromiseId> opening_;  // the session that is
-    std::optional<service::PromiseId> probe_;    // whether the peer's death ends a wait
-    bool has_no_session_ = false;                // it could not be opened
-    std::deque<Owed> owed_;                      // in the order of their requests
-    bool is_waiting_ = false;                    // the last one owed may wait for a lock
-    bool is_stats_next_ = false;                 // `stats` waits for what is owed, or is owed
-    bool is_admitted_ = false;                   // the gate is open, or the peer knows the secret
-    bool is_refused_ = false;                    // it does not, and will hear of it
-    bool has_shown_secret_ = false;              // `auth` has been answered with ok
-    bool is_over_ = false;                       // what follows is not looked at
-    bool is_ended_ = false;                      // the peer sends no more
-    // Until the peer is admitted, where a secret is asked for: when its time is over, or when it
-    // hears that it is refused.
+    Admission admission_ = Admission::pending;
+    // While the admission is pending: the end of the time in which the peer may show the secret.
+    // While it is refused: the time at which the peer is told.
     std::unique_ptr<net::LoopTimer> gate_timer_;
+
+    SessionState session_state_ = SessionState::none;
+    core::SessionId session_;                  // while open
+    service::PromiseId opening_{};             // while opening
+    std::optional<service::PromiseId> probe_;  // see leave_if_blocked()
+
+    std::deque<Owed> owed_;  // in the order of their requests
+    BlockedBy blocked_by_ = BlockedBy::nothing;
+    bool is_over_ = false;   // the input that follows is ignored
+    bool is_ended_ = false;  // the peer sends no more
 };
 
 }  // namespace holdfast::doors::dflockd

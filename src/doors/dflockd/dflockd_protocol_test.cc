@@ -162,7 +162,7 @@ class RemoteDflockdProtocol : public DflockdProtocolTest {
             at_.executor.settle();
         }
     }
-    // What is answered when all has crossed over.
+    // The answers when all messages between the two threads have arrived.
     std::string exchange(Line& line, std::string_view bytes) {
         std::string heard = line.say(bytes);
         for (int i = 0; i < 3; ++i) {
@@ -195,7 +195,7 @@ TEST_F(RemoteDflockdProtocol, AGrantThatCrossesOverToAConnectionThatClosesGoesTo
     EXPECT_EQ(exchange(next, "l\nk\n10\n"), "");
     holder.say("r\nk\n" + token + "\n");
     here_.settle();
-    at_.executor.settle();  // the token of the grant is on its way back
+    at_.executor.settle();  // the token of the grant travels back
     cancelled.close();
     EXPECT_THAT(exchange(next, ""), StartsWith("ok "));
     EXPECT_EQ(cancelled.channel.take(), "");
@@ -215,7 +215,7 @@ TEST_F(RemoteDflockdProtocol, AConnectionMayCloseWhileItsSessionOpens) {
     second.say("l\nk\n10\n");
     here_.settle();
     at_.executor.settle();
-    second.close();  // the session is there, and on its way
+    second.close();  // the session is open, and its answer travels back
     settle();
     EXPECT_EQ(counts().sessions + counts().leases, 0U);
 }

@@ -1,11 +1,6 @@
 #include "doors/dflockd/dflockd_request.h"
 
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
-
 #include <algorithm>
-#include <bit>
 #include <charconv>
 #include <cstring>
 #include <system_error>
@@ -17,17 +12,17 @@ namespace holdfast::doors::dflockd {
 
 namespace {
 
-// What separates fields, and may stand around a secret.
+// The characters that separate fields, and that are removed around a secret.
 constexpr bool is_blank(char c) {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-// What a key must not contain.
+// The characters that a key must not contain.
 constexpr bool splits_key(char c) {
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-// Visible ASCII: what a command is made of.
+// Visible ASCII: the characters of a command.
 constexpr bool is_visible(char c) {
     return c > ' ' && c < '\x7f';
 }
@@ -43,71 +38,63 @@ std::string_view trim(std::string_view text) {
     return text;
 }
 
-// Where the first character is that cannot be in a word: a blank, the end of a line or another that
-// small; `end` if there is none. Looks at sixteen characters at a time, or at eight.
-inline const char* end_of_word(const char* at, const char* end) {
-#ifdef __SSE2__
-    for (const __m128i blanks = _mm_set1_epi8(' '); end - at >= 16; at += 16) {
-        const __m128i characters = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-        const __m128i small = _mm_cmpeq_epi8(_mm_min_epu8(characters, blanks), characters);
-        const auto places = static_cast<unsigned>(_mm_movemask_epi8(small));
-        if (places != 0) return at + std::countr_zero(places);
-    }
-#endif
-    constexpr std::uint64_t ones = 0x0101010101010101, tops = 0x8080808080808080;
-    for (std::uint64_t word = 0; end - at >= std::ptrdiff_t{sizeof word}; at += sizeof word) {
-        std::memcpy(&word, at, sizeof word);
-        // Exact for the first that is small: only some after it are taken for such by mistake.
-        const std::uint64_t small = (word - ones * (' ' + 1)) & ~word & tops;
-        if (small != 0) return at + std::countr_zero(small) / 8;
-    }
-    while (at != end && static_cast<unsigned char>(*at) > ' ') ++at;
-    return at;
-}
-
-// Takes lines from the front of some input.
+// Reads lines from the front of some input.
 class LineReader {
   public:
     explicit LineReader(std::string_view input) : at_(input.data()), end_(at_ + input.size()) {}
 
-    // Also tells whether the line is a word; if it does not say so, it may still be one.
-    Frame::State take(std::size_t bytes_max, std::string_view& line, bool& is_word) {
-        // One byte more than allowed tells all there is to know: nothing is looked for beyond it.
-        const std::size_t size = static_cast<std::size_t>(end_ - at_);
-        const char* const limit = at_ + std::min(size, bytes_max + 1);
-        const char* end = end_of_word(at_, limit);  // for most lines are words
-        is_word = end != limit && end != at_ && *end == '\n';
-        if (end != limit && *end != '\n') end = std::find(end, limit, '\n');
-        if (end == limit) {
+    Frame::State read_line(std::size_t bytes_max, std::string_view& line) {
+        const std::size_t size = size_to_search(bytes_max);
+        const void* const end = size == 0 ? nullptr : std::memchr(at_, '\n', size);
+        if (end == nullptr) {
             return size > bytes_max ? Frame::State::too_long : Frame::State::incomplete;
         }
-        line = without_line_end({at_, end});
-        at_ = end + 1;
+        line = without_line_end({at_, static_cast<const char*>(end)});
+        at_ = static_cast<const char*>(end) + 1;
         return Frame::State::whole;
     }
 
-    // What there is of a line that has not ended.
-    [[nodiscard]] std::string_view rest(std::size_t bytes_max) const {
-        return std::string_view(at_, end_).substr(0, bytes_max);
+    // Reads the line only if it is a word: if nothing in it is a blank or a control character, and
+    // it is not empty. Most keys are words, and a word need not be searched a second time for the
+    // characters that a key must not contain.
+    bool read_word(std::string_view& line) {
+        const char* const limit = at_ + size_to_search(line_bytes_max);
+        const char* const end =
+            std::find_if(at_, limit, [](char c) { return static_cast<unsigned char>(c) <= ' '; });
+        if (end == limit || end == at_ || *end != '\n') return false;
+        line = {at_, end};
+        at_ = end + 1;
+        return true;
     }
 
-    // Takes the line only if it is a letter, as commands mostly are.
-    bool take_letter(std::string_view& line) {
+    // Reads the line only if it is a single visible character, as most commands are.
+    bool read_letter(std::string_view& line) {
         if (end_ - at_ < 2 || at_[1] != '\n' || !is_visible(at_[0])) return false;
         line = {at_, 1};
         at_ += 2;
         return true;
     }
 
+    // The beginning of a line that has not ended yet.
+    [[nodiscard]] std::string_view rest(std::size_t bytes_max) const {
+        return std::string_view(at_, end_).substr(0, bytes_max);
+    }
+
     [[nodiscard]] const char* at() const { return at_; }
 
   private:
+    // One byte more than a line may have: if the line feed is not among these, the line is too
+    // long.
+    [[nodiscard]] std::size_t size_to_search(std::size_t bytes_max) const {
+        return std::min(static_cast<std::size_t>(end_ - at_), bytes_max + 1);
+    }
+
     const char* at_;
     const char* const end_;
 };
 
-// Reads the fields of one argument, what stands between blanks, in order. After the last, done()
-// tells whether all went well.
+// Reads the fields of one argument in order; blanks separate them. After the last field, done()
+// tells whether all of them were well-formed.
 class FieldReader {
   public:
     explicit FieldReader(std::string_view argument)
@@ -115,7 +102,7 @@ class FieldReader {
         skip_blanks();
     }
 
-    // A number of seconds; what the engine's time cannot hold is as good as for ever.
+    // A number of seconds. More than the engine's time can hold means for ever.
     core::Duration seconds() {
         constexpr auto seconds_max = static_cast<std::uint64_t>(
             std::chrono::floor<std::chrono::seconds>(core::Duration::max()).count());
@@ -130,7 +117,7 @@ class FieldReader {
         return permits;
     }
 
-    // If there is a field left.
+    // Nothing if there is no field left.
     std::optional<core::Duration> lease() {
         if (at_ == end_) return std::nullopt;
         const core::Duration lease = seconds();
@@ -148,7 +135,7 @@ class FieldReader {
     [[nodiscard]] bool done() const { return is_good_ && at_ == end_; }
 
   private:
-    // A decimal number, with a sign or without. Malformed if it is less than zero or larger than
+    // A decimal number, with or without a sign. Malformed if it is less than zero or larger than
     // `number_max`.
     std::uint64_t number(std::uint64_t number_max) {
         const char sign = at_ == end_ ? '\0' : *at_;
@@ -160,7 +147,7 @@ class FieldReader {
         return value;
     }
 
-    // Half a token.
+    // One half of a token.
     std::optional<std::uint64_t> hex() {
         if (end_ - at_ < std::ptrdiff_t{base::hex_digits}) return std::nullopt;
         return base::parse_hex({std::exchange(at_, at_ + base::hex_digits), base::hex_digits});
@@ -195,8 +182,8 @@ bool is_key(const Frame& frame) {
            (!frame.key.empty() && std::none_of(frame.key.begin(), frame.key.end(), splits_key));
 }
 
-// Puts what a frame asks for into `request`. False if it is malformed.
-bool read_request(const Frame& frame, DflockdRequest& request) {
+// Reads a command about a lock into `request`. False if the frame is malformed.
+bool read_lock_request(const Frame& frame, DflockdRequest& request) {
     std::string_view command = frame.command;
     const bool is_semaphore = command.size() == 2 && command.starts_with('s');
     if (is_semaphore) command.remove_prefix(1);
@@ -221,34 +208,39 @@ bool read_request(const Frame& frame, DflockdRequest& request) {
 Frame read_frame(std::string_view input) {
     Frame frame;
     LineReader reader(input);
-    bool is_word = false;
-    if (!reader.take_letter(frame.command)) {
-        frame.state = reader.take(line_bytes_max, frame.command, is_word);
+    if (!reader.read_letter(frame.command)) {
+        frame.state = reader.read_line(line_bytes_max, frame.command);
         const bool is_whole = frame.state == Frame::State::whole;
         const std::string_view seen =
             is_whole ? frame.command : without_line_end(reader.rest(line_bytes_max));
         if (!std::all_of(seen.begin(), seen.end(), is_visible)) frame.state = Frame::State::foreign;
         if (frame.state != Frame::State::whole) return frame;
     }
-    frame.state = reader.take(line_bytes_max, frame.key, frame.is_key_word);
-    if (frame.state != Frame::State::whole) return frame;
+    frame.is_key_word = reader.read_word(frame.key);
+    if (!frame.is_key_word) {
+        frame.state = reader.read_line(line_bytes_max, frame.key);
+        if (frame.state != Frame::State::whole) return frame;
+    }
     const bool is_secret = frame.command == "auth";
     const std::size_t bytes_max = is_secret ? secret_bytes_max : line_bytes_max;
-    frame.state = reader.take(bytes_max, frame.argument, is_word);
+    frame.state = reader.read_line(bytes_max, frame.argument);
     frame.size = static_cast<std::size_t>(reader.at() - input.data());
     return frame;
 }
 
 std::optional<DflockdRequest> parse_request(const Frame& frame) {
     std::optional<DflockdRequest> request(std::in_place);
-    if (frame.command == "ping") {
+    // The commands about a lock have one or two letters.
+    if (frame.command.size() <= 2) {
+        if (!read_lock_request(frame, *request)) request.reset();
+    } else if (frame.command == "ping") {
         request->verb = Verb::ping;
     } else if (frame.command == "stats") {
         request->verb = Verb::stats;
     } else if (frame.command == "auth") {
         request->verb = Verb::auth;
         request->secret = trim(frame.argument);
-    } else if (!read_request(frame, *request)) {
+    } else {
         request.reset();
     }
     return request;

@@ -12,22 +12,21 @@
 
 #include "core/values/ids.h"
 #include "core/values/scope.h"
-#include "core/values/time.h"
 
 namespace holdfast::doors::dflockd {
 
-// Of a line without its line feed.
+// The size of a line without its line feed.
 inline constexpr std::size_t line_bytes_max = 256;
-// Of the argument of `auth`.
+// The size of the argument of `auth`.
 inline constexpr std::size_t secret_bytes_max = std::size_t{64} * 1024;
 
-// The three lines at the front of some input, or why there are none.
+// The three lines at the front of some input, or the reason why there are none.
 struct Frame {
     enum class State : std::uint8_t {
         whole,
-        incomplete,  // so far
-        too_long,    // a line is: where it would end is not known, so nothing can be read after it
-        foreign,  // the first line is no command of any dflockd: the peer speaks another protocol
+        incomplete,  // more input may make it whole
+        too_long,    // a line is too long; its end is unknown, so nothing after it can be read
+        foreign,     // the first line cannot be a command: the peer speaks another protocol
     };
 
     State state = State::incomplete;
@@ -37,28 +36,30 @@ struct Frame {
     bool is_key_word = false;  // true if the key contains no blank
 };
 
-// A command is one word of visible ASCII. A first line with anything else in it is foreign, and is
-// found so before it ends: a request line or header of HTTP has a blank in it, a TLS record begins
-// with a control character. So a web page cannot hide dflockd requests in what it makes a browser
-// send here.
+// A command is one word of visible ASCII. A first line that contains any other character is
+// foreign, and is reported as foreign before the line ends. The first line of an HTTP request
+// contains a blank, and a TLS record begins with a control character. So a web page cannot make a
+// browser send dflockd requests hidden in an HTTP request.
 [[nodiscard]] Frame read_frame(std::string_view input);
 
 enum class Verb : std::uint8_t { lock, release, renew, enqueue, wait, stats, ping, auth };
 
-// One request, whatever its verb needs of it. A view of its frame.
+// One request. The comments name the verbs that use a field. Its views point into the frame.
 struct DflockdRequest {
     Verb verb = Verb::ping;
     core::Scope scope;                    // all but stats, ping, auth
     core::Duration timeout{0};            // lock, wait
-    std::uint32_t limit = 1;              // lock, enqueue of a semaphore
-    std::optional<core::Duration> lease;  // lock, enqueue, renew, if it was given
+    std::uint32_t limit = 1;              // lock and enqueue of a semaphore
+    std::optional<core::Duration> lease;  // lock, enqueue, renew; nothing if it was not given
     core::Token token;                    // release, renew
-    std::string_view secret;              // auth; without blanks around it
+    std::string_view secret;              // auth; without the blanks around it
 };
 
-// What the frame asks for. Nothing if it is malformed: an unknown command, a key that is empty or
-// has a space, tab or carriage return in it, a field too few, too many, or with a value that makes
-// no sense.
+// The request in a frame. Nothing if it is malformed:
+//
+// - the command is unknown;
+// - the key is empty, or contains a space, tab or carriage return;
+// - a field is missing, is one too many, or has a value that makes no sense.
 [[nodiscard]] std::optional<DflockdRequest> parse_request(const Frame& frame);
 
 }  // namespace holdfast::doors::dflockd

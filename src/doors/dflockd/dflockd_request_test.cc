@@ -166,8 +166,8 @@ TEST(DflockdRequest, IsMalformed) {
               "lock named:" + std::string(1, '\0') + " timeout 1");
 }
 
-// What a browser sends for a web page, with requests in its body, and others who are in the wrong
-// place. The number says after how many bytes that is known.
+// The input of a browser that a web page makes send requests in a body, and of other clients that
+// speak another protocol. The number says after how many bytes that is known.
 TEST(DflockdRequest, WhatAnotherProtocolSendsIsForeign) {
     struct Foreign {
         std::string input;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the tests of a dflockd connection share: a connection without a socket, on a service driven
-// by hand.
+// Shared by the tests of a dflockd connection: a connection without a socket, on a service that the
+// test drives.
 
 #include <gmock/gmock.h>
 
@@ -27,22 +27,22 @@ class SecretGate final : public DflockdGate {
     bool admits(std::string_view secret) const override { return secret == "s"; }
 };
 
-// A connection without a socket, on a service driven by hand.
+// A connection without a socket.
 struct Line {
     Line(DflockdDoor& door, service::Port& port, net::EventLoop& loop)
-        : protocol(std::make_unique<DflockdProtocol>(channel, DflockdPlace{door, port, loop})) {}
+        : protocol(std::make_unique<DflockdProtocol>(channel, DflockdContext{door, port, loop})) {}
 
-    // What is answered at once.
+    // Sends the bytes and returns the immediate answers.
     std::string say(std::string_view bytes) {
         channel.feed(*protocol, bytes);
         return channel.take();
     }
-    // What has come since; what was held back is offered again, as a connection would.
+    // The answers since then. Input that was held back is offered again, as a connection would.
     std::string hear() {
         channel.offer(*protocol);
         return channel.take();
     }
-    // Takes the lock and returns its token.
+    // Acquires the lock and returns its token.
     std::string lock(const std::string& key, const std::string& argument = "0") {
         const std::string answer = say("l\n" + key + "\n" + argument + "\n");
         EXPECT_THAT(answer, ::testing::StartsWith("ok "));

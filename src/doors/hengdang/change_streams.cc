@@ -10,14 +10,12 @@ namespace holdfast::doors::hengdang {
 
 namespace {
 
-constexpr std::chrono::seconds keep_alive_interval{15};
-
 std::int64_t now_ms(const HengdangDoor& door) {
     const auto now = door.wall_now().time_since_epoch();
     return std::chrono::floor<std::chrono::milliseconds>(now).count();
 }
 
-// Whether something at `path` is, or is in, what is watched.
+// Whether `path` is the watched path or lies beneath it.
 bool is_within(const std::string& path, const std::string& watched) {
     if (watched == "/" || path == watched) return true;
     return path.size() > watched.size() && path.starts_with(watched) && path[watched.size()] == '/';
@@ -41,61 +39,50 @@ std::string to_event(const files::Change& change, std::int64_t timestamp_ms) {
 }  // namespace
 
 ChangeStreams::ChangeStreams(HengdangDoor& door, net::EventLoop& loop)
-    : door_(door), loop_(loop), timer_(loop, [this] { keep_alive(); }) {}
+    : door_(door), loop_(loop), streams_(loop, [this] { keep_alive(); }) {}
 
 ChangeStreams::~ChangeStreams() {
     door_.changes().remove(this);
 }
 
-void ChangeStreams::open(Wish wish, net::HttpReply& reply) {
-    const auto place = streams_.insert(streams_.end(), Stream{std::move(wish), {}});
-    place->reply = reply.stream(200, "text/event-stream", {{"Cache-Control", "no-store"}},
-                                [this, place] { streams_.erase(place); });
-    if (!place->reply) {  // a HEAD
-        streams_.erase(place);
-        return;
-    }
+void ChangeStreams::open(Watch watch, net::HttpReply& reply) {
+    auto* const stream = streams_.open(std::move(watch), reply);
+    if (stream == nullptr) return;
     if (streams_.size() == 1) {
         door_.changes().add(this, [this](const files::Change& change) {
             loop_.post([this, change] { tell(change); });
         });
-        timer_.call_at(loop_.now() + keep_alive_interval);
     }
     std::string text = "event: connected\ndata: ";
     base::JsonWriter(text)
         .begin_object()
-        .field("path", place->wish.path)
+        .field("path", stream->reader.path)
         .field("timestamp", now_ms(door_))
         .end_object();
-    place->reply.send(text + "\n\n");
+    stream->reply.send(text + "\n\n");
+}
+
+bool ChangeStreams::may_hear(const Watch& watch) const {
+    return door_.sessions().find(watch.session_id, door_.wall_now()).has_value();
 }
 
 void ChangeStreams::tell(const files::Change& change) {
-    send_to(to_event(change, now_ms(door_)), &change.path);
-}
-
-// To all, or to those that watch the path. Ending a reply leaves its abandonment uncalled.
-void ChangeStreams::send_to(const std::string& text, const std::string* path) {
-    for (auto stream = streams_.begin(); stream != streams_.end();) {
-        if (path != nullptr && !is_within(*path, stream->wish.path)) {
-            ++stream;
-            continue;
-        }
-        const bool may_hear =
-            door_.sessions().find(stream->wish.session_id, door_.wall_now()).has_value();
-        if (!may_hear || stream->reply.is_congested()) {
-            stream = streams_.erase(stream);
-            continue;
-        }
-        stream->reply.send(text);
-        ++stream;
-    }
+    const std::string text = to_event(change, now_ms(door_));
+    streams_.visit_all([&](auto& stream) {
+        if (!is_within(change.path, stream.reader.path)) return true;
+        if (!may_hear(stream.reader) || stream.reply.is_congested()) return false;
+        stream.reply.send(text);
+        return true;
+    });
 }
 
 void ChangeStreams::keep_alive() {
-    send_to(": still here\n\n", nullptr);
-    if (streams_.empty()) return door_.changes().remove(this);
-    timer_.call_at(loop_.now() + keep_alive_interval);
+    streams_.visit_all([this](auto& stream) {
+        if (!may_hear(stream.reader) || stream.reply.is_congested()) return false;
+        stream.reply.send(streams::keep_alive_text);
+        return true;
+    });
+    if (streams_.is_empty()) door_.changes().remove(this);
 }
 
 }  // namespace holdfast::doors::hengdang

@@ -1,6 +1,6 @@
 #pragma once
 
-// ChangeStreams: `GET /events/stream?path=/documents`, what changes in the tree as server-sent
+// ChangeStreams: `GET /events/stream?path=/documents`, the changes of the tree as server-sent
 // events.
 //
 //     event: connected
@@ -9,18 +9,15 @@
 //     event: file_change
 //     data: {"type":"PUT","path":"/documents/a","etag":"\"...\"","timestamp":1736726400000}
 //
-// A reader that does not keep up is cut off, and looks at the directory when it comes back; one
-// whose session is over, too.
+// A reader that does not keep up is disconnected, and looks at the directory when it comes back. A
+// reader whose session has ended is disconnected, too.
 //
 // Thread safety: one per loop.
 
-#include <list>
 #include <string>
 
 #include "doors/hengdang/hengdang_door.h"
-#include "net/http/http_reply.h"
-#include "net/loop/event_loop.h"
-#include "net/loop/loop_timer.h"
+#include "doors/streams/sse_streams.h"
 
 namespace holdfast::doors::hengdang {
 
@@ -32,29 +29,22 @@ class ChangeStreams {
     ChangeStreams(const ChangeStreams&) = delete;
     ChangeStreams& operator=(const ChangeStreams&) = delete;
 
-    // `session_id` is that of a session that lives.
-    struct Wish {
+    struct Watch {
         std::string path;
-        std::string session_id;
+        std::string session_id;  // of a live session
     };
-    void open(Wish wish, net::HttpReply& reply);
+    void open(Watch watch, net::HttpReply& reply);
 
     [[nodiscard]] std::size_t size() const { return streams_.size(); }
 
   private:
-    struct Stream {
-        Wish wish;
-        net::StreamedReply reply;
-    };
-
     void tell(const files::Change& change);
-    void send_to(const std::string& text, const std::string* path);
+    [[nodiscard]] bool may_hear(const Watch& watch) const;
     void keep_alive();
 
     HengdangDoor& door_;
     net::EventLoop& loop_;
-    std::list<Stream> streams_;
-    net::LoopTimer timer_;
+    streams::SseStreams<Watch> streams_;
 };
 
 }  // namespace holdfast::doors::hengdang

@@ -1,6 +1,6 @@
 #pragma once
 
-// Exchange: a request whose answer comes from a thread that works on the disk, or from the locks.
+// Exchange: a request whose answer comes later, from a thread of the disk or from the lock service.
 
 #include <functional>
 #include <memory>
@@ -13,41 +13,41 @@
 
 namespace holdfast::doors::hengdang {
 
-// Where a request is handled. All of it outlives the request.
-struct HengdangPlace {
+// The surroundings of a request. All of it outlives the request.
+struct HengdangContext {
     HengdangDoor& door;
     net::EventLoop& loop;
-    service::Port& port;  // the loop's
+    service::Port& port;  // of the loop
 };
 
-// Thread safety: answer() and the reply only on the loop; the object may be held anywhere, as long
-// as it is answered before the last holder on another thread lets go of it.
+// Thread safety: answer() and reply() only on the loop. Any thread may own the object, but the last
+// owner must be on the loop unless it is answered.
 class Exchange {
   public:
-    Exchange(const HengdangPlace& place, FileOperation operation, net::DeferredReply reply)
-        : place_(place), operation_(operation), reply_(std::move(reply)) {}
+    Exchange(const HengdangContext& context, FileOperation operation, net::DeferredReply reply)
+        : context_(context), operation_(operation), reply_(std::move(reply)) {}
 
-    [[nodiscard]] const HengdangPlace& place() const { return place_; }
+    [[nodiscard]] const HengdangContext& context() const { return context_; }
     [[nodiscard]] net::DeferredReply& reply() { return reply_; }
 
     // REQUIRES: not answered yet.
     void answer(const FileAnswer& answer) {
-        place_.door.counts().count_answer(operation_, answer.status);
+        context_.door.counts().count_answer(operation_, answer.status);
         send(reply_, answer);
     }
 
   private:
-    const HengdangPlace place_;
+    const HengdangContext context_;
     const FileOperation operation_;
     net::DeferredReply reply_;
 };
 
-// Answers with what `work` finds out on a thread of the pool.
+// Runs `work` on a thread of the pool and answers with its result.
 inline void answer_from(base::WorkPool& pool, std::shared_ptr<Exchange> exchange,
                         std::function<FileAnswer()> work) {
     pool.run([exchange = std::move(exchange), work = std::move(work)]() mutable {
         auto answer = std::make_shared<const FileAnswer>(work());
-        net::EventLoop& loop = exchange->place().loop;
+        net::EventLoop& loop = exchange->context().loop;
         loop.post([exchange = std::move(exchange), answer] { exchange->answer(*answer); });
     });
 }

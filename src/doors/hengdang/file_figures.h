@@ -26,17 +26,17 @@ enum class FileOperation : std::uint8_t {
 
 [[nodiscard]] std::string_view to_text(FileOperation operation);
 
-// What the file door has done since it was opened, and what it has now.
+// What the file door has done since it was opened, and how much it has now.
 struct FileFigures {
-    std::map<std::pair<FileOperation, int>, std::uint64_t> answers;  // by status
-    std::uint64_t received_bytes = 0;                                // of uploads
-    std::uint64_t sent_bytes = 0;                                    // of files
+    std::map<std::pair<FileOperation, int>, std::uint64_t> answers;  // by operation and status
+    std::uint64_t received_bytes = 0;                                // in bodies of uploads
+    std::uint64_t sent_bytes = 0;                                    // of the contents of files
     std::size_t sessions = 0;
-    std::uint64_t quota_bytes = 0;  // 0: none
+    std::uint64_t quota_bytes = 0;  // 0: no quota
     std::optional<std::uint64_t> used_bytes;
 };
 
-// FileCounts: counts what is in FileFigures. Thread safety: any thread.
+// FileCounts: does the counting for FileFigures. Thread safety: any thread.
 class FileCounts {
   public:
     void count_answer(FileOperation operation, int status) {

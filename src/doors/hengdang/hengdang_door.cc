@@ -12,7 +12,7 @@ namespace holdfast::doors::hengdang {
 namespace {
 
 constexpr std::size_t reader_count = 4;
-// Each waits for a disk most of its time; together they share the disk's flushes.
+// A writer mostly waits for the disk; several share one flush of the disk.
 constexpr std::size_t writer_count = 16;
 constexpr std::size_t page_size = 1000;
 
@@ -38,17 +38,17 @@ std::string_view to_text(FileOperation operation) {
 HengdangDoor::HengdangDoor(HengdangOptions options, HengdangParts parts)
     : options_(std::move(options)),
       parts_(std::move(parts)),
-      desk_({.port = parts_.port,
-             .executor = parts_.executor,
-             .clock = parts_.clock,
-             .times = times_,
-             .holds = holds_}) {}
+      locks_({.port = parts_.port,
+              .executor = parts_.executor,
+              .clock = parts_.clock,
+              .times = times_,
+              .holds = holds_}) {}
 
 base::Result<std::unique_ptr<HengdangDoor>> HengdangDoor::open(HengdangOptions options,
                                                                HengdangParts parts) {
     std::unique_ptr<HengdangDoor> door(new HengdangDoor(std::move(options), std::move(parts)));
     TRY(door->open_tree());
-    door->give_back_left_locks();
+    door->release_locks_of_ended_sessions();
     door->readers_ = std::make_unique<base::WorkPool>(reader_count);
     door->writers_ = std::make_unique<base::WorkPool>(writer_count);
     return door;
@@ -66,30 +66,26 @@ base::Result<void> HengdangDoor::open_tree() {
     return {};
 }
 
-// Nobody waits for the answers: the locks are free as soon as anybody can ask.
-void HengdangDoor::give_back_left_locks() {
-    const auto removed = sessions_->remove_expired(wall_now());
-    if (!removed) {
-        base::log(base::LogLevel::warning, "expired sessions stay on disk",
-                  {{"error", removed.error().message}});
-    }
+// Does not wait for the answers: the locks are free before the first request can ask for one.
+void HengdangDoor::release_locks_of_ended_sessions() {
+    remove_expired_sessions();
     std::set<std::string, std::less<>> live;
     for (const files::Session& session : sessions_->list(wall_now())) live.insert(session.name);
-    std::vector<core::Token> left;
+    std::vector<core::Token> ended;
     core::Fence after{};
     for (bool has_more = true; has_more;) {
         const service::ListLeases page{
             .query = {.kind = core::ScopeKind::path, .after = after, .limit = page_size}};
         const service::Response* const response = parts_.port.submit(page);
-        CHECK(response != nullptr);  // what changes nothing is answered at once
+        CHECK(response != nullptr);  // a listing is answered at once
         for (const core::LeaseView& lease : response->leases()) {
             after = lease.token.fence;
             if (lease.owner.door != service::hengdang_door) continue;
-            if (!live.contains(lease.owner.name)) left.push_back(lease.token);
+            if (!live.contains(lease.owner.name)) ended.push_back(lease.token);
         }
         has_more = response->leases().size() == page_size;
     }
-    for (const core::Token& token : left) {
+    for (const core::Token& token : ended) {
         ask(parts_.port, core::ReleaseRequest{.token = token}, [](const service::Response&) {});
     }
 }
@@ -99,19 +95,24 @@ void HengdangDoor::listen_at(const net::Endpoint& endpoint) {
 }
 
 void HengdangDoor::close() {
-    desk_.close();
+    locks_.close();
     readers_.reset();
     writers_.reset();
 }
 
-void HengdangDoor::end_expired_sessions() {
-    const auto expired = sessions_->remove_expired(wall_now());
-    if (!expired) {
+std::vector<files::Session> HengdangDoor::remove_expired_sessions() {
+    auto expired = sessions_->remove_expired(wall_now());
+    if (expired.failure) {
         base::log(base::LogLevel::warning, "expired sessions stay on disk",
-                  {{"error", expired.error().message}});
-        return;
+                  {{"count", expired.failed_count}, {"error", expired.failure->message}});
     }
-    for (const files::Session& session : *expired) desk_.release_all(session.name);
+    return std::move(expired.removed);
+}
+
+void HengdangDoor::end_expired_sessions() {
+    for (const files::Session& session : remove_expired_sessions()) {
+        locks_.release_all(session.name);
+    }
 }
 
 void HengdangDoor::tend() {
@@ -122,7 +123,7 @@ void HengdangDoor::tend() {
 
 base::Result<bool> HengdangDoor::end_session(const std::string& name) {
     TRY(const bool has_ended, sessions_->end(name));
-    if (has_ended) desk_.release_all(name);
+    if (has_ended) locks_.release_all(name);
     return has_ended;
 }
 

@@ -1,18 +1,20 @@
 #pragma once
 
-// HengdangDoor: what all loops of the file door share: the tree, who has logged in, the threads
-// that work on the disk, and the way from these to the locks.
+// HengdangDoor: what all loops of the file door share: the tree of files, the sessions, the threads
+// of the disk, and their access to the lock service.
 //
-// A lock on a file is a lease on a `path` scope of the one engine. Its owner is the session's name,
-// so that it can be given back when the session ends, whichever connection that comes from, or
-// when a server finds it after a restart.
+// A lock on a file is a lease on a `path` scope of the engine. Its owner is the name of the
+// session. So the lock can be released when the session ends, on whatever connection, and also
+// after a restart of the server.
 //
-// Thread safety: any thread, but for open(), listen_at() and close().
-// Lifetime: outlives the loops, because what was posted to them may hold uploads until they go.
+// Thread safety: any thread, except for open(), listen_at() and close().
+// Lifetime: outlives the loops, because tasks that were posted to them may own uploads.
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,21 +22,19 @@
 
 #include "base/result.h"
 #include "base/work_pool.h"
-#include "doors/hengdang/change_hub.h"
 #include "doors/hengdang/file_figures.h"
 #include "doors/hengdang/http/own_urls.h"
-#include "doors/hengdang/lock_times.h"
-#include "doors/hengdang/writing/lease_desk.h"
-#include "doors/hengdang/writing/write_holds.h"
+#include "doors/hengdang/writing/blocking_locks.h"
+#include "doors/hengdang/writing/session_locks.h"
+#include "files/login/nostr_event.h"
 #include "files/login/session_book.h"
-#include "files/login/used_events.h"
 #include "files/tree/file_tree.h"
 #include "files/tree/path_gates.h"
 #include "service/ports/clock.h"
 
 namespace holdfast::doors::hengdang {
 
-// What the operator may choose.
+// The options of the operator.
 struct HengdangOptions {
     std::string root;
     std::vector<std::string> owner_keys;  // 64 lower-case digits each
@@ -43,38 +43,66 @@ struct HengdangOptions {
     std::uint64_t file_bytes_max = 0;     // 0: no limit
 };
 
-// What the door is made of. All of it outlives the loops' last turn.
+// What the door needs. All of it outlives the last turn of the loops.
 struct HengdangParts {
     const service::Clock& clock;
     service::Port& port;          // on the executor's thread
-    service::Executor& executor;  // the service's
-    // Whether this is the secret that logs in without a key. Any thread.
+    service::Executor& executor;  // of the service
+    // Whether the text is the secret that logs in without a key. Any thread.
     std::function<bool(std::string_view)> is_secret;
     bool has_tls = false;
 };
 
+// ChangeHub: tells the loops that have watchers about every change of the tree.
+//
+// Thread safety: any thread. A listener is called on the thread that made the change; it must be
+// quick and must not call the hub.
+class ChangeHub {
+  public:
+    using Listener = std::function<void(const files::Change&)>;
+
+    // `key` identifies the listener until it is removed.
+    void add(const void* key, Listener listener) {
+        const std::lock_guard lock(mutex_);
+        listeners_[key] = std::move(listener);
+    }
+    void remove(const void* key) {
+        const std::lock_guard lock(mutex_);
+        listeners_.erase(key);
+    }
+    void publish(const files::Change& change) const {
+        const std::lock_guard lock(mutex_);
+        for (const auto& [key, listener] : listeners_) listener(change);
+    }
+
+  private:
+    mutable std::mutex mutex_;
+    std::map<const void*, Listener> listeners_;
+};
+
 class HengdangDoor {
   public:
-    // Opens the tree, and gives back the locks whose sessions have ended since. REQUIRES: the
-    // service has recovered, and its thread does not run yet, or is this one.
+    // Opens the tree, and releases the locks of sessions that ended while the server was down.
+    // REQUIRES: the service has recovered; this is its thread, or that does not run yet.
     [[nodiscard]] static base::Result<std::unique_ptr<HengdangDoor>> open(HengdangOptions options,
                                                                           HengdangParts parts);
 
-    // Where the door is, by which it knows its own addresses. REQUIRES: no request has come yet.
+    // Tells the door its endpoint, from which it knows its own addresses. REQUIRES: no request has
+    // come yet.
     void listen_at(const net::Endpoint& endpoint);
 
-    // Lets the disk's threads finish and end. REQUIRES: the loops have stopped, and will not run
-    // again; the service is still there.
+    // Lets the threads of the disk finish and end. REQUIRES: the loops have stopped and will not
+    // run again; the service still exists.
     void close();
 
-    // Ends the sessions whose time has come, and gives back their locks, before it returns. What
-    // such a session was changing is done then, or refused. Not on a loop.
+    // Ends the sessions that have expired and releases their locks before it returns. A change that
+    // such a session had begun is done by then, or refused. Not on a loop.
     void end_expired_sessions();
-    // The same on a thread of its own. Waits for nothing.
+    // Does the same on a thread of the disk, if a session has expired. Does not block.
     void tend();
 
-    // Ends a session and gives back its locks. False if there is none of this name. What the
-    // session was changing is done when this returns, or will be refused. Not on a loop.
+    // Ends a session and releases its locks; false if there is no session of this name. A change
+    // that the session had begun is done when this returns, or will be refused. Not on a loop.
     [[nodiscard]] base::Result<bool> end_session(const std::string& name);
 
     [[nodiscard]] service::WallTime wall_now() const {
@@ -87,14 +115,15 @@ class HengdangDoor {
     [[nodiscard]] files::FileTree& tree() { return *tree_; }
     [[nodiscard]] files::SessionBook& sessions() { return *sessions_; }
     [[nodiscard]] files::UsedEvents& used_events() { return *used_events_; }
-    [[nodiscard]] LeaseDesk& desk() { return desk_; }
+    [[nodiscard]] BlockingLocks& locks() { return locks_; }
     [[nodiscard]] WriteHolds& holds() { return holds_; }
-    // One commit under a Lock-Token at a time for each path.
+    // One commit with a Lock-Token at a time for each path.
     [[nodiscard]] files::PathGates& token_gates() { return token_gates_; }
     [[nodiscard]] LockTimes& times() { return times_; }
     [[nodiscard]] FileCounts& counts() { return counts_; }
     [[nodiscard]] ChangeHub& changes() { return changes_; }
-    // Those who write wait for disks and for each other; those who read should not wait for them.
+    // Two pools: writes wait for the disk and for one another, and reads should not wait for
+    // writes.
     [[nodiscard]] base::WorkPool& readers() { return *readers_; }
     [[nodiscard]] base::WorkPool& writers() { return *writers_; }
 
@@ -103,7 +132,9 @@ class HengdangDoor {
   private:
     HengdangDoor(HengdangOptions options, HengdangParts parts);
     base::Result<void> open_tree();
-    void give_back_left_locks();
+    void release_locks_of_ended_sessions();
+    // Returns the removed sessions, and logs a failure to remove others.
+    std::vector<files::Session> remove_expired_sessions();
 
     const HengdangOptions options_;
     const HengdangParts parts_;
@@ -113,7 +144,7 @@ class HengdangDoor {
     OwnUrls own_urls_;
     WriteHolds holds_;
     files::PathGates token_gates_;
-    LeaseDesk desk_;
+    BlockingLocks locks_;
     std::unique_ptr<files::FileTree> tree_;
     std::unique_ptr<files::SessionBook> sessions_;
     std::unique_ptr<files::UsedEvents> used_events_;

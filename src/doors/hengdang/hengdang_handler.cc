@@ -4,10 +4,7 @@
 
 #include "base/text/number.h"
 #include "doors/hengdang/http/request_parts.h"
-#include "doors/hengdang/lock_requests.h"
-#include "doors/hengdang/reading.h"
-#include "doors/hengdang/session_requests.h"
-#include "doors/hengdang/writing/writing.h"
+#include "doors/hengdang/requests.h"
 #include "net/client/url.h"
 
 namespace holdfast::doors::hengdang {
@@ -21,11 +18,11 @@ bool is_look(const net::HttpRequest& request) {
     return request.method == "GET" || request.method == "HEAD";
 }
 
-// What the request of a stranger is counted as.
+// The operation as which a request without a session is counted.
 FileOperation operation_of(const net::HttpRequest& request, const files::FilePath& path) {
-    const auto wish = read_lock_wish(request.query);
+    const auto action = read_lock_action(request.query);
     const bool is_directory = path.ends_in_slash();
-    if (!wish || *wish) return FileOperation::lock;
+    if (!action || *action) return FileOperation::lock;
     if (request.method == "POST") return FileOperation::make_directory;
     if (request.method != "DELETE") return FileOperation::get;
     return is_directory ? FileOperation::remove_directory : FileOperation::remove;
@@ -42,53 +39,53 @@ Parsed<files::FilePath> read_written_path(const net::HttpRequest& request) {
     return path;
 }
 
-// What a PUT or PATCH says beside that, apart from who asks.
-Parsed<WriteOrder> read_write_order(const net::HttpRequest& request, files::FilePath path) {
+// Reads the rest of a PUT or PATCH, except for its session.
+Parsed<WriteRequest> read_write_request(const net::HttpRequest& request, files::FilePath path) {
     if (path.ends_in_slash()) {
         return tl::unexpected(
             refuse(400, "Invalid path", "A directory is made with POST, not written to"));
     }
-    TRY(const auto wish, read_lock_wish(request.query));
-    if (wish) return tl::unexpected(refuse_method("GET"));
-    WriteOrder order{.path = std::move(path), .conditions = read_conditions(request)};
-    order.is_asked_first = request.header("Expect").has_value();
+    TRY(const auto action, read_lock_action(request.query));
+    if (action) return tl::unexpected(refuse_method("GET"));
+    WriteRequest write{.path = std::move(path), .conditions = read_conditions(request)};
+    write.is_asked_first = request.header("Expect").has_value();
     if (const auto length = request.header("Content-Length")) {
-        order.length = base::parse_decimal<std::uint64_t>(*length);
+        write.length = base::parse_decimal<std::uint64_t>(*length);
     } else if (!request.header("Transfer-Encoding")) {
-        order.length = 0;
+        write.length = 0;
     }
-    order.lock_token = read_lock_token(request);
+    write.lock_token = read_lock_token(request);
     const auto content_range = request.header("Content-Range");
     if (request.method == "PATCH") {
-        order.region = parse_content_range(content_range.value_or(""));
-        if (!order.region) {
+        write.region = parse_content_range(content_range.value_or(""));
+        if (!write.region) {
             return tl::unexpected(refuse(400, "Invalid Content-Range",
                                          "A PATCH says where its body goes: Content-Range: bytes "
                                          "<first>-<last>/*"));
         }
-        if (order.length && *order.length != order.region->size()) {
+        if (write.length && *write.length != write.region->size()) {
             return tl::unexpected(refuse(400, "Invalid Content-Range",
                                          "The body is not as long as Content-Range announces"));
         }
     } else if (content_range) {
-        // A server that does not know it must not take a part for the whole.
+        // HTTP requires this: otherwise a part would replace the whole file.
         return tl::unexpected(
             refuse(400, "Invalid Content-Range", "A PUT writes the whole file; PATCH a part"));
     }
-    return order;
+    return write;
 }
 
 }  // namespace
 
 void HengdangHandler::answer(FileOperation operation, const FileAnswer& answer,
                              net::HttpReply& reply) {
-    place_.door.counts().count_answer(operation, answer.status);
+    context_.door.counts().count_answer(operation, answer.status);
     reply.send(answer.status, answer.content_type, answer.body, headers_of(answer));
 }
 
 std::shared_ptr<Exchange> HengdangHandler::defer(FileOperation operation,
                                                  net::HttpReply& reply) const {
-    return std::make_shared<Exchange>(place_, operation, reply.defer());
+    return std::make_shared<Exchange>(context_, operation, reply.defer());
 }
 
 std::unique_ptr<net::BodySink> HengdangHandler::receive(const net::HttpRequest& request,
@@ -100,18 +97,18 @@ std::unique_ptr<net::BodySink> HengdangHandler::receive(const net::HttpRequest& 
         answer(operation, path.error(), reply);
         return nullptr;
     }
-    const auto session = find_session(request, place_.door.sessions(), place_.door.wall_now());
+    const auto session = find_session(request, context_.door.sessions(), context_.door.wall_now());
     if (!session) {
         answer(operation, session.error(), reply);
         return nullptr;
     }
-    auto order = read_write_order(request, std::move(*path));
-    if (!order) {
-        answer(operation, order.error(), reply);
+    auto write = read_write_request(request, std::move(*path));
+    if (!write) {
+        answer(operation, write.error(), reply);
         return nullptr;
     }
-    order->session_name = session->name;
-    return begin_writing(place_, std::move(*order), reply, source);
+    write->session_name = session->name;
+    return begin_writing(context_, std::move(*write), reply, source);
 }
 
 void HengdangHandler::handle(const net::HttpRequest& request, net::HttpReply& reply) {
@@ -124,7 +121,7 @@ void HengdangHandler::handle(const net::HttpRequest& request, net::HttpReply& re
 void HengdangHandler::handle_reserved(const net::HttpRequest& request, const files::FilePath& path,
                                       net::HttpReply& reply) {
     if (is_session_path(path.text()) && !path.ends_in_slash()) {
-        return handle_session_request(place_, path.text(), request, reply);
+        return handle_session_request(context_, path.text(), request, reply);
     }
     if (path.text() == events_path && !path.ends_in_slash()) {
         if (is_look(request)) return watch(request, reply);
@@ -140,21 +137,21 @@ void HengdangHandler::handle_file(const net::HttpRequest& request, const files::
     if (!is_look(request) && !is_delete && !is_post) {
         return answer(FileOperation::other, refuse_method(file_methods), reply);
     }
-    const auto session = find_session(request, place_.door.sessions(), place_.door.wall_now());
+    const auto session = find_session(request, context_.door.sessions(), context_.door.wall_now());
     if (!session) return answer(operation_of(request, path), session.error(), reply);
     const Asker asker{.session_id = std::string(session_id_of(request)),
                       .session_name = session->name};
-    const auto wish = read_lock_wish(request.query);
-    if (!wish) return answer(FileOperation::lock, wish.error(), reply);
-    if (*wish && request.method != "GET") {
+    const auto action = read_lock_action(request.query);
+    if (!action) return answer(FileOperation::lock, action.error(), reply);
+    if (*action && request.method != "GET") {
         return answer(FileOperation::lock, refuse_method("GET"), reply);
     }
-    if (*wish) {
-        return run_lock_order(defer(FileOperation::lock, reply),
-                              {.wish = **wish,
-                               .path = path,
-                               .session_id = asker.session_id,
-                               .session_name = asker.session_name});
+    if (*action) {
+        return run_lock_request(defer(FileOperation::lock, reply),
+                                {.action = **action,
+                                 .path = path,
+                                 .session_id = asker.session_id,
+                                 .session_name = asker.session_name});
     }
     if (is_delete) return remove(asker, request, path, reply);
     if (is_post) return make_directory(asker, path, reply);
@@ -165,7 +162,7 @@ void HengdangHandler::look_at_file(const net::HttpRequest& request, const files:
                                    net::HttpReply& reply) {
     auto list = read_list_options(request.query);
     if (!list) return answer(FileOperation::list, list.error(), reply);
-    begin_reading(place_,
+    begin_reading(context_,
                   {.path = path,
                    .conditions = read_conditions(request),
                    .range = request.method == "GET" ? text_of(request, "Range") : "",
@@ -175,10 +172,10 @@ void HengdangHandler::look_at_file(const net::HttpRequest& request, const files:
                   reply);
 }
 
-// Makes a change that takes no lock, on a thread of the disk's, unless the session is over by then.
+// Makes a change that needs no lock on a thread of the disk, if the session is still live then.
 void HengdangHandler::run_change(FileOperation operation, const Asker& asker, net::HttpReply& reply,
                                  std::function<FileAnswer()> change) const {
-    HengdangDoor& door = place_.door;
+    HengdangDoor& door = context_.door;
     answer_from(door.writers(), defer(operation, reply),
                 [&door, name = asker.session_name, change = std::move(change)] {
                     const auto begun = door.sessions().begin_change(name, door.wall_now());
@@ -194,11 +191,11 @@ void HengdangHandler::make_directory(const Asker& asker, const files::FilePath& 
                              "POST makes a directory, whose path ends in /; PUT writes a file"),
                       reply);
     }
-    run_change(FileOperation::make_directory, asker, reply, [&door = place_.door, path] {
+    run_change(FileOperation::make_directory, asker, reply, [&door = context_.door, path] {
         if (const auto done = door.tree().make_directory(path); !done) return refuse(done.error());
         FileAnswer answer = tell_lock("Directory created", path.text() + "/");
         answer.status = 201;
-        answer.headers.emplace_back("Location", percent_encode(path.text()) + "/");
+        answer.headers.emplace_back("Location", net::percent_encode_path(path.text()) + "/");
         return answer;
     });
 }
@@ -206,13 +203,13 @@ void HengdangHandler::make_directory(const Asker& asker, const files::FilePath& 
 void HengdangHandler::remove(const Asker& asker, const net::HttpRequest& request,
                              const files::FilePath& path, net::HttpReply& reply) {
     if (!path.ends_in_slash()) {
-        RemoveOrder order{.path = path,
-                          .conditions = read_conditions(request),
-                          .lock_token = read_lock_token(request),
-                          .session_name = asker.session_name};
-        return begin_removing(place_, std::move(order), reply);
+        RemoveRequest removal{.path = path,
+                              .conditions = read_conditions(request),
+                              .lock_token = read_lock_token(request),
+                              .session_name = asker.session_name};
+        return begin_removing(context_, std::move(removal), reply);
     }
-    run_change(FileOperation::remove_directory, asker, reply, [&door = place_.door, path] {
+    run_change(FileOperation::remove_directory, asker, reply, [&door = context_.door, path] {
         if (const auto done = door.tree().remove_directory(path); !done) {
             return refuse(done.error());
         }
@@ -221,7 +218,7 @@ void HengdangHandler::remove(const Asker& asker, const net::HttpRequest& request
 }
 
 void HengdangHandler::watch(const net::HttpRequest& request, net::HttpReply& reply) {
-    const auto session = find_session(request, place_.door.sessions(), place_.door.wall_now());
+    const auto session = find_session(request, context_.door.sessions(), context_.door.wall_now());
     if (!session) return answer(FileOperation::events, session.error(), reply);
     const auto wanted = net::query_parameter(request.query, "path");
     if (!wanted) {
@@ -230,7 +227,7 @@ void HengdangHandler::watch(const net::HttpRequest& request, net::HttpReply& rep
     }
     const auto watched = files::FilePath::parse(wanted->value_or("/"));
     if (!watched) return answer(FileOperation::events, refuse(watched.error()), reply);
-    place_.door.counts().count_answer(FileOperation::events, 200);
+    context_.door.counts().count_answer(FileOperation::events, 200);
     streams_.open({.path = watched->text(), .session_id = std::string(session_id_of(request))},
                   reply);
 }

@@ -7,8 +7,8 @@
 //     POST, GET, DELETE /auth/session          GET /auth/sessions, DELETE /auth/sessions/<name>
 //     GET /events/stream?path=
 //
-// What is asked is checked in this order: the path, the session, the rest of the request, the
-// conditional headers, the lock. So without a session nobody learns what there is.
+// A request is checked in this order: the path, the session, the rest of the request, the
+// conditional headers, the lock. So a client without a session does not learn what exists.
 //
 // Thread safety: one handler per loop.
 
@@ -25,8 +25,8 @@ namespace holdfast::doors::hengdang {
 
 class HengdangHandler final : public net::HttpHandler {
   public:
-    explicit HengdangHandler(const HengdangPlace& place)
-        : place_(place), streams_(place.door, place.loop) {}
+    explicit HengdangHandler(const HengdangContext& context)
+        : context_(context), streams_(context.door, context.loop) {}
 
     void handle(const net::HttpRequest& request, net::HttpReply& reply) override;
     [[nodiscard]] bool takes_pieces(std::string_view method) const override {
@@ -39,7 +39,7 @@ class HengdangHandler final : public net::HttpHandler {
   private:
     void handle_file(const net::HttpRequest& request, const files::FilePath& path,
                      net::HttpReply& reply);
-    struct Asker {  // a session that lives
+    struct Asker {  // a live session
         std::string session_id, session_name;
     };
     void look_at_file(const net::HttpRequest& request, const files::FilePath& path,
@@ -56,7 +56,7 @@ class HengdangHandler final : public net::HttpHandler {
     [[nodiscard]] std::shared_ptr<Exchange> defer(FileOperation operation,
                                                   net::HttpReply& reply) const;
 
-    const HengdangPlace place_;
+    const HengdangContext context_;
     ChangeStreams streams_;
 };
 

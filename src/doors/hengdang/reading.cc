@@ -1,12 +1,11 @@
-#include "doors/hengdang/reading.h"
-
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <utility>
 
-#include "doors/hengdang/http/http_date.h"
+#include "doors/hengdang/http/conditions.h"
+#include "doors/hengdang/requests.h"
 
 namespace holdfast::doors::hengdang {
 
@@ -15,8 +14,7 @@ namespace {
 constexpr std::uint64_t small_bytes = 64 * 1024;
 constexpr std::uint64_t piece_bytes = 256 * 1024;
 
-// The bytes there are, up to so many. Fewer if the file was cut short under our hands, or the disk
-// fails.
+// Reads `bytes` bytes; fewer if another program has truncated the file, or if the disk fails.
 std::string read_at(int descriptor, std::uint64_t start, std::size_t bytes) {
     std::string piece(bytes, '\0');
     std::size_t done = 0;
@@ -31,7 +29,7 @@ std::string read_at(int descriptor, std::uint64_t start, std::size_t bytes) {
     return piece;
 }
 
-// Whether the version is the one that the reader has the rest of.
+// Whether the reader has other parts of this same version, as `If-Range` says.
 bool allows_range(const std::string& if_range, const files::FileInfo& info) {
     if (if_range.empty()) return true;
     if (const auto date = parse_http_date(if_range)) return *date == modified_at(info);
@@ -40,27 +38,27 @@ bool allows_range(const std::string& if_range, const files::FileInfo& info) {
 
 class Reading : public std::enable_shared_from_this<Reading> {
   public:
-    Reading(const HengdangPlace& place, ReadOrder order, net::DeferredReply reply)
-        : place_(place), order_(std::move(order)), reply_(std::move(reply)) {}
+    Reading(const HengdangContext& context, ReadRequest request, net::DeferredReply reply)
+        : context_(context), request_(std::move(request)), reply_(std::move(reply)) {}
 
     void begin() {
-        place_.door.readers().run([self = shared_from_this()]() mutable {
-            self->look();
+        context_.door.readers().run([self = shared_from_this()]() mutable {
+            self->prepare();
             post(std::move(self), &Reading::answer);
         });
     }
 
   private:
-    // Goes on in a turn of the loop, which from then on has the only hold on it.
+    // Goes on in a turn of the loop, which becomes the only owner.
     static void post(std::shared_ptr<Reading> self, void (Reading::*next)()) {
-        net::EventLoop& loop = self->place_.loop;
+        net::EventLoop& loop = self->context_.loop;
         loop.post([self = std::move(self), next] { ((*self).*next)(); });
     }
 
-    // On the disk's threads.
+    // On the threads of the disk.
 
-    void look() {
-        FileResultOr found = open();
+    void prepare() {
+        Found found = open();
         if (found.answer) {
             answer_ = std::move(*found.answer);
             return;
@@ -69,7 +67,7 @@ class Reading : public std::enable_shared_from_this<Reading> {
         file_ = std::move(found.file->descriptor);
         if (answer_.status != 200 && answer_.status != 206) return;
         has_content_ = true;
-        if (order_.is_head) return;
+        if (request_.is_head) return;
         piece_ = read_at(file_.get(), span_.start,
                          static_cast<std::size_t>(std::min(span_.size(), piece_bytes)));
         const std::uint64_t wanted = std::min(span_.size(), piece_bytes);
@@ -78,15 +76,15 @@ class Reading : public std::enable_shared_from_this<Reading> {
         answer_ = refuse(500, "Storage failed", "The file could not be read");
     }
 
-    struct FileResultOr {
+    struct Found {
         std::optional<FileAnswer> answer;
         std::optional<files::OpenFile> file;
     };
 
-    FileResultOr open() {
-        files::FileTree& tree = place_.door.tree();
-        if (order_.path.ends_in_slash()) return {.answer = list()};
-        auto file = tree.open_file(order_.path);
+    Found open() {
+        files::FileTree& tree = context_.door.tree();
+        if (request_.path.ends_in_slash()) return {.answer = list()};
+        auto file = tree.open_file(request_.path);
         if (file) return {.file = std::move(*file)};
         if (file.error().fault == files::Fault::is_directory) return {.answer = list()};
         return {.answer = refuse(file.error())};
@@ -94,7 +92,7 @@ class Reading : public std::enable_shared_from_this<Reading> {
 
     FileAnswer list() {
         operation_ = FileOperation::list;
-        auto listing = place_.door.tree().list(order_.path, order_.list);
+        auto listing = context_.door.tree().list(request_.path, request_.list);
         if (listing) return tell_listing(*listing);
         if (listing.error().fault == files::Fault::parent_is_file) {
             return refuse(404, "Not found", "Directory not found");
@@ -102,9 +100,9 @@ class Reading : public std::enable_shared_from_this<Reading> {
         return refuse(listing.error());
     }
 
-    // What is to be sent of the version.
+    // Decides which part of the version is sent, or which answer replaces it.
     void choose(const files::FileInfo& info) {
-        switch (judge_read(order_.conditions, info)) {
+        switch (judge_read(request_.conditions, info)) {
             case ReadVerdict::precondition_failed:
                 answer_ = refuse_precondition("The file was modified", info.etag());
                 return;
@@ -115,8 +113,8 @@ class Reading : public std::enable_shared_from_this<Reading> {
             case ReadVerdict::send: break;
         }
         RangeChoice choice;
-        if (!order_.range.empty() && allows_range(order_.if_range, info)) {
-            choice = choose_range(order_.range, info.size_bytes);
+        if (!request_.range.empty() && allows_range(request_.if_range, info)) {
+            choice = choose_range(request_.range, info.size_bytes);
         }
         const std::string size = std::to_string(info.size_bytes);
         if (choice.kind == RangeChoice::Kind::unsatisfiable) {
@@ -129,7 +127,7 @@ class Reading : public std::enable_shared_from_this<Reading> {
         answer_ = {.status = is_part ? 206 : 200, .content_type = info.content_type};
         add_version_headers(answer_, info);
         answer_.headers.emplace_back("Accept-Ranges", "bytes");
-        // What somebody has put here is shown by browsers, next to other people's cookies.
+        // Browsers show these files on the same origin as other people's sessions.
         answer_.headers.emplace_back("X-Content-Type-Options", "nosniff");
         answer_.headers.emplace_back("Content-Security-Policy", "sandbox");
         if (!is_part) return;
@@ -146,12 +144,12 @@ class Reading : public std::enable_shared_from_this<Reading> {
     // On the loop.
 
     void answer() {
-        place_.door.counts().count_answer(operation_, answer_.status);
+        context_.door.counts().count_answer(operation_, answer_.status);
         if (!has_content_) return send(reply_, answer_);
         const std::uint64_t size = span_.size();
-        if (!order_.is_head && size <= small_bytes) {
+        if (!request_.is_head && size <= small_bytes) {
             answer_.body = std::move(piece_);
-            place_.door.counts().count_sent(answer_.body.size());
+            context_.door.counts().count_sent(answer_.body.size());
             return send(reply_, answer_);
         }
         stream_ = reply_.stream(answer_.status, answer_.content_type, headers_of(answer_),
@@ -161,33 +159,33 @@ class Reading : public std::enable_shared_from_this<Reading> {
         send_piece();
     }
 
-    // REQUIRES: nothing is being read, and there is room.
+    // REQUIRES: no piece is being read, and the last one has left.
     void send_piece() {
         if (!stream_) return;
         next_ += piece_.size();
-        place_.door.counts().count_sent(piece_.size());
+        context_.door.counts().count_sent(piece_.size());
         stream_.send(piece_);
-        // A piece that is not there breaks the connection: the length has been told.
+        // Without the next piece the connection is broken off: its length was announced.
         if (next_ == span_.end || piece_.empty()) return stream_.end();
-        waits_for_ = 2;
+        steps_left_ = 2;
         stream_.call_when_sent([self = shared_from_this()] { self->go_on(); });
-        place_.door.readers().run([self = shared_from_this()]() mutable {
+        context_.door.readers().run([self = shared_from_this()]() mutable {
             self->read_next();
             post(std::move(self), &Reading::go_on);
         });
     }
 
-    // The last piece has left, or the next has been read.
+    // Called twice for each piece: when the last one has left, and when the next one was read.
     void go_on() {
-        if (--waits_for_ == 0) send_piece();
+        if (--steps_left_ == 0) send_piece();
     }
 
-    const HengdangPlace place_;
-    const ReadOrder order_;
+    const HengdangContext context_;
+    const ReadRequest request_;
     FileOperation operation_ = FileOperation::get;
-    // On the disk's threads while one of them works, on the loop otherwise.
+    // Used by the thread of the disk while it works, by the loop otherwise.
     FileAnswer answer_;
-    bool has_content_ = false;  // of which the answer is the header
+    bool has_content_ = false;  // the bytes of span_ follow the header in answer_
     base::Descriptor file_;
     ByteSpan span_;
     std::string piece_;
@@ -195,13 +193,13 @@ class Reading : public std::enable_shared_from_this<Reading> {
     // On the loop.
     net::DeferredReply reply_;
     net::StreamedReply stream_;
-    int waits_for_ = 0;
+    int steps_left_ = 0;  // before the next piece is sent: see go_on()
 };
 
 }  // namespace
 
-void begin_reading(const HengdangPlace& place, ReadOrder order, net::HttpReply& reply) {
-    std::make_shared<Reading>(place, std::move(order), reply.defer())->begin();
+void begin_reading(const HengdangContext& context, ReadRequest request, net::HttpReply& reply) {
+    std::make_shared<Reading>(context, std::move(request), reply.defer())->begin();
 }
 
 }  // namespace holdfast::doors::hengdang

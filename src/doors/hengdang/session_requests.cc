@@ -1,11 +1,12 @@
-#include "doors/hengdang/session_requests.h"
-
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/json/json_writer.h"
 #include "doors/hengdang/http/request_parts.h"
+#include "doors/hengdang/requests.h"
 #include "files/login/nostr_event.h"
 
 namespace holdfast::doors::hengdang {
@@ -13,8 +14,64 @@ namespace holdfast::doors::hengdang {
 namespace {
 
 constexpr std::string_view own_path = "/auth/session", list_path = "/auth/sessions";
-// Whom a session belongs to that was begun with the server's secret.
+// The owner of a session that began with the server's secret.
 constexpr std::string_view secret_owner = "secret";
+
+constexpr std::string_view permissions = R"("permissions":["read","write"])";
+constexpr std::string_view cookie_terms = "; Path=/; HttpOnly; SameSite=Strict";
+
+// 201 with the id, which is told only here, and the cookie.
+FileAnswer tell_new_session(const files::SessionBook::NewSession& session, bool is_secure) {
+    const auto age = std::chrono::duration_cast<std::chrono::seconds>(files::session_time);
+    std::string cookie = "hengdang_session=" + session.id + std::string(cookie_terms) +
+                         "; Max-Age=" + std::to_string(age.count());
+    if (is_secure) cookie += "; Secure";
+    std::string body = R"({"sessionId":")" + session.id + "\"," + std::string(permissions) +
+                       ",\"expiresAt\":" + std::to_string(session.session.expires_ms) +
+                       ",\"name\":\"" + session.session.name + "\"}\n";
+    return {.status = 201,
+            .body = std::move(body),
+            .headers = {{"Set-Cookie", std::move(cookie)}, {"Cache-Control", "no-store"}}};
+}
+
+// Without the id: scripts cannot read the cookie, and must not learn the id from this answer.
+FileAnswer tell_session(const files::Session& session) {
+    std::string body = "{" + std::string(permissions) +
+                       ",\"expiresAt\":" + std::to_string(session.expires_ms) +
+                       ",\"createdAt\":" + std::to_string(session.created_ms) + ",\"name\":\"" +
+                       session.name + "\",\"owner\":";
+    base::append_json_string(body, session.owner);
+    body += "}\n";
+    return {.status = 200, .body = std::move(body), .headers = {{"Cache-Control", "no-store"}}};
+}
+
+FileAnswer tell_sessions(const std::vector<files::Session>& sessions, std::string_view own_name) {
+    FileAnswer answer{.status = 200, .headers = {{"Cache-Control", "no-store"}}};
+    base::JsonWriter json(answer.body);
+    json.begin_object().begin_array("sessions");
+    for (const files::Session& session : sessions) {
+        json.begin_object()
+            .field("name", session.name)
+            .field("owner", session.owner)
+            .field("createdAt", session.created_ms)
+            .field("expiresAt", session.expires_ms)
+            .field("current", session.name == own_name)
+            .end_object();
+    }
+    json.end_array().end_object();
+    answer.body += '\n';
+    return answer;
+}
+
+// 204. The session's own cookie is replaced by an empty one.
+FileAnswer tell_session_ended(bool is_own) {
+    FileAnswer answer{.status = 204, .content_type = ""};
+    if (is_own) {
+        answer.headers.emplace_back(
+            "Set-Cookie", "hengdang_session=" + std::string(cookie_terms) + "; Max-Age=0");
+    }
+    return answer;
+}
 
 int status_of(files::NostrFault fault) {
     switch (fault) {
@@ -32,7 +89,7 @@ FileAnswer begin_session(HengdangDoor& door, std::string_view owner) {
     return tell_new_session(*session, door.parts().has_tls);
 }
 
-// What the event of a login must be signed for.
+// The request that the event of a login must be signed for.
 struct LoginRequest {
     std::string method;
     std::string target;
@@ -58,31 +115,32 @@ FileAnswer log_in_by_event(HengdangDoor& door, const LoginRequest& request) {
     return begin_session(door, event->public_key);
 }
 
-void answer_now(const HengdangPlace& place, const FileAnswer& answer, net::HttpReply& reply) {
-    place.door.counts().count_answer(FileOperation::session, answer.status);
+void answer_now(const HengdangContext& context, const FileAnswer& answer, net::HttpReply& reply) {
+    context.door.counts().count_answer(FileOperation::session, answer.status);
     reply.send(answer.status, answer.content_type, answer.body, headers_of(answer));
 }
 
-std::shared_ptr<Exchange> defer(const HengdangPlace& place, net::HttpReply& reply) {
-    return std::make_shared<Exchange>(place, FileOperation::session, reply.defer());
+std::shared_ptr<Exchange> defer(const HengdangContext& context, net::HttpReply& reply) {
+    return std::make_shared<Exchange>(context, FileOperation::session, reply.defer());
 }
 
-void log_in(const HengdangPlace& place, const net::HttpRequest& request, net::HttpReply& reply) {
-    HengdangDoor& door = place.door;
-    const std::string_view bearer = bearer_of(request);
+void log_in(const HengdangContext& context, const net::HttpRequest& request,
+            net::HttpReply& reply) {
+    HengdangDoor& door = context.door;
+    const std::string_view bearer = net::bearer_token(request);
     if (request.body.empty()) {
         if (bearer.empty()) {
-            return answer_now(place,
+            return answer_now(context,
                               refuse(400, "Invalid Nostr event",
                                      "The body must be a signed event, or be empty beside "
                                      "Authorization: Bearer <secret>"),
                               reply);
         }
         if (!door.parts().is_secret(bearer)) {
-            return answer_now(place, refuse(401, "Unauthorized", "The secret is not the right one"),
-                              reply);
+            return answer_now(
+                context, refuse(401, "Unauthorized", "The secret is not the right one"), reply);
         }
-        answer_from(door.writers(), defer(place, reply),
+        answer_from(door.writers(), defer(context, reply),
                     [&door] { return begin_session(door, secret_owner); });
         return;
     }
@@ -90,13 +148,14 @@ void log_in(const HengdangPlace& place, const net::HttpRequest& request, net::Ht
                        .target = std::string(own_path),
                        .event = std::string(request.body)};
     if (!request.query.empty()) login.target.append("?").append(request.query);
-    answer_from(door.writers(), defer(place, reply),
+    answer_from(door.writers(), defer(context, reply),
                 [&door, login = std::move(login)] { return log_in_by_event(door, login); });
 }
 
-void end_session(const HengdangPlace& place, std::string name, bool is_own, net::HttpReply& reply) {
-    HengdangDoor& door = place.door;
-    answer_from(door.writers(), defer(place, reply), [&door, name = std::move(name), is_own] {
+void end_session(const HengdangContext& context, std::string name, bool is_own,
+                 net::HttpReply& reply) {
+    HengdangDoor& door = context.door;
+    answer_from(door.writers(), defer(context, reply), [&door, name = std::move(name), is_own] {
         const auto has_ended = door.end_session(name);
         if (!has_ended) return refuse(500, "Storage failed", has_ended.error().message);
         if (!*has_ended) return refuse(404, "Not found", "There is no session of this name");
@@ -111,29 +170,29 @@ bool is_session_path(std::string_view path) {
            (path.starts_with(list_path) && path.substr(list_path.size()).starts_with('/'));
 }
 
-void handle_session_request(const HengdangPlace& place, std::string_view path,
+void handle_session_request(const HengdangContext& context, std::string_view path,
                             const net::HttpRequest& request, net::HttpReply& reply) {
     const bool is_get = request.method == "GET" || request.method == "HEAD";
     const bool is_delete = request.method == "DELETE";
     const bool is_one = path.size() > list_path.size();
-    if (path == own_path && request.method == "POST") return log_in(place, request, reply);
+    if (path == own_path && request.method == "POST") return log_in(context, request, reply);
     const bool is_allowed = path == own_path ? is_get || is_delete : is_one ? is_delete : is_get;
     if (!is_allowed) {
         const std::string_view others = is_one ? "DELETE" : "GET, HEAD";
         const std::string_view allowed = path == own_path ? "POST, GET, HEAD, DELETE" : others;
-        return answer_now(place, refuse_method(allowed), reply);
+        return answer_now(context, refuse_method(allowed), reply);
     }
-    HengdangDoor& door = place.door;
+    HengdangDoor& door = context.door;
     auto session = find_session(request, door.sessions(), door.wall_now());
-    if (!session) return answer_now(place, session.error(), reply);
+    if (!session) return answer_now(context, session.error(), reply);
     if (is_one) {
         std::string name(path.substr(list_path.size() + 1));
         const bool is_own = name == session->name;
-        return end_session(place, std::move(name), is_own, reply);
+        return end_session(context, std::move(name), is_own, reply);
     }
-    if (is_delete) return end_session(place, session->name, true, reply);
+    if (is_delete) return end_session(context, session->name, true, reply);
     const bool is_list = path == list_path;
-    answer_now(place,
+    answer_now(context,
                is_list ? tell_sessions(door.sessions().list(door.wall_now()), session->name)
                        : tell_session(*session),
                reply);

@@ -11,8 +11,8 @@ namespace {
 
 using Kind = core::Outcome::Kind;
 
-// One answer's fields, in the order of the original. An answer without a message has its error as
-// one.
+// The fields of an answer, in the order of the original. An answer without a message shows its
+// error as the message.
 struct Answer {
     int status = 200;
     std::string_view holder;
@@ -49,7 +49,7 @@ void append(std::string& body, const Answer& answer, std::string_view job,
     body.append("}\n");
 }
 
-// A limit of the server, or a value it does not take.
+// The server refuses because of a limit or an invalid value.
 Answer refused_by_limit(core::Refusal refusal) {
     switch (refusal) {
         case core::Refusal::ttl_out_of_range: return {.status = 400, .error = "ttl out of range"};
@@ -92,8 +92,8 @@ Answer acquired(const HomelabRequest& request, const core::Outcome& outcome) {
     return answer;
 }
 
-// The lease on the lock that the response shows: of its holder, or of its last one, whom the
-// original shows until somebody else takes the lock. Null if there is none.
+// The lease on the lock in the response: of its holder, or else of its last holder, because the
+// original shows that until the next grant. Null if there is neither.
 const core::LeaseView* find_lease(const service::Response& response) {
     if (response.locks().empty()) return nullptr;
     const core::LockView& lock = response.locks().front();

@@ -1,6 +1,6 @@
 #pragma once
 
-// Writing a homelab answer: the status and the JSON body for what the service said.
+// Writing a homelab answer: the status and the JSON body for a response of the service.
 
 #include <string>
 #include <string_view>
@@ -15,7 +15,7 @@ namespace holdfast::doors::homelab {
 [[nodiscard]] int append_answer(std::string& body, const HomelabRequest& request,
                                 const service::Response& response, const service::Clock& clock);
 
-// Why a request could not be read.
+// Why a request is malformed.
 struct HomelabFault {
     std::string_view job;
     std::string_view error;

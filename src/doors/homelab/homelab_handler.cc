@@ -15,23 +15,40 @@ constexpr std::string_view json = "application/json";
 // How long the name of a client whose lease and grace are over is remembered.
 constexpr core::Duration owner_memory = std::chrono::hours{24};
 
+using net::Privilege;
+using Body = net::BodyPolicy;
+
+constexpr net::Route all_routes[] = {
+    {"GET, HEAD", "/lock", Privilege::lock, Body::ignored, "lookAtJob", Action::status},
+    {"POST", "/lock", Privilege::lock, Body::ignored, "takeJob", Action::acquire},
+    {"DELETE", "/lock", Privilege::lock, Body::ignored, "giveJobBack", Action::release},
+};
+
 }  // namespace
 
 HomelabHandler::HomelabHandler(const HomelabOptions& options, service::Port& port,
                                const service::Clock& clock)
     : options_(options), port_(port), clock_(clock) {}
 
-void HomelabHandler::handle(const net::HttpRequest& http, net::HttpReply& reply) {
+std::span<const net::Route> HomelabHandler::routes() {
+    return all_routes;
+}
+
+// The only path of this door is a literal and no route needs an administrator: so the method is
+// what is wrong.
+void HomelabHandler::refuse(const net::HttpRequest& http, const net::RouteRefusal& refusal,
+                            net::HttpReply& reply) {
     body_.clear();
-    const auto action = action_of(http.method);
-    if (!action) {
-        append_fault(body_, {.job = job_of(http.query), .error = "Method not allowed"});
-        reply.send(405, json, body_, {{"Allow", "GET, HEAD, POST, DELETE"}});
-        return;
-    }
-    auto request = parse_request(*action, http.query);
+    append_fault(body_, {.job = job_of(http.query), .error = "Method not allowed"});
+    reply.send(refusal.status, json, body_, {{"Allow", refusal.allowed_methods}});
+}
+
+void HomelabHandler::handle(const net::RoutedRequest& routed, net::HttpReply& reply) {
+    body_.clear();
+    const std::string_view query = routed.http.query;
+    auto request = parse_request(routed.route.action.as<Action>(), query);
     if (!request) {
-        append_fault(body_, {.job = job_of(http.query), .error = request.error().message});
+        append_fault(body_, {.job = job_of(query), .error = request.error().message});
         reply.send(400, json, body_);
         return;
     }
@@ -40,8 +57,8 @@ void HomelabHandler::handle(const net::HttpRequest& http, net::HttpReply& reply)
         answers::send_json(reply, status, body_);
         return;
     }
-    // Nothing here waits for a lock, so a client that goes away needs no cancelling: its lease ends
-    // as that of any client that closes its lid.
+    // Nothing here waits for a lock. So a client that goes away is not cancelled: its lease ends as
+    // that of any client that closes its lid.
     port_.await(std::make_unique<answers::LateAnswer<HomelabRequest>>(std::move(*request),
                                                                       reply.defer(), clock_));
 }

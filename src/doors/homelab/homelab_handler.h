@@ -2,16 +2,17 @@
 
 // HomelabHandler: the homelab lock, `/lock`, on the common engine.
 //
-// A job is a named lock. A client that asks again renews; after expiry the lock is kept for it
-// during the grace period, and its name is remembered for a day or until another client takes the
-// lock.
+// A job is a named lock. A client that asks again renews its lease. After expiry only this client
+// may have the lock during the grace period; its name is remembered for a day, or until another
+// client gets the lock.
 //
 // Thread safety: one handler per loop.
 
+#include <span>
 #include <string>
 
 #include "doors/homelab/homelab_request.h"
-#include "net/http/http_protocol.h"
+#include "net/http/routes.h"
 #include "service/ports/clock.h"
 #include "service/ports/port.h"
 
@@ -23,12 +24,16 @@ struct HomelabOptions {
     core::Duration grace = std::chrono::seconds{5};
 };
 
-class HomelabHandler final : public net::HttpHandler {
+class HomelabHandler final : public net::RouteHandler {
   public:
-    // Both outlive the handler and its connections.
+    // The port and the clock outlive the handler and its connections.
     HomelabHandler(const HomelabOptions& options, service::Port& port, const service::Clock& clock);
 
-    void handle(const net::HttpRequest& request, net::HttpReply& reply) override;
+    [[nodiscard]] static std::span<const net::Route> routes();
+
+    void handle(const net::RoutedRequest& request, net::HttpReply& reply) override;
+    void refuse(const net::HttpRequest& request, const net::RouteRefusal& refusal,
+                net::HttpReply& reply) override;
 
   private:
     [[nodiscard]] service::Request to_service(const HomelabRequest& request) const;
@@ -36,7 +41,7 @@ class HomelabHandler final : public net::HttpHandler {
     const HomelabOptions options_;
     service::Port& port_;
     const service::Clock& clock_;
-    std::string body_;  // reused
+    std::string body_;  // of the answer; reused
 };
 
 }  // namespace holdfast::doors::homelab

@@ -9,7 +9,7 @@ namespace holdfast::doors::homelab {
 
 namespace {
 
-// A lease must last; Go's zero and negative durations are valid durations but no leases.
+// Go accepts zero and negative durations; a lease must last longer than zero.
 base::Result<std::chrono::microseconds> parse_ttl(std::string_view text) {
     const auto duration = base::parse_duration(text);
     if (!duration || *duration <= std::chrono::nanoseconds::zero()) {
@@ -19,13 +19,6 @@ base::Result<std::chrono::microseconds> parse_ttl(std::string_view text) {
 }
 
 }  // namespace
-
-std::optional<Action> action_of(std::string_view method) {
-    if (method == "POST") return Action::acquire;
-    if (method == "DELETE") return Action::release;
-    if (method == "GET" || method == "HEAD") return Action::status;
-    return std::nullopt;
-}
 
 std::string job_of(std::string_view query) {
     const auto request = parse_request(Action::status, query);

@@ -14,24 +14,21 @@ namespace holdfast::doors::homelab {
 
 enum class Action : std::uint8_t { acquire, release, status };
 
-// One request, whatever its action needs of it.
+// One request. The comments name the actions that use a field.
 struct HomelabRequest {
     Action action = Action::status;
     std::string job;
     std::string client;                            // empty for status
-    std::optional<std::chrono::microseconds> ttl;  // acquire, if it was given
+    std::optional<std::chrono::microseconds> ttl;  // acquire; nothing if it was not given
 };
 
 // The job of a request that names none.
 inline constexpr std::string_view default_job = "default";
 
-// The action a method stands for; HEAD is status. Nothing for other methods.
-[[nodiscard]] std::optional<Action> action_of(std::string_view method);
-
-// The job a query names; `default` if it names none, or cannot be read.
+// The job in a query; `default` if it has none, or is malformed.
 [[nodiscard]] std::string job_of(std::string_view query);
 
-// Reads the query. Fails with the door's own words: `client parameter required`, `invalid ttl
+// Reads the query. Fails with the words of the protocol: `client parameter required`, `invalid ttl
 // format`.
 [[nodiscard]] base::Result<HomelabRequest> parse_request(Action action, std::string_view query);
 

@@ -9,16 +9,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(HomelabRequest, MethodsAreActions) {
-    EXPECT_EQ(action_of("POST"), Action::acquire);
-    EXPECT_EQ(action_of("DELETE"), Action::release);
-    EXPECT_EQ(action_of("GET"), Action::status);
-    EXPECT_EQ(action_of("HEAD"), Action::status);
-    for (const char* method : {"PUT", "PATCH", "OPTIONS", "post", "LOCK", ""}) {
-        EXPECT_EQ(action_of(method), std::nullopt) << method;
-    }
-}
-
 TEST(HomelabRequest, ReadsClientJobAndTtlInAnyOrder) {
     struct Row {
         std::string_view query, job, client;

@@ -14,10 +14,7 @@ namespace holdfast::doors::lockserver {
 
 namespace {
 
-// Proxies cut connections on which nothing moves.
-constexpr std::chrono::seconds keep_alive_interval{15};
-
-// Read at one time; the loop has others to serve.
+// Events that are read at a time: the loop has others to serve.
 constexpr std::size_t events_at_once = 500;
 
 std::int64_t milliseconds(core::Duration duration) {
@@ -84,54 +81,46 @@ void append_event(std::string& out, const service::FeedEvent& event, const servi
 
 EventStreams::EventStreams(service::EventFeed& feed, service::Executor& here, net::EventLoop& loop,
                            const service::Clock& clock)
-    : feed_(feed), here_(here), loop_(loop), clock_(clock), timer_(loop, [this] {
-          keep_alive();
-      }) {}
-
-EventStreams::~EventStreams() = default;
+    : feed_(feed), here_(here), clock_(clock), streams_(loop, [this] { keep_alive(); }) {}
 
 void EventStreams::open(const WatchEvents& request, net::HttpReply& reply) {
-    if (streams_.empty()) timer_.call_at(loop_.now() + keep_alive_interval);
-    const Place place = streams_.insert(streams_.end(), Stream{.prefix = request.prefix});
-    place->reply = reply.stream(200, "text/event-stream", {{"Cache-Control", "no-store"}},
-                                [this, place] { streams_.erase(place); });
-    if (!place->reply) {  // HEAD
-        streams_.erase(place);
-        return;
-    }
-    place->reply.send(": every transition of a lock, as it happens\n\n");
-    place->watch = feed_.watch(here_, request.after, [this, place] { send_news(*place); });
+    Streams::Stream* const stream = streams_.open({.prefix = request.prefix}, reply);
+    if (stream == nullptr) return;
+    stream->reply.send(": every transition of a lock, as it happens\n\n");
+    stream->reader.watch =
+        feed_.watch(here_, request.after, [this, stream] { send_news(*stream); });
 }
 
-// A reader that does not keep up is left alone until it has taken what was sent: the feed remembers
-// for a while.
-void EventStreams::send_news(Stream& stream) {
+// A reader that does not keep up gets nothing more until everything sent so far has left. The feed
+// remembers the events meanwhile, for a while.
+void EventStreams::send_news(Streams::Stream& stream) {
     if (stream.reply.is_congested()) {
-        if (std::exchange(stream.awaits_room, true)) return;
+        if (std::exchange(stream.reader.awaits_room, true)) return;
         stream.reply.call_when_sent([this, &stream] {
-            stream.awaits_room = false;
+            stream.reader.awaits_room = false;
             send_news(stream);
         });
         return;
     }
     text_.clear();
-    const auto page = stream.watch->read(events_at_once);
-    if (page.has_missed_some)
+    const auto page = stream.reader.watch->read(events_at_once);
+    if (page.has_missed_some) {
         text_ += "event: gap\ndata: {\"reason\":\"some events are missing\"}\n\n";
+    }
     for (const auto& one : page.events) {
-        const bool is_wanted = one->event.lease.scope.name.starts_with(stream.prefix);
+        const bool is_wanted = one->event.lease.scope.name.starts_with(stream.reader.prefix);
         if (is_wanted) append_event(text_, *one, clock_);
     }
     if (!text_.empty()) stream.reply.send(text_);
 }
 
 void EventStreams::keep_alive() {
-    for (Stream& stream : streams_) {
-        if (stream.reply.is_congested()) continue;
-        stream.reply.send(": still here\n\n");
+    streams_.visit_all([this](Streams::Stream& stream) {
+        if (stream.reply.is_congested()) return true;
+        stream.reply.send(streams::keep_alive_text);
         send_news(stream);
-    }
-    if (!streams_.empty()) timer_.call_at(loop_.now() + keep_alive_interval);
+        return true;
+    });
 }
 
 }  // namespace holdfast::doors::lockserver

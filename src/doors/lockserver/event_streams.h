@@ -1,25 +1,23 @@
 #pragma once
 
-// EventStreams: `GET /v1/events`, what happens to locks as server-sent events.
+// EventStreams: `GET /v1/events`, the transitions of locks as server-sent events.
 //
 //     id: 1768473000000001
 //     event: granted
 //     data: {"lock_name":"x","kind":"named","owner_id":"w1","fencing_token":7,...}
 //
-// A reader that was cut off says with Last-Event-ID where, and goes on there. An event `gap` says
-// that some are missing: it came back too late, or did not keep up.
+// A reader that lost its connection sends the last id it has seen as Last-Event-ID, and the stream
+// goes on there. An event `gap` says that some events are missing: the reader came back too late,
+// or did not keep up.
 //
 // Thread safety: one per loop.
 
-#include <list>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "doors/lockserver/lockserver_request.h"
-#include "net/http/http_reply.h"
-#include "net/loop/event_loop.h"
-#include "net/loop/loop_timer.h"
+#include "doors/streams/sse_streams.h"
 #include "service/events/event_feed.h"
 #include "service/ports/clock.h"
 
@@ -30,33 +28,29 @@ void append_event(std::string& out, const service::FeedEvent& event, const servi
 
 class EventStreams {
   public:
-    // All outlive this. `here` is the loop's executor.
+    // All of them outlive this. `here` is the loop's executor.
     EventStreams(service::EventFeed& feed, service::Executor& here, net::EventLoop& loop,
                  const service::Clock& clock);
-    ~EventStreams();
 
     void open(const WatchEvents& request, net::HttpReply& reply);
 
     [[nodiscard]] std::size_t size() const { return streams_.size(); }
 
   private:
-    struct Stream {
-        std::string prefix;
-        net::StreamedReply reply;
+    struct Reader {
+        std::string prefix;  // of the locks that it wants to hear of
         std::shared_ptr<service::EventFeed::Watch> watch;
-        bool awaits_room = false;  // it goes on when its reader has taken what was sent
+        bool awaits_room = false;  // it goes on when everything sent so far has left
     };
-    using Place = std::list<Stream>::iterator;
+    using Streams = streams::SseStreams<Reader>;
 
-    void send_news(Stream& stream);
+    void send_news(Streams::Stream& stream);
     void keep_alive();
 
     service::EventFeed& feed_;
     service::Executor& here_;
-    net::EventLoop& loop_;
     const service::Clock& clock_;
-    std::list<Stream> streams_;
-    net::LoopTimer timer_;
+    Streams streams_;
     std::string text_;  // reused
 };
 

@@ -6,14 +6,15 @@ namespace holdfast::doors::lockserver {
 
 namespace {
 
-// A UUID's two halves: 48 bits, the version, 12 bits; and the variant in two bits, 62 bits.
+// The two halves of a UUID: 48 free bits, 4 of the version, 12 free bits; and 2 of the variant, 62
+// free bits.
 constexpr std::uint64_t version = 0x4000, version_mask = 0xf000;
 constexpr std::uint64_t variant = std::uint64_t{0b10} << 62,
                         variant_mask = std::uint64_t{0b11} << 62;
 constexpr unsigned fence_bits = 53;
 
-// What is kept: 58 bits of kind and number, of which the high half takes 60 bits together with the
-// two that the random bits have too many for the low half.
+// The high half has 60 free bits: 58 for the kind and the number, and the 2 upper bits of the
+// secret, which has 64 bits and does not fit into the 62 free bits of the low half.
 struct Halves {
     std::uint64_t high, low;
 };

@@ -32,7 +32,7 @@ LeaseIds lease_ids(bool are_shown) {
     return are_shown ? LeaseIds::shown : LeaseIds::hidden;
 }
 
-// At most `shown_holders_max`, and if `has_more` where the next page of them begins.
+// Appends at most `shown_holders_max` holders and, if `has_more`, where the next page begins.
 void append_holders(base::JsonWriter& json, const core::LockView& lock, LeaseIds ids, bool has_more,
                     const service::Clock& clock) {
     const std::size_t shown = std::min(lock.holders.size(), shown_holders_max);
@@ -72,8 +72,8 @@ void append_listed(base::JsonWriter& json, const core::LockView& lock, LeaseIds 
     json.end_object();
 }
 
-// How many locks of a listing are on the page: not more than were asked for, and not one whose
-// holders were too many for it.
+// How many locks are on the page: not more than the limit, and not a last one whose holders did not
+// fit.
 std::size_t count_shown(const std::vector<core::LockView>& locks, std::size_t limit) {
     if (locks.empty()) return 0;
     const core::LockView& last = locks.back();
@@ -117,7 +117,7 @@ void append_lock(std::string& out, const Get& request, const core::LockView* loc
     const bool is_held = lock != nullptr && lock->holder_count > 0;
     json.begin_object().field("lock_name", request.lock_name).field("held", is_held);
     if (is_held) {
-        // On a later page the oldest holder is not there.
+        // A later page does not contain the oldest holder.
         const bool is_first_page = !request.holders_after.has_value();
         if (is_first_page) append_lease(json, lock->holders.front(), ids, clock);
         json.field("version", lock->version);

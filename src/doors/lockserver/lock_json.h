@@ -1,6 +1,6 @@
 #pragma once
 
-// Locks and leases as the LockServer door shows them.
+// Locks and leases in the JSON of the LockServer door.
 
 #include <cstdint>
 #include <string>
@@ -21,25 +21,25 @@ inline constexpr std::size_t shown_holders_max = 1'000;
 
 [[nodiscard]] std::int64_t unix_ms(core::Time time, const service::Clock& clock);
 
-// What a lock is called; an inode by its number.
+// The name of a lock; of an inode, its number.
 [[nodiscard]] std::string shown_name(const core::Scope& scope);
 
-// Whether whoever is told of a lease is told its lease_id: with owner and fencing token, that is
-// all it takes to renew and release it. Of what another door granted nobody is.
+// Whether an answer shows the lease_id of a lease. Together with owner and fencing token it is
+// enough to renew and release the lease. The lease_id of a lease of another door is never shown.
 enum class LeaseIds : std::uint8_t { hidden, shown };
 
-// `"owner_id":..,"lease_id":..,"fencing_token":..,"lease_expiry_ms":..`, and what is not plain
-// about it: a shared mode, a grace period, metadata.
+// `"owner_id":..,"lease_id":..,"fencing_token":..,"lease_expiry_ms":..`, and a shared mode, a grace
+// period and metadata if the lease has them.
 void append_lease(base::JsonWriter& json, const core::LeaseView& lease, LeaseIds ids,
                   const service::Clock& clock);
 
-// One lock, of which the view has one holder more than are shown if there are such; with `lock` a
-// nullptr, one that nobody knows of.
+// One lock. If it has more holders than may be shown, the view has one more than that. `lock` is
+// null if the lock does not exist.
 void append_lock(std::string& out, const Get& request, const core::LockView* lock,
                  const service::Clock& clock);
 
-// A page of a listing, as LockTable::list gives it for one lock more than the limit and for at most
-// `shown_holders_max` holders.
+// A page of a listing. `locks` is what LockTable::list returns for one lock more than the limit and
+// for at most `shown_holders_max` holders.
 void append_page(std::string& out, const ListLocks& request,
                  const std::vector<core::LockView>& locks, const service::Clock& clock);
 

@@ -47,7 +47,7 @@ int append_not_acquired(std::string& body, const Acquire& request, std::string_v
     return 409;
 }
 
-// What the store could not do, and whether trying again helps.
+// The answer when the store has failed; `append_busy` writes it when trying again may help.
 template <class AppendBusy>
 int append_failure(std::string& body, const service::Response& response, AppendBusy append_busy) {
     if (response.is_busy) return append_busy();

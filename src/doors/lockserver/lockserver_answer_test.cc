@@ -84,7 +84,7 @@ TEST(LockserverAnswer, ToEveryOtherRefusal) {
     for (const Refusal refusal : {Refusal::waiters_max, Refusal::waiters_per_lock_max}) {
         EXPECT_EQ(refuse(refusal), R"(503 {"error":"too many requests are waiting"})");
     }
-    // What no request of this door can bring about is our fault.
+    // No request of this door can cause these, so they are our fault.
     for (const Refusal refusal :
          {Refusal::none, Refusal::permits_max, Refusal::ttl_out_of_range, Refusal::empty_key,
           Refusal::empty_range, Refusal::unknown_session, Refusal::already_enqueued,
@@ -153,7 +153,7 @@ TEST(LockserverAnswer, OneWhoStoppedSendingIsTold) {
     EXPECT_EQ(body, "{\"acquired\":false,\"lock_name\":\"x\",\"reason\":\"CANCELLED\"}\n");
 }
 
-// Somebody else has the store locked: those who change something may try again.
+// Another process has locked the store: requests that change something may be repeated.
 TEST(LockserverAnswer, WhileTheStoreIsBusy) {
     // A grant that was not committed is none.
     const service::Response busy{

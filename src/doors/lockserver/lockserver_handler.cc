@@ -90,35 +90,61 @@ struct Translator {
     service::Request operator()(const WatchEvents&) const { return service::Measure{}; }
 };
 
+using net::Privilege;
+using Body = net::BodyPolicy;
+
+constexpr net::Route all_routes[] = {
+    {"POST", "/v1/locks/{lock}/acquire", Privilege::lock, Body::whole, "acquire", Action::acquire},
+    {"POST", "/v1/locks/{lock}/renew", Privilege::lock, Body::whole, "renew", Action::renew},
+    {"POST", "/v1/locks/{lock}/release", Privilege::lock, Body::whole, "release", Action::release},
+    {"GET, HEAD", "/v1/locks", Privilege::lock, Body::ignored, "listLocks", Action::list},
+    {"GET, HEAD", "/v1/locks/{lock}", Privilege::lock, Body::ignored, "lookAtLock", Action::get},
+    {"DELETE", "/v1/locks/{lock}", Privilege::administer, Body::ignored, "forceRelease",
+     Action::force_release, "ending somebody else's lease needs the admin token"},
+    {"GET", "/v1/events", Privilege::lock, Body::ignored, "watchEvents", Action::watch},
+};
+
 }  // namespace
 
 LockserverHandler::LockserverHandler(service::Port& port, EventStreams& streams,
                                      const service::Clock& clock)
     : port_(port), streams_(streams), clock_(clock) {}
 
-void LockserverHandler::handle(const net::HttpRequest& http, net::HttpReply& reply) {
+std::span<const net::Route> LockserverHandler::routes() {
+    return all_routes;
+}
+
+void LockserverHandler::refuse(const net::HttpRequest& http, const net::RouteRefusal& refusal,
+                               net::HttpReply& reply) {
+    if (refusal.status == 404) return send_fault(explain_path(http.path), reply);
+    if (refusal.status == 403) {
+        return send_fault({.status = 403, .error = std::string(refusal.reason)}, reply);
+    }
+    send_fault({.status = 405, .error = "method not allowed"}, reply, refusal.allowed_methods);
+}
+
+void LockserverHandler::send_fault(const Fault& fault, net::HttpReply& reply,
+                                   std::string_view allowed_methods) {
     body_.clear();
-    const auto refuse = [&](const Fault& fault) {
-        append_error(body_, fault.error);
-        body_ += '\n';
-        if (fault.allowed_methods.empty()) return reply.send(fault.status, json, body_);
-        reply.send(fault.status, json, body_, {{"Allow", fault.allowed_methods}});
-    };
-    auto request = parse_request({.method = http.method,
-                                  .path = http.path,
-                                  .query = http.query,
-                                  .body = http.body,
-                                  .last_event_id = http.header("Last-Event-ID"),
-                                  .is_privileged = http.is_privileged});
-    if (!request) return refuse(request.error());
+    append_error(body_, fault.error);
+    body_ += '\n';
+    if (allowed_methods.empty()) return reply.send(fault.status, json, body_);
+    reply.send(fault.status, json, body_, {{"Allow", allowed_methods}});
+}
+
+void LockserverHandler::handle(const net::RoutedRequest& routed, net::HttpReply& reply) {
+    auto request = parse_request(routed.route.action.as<Action>(),
+                                 {.lock_name = routed.parameter,
+                                  .query = routed.http.query,
+                                  .body = routed.http.body,
+                                  .last_event_id = routed.http.header("Last-Event-ID"),
+                                  .is_admin = routed.is_admin()});
+    if (!request) return send_fault(request.error(), reply);
     if (const auto* const watch = std::get_if<WatchEvents>(&*request)) {
         return streams_.open(*watch, reply);
     }
-    if (std::holds_alternative<ForceRelease>(*request) && !http.is_privileged) {
-        return refuse(
-            {.status = 403, .error = "ending somebody else's lease needs the admin token"});
-    }
     if (const service::Response* response = port_.submit(std::visit(Translator{}, *request))) {
+        body_.clear();
         const int status = append_answer(body_, *request, *response, clock_);
         return answers::send_json(reply, status, body_);
     }

@@ -2,34 +2,42 @@
 
 // LockserverHandler: LockServer's `/v1/locks` on the common engine, and what we add to it.
 //
-// A lock is a named lock, or with a limit above one a semaphore. Acquire is not re-entrant; renew
-// and release need owner, lease id and fencing token together, and what another door granted is out
-// of their reach.
+// A lock is a named lock, or a semaphore if its limit is above one. Acquire is not re-entrant.
+// Renew and release need owner, lease id and fencing token together; they do not reach leases that
+// another door granted.
 //
 // Thread safety: one handler per loop.
 
+#include <span>
 #include <string>
 
 #include "doors/lockserver/event_streams.h"
 #include "doors/lockserver/lockserver_request.h"
-#include "net/http/http_protocol.h"
+#include "net/http/routes.h"
 #include "service/ports/clock.h"
 #include "service/ports/port.h"
 
 namespace holdfast::doors::lockserver {
 
-class LockserverHandler final : public net::HttpHandler {
+class LockserverHandler final : public net::RouteHandler {
   public:
-    // All outlive the handler and its connections. The streams are of the same loop.
+    // All outlive the handler and its connections. The streams are those of the same loop.
     LockserverHandler(service::Port& port, EventStreams& streams, const service::Clock& clock);
 
-    void handle(const net::HttpRequest& request, net::HttpReply& reply) override;
+    [[nodiscard]] static std::span<const net::Route> routes();
+
+    void handle(const net::RoutedRequest& request, net::HttpReply& reply) override;
+    void refuse(const net::HttpRequest& request, const net::RouteRefusal& refusal,
+                net::HttpReply& reply) override;
 
   private:
+    void send_fault(const Fault& fault, net::HttpReply& reply,
+                    std::string_view allowed_methods = {});
+
     service::Port& port_;
     EventStreams& streams_;
     const service::Clock& clock_;
-    std::string body_;  // reused
+    std::string body_;  // of the answer; reused
 };
 
 }  // namespace holdfast::doors::lockserver

@@ -14,7 +14,7 @@ namespace {
 using Parsed = tl::expected<LockserverRequest, Fault>;
 using Number = std::optional<std::int64_t>;
 
-constexpr std::string_view locks_path = "/v1/locks", events_path = "/v1/events";
+constexpr std::string_view locks_folder = "/v1/locks/";
 constexpr std::int64_t time_max_ms = 600'000;
 constexpr std::int64_t wait_max_ms =
     std::chrono::duration_cast<std::chrono::milliseconds>(service::WaitLimits{}.answer_max).count();
@@ -23,15 +23,6 @@ constexpr std::size_t page_max = 1'000;
 
 tl::unexpected<Fault> refuse(std::string error) {
     return tl::unexpected(Fault{.error = std::move(error)});
-}
-
-tl::unexpected<Fault> only(std::string_view methods) {
-    return tl::unexpected(
-        Fault{.status = 405, .error = "method not allowed", .allowed_methods = methods});
-}
-
-tl::unexpected<Fault> nothing_there(const char* error) {
-    return tl::unexpected(Fault{.status = 404, .error = error});
 }
 
 bool is_time(const Number& milliseconds) {
@@ -73,7 +64,7 @@ Parsed parse_acquire(std::string lock_name, std::string_view body) {
     return request;
 }
 
-// The lease both speak of; the lease of nobody if they do not.
+// The lease that both name; an id that no lease has, if they do not fit together.
 LeaseId find_lease(std::string_view lease_id, std::int64_t fencing_token) {
     const auto id = parse_lease_id(lease_id);
     const core::Fence fence{static_cast<std::uint64_t>(fencing_token)};
@@ -115,7 +106,7 @@ Parsed parse_release(std::string lock_name, std::string_view body) {
     return request;
 }
 
-// Which of the things that share a name. Ranges are looked at together with their inode.
+// The kind of scope that the query names. Ranges are shown together with their inode.
 tl::expected<std::optional<core::ScopeKind>, Fault> parse_kind(const std::string& lock_name,
                                                                std::string_view query) {
     using core::ScopeKind;
@@ -146,7 +137,7 @@ Parsed parse_get(std::string lock_name, const RequestParts& parts) {
     Get request{.lock_name = std::move(lock_name),
                 .kind = *kind,
                 .with_queue = *queue && **queue == "true",
-                .with_lease_ids = parts.is_privileged};
+                .with_lease_ids = parts.is_admin};
     if (*after) {
         const auto number = base::parse_decimal<std::uint64_t>(**after);
         if (!number) return refuse("holders_after must be the `holders_next` of an earlier page");
@@ -162,7 +153,7 @@ Parsed parse_force_release(std::string lock_name, std::string_view query) {
 }
 
 Parsed parse_list(const RequestParts& parts) {
-    ListLocks request{.with_lease_ids = parts.is_privileged};
+    ListLocks request{.with_lease_ids = parts.is_admin};
     auto prefix = net::query_parameter(parts.query, "prefix");
     auto after = net::query_parameter(parts.query, "after");
     auto limit = net::query_parameter(parts.query, "limit");
@@ -185,7 +176,6 @@ Parsed parse_list(const RequestParts& parts) {
 }
 
 Parsed parse_events(const RequestParts& parts) {
-    if (parts.method != "GET") return only("GET");
     WatchEvents request;
     auto prefix = net::query_parameter(parts.query, "prefix");
     if (!prefix) return refuse(prefix.error().message);
@@ -197,47 +187,33 @@ Parsed parse_events(const RequestParts& parts) {
     return request;
 }
 
-Parsed parse_action(std::string lock_name, std::string_view action, const RequestParts& parts) {
-    const bool is_known = action == "acquire" || action == "renew" || action == "release";
-    if (!is_known) return nothing_there("unknown action");
-    if (parts.method != "POST") return only("POST");
-    if (action == "acquire") return parse_acquire(std::move(lock_name), parts.body);
-    if (action == "renew") return parse_renew(std::move(lock_name), parts.body);
-    return parse_release(std::move(lock_name), parts.body);
-}
-
-Parsed parse_lock(std::string lock_name, const RequestParts& parts) {
-    if (parts.method == "GET" || parts.method == "HEAD") {
-        return parse_get(std::move(lock_name), parts);
-    }
-    if (parts.method == "DELETE") return parse_force_release(std::move(lock_name), parts.query);
-    return only("GET, HEAD, DELETE");
-}
-
 }  // namespace
 
-bool is_lockserver_path(std::string_view path) {
-    return path == events_path || path == locks_path ||
-           (path.starts_with(locks_path) && path[locks_path.size()] == '/');
+Parsed parse_request(Action action, const RequestParts& parts) {
+    if (action == Action::list) return parse_list(parts);
+    if (action == Action::watch) return parse_events(parts);
+    auto lock_name = net::percent_decode(parts.lock_name);
+    if (!lock_name) return refuse(lock_name.error().message);
+    switch (action) {
+        case Action::acquire: return parse_acquire(std::move(*lock_name), parts.body);
+        case Action::renew: return parse_renew(std::move(*lock_name), parts.body);
+        case Action::release: return parse_release(std::move(*lock_name), parts.body);
+        case Action::force_release: return parse_force_release(std::move(*lock_name), parts.query);
+        default: return parse_get(std::move(*lock_name), parts);
+    }
 }
 
-Parsed parse_request(const RequestParts& parts) {
-    if (parts.path == events_path) return parse_events(parts);
-    if (parts.path == locks_path) {
-        const bool is_look = parts.method == "GET" || parts.method == "HEAD";
-        return is_look ? parse_list(parts) : only("GET, HEAD");
-    }
-    std::string_view rest = parts.path.substr(locks_path.size() + 1);
-    while (rest.ends_with('/')) rest.remove_suffix(1);  // LockServer does not look at these either
+Fault explain_path(std::string_view path) {
+    std::string_view rest = path.substr(locks_folder.size());
+    while (rest.ends_with('/')) rest.remove_suffix(1);  // LockServer ignores these, too
     const std::size_t slash = rest.find('/');
-    auto lock_name = net::percent_decode(rest.substr(0, slash));
-    if (!lock_name) return refuse(lock_name.error().message);
-    const bool has_action = slash != std::string_view::npos;
-    const std::string_view action = has_action ? rest.substr(slash + 1) : std::string_view();
-    if (action.find('/') != std::string_view::npos) return nothing_there("invalid path");
-    if (lock_name->empty()) return refuse("lock_name required");
-    if (!has_action) return parse_lock(std::move(*lock_name), parts);
-    return parse_action(std::move(*lock_name), action, parts);
+    const auto lock_name = net::percent_decode(rest.substr(0, slash));
+    if (!lock_name) return {.error = lock_name.error().message};
+    const std::string_view action =
+        slash == std::string_view::npos ? std::string_view() : rest.substr(slash + 1);
+    if (action.find('/') != std::string_view::npos) return {.status = 404, .error = "invalid path"};
+    if (lock_name->empty()) return {.error = "lock_name required"};
+    return {.status = 404, .error = "unknown action"};
 }
 
 }  // namespace holdfast::doors::lockserver

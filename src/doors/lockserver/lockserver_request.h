@@ -29,7 +29,7 @@ struct Acquire {
 struct Renew {
     std::string lock_name;
     std::string owner_id;
-    LeaseId lease;  // of nobody, if the request's lease_id and fencing_token make none
+    LeaseId lease;  // one that no lease has, if lease_id and fencing_token do not fit together
     std::chrono::milliseconds extend_by{0};
 };
 
@@ -41,15 +41,15 @@ struct Release {
 
 struct Get {
     std::string lock_name;
-    std::optional<core::ScopeKind> kind;  // none: a lock, or if nothing is known of it a semaphore
+    std::optional<core::ScopeKind> kind;  // none: the named lock, or else the semaphore
     bool with_queue = false;
-    std::optional<core::Fence> holders_after;  // only the holders behind this one
-    bool with_lease_ids = false;               // of whoever holds it
+    std::optional<core::Fence> holders_after;  // only the holders after this one
+    bool with_lease_ids = false;               // of all holders
 };
 
 struct ListLocks {
     std::string prefix;
-    std::string after;  // the text of a scope: where the last page ended
+    std::string after;  // the text of a scope: the end of the page before
     std::size_t limit = 100;
     bool with_lease_ids = false;
 };
@@ -67,25 +67,28 @@ struct WatchEvents {
 using LockserverRequest =
     std::variant<Acquire, Renew, Release, Get, ListLocks, ForceRelease, WatchEvents>;
 
-// Why a request could not be read.
+// Why a request is malformed.
 struct Fault {
     int status = 400;
     std::string error;
-    std::string_view allowed_methods = {};  // 405
 };
+
+// What a request asks for. Its method and path say so: see the routes in lockserver_handler.cc.
+enum class Action : std::uint8_t { list, get, force_release, acquire, renew, release, watch };
 
 // The parts of an HTTP request that matter here.
 struct RequestParts {
-    std::string_view method, path, query, body;
+    std::string_view lock_name;  // as it stands in the path, not decoded
+    std::string_view query, body;
     std::optional<std::string_view> last_event_id;
-    // Whether the asker may be told what ends the leases of others: their lease ids.
-    bool is_privileged = false;
+    // Whether the client may see the lease ids of others, with which it could end their leases.
+    bool is_admin = false;
 };
 
-// Whether a path is this door's.
-[[nodiscard]] bool is_lockserver_path(std::string_view path);
+[[nodiscard]] tl::expected<LockserverRequest, Fault> parse_request(Action action,
+                                                                   const RequestParts& parts);
 
-// REQUIRES: the path is this door's.
-[[nodiscard]] tl::expected<LockserverRequest, Fault> parse_request(const RequestParts& parts);
+// What is wrong with a path that begins with `/v1/locks/` and has no route.
+[[nodiscard]] Fault explain_path(std::string_view path);
 
 }  // namespace holdfast::doors::lockserver

@@ -11,13 +11,13 @@ using Number = std::optional<std::uint64_t>;
 
 constexpr const char* kinds = "named, semaphore, path, inode or range";
 
-// The fields of an object, as they were given.
+// The fields of the object.
 struct Fields {
     std::string kind, name, path;
     Number inode, start, end;
 };
 
-// Fields that another kind of scope would have are mistakes: whoever sent them meant that one.
+// Refuses fields that belong to another kind of scope: the client probably meant that kind.
 base::Result<void> refuse_strangers(const Fields& fields, ScopeKind kind) {
     const bool has_name = kind == ScopeKind::named || kind == ScopeKind::semaphore;
     const bool is_of_inode = kind == ScopeKind::inode || kind == ScopeKind::range;

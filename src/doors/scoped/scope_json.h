@@ -14,14 +14,14 @@
 
 namespace holdfast::doors::scoped {
 
-// A scope with a name of its own.
+// A scope that owns its name.
 struct OwnedScope {
     core::ScopeKind kind = core::ScopeKind::named;
     std::string name;
     std::uint64_t inode = 0;
     core::Range range;
 
-    // Good as long as this lives where it is.
+    // Valid as long as this object is neither moved nor changed.
     [[nodiscard]] core::Scope view() const {
         return {.kind = kind, .name = name, .inode = inode, .range = range};
     }
@@ -29,11 +29,11 @@ struct OwnedScope {
 
 [[nodiscard]] std::optional<core::ScopeKind> parse_kind(std::string_view text);
 
-// Fails with a sentence that names the fault.
+// Fails with a sentence about the fault.
 [[nodiscard]] base::Result<OwnedScope> read_scope(const base::JsonTextOrObject& value);
 
-// A field of this name, always in the form of an object. An end is absent when it is that of the
-// file.
+// Appends a field of this name, always as an object. A range that reaches to the end of the file
+// has no `end`.
 void append_scope(base::JsonWriter& json, std::string_view name, const core::Scope& scope);
 
 }  // namespace holdfast::doors::scoped

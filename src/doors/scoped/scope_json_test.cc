@@ -5,7 +5,7 @@
 namespace holdfast::doors::scoped {
 namespace {
 
-// The text form of what was read, or the fault.
+// The text form of the scope, or the fault.
 std::string object(std::string text) {
     const auto scope = read_scope({.object = std::move(text)});
     return scope ? core::to_text(scope->view()) : scope.error().message;

@@ -5,8 +5,8 @@
 
 #include "base/json/json_writer.h"
 #include "base/text/rfc3339.h"
+#include "core/values/token_text.h"
 #include "doors/answers/retry_hint.h"
-#include "doors/scoped/lease_token.h"
 #include "service/doors.h"
 
 namespace holdfast::doors::scoped {
@@ -22,14 +22,15 @@ std::string to_text(core::Time time, const service::Clock& clock) {
     return text;
 }
 
-// Who has the token speaks for the lease: only those who have shown it see it.
-enum class Shown : std::uint8_t { with_token, with_door };
+// A client that has the token controls the lease, so only clients that sent the token see it.
+// Others see the door of the holder.
+enum class LeaseFields : std::uint8_t { with_token, with_door };
 
-void append_lease(base::JsonWriter& json, const core::LeaseView& lease, Shown shown,
+void append_lease(base::JsonWriter& json, const core::LeaseView& lease, LeaseFields fields,
                   const service::Clock& clock) {
-    if (shown == Shown::with_token) {
+    if (fields == LeaseFields::with_token) {
         std::string token;
-        append_token(token, lease.token);
+        core::append_token(token, lease.token);
         json.field("token", token);
     }
     json.field("fencing_token", core::as_number(lease.token.fence));
@@ -40,11 +41,11 @@ void append_lease(base::JsonWriter& json, const core::LeaseView& lease, Shown sh
         .field("expires_at", to_text(lease.expires_at, clock))
         .field("duration_ms",
                std::chrono::duration_cast<std::chrono::milliseconds>(lease.ttl).count());
-    if (shown == Shown::with_door) json.field("door", service::to_text(lease.owner.door));
+    if (fields == LeaseFields::with_door) json.field("door", service::to_text(lease.owner.door));
     if (!lease.notes.metadata.empty()) json.field("metadata", lease.notes.metadata);
 }
 
-// What went wrong. Ends the object.
+// An error: its status, code and message.
 struct Problem {
     int status;
     std::string_view code;
@@ -60,7 +61,7 @@ int append_problem(std::string& body, const Problem& problem) {
     return problem.status;
 }
 
-// The same, about a scope.
+// An error about a scope.
 int append_problem(std::string& body, const Problem& problem, const core::Scope& scope) {
     base::JsonWriter json(body);
     json.begin_object().field("error", problem.code).field("message", problem.message);
@@ -119,7 +120,7 @@ struct Writer {
         return is_done(Kind::granted) ? lease() : refuse(request);
     }
     int operator()(const Renew&) const { return is_done(Kind::renewed) ? lease() : refuse(); }
-    int operator()(const Look&) const { return is_done(Kind::renewed) ? lease() : refuse(); }
+    int operator()(const Look&) const { return is_done(Kind::found) ? lease() : refuse(); }
 
     int operator()(const Release&) const {
         if (!is_done(Kind::released)) return refuse();
@@ -134,7 +135,7 @@ struct Writer {
         json.begin_object().begin_array("leases");
         for (std::size_t index = 0; index < shown; ++index) {
             json.begin_object();
-            append_lease(json, leases[index], Shown::with_door, clock);
+            append_lease(json, leases[index], LeaseFields::with_door, clock);
             json.end_object();
         }
         json.end_array();
@@ -147,7 +148,7 @@ struct Writer {
     }
 
     int operator()(const CheckToken&) const {
-        if (is_done(Kind::renewed)) return lease();
+        if (is_done(Kind::found)) return lease();
         if (response.outcome.refusal != core::Refusal::scope_mismatch) return refuse();
         const core::Scope& held = response.outcome.lease.scope;
         const std::string message = "the lease is on " + core::to_text(held);
@@ -197,7 +198,7 @@ struct Writer {
     [[nodiscard]] int lease() const {
         base::JsonWriter json(body);
         json.begin_object();
-        append_lease(json, response.outcome.lease, Shown::with_token, clock);
+        append_lease(json, response.outcome.lease, LeaseFields::with_token, clock);
         json.end_object();
         return 200;
     }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Writing an answer of the scoped door: the status and the JSON body for what the service said.
-// What went wrong is always `{"error":"<Code>","message":"..."}`, and what else there is to know.
+// Writing an answer of the scoped door: the status and the JSON body for a response of the service.
+// An error is always `{"error":"<Code>","message":"..."}`, with further fields where they help.
 
 #include <string>
 #include <string_view>
@@ -16,7 +16,7 @@ namespace holdfast::doors::scoped {
 [[nodiscard]] int append_answer(std::string& body, const ScopedRequest& request,
                                 const service::Response& response, const service::Clock& clock);
 
-// The answer to an acquire whose client has stopped sending while it waited.
+// The answer to an acquire whose client has closed its sending half while it waited.
 [[nodiscard]] int append_cancelled(std::string& body, const Acquire& request);
 
 void append_fault(std::string& body, const Fault& fault);

@@ -53,9 +53,8 @@ TEST(ScopedAnswer, ShowsALeaseToWhoSpeaksForIt) {
         R"("expires_at":"2024-01-15T10:30:31.500Z","duration_ms":30000})";
     EXPECT_EQ(answer(acquire(), with({.kind = Outcome::Kind::granted, .lease = lease()})), shown);
     EXPECT_EQ(answer(Renew{}, with({.kind = Outcome::Kind::renewed, .lease = lease()})), shown);
-    EXPECT_EQ(answer(Look{}, with({.kind = Outcome::Kind::renewed, .lease = lease()})), shown);
-    EXPECT_EQ(answer(CheckToken{}, with({.kind = Outcome::Kind::renewed, .lease = lease()})),
-              shown);
+    EXPECT_EQ(answer(Look{}, with({.kind = Outcome::Kind::found, .lease = lease()})), shown);
+    EXPECT_EQ(answer(CheckToken{}, with({.kind = Outcome::Kind::found, .lease = lease()})), shown);
 }
 
 TEST(ScopedAnswer, TellsWhoIsInTheWay) {

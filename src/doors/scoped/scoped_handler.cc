@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view json = "application/json";
 
-// What the service is asked. Its views point into the request.
+// Turns a request of this door into one of the service, whose views point into the former.
 struct Translator {
     service::Request operator()(const Acquire& request) const {
         return core::AcquireRequest{
@@ -56,29 +56,64 @@ struct Translator {
     }
 };
 
+using net::Privilege;
+using Body = net::BodyPolicy;
+
+constexpr net::Route all_routes[] = {
+    {"GET, HEAD", "/v1/leases", Privilege::lock, Body::ignored, "listLeases", Action::list},
+    {"POST", "/v1/leases", Privilege::lock, Body::whole, "takeLease", Action::acquire},
+    {"GET, HEAD", "/v1/leases/{token}", Privilege::lock, Body::ignored, "lookAtLease",
+     Action::look},
+    {"DELETE", "/v1/leases/{token}", Privilege::lock, Body::ignored, "giveLeaseBack",
+     Action::release},
+    {"POST", "/v1/leases/{token}/renew", Privilege::lock, Body::whole, "renewLease", Action::renew},
+    {"POST", "/v1/fence/check", Privilege::lock, Body::whole, "checkToken", Action::check_token},
+    {"GET, HEAD", "/v1/fence/{resource}", Privilege::lock, Body::ignored, "lookAtFence",
+     Action::read_fence},
+    {"POST", "/v1/fence/{resource}", Privilege::lock, Body::whole, "raiseFence",
+     Action::raise_fence},
+    {"DELETE", "/v1/fence/{resource}", Privilege::administer, Body::ignored, "dropFence",
+     Action::drop_fence, "forgetting a resource's fence needs the admin token"},
+};
+
 }  // namespace
 
 ScopedHandler::ScopedHandler(const ScopedOptions& options, service::Port& port,
                              const service::Clock& clock)
     : options_(options), port_(port), clock_(clock) {}
 
-void ScopedHandler::handle(const net::HttpRequest& http, net::HttpReply& reply) {
-    body_.clear();
-    const auto refuse = [&](const Fault& fault) {
-        append_fault(body_, fault);
-        if (fault.allowed_methods.empty()) return reply.send(fault.status, json, body_);
-        reply.send(fault.status, json, body_, {{"Allow", fault.allowed_methods}});
-    };
-    auto request = parse_request(
-        {.method = http.method, .path = http.path, .query = http.query, .body = http.body},
-        options_);
-    if (!request) return refuse(request.error());
-    if (std::holds_alternative<DropFence>(*request) && !http.is_privileged) {
-        return refuse({.status = 403,
-                       .code = "Forbidden",
-                       .message = "forgetting a resource's fence needs the admin token"});
+std::span<const net::Route> ScopedHandler::routes() {
+    return all_routes;
+}
+
+void ScopedHandler::refuse(const net::HttpRequest& http, const net::RouteRefusal& refusal,
+                           net::HttpReply& reply) {
+    if (refusal.status == 404) return send_fault(explain_path(http.path), reply);
+    if (refusal.status == 403) {
+        return send_fault(
+            {.status = 403, .code = "Forbidden", .message = std::string(refusal.reason)}, reply);
     }
+    send_fault({.status = 405,
+                .code = "MethodNotAllowed",
+                .message = "allowed here: " + std::string(refusal.allowed_methods)},
+               reply, refusal.allowed_methods);
+}
+
+void ScopedHandler::send_fault(const Fault& fault, net::HttpReply& reply,
+                               std::string_view allowed_methods) {
+    body_.clear();
+    append_fault(body_, fault);
+    if (allowed_methods.empty()) return reply.send(fault.status, json, body_);
+    reply.send(fault.status, json, body_, {{"Allow", allowed_methods}});
+}
+
+void ScopedHandler::handle(const net::RoutedRequest& routed, net::HttpReply& reply) {
+    auto request = parse_request(
+        routed.route.action.as<Action>(),
+        {.name = routed.parameter, .query = routed.http.query, .body = routed.http.body}, options_);
+    if (!request) return send_fault(request.error(), reply);
     if (const service::Response* response = port_.submit(std::visit(Translator{}, *request))) {
+        body_.clear();
         const int status = append_answer(body_, *request, *response, clock_);
         return answers::send_json(reply, status, body_);
     }

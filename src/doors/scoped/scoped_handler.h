@@ -3,31 +3,39 @@
 // ScopedHandler: leases on names, paths, inodes and byte ranges, `/v1/leases`, and fences,
 // `/v1/fence`, on the common engine.
 //
-// A lease is spoken for by its token alone, whatever door it was taken at.
+// The token alone proves who holds a lease, whichever door granted it.
 //
 // Thread safety: one handler per loop.
 
+#include <span>
 #include <string>
 
 #include "doors/scoped/scoped_request.h"
-#include "net/http/http_protocol.h"
+#include "net/http/routes.h"
 #include "service/ports/clock.h"
 #include "service/ports/port.h"
 
 namespace holdfast::doors::scoped {
 
-class ScopedHandler final : public net::HttpHandler {
+class ScopedHandler final : public net::RouteHandler {
   public:
-    // Both outlive the handler and its connections.
+    // The port and the clock outlive the handler and its connections.
     ScopedHandler(const ScopedOptions& options, service::Port& port, const service::Clock& clock);
 
-    void handle(const net::HttpRequest& request, net::HttpReply& reply) override;
+    [[nodiscard]] static std::span<const net::Route> routes();
+
+    void handle(const net::RoutedRequest& request, net::HttpReply& reply) override;
+    void refuse(const net::HttpRequest& request, const net::RouteRefusal& refusal,
+                net::HttpReply& reply) override;
 
   private:
+    void send_fault(const Fault& fault, net::HttpReply& reply,
+                    std::string_view allowed_methods = {});
+
     const ScopedOptions options_;
     service::Port& port_;
     const service::Clock& clock_;
-    std::string body_;  // reused
+    std::string body_;  // of the answer; reused
 };
 
 }  // namespace holdfast::doors::scoped

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/text/number.h"
-#include "doors/scoped/lease_token.h"
+#include "core/values/token_text.h"
 #include "net/client/url.h"
 #include "service/wait_limits.h"
 
@@ -15,7 +15,7 @@ using Parsed = tl::expected<ScopedRequest, Fault>;
 using Number = std::optional<std::int64_t>;
 using Milliseconds = std::chrono::milliseconds;
 
-constexpr std::string_view leases_path = "/v1/leases", fence_path = "/v1/fence";
+constexpr std::string_view leases_folder = "/v1/leases/", fence_folder = "/v1/fence/";
 constexpr std::string_view check_name = "check";
 constexpr Milliseconds wait_max =
     std::chrono::duration_cast<Milliseconds>(service::WaitLimits{}.answer_max);
@@ -24,25 +24,6 @@ constexpr std::int64_t permits_max = 1'000'000;
 
 tl::unexpected<Fault> refuse(std::string message) {
     return tl::unexpected(Fault{.message = std::move(message)});
-}
-
-tl::unexpected<Fault> only(std::string_view methods) {
-    return tl::unexpected(Fault{.status = 405,
-                                .code = "MethodNotAllowed",
-                                .message = "allowed here: " + std::string(methods),
-                                .allowed_methods = methods});
-}
-
-tl::unexpected<Fault> nothing_there(std::string message) {
-    return tl::unexpected(Fault{.status = 404, .code = "NotFound", .message = std::move(message)});
-}
-
-bool is_look(const RequestParts& parts) {
-    return parts.method == "GET" || parts.method == "HEAD";
-}
-
-bool is_below(std::string_view path, std::string_view folder) {
-    return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
 }
 
 std::string between(std::string_view field, std::int64_t from, Milliseconds to) {
@@ -54,7 +35,7 @@ bool is_duration(std::int64_t milliseconds, const ScopedOptions& options) {
     return milliseconds > 0 && milliseconds <= options.duration_max.count();
 }
 
-// What is wrong with the number of permits, if something is: a semaphore has one, nothing else has.
+// The fault in the number of permits, if there is one. Only a semaphore has permits.
 std::optional<std::string> take_limit(Acquire& request, Number limit) {
     const bool is_semaphore = request.scope.kind == core::ScopeKind::semaphore;
     if (!is_semaphore && limit.value_or(1) != 1) return "a limit is for semaphores";
@@ -167,34 +148,10 @@ Parsed parse_list(std::string_view query) {
     return request;
 }
 
-Parsed parse_leases(const RequestParts& parts, const ScopedOptions& options) {
-    if (is_look(parts)) return parse_list(parts.query);
-    if (parts.method == "POST") return parse_acquire(parts.body, options);
-    return only("GET, HEAD, POST");
-}
-
-// `<token>` or `<token>/renew`.
-Parsed parse_lease(std::string_view rest, const RequestParts& parts, const ScopedOptions& options) {
-    const std::size_t slash = rest.find('/');
-    const core::Token token = parse_token(rest.substr(0, slash)).value_or(core::Token{});
-    if (slash == std::string_view::npos) {
-        if (rest.empty()) return nothing_there("a lease is at /v1/leases/{token}");
-        if (is_look(parts)) return Look{.token = token};
-        if (parts.method == "DELETE") return Release{.token = token};
-        return only("GET, HEAD, DELETE");
-    }
-    if (rest.substr(slash + 1) != "renew") {
-        return nothing_there("of a lease there is only /v1/leases/{token}/renew");
-    }
-    if (parts.method != "POST") return only("POST");
-    return parse_renew(token, parts.body, options);
-}
-
-Parsed parse_check(const RequestParts& parts) {
-    if (parts.method != "POST") return only("POST");
+Parsed parse_check(std::string_view body) {
     std::string token;
     base::JsonTextOrObject scope;
-    const auto read = base::read_json_object(parts.body, {{"token", &token}, {"scope", &scope}});
+    const auto read = base::read_json_object(body, {{"token", &token}, {"scope", &scope}});
     if (!read) {
         return refuse(read.error().message +
                       " (this checks a token; a resource cannot be called check)");
@@ -202,7 +159,7 @@ Parsed parse_check(const RequestParts& parts) {
     if (token.empty()) return refuse("token required");
     auto checked = read_scope(scope);
     if (!checked) return refuse(std::move(checked).error().message);
-    return CheckToken{.token = parse_token(token).value_or(core::Token{}),
+    return CheckToken{.token = core::parse_token(token).value_or(core::Token{}),
                       .scope = std::move(*checked)};
 }
 
@@ -219,33 +176,51 @@ Parsed parse_raise(std::string resource, std::string_view body) {
                       .fence = core::Fence{static_cast<std::uint64_t>(*fencing_token)}};
 }
 
-Parsed parse_fence(std::string_view rest, const RequestParts& parts) {
-    if (rest.find('/') != std::string_view::npos) {
-        return nothing_there("a fence is at /v1/fence/{resource}; write a slash in its name %2F");
-    }
-    auto resource = net::percent_decode(rest);
+// `check` is no resource, however it is encoded: raising its fence checks a token.
+Parsed parse_fence(Action action, const RequestParts& parts) {
+    auto resource = net::percent_decode(parts.name);
     if (!resource) return refuse(std::move(resource).error().message);
-    if (resource->empty()) return refuse("resource required");
-    if (*resource == check_name) return parse_check(parts);
-    if (parts.method == "POST") return parse_raise(std::move(*resource), parts.body);
-    if (is_look(parts)) return ReadFence{.resource = std::move(*resource)};
-    if (parts.method == "DELETE") return DropFence{.resource = std::move(*resource)};
-    return only("GET, HEAD, POST, DELETE");
+    if (*resource == check_name) {
+        if (action == Action::raise_fence) return parse_check(parts.body);
+        return refuse("a resource cannot be called check");
+    }
+    if (action == Action::raise_fence) return parse_raise(std::move(*resource), parts.body);
+    if (action == Action::read_fence) return ReadFence{.resource = std::move(*resource)};
+    return DropFence{.resource = std::move(*resource)};
+}
+
+Fault not_found(std::string message) {
+    return {.status = 404, .code = "NotFound", .message = std::move(message)};
 }
 
 }  // namespace
 
-bool is_scoped_path(std::string_view path) {
-    return is_below(path, leases_path) || is_below(path, fence_path);
+Parsed parse_request(Action action, const RequestParts& parts, const ScopedOptions& options) {
+    switch (action) {
+        case Action::acquire: return parse_acquire(parts.body, options);
+        case Action::list: return parse_list(parts.query);
+        case Action::check_token: return parse_check(parts.body);
+        case Action::raise_fence:
+        case Action::read_fence:
+        case Action::drop_fence: return parse_fence(action, parts);
+        default: break;
+    }
+    const core::Token token = core::parse_token(parts.name).value_or(core::Token{});
+    if (action == Action::renew) return parse_renew(token, parts.body, options);
+    if (action == Action::release) return Release{.token = token};
+    return Look{.token = token};
 }
 
-Parsed parse_request(const RequestParts& parts, const ScopedOptions& options) {
-    if (parts.path == leases_path) return parse_leases(parts, options);
-    if (parts.path == fence_path) return nothing_there("a fence is at /v1/fence/{resource}");
-    if (is_below(parts.path, leases_path)) {
-        return parse_lease(parts.path.substr(leases_path.size() + 1), parts, options);
+Fault explain_path(std::string_view path) {
+    if (path == leases_folder) return not_found("a lease is at /v1/leases/{token}");
+    if (path.starts_with(leases_folder)) {
+        return not_found("of a lease there is only /v1/leases/{token}/renew");
     }
-    return parse_fence(parts.path.substr(fence_path.size() + 1), parts);
+    if (path == fence_folder) return {.message = "resource required"};
+    if (path.starts_with(fence_folder)) {
+        return not_found("a fence is at /v1/fence/{resource}; write a slash in its name %2F");
+    }
+    return not_found("a fence is at /v1/fence/{resource}");
 }
 
 }  // namespace holdfast::doors::scoped

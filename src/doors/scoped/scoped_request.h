@@ -1,7 +1,8 @@
 #pragma once
 
-// Reading a request of the scoped door: `POST /v1/leases
-// {"scope":"range:7:0-4096","holder":"w1"}`.
+// Reading a request of the scoped door:
+//
+//     POST /v1/leases {"scope":"range:7:0-4096","holder":"w1"}
 
 #include <chrono>
 #include <cstdint>
@@ -16,7 +17,7 @@
 
 namespace holdfast::doors::scoped {
 
-// What the operator may choose.
+// The options of the operator.
 struct ScopedOptions {
     std::chrono::milliseconds default_duration{30'000};
     std::chrono::milliseconds duration_max{24LL * 60 * 60 * 1000};
@@ -28,16 +29,16 @@ struct Acquire {
     std::chrono::milliseconds duration{0};
     std::chrono::milliseconds wait{0};
     core::Mode mode = core::Mode::exclusive;
-    std::uint32_t limit = 1;  // of a semaphore: how many may hold it
+    std::uint32_t limit = 1;  // of a semaphore: its permits
     std::string request_id;
     std::string metadata;
 };
 
-// Tokens here are those of nobody where the text makes none.
+// In the requests below, a malformed token is one that no lease has.
 
 struct Renew {
     core::Token token;
-    std::optional<std::chrono::milliseconds> duration;  // the lease's own, if not given
+    std::optional<std::chrono::milliseconds> duration;  // nothing: that of the lease
 };
 
 struct Release {
@@ -52,7 +53,7 @@ struct ListLeases {
     std::optional<core::ScopeKind> kind;
     std::optional<OwnedScope> on;
     std::string holder;
-    core::Fence after{};  // where the last page ended
+    core::Fence after{};  // the end of the page before
     std::size_t limit = 100;
 };
 
@@ -77,24 +78,37 @@ struct DropFence {
 using ScopedRequest = std::variant<Acquire, Renew, Release, Look, ListLeases, CheckToken,
                                    RaiseFence, ReadFence, DropFence>;
 
-// Why a request could not be read.
+// Why a request is malformed.
 struct Fault {
     int status = 400;
     std::string_view code = "BadRequest";
     std::string message;
-    std::string_view allowed_methods = {};  // 405
+};
+
+// What a request asks for. Its method and path say so: see the routes in scoped_handler.cc.
+enum class Action : std::uint8_t {
+    acquire,
+    list,
+    look,
+    release,
+    renew,
+    check_token,
+    raise_fence,
+    read_fence,
+    drop_fence,
 };
 
 // The parts of an HTTP request that matter here.
 struct RequestParts {
-    std::string_view method, path, query, body;
+    std::string_view name;  // the token or the resource in the path, not decoded
+    std::string_view query, body;
 };
 
-// Whether a path is this door's.
-[[nodiscard]] bool is_scoped_path(std::string_view path);
-
-// REQUIRES: the path is this door's.
-[[nodiscard]] tl::expected<ScopedRequest, Fault> parse_request(const RequestParts& parts,
+[[nodiscard]] tl::expected<ScopedRequest, Fault> parse_request(Action action,
+                                                               const RequestParts& parts,
                                                                const ScopedOptions& options);
+
+// What is wrong with a path that begins with `/v1/leases/` or `/v1/fence` and has no route.
+[[nodiscard]] Fault explain_path(std::string_view path);
 
 }  // namespace holdfast::doors::scoped

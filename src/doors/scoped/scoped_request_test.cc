@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "doors/scoped/scoped_handler.h"
+
 namespace holdfast::doors::scoped {
 namespace {
 
@@ -11,14 +13,33 @@ using ::testing::HasSubstr;
 const std::string token_text = "000000000000002a00000000000000ff";
 const core::Token token{.fence = core::Fence{0x2a}, .secret = core::Secret{0xff}};
 
+// Nothing is handled here: the routes alone say what a request asks for.
+class Nobody final : public net::RouteHandler {
+  public:
+    void handle(const net::RoutedRequest& /*request*/, net::HttpReply& /*reply*/) override {}
+    void refuse(const net::HttpRequest& /*request*/, const net::RouteRefusal& /*refusal*/,
+                net::HttpReply& /*reply*/) override {}
+};
+
 tl::expected<ScopedRequest, Fault> parse(std::string_view method, std::string_view target,
                                          std::string_view body = "") {
+    static Nobody nobody;
+    static const net::RouteTable table{{{ScopedHandler::routes(), &nobody}}};
     const std::size_t mark = target.find('?');
+    const std::string_view path = target.substr(0, mark);
     const std::string_view query =
         mark == std::string_view::npos ? std::string_view() : target.substr(mark + 1);
-    return parse_request(
-        {.method = method, .path = target.substr(0, mark), .query = query, .body = body},
-        {.default_duration = 30s, .duration_max = 60s});
+    const auto match = table.find(method, path);
+    if (match.route == nullptr) {
+        if (match.allowed_methods.empty()) return tl::unexpected(explain_path(path));
+        return tl::unexpected(
+            Fault{.status = 405,
+                  .code = "MethodNotAllowed",
+                  .message = "allowed here: " + std::string(match.allowed_methods)});
+    }
+    return parse_request(match.route->action.as<Action>(),
+                         {.name = match.parameter, .query = query, .body = body},
+                         {.default_duration = 30s, .duration_max = 60s});
 }
 
 template <class Request>
@@ -42,16 +63,6 @@ std::string fault(std::string_view method, std::string_view target, std::string_
     if (parsed) return "none";
     return std::to_string(parsed.error().status) + " " + std::string(parsed.error().code) + ": " +
            parsed.error().message;
-}
-
-TEST(ScopedRequest, KnowsItsPaths) {
-    for (const char* path : {"/v1/leases", "/v1/leases/", "/v1/leases/x/renew", "/v1/fence",
-                             "/v1/fence/check", "/v1/fence/a/b"}) {
-        EXPECT_TRUE(is_scoped_path(path)) << path;
-    }
-    for (const char* path : {"/v1/lease", "/v1/leasesx", "/v1/fences", "/v1/locks", "/"}) {
-        EXPECT_FALSE(is_scoped_path(path)) << path;
-    }
 }
 
 TEST(ScopedRequest, AcquireHasDefaults) {
@@ -185,7 +196,8 @@ TEST(ScopedRequest, NoResourceIsCalledCheck) {
     EXPECT_EQ(fault("POST", "/v1/fence/%63heck", R"({"fencing_token":7})"),
               fault("POST", "/v1/fence/check", R"({"fencing_token":7})"));
     EXPECT_EQ(fault("GET", "/v1/fence/check"), "405 MethodNotAllowed: allowed here: POST");
-    EXPECT_EQ(fault("DELETE", "/v1/fence/chec%6B"), "405 MethodNotAllowed: allowed here: POST");
+    EXPECT_EQ(fault("DELETE", "/v1/fence/chec%6B"),
+              "400 BadRequest: a resource cannot be called check");
 }
 
 TEST(ScopedRequest, FencesAreKnownByTheirResource) {

@@ -19,8 +19,9 @@ constexpr std::string_view version = "1";
 constexpr std::string_view no_hash = "-";
 constexpr std::size_t attribute_bytes_max = 512;
 
-// The attribute: `1 <file system's inode> <size> <mtime ns> <our inode> <ms> <hash> <content
-// type>`.
+// The attribute, with a blank between its fields:
+//
+//     1 <inode of the file system> <size> <mtime in ns> <our inode> <timestamp in ms> <hash> <type>
 struct Attribute {
     std::uint64_t own_inode = 0;
     std::uint64_t size_bytes = 0;
@@ -52,7 +53,7 @@ std::string_view next_field(std::string_view& rest) {
 }
 
 template <class Integer>
-bool take(std::string_view& rest, Integer& number) {
+bool read_number(std::string_view& rest, Integer& number) {
     const std::string_view field = next_field(rest);
     const auto [end, error] = std::from_chars(field.begin(), field.end(), number);
     return error == std::errc() && end == field.end() && !field.empty();
@@ -61,9 +62,9 @@ bool take(std::string_view& rest, Integer& number) {
 std::optional<Attribute> parse(std::string_view text) {
     Attribute attribute;
     if (next_field(text) != version) return std::nullopt;
-    if (!take(text, attribute.own_inode) || !take(text, attribute.size_bytes) ||
-        !take(text, attribute.changed_ns) || !take(text, attribute.inode_number) ||
-        !take(text, attribute.timestamp_ms)) {
+    if (!read_number(text, attribute.own_inode) || !read_number(text, attribute.size_bytes) ||
+        !read_number(text, attribute.changed_ns) || !read_number(text, attribute.inode_number) ||
+        !read_number(text, attribute.timestamp_ms)) {
         return std::nullopt;
     }
     attribute.hash = next_field(text);
@@ -77,7 +78,7 @@ std::optional<Attribute> parse(std::string_view text) {
     return attribute;
 }
 
-// Of this file, and not copied from another one.
+// Nothing if the attribute was copied from another file.
 std::optional<Attribute> read_attribute(int descriptor, const struct stat& status) {
     char text[attribute_bytes_max];
     const ssize_t size = fgetxattr(descriptor, attribute_name, text, sizeof text);

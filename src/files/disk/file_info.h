@@ -1,12 +1,12 @@
 #pragma once
 
-// What is known about a file beside its content, and how it is kept.
+// What the store knows about a file beside its content, and where that is stored.
 //
-// It lies in an attribute (`user.holdfast`) of the file itself, written before the file gets its
-// name, so that content and knowledge change in one step. The attribute also says which file it was
-// written for (the file system's inode number, the size and the time of the last change): if
-// somebody has changed the file in place or copied it with its attributes, it is no longer
-// believed.
+// It is stored in an attribute (`user.holdfast`) of the file itself, which is written before the
+// file gets its name. So the content and its description change in one step. The attribute also
+// says which file it was written for (the file system's inode number, the size and the time of the
+// last change). If another program has changed the file in place, or copied it with its attributes,
+// the attribute is ignored.
 
 #include <sys/stat.h>
 
@@ -22,11 +22,12 @@ namespace holdfast::files {
 
 struct FileInfo {
     std::uint64_t size_bytes = 0;
-    std::string hash;                // SHA-256, 64 digits; empty in a listing that did not need it
-    std::int64_t timestamp_ms = 0;   // of the last change, wall time; grows with every version
-    std::uint64_t inode_number = 0;  // ours; 0 for a file that we may not write to
+    std::string hash;               // SHA-256, 64 digits; empty if only a listing needed the info
+    std::int64_t timestamp_ms = 0;  // of the last change, wall time; grows with every version
+    std::uint64_t inode_number =
+        0;  // ours, not the file system's; 0 if we may not write to the file
     std::string content_type;
-    mode_t mode = 0;  // its rights
+    mode_t mode = 0;  // the permission bits
 
     bool operator==(const FileInfo&) const = default;
 
@@ -34,30 +35,30 @@ struct FileInfo {
     [[nodiscard]] std::string etag() const;
 };
 
-// A file, open for reading, as it was at one moment: later versions are other files.
+// One version of a file, open for reading: later versions are other files.
 struct OpenFile {
     base::Descriptor descriptor;
     FileInfo info;
 };
 
-// What the attribute of the open file says, if there is one and it is about this very content. The
+// The content of the attribute, if the file has one that was written for its present content. The
 // hash may be missing.
 [[nodiscard]] std::optional<FileInfo> read_info(int descriptor, const struct stat& status);
 
-// What the attribute says about the inode number, though the content may have changed since.
+// The inode number in the attribute, even if the content has changed since it was written.
 [[nodiscard]] std::optional<std::uint64_t> read_inode_number(int descriptor,
                                                              const struct stat& status);
 
-// Sets the attribute, and the rights, of the open file with that status; `info` tells of what the
-// file held when it had it.
+// Sets the attribute and the permission bits of the open file. `info` describes the content that
+// the file had when its status was `status`.
 [[nodiscard]] SystemResult<void> write_info(int descriptor, const struct stat& status,
                                             const FileInfo& info);
 
-// The time of the last change, in milliseconds and exactly.
+// The time of the last change, in milliseconds or nanoseconds.
 [[nodiscard]] std::int64_t changed_ms(const struct stat& status);
 [[nodiscard]] std::int64_t changed_ns(const struct stat& status);
 
-// Hash and content type of the file `name`, by reading it.
+// Read the file to find its hash and its content type.
 [[nodiscard]] SystemResult<std::string> hash_content(int descriptor);
 [[nodiscard]] SystemResult<std::string> find_content_type(int descriptor, std::string_view name);
 

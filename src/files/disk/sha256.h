@@ -17,7 +17,7 @@ class Sha256 {
 
     Sha256();
     void update(std::string_view bytes);
-    // REQUIRES: called once, and nothing afterwards.
+    // REQUIRES: called once, as the last call.
     [[nodiscard]] Digest finish();
 
   private:
@@ -28,7 +28,7 @@ class Sha256 {
 };
 
 [[nodiscard]] Sha256::Digest sha256(std::string_view bytes);
-// The same as 64 lower-case digits.
+// The hash as 64 lower-case digits.
 [[nodiscard]] std::string sha256_hex(std::string_view bytes);
 
 }  // namespace holdfast::files

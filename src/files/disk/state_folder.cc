@@ -10,12 +10,15 @@
 #include <vector>
 
 #include "base/text/hex.h"
+#include "base/text/number.h"
 #include "files/path/file_path.h"
 
 namespace holdfast::files {
 namespace {
 
 constexpr std::size_t small_file_bytes_max = 4096;
+constexpr const char* counter_name = "next_inode";
+constexpr std::uint64_t block_numbers = 1024;
 
 tl::unexpected<base::Error> fail_at(std::string_view doing, int error) {
     return base::fail("cannot " + std::string(doing) + ": " +
@@ -34,7 +37,7 @@ base::Result<base::Descriptor> make_and_open(int parent, const std::string& name
     return std::move(*opened);
 }
 
-base::Result<base::Descriptor> take_lock(int folder) {
+base::Result<base::Descriptor> lock_root(int folder) {
     auto opened = open_beneath(folder, "lock", O_RDWR | O_CREAT, 0600);
     if (!opened) return fail_at("open the lock file of the files' root", opened.error());
     if (flock(opened->get(), LOCK_EX | LOCK_NB) == 0) return std::move(*opened);
@@ -58,7 +61,7 @@ SystemResult<void> TemporaryFile::rename_to(int folder, const std::string& name)
 
 base::Result<std::unique_ptr<StateFolder>> StateFolder::open(int root) {
     TRY(auto folder, make_and_open(root, std::string(own_folder_name)));
-    TRY(auto lock, take_lock(folder.get()));
+    TRY(auto lock, lock_root(folder.get()));
     TRY(auto temporary, make_and_open(folder.get(), "tmp"));
     std::unique_ptr<StateFolder> state(
         new StateFolder(std::move(folder), std::move(lock), std::move(temporary)));
@@ -156,6 +159,38 @@ base::Result<void> StateFolder::examine_file_system() {
             "one file would have several locks");
     }
     return {};
+}
+
+base::Result<std::unique_ptr<InodeNumbers>> InodeNumbers::open(StateFolder& folder) {
+    const auto text = StateFolder::read_small_file(folder.descriptor(), counter_name);
+    if (!text && text.error() != ENOENT) {
+        return base::fail("cannot read the counter of inode numbers: " +
+                          std::generic_category().message(text.error()));
+    }
+    std::uint64_t next = 1;
+    if (text) {
+        const auto number = base::parse_decimal<std::uint64_t>(*text);
+        if (!number || *number == 0) {
+            return base::fail(
+                "the counter of inode numbers, .holdfast/next_inode in the files' root, is "
+                "damaged: "
+                "write a number there that is larger than that of any file");
+        }
+        next = *number;
+    }
+    return std::unique_ptr<InodeNumbers>(new InodeNumbers(folder, next));
+}
+
+SystemResult<std::uint64_t> InodeNumbers::take() {
+    const std::lock_guard lock(mutex_);
+    if (next_ == reserved_end_) {
+        const std::uint64_t end = next_ + block_numbers;
+        const auto done =
+            folder_.write_small_file(folder_.descriptor(), counter_name, std::to_string(end));
+        if (!done) return tl::unexpected(done.error());
+        reserved_end_ = end;
+    }
+    return next_++;
 }
 
 }  // namespace holdfast::files

@@ -2,11 +2,11 @@
 
 // The store's own folder in the root, `.holdfast`, and the temporary files in it.
 //
-//     .holdfast/lock          held by the server that uses the root
-//     .holdfast/tmp/          what is being written; emptied at the start
-//     .holdfast/next_inode    the first inode number that was never given out (InodeNumbers)
-//     .holdfast/sessions/     logins, by the hash of their id (SessionBook)
-//     .holdfast/used_events/  signed logins that count no more (UsedEvents)
+//     .holdfast/lock          locked by the server that uses the root
+//     .holdfast/tmp/          files that are being written; emptied at the start
+//     .holdfast/next_inode    the first inode number that was never used (InodeNumbers)
+//     .holdfast/sessions/     sessions, by the hash of their id (SessionBook)
+//     .holdfast/used_events/  signed events that have logged in (UsedEvents)
 //
 // Thread safety: all functions may be called from any thread. All of them wait for the disk.
 
@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -23,7 +24,8 @@
 
 namespace holdfast::files {
 
-// TemporaryFile: a file nobody can address, gone with this object unless it is given a name.
+// TemporaryFile: a file without a path in the tree. It is removed with this object, unless it was
+// renamed.
 class TemporaryFile {
   public:
     TemporaryFile(int folder, std::string name, base::Descriptor descriptor)
@@ -34,38 +36,38 @@ class TemporaryFile {
 
     [[nodiscard]] int descriptor() const { return descriptor_.get(); }
 
-    // Moves it to `name` in `folder`, over the file that is there. It is not removed any more.
+    // Moves it to `name` in `folder` and replaces the file there. It is not removed any more.
     [[nodiscard]] SystemResult<void> rename_to(int folder, const std::string& name);
 
   private:
     int folder_;
     std::string name_;
-    base::Descriptor descriptor_;  // none once this was moved from or has its name
+    base::Descriptor descriptor_;  // none after this was moved from or renamed
 };
 
 class StateFolder {
   public:
-    // Makes the folder in `root` or finds it there, and removes what an earlier run left in `tmp`.
-    // Fails with a sentence when another server uses the root, or when its file system has not what
-    // the store needs: user attributes, names in which case counts, openat2.
+    // Opens the folder in `root`, or makes it, and removes the files that an earlier run left in
+    // `tmp`. Fails with a sentence when another server uses the root, or when its file system lacks
+    // something that the store needs: user attributes, case-sensitive names, openat2.
     [[nodiscard]] static base::Result<std::unique_ptr<StateFolder>> open(int root);
 
     [[nodiscard]] SystemResult<TemporaryFile> make_temporary_file();
 
-    // A folder in this one, made if need be, for small files.
+    // A folder for small files in this one; it is made if it does not exist.
     [[nodiscard]] base::Result<base::Descriptor> open_folder(const std::string& name) const;
     [[nodiscard]] int descriptor() const { return folder_.get(); }
 
-    // Puts a small file in place as a whole, and durably: it has the old or the new text.
+    // Replaces a small file durably and in one step: it has the old or the new text.
     [[nodiscard]] SystemResult<void> write_small_file(int folder, const std::string& name,
                                                       std::string_view text);
-    // Its text, cut off after a few kilobytes.
+    // The text of a small file, cut off after a few kilobytes.
     [[nodiscard]] static SystemResult<std::string> read_small_file(int folder,
                                                                    const std::string& name);
     // All small files of a folder, by name.
     [[nodiscard]] static SystemResult<std::map<std::string, std::string>> read_small_files(
         int folder);
-    // Removes one, durably. One that is not there is no failure.
+    // Removes one, durably. Succeeds if it does not exist.
     [[nodiscard]] static SystemResult<void> remove_small_file(int folder, const std::string& name);
 
   private:
@@ -76,9 +78,34 @@ class StateFolder {
     [[nodiscard]] base::Result<void> examine_file_system();
 
     base::Descriptor folder_;
-    base::Descriptor lock_;  // the kernel gives up its flock when the process ends, however it ends
+    base::Descriptor lock_;  // the kernel drops the flock when the process ends, also by a crash
     base::Descriptor temporary_;
     std::atomic<std::uint64_t> next_name_ = 0;
+};
+
+// InodeNumbers: a number for every file; no number is used twice.
+//
+// The inode numbers of the file system change whenever a file is replaced, and are reused. These
+// numbers belong to a path from its first PUT to its DELETE. The disk reserves them in blocks
+// before the first number of a block is used; after a crash the rest of the block is skipped.
+//
+// Thread safety: take() from any thread; it may wait for the disk.
+class InodeNumbers {
+  public:
+    // `folder` outlives this. Fails when the counter cannot be read or is not a number.
+    [[nodiscard]] static base::Result<std::unique_ptr<InodeNumbers>> open(StateFolder& folder);
+
+    // The next number, from 1 on. Fails with an errno when the next block cannot be reserved.
+    [[nodiscard]] SystemResult<std::uint64_t> take();
+
+  private:
+    InodeNumbers(StateFolder& folder, std::uint64_t next)
+        : folder_(folder), next_(next), reserved_end_(next) {}
+
+    StateFolder& folder_;
+    std::mutex mutex_;
+    std::uint64_t next_;
+    std::uint64_t reserved_end_;  // as the disk says
 };
 
 }  // namespace holdfast::files

@@ -9,7 +9,6 @@
 #include <thread>
 #include <vector>
 
-#include "files/disk/inode_numbers.h"
 #include "files/disk/sha256.h"
 #include "files/tree/test_tree.h"
 

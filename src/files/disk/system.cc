@@ -38,8 +38,8 @@ SystemResult<void> write_at(int descriptor, std::string_view bytes, off_t at) {
     return {};
 }
 
-// For what copy_file_range cannot do: from one file system to another, or an old one. Goes on where
-// that ended, `done` bytes into the span.
+// For copies that copy_file_range cannot do: between file systems, or on an old one. Continues
+// after the first `done` bytes of the span.
 SystemResult<void> copy_through_memory(const CopyEnds& ends, const CopySpan& span,
                                        std::uint64_t done) {
     const auto buffer = std::make_unique<char[]>(piece_bytes);
@@ -48,7 +48,7 @@ SystemResult<void> copy_through_memory(const CopyEnds& ends, const CopySpan& spa
         const ssize_t got = repeat(
             [&] { return pread(ends.from, buffer.get(), wanted, static_cast<off_t>(done)); });
         if (got < 0) return last_error();
-        if (got == 0) return tl::unexpected<int>(EIO);  // shorter than it was
+        if (got == 0) return tl::unexpected<int>(EIO);  // it was truncated meanwhile
         const std::string_view piece(buffer.get(), static_cast<std::size_t>(got));
         if (auto put = write_at(ends.to, piece, static_cast<off_t>(span.at + done)); !put) {
             return put;
@@ -68,7 +68,7 @@ SystemResult<base::Descriptor> open_beneath(int folder, const std::string& path,
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
     const auto call = [&] { return syscall(SYS_openat2, folder, path.c_str(), &how, sizeof how); };
     long opened = repeat(call);
-    // The kernel gives up when the tree is being changed under it, and would have us ask again.
+    // The kernel fails with EAGAIN when the tree changes meanwhile; the call may be repeated.
     for (int attempt = 0; opened < 0 && errno == EAGAIN && attempt < 100; ++attempt) {
         opened = repeat(call);
     }
@@ -160,7 +160,7 @@ SystemResult<void> read_directory(
     const auto closer = [](DIR* stream) { closedir(stream); };
     const std::unique_ptr<DIR, decltype(closer)> stream(fdopendir(directory.get()), closer);
     if (!stream) return last_error();
-    const int folder = directory.release();  // the stream's from now on
+    const int folder = directory.release();  // from now on the stream closes it
     while (true) {
         errno = 0;
         const dirent* const entry = readdir(stream.get());
@@ -171,7 +171,7 @@ SystemResult<void> read_directory(
         unsigned char type = entry->d_type;
         if (type == DT_UNKNOWN) {
             const auto status = stat_in(folder, name);
-            if (!status) continue;  // gone meanwhile
+            if (!status) continue;  // removed meanwhile
             type = static_cast<unsigned char>(IFTODT(status->st_mode));
         }
         visit(name, type);

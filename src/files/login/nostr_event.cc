@@ -3,15 +3,18 @@
 #include <secp256k1.h>
 #include <secp256k1_extrakeys.h>
 #include <secp256k1_schnorrsig.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "base/check.h"
 #include "base/json/json_object.h"
 #include "base/text/hex.h"
+#include "base/text/number.h"
 #include "files/disk/sha256.h"
 
 namespace holdfast::files {
@@ -24,7 +27,7 @@ tl::unexpected<NostrRefusal> refuse(NostrFault fault, std::string message) {
     return tl::unexpected<NostrRefusal>(NostrRefusal{fault, std::move(message)});
 }
 
-// JSON's short escapes and nothing else: any other character stands for itself.
+// Only the short escapes of JSON; every other character is written as it is.
 void append_string(std::string& out, std::string_view text) {
     constexpr std::string_view escaped = "\n\"\\\r\t\b\f";
     constexpr std::string_view letters = "n\"\\rtbf";
@@ -72,7 +75,7 @@ NostrResult<NostrEvent> parse(std::string_view json) {
     return event;
 }
 
-// The value of the one tag of that name; nothing if there is none, or several.
+// The value of the tag of that name; nothing if there is no such tag, or more than one.
 std::optional<std::string_view> tag_of(const NostrEvent& event, std::string_view name) {
     std::optional<std::string_view> value;
     for (const auto& tag : event.tags) {
@@ -175,6 +178,55 @@ bool is_public_key(std::string_view text) {
     secp256k1_xonly_pubkey public_key;
     return base::parse_hex_bytes(text, key) &&
            secp256k1_xonly_pubkey_parse(secp256k1_context_static, &public_key, key.data()) == 1;
+}
+
+base::Result<std::unique_ptr<UsedEvents>> UsedEvents::open(StateFolder& folder,
+                                                           std::size_t events_max) {
+    TRY(auto events, folder.open_folder("used_events"));
+    const auto files = StateFolder::read_small_files(events.get());
+    if (!files) {
+        return base::fail("cannot read the used events: " +
+                          std::generic_category().message(files.error()));
+    }
+    std::unique_ptr<UsedEvents> used(new UsedEvents(folder, std::move(events), events_max));
+    for (const auto& [id, text] : *files) {
+        // One that cannot be read counts as very old, and is forgotten at the next use.
+        used->created_s_[id] = base::parse_decimal<std::int64_t>(text).value_or(0);
+    }
+    return used;
+}
+
+base::Result<bool> UsedEvents::use(const NostrEvent& event, service::WallTime now) {
+    const std::lock_guard lock(mutex_);
+    forget_old(now);
+    if (created_s_.contains(event.id)) return false;
+    if (created_s_.size() >= events_max_) {
+        return base::fail("there have been too many logins within a minute");
+    }
+    const auto written =
+        folder_.write_small_file(events_.get(), event.id, std::to_string(event.created_s));
+    if (!written) {
+        return base::fail("cannot note the used event: " +
+                          std::generic_category().message(written.error()));
+    }
+    created_s_.emplace(event.id, event.created_s);
+    return true;
+}
+
+std::size_t UsedEvents::size() const {
+    const std::lock_guard lock(mutex_);
+    return created_s_.size();
+}
+
+void UsedEvents::forget_old(service::WallTime now) {
+    const std::int64_t now_s =
+        std::chrono::floor<std::chrono::seconds>(now.time_since_epoch()).count();
+    std::erase_if(created_s_, [&](const auto& entry) {
+        if (entry.second >= now_s - nostr_window.count()) return false;
+        unlinkat(events_.get(), entry.first.c_str(),
+                 0);  // a file that stays is read at the next start
+        return true;
+    });
 }
 
 }  // namespace holdfast::files

@@ -7,7 +7,6 @@
 
 #include "files/disk/sha256.h"
 #include "files/login/test_nostr.h"
-#include "files/login/used_events.h"
 #include "files/tree/test_tree.h"
 
 namespace holdfast::files::testing {

@@ -26,7 +26,7 @@ std::string make_id() {
     do {
         got = getrandom(bytes.data(), bytes.size(), 0);
     } while (got < 0 && errno == EINTR);
-    CHECK(got == static_cast<ssize_t>(bytes.size()));  // the kernel does not fail at so few
+    CHECK(got == static_cast<ssize_t>(bytes.size()));  // so few bytes never fail
     return base::to_hex(bytes);
 }
 
@@ -44,7 +44,7 @@ std::string to_text(const Session& session) {
            ' ' + session.owner + '\n';
 }
 
-// From the name and the text of a file.
+// Reads a session from the name and the text of its file.
 std::optional<Session> parse(const std::pair<const std::string, std::string>& file) {
     const std::string& id_hash = file.first;
     std::string_view text = file.second;
@@ -111,7 +111,7 @@ base::Result<SessionBook::NewSession> SessionBook::create(std::string_view owner
     const auto written = folder_.write_small_file(sessions_.get(), id_hash, to_text(made.session));
     if (!written) return fail_at("keep the session", written.error());
     const std::lock_guard lock(mutex_);
-    // Two names in one book are alike once in 2^64 times.
+    // Two sessions have the same name once in 2^64 times.
     CHECK(entries_.emplace(made.session.name, Entry{made.session, id_hash}).second);
     return made;
 }
@@ -186,13 +186,13 @@ base::Result<bool> SessionBook::end(const std::string& name) {
     return true;
 }
 
-base::Result<std::vector<Session>> SessionBook::remove_expired(service::WallTime now) {
-    TRY(auto sessions, remove_all_expired(now));
-    for (const Session& session : sessions) wait_for_changes(session.name);
-    return sessions;
+SessionBook::Expired SessionBook::remove_expired(service::WallTime now) {
+    Expired expired = remove_expired_entries(now);
+    for (const Session& session : expired.removed) wait_for_changes(session.name);
+    return expired;
 }
 
-base::Result<std::vector<Session>> SessionBook::remove_all_expired(service::WallTime now) {
+SessionBook::Expired SessionBook::remove_expired_entries(service::WallTime now) {
     const std::lock_guard disk_lock(disk_mutex_);
     std::vector<Entry> over;
     {
@@ -201,12 +201,15 @@ base::Result<std::vector<Session>> SessionBook::remove_all_expired(service::Wall
             if (is_over(entry.session, now)) over.push_back(entry);
         }
     }
-    std::vector<Session> sessions;
+    Expired expired;
     for (const Entry& entry : over) {
-        TRY(remove(entry));
-        sessions.push_back(entry.session);
+        if (const auto done = remove(entry); done) {
+            expired.removed.push_back(entry.session);
+        } else if (expired.failed_count++ == 0) {
+            expired.failure = done.error();
+        }
     }
-    return sessions;
+    return expired;
 }
 
 std::optional<service::WallTime> SessionBook::next_expiry() const {
@@ -219,7 +222,7 @@ std::optional<service::WallTime> SessionBook::next_expiry() const {
     return service::WallTime{std::chrono::milliseconds(first->second.session.expires_ms)};
 }
 
-// The file goes first: a session that is over here must not come back with a restart.
+// Removes the file first: a session that is gone from memory must not come back with a restart.
 base::Result<void> SessionBook::remove(const Entry& entry) {
     const auto removed = StateFolder::remove_small_file(sessions_.get(), entry.id_hash);
     if (!removed) return fail_at("remove the session", removed.error());

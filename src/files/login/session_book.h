@@ -1,15 +1,16 @@
 #pragma once
 
-// SessionBook: who has logged in.
+// SessionBook: the sessions of those who have logged in.
 //
-// A session is known by its id, 64 digits that are given out once and kept nowhere: what is on disk
-// and in memory is their hash. For people, and wherever a session must be spoken of, it has a name,
-// the beginning of that hash, which opens nothing. Sessions end by themselves after seven days, or
-// when somebody ends them; they outlive the server.
+// A session is found by its id, 64 digits that are told once and stored nowhere: the disk and the
+// memory have only the hash of the id. Logs, listings and locks name a session by the beginning of
+// that hash, which gives no access. A session ends by itself after seven days, or when somebody
+// ends it; it survives a restart of the server.
 //
-// Whatever a session changes, it changes between begin_change() and the end of what that returns.
-// A session that is over begins no change, and end() and remove_expired() return when the changes
-// that had begun are done: so nothing that a session does lands after its end was told.
+// A session changes files only between begin_change() and the end of the object that it returns. A
+// session that is over cannot begin a change, and end() and remove_expired() return only when the
+// changes that had begun are done. So nothing changes in a session's name after its end was
+// reported.
 //
 // Thread safety: all functions may be called from any thread. find(), is_live(), list(),
 // begin_change() and next_expiry() do not wait for a disk; the others do.
@@ -38,7 +39,7 @@ inline constexpr std::size_t sessions_max_default = 1000;
 
 struct Session {
     std::string name;   // 16 digits
-    std::string owner;  // a public key of 64 digits, or whatever let it in
+    std::string owner;  // the public key of 64 digits, or the word for another way in
     std::int64_t created_ms = 0;
     std::int64_t expires_ms = 0;
 
@@ -47,26 +48,26 @@ struct Session {
 
 class SessionBook {
   public:
-    // Reads the sessions that `folder` has kept; it outlives the book.
+    // Reads the sessions in `folder`, which outlives the book.
     [[nodiscard]] static base::Result<std::unique_ptr<SessionBook>> open(
         StateFolder& folder, std::size_t sessions_max = sessions_max_default);
 
-    // A new session, whose id nobody will be told again. Fails when there are too many that have
-    // neither ended nor expired, or the disk does. REQUIRES: `owner` is printable ASCII.
+    // Begins a session. Fails when there are too many sessions that are not over, or when the disk
+    // fails. REQUIRES: `owner` is printable ASCII.
     struct NewSession {
         std::string id;
         Session session;
     };
     [[nodiscard]] base::Result<NewSession> create(std::string_view owner, service::WallTime now);
 
-    // The session with this id, unless it is over. Nobody learns from the time it takes how much of
-    // an id was right.
+    // The session with this id, unless it is over. The time that this takes does not show how much
+    // of the id was right.
     [[nodiscard]] std::optional<Session> find(std::string_view id, service::WallTime now) const;
 
     // Whether the session with this name is not over.
     [[nodiscard]] bool is_live(const std::string& name, service::WallTime now) const;
 
-    // A change that a session makes, until this object ends; the book outlives it.
+    // A change in the name of a session. It lasts as long as this object; the book outlives it.
     class Change {
       public:
         Change(Change&& other) noexcept
@@ -87,16 +88,22 @@ class SessionBook {
     [[nodiscard]] std::optional<Change> begin_change(const std::string& name,
                                                      service::WallTime now);
 
-    // Those that are not over, the oldest first.
+    // The sessions that are not over, the oldest first.
     [[nodiscard]] std::vector<Session> list(service::WallTime now) const;
 
     // Ends a session; false if there is none with this name. REQUIRES: this thread is in no change.
     [[nodiscard]] base::Result<bool> end(const std::string& name);
 
-    // Removes those whose time has come and returns them: their locks have to go, too. REQUIRES:
-    // this thread is in no change.
-    [[nodiscard]] base::Result<std::vector<Session>> remove_expired(service::WallTime now);
-    // When the next one's time comes.
+    // Removes the sessions that have expired. If the disk fails for one of them, the others are
+    // still removed; that one stays in the book and is tried again the next time. REQUIRES: this
+    // thread is in no change.
+    struct Expired {
+        std::vector<Session> removed;        // their locks have to be released
+        std::size_t failed_count = 0;        // how many could not be removed
+        std::optional<base::Error> failure;  // of the first of these
+    };
+    [[nodiscard]] Expired remove_expired(service::WallTime now);
+    // When the next session expires.
     [[nodiscard]] std::optional<service::WallTime> next_expiry() const;
 
   private:
@@ -110,7 +117,7 @@ class SessionBook {
 
     [[nodiscard]] base::Result<void> read();
     [[nodiscard]] base::Result<void> remove(const Entry& entry);
-    [[nodiscard]] base::Result<std::vector<Session>> remove_all_expired(service::WallTime now);
+    [[nodiscard]] Expired remove_expired_entries(service::WallTime now);
     void end_change(const std::string& name);
     void wait_for_changes(const std::string& name);
     [[nodiscard]] std::size_t count(service::WallTime now) const;
@@ -119,9 +126,9 @@ class SessionBook {
     const base::Descriptor sessions_;
     const std::size_t sessions_max_;
 
-    std::mutex disk_mutex_;                 // one change at a time; taken before the other one
-    mutable std::mutex mutex_;              // held for a moment only
-    std::map<std::string, Entry> entries_;  // by name
+    std::mutex disk_mutex_;                       // one change at a time; locked before mutex_
+    mutable std::mutex mutex_;                    // never held while the disk works
+    std::map<std::string, Entry> entries_;        // by name
     std::map<std::string, std::size_t> changes_;  // that have begun, by the session's name
     std::condition_variable change_ended_;
 };

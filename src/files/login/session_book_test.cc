@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <set>
@@ -100,14 +101,32 @@ TEST_F(SessionBookTest, ExpiresAfterSevenDays) {
     EXPECT_TRUE(book_->find(one.id, end - 1ms));
     EXPECT_FALSE(book_->find(one.id, end));
     EXPECT_EQ(book_->list(end), std::vector<Session>{two.session});
-    EXPECT_EQ(book_->remove_expired(end - 1ms), std::vector<Session>{});
+    EXPECT_EQ(book_->remove_expired(end - 1ms).removed, std::vector<Session>{});
     open_book();  // also one that expired while the server was down is told of
-    EXPECT_EQ(book_->remove_expired(end), std::vector<Session>{one.session});
-    EXPECT_EQ(book_->remove_expired(end), std::vector<Session>{});
+    EXPECT_EQ(book_->remove_expired(end).removed, std::vector<Session>{one.session});
+    EXPECT_EQ(book_->remove_expired(end).removed, std::vector<Session>{});
     EXPECT_EQ(book_->next_expiry(), end + 1h);
-    EXPECT_EQ(book_->remove_expired(end + 1h), std::vector<Session>{two.session});
+    EXPECT_EQ(book_->remove_expired(end + 1h).removed, std::vector<Session>{two.session});
     EXPECT_EQ(book_->next_expiry(), std::nullopt);
     EXPECT_TRUE(std::filesystem::is_empty(real("/.holdfast/sessions")));
+}
+
+TEST_F(SessionBookTest, RemovesTheOtherExpiredSessionsWhenTheDiskFailsForOne) {
+    std::vector<SessionBook::NewSession> made{create(), create(), create()};
+    std::ranges::sort(made, {}, [](const auto& one) { return one.session.name; });
+    // A directory in the place of the first file cannot be removed like a file.
+    const std::filesystem::path file = real("/.holdfast/sessions/" + sha256_hex(made[0].id));
+    ASSERT_TRUE(std::filesystem::remove(file));
+    ASSERT_TRUE(std::filesystem::create_directory(file));
+    const service::WallTime end = start + session_time;
+    const auto expired = book_->remove_expired(end);
+    EXPECT_EQ(expired.removed, (std::vector<Session>{made[1].session, made[2].session}));
+    EXPECT_EQ(expired.failed_count, 1U);
+    ASSERT_TRUE(expired.failure);
+    EXPECT_NE(expired.failure->message, "");
+    ASSERT_TRUE(std::filesystem::remove(file));
+    EXPECT_EQ(book_->remove_expired(end).removed, std::vector<Session>{made[0].session})
+        << "it is tried again";
 }
 
 TEST_F(SessionBookTest, HasRoomForSoManyOnly) {
@@ -171,7 +190,7 @@ TEST_F(SessionBookTest, EndsWhenTheChangesThatHadBegunAreDone) {
         ASSERT_TRUE(one && two);
         std::thread ender([&] {
             if (expires) {
-                EXPECT_EQ(book_->remove_expired(start + session_time)->size(), 1U);
+                EXPECT_EQ(book_->remove_expired(start + session_time).removed.size(), 1U);
             } else {
                 EXPECT_EQ(book_->end(name), true);
             }

@@ -26,7 +26,7 @@ std::size_t count_characters(std::string_view utf8) {
     }));
 }
 
-// A lone dot would give a file a second name.
+// A segment `.` would give a file a second path.
 bool is_dots(std::string_view segment) {
     return segment == "." || segment == "..";
 }

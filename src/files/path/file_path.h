@@ -1,6 +1,6 @@
 #pragma once
 
-// The names of files: what a request may call a file, after percent-decoding.
+// The paths of files in requests, after percent-decoding.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,10 +13,11 @@
 namespace holdfast::files {
 
 inline constexpr std::size_t path_characters_max = 4096;
-inline constexpr std::size_t path_bytes_max = 4096;  // what the kernel takes, the slash for the NUL
+inline constexpr std::size_t path_bytes_max =
+    4096;  // the limit of the kernel; the NUL at the end replaces the slash at the beginning
 inline constexpr std::size_t segment_bytes_max = 255;
 
-// The folder in the root in which the store keeps what is its own. No path leads there.
+// The folder in the root for the store's own files. No path leads there.
 inline constexpr std::string_view own_folder_name = ".holdfast";
 
 enum class PathFault : std::uint8_t {
@@ -31,18 +32,18 @@ enum class PathFault : std::uint8_t {
     own_folder,
 };
 
-// The sentence for the one who asked.
+// The sentence for the client.
 [[nodiscard]] std::string_view to_text(PathFault fault);
 
 // FilePath: a path that is safe to use beneath the root.
 //
-// It begins with a slash; its segments are UTF-8 without control characters, none is empty, `.` or
-// `..`, and the first is not the store's own folder. A file has exactly one FilePath text, so that
+// It begins with a slash. Its segments are UTF-8 without control characters; none is empty, `.` or
+// `..`, and the first one is not the store's own folder. A file has exactly one FilePath text, so
 // texts may be compared and locked.
 class FilePath {
   public:
-    // The path that `decoded` spells, or the first fault of it. A slash at the end says that a
-    // directory is meant; it is no part of text().
+    // The path in `decoded`, or its first fault. A slash at the end means a directory; it is not
+    // part of text().
     [[nodiscard]] static tl::expected<FilePath, PathFault> parse(std::string_view decoded);
 
     // `/a/b`; the root is `/`.
@@ -50,16 +51,16 @@ class FilePath {
     [[nodiscard]] bool is_root() const { return text_.size() == 1; }
     [[nodiscard]] bool ends_in_slash() const { return ends_in_slash_; }
 
-    // The same for the kernel, from the root's descriptor on: `a/b`; the root is `.`.
+    // The path relative to the root, for system calls: `a/b`; the root is `.`.
     [[nodiscard]] std::string beneath_root() const;
-    // The directory it is in, likewise, and its name there. REQUIRES: it is not the root.
+    // The directory that contains it, likewise, and its name there. REQUIRES: it is not the root.
     [[nodiscard]] std::string parent_beneath_root() const;
     [[nodiscard]] std::string name() const;
 
-    // Its segments, in order: views into text().
+    // The segments in order: views into text().
     [[nodiscard]] std::vector<std::string_view> segments() const;
 
-    // Whether the file protocol keeps this path for itself: /auth, /events and all beneath them.
+    // Whether the file protocol uses this path for itself: /auth, /events and all beneath them.
     [[nodiscard]] bool is_reserved() const;
 
     bool operator==(const FilePath&) const = default;
@@ -72,10 +73,10 @@ class FilePath {
     bool ends_in_slash_;
 };
 
-// Whether a name that was found in a directory could be a segment of a FilePath.
+// Whether the name of a directory entry could be a segment of a FilePath.
 [[nodiscard]] bool is_segment(std::string_view name);
 
-// Whether a name that was found in the root is that of the store's own folder, in whatever case.
+// Whether a name in the root is that of the store's own folder, in upper or lower case.
 [[nodiscard]] bool is_own_folder(std::string_view name);
 
 }  // namespace holdfast::files

@@ -27,7 +27,7 @@ base::Result<base::Descriptor> open_root(const std::string& path) {
     return root;
 }
 
-// The sizes of all files that have paths. What cannot be read is not counted.
+// The sizes of all files that have paths. Files that cannot be read are not counted.
 std::uint64_t count_bytes(int root) {
     std::uint64_t bytes = 0;
     std::vector<std::string> folders{"."};
@@ -39,7 +39,7 @@ std::uint64_t count_bytes(int root) {
         const bool is_root = folder == ".";
         const std::string prefix = is_root ? "" : folder + '/';
         const int descriptor = opened->get();  // open as long as it is being read
-        // A failure ends the counting of this folder; there is nobody to tell.
+        // A failure ends the counting in this folder; it is not reported.
         (void)read_directory(std::move(*opened), [&](const std::string& name, unsigned char type) {
             if (is_root && is_own_folder(name)) return;
             if (type == DT_DIR) folders.push_back(prefix + name);
@@ -84,7 +84,7 @@ FileResult<OpenFile> FileTree::open_file(const FilePath& path) {
     if (!described || !*described) return refuse(Fault::not_found, "File not found");
     OpenFile file = std::move((*described)->file);
     if ((*described)->is_newly_described) {
-        // A lock on the inode number must not outlive the number.
+        // A lock on the inode number must not survive a crash that the number does not survive.
         if (const auto done = sync(file.descriptor.get()); !done) {
             return refuse_by_errno(done.error(), "describe " + path.text());
         }
@@ -131,7 +131,7 @@ FileResult<void> FileTree::remove_file(const FilePath& path, const CommitCheck& 
     if (unlinkat(parent.get(), path.name().c_str(), 0) != 0) {
         return refuse_by_errno(errno, "remove " + path.text());
     }
-    state_->quota.settle({.old_bytes = info.size_bytes});
+    state_->quota.apply({.old_bytes = info.size_bytes});
     if (const auto done = sync(parent.get()); !done) {
         return refuse_by_errno(done.error(), "remove " + path.text());
     }

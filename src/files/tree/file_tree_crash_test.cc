@@ -1,4 +1,5 @@
-// A writer is killed at any moment: what it was told is there, and nothing is there by half.
+// A writer is killed at a random moment: every acknowledged write is there, and no write is there
+// by half.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -42,7 +43,7 @@ std::string content_of_version(std::uint64_t serial) {
     return text;
 }
 
-// A write that was acknowledged, on its way through the pipe.
+// An acknowledged write, as it is sent through the pipe.
 struct Report {
     std::uint64_t path;
     std::uint64_t serial;
@@ -90,7 +91,7 @@ class CrashTest : public ::testing::Test {
             ++reports_;
         }
         close(ends[0]);
-        // One more may have landed that nobody was told of.
+        // One more write may have been committed without being acknowledged.
         ++next_serial_;
     }
 

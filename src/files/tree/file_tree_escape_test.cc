@@ -60,7 +60,7 @@ TEST_F(EscapeTest, LeadsNowhereByDots) {
           "/a/../", "/./", "/../", "/..//..//etc/passwd"}) {
         EXPECT_FALSE(FilePath::parse(path)) << path;
     }
-    // What a lenient decoder would make dots of, are names like any other.
+    // A lenient decoder would turn these into dots. Here they are ordinary names.
     for (const char* path :
          {"/%2e%2e/outside/secret", "/..%2foutside%2fsecret", "/..\\outside\\secret",
           "/..;/outside/secret", "/%252e%252e/outside/secret", "/\xEF\xBC\x8E\xEF\xBC\x8E/outside",

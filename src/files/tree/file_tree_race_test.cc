@@ -18,7 +18,7 @@
 namespace holdfast::files::testing {
 namespace {
 
-// What a commit replaced, and by what; the first replaced nothing.
+// The version that a commit replaced, and its own; the first commit replaced nothing.
 struct Step {
     std::string before;
     std::string after;
@@ -83,7 +83,7 @@ TEST_F(TreeTest, OrdersTheCommitsOfAHundredThreads) {
     expect_linear(steps, last->info.etag());
     EXPECT_EQ(count_temporary_files(), 0U);
 
-    // And those who listen heard of them in that order.
+    // The listener heard of them in the same order.
     std::vector<Step> told;
     std::string before;
     for (const Change& change : changes_) {

@@ -18,22 +18,22 @@ struct Name {
     bool is_directory = false;
 };
 
-// One page in the making. Directories are opened one after another, never two at a time.
+// Collects one page. At most one directory is open at a time.
 class Lister {
   public:
     using Segments = std::span<const std::string_view>;
 
     Lister(TreeState& tree, const ListOptions& options) : tree_(tree), options_(options) {}
 
-    // Lists what is in `directory` (`/a/b`; the root is empty) and comes after `cursor`, which is
-    // the rest of a path from there on; everything if that is empty.
+    // Lists the content of `directory` (`/a/b`; the root is empty) after `cursor`, the rest of a
+    // path from that directory on; everything if `cursor` is empty.
     FileResult<void> list(const std::string& directory, Segments cursor) {
         return options_.is_reverse ? list_backwards(directory, cursor)
                                    : list_forwards(directory, cursor);
     }
 
     FileResult<Listing> finish() {
-        // One call for all files that have been given an inode number, instead of one for each.
+        // One call for all files that were given an inode number, instead of one for each.
         if (is_sync_needed_ && syncfs(tree_.root.get()) != 0) {
             return refuse_by_errno(errno, "sync the files' root");
         }
@@ -70,7 +70,7 @@ class Lister {
         return {};
     }
 
-    // A directory that is gone, or a file by now, has nothing in it.
+    // A directory that was removed, or replaced by a file, counts as empty.
     FileResult<void> list_below(const std::string& directory, Segments cursor) {
         if (options_.is_shallow || listing_.has_more) return {};
         auto done = list(directory, cursor);
@@ -86,8 +86,8 @@ class Lister {
     };
     using Names = std::set<Name, ByText>;
 
-    // As many names in `directory` as the page can still take, and one more, of those that are next
-    // behind the cursor.
+    // The names in `directory` that come next after the cursor: as many as the page still has room
+    // for, and one more.
     FileResult<Names> next_names(const std::string& directory, Segments cursor) {
         Names names;
         if (listing_.has_more) return names;
@@ -95,7 +95,7 @@ class Lister {
         auto opened = open_beneath(tree_.root.get(), directory.empty() ? "." : directory.substr(1),
                                    O_RDONLY | O_DIRECTORY);
         if (!opened) return fault_of(opened.error(), directory);
-        const auto take = [&](const std::string& text, unsigned char type) {
+        const auto add_name = [&](const std::string& text, unsigned char type) {
             if (type != DT_REG && type != DT_DIR) return;
             if (!cursor.empty() && !is_behind(text, cursor[0])) return;
             if (names.size() == wanted && !is_behind(farthest(names), text)) return;
@@ -105,7 +105,7 @@ class Lister {
                 names.erase(options_.is_reverse ? names.begin() : std::prev(names.end()));
             }
         };
-        if (const auto done = read_directory(std::move(*opened), take); !done) {
+        if (const auto done = read_directory(std::move(*opened), add_name); !done) {
             return fault_of(done.error(), directory);
         }
         return names;
@@ -134,7 +134,7 @@ class Lister {
         const auto opened =
             open_beneath(tree_.root.get(), path.beneath_root(), O_PATH | O_DIRECTORY);
         const auto status = opened ? stat_of(opened->get()) : tl::unexpected(opened.error());
-        if (!status) return {};  // gone meanwhile
+        if (!status) return {};  // removed meanwhile
         listing_.entries.push_back(
             {.path = path.text(), .is_directory = true, .last_modified_ms = changed_ms(*status)});
         return {};
@@ -142,7 +142,7 @@ class Lister {
 
     FileResult<void> add_file(const FilePath& path) {
         const auto described = describe_file(tree_, path, InfoDepth::without_hash);
-        if (!described || !*described) return {};  // gone meanwhile, or not ours to read
+        if (!described || !*described) return {};  // removed meanwhile, or not readable
         is_sync_needed_ = is_sync_needed_ || (*described)->is_newly_described;
         const FileInfo& info = (*described)->file.info;
         listing_.entries.push_back({.path = path.text(),

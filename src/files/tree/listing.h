@@ -1,6 +1,6 @@
 #pragma once
 
-// What is in a directory, a page at a time.
+// Listing a directory, one page at a time.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,10 +20,10 @@ inline constexpr std::size_t list_limit_max = 1000;
 
 struct ListOptions {
     std::size_t limit = list_limit_default;
-    // Go on behind this: the last path of the page before, which need not be there any more.
+    // The page begins after this path, the last one of the page before. It need not exist any more.
     std::optional<FilePath> cursor;
     bool is_reverse = false;
-    bool is_shallow = false;  // only what is in the directory itself, not what is in those in it
+    bool is_shallow = false;  // only the directory itself, not the directories in it
 };
 
 struct ListEntry {
@@ -40,13 +40,14 @@ struct Listing {
     bool has_more = false;  // then the path of the last entry is the next cursor
 };
 
-// The page. A directory comes before what is in it, names are in the order of their bytes; the
-// reverse is exactly that backwards. Whoever pages through sees everything once that was there all
-// the time. Only files and directories that a FilePath can name are listed.
+// One page. A directory comes before its content, and names are in the order of their bytes; the
+// reverse is exactly that order backwards. A client that reads all pages sees every entry that
+// existed all the time exactly once. Only files and directories that a FilePath can name are
+// listed.
 //
-// Costs memory for one page, and time to read the names in the directories the page touches. Fails
-// with not_found, parent_is_file (it is a file), or bad_cursor. REQUIRES: 1 <= limit <=
-// list_limit_max.
+// Needs memory for one page, and time to read all names in the directories of the page. Fails with
+// not_found, parent_is_file (the path is a file), or bad_cursor.
+// REQUIRES: 1 <= limit <= list_limit_max.
 [[nodiscard]] FileResult<Listing> list_directory(TreeState& tree, const FilePath& directory,
                                                  const ListOptions& options);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the tests of the file store share: a folder that goes away, a tree in it, and short ways to
+// Shared by the tests of the file store: a temporary folder, a tree in it, and short ways to
 // write and read.
 
 #include <gtest/gtest.h>
@@ -86,7 +86,7 @@ inline FileResult<Committed> patch(FileTree& tree, std::string_view path, std::u
     return upload->commit(check);
 }
 
-// The content, or what was in the way.
+// The content, or the fault.
 inline std::string get(FileTree& tree, std::string_view path) {
     const auto file = tree.open_file(path_of(path));
     return file ? content_of(*file) : "(" + file.error().message + ")";
@@ -99,7 +99,7 @@ std::optional<Fault> fault_of(const FileResult<T>& result) {
     return result.error().fault;
 }
 
-// Does `work` on so many threads at the same time; each is told which one it is, from 0 on.
+// Runs `work` on `thread_count` threads at the same time; each gets its index, from 0 on.
 inline void run_together(int thread_count, const std::function<void(int)>& work) {
     std::vector<std::thread> threads;
     threads.reserve(static_cast<std::size_t>(thread_count));
@@ -107,7 +107,7 @@ inline void run_together(int thread_count, const std::function<void(int)>& work)
     for (std::thread& thread : threads) thread.join();
 }
 
-// A tree in a folder that goes away, and what it told.
+// A tree in a temporary folder, and the changes that it reported.
 class TreeTest : public ::testing::Test {
   protected:
     void SetUp() override { open({}); }

@@ -2,10 +2,13 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <mutex>
 #include <utility>
+
+#include "base/check.h"
 
 namespace holdfast::files {
 namespace {
@@ -16,7 +19,7 @@ bool is_same_content(const struct stat& a, const struct stat& b) {
     return a.st_size == b.st_size && changed_ns(a) == changed_ns(b);
 }
 
-// What can be told about a file as it is now, or nothing if it is being changed meanwhile.
+// Examines a file as it is now. Nothing if another program changes it meanwhile.
 FileResult<std::optional<FileInfo>> examine(TreeState& tree, const FoundFile& file,
                                             const FilePath& path, InfoDepth depth) {
     const std::string doing = "read " + path.text();
@@ -58,6 +61,37 @@ bool is_deep_enough(const FileInfo& info, InfoDepth depth) {
 
 }  // namespace
 
+bool Quota::reserve(std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t taken_bytes = used_bytes_ + reserved_bytes_;
+    const bool fits =
+        limit_bytes_ == 0 || (taken_bytes <= limit_bytes_ && bytes <= limit_bytes_ - taken_bytes);
+    if (bytes > 0 && !fits) return false;
+    reserved_bytes_ += bytes;
+    return true;
+}
+
+void Quota::release(std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    CHECK(bytes <= reserved_bytes_);
+    reserved_bytes_ -= bytes;
+}
+
+void Quota::apply(const SizeChange& change) {
+    const std::lock_guard lock(mutex_);
+    CHECK(change.reserved_bytes <= reserved_bytes_);
+    CHECK(change.new_bytes <= change.old_bytes + change.reserved_bytes);
+    // The writes of other programs are not counted, so one file may be larger than all files were
+    // thought to be.
+    used_bytes_ = used_bytes_ - std::min(used_bytes_, change.old_bytes) + change.new_bytes;
+    reserved_bytes_ -= change.reserved_bytes;
+}
+
+std::uint64_t Quota::used_bytes() const {
+    const std::lock_guard lock(mutex_);
+    return used_bytes_;
+}
+
 void TreeState::tell(Change::Kind kind, const std::string& path, std::string etag) const {
     if (on_change) on_change({.kind = kind, .path = path, .etag = std::move(etag)});
 }
@@ -68,7 +102,7 @@ std::int64_t TreeState::now_ms() const {
 }
 
 FileResult<std::optional<FoundFile>> find_file(const TreeState& tree, const FilePath& path) {
-    // Without O_NONBLOCK a pipe would keep us waiting for a writer.
+    // Without O_NONBLOCK, opening a pipe would wait for a writer.
     auto opened = open_beneath(tree.root.get(), path.beneath_root(),
                                O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
     if (!opened) {

@@ -182,7 +182,7 @@ TEST_F(TreeTest, CountsUploadsOnTheirWayAgainstTheQuota) {
         ASSERT_TRUE(one->append(std::string(60, 'a')));
         EXPECT_EQ(fault_of(two->append(std::string(60, 'b'))), Fault::over_quota);
     }
-    EXPECT_TRUE(put(*tree_, "/three", std::string(100, 'c')));  // what was set aside is free again
+    EXPECT_TRUE(put(*tree_, "/three", std::string(100, 'c')));  // the reservation has ended
 }
 
 TEST_F(TreeTest, AFileThatBecameSmallerDuringTheUploadLendsNoRoom) {

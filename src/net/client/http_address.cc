@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/text/number.h"
+#include "net/loop/endpoint.h"
 
 namespace holdfast::net {
 
@@ -14,12 +15,13 @@ namespace {
 
 constexpr std::string_view plain_scheme = "http://";
 constexpr std::string_view tls_scheme = "https://";
+constexpr std::string_view unix_scheme = "unix:";
 
 std::string_view default_port(bool is_tls) {
     return is_tls ? "443" : "80";
 }
 
-// What would end the line, or the part of it, that an address is written into.
+// An address becomes part of a request's first line, which such a character would end.
 bool is_unprintable(char byte) {
     return byte <= ' ' || byte == '\x7f';
 }
@@ -78,7 +80,23 @@ base::Result<HttpAddress> HttpAddress::parse(std::string_view url) {
     return address;
 }
 
+base::Result<HttpAddress> HttpAddress::parse_server(std::string_view text) {
+    if (!text.starts_with(unix_scheme)) {
+        auto address = parse(text);
+        if (!address && text.find("://") == std::string_view::npos) {
+            return base::fail(
+                fmt::format("'{}' does not begin with http://, https:// or unix:", text));
+        }
+        return address;
+    }
+    TRY(const Endpoint endpoint, parse_endpoint(text));
+    return HttpAddress{.host = "localhost",
+                       .port = std::string(default_port(false)),
+                       .socket_path = endpoint.path()};
+}
+
 std::string HttpAddress::to_text() const {
+    if (is_unix()) return fmt::format("{}{}", unix_scheme, socket_path);
     return fmt::format("{}{}{}", is_tls ? tls_scheme : plain_scheme, authority(), prefix);
 }
 

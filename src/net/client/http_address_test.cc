@@ -34,6 +34,30 @@ TEST(HttpAddress, IsReadAgainAsItIsWritten) {
     }
 }
 
+TEST(HttpAddress, OfAServerMayBeAUnixSocket) {
+    const auto address = HttpAddress::parse_server("unix:/run/holdfast.sock").value();
+    EXPECT_TRUE(address.is_unix());
+    EXPECT_FALSE(address.is_tls);
+    EXPECT_EQ(address.socket_path, "/run/holdfast.sock");
+    EXPECT_EQ(address.authority(), "localhost");
+    EXPECT_EQ(address.prefix, "");
+    EXPECT_EQ(address.to_text(), "unix:/run/holdfast.sock");
+    EXPECT_FALSE(HttpAddress::parse_server("http://a:1/b").value().is_unix());
+}
+
+TEST(HttpAddress, OfAUnixSocketNamesTheFault) {
+    const auto fault_of = [](const std::string& text) {
+        const auto address = HttpAddress::parse_server(text);
+        return address ? "none" : address.error().message;
+    };
+    EXPECT_EQ(fault_of("unix:"), "'unix:' has no path after unix:");
+    EXPECT_NE(fault_of("unix:/" + std::string(108, 'p')).find("is longer than"), std::string::npos);
+    EXPECT_EQ(fault_of("localhost:8080"),
+              "'localhost:8080' does not begin with http://, https:// or unix:");
+    EXPECT_EQ(fault_of("http://"), "'http://' names no host");
+    EXPECT_FALSE(HttpAddress::parse("unix:/run/holdfast.sock"));
+}
+
 TEST(HttpAddress, NamesTheFault) {
     const auto fault_of = [](std::string_view url) {
         const auto address = HttpAddress::parse(url);

@@ -7,9 +7,9 @@ namespace holdfast::net {
 
 namespace {
 
-constexpr std::size_t kept_max = 16;
+constexpr std::size_t idle_max = 16;
 
-// A target is printable ASCII, and a header one line, whatever they were made of.
+// Encodes every byte that could end the request line.
 void append_target(std::string& out, std::string_view target) {
     static constexpr std::string_view digits = "0123456789ABCDEF";
     for (const char byte : target) {
@@ -22,6 +22,7 @@ void append_target(std::string& out, std::string_view target) {
     }
 }
 
+// Replaces every byte that could end the line.
 void append_line(std::string& out, std::string_view text) {
     for (const char byte : text) {
         const bool is_control = (byte >= '\0' && byte < ' ' && byte != '\t') || byte == '\x7f';
@@ -53,9 +54,9 @@ HttpResult<HttpAnswer> HttpClient::send(const HttpCall& call) {
     Waiter waiter(call.timeout, call.stop);
     bool is_repeated = false;
     if (call.repeat == Repeat::allowed) {
-        if (Connection kept = take_kept()) {
-            auto answer = exchange(std::move(kept), call, waiter);
-            // It was closed while we were not looking, most likely.
+        if (Connection idle = take_idle()) {
+            auto answer = exchange(std::move(idle), call, waiter);
+            // Most likely the server had closed the connection while it was idle.
             is_repeated = !answer && answer.error().kind == HttpFailure::Kind::no_answer;
             if (!is_repeated) return answer;
         }
@@ -71,7 +72,7 @@ HttpResult<void> HttpClient::stream(const HttpCall& call, const HttpStream& stre
     TRY(const Connection connection, connect(waiter));
     TRY(connection->send(format(call), waiter));
     bool is_wanted = true;
-    std::string early;  // of the body, before the head was shown
+    std::string early;  // the part of the body that arrived together with the header
     bool has_head = false;
     HttpAnswerParser parser({.is_to_head = call.method == "HEAD",
                              .body_bytes_max = {},
@@ -110,7 +111,7 @@ HttpResult<HttpAnswer> HttpClient::exchange(Connection connection, const HttpCal
             TRY(is_complete, connection->read_some(parser, waiter));
         }
         if (is_interim(parser.answer())) continue;
-        if (parser.keeps_connection()) keep(std::move(connection));
+        if (parser.keeps_connection()) add_idle(std::move(connection));
         return std::move(parser.answer());
     }
 }
@@ -132,19 +133,19 @@ std::string HttpClient::format(const HttpCall& call) const {
     return out + "\r\n" + call.body;
 }
 
-HttpClient::Connection HttpClient::take_kept() {
+HttpClient::Connection HttpClient::take_idle() {
     const std::lock_guard guard(mutex_);
-    while (!kept_.empty()) {
-        Connection connection = std::move(kept_.back());
-        kept_.pop_back();
+    while (!idle_.empty()) {
+        Connection connection = std::move(idle_.back());
+        idle_.pop_back();
         if (connection->is_quiet()) return connection;
     }
     return nullptr;
 }
 
-void HttpClient::keep(Connection connection) {
+void HttpClient::add_idle(Connection connection) {
     const std::lock_guard guard(mutex_);
-    if (kept_.size() < kept_max) kept_.push_back(std::move(connection));
+    if (idle_.size() < idle_max) idle_.push_back(std::move(connection));
 }
 
 }  // namespace holdfast::net

@@ -1,14 +1,15 @@
 #pragma once
 
-// HttpClient: one request, one answer, over connections that are kept and used again.
+// HttpClient: one request, one answer, over connections that stay open for later requests.
 //
 //     auto client = HttpClient::open(HttpAddress::parse("http://127.0.0.1:8080").value());
 //     auto answer = (*client)->send({.method = "GET", .target = "/healthz"});
 //
-// Calls wait, for their timeout at most. A std::stop_token ends them at once from another thread;
-// their connection is closed then, which takes a request that waits out of the server's queue.
+// A call waits for its answer, but no longer than its timeout. A std::stop_token cancels the call
+// from another thread; then its connection is closed, and the server removes the request from the
+// queue that it waits in.
 //
-// Thread safety: everything from any thread. Each call has a connection of its own meanwhile.
+// Thread safety: everything from any thread. While a call runs, its connection is its own.
 
 #include <chrono>
 #include <functional>
@@ -23,7 +24,6 @@
 #include "base/result.h"
 #include "net/client/http_address.h"
 #include "net/client/http_connection.h"
-#include "net/client/http_failure.h"
 #include "net/http/http_answer.h"
 
 namespace holdfast::net {
@@ -34,10 +34,10 @@ struct HttpClientOptions {
     std::uint64_t answer_bytes_max = std::uint64_t{64} * 1024 * 1024;
 };
 
-// Whether a request may be sent again when nobody knows whether it had an effect.
+// Whether a request may be sent again although the first one may have had an effect.
 enum class Repeat : std::uint8_t {
-    allowed,  // it may use a kept connection, and another if that one turns out to be closed
-    never,    // it goes over a connection of its own, once
+    allowed,  // uses an open connection; if that turns out to be closed, sends it over a new one
+    never,    // sends it over a new connection, once
 };
 
 struct HttpCall {
@@ -50,19 +50,19 @@ struct HttpCall {
     std::stop_token stop;
 };
 
-// Where an answer goes that is taken in pieces.
+// Receives an answer piece by piece.
 struct HttpStream {
-    // Called once, with status and headers; false: the rest is of no interest.
+    // Called once, with status and headers. Returns false to end the call.
     std::function<bool(const HttpAnswer& head)> on_head;
-    // Called with what comes; false: enough.
+    // Called with each piece of the body. Returns false to end the call.
     std::function<bool(std::string_view bytes)> on_bytes;
-    // How long the server may be silent.
+    // How long the server may send nothing.
     std::chrono::milliseconds silence_max{45'000};
 };
 
 class HttpClient {
   public:
-    // Connects to nobody yet. The error names what is wrong with the CA file.
+    // Does not connect yet. The error names what is wrong with the CA file.
     [[nodiscard]] static base::Result<std::unique_ptr<HttpClient>> open(
         HttpAddress address, HttpClientOptions options = {});
 
@@ -71,8 +71,8 @@ class HttpClient {
 
     [[nodiscard]] HttpResult<HttpAnswer> send(const HttpCall& call);
 
-    // For answers without an end, or without a limit. The call's timeout is that of the header.
-    // Returns when the answer has ended, or one of the functions returned false.
+    // For answers without an end or of any length. The call's timeout is the time until the header
+    // of the answer. Returns when the answer has ended, or when one of the functions returned false.
     [[nodiscard]] HttpResult<void> stream(const HttpCall& call, const HttpStream& stream);
 
     [[nodiscard]] const HttpAddress& address() const { return address_; }
@@ -86,14 +86,14 @@ class HttpClient {
     HttpResult<Connection> connect(Waiter& waiter);
     HttpResult<HttpAnswer> exchange(Connection connection, const HttpCall& call, Waiter& waiter);
     [[nodiscard]] std::string format(const HttpCall& call) const;
-    Connection take_kept();
-    void keep(Connection connection);
+    Connection take_idle();
+    void add_idle(Connection connection);
 
     const HttpAddress address_;
     const HttpClientOptions options_;
     const std::shared_ptr<const TlsTrust> trust_;  // null: no TLS
     std::mutex mutex_;
-    std::vector<Connection> kept_;  // under mutex_; the last to come is the first to go
+    std::vector<Connection> idle_;  // under mutex_; the one that was used last is used first
 };
 
 }  // namespace holdfast::net

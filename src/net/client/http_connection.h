@@ -1,16 +1,15 @@
 #pragma once
 
-// HttpConnection: a client's connection to an HTTP server, whose calls wait.
+// HttpConnection: a client's connection to an HTTP server. Its calls wait for the server.
 //
-// Thread safety: none. One request at a time; after a failure it is good for nothing more.
+// Thread safety: none. One request at a time. After a failure the connection must not be used.
 
 #include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
 
-#include "net/client/http_address.h"
-#include "net/client/http_failure.h"
+#include "net/client/dial.h"
 #include "net/client/waiter.h"
 #include "net/http/http_answer.h"
 #include "net/loop/transport.h"
@@ -20,8 +19,8 @@ namespace holdfast::net {
 
 class HttpConnection {
   public:
-    // Tries the addresses of the host in turn, each for `timeout` at most. `trust` is given if the
-    // address is TLS.
+    // Tries the addresses of the host in turn, each for `timeout` at most. With `trust`, everything
+    // is encrypted and the server must prove its name.
     [[nodiscard]] static HttpResult<std::unique_ptr<HttpConnection>> open(
         const HttpAddress& address, const TlsTrust* trust, std::chrono::milliseconds timeout,
         Waiter& waiter);
@@ -30,8 +29,8 @@ class HttpConnection {
     // Waits for more of the answer, and gives it to the parser. True when the answer is complete.
     [[nodiscard]] HttpResult<bool> read_some(HttpAnswerParser& parser, Waiter& waiter);
 
-    // Whether it can be used for another request: nothing has come that nobody asked for, and the
-    // server has not closed it.
+    // Whether the connection can be used for another request: no unexpected bytes have arrived, and
+    // the server has not closed it.
     [[nodiscard]] bool is_quiet() const;
 
   private:
@@ -44,7 +43,7 @@ class HttpConnection {
 
     Transport transport_;
     const std::string server_;  // for people
-    std::string input_;         // received, not understood yet
+    std::string input_;         // received, not parsed yet
 };
 
 }  // namespace holdfast::net

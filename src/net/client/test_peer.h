@@ -2,8 +2,9 @@
 
 // TestPeer: a server that does as a test says, well-behaved or not; for tests of clients.
 //
-// It accepts connections on a free port of 127.0.0.1, and for each calls the test's function, on a
-// thread of its own. A function that waits is woken when the peer is destroyed.
+// It accepts connections on a free port of 127.0.0.1, or on a Unix socket. For each connection it
+// calls the test's function on a thread of its own. A function that waits is woken when the peer is
+// destroyed.
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -13,6 +14,8 @@
 
 #include <array>
 #include <atomic>
+#include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -21,7 +24,28 @@
 #include <utility>
 #include <vector>
 
+#include "net/loop/endpoint.h"
+
 namespace holdfast::net {
+
+// A path for a Unix socket in a folder of its own, which is removed at the end.
+class TestSocketPath {
+  public:
+    TestSocketPath() {
+        std::string folder = testing::TempDir() + "socketXXXXXX";
+        EXPECT_NE(::mkdtemp(folder.data()), nullptr);
+        folder_ = folder;
+    }
+    ~TestSocketPath() { std::filesystem::remove_all(folder_); }
+    TestSocketPath(const TestSocketPath&) = delete;
+    TestSocketPath& operator=(const TestSocketPath&) = delete;
+
+    [[nodiscard]] std::string path() const { return (folder_ / "s").string(); }
+    [[nodiscard]] std::string url() const { return "unix:" + path(); }
+
+  private:
+    std::filesystem::path folder_;
+};
 
 class TestPeer {
   public:
@@ -86,7 +110,14 @@ class TestPeer {
         EXPECT_EQ(0, ::bind(listener_, generic, size));
         EXPECT_EQ(0, ::listen(listener_, 16));
         EXPECT_EQ(0, ::getsockname(listener_, generic, &size));
-        port_ = ntohs(address.sin_port);
+        url_ = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+        acceptor_ = std::thread([this] { accept_all(); });
+    }
+    TestPeer(const TestSocketPath& path, Act act) : act_(std::move(act)), url_(path.url()) {
+        listener_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        const auto address = Endpoint::unix_socket(path.path()).socket_address();
+        EXPECT_EQ(0, ::bind(listener_, address.data(), static_cast<socklen_t>(address.size())));
+        EXPECT_EQ(0, ::listen(listener_, 16));
         acceptor_ = std::thread([this] { accept_all(); });
     }
     ~TestPeer() {
@@ -103,8 +134,8 @@ class TestPeer {
     TestPeer(const TestPeer&) = delete;
     TestPeer& operator=(const TestPeer&) = delete;
 
-    [[nodiscard]] int port() const { return port_; }
-    [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+    // Where clients find it: `http://127.0.0.1:PORT` or `unix:PATH`.
+    [[nodiscard]] const std::string& url() const { return url_; }
     // How many connections were accepted.
     [[nodiscard]] int count() const { return count_; }
     [[nodiscard]] bool is_ending() const { return is_ending_; }
@@ -131,7 +162,7 @@ class TestPeer {
 
     const Act act_;
     int listener_ = -1;
-    int port_ = 0;
+    std::string url_;
     std::atomic<bool> is_ending_ = false;
     std::atomic<int> count_ = 0;
     std::mutex mutex_;

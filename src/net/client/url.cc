@@ -1,67 +1,41 @@
 #include "net/client/url.h"
 
+#include <boost/url/src.hpp>  // the library's own code: it is compiled here and nowhere else
+
 namespace holdfast::net {
 
 namespace {
 
-// The value of a hexadecimal digit, or -1.
-int digit_value(char digit) {
-    if (digit >= '0' && digit <= '9') return digit - '0';
-    if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;
-    if (digit >= 'A' && digit <= 'F') return digit - 'A' + 10;
-    return -1;
-}
+namespace urls = boost::urls;
 
 // Whether decoding leaves the text as it is, as it does nearly always.
 bool is_plain(std::string_view text) {
     return text.find_first_of("%+") == std::string_view::npos;
 }
 
-base::Result<std::string> decode(std::string_view text, char plus) {
+base::Result<std::string> decode(std::string_view text, urls::encoding_opts options) {
     if (is_plain(text)) return std::string(text);
-    std::string out;
-    out.reserve(text.size());
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] == '+') {
-            out.push_back(plus);
-        } else if (text[i] != '%') {
-            out.push_back(text[i]);
-        } else {
-            const int high = i + 2 < text.size() ? digit_value(text[i + 1]) : -1;
-            const int low = high >= 0 ? digit_value(text[i + 2]) : -1;
-            if (low < 0) return base::fail("a % is not followed by two hexadecimal digits");
-            out.push_back(static_cast<char>(high * 16 + low));
-            i += 2;
-        }
-    }
-    return out;
+    const auto encoded = urls::make_pct_string_view({text.data(), text.size()});
+    if (!encoded) return base::fail("a % is not followed by two hexadecimal digits");
+    return encoded->decode(options);
 }
 
 }  // namespace
 
 base::Result<std::string> percent_decode(std::string_view text) {
-    return decode(text, '+');
+    return decode(text, {});
 }
 
 base::Result<std::string> form_decode(std::string_view text) {
-    return decode(text, ' ');
+    return decode(text, urls::encoding_opts(true));
 }
 
 std::string percent_encode(std::string_view text) {
-    static constexpr std::string_view digits = "0123456789ABCDEF";
-    static constexpr std::string_view unreserved =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
-    std::string out;
-    out.reserve(text.size());
-    for (const char byte : text) {
-        if (unreserved.find(byte) != std::string_view::npos) {
-            out.push_back(byte);
-        } else {
-            const auto value = static_cast<unsigned char>(byte);
-            out.append({'%', digits[value >> 4], digits[value & 15]});
-        }
-    }
-    return out;
+    return urls::encode({text.data(), text.size()}, urls::unreserved_chars);
+}
+
+std::string percent_encode_path(std::string_view path) {
+    return urls::encode({path.data(), path.size()}, urls::pchars + '/');
 }
 
 namespace {

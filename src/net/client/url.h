@@ -1,6 +1,6 @@
 #pragma once
 
-// The parts of a request target, decoded and encoded.
+// The parts of a request target, decoded and encoded. The only file that uses Boost.URL is url.cc.
 
 #include <optional>
 #include <string>
@@ -10,19 +10,22 @@
 
 namespace holdfast::net {
 
-// Replaces every %XX by its byte. For paths: a plus sign stays one. Fails on a % without two
-// hexadecimal digits; what the bytes mean (a NUL, invalid UTF-8) is for the caller to judge.
+// Replaces every %XX by its byte. For paths: a plus sign stays a plus sign. Fails on a % that is
+// not followed by two hexadecimal digits. The caller judges the bytes (a NUL, invalid UTF-8).
 [[nodiscard]] base::Result<std::string> percent_decode(std::string_view text);
 
 // The same for names and values of a query or form, where a plus sign means a space.
 [[nodiscard]] base::Result<std::string> form_decode(std::string_view text);
 
-// The inverse: every byte that is not a letter, a digit or one of -._~ becomes %XX, so that the
-// text can stand anywhere in a path or query.
+// Replaces every byte that is not a letter, a digit or one of -._~ by %XX, so that the text can
+// stand anywhere in a path or query.
 [[nodiscard]] std::string percent_encode(std::string_view text);
 
-// The decoded value of the first parameter called `name` in `client=a&ttl=5`; empty when it has no
-// `=`, nullopt when there is no such parameter. Fails when its value, or a name before it, is
+// The same for a whole path: slashes, and all that may stand in a path, stay as they are.
+[[nodiscard]] std::string percent_encode_path(std::string_view path);
+
+// The decoded value of the first parameter called `name` in `client=a&ttl=5`; empty if it has no
+// `=`, nullopt if there is no such parameter. Fails if its value, or a name before it, is
 // malformed.
 [[nodiscard]] base::Result<std::optional<std::string>> query_parameter(std::string_view query,
                                                                        std::string_view name);

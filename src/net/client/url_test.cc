@@ -54,6 +54,7 @@ TEST(QueryParameter, ReportsAMalformedEscapeInItsValueButNotInAnothers) {
 TEST(PercentEncode, IsUndoneByDecoding) {
     EXPECT_EQ(percent_encode("aZ09-._~"), "aZ09-._~");
     EXPECT_EQ(percent_encode("a/b c?&=+%"), "a%2Fb%20c%3F%26%3D%2B%25");
+    EXPECT_EQ(percent_encode_path("/a b/c%2F?+@"), "/a%20b/c%252F%3F+@");
     std::string all;
     for (int byte = 0; byte < 256; ++byte) all.push_back(static_cast<char>(byte));
     EXPECT_EQ(percent_decode(percent_encode(all)).value(), all);

@@ -15,7 +15,7 @@ namespace holdfast::net {
 
 namespace {
 
-// When the process has no descriptor left to be woken by, the token is looked at so often.
+// Without an eventfd (the process has no descriptor left) the stop token is checked this often.
 constexpr int poll_interval_ms = 100;
 
 Waiter::Clock::time_point after(std::chrono::milliseconds timeout) {
@@ -23,7 +23,7 @@ Waiter::Clock::time_point after(std::chrono::milliseconds timeout) {
     return Waiter::Clock::now() + std::min(timeout, timeout_max);
 }
 
-// Rounded up, so that the deadline has passed when poll() says it has.
+// Rounded up: when poll() times out, the deadline has passed.
 int milliseconds_until(Waiter::Clock::time_point deadline) {
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(deadline - Waiter::Clock::now()).count();

@@ -1,8 +1,9 @@
 #pragma once
 
-// Waiter: waits for sockets on behalf of one call, until a deadline or until a stop token says so.
+// Waiter: waits for sockets on behalf of one call, until the deadline of the call, or until the call
+// is cancelled through a stop token.
 //
-// Thread safety: none; whoever requests the stop may be on any thread.
+// Thread safety: none, but any thread may request the stop.
 
 #include <chrono>
 #include <optional>
@@ -20,13 +21,15 @@ class Waiter {
     Waiter(const Waiter&) = delete;
     Waiter& operator=(const Waiter&) = delete;
 
-    // Waits until one of poll's `events` (or an error) is reported of the descriptor.
+    // Waits until poll() reports one of `events`, or an error, for the descriptor.
     [[nodiscard]] Outcome wait(int descriptor, short events);
-    // The same, but not beyond `until` either.
+    // The same, but only until `until`.
     [[nodiscard]] Outcome wait(int descriptor, short events, Clock::time_point until);
+    // Waits for nothing but the time: timed_out or cancelled.
+    [[nodiscard]] Outcome pause(Clock::time_point until) { return wait(-1, 0, until); }
 
     [[nodiscard]] Clock::time_point deadline() const { return deadline_; }
-    // From now on.
+    // The deadline is `timeout` from now.
     void set_timeout(std::chrono::milliseconds timeout);
 
   private:

@@ -1,6 +1,6 @@
-#include "net/http/body_pace.h"
-
 #include <gtest/gtest.h>
+
+#include "net/http/http_body.h"
 
 namespace holdfast::net {
 namespace {

@@ -1,4 +1,4 @@
-// Bodies that are taken in pieces, and answers that are as long as they please.
+// Bodies in pieces, and long answers.
 
 #include "net/http/http_body.h"
 
@@ -19,8 +19,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using namespace std::chrono_literals;
 
-// Takes what is put, in pieces; everything else is answered with its path and body at once. A path
-// that begins with /no is refused before its body comes.
+// Receives the body of a PUT in pieces; everything else is answered with its path and body at once.
+// A path that begins with /no is refused before its body comes.
 class Depot final : public HttpHandler {
   public:
     void handle(const HttpRequest& request, HttpReply& reply) override {
@@ -418,7 +418,7 @@ TEST(HttpLongAnswer, ThatEndsEarlyBreaksTheConnection) {
     EXPECT_TRUE(channel.closed);
 }
 
-// An answer that nothing holds but what waits for room in it.
+// An answer that is owned only by its own on_room callback.
 class OwnAnswer : public std::enable_shared_from_this<OwnAnswer> {
   public:
     explicit OwnAnswer(int& alive) : alive_(alive) { ++alive_; }

@@ -14,7 +14,7 @@ namespace {
 
 namespace http = boost::beast::http;
 
-// The Date header, made at most once per second and thread.
+// The Date header. It is formatted at most once per second and thread.
 std::string_view date_header() {
     thread_local std::time_t made_at = -1;
     thread_local std::array<char, 64> text;
@@ -53,7 +53,7 @@ void append_harmless(std::string& out, std::string_view text) {
     }
 }
 
-// Statuses whose responses end with their header, by definition.
+// Whether responses of this status end with their header, by definition.
 bool has_no_body(int status) {
     return status < 200 || status == 204 || status == 304;
 }
@@ -101,6 +101,18 @@ std::optional<std::string_view> HttpFields::find(const char* message, std::strin
         }
     }
     return std::nullopt;
+}
+
+std::string_view bearer_token(const HttpRequest& request) {
+    constexpr std::string_view scheme = "Bearer ";
+    std::string_view value = request.header("Authorization").value_or("");
+    const std::string_view start = value.substr(0, scheme.size());
+    if (!boost::beast::iequals({start.data(), start.size()}, {scheme.data(), scheme.size()})) {
+        return {};
+    }
+    value.remove_prefix(scheme.size());
+    value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
+    return value;
 }
 
 void append_response(std::string& out, const HttpResponse& response, const HttpTerms& terms) {

@@ -19,15 +19,15 @@ struct HttpHeader {
     std::string_view value;
 };
 
-// The header fields of a request: places in its bytes, because the bytes move while it grows.
+// The header fields of a request, as positions in its bytes: the bytes move while it grows.
 class HttpFields {
   public:
     static constexpr std::size_t count_max = 64;
 
-    // False when there are too many. REQUIRES: both lie in the first 64 KiB after `message`.
+    // False if there are too many. REQUIRES: both lie in the first 64 KiB after `message`.
     [[nodiscard]] bool add(const char* message, HttpHeader field);
 
-    // The value of the first field called `name`, in whatever case.
+    // The value of the first field called `name`, in upper or lower case.
     [[nodiscard]] std::optional<std::string_view> find(const char* message,
                                                        std::string_view name) const;
 
@@ -46,10 +46,6 @@ struct HttpRequest {
     std::string_view path;    // "/lock/a%20b", not decoded; see url.h
     std::string_view query;   // "client=x", not decoded; empty when there is none
     std::string_view body;
-    // Whether the asker may do what others may not. It may, unless whatever handles requests before
-    // the handler knows otherwise: app's gate says no where there are secrets and this request did
-    // not bear the admin's.
-    bool is_privileged = true;
 
     // The value of a header, whose name is compared without regard to case.
     [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const {
@@ -60,9 +56,12 @@ struct HttpRequest {
     const char* message;
 };
 
+// The token in `Authorization: Bearer <token>`; empty if there is none.
+[[nodiscard]] std::string_view bearer_token(const HttpRequest& request);
+
 struct HttpResponse {
     int status;
-    std::string_view content_type;  // empty: none is named
+    std::string_view content_type;  // empty: the header is omitted
     std::string_view body;
     std::span<const HttpHeader> headers = {};
     std::optional<std::uint64_t> length = {};  // of a streamed body, if it is known
@@ -70,24 +69,24 @@ struct HttpResponse {
 
 // What a request asks of its response.
 struct HttpTerms {
-    bool keep_alive = false;   // false: the connection closes after it
-    bool head = false;         // the body is described but not sent
-    bool http_1_0 = false;     // keeping the connection alive must be said
-    bool plain = false;        // streams: the length was said, so pieces go as they are
-    bool may_be_long = false;  // it is a GET, whose answer may be long
+    bool keep_alive = false;   // false: the connection closes after the response
+    bool head = false;         // a HEAD: the response has a header only
+    bool http_1_0 = false;     // a header must say that the connection stays open
+    bool plain = false;        // of a stream: its length is known, so pieces need no chunks
+    bool may_be_long = false;  // a GET, whose response may be long
 };
 
-// Appends the response in bytes: status line, Date, Content-Type, Content-Length, Connection where
-// needed, then the headers given. Control characters in these become spaces, so that no value can
+// Appends the response: status line, Date, Content-Type, Content-Length, Connection where needed,
+// then the headers of the response. Control characters in these become spaces, so that no value can
 // forge a second header.
 void append_response(std::string& out, const HttpResponse& response, const HttpTerms& terms);
 
-// A response whose body follows in pieces: as many bytes as were announced, or chunked, or up to
-// the end of the connection where the client knows no chunks.
+// The functions below are for a response whose body follows in pieces: as many bytes as were
+// announced; or in chunks; or up to the end of the connection, for a client of HTTP/1.0.
 
 // Whether a body follows the header at all.
 [[nodiscard]] bool has_body(int status, const HttpTerms& terms);
-// The header; the response's own body is not looked at.
+// Appends the header. The body in `response` is not used.
 // REQUIRES: with http_1_0, not keep_alive, unless no body follows or its length is known.
 void append_stream_header(std::string& out, const HttpResponse& response, const HttpTerms& terms);
 // REQUIRES: the piece is not empty.

@@ -30,24 +30,24 @@ constexpr HttpFault unknown_coding{501, HOLDFAST_FAULT("only Transfer-Encoding: 
 constexpr HttpFault not_http_1{505, HOLDFAST_FAULT("only HTTP/1.0 and HTTP/1.1 are spoken")};
 #undef HOLDFAST_FAULT
 
-// The least that is still to come of a chunked body at any time, "0 CR LF CR LF". Beast asserts
-// that it is not asked to read on with less.
+// A chunked body that has not ended still needs at least this many bytes: "0 CR LF CR LF". Beast
+// asserts that it is not called with fewer.
 constexpr std::size_t chunked_rest_bytes_min = 5;
 
 std::string_view std_view(boost::beast::string_view text) {
     return {text.data(), text.size()};
 }
 
-// Whether the first line ends in HTTP/<digit>.<digit>, of whatever version.
+// Whether the first line ends in HTTP/<digit>.<digit>, whatever the version.
 bool names_http_version(std::string_view message) {
     const auto line = message.substr(0, message.find("\r\n"));
     const auto version = line.substr(line.rfind(' ') + 1);
     return version.size() == 8 && version.starts_with("HTTP/") && version[6] == '.';
 }
 
-// A client that takes this server for a proxy sends an absolute target. Returns the size of what
-// comes before the path: `http://` or `https://`, in whatever case, and the authority; 0 if the
-// target is not absolute.
+// A client that thinks this server is a proxy sends an absolute target. Returns the size of the
+// part before the path: `http://` or `https://`, in upper or lower case, and the authority; 0 if
+// the target is not absolute.
 std::size_t origin_bytes(std::string_view target) {
     for (const std::string_view scheme : {"http://", "https://"}) {
         const auto start = target.substr(0, scheme.size());
@@ -64,7 +64,7 @@ std::size_t origin_bytes(std::string_view target) {
 HttpParser::HttpParser(const HttpLimits& limits) : limits_(limits) {
     CHECK(limits.header_bytes_max < 65536);
     header_limit(static_cast<std::uint32_t>(limits.header_bytes_max));
-    body_limit(boost::none);  // known only when the body is: one in pieces may be of any size
+    body_limit(boost::none);  // checked below: a body in pieces may have any size
 }
 
 HttpParser::Outcome HttpParser::parse(std::string_view message) {
@@ -215,7 +215,7 @@ void HttpParser::on_request_impl(Verb, StringView method, StringView target, int
 }
 
 void HttpParser::on_field_impl(Field field, StringView name, StringView value, ErrorCode& error) {
-    if (header_bytes_ > 0) return;  // a trailer: nobody asks for these
+    if (header_bytes_ > 0) return;  // a trailer, which nothing uses
     // Beast unfolds a folded value into a buffer of its own.
     const bool in_place = value.empty() || (value.data() >= name.data() &&
                                             value.data() < name.data() + limits_.header_bytes_max);

@@ -1,11 +1,11 @@
 #pragma once
 
-// HttpParser: reads one HTTP/1.x request, however it is cut.
+// HttpParser: reads one HTTP/1.x request, in however many pieces it arrives.
 //
-// Beast's basic_parser finds and checks the parts; this class remembers where they are. It never
-// copies them, except the body of a chunked request: the caller keeps the bytes of the request
-// together and offers all of them, from the first one, each time there are more. Only a body that
-// is taken in pieces need not be kept.
+// Beast's basic_parser finds and checks the parts of a request; this class remembers where they
+// are. It copies nothing, except the body of a chunked request: the caller stores the bytes of the
+// request together and offers all of them, from the first one, each time more have arrived. Only a
+// body in pieces (http_body.h) need not be stored.
 //
 // A parser lives on the stack when a request arrives whole, and moves to the heap when it does not.
 
@@ -13,7 +13,6 @@
 #include <string>
 #include <string_view>
 
-#include "net/http/body_pace.h"
 #include "net/http/http_body.h"
 #include "net/http/http_message.h"
 
@@ -22,16 +21,16 @@ namespace holdfast::net {
 struct HttpLimits {
     std::size_t header_bytes_max = std::size_t{16} * 1024;
     std::size_t body_bytes_max = std::size_t{1024} * 1024;
-    // Of a body that is taken in pieces, which may be of any size.
+    // For a body in pieces, which may have any size.
     BodyPaceLimits body_pace;
-    // Requests of one connection handled but not yet answered; further ones wait.
+    // Requests of one connection that are handled but not yet answered. Further ones are not read.
     std::size_t pending_max = 128;
-    // Bytes of answers that wait on one connection for the answers before them. Over this, no
-    // further request is read, and a streamed answer that waits is congested.
+    // Bytes of answers that wait on one connection for the answers before them. With more than
+    // this, no further request is read, and a streamed answer that waits is congested.
     std::size_t waiting_bytes_max = std::size_t{256} * 1024;
-    // Whether a request of HTTP/1.1 without a Host is refused, as servers must.
+    // Whether a request of HTTP/1.1 without a Host is refused, as the standard demands.
     bool needs_host = false;
-    // What a GET that waits for its turn counts as while its answer is not known.
+    // How many bytes a GET counts as, while it waits for its turn and its answer is not known.
     std::size_t unknown_answer_bytes = std::size_t{64} * 1024;
 };
 
@@ -43,26 +42,25 @@ class HttpParser final : private boost::beast::http::basic_parser<true> {
     explicit HttpParser(const HttpLimits& limits);
     HttpParser(HttpParser&&) = default;
 
-    // Reads on, up to the end of the header. `message` begins with the first byte of the request.
-    // Not to be called again once it was refused.
+    // Reads up to the end of the header. `message` begins with the first byte of the request.
+    // REQUIRES: the request was not refused.
     [[nodiscard]] Outcome parse_header(std::string_view message);
 
-    // The same up to the end of the body. Not to be called again once it has returned something
-    // else than need_more.
+    // Reads up to the end of the body. REQUIRES: the last call, if any, returned need_more.
     [[nodiscard]] Outcome parse(std::string_view message);
 
-    // Instead of parse(): reads on from `input`, which begins where the header, or the call before,
-    // ended, gives the sink what there is of the body, and takes it off the input. The body may be
-    // of any size. REQUIRES: the header is complete.
+    // Instead of parse(): reads from `input`, which begins where the header, or the last call,
+    // ended. Gives the sink the part of the body that is there, and removes it from the input. The
+    // body may have any size. REQUIRES: the header is complete.
     [[nodiscard]] Outcome parse_piece(std::string_view& input, BodySink& sink);
 
-    // After `complete`: the bytes that the header and the request took, the request (without a body
+    // After `complete`: the sizes of the header and of the request, the request (without a body
     // while that is not complete), and what it asks of its answer.
     [[nodiscard]] std::size_t header_size() const { return header_bytes_; }
     [[nodiscard]] std::size_t size() const { return size_; }
     [[nodiscard]] HttpRequest request(std::string_view message) const;
     [[nodiscard]] HttpTerms terms() const;
-    // How long the body is, if the header says so: 0 if it speaks of none.
+    // The size of the body, if the header tells it; 0 if there is no body.
     [[nodiscard]] std::optional<std::uint64_t> body_size() const;
 
     [[nodiscard]] std::string_view method() const { return {message_ + method_.at, method_.bytes}; }
@@ -70,7 +68,8 @@ class HttpParser final : private boost::beast::http::basic_parser<true> {
     // After `refused`.
     [[nodiscard]] const HttpFault& fault() const { return *fault_; }
 
-    // Whether the client waits for a `100 Continue` before it sends the body. take: true once.
+    // Whether the client waits for `100 Continue` before it sends the body. take_expectation() is
+    // true only once.
     [[nodiscard]] bool has_expectation() const { return expects_continue_ && version_ >= 11; }
     [[nodiscard]] bool take_expectation();
 
@@ -103,8 +102,8 @@ class HttpParser final : private boost::beast::http::basic_parser<true> {
     void on_finish_impl(ErrorCode&) override {}
 
     HttpLimits limits_;
-    const char* message_ = nullptr;  // where it was when it was last looked at
-    std::size_t parsed_ = 0;         // bytes of the message that Beast has taken
+    const char* message_ = nullptr;  // where the message was at the last call
+    std::size_t parsed_ = 0;         // bytes of the message that Beast has read
     std::size_t header_bytes_ = 0;
     std::size_t size_ = 0;
     const HttpFault* fault_ = nullptr;

@@ -12,7 +12,7 @@
 namespace holdfast::net {
 namespace {
 
-// Answers with what it understood.
+// Answers with the parts of the request that it has found.
 class Mirror final : public HttpHandler {
   public:
     void handle(const HttpRequest& request, HttpReply& reply) override {

@@ -12,7 +12,7 @@
 namespace holdfast::net {
 namespace {
 
-// Answers /now at once and keeps everything else under its path.
+// Answers /now at once and stores the deferred replies to all other requests by path.
 class Keeper final : public HttpHandler {
   public:
     void handle(const HttpRequest& request, HttpReply& reply) override {
@@ -154,7 +154,7 @@ TEST_F(HttpPipeline, LetsRepliesOutliveTheConnection) {
     EXPECT_EQ(Paths{}, sent());
 }
 
-// Answers from inside the callback that says nobody waits for them.
+// Answers from inside on_abandoned.
 class Quitter final : public HttpHandler {
   public:
     void handle(const HttpRequest&, HttpReply& reply) override {

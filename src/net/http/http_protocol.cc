@@ -8,10 +8,10 @@ namespace {
 
 constexpr HttpFault too_slow{408, "{\"error\":\"the request did not arrive in time\"}\n"};
 
-// A refused body of no more than this is read past, so that the connection can go on.
+// A refused body of at most this size is skipped, so that the connection can go on.
 constexpr std::uint64_t skipped_bytes_max = 256 * 1024;
 
-// Takes a body that nobody wants.
+// Skips a body that is of no use.
 class NoSink final : public BodySink {
     void on_piece(std::string_view /*piece*/) override {}
     void on_whole() override {}
@@ -38,12 +38,11 @@ std::size_t HttpProtocol::on_input(std::string_view input) {
     return consumed;
 }
 
-// Handles the request at the front of the input. Returns the bytes it took, 0 while it is
-// incomplete.
+// Handles the request at the front of the input. Returns its size; 0 while it is incomplete.
 std::size_t HttpProtocol::take_request(std::string_view input) {
     if (body_) return take_body(input);
     if (!partial_) {
-        // A line end after a body is a common mistake, which the next request need not suffer for.
+        // Some clients send a line end after a body. It is skipped.
         if (input.starts_with("\r\n")) return 2;
         if (input == "\r") return 0;
     }
@@ -75,7 +74,7 @@ std::size_t HttpProtocol::finish(HttpParser& parser, HttpParser::Outcome outcome
     return parser.size();
 }
 
-// The header of a request is there whose body is taken in pieces. Returns the header's size.
+// The header of a request whose body comes in pieces is complete. Returns the header's size.
 std::size_t HttpProtocol::begin_body(HttpParser& parser, std::string_view input) {
     auto terms = parser.terms();
     auto terms_at_once = terms;
@@ -88,7 +87,7 @@ std::size_t HttpProtocol::begin_body(HttpParser& parser, std::string_view input)
         sink = std::make_unique<NoSink>();
     }
     const std::size_t size = parser.header_size();
-    if (is_empty) {  // nothing is to come, so there is nothing to invite and nothing to wait for
+    if (is_empty) {  // no piece will come, so no `100 Continue` is needed
         sink->on_whole();
         if (peer_ended_) replies_.abandon();
         return size;
@@ -99,11 +98,11 @@ std::size_t HttpProtocol::begin_body(HttpParser& parser, std::string_view input)
     return size;
 }
 
-// Answers the client that has asked whether to send its body, or lets it wait for that.
+// Answers a client that has asked whether to send its body, or lets it wait for the answer.
 void HttpProtocol::invite_body() {
     const bool is_answered = replies_.empty();
     if (is_answered || !body_->sink->is_wanted()) {
-        if (!is_answered) replies_.close_after_last();  // whether it sends it or not is its affair
+        if (!is_answered) replies_.close_after_last();  // the client may send the body or not
     } else if (body_->sink->is_congested()) {
         pause_body();
         return;
@@ -119,7 +118,7 @@ void HttpProtocol::pause_body() {
     channel_.pause();
 }
 
-// Gives the sink what there is of its body. Returns the bytes taken.
+// Gives the sink the part of its body that is there. Returns the size of that part.
 std::size_t HttpProtocol::take_body(std::string_view input) {
     if (body_->sink->is_congested()) return pause_body(), 0;
     std::string_view rest = input;
@@ -136,7 +135,7 @@ std::size_t HttpProtocol::take_body(std::string_view input) {
     return input.size() - rest.size();
 }
 
-// The body will not be whole, though its peer is there.
+// The body will never be whole, although the connection lives.
 void HttpProtocol::fail_body(const HttpFault& fault) {
     const auto body = std::exchange(body_, nullptr);
     is_body_paused_ = false;

@@ -2,13 +2,20 @@
 
 // HttpProtocol: HTTP/1.1 (and 1.0) over a channel, in front of an HttpHandler.
 //
-// Every whole request in the input is handled as it is found, also behind one whose answer is
-// deferred, so that pipelined requests can share a commit, unless too many answers wait; a
-// ReplyQueue keeps answers in order. A body taken in pieces holds up what follows it. What the
-// protocol refuses itself it answers with a status, `{"error":"..."}` and a closed connection: 400
-// malformed, 408 too slow (a body that is taken in pieces: on average, see BodyPace), 413 body too
-// big, 414 and 431 header too big, 417 unknown expectation, 501 unknown transfer coding, 505 not
-// HTTP/1.x.
+// Every whole request in the input is handled as it is found, also if the answer to an earlier one
+// is deferred, so that pipelined requests can share a commit. Only if too many answers wait, no
+// further request is read. A ReplyQueue puts the answers in order. Requests behind a body in pieces
+// wait until that body is whole. The protocol itself refuses some requests, with a status,
+// `{"error":"..."}` and the end of the connection:
+//
+//     400   malformed
+//     408   too slow (for a body in pieces: on average, see BodyPace)
+//     413   the body is too big
+//     414   the first line is too big
+//     417   unknown expectation
+//     431   the header is too big
+//     501   unknown transfer coding
+//     505   not HTTP/1.x
 //
 // Thread safety: only on the connection's loop.
 
@@ -22,19 +29,19 @@
 
 namespace holdfast::net {
 
-// What answers requests. Called on the thread of the connection's loop: a handler shared by several
-// loops is called concurrently.
+// Answers requests. Called on the thread of the connection's loop: a handler that several loops
+// share is called concurrently.
 class HttpHandler {
   public:
     virtual void handle(const HttpRequest& request, HttpReply& reply) = 0;
 
-    // Whether the body of a request with this method is taken in pieces. Then receive() is called
-    // instead of handle(), when the header is there.
+    // Whether bodies of requests with this method come in pieces. Then receive() is called instead
+    // of handle(), as soon as the header is complete.
     [[nodiscard]] virtual bool takes_pieces(std::string_view /*method*/) const { return false; }
 
-    // The request has no body yet. Returns what takes the body, having deferred the reply; or
-    // nothing, having answered at once. The body is read past then if it is short; if not, the
-    // connection closes.
+    // The request has no body yet. Either defers the reply and returns the sink of the body; or
+    // answers at once and returns null. Then a short body is skipped, and a longer one makes the
+    // connection close.
     [[nodiscard]] virtual std::unique_ptr<BodySink> receive(const HttpRequest& /*request*/,
                                                             HttpReply& /*reply*/,
                                                             BodySource& /*source*/) {
@@ -61,7 +68,7 @@ class HttpProtocol final : public Protocol, private BodySource {
     bool idle() const override { return replies_.empty() && !body_ && (!partial_ || peer_ended_); }
 
   private:
-    // A body that is taken in pieces.
+    // A body in pieces that has not ended.
     struct Body {
         HttpParser parser;
         std::unique_ptr<BodySink> sink;
@@ -83,9 +90,9 @@ class HttpProtocol final : public Protocol, private BodySource {
     Channel& channel_;
     HttpHandler& handler_;
     const HttpLimits& limits_;
-    bool peer_ended_ = false;              // so a partial request stays one
-    std::unique_ptr<HttpParser> partial_;  // of a request whose rest has not arrived
-    std::unique_ptr<Body> body_;           // that is being taken
+    bool peer_ended_ = false;              // a partial request will never be whole
+    std::unique_ptr<HttpParser> partial_;  // the parser of a request whose rest has not arrived
+    std::unique_ptr<Body> body_;           // null: no body in pieces is under way
     bool is_body_paused_ = false;          // its sink is congested
     ReplyQueue replies_;
 };

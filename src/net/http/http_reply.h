@@ -2,12 +2,12 @@
 
 // HttpReply, DeferredReply and StreamedReply: the three ways to answer a request.
 //
-// A handler answers at once with HttpReply::send(), or takes a DeferredReply and answers later, or
-// a StreamedReply and answers piece by piece. Answers leave in the order of their requests,
-// whichever comes first.
+// A handler answers at once with HttpReply::send(); or it keeps a DeferredReply and answers later;
+// or it keeps a StreamedReply and answers piece by piece. Answers leave in the order of their
+// requests, in whatever order they are given.
 //
 // Thread safety: only on the thread of the connection's loop.
-// Lifetime: a HttpReply lives during HttpHandler::handle(); the others as long as they like.
+// Lifetime: a HttpReply lives during HttpHandler::handle(). The others may outlive the connection.
 
 #include <functional>
 #include <initializer_list>
@@ -24,20 +24,38 @@ struct ReplySlot;
 
 // How a body is sent in pieces.
 struct StreamOptions {
-    std::optional<std::uint64_t> length = {};  // of all of them, if it is known
+    std::optional<std::uint64_t> length = {};  // of all pieces together, if it is known
     std::function<void()> on_abandoned = {};
+};
+
+// ReplyLink: the link between a reply and its slot in the ReplyQueue; reply_queue.h explains it.
+class ReplyLink {
+  protected:
+    ReplyLink() = default;
+    explicit ReplyLink(ReplySlot& slot);
+    ReplyLink(ReplyLink&& other) noexcept;
+    ~ReplyLink() = default;
+
+    void link(ReplySlot& slot);
+    // Cuts the link. Returns the slot; null if there was no link.
+    ReplySlot* cut();
+
+    ReplySlot* slot_ = nullptr;
+
+  private:
+    friend class ReplyQueue;
 };
 
 class StreamedReply;
 
-// A promise to answer. Exactly one answer is sent for it: if it is destroyed before, that is a 500.
+// A promise to answer. Exactly one answer is sent for it: 500 if it is destroyed before.
 //
 // The connection may die meanwhile; then answering does nothing. `on_abandoned` is called once, in
 // a turn of the loop, when the peer stops sending (it died, or half-closed its connection) or the
-// connection is gone. It is the moment to give up what is being waited for; an answer that comes
-// nevertheless is sent if it still can be. It is not called after the answer, and may itself answer
-// or destroy the reply.
-class DeferredReply {
+// connection is gone. That is the moment to stop waiting for what the answer needs. An answer that
+// comes nevertheless is sent if the connection still exists. `on_abandoned` is not called after the
+// answer, and may itself answer or destroy the reply.
+class DeferredReply : private ReplyLink {
   public:
     DeferredReply() = default;
     DeferredReply(DeferredReply&& other) noexcept;
@@ -45,7 +63,7 @@ class DeferredReply {
     ~DeferredReply();
 
     // Whether an answer is still owed.
-    [[nodiscard]] explicit operator bool() const { return slot_ != nullptr; }
+    [[nodiscard]] explicit operator bool() const { return is_owed_; }
 
     // REQUIRES: an answer is still owed.
     void send(int status, std::string_view content_type, std::string_view body,
@@ -55,68 +73,67 @@ class DeferredReply {
         send(status, content_type, body, std::span(headers.begin(), headers.size()));
     }
 
-    // Answers in pieces after all. REQUIRES: as send().
+    // Answers in pieces. REQUIRES: as send().
     [[nodiscard]] StreamedReply stream(int status, std::string_view content_type,
                                        std::span<const HttpHeader> headers, StreamOptions options);
 
-    // Closes the connection after the answer. For an answer that is given before the body of its
-    // request is whole: what is still to come of that is not read. REQUIRES: as send().
+    // Closes the connection after the answer. For an answer that is given before the whole body of
+    // its request has arrived: the rest of the body is not read. REQUIRES: as send().
     void close_after();
 
   private:
     friend class ReplyQueue;
-    explicit DeferredReply(ReplySlot& slot) : slot_(&slot) {}
+    explicit DeferredReply(ReplySlot& slot) : ReplyLink(slot), is_owed_(true) {}
 
-    ReplySlot* slot_ = nullptr;
+    bool is_owed_ = false;
 };
 
 // An answer in pieces, such as server-sent events. It is ended by end() or its destruction.
 //
-// Pieces sent while earlier requests of the connection are unanswered wait for their turn. Nothing
-// limits what a slow peer makes wait but its sender: look at is_congested(), and drop or end.
+// Pieces sent while earlier requests of the connection are unanswered wait for their turn. Only the
+// sender limits what waits for a slow peer: it looks at is_congested(), and drops pieces or ends.
 //
 // `on_abandoned` is called once, in a turn of the loop, when the peer stops sending (it died, or
 // half-closed its connection), when the connection is gone or when the server shuts down; it may
-// end or destroy the reply. A shutdown waits for no stream: one that goes on is ended for it.
-class StreamedReply {
+// end or destroy the reply. A shutdown does not wait for streams: it ends those that go on.
+class StreamedReply : private ReplyLink {
   public:
     StreamedReply() = default;
-    StreamedReply(StreamedReply&& other) noexcept;
+    StreamedReply(StreamedReply&& other) noexcept = default;
     StreamedReply& operator=(StreamedReply&& other) noexcept;
     ~StreamedReply() { end(); }
 
-    // Whether what is sent still goes anywhere. A HEAD, and a status that has no body, are answered
-    // with the header alone: false from the start, and on_abandoned is never called.
-    [[nodiscard]] explicit operator bool() const;
+    // Whether pieces can still reach the peer. The answer to a HEAD, and a status that has no body,
+    // consist of the header alone: false from the start, and on_abandoned is never called.
+    [[nodiscard]] explicit operator bool() const { return slot_ != nullptr; }
 
-    // Sends one more piece at the end of this turn. Does nothing when it would go nowhere.
+    // Sends one more piece at the end of this turn. Does nothing if it cannot reach the peer.
     void send(std::string_view piece);
 
-    // Whether so much is waiting to be sent on this connection that the peer does not keep up.
+    // Whether so much output waits on this connection that the peer is too slow.
     [[nodiscard]] bool is_congested() const;
 
-    // Calls `on_room` once, in a turn of the loop, when all that was sent on this connection has
-    // left it: the moment for the next piece of something long. Not after the end, nor when the
-    // connection is gone. REQUIRES: it still goes somewhere.
+    // Calls `on_room` once, in a turn of the loop, when all output of this connection has been
+    // sent: the moment for the next piece of something long. Does not call it after the end, nor
+    // when the connection is gone. REQUIRES: pieces can still reach the peer.
     void call_when_sent(std::function<void()> on_room);
 
-    // Ends the answer, as the peer can tell from a connection that broke (except in HTTP/1.0). Does
-    // nothing if it has ended. Before as many bytes were sent as were announced, this breaks the
-    // connection.
+    // Ends the answer. The peer can tell the end from a broken connection (except in HTTP/1.0).
+    // Does nothing if the answer has ended. If fewer bytes were sent than were announced, this
+    // breaks the connection.
     void end();
 
   private:
     friend class ReplyQueue;
-    explicit StreamedReply(ReplySlot& slot) : slot_(&slot) {}
-
-    ReplySlot* slot_ = nullptr;
+    explicit StreamedReply(ReplySlot& slot) : ReplyLink(slot) {}
 };
 
-// The answer to the request being handled. REQUIRES: either send() or defer() or stream(), once. A
-// handler that returns without any has answered 500.
+// The answer to the request that is being handled. REQUIRES: one of send(), defer() and stream() is
+// called, once. A handler that returns without any of them has answered 500.
 class HttpReply {
   public:
-    // `terms_at_once` are those of an answer by send(), which may come before the request is read.
+    // `terms_at_once` are the terms of an answer by send(), which may come before the whole request
+    // has been read.
     HttpReply(ReplyQueue& queue, const HttpTerms& terms, const HttpTerms& terms_at_once)
         : queue_(queue), terms_(terms), terms_at_once_(terms_at_once) {}
     HttpReply(ReplyQueue& queue, const HttpTerms& terms) : HttpReply(queue, terms, terms) {}
@@ -124,7 +141,7 @@ class HttpReply {
     HttpReply(const HttpReply&) = delete;
     HttpReply& operator=(const HttpReply&) = delete;
 
-    // Formats straight into the connection's output, unless earlier requests are still unanswered.
+    // Writes straight into the connection's output, unless earlier requests are still unanswered.
     void send(int status, std::string_view content_type, std::string_view body,
               std::span<const HttpHeader> headers = {});
     void send(int status, std::string_view content_type, std::string_view body,

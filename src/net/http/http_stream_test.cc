@@ -190,7 +190,7 @@ TEST_F(HttpStream, OfHttp10EndsWithTheConnection) {
     EXPECT_TRUE(channel_.closed);
 }
 
-// The peer would take what follows for a part of the body.
+// The peer would think that the next answer is a part of the body.
 TEST_F(HttpStream, IsFollowedByNothingIfItsEndIsThatOfTheConnection) {
     for (const bool has_length : {false, true}) {
         Studio studio;

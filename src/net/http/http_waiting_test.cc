@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t long_body_bytes = 1000;
 
-// Answers /long and /short at once; keeps what begins with /d; streams what begins with /s.
+// Answers /long and /short at once; defers paths that begin with /d; streams those with /s.
 class Shelf final : public HttpHandler {
   public:
     void handle(const HttpRequest& request, HttpReply& reply) override {

@@ -1,7 +1,6 @@
 #include "net/http/reply_queue.h"
 
 #include <iterator>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -11,13 +10,15 @@ namespace holdfast::net {
 
 namespace {
 
+using State = ReplySlot::State;
+
 constexpr HttpResponse no_answer{.status = 500,
                                  .content_type = "application/json",
                                  .body = "{\"error\":\"the request was not answered\"}\n"};
 
 // Whether the answer may be long, and its length is not known yet.
 bool is_unknown(const ReplySlot& slot) {
-    return slot.terms.may_be_long && !slot.answered && !slot.streamed;
+    return slot.terms.may_be_long && slot.state == State::owed;
 }
 
 }  // namespace
@@ -56,7 +57,7 @@ void ReplyQueue::answer(const HttpResponse& response, HttpTerms terms) {
         return;
     }
     auto& slot = open_slot(terms);
-    slot.answered = true;
+    slot.state = State::answered;
     append_response(slot.answer, response, terms);
     count(slot);
 }
@@ -75,17 +76,13 @@ void ReplyQueue::interim(std::string_view bytes) {
         return;
     }
     auto& slot = open_slot({.keep_alive = true});
-    slot.answered = true;
+    slot.state = State::answered;
     slot.answer = bytes;
     count(slot);
 }
 
 ReplySlot& ReplyQueue::open_slot(const HttpTerms& terms) {
-    auto slot = std::make_unique<ReplySlot>();
-    slot->queue = this;
-    slot->terms = terms;
-    slots_.push_back(*slot);
-    return *slot.release();
+    return slots_.emplace_back(*this, terms);
 }
 
 void ReplyQueue::answer_slot(ReplySlot& slot, const HttpResponse& response) {
@@ -99,12 +96,10 @@ void ReplyQueue::interim_to_last(std::string_view bytes) {
         channel_.output().append(bytes);
         return;
     }
-    auto slot = std::make_unique<ReplySlot>();
-    slot->queue = this;
-    slot->terms = {.keep_alive = true};
-    slot->answered = true;
+    const auto slot = slots_.emplace(std::prev(slots_.end()), *this, HttpTerms{.keep_alive = true});
+    slot->state = State::answered;
     slot->answer = bytes;
-    count(*slots_.insert(std::prev(slots_.end()), *slot.release()));
+    count(*slot);
 }
 
 void ReplyQueue::close_after_last() {
@@ -129,7 +124,7 @@ StreamedReply ReplyQueue::stream_slot(ReplySlot& slot, const HttpResponse& head,
         finish(slot);
         return {};
     }
-    slot.streamed = true;
+    slot.state = State::streamed;
     slot.on_abandoned = std::move(on_abandoned);
     count(slot);
     resume_unless_full();
@@ -161,8 +156,7 @@ void ReplyQueue::append_piece(ReplySlot& slot, std::string_view piece) {
 
 void ReplyQueue::end_stream(ReplySlot& slot) {
     close_if_draining(slot);
-    if (slot.bytes_to_come >
-        0) {  // the peer can tell only from the connection that this is not all
+    if (slot.bytes_to_come > 0) {  // only a broken connection tells the peer that this is not all
         slot.terms.keep_alive = false;
         closing_ = true;
     }
@@ -187,7 +181,7 @@ std::string& ReplyQueue::place_for(ReplySlot& slot) {
     return &slot == &slots_.front() ? channel_.output() : slot.answer;
 }
 
-// Counts what the slot keeps waiting now instead of what was counted before.
+// Counts the bytes that wait in the slot now, instead of those that were counted before.
 void ReplyQueue::count(ReplySlot& slot) {
     const bool is_first = &slot == &slots_.front();
     const std::size_t bytes =
@@ -199,8 +193,9 @@ void ReplyQueue::count(ReplySlot& slot) {
     channel_.count_waiting(more);
 }
 
+// The answer of the slot is complete. Its bytes leave if it is at the front.
 void ReplyQueue::finish(ReplySlot& slot) {
-    slot.answered = true;
+    slot.state = State::answered;
     slot.on_abandoned = nullptr;
     slot.on_room = nullptr;
     if (&slot == &slots_.front()) {
@@ -212,16 +207,16 @@ void ReplyQueue::finish(ReplySlot& slot) {
     channel_.flush();
 }
 
-// What is behind an answer that is complete leaves with it, up to what is not answered; and if that
-// is a stream, the pieces it has.
+// Outputs the answers at the front that are complete, then what the first incomplete one has so
+// far.
 void ReplyQueue::send_answered() {
     while (!slots_.empty()) {
         channel_.output().append(std::exchange(slots_.front().answer, {}));
         count(slots_.front());
-        if (!slots_.front().answered) break;
-        const std::unique_ptr<ReplySlot> slot(&slots_.front());
+        if (slots_.front().state != State::answered) break;
+        const bool keep_alive = slots_.front().terms.keep_alive;
         slots_.pop_front();
-        if (slot->terms.keep_alive) continue;
+        if (keep_alive) continue;
         // Nothing may follow: the end of this answer may be the end of the connection.
         channel_.close_after_flush();
         return detach();
@@ -231,7 +226,7 @@ void ReplyQueue::send_answered() {
 // A callback may answer, and so remove, any slot: begin again after each.
 void ReplyQueue::abandon() {
     for (auto slot = slots_.begin(); slot != slots_.end();) {
-        if (slot->answered || !slot->on_abandoned) {
+        if (slot->state == State::answered || !slot->on_abandoned) {
             ++slot;
             continue;
         }
@@ -240,135 +235,120 @@ void ReplyQueue::abandon() {
     }
 }
 
-// As above. A stream that was told and went on comes by a second time.
+// As above. A stream that goes on after its on_abandoned was called is met a second time: then the
+// queue cuts its link and ends it.
 void ReplyQueue::end_streams() {
     for (auto slot = slots_.begin(); slot != slots_.end();) {
-        if (slot->answered || !slot->streamed) {
+        if (slot->state != State::streamed) {
             ++slot;
             continue;
         }
         if (slot->on_abandoned) {
             std::exchange(slot->on_abandoned, nullptr)();
         } else {
-            take_from_owner(*slot);
+            // The closure may own the reply, so it goes last.
+            const auto dropped = std::exchange(slot->on_room, nullptr);
+            slot->reply->cut();
+            end_stream(*slot);
         }
         slot = slots_.begin();
     }
 }
 
-// Ends a stream whose reply lives on, and finds itself alone with a slot of no queue.
-void ReplyQueue::take_from_owner(ReplySlot& slot) {
-    // Whatever it holds goes last: that may be the owner, and with it the slot.
-    const auto dropped = std::exchange(slot.on_room, nullptr);
-    auto own = std::make_unique<ReplySlot>();
-    own->queue = this;
-    own->terms = slot.terms;
-    own->bytes_to_come = slot.bytes_to_come;
-    own->answer = std::move(slot.answer);
-    own->counted_bytes = std::exchange(slot.counted_bytes, 0);
-    const auto place = slots_.erase(slots_.iterator_to(slot));
-    slot.queue = nullptr;
-    slots_.insert(place, *own);
-    end_stream(*own.release());
-}
-
 void ReplyQueue::detach() {
+    // Closures may own replies, so they are called and destroyed when no slot is left.
     std::vector<std::function<void()>> untold, dropped;
     const std::size_t waiting_bytes = std::exchange(waiting_bytes_, 0);
     if (waiting_bytes > 0) channel_.count_waiting(-static_cast<std::ptrdiff_t>(waiting_bytes));
-    while (!slots_.empty()) {
+    for (; !slots_.empty(); slots_.pop_front()) {
         ReplySlot& slot = slots_.front();
-        slots_.pop_front();
-        slot.queue = nullptr;
-        std::string().swap(slot.answer);
-        // What it holds may be the reply, and with it the slot, which is looked at below.
+        if (slot.reply != nullptr) slot.reply->cut();
         if (slot.on_room) dropped.push_back(std::exchange(slot.on_room, nullptr));
-        if (slot.answered) {
-            delete &slot;
-        } else if (slot.on_abandoned) {
-            untold.push_back(std::exchange(slot.on_abandoned, nullptr));
-        }
+        if (slot.on_abandoned) untold.push_back(std::exchange(slot.on_abandoned, nullptr));
     }
     for (const auto& tell : untold) tell();
 }
 
+ReplyLink::ReplyLink(ReplySlot& slot) {
+    link(slot);
+}
+
+ReplyLink::ReplyLink(ReplyLink&& other) noexcept : slot_(std::exchange(other.slot_, nullptr)) {
+    if (slot_ != nullptr) slot_->reply = this;
+}
+
+void ReplyLink::link(ReplySlot& slot) {
+    slot_ = &slot;
+    slot.reply = this;
+}
+
+ReplySlot* ReplyLink::cut() {
+    if (slot_ != nullptr) slot_->reply = nullptr;
+    return std::exchange(slot_, nullptr);
+}
+
 DeferredReply::DeferredReply(DeferredReply&& other) noexcept
-    : slot_(std::exchange(other.slot_, nullptr)) {}
+    : ReplyLink(std::move(other)), is_owed_(std::exchange(other.is_owed_, false)) {}
 
 DeferredReply& DeferredReply::operator=(DeferredReply&& other) noexcept {
+    if (this == &other) return *this;
     DeferredReply old(std::move(*this));
-    slot_ = std::exchange(other.slot_, nullptr);
+    if (ReplySlot* const slot = other.cut()) link(*slot);
+    is_owed_ = std::exchange(other.is_owed_, false);
     return *this;
 }
 
 DeferredReply::~DeferredReply() {
-    if (slot_) send(no_answer.status, no_answer.content_type, no_answer.body);
+    if (is_owed_) send(no_answer.status, no_answer.content_type, no_answer.body);
 }
 
 void DeferredReply::send(int status, std::string_view content_type, std::string_view body,
                          std::span<const HttpHeader> headers) {
-    CHECK(slot_);
-    ReplySlot* const slot = std::exchange(slot_, nullptr);
-    if (slot->queue) {
-        slot->queue->answer_slot(*slot, {status, content_type, body, headers});
-    } else {
-        delete slot;
+    CHECK(std::exchange(is_owed_, false));
+    if (ReplySlot* const slot = cut()) {
+        slot->queue.answer_slot(*slot, {status, content_type, body, headers});
     }
 }
 
 StreamedReply DeferredReply::stream(int status, std::string_view content_type,
                                     std::span<const HttpHeader> headers, StreamOptions options) {
-    CHECK(slot_);
-    ReplySlot* const slot = std::exchange(slot_, nullptr);
-    if (!slot->queue) {
-        delete slot;
-        return {};
-    }
+    CHECK(std::exchange(is_owed_, false));
+    ReplySlot* const slot = cut();
+    if (slot == nullptr) return {};
     slot->on_abandoned = nullptr;
     const HttpResponse head{status, content_type, {}, headers, options.length};
-    return slot->queue->stream_slot(*slot, head, std::move(options.on_abandoned));
+    return slot->queue.stream_slot(*slot, head, std::move(options.on_abandoned));
 }
 
 void DeferredReply::close_after() {
-    CHECK(slot_);
+    CHECK(is_owed_);
+    if (slot_ == nullptr) return;
     slot_->terms.keep_alive = false;
-    if (slot_->queue) slot_->queue->refuse_more();
+    slot_->queue.refuse_more();
 }
 
-StreamedReply::StreamedReply(StreamedReply&& other) noexcept
-    : slot_(std::exchange(other.slot_, nullptr)) {}
-
 StreamedReply& StreamedReply::operator=(StreamedReply&& other) noexcept {
+    if (this == &other) return *this;
     StreamedReply old(std::move(*this));
-    slot_ = std::exchange(other.slot_, nullptr);
+    if (ReplySlot* const slot = other.cut()) link(*slot);
     return *this;
 }
 
-StreamedReply::operator bool() const {
-    return slot_ && slot_->queue;
-}
-
 void StreamedReply::send(std::string_view piece) {
-    if (*this) slot_->queue->append_piece(*slot_, piece);
+    if (slot_ != nullptr) slot_->queue.append_piece(*slot_, piece);
 }
 
 void StreamedReply::call_when_sent(std::function<void()> on_room) {
-    CHECK(*this);
-    slot_->queue->call_when_sent(*slot_, std::move(on_room));
+    CHECK(slot_ != nullptr);
+    slot_->queue.call_when_sent(*slot_, std::move(on_room));
 }
 
 bool StreamedReply::is_congested() const {
-    return *this && slot_->queue->congested(*slot_);
+    return slot_ != nullptr && slot_->queue.congested(*slot_);
 }
 
 void StreamedReply::end() {
-    ReplySlot* const slot = std::exchange(slot_, nullptr);
-    if (!slot) return;
-    if (slot->queue) {
-        slot->queue->end_stream(*slot);
-    } else {
-        delete slot;
-    }
+    if (ReplySlot* const slot = cut()) slot->queue.end_stream(*slot);
 }
 
 HttpReply::~HttpReply() {

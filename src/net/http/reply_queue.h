@@ -2,21 +2,34 @@
 
 // ReplyQueue: makes answers leave in the order of their requests.
 //
-// While nothing is owed it is empty, and an answer goes straight into the channel's output. A
-// deferred reply opens a slot; whatever is answered after it waits in a slot behind it until its
-// turn comes. So does a streamed reply: while its slot is at the front its pieces go straight into
-// the output, and it is answered by the last of them.
+// While no answer is owed the queue is empty, and an answer goes straight into the channel's
+// output. A reply that is deferred or streamed has a slot. Whatever is answered after it waits in a
+// slot of its own until its turn comes: until it is at the front.
 //
-// A slot has one owner at any time: the reply until it is answered, the queue from then on.
+//     state of a slot   event                              next state
+//     -                 HttpReply::defer()                 owed
+//     -                 HttpReply::stream()                streamed
+//     -                 HttpReply::send(), behind a slot   answered
+//     owed              DeferredReply::send()              answered
+//     owed              DeferredReply::stream()            streamed
+//     streamed          StreamedReply::send()              streamed
+//     streamed          StreamedReply::end(), or shutdown  answered
+//     answered          it is at the front                 its bytes are output, the slot is gone
+//     any               the connection is gone             the slot is gone
 //
-// Answers that wait are memory that the peer gets for a few bytes of requests, so they are counted,
-// and reading stops when they are too many (full()). The answer to a GET may be long: while one is
-// not known yet, nothing behind it is read, and it counts as `unknown_answer_bytes`.
+// What a slot at the front says goes straight into the output; what another slot says waits in its
+// `answer`. The queue owns its slots. A slot that is owed or streamed is linked with its reply: the
+// reply finds the slot, and the slot the reply. The link is cut, by whichever comes first, when the
+// answer is complete or when the slot goes. A reply without a slot sends nothing.
+//
+// Answers that wait are memory that the peer gets for a few bytes of requests. So they are counted,
+// and reading stops when they are too many (full()). The answer to a GET may be long: while it is
+// not known, nothing behind it is read, and it counts as `unknown_answer_bytes`.
 //
 // Thread safety: only on the channel's loop.
 
-#include <boost/intrusive/list.hpp>
 #include <functional>
+#include <list>
 #include <string>
 
 #include "net/http/http_parser.h"
@@ -25,16 +38,21 @@
 
 namespace holdfast::net {
 
-struct ReplySlot : boost::intrusive::list_base_hook<> {
-    ReplyQueue* queue = nullptr;  // null once the connection is gone
+struct ReplySlot {
+    enum class State : std::uint8_t { owed, streamed, answered };
+
+    ReplySlot(ReplyQueue& its_queue, const HttpTerms& its_terms)
+        : queue(its_queue), terms(its_terms) {}
+
+    ReplyQueue& queue;
     HttpTerms terms;
-    bool answered = false;
-    bool streamed = false;
+    State state = State::owed;
+    ReplyLink* reply = nullptr;       // null: answered, or the shutdown has ended the stream
     std::uint64_t bytes_to_come = 0;  // with terms.plain: of those that were announced
-    std::string answer;               // as far as it was given out of turn
+    std::string answer = {};          // what waits for its turn
     std::size_t counted_bytes = 0;    // by the queue, for the answer
-    std::function<void()> on_abandoned;
-    std::function<void()> on_room;
+    std::function<void()> on_abandoned = {};
+    std::function<void()> on_room = {};
 };
 
 class ReplyQueue {
@@ -49,7 +67,7 @@ class ReplyQueue {
     // Whether another request would be too much: too many are unanswered, or too many bytes wait.
     // An empty queue is never full.
     [[nodiscard]] bool full() const;
-    // Pauses the channel if the queue is full, until it is not. Returns whether it is.
+    // Pauses the channel if the queue is full, until it is not. Returns whether it is full.
     [[nodiscard]] bool pause_if_full();
     // The channel gives input again, for whatever reason.
     void note_input() { paused_ = false; }
@@ -58,38 +76,41 @@ class ReplyQueue {
 
     void answer(const HttpResponse& response, HttpTerms terms);
     [[nodiscard]] DeferredReply defer(const HttpTerms& terms, std::function<void()> on_abandoned);
-    // Answers a slot of this queue that defer() opened, and flushes.
+    // Answers a slot that is owed, and flushes.
     void answer_slot(ReplySlot& slot, const HttpResponse& response);
     // Sends, in its turn, an interim response such as `100 Continue`, to the request that is being
-    // read; or to the last one that was handled, and is unanswered.
+    // read.
     void interim(std::string_view bytes);
+    // The same, to the last request that was handled and is unanswered.
     void interim_to_last(std::string_view bytes);
     // The connection closes after the last answer that is owed. REQUIRES: there is one.
     void close_after_last();
-    // No request may follow those there are.
+    // No further request may follow.
     void refuse_more() { closing_ = true; }
 
     // Begins a streamed answer with its header; `head` has no body.
     [[nodiscard]] StreamedReply stream(const HttpResponse& head, HttpTerms terms,
                                        std::function<void()> on_abandoned);
-    // The same for a slot that defer() opened.
+    // The same for a slot that is owed.
     [[nodiscard]] StreamedReply stream_slot(ReplySlot& slot, const HttpResponse& head,
                                             std::function<void()> on_abandoned);
     void call_when_sent(ReplySlot& slot, std::function<void()> on_room);
-    // All output is sent: lets whoever's turn it is send more. Returns whether it did.
+    // All output is sent: lets the reply at the front send more. Returns whether it did.
     [[nodiscard]] bool make_use_of_room();
-    // A piece, and the end, of what stream() began; both flush.
+    // Sends a piece of a streamed slot; ends it. Both flush.
     void append_piece(ReplySlot& slot, std::string_view piece);
     void end_stream(ReplySlot& slot);
-    // Whether the channel is over its limit; or, if the slot waits for its turn, what waits is.
+    // Whether the channel is over its limit; or, if the slot is not at the front, whether too much
+    // waits.
     [[nodiscard]] bool congested(const ReplySlot& slot) const;
 
-    // Tells every unanswered reply, once, that nobody waits for it.
+    // Calls the on_abandoned of every reply that is owed or streamed, each once.
     void abandon();
-    // Tells every streamed reply, unless it was told before, that it must end, and ends those that
-    // do not.
+    // Calls the on_abandoned of every streamed reply, unless it was called before, and ends those
+    // streams that go on after the call.
     void end_streams();
-    // The connection is gone: lets go of every slot, then tells those not told yet.
+    // The connection is gone: removes every slot, then calls every on_abandoned that was not called
+    // before.
     void detach();
 
   private:
@@ -99,7 +120,6 @@ class ReplyQueue {
     void count(ReplySlot& slot);
     void resume_unless_full();
     void finish(ReplySlot& slot);
-    void take_from_owner(ReplySlot& slot);
     void send_answered();
 
     Channel& channel_;
@@ -107,7 +127,7 @@ class ReplyQueue {
     bool closing_ = false;
     bool paused_ = false;
     std::size_t waiting_bytes_ = 0;  // what count() has counted
-    boost::intrusive::list<ReplySlot> slots_;
+    std::list<ReplySlot> slots_;
 };
 
 }  // namespace holdfast::net

@@ -2,8 +2,8 @@
 
 // Protocol and Channel: the two sides of a connection.
 //
-// The network gives a Protocol bytes and the Protocol appends answers to its Channel. Neither knows
-// what drives it: a socket, a TLS stream or a test.
+// The network gives a Protocol bytes, and the Protocol appends answers to its Channel. Neither
+// knows whether there is a socket, a TLS stream or a test behind the other.
 //
 // Thread safety: both live on one loop and are called on its thread only.
 // Lifetime: the connection owns its protocol; a protocol may use its channel until on_closed() has
@@ -19,22 +19,22 @@ namespace holdfast::net {
 // What a protocol may do to its connection. Nothing here calls back into the protocol.
 class Channel {
   public:
-    // The bytes still to be sent: append, and leave what is there alone. Whatever is appended
-    // during on_input(), on_end_of_input() or on_read_timeout() is sent at the end of this turn.
+    // The unsent bytes: append only, and do not change what is there. Bytes that are appended
+    // during on_input(), on_end_of_input() or on_read_timeout() are sent at the end of this turn.
     [[nodiscard]] virtual std::string& output() = 0;
 
-    // Sends, at the end of this turn, what was appended outside of those calls.
+    // Sends, at the end of this turn, bytes that were appended outside of those calls.
     virtual void flush() = 0;
 
-    // Sends what is in output() and closes; gives the protocol no further input.
+    // Sends output() and closes. The protocol gets no further input.
     virtual void close_after_flush() = 0;
 
-    // Holds back further input: on_input() is not called until resume(), however much arrives. That
-    // the peer has gone is still noticed at once.
+    // Holds back further input: on_input() is not called until resume(), however much arrives. The
+    // protocol is still told at once if the peer goes away.
     virtual void pause() = 0;
     virtual void resume() = 0;
 
-    // Whether so much output is waiting for a slow peer that no more should be appended for now.
+    // Whether so much output waits for a slow peer that no more should be appended for now.
     [[nodiscard]] virtual bool congested() const = 0;
 
     // Whether on_input() should return before it handles another request: the channel is congested,
@@ -52,8 +52,8 @@ class Channel {
     // resumes by itself when there is room.
     [[nodiscard]] virtual bool has_room_to_wait() = 0;
 
-    // Whether the server is shutting down: the connection will close soon, at the latest when all
-    // that was under way when the shutdown began is done.
+    // Whether the server is shutting down: the connection will close soon, at the latest when
+    // everything is done that was under way when the shutdown began.
     [[nodiscard]] virtual bool draining() const = 0;
 
     // When this turn began.
@@ -68,32 +68,32 @@ class Protocol {
   public:
     virtual ~Protocol() = default;
 
-    // Handles the whole requests at the front of `input` and returns the bytes they took. The rest
-    // comes again, with more behind it; all views are valid during the call only. A protocol that
-    // stops early although it could go on has called pause() or seen should_return().
+    // Handles the whole requests at the front of `input` and returns their size. The rest comes
+    // again, with more behind it; all views are valid during the call only. A protocol may leave
+    // whole requests unhandled only if it has called pause() or should_return() was true.
     [[nodiscard]] virtual std::size_t on_input(std::string_view input) = 0;
 
-    // The peer has stopped sending: it is dead, or has half-closed and waits for its answers. Comes
-    // once, even while paused and then ahead of the input held back. The connection closes by
-    // itself once the protocol is idle.
+    // The peer has stopped sending: it is dead, or has half-closed and waits for its answers.
+    // Called once; while paused, before the input that is held back. The connection closes by
+    // itself when the protocol is idle.
     virtual void on_end_of_input() {}
 
-    // All the input there will ever be has come, and on_input() has left of it what it could not
-    // use. Comes once at most, after on_end_of_input().
+    // All input has come, and on_input() has seen all of it; the rest is the beginning of a
+    // request. Called once at most, after on_end_of_input().
     virtual void on_end_of_data() {}
 
     // All output is sent. Returns whether there is more of it now.
     [[nodiscard]] virtual bool on_output_sent() { return false; }
 
-    // Whether the peer is in the middle of something long, and must go on with it in time.
+    // Whether the peer is sending something long, and must continue in time.
     [[nodiscard]] virtual bool awaits_input() const { return false; }
 
-    // The server shuts down: time to end what would not end by itself. Comes once at most.
+    // The server shuts down: ends what would not end by itself. Called once at most.
     virtual void on_drain() {}
 
-    // A request began, but did not become whole in time; or what awaits_input() did not go on. The
-    // connection stays open unless the protocol closes it, and is not timed again for the same
-    // bytes.
+    // A request began but was not whole in time; or the peer did not continue what awaits_input()
+    // is about. The connection stays open unless the protocol closes it, and is not timed again for
+    // the same bytes.
     virtual void on_read_timeout() = 0;
 
     // The connection is gone. The last call.

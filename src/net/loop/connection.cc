@@ -11,12 +11,12 @@ namespace holdfast::net {
 
 namespace {
 
-// A connection keeps this much of an output buffer for its next answer.
-constexpr std::size_t kept_output_bytes_max = std::size_t{4} * 1024;
+// An empty output buffer of at most this size is reused for the next answer.
+constexpr std::size_t reused_output_bytes_max = std::size_t{4} * 1024;
 
 using Timeout = ConnectionSet::Timeout;
 
-// Empties the text and gives its memory back, which assigning an empty one does not.
+// Empties the text and frees its memory. Assigning an empty text would not free it.
 void release(std::string& text) {
     std::string().swap(text);
 }
@@ -41,15 +41,16 @@ bool Connection::start(std::unique_ptr<Protocol> protocol) {
 }
 
 bool Connection::begin_drain() {
-    if (std::exchange(draining_, true)) return holds_up_;
+    if (draining()) return delays_end_;
+    shutdown_ = Shutdown::draining;
     if (state_ == State::open) protocol_->on_drain();
-    holds_up_ = owes_something();
-    return holds_up_;
+    delays_end_ = owes_something();
+    return delays_end_;
 }
 
 void Connection::drain() {
     begin_drain();
-    leaving_ = true;
+    shutdown_ = Shutdown::leaving;
     if (state_ == State::open && may_finish()) return close();
     if (state_ == State::lingering) set_.start_timeout(Timeout::farewell, reading_);
 }
@@ -69,10 +70,11 @@ void Connection::close() {
 
 void Connection::on_timeout(TimeoutEntry& entry) {
     entry.stop();
-    const bool slow_request = &entry == &reading_ && state_ == State::open && request_timed_;
-    if (!slow_request) return close();
+    const bool is_slow_request =
+        &entry == &reading_ && state_ == State::open && reading_for_ == Reading::request;
+    if (!is_slow_request) return close();
     protocol_->on_read_timeout();
-    settle();
+    decide_next();
 }
 
 void Connection::flush() {
@@ -94,14 +96,15 @@ bool Connection::congested() const {
     return output_.size() - sent_bytes_ > set_.limits().output_bytes_max;
 }
 
-// The clock is read only by those who have sent several requests at once.
+// The clock is read only if the peer has sent several requests at once.
 bool Connection::should_return() {
     if (congested()) return true;
     if (asked_++ == 0) return false;
     const auto now = EventLoop::Clock::now();
     if (asked_ == 2) turn_end_ = now + set_.limits().turn_share;
-    is_turn_over_ = now >= turn_end_;
-    return is_turn_over_;
+    if (now < turn_end_) return false;
+    turn_ = Turn::over;
+    return true;
 }
 
 void Connection::count_waiting(std::ptrdiff_t bytes) {
@@ -122,7 +125,7 @@ bool Connection::has_room_to_wait() {
 }
 
 void Connection::go_on() {
-    awaits_turn_ = is_turn_over_ = false;
+    turn_ = Turn::ours;
     set_.loop().schedule(*this);
 }
 
@@ -148,7 +151,7 @@ void Connection::on_ready(std::uint32_t events) {
 
 void Connection::on_end_of_turn() {
     if (state_ == State::closed) return set_.destroy(*this);
-    if (fresh_.empty()) return settle();
+    if (fresh_.empty()) return decide_next();
     take_input(std::exchange(fresh_, {}));
     set_.loop().schedule(*this);
 }
@@ -162,7 +165,10 @@ void Connection::receive() {
             if (!set_.loop().keep_read_bytes(result.bytes)) take_input(std::exchange(fresh_, {}));
             return;
         case IoStatus::would_block: return;
-        case IoStatus::ended: end_received_ = true; return report_end_of_input();
+        case IoStatus::ended:
+            report_end_of_input();
+            if (!has_received_all()) peer_input_ = PeerInput::received;
+            return;
         case IoStatus::failed: return close();
     }
 }
@@ -174,19 +180,19 @@ void Connection::take_input(std::string_view fresh) {
     held_back_ = true;
 }
 
-// Lets the protocol handle the input and holds what it leaves. REQUIRES: held_ is empty.
+// Lets the protocol handle the input and holds the rest. REQUIRES: held_ is empty.
 void Connection::offer(std::string_view input) {
     asked_ = 0;
-    is_turn_over_ = false;
+    turn_ = Turn::ours;
     const std::size_t consumed = protocol_->on_input(input);
     CHECK(consumed <= input.size());
     held_.assign(input.substr(consumed));
     note_consumed(consumed);
 }
 
+// The same with the input in held_.
 void Connection::offer_held_input() {
     asked_ = 0;
-    is_turn_over_ = false;
     const std::size_t consumed = protocol_->on_input(held_);
     CHECK(consumed <= held_.size());
     held_.erase(0, consumed);
@@ -195,52 +201,62 @@ void Connection::offer_held_input() {
 }
 
 void Connection::note_consumed(std::size_t consumed) {
-    if (consumed > 0) request_timed_ = false;
-    held_back_ = !held_.empty() && (is_turn_over_ || !may_go_on());
+    if (consumed > 0) reading_for_ = Reading::other;
+    held_back_ = !held_.empty() && (turn_ == Turn::over || !may_go_on());
 }
 
 bool Connection::may_go_on() const {
     return !paused_ && !congested();
 }
 
-void Connection::report_end_of_input() {
-    if (std::exchange(end_reported_, true) || state_ != State::open) return;
-    protocol_->on_end_of_input();
+bool Connection::has_input_to_offer() const {
+    return state_ == State::open && held_back_ && may_go_on();
 }
 
-void Connection::settle() {
+void Connection::report_end_of_input() {
+    if (peer_input_ != PeerInput::flowing) return;
+    peer_input_ = PeerInput::ending;
+    if (state_ == State::open) protocol_->on_end_of_input();
+}
+
+void Connection::report_end_of_data() {
+    if (state_ != State::open || held_back_ || paused_) return;
+    if (peer_input_ != PeerInput::received) return;
+    peer_input_ = PeerInput::consumed;
+    protocol_->on_end_of_data();
+    send_all_there_is();
+}
+
+void Connection::decide_next() {
     if (state_ == State::closed) return;
     send_all_there_is();
-    if (state_ == State::open && held_back_ && may_go_on() && !is_turn_over_) {
+    if (has_input_to_offer() && turn_ == Turn::ours) {
         offer_held_input();
         send_all_there_is();
     }
-    // Others have their turn before this connection handles more.
-    if (state_ == State::open && held_back_ && may_go_on() && !std::exchange(awaits_turn_, true)) {
+    // Other connections have their turn before this one handles more.
+    if (has_input_to_offer() && turn_ != Turn::booked) {
+        turn_ = Turn::booked;
         set_.call_next_turn(*this);
     }
-    if (state_ == State::open && end_received_ && !held_back_ && !paused_ &&
-        !std::exchange(data_end_reported_, true)) {
-        protocol_->on_end_of_data();
-        send_all_there_is();
-    }
+    report_end_of_data();
     if (state_ == State::open && may_finish()) state_ = State::finishing;
     if (state_ == State::finishing && output_.empty() && transport_.finish_sending()) linger();
-    if (state_ == State::lingering && end_received_) close();
+    if (state_ == State::lingering && has_received_all()) close();
     if (state_ == State::closed) return;
     report_if_finished();
     update_interest();
     update_timeouts();
 }
 
-// Lets the protocol go on with what it has to say as long as the socket takes it.
+// Lets the protocol produce more output as long as the socket accepts all of it.
 void Connection::send_all_there_is() {
     do {
         send_output();
     } while (output_.empty() && state_ == State::open && protocol_->on_output_sent());
 }
 
-// Sends once. What was sent is dropped when that is at least half of the buffer, so that every byte
+// Sends once. Sent bytes are erased when they are at least half of the buffer, so that every byte
 // is moved at most once on average.
 void Connection::send_output() {
     if (output_.empty() || state_ == State::closed) return;
@@ -250,10 +266,10 @@ void Connection::send_output() {
     sent_bytes_ += result.bytes;
     if (sent_bytes_ < output_.size() - sent_bytes_) return;
     output_.erase(0, std::exchange(sent_bytes_, 0));
-    if (output_.empty() && output_.capacity() > kept_output_bytes_max) release(output_);
+    if (output_.empty() && output_.capacity() > reused_output_bytes_max) release(output_);
 }
 
-// Once its output is empty, a finishing connection has its farewell to send.
+// A finishing connection whose output is empty has the end of the output to send.
 bool Connection::has_to_send() const {
     return !output_.empty() || state_ == State::finishing;
 }
@@ -265,10 +281,10 @@ void Connection::linger() {
     reading_.stop();
 }
 
-// Whether the conversation is over: nothing is owed, and nobody will or may ask for more.
+// Whether the conversation is over: nothing is owed, and no further request can or may come.
 bool Connection::may_finish() const {
     if (!protocol_->idle() || held_back_ || !output_.empty()) return false;
-    return end_received_ || (leaving_ && held_.empty());
+    return has_received_all() || (shutdown_ == Shutdown::leaving && held_.empty());
 }
 
 // Whether a request is being read, or something is still to be answered or sent.
@@ -279,13 +295,13 @@ bool Connection::owes_something() const {
 }
 
 void Connection::report_if_finished() {
-    if (!holds_up_ || owes_something()) return;
-    holds_up_ = false;
+    if (!delays_end_ || owes_something()) return;
+    delays_end_ = false;
     set_.finished_one();
 }
 
 bool Connection::wants_input() const {
-    if (end_received_) return false;
+    if (has_received_all()) return false;
     if (state_ == State::lingering) return true;
     if (state_ != State::open || congested()) return false;
     return !(paused_ || held_back_) || held_.size() < set_.limits().held_input_bytes_max;
@@ -294,7 +310,7 @@ bool Connection::wants_input() const {
 void Connection::update_interest() {
     input_events_ = wants_input() ? transport_.receive_events() : 0;
     std::uint32_t wanted = input_events_;
-    if (!end_reported_) wanted |= EPOLLRDHUP;
+    if (peer_input_ == PeerInput::flowing) wanted |= EPOLLRDHUP;
     if (has_to_send()) wanted |= transport_.send_events();
     if (wanted == interest_) return;
     interest_ = wanted;
@@ -307,23 +323,25 @@ void Connection::update_timeouts() {
     }
     if (state_ == State::lingering) {
         if (!reading_.running()) {
-            set_.start_timeout(leaving_ ? Timeout::farewell : Timeout::linger, reading_);
+            const bool is_leaving = shutdown_ == Shutdown::leaving;
+            set_.start_timeout(is_leaving ? Timeout::farewell : Timeout::linger, reading_);
         }
     } else if (state_ == State::open && transport_.is_shaking_hands()) {
         if (!reading_.running()) set_.start_timeout(Timeout::request, reading_);
     } else if (state_ == State::open && !held_back_ && protocol_->awaits_input()) {
-        set_.start_timeout(Timeout::request, reading_);  // anew: what counts is that it goes on
-        request_timed_ = true;
+        set_.start_timeout(Timeout::request, reading_);  // again: each piece has its own time
+        reading_for_ = Reading::request;
         return;
     } else if (state_ == State::open && !held_.empty() && !held_back_) {
-        if (!std::exchange(request_timed_, true)) set_.start_timeout(Timeout::request, reading_);
+        if (reading_for_ != Reading::request) set_.start_timeout(Timeout::request, reading_);
+        reading_for_ = Reading::request;
         return;
     } else if (state_ == State::open && held_.empty() && output_.empty() && protocol_->idle()) {
         set_.start_timeout(Timeout::idle, reading_);
     } else {
         reading_.stop();
     }
-    request_timed_ = false;
+    reading_for_ = Reading::other;
 }
 
 }  // namespace holdfast::net

@@ -8,10 +8,10 @@ namespace holdfast::net {
 
 namespace {
 
-// How often deadlines are looked at, at most: timeouts need not be exact, but must not cost.
+// Deadlines are checked at most this often: timeouts need not be exact, but must be cheap.
 constexpr std::chrono::milliseconds tick{100};
 
-// How often a full waiting room is looked at. The connections of other loops may empty it.
+// A full waiting room is checked this often, because connections of other loops may empty it.
 constexpr std::chrono::milliseconds room_tick{10};
 
 }  // namespace
@@ -121,7 +121,8 @@ void ConnectionSet::forget_one() {
     report_if_empty();
 }
 
-// The turn that destroyed the last connection is still under way: what follows may destroy the set.
+// Posts, because the turn that destroyed the last connection is still under way, and `on_empty` may
+// destroy this set.
 void ConnectionSet::report_if_empty() {
     if (leaving_ && on_empty_ && size() == 0) loop_.post(std::exchange(on_empty_, {}));
 }

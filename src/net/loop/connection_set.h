@@ -1,10 +1,10 @@
 #pragma once
 
-// ConnectionSet: one server's connections on one loop. Owns them, watches their deadlines, drains
-// them.
+// ConnectionSet: the connections of one server on one loop. Owns them, watches their deadlines and
+// drains them.
 //
 // Thread safety: only on the loop's thread, except hand_over() and size().
-// Lifetime: destroyed after the loop has stopped, or once drained.
+// Lifetime: destroyed after the loop has stopped, or when it is drained.
 
 #include <array>
 #include <atomic>
@@ -14,19 +14,41 @@
 
 #include "net/loop/connection.h"
 #include "net/loop/loop_timer.h"
-#include "net/loop/waiting_room.h"
 
 namespace holdfast::net {
 
 using ProtocolFactory = std::function<std::unique_ptr<Protocol>(Channel&, EventLoop&)>;
+
+// WaitingRoom: limits the memory of waiting answers, for all connections of a server together.
+//
+// An answer waits while an earlier request of its connection is unanswered. A connection adds the
+// bytes of such answers while they wait. While the room is full, a connection handles no request
+// whose answer would have to wait. Requests whose answers can leave at once are not affected.
+//
+// Thread safety: every method from any thread.
+class WaitingRoom {
+  public:
+    explicit WaitingRoom(std::size_t bytes_max) : bytes_max_(bytes_max) {}
+
+    void add(std::size_t bytes) { bytes_.fetch_add(bytes, std::memory_order_relaxed); }
+    // REQUIRES: at least as many bytes were added.
+    void remove(std::size_t bytes) { bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
+
+    [[nodiscard]] bool is_full() const { return bytes() >= bytes_max_; }
+    [[nodiscard]] std::size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+
+  private:
+    const std::size_t bytes_max_;
+    std::atomic<std::size_t> bytes_ = 0;
+};
 
 class ConnectionSet {
   public:
     // Why a connection is being timed.
     enum class Timeout : std::uint8_t { request, idle, write, linger, farewell };
 
-    // What the sets of a server have in common. All of it outlives them. `tls` may be null:
-    // nothing is encrypted then.
+    // What the sets of a server have in common. All of it outlives the sets. If `tls` is null,
+    // nothing is encrypted.
     struct Common {
         const ConnectionLimits& limits;
         const ProtocolFactory& factory;
@@ -37,17 +59,17 @@ class ConnectionSet {
     ConnectionSet(EventLoop& loop, const Common& common);
     ~ConnectionSet();
 
-    // Takes a connected socket; a set that drains closes it. From any thread; the connection counts
-    // from now on and starts in a later turn.
+    // Adds a connected socket; a set that drains closes it. From any thread. The connection is
+    // counted from now on and starts in a later turn.
     void hand_over(Transport transport);
 
-    // The server is about to end: tells every connection. All of them go on, and new ones are
-    // welcome. Calls `on_quiet` in a later turn, when everything is done that is under way now.
-    // Only once.
+    // The server is about to end: tells every connection. All connections go on, and new ones may
+    // come. Calls `on_quiet` in a later turn, when everything that is under way now is done.
+    // REQUIRES: called only once.
     void begin_drain(std::function<void()> on_quiet);
 
     // Lets every connection finish what it owes, closes the rest when `grace` is over, and calls
-    // `on_empty` in a later turn than the last connection's. Only once.
+    // `on_empty` in a turn after the last connection has gone. REQUIRES: called only once.
     void drain(std::chrono::milliseconds grace, std::function<void()> on_empty);
 
     // How many connections are alive. From any thread.
@@ -57,7 +79,7 @@ class ConnectionSet {
     [[nodiscard]] const ConnectionLimits& limits() const { return common_.limits; }
     [[nodiscard]] WaitingRoom& waiting_room() { return common_.waiting_room; }
 
-    // For connections: start, or restart, one of their deadlines; be destroyed, having closed.
+    // For connections: starts or restarts one of their deadlines; destroys one that has closed.
     void start_timeout(Timeout timeout, TimeoutEntry& entry);
     void destroy(Connection& connection);
     // For connections: what was under way when begin_drain() was called is done.
@@ -90,7 +112,7 @@ class ConnectionSet {
     bool is_room_watched_ = false;
     bool draining_ = false;
     bool leaving_ = false;        // drain() was called
-    std::size_t unfinished_ = 0;  // connections that hold up the end
+    std::size_t unfinished_ = 0;  // connections that the end of the server waits for
     std::function<void()> on_quiet_;
     std::function<void()> on_empty_;
     std::atomic<std::size_t> size_ = 0;

@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// What the protocols of a test have seen; touched on the loop's thread only.
+// What the protocols of a test have seen. Used on the loop's thread only.
 struct Journal {
     Channel* channel = nullptr;  // of the last connection
     std::string lines;           // handled, with their line ends
@@ -103,7 +103,7 @@ TEST_F(ConnectionTest, KeepsApartWhatManyHaveSentAtOnce) {
             texts.back() += std::to_string(index * lines + line) + "\n";
         }
     }
-    // While the loop does this it cannot receive; then all are ready together.
+    // Meanwhile the loop cannot receive, so that all connections are ready together afterwards.
     server.on_loop([&] {
         for (std::size_t index = 0; index < count; ++index) clients[index].send(texts[index]);
     });

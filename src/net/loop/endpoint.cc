@@ -1,7 +1,9 @@
 #include "net/loop/endpoint.h"
 
 #include <fmt/format.h>
+#include <sys/un.h>
 
+#include <boost/asio/local/stream_protocol.hpp>
 #include <charconv>
 #include <cstdint>
 
@@ -9,7 +11,34 @@ namespace holdfast::net {
 
 namespace asio = boost::asio;
 
+namespace {
+
+constexpr std::string_view unix_prefix = "unix:";
+// What the system allows, less the suffix under which Listener makes a socket.
+constexpr std::size_t path_length_max = sizeof sockaddr_un{}.sun_path - 1 - 9;
+
+base::Result<Endpoint> parse_unix_socket(std::string_view text) {
+    const std::string_view path = text.substr(unix_prefix.size());
+    if (path.empty() || path.find('\0') != std::string_view::npos) {
+        return base::fail(fmt::format("'{}' has no path after unix:", text));
+    }
+    if (path.size() > path_length_max) {
+        return base::fail(
+            fmt::format("the path of '{}' is longer than the {} bytes that a socket may have", text,
+                        path_length_max));
+    }
+    return Endpoint::unix_socket(std::string(path));
+}
+
+}  // namespace
+
+asio::generic::stream_protocol::endpoint Endpoint::socket_address() const {
+    if (is_unix()) return asio::local::stream_protocol::endpoint(path_);
+    return tcp_;
+}
+
 base::Result<Endpoint> parse_endpoint(std::string_view text) {
+    if (text.starts_with(unix_prefix)) return parse_unix_socket(text);
     const auto colon = text.rfind(':');
     if (colon == std::string_view::npos) {
         return base::fail(fmt::format("'{}' is not ADDRESS:PORT: it has no port", text));
@@ -40,9 +69,10 @@ base::Result<Endpoint> parse_endpoint(std::string_view text) {
 }
 
 std::string to_text(const Endpoint& endpoint) {
-    const auto address = endpoint.address().to_string();
-    return endpoint.address().is_v6() ? fmt::format("[{}]:{}", address, endpoint.port())
-                                      : fmt::format("{}:{}", address, endpoint.port());
+    if (endpoint.is_unix()) return fmt::format("{}{}", unix_prefix, endpoint.path());
+    const auto address = endpoint.tcp().address();
+    return address.is_v6() ? fmt::format("[{}]:{}", address.to_string(), endpoint.port())
+                           : fmt::format("{}:{}", address.to_string(), endpoint.port());
 }
 
 }  // namespace holdfast::net

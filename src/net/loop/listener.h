@@ -4,6 +4,9 @@
 //
 // A lack of descriptors or memory does not stop it: it reports the fault, rests, and tries again.
 //
+// A Unix socket is made for its owner and group (0660), replaces what a server that was killed has
+// left behind, and is removed at the end. If a server answers there already, open() refuses.
+//
 // Thread safety: open() and endpoint() from anywhere, the rest on the loop's thread.
 // Lifetime: destroyed after stop() and a later turn, or after the loop has stopped.
 
@@ -13,7 +16,6 @@
 #include "base/result.h"
 #include "net/loop/endpoint.h"
 #include "net/loop/loop_timer.h"
-#include "net/loop/poller.h"
 #include "net/loop/transport.h"
 
 namespace holdfast::net {
@@ -37,6 +39,10 @@ class Listener final : private Pollable {
   private:
     Listener(EventLoop& loop, int descriptor, Endpoint endpoint);
 
+    static base::Result<std::unique_ptr<Listener>> open_tcp(EventLoop& loop,
+                                                            const Endpoint& endpoint);
+    static base::Result<std::unique_ptr<Listener>> open_unix(EventLoop& loop,
+                                                             const Endpoint& endpoint);
     void on_ready(std::uint32_t events) override;
     void rest(int error_number);
     void watch();
@@ -44,6 +50,7 @@ class Listener final : private Pollable {
     EventLoop& loop_;
     int descriptor_;
     Endpoint endpoint_;
+    std::uint64_t socket_file_ = 0;  // the inode of a Unix socket: only our own is removed
     bool watched_ = false;
     OnAccept on_accept_;
     OnError on_error_;

@@ -69,8 +69,8 @@ void Server::begin_shut_down(std::function<void()> on_quiet) {
     }
 }
 
-// Goes through the accepting loop first: whatever it has handed over by then is in the other loops'
-// queues ahead of the order to drain.
+// Posts to the accepting loop first. So connections that it has handed over are in the queues of
+// the other loops before the call to drain.
 void Server::shut_down(std::chrono::milliseconds grace, std::function<void()> on_done) {
     EventLoop& first = sets_.front()->loop();
     first.post([this, grace, &first, on_done = std::move(on_done)] {

@@ -2,8 +2,8 @@
 
 // Server: one address, one protocol, any number of loops.
 //
-// The first loop accepts; connections are dealt to the loops in turn, and each stays on its loop
-// for life.
+// The first loop accepts connections and gives them to the loops in turn. A connection stays on its
+// loop.
 //
 // Thread safety: every method from any thread. The factory is called on the thread of the loop that
 // the connection lives on, so with several loops it is called concurrently. Lifetime: destroyed
@@ -20,17 +20,17 @@
 namespace holdfast::net {
 
 struct ServerOptions {
-    // Connections over this are accepted and closed at once.
+    // Further connections are accepted and closed at once.
     std::size_t connections_max = 10'000;
     ConnectionLimits limits;
-    // Bytes of answers that wait for earlier answers of their connection, in all connections. Over
-    // this, requests whose answers would have to wait are not read.
+    // Bytes of answers that wait for earlier answers of their connection, in all connections. With
+    // more than this, requests whose answers would have to wait are not read.
     std::size_t waiting_bytes_max = std::size_t{64} * 1024 * 1024;
-    // Where connections take their certificate from when they are accepted; null: they are plain.
+    // Gives connections their certificate when they are accepted; null: nothing is encrypted.
     // Outlives the server.
     const TlsSource* tls = nullptr;
-    // Told of faults that the server survives, such as too many open files; on the first loop's
-    // thread.
+    // Called with faults that the server survives, such as too many open files, on the thread of
+    // the first loop.
     std::function<void(const base::Error&)> on_error;
 };
 
@@ -49,19 +49,19 @@ class Server {
         ServerOptions options = {});
     ~Server();
 
-    // Where it listens; with the port that was picked if 0 was asked for.
+    // Where it listens; with the real port if port 0 was asked for.
     [[nodiscard]] const Endpoint& endpoint() const { return listener_->endpoint(); }
 
     [[nodiscard]] ServerCounts counts() const;
 
-    // The first half of a shutdown: tells every protocol of it (Protocol::on_drain), and calls
-    // `on_quiet` on the first loop when what is under way now is answered. Connections go on, and
-    // new ones are accepted, until shut_down(). Only once.
+    // The first half of a shutdown: tells every protocol (Protocol::on_drain), and calls `on_quiet`
+    // on the first loop when all requests that are under way now are answered. Connections go on,
+    // and new ones are accepted, until shut_down(). REQUIRES: called only once.
     void begin_shut_down(std::function<void()> on_quiet);
 
-    // Stops accepting and closes idle connections; lets requests in flight be answered, and closes
-    // their connections then; closes what is left after `grace`. Then calls `on_done` on the first
-    // loop, which may destroy the server. Only once.
+    // Stops accepting and closes idle connections. Closes each other connection when its requests
+    // are answered, at the latest after `grace`. Then calls `on_done`, which may destroy the
+    // server, on the first loop. REQUIRES: called only once.
     void shut_down(std::chrono::milliseconds grace, std::function<void()> on_done);
 
   private:

@@ -14,7 +14,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// Streams /stream and answers the rest at once. Touched on the loop's thread only.
+// Streams /stream and answers the rest at once. Used on the loop's thread only.
 class Station final : public HttpHandler {
   public:
     void handle(const HttpRequest& request, HttpReply& reply) override {
@@ -48,7 +48,7 @@ class ServerStream : public testing::Test {
         server_->on_loop([&] { station_.streams.back().send(piece); });
     }
 
-    // Sends pieces until the peer's system takes no more of them. Returns how many.
+    // Sends pieces until the peer's system accepts no more. Returns how many were sent.
     std::size_t flood(const std::string& piece) {
         std::size_t count = 0;
         EXPECT_TRUE(server_->eventually([&] {  // what the turn before has sent is gone, or waits

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include <atomic>
+#include <filesystem>
 #include <fstream>
 #include <iomanip>
 #include <mutex>
@@ -71,6 +72,72 @@ TEST_F(ServerTest, SaysWhyItCannotListen) {
     EXPECT_NE(message.npos, message.find("in use")) << message;
 }
 
+class UnixServerTest : public ServerTest {
+  protected:
+    UnixServerTest() { std::filesystem::remove(path_); }
+    ~UnixServerTest() override { std::filesystem::remove(path_); }
+
+    std::string fault_of_start() {
+        EventLoop loop;
+        const auto server = Server::start(parse_endpoint(address_).value(), {&loop}, factory());
+        return server ? "" : server.error().message;
+    }
+
+    const std::string path_ =
+        testing::TempDir() + "holdfast" + std::to_string(::getpid()) + ".sock";
+    const std::string address_ = "unix:" + path_;
+};
+
+TEST_F(UnixServerTest, ServesItsOwnerAndGroupAndRemovesTheSocketAtTheEnd) {
+    {
+        TestServer server(factory(), {}, 1, address_);
+        EXPECT_EQ(address_, to_text(server.server().endpoint()));
+        auto client = server.connect();
+        client.send(get);
+        EXPECT_EQ(200, client.response().status);
+        using std::filesystem::perms;
+        EXPECT_EQ(std::filesystem::status(path_).permissions(),
+                  perms::owner_read | perms::owner_write | perms::group_read | perms::group_write);
+    }
+    EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+TEST_F(UnixServerTest, RefusesASocketAtWhichAnotherServerListens) {
+    TestServer server(factory(), {}, 1, address_);
+    const std::string fault = fault_of_start();
+    EXPECT_NE(std::string::npos, fault.find(address_)) << fault;
+    EXPECT_NE(std::string::npos, fault.find("another server listens there")) << fault;
+    auto client = server.connect();
+    client.send(get);
+    EXPECT_EQ(200, client.response().status);
+}
+
+TEST_F(UnixServerTest, ReplacesTheSocketOfAServerThatWasKilled) {
+    const int dead = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const auto address = Endpoint::unix_socket(path_).socket_address();
+    ASSERT_EQ(0, ::bind(dead, address.data(), static_cast<socklen_t>(address.size())));
+    ::close(dead);
+    ASSERT_TRUE(std::filesystem::exists(path_));
+    TestServer server(factory(), {}, 1, address_);
+    auto client = server.connect();
+    client.send(get);
+    EXPECT_EQ(200, client.response().status);
+}
+
+TEST_F(UnixServerTest, LeavesOtherFilesAlone) {
+    std::ofstream(path_) << "mine";
+    EXPECT_NE(std::string::npos, fault_of_start().find("no socket"));
+    EXPECT_TRUE(std::filesystem::is_regular_file(path_));
+}
+
+TEST_F(UnixServerTest, SaysThatTheFolderIsMissing) {
+    EventLoop loop;
+    const auto server =
+        Server::start(parse_endpoint("unix:/nowhere/at/all.sock").value(), {&loop}, factory());
+    ASSERT_FALSE(server);
+    EXPECT_NE(std::string::npos, server.error().message.find("No such file or directory"));
+}
+
 TEST_F(ServerTest, CountsItsConnections) {
     TestServer server(factory());
     {
@@ -86,7 +153,7 @@ TEST_F(ServerTest, CountsItsConnections) {
     EXPECT_EQ(2u, server.server().counts().accepted);
 }
 
-// The kernel's own list of connections says by which timer each is watched.
+// The kernel's list of connections names the timer of each connection.
 TEST_F(ServerTest, AsksSilentPeersWhetherTheyAreThere) {
     TestServer server(factory());
     const TestClient client = server.connect();
@@ -121,7 +188,7 @@ TEST_F(ServerTest, ClosesConnectionsOverItsLimit) {
 
 TEST_F(ServerTest, SurvivesALackOfDescriptors) {
 #ifdef __SANITIZE_ADDRESS__
-    // UBSan opens a pipe to look at an object's type, and takes the lack of one for a bad object.
+    // UBSan opens a pipe to look at an object's type, and if it gets none, reports a bad object.
     GTEST_SKIP() << "the sanitizers need descriptors of their own";
 #endif
     std::atomic<int> faults = 0;
@@ -131,7 +198,7 @@ TEST_F(ServerTest, SurvivesALackOfDescriptors) {
                                   }});
     rlimit before{};
     ASSERT_EQ(0, ::getrlimit(RLIMIT_NOFILE, &before));
-    // The client's socket takes the last descriptor that is allowed.
+    // The client's socket uses the last descriptor that is allowed.
     const int next = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     ASSERT_GE(next, 0);
     ::close(next);
@@ -167,7 +234,7 @@ TEST_F(ServerTest, AnswersWhatIsInFlightWhenItShutsDown) {
     auto half_sent = server.connect();
     half_sent.send("GET / HTTP/1.1\r\n");
     EXPECT_TRUE(server.eventually([&] { return server.server().counts().connections == 2; }));
-    // The half request must be received before the shutdown, or it is none.
+    // The half request must be received before the shutdown, or the server does not know of it.
     auto marker = server.connect();
     marker.send(get);
     marker.response();
@@ -244,7 +311,8 @@ TEST_F(ServerTest, AcceptsNobodyOnceItShutsDown) {
     server.shut_down(seconds(1)).wait();
     const auto endpoint = server.server().endpoint();
     const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    EXPECT_NE(0, ::connect(descriptor, endpoint.data(), static_cast<socklen_t>(endpoint.size())));
+    EXPECT_NE(0, ::connect(descriptor, endpoint.socket_address().data(),
+                           static_cast<socklen_t>(endpoint.socket_address().size())));
     ::close(descriptor);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// TestChannel: a channel without a socket, which remembers; for tests of protocols.
+// TestChannel: a channel without a socket that records every call; for tests of protocols.
 
 #include <algorithm>
 #include <cstddef>
@@ -37,7 +37,7 @@ class TestChannel final : public Channel {
         held.erase(0, protocol.on_input(held));
     }
 
-    // What was sent since the last call, without what changes with the time of day.
+    // What was sent since the last call, without the Date header.
     std::string take() {
         std::string text;
         for (std::string_view rest = sent; !rest.empty();) {

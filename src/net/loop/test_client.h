@@ -30,7 +30,8 @@ struct TestResponse {
 class TestClient {
   public:
     explicit TestClient(const Endpoint& server, int receive_buffer_bytes = 0)
-        : descriptor_(::socket(server.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        : descriptor_(::socket(server.socket_address().protocol().family(),
+                               SOCK_STREAM | SOCK_CLOEXEC, 0)) {
         const timeval patience{.tv_sec = 10, .tv_usec = 0};
         ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
         ::setsockopt(descriptor_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
@@ -38,7 +39,8 @@ class TestClient {
             ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVBUF, &receive_buffer_bytes,
                          sizeof receive_buffer_bytes);
         }
-        EXPECT_EQ(0, ::connect(descriptor_, server.data(), static_cast<socklen_t>(server.size())));
+        EXPECT_EQ(0, ::connect(descriptor_, server.socket_address().data(),
+                               static_cast<socklen_t>(server.socket_address().size())));
     }
     TestClient(TestClient&& other) noexcept
         : descriptor_(std::exchange(other.descriptor_, -1)), unread_(std::move(other.unread_)) {}
@@ -54,12 +56,12 @@ class TestClient {
         }
     }
 
-    // Sends what the kernel takes at once; false when it takes nothing.
+    // Sends as much as the kernel accepts at once; false if it accepts nothing.
     bool try_send(std::string_view bytes) {
         return ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
     }
 
-    // Whether something to read, or the end, comes within that time.
+    // Whether something to read, or the end, arrives within that time.
     [[nodiscard]] bool has_input(std::chrono::milliseconds patience) {
         pollfd watched{.fd = descriptor_, .events = POLLIN, .revents = 0};
         return !unread_.empty() || ::poll(&watched, 1, static_cast<int>(patience.count())) != 0;
@@ -73,7 +75,7 @@ class TestClient {
         return text;
     }
 
-    // Everything up to the server's end of the conversation.
+    // Everything that arrives until the server closes its side.
     std::string read_to_end() {
         while (receive()) {
         }
@@ -102,7 +104,7 @@ class TestClient {
 
     virtual void finish_sending() { ::shutdown(descriptor_, SHUT_WR); }
 
-    // Dies without a farewell.
+    // Breaks the connection with a reset.
     void reset() {
         const linger none{.l_onoff = 1, .l_linger = 0};
         ::setsockopt(descriptor_, SOL_SOCKET, SO_LINGER, &none, sizeof none);

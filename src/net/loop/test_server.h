@@ -18,14 +18,14 @@ namespace holdfast::net {
 class TestServer {
   public:
     explicit TestServer(ProtocolFactory factory, ServerOptions options = {},
-                        std::size_t loop_count = 1) {
+                        std::size_t loop_count = 1, const std::string& address = "localhost:0") {
         std::vector<EventLoop*> loops;
         for (std::size_t i = 0; i < loop_count; ++i) {
             loops_.push_back(std::make_unique<EventLoop>());
             loops.push_back(loops_.back().get());
         }
-        auto server = Server::start(parse_endpoint("localhost:0").value(), loops,
-                                    std::move(factory), std::move(options));
+        auto server = Server::start(parse_endpoint(address).value(), loops, std::move(factory),
+                                    std::move(options));
         server_ = std::move(server.value());
         for (auto* loop : loops) threads_.emplace_back([loop] { loop->run(); });
     }
@@ -51,7 +51,7 @@ class TestServer {
         return result.get();
     }
 
-    // The first half of a shutdown; the future is ready when what is in flight is answered.
+    // The first half of a shutdown; the future is ready when all requests under way are answered.
     std::future<void> begin_shut_down() {
         auto quiet = std::make_shared<std::promise<void>>();
         auto future = quiet->get_future();

@@ -59,7 +59,8 @@ bool Transport::finish_sending() {
 
 void Transport::close() {
     if (descriptor_ < 0) return;
-    // A farewell, if it fits: without one, the peer must think that something was cut off.
+    // Says that this is the end, if the socket accepts it: otherwise the peer must think that
+    // something was cut off.
     if (tls_) (void)tls_->finish_sending();
     tls_.reset();
     ::close(std::exchange(descriptor_, -1));

@@ -1,10 +1,10 @@
 #pragma once
 
-// Transport: the bytes of one connection, without ever blocking.
+// Transport: sends and receives the bytes of one connection, and never blocks.
 //
-// This is all a Connection knows of sockets. Encryption takes its place here: the same operations
-// on the same descriptor, with a TlsStream between them, answering `would_block` while it shakes
-// hands.
+// This is all that a Connection knows of sockets. Encryption is hidden here: the same operations on
+// the same descriptor, with a TlsStream between them, which answers `would_block` during the
+// handshake.
 //
 // Lifetime: owns the descriptor and closes it.
 
@@ -24,7 +24,7 @@ namespace holdfast::net {
 
 class Transport {
   public:
-    // Takes a connected, non-blocking TCP socket. Switches the delaying of small answers off.
+    // Owns a connected, non-blocking TCP socket. Switches off the delaying of small answers.
     explicit Transport(int descriptor);
     Transport(Transport&& other) noexcept
         : descriptor_(std::exchange(other.descriptor_, -1)), tls_(std::move(other.tls_)) {}
@@ -33,7 +33,7 @@ class Transport {
 
     // Encrypts everything from now on, as the server. REQUIRES: nothing was sent or received.
     void encrypt(const TlsContext& context);
-    // The same as the client of `host`, who must prove that it is that.
+    // The same as a client. The server must prove that it is `host`.
     void encrypt(const TlsTrust& trust, const std::string& host);
 
     // REQUIRES: the buffer has room for TlsStream::record_bytes_max.
@@ -47,17 +47,17 @@ class Transport {
     [[nodiscard]] std::uint32_t send_events() const {
         return tls_ ? tls_->send_events() : std::uint32_t{EPOLLOUT};
     }
-    // What is wrong with the server's certificate, if that is why nothing moves any more.
+    // What is wrong with the certificate of the server, if that is why the connection failed.
     [[nodiscard]] std::string certificate_fault() const {
         return tls_ ? tls_->certificate_fault() : std::string();
     }
-    // Whether the peer must still prove that it can speak before it can say anything.
+    // Whether a TLS handshake is under way.
     [[nodiscard]] bool is_shaking_hands() const { return tls_ && tls_->is_shaking_hands(); }
 
-    // Tells the peer that nothing more will be sent. False when that must be tried again after
-    // send_events(). REQUIRES: all that was to be sent is sent.
+    // Tells the peer that nothing more will be sent. False if this must be tried again after
+    // send_events(). REQUIRES: all output is sent.
     [[nodiscard]] bool finish_sending();
-    // Whatever is not sent is lost.
+    // Unsent bytes are lost.
     void close();
 
     [[nodiscard]] int descriptor() const { return descriptor_; }

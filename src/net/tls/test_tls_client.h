@@ -43,7 +43,7 @@ class TestTlsClient final : public TestClient {
         SSL_set_connect_state(stream_.get());
     }
 
-    // False when the server does not want to.
+    // False if the server refuses.
     bool shake_hands() {
         int returned;
         while ((returned = SSL_do_handshake(stream_.get())) != 1) {
@@ -53,13 +53,13 @@ class TestTlsClient final : public TestClient {
         return flush();
     }
 
-    // The bytes with which the handshake begins, which are then the caller's to send.
+    // The bytes with which the handshake begins. The caller sends them.
     std::string hello() {
         SSL_do_handshake(stream_.get());
         return taken_from(to_send_);
     }
 
-    // Sends bytes as they are, as somebody would who does not speak TLS or was cut off.
+    // Sends bytes as they are, like a client that does not speak TLS or was cut off.
     void send_raw(std::string_view bytes) {
         while (!bytes.empty()) {
             const auto count = TestClient::write_some(bytes.substr(0, slice_bytes_));
@@ -83,7 +83,7 @@ class TestTlsClient final : public TestClient {
         SSL_get0_alpn_selected(stream_.get(), &name, &size);
         return {reinterpret_cast<const char*>(name), size};
     }
-    // Whether the server said that it has finished, and was not just cut off.
+    // Whether the server has said that it has finished, so that it was not just cut off.
     [[nodiscard]] bool was_told_the_end() const {
         return (SSL_get_shutdown(stream_.get()) & SSL_RECEIVED_SHUTDOWN) != 0;
     }
@@ -95,12 +95,12 @@ class TestTlsClient final : public TestClient {
         flush();
     }
 
-    // Says goodbye but goes on listening.
+    // Ends its side of TLS but still receives.
     void finish_sending() override {
         SSL_shutdown(stream_.get());
         flush();
     }
-    // Leaves without a word of TLS.
+    // Closes the socket without ending TLS.
     void cut_off() { TestClient::finish_sending(); }
 
   protected:

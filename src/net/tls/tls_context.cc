@@ -24,7 +24,7 @@ struct FreeKey {
 };
 using Key = std::unique_ptr<EVP_PKEY, FreeKey>;
 
-// What OpenSSL gives as its reason, with ours in front.
+// An error with our message, followed by OpenSSL's reason.
 tl::unexpected<base::Error> fault(const std::string& message) {
     const char* const reason = ERR_reason_error_string(ERR_peek_error());
     return base::fail(reason ? message + ": " + reason : message);
@@ -37,7 +37,7 @@ base::Result<std::unique_ptr<std::FILE, CloseFile>> open_file(const std::string&
     return file;
 }
 
-// OpenSSL would ask the terminal. A server has nobody to ask.
+// Without this, OpenSSL would ask for the passphrase at the terminal.
 int know_no_passphrase(char*, int, int, void* was_asked) {
     *static_cast<bool*>(was_asked) = true;
     return -1;
@@ -54,7 +54,7 @@ base::Result<Key> read_key(const std::string& path) {
     return base::fail(path + " holds no private key in PEM form");
 }
 
-// A client that offers protocols must offer one we speak; one that offers none speaks what we do.
+// A client that offers protocols must offer HTTP/1.1. A client may also offer none.
 int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* chosen_bytes,
                     const unsigned char* offered, unsigned int offered_bytes, void*) {
     static constexpr std::string_view spoken = "\x08http/1.1";
@@ -67,9 +67,9 @@ int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* chosen_by
     return SSL_TLSEXT_ERR_OK;
 }
 
-// Renegotiation is gone from TLS 1.3 for good reasons. HTTP says itself where a message ends, so an
-// end without a farewell is just an end. A connection that waits gives its buffers back. Tickets
-// let clients come back without our remembering them.
+// No renegotiation: TLS 1.3 has removed it because of attacks. An unexpected end is just an end,
+// because HTTP says itself where a message ends. A connection that waits frees its buffers. Clients
+// resume sessions with tickets, so the server caches no sessions.
 void configure(SSL_CTX& context) {
     CHECK(SSL_CTX_set_min_proto_version(&context, TLS1_2_VERSION) == 1);
     SSL_CTX_set_options(&context, SSL_OP_NO_RENEGOTIATION | SSL_OP_IGNORE_UNEXPECTED_EOF |

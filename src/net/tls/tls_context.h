@@ -1,10 +1,10 @@
 #pragma once
 
-// TlsContext and TlsSource: the certificate a server shows, and the place new connections take it
-// from.
+// TlsContext: the certificate that a server shows. TlsSource: gives each new connection the current
+// one.
 //
-// A context never changes. A new certificate is a new context, which the source gives to
-// connections accepted from then on; those that are open keep theirs.
+// A context never changes. A new certificate is a new context: the source gives it to connections
+// that are accepted later. Open connections are not affected.
 //
 // Thread safety: every method from any thread.
 
@@ -19,14 +19,13 @@ struct ssl_ctx_st;  // NOLINT(readability-identifier-naming): OpenSSL's
 namespace holdfast::net {
 
 struct TlsFiles {
-    std::string certificate_file;  // PEM: the server's own, then those that lead to its issuer
+    std::string certificate_file;  // PEM: the server's own, then the chain to its issuer
     std::string key_file;          // PEM, not encrypted
 };
 
 class TlsContext {
   public:
-    // TLS 1.2 and later, HTTP/1.1 by ALPN. The error names the file that is at fault, and the
-    // fault.
+    // TLS 1.2 and later, HTTP/1.1 by ALPN. The error names the file and what is wrong with it.
     [[nodiscard]] static base::Result<std::shared_ptr<const TlsContext>> load(
         const TlsFiles& files);
 

@@ -22,7 +22,8 @@ using std::chrono::seconds;
 
 constexpr std::size_t big_bytes = 1'000'000;  // dozens of records
 
-// Echoes bodies; /big is big, /later is kept, /stream streams. With several loops, only the echo.
+// Echoes bodies. /big answers a lot, /later is deferred, /stream streams. With several loops only
+// the echo is used.
 class Booth final : public HttpHandler {
   public:
     void handle(const HttpRequest& request, HttpReply& reply) override {
@@ -135,7 +136,7 @@ TEST_F(TlsServer, ChangesKeysWhenThePeerWantsThat) {
     }
 }
 
-// The answer to a change of keys cannot be sent either while the peer reads nothing.
+// While the peer reads nothing, the answer to a change of keys cannot be sent either.
 TEST_F(TlsServer, ChangesKeysOfAPeerThatReadsLate) {
     serve({.output_bytes_max = 100 * big_bytes});
     auto client = connect({.receive_buffer_bytes = 4096});

@@ -22,8 +22,8 @@ constexpr std::string_view plain_http_answer =
     "\r\n"
     "{\"error\":\"this port speaks TLS: the address begins https://\"}\n";
 
-// OpenSSL's own socket BIO would let a dead peer's socket raise SIGPIPE, so this is one without. It
-// fails with -1, as that does: SSL_shutdown() takes a 0 for success.
+// A BIO for the socket. OpenSSL's own would raise SIGPIPE if the peer is dead; this one does not. A
+// failure is -1, as OpenSSL's is: for SSL_shutdown(), 0 would mean success.
 
 TlsSocket& socket_of(BIO* bio) {
     return *static_cast<TlsSocket*>(BIO_get_data(bio));
@@ -86,7 +86,7 @@ TlsStream::TlsStream(const TlsTrust& trust, const std::string& host, int descrip
     : socket_{.descriptor = descriptor}, is_client_(true), stream_(SSL_new(&trust.native())) {
     attach();
     SSL_set_connect_state(stream_.get());
-    // Certificates name addresses otherwise than hosts, and servers are chosen by name only.
+    // A certificate has IP addresses in a field of their own, and SNI is for names only.
     if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(stream_.get()), host.c_str()) == 1) return;
     ERR_clear_error();
     CHECK(SSL_set1_host(stream_.get(), host.c_str()) == 1);
@@ -158,7 +158,7 @@ IoStatus TlsStream::explain(int returned, std::uint32_t& events) {
         case SSL_ERROR_ZERO_RETURN: return IoStatus::ended;
         default: break;
     }
-    // A record of a handshake begins with 0x16, a request with its method.
+    // A TLS handshake begins with 0x16, an HTTP request with the letters of its method.
     const char first = socket_.first_byte;
     const bool is_plain = !is_client_ && first >= 'A' && first <= 'Z';
     if (state_ == State::shaking_hands && is_plain) return refuse_plain_http();
@@ -180,7 +180,8 @@ IoStatus TlsStream::refuse_plain_http() {
     return IoStatus::would_block;
 }
 
-// To close while input is unread would make the kernel recall the answer.
+// If the socket were closed while input is unread, the kernel would send a reset, which may
+// overtake the answer.
 IoStatus TlsStream::discard(std::span<char> buffer) {
     const ssize_t count = ::recv(socket_.descriptor, buffer.data(), buffer.size(), 0);
     if (count == 0) return IoStatus::ended;

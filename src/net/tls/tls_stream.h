@@ -2,17 +2,18 @@
 
 // TlsStream: one side of TLS on one non-blocking socket.
 //
-// It moves bytes the way the socket itself does, and shakes hands inside of these calls. What it
-// then waits for may be the other thing: to receive it may have to send, and the other way round.
-// receive_events() and send_events() say for which of epoll's events to wait before trying again.
+// It sends and receives like the socket itself, and does the handshake inside these calls. To
+// receive, TLS may have to send first, and the other way round. So receive_events() and
+// send_events() say for which of epoll's events to wait before the next attempt.
 //
-// Nothing that was received stays in here, out of epoll's sight: OpenSSL takes one record at a time
-// from the socket, and receive() passes all of it on. What follows is still the kernel's to report.
+// The stream stores no received bytes, of which epoll would not know: OpenSSL reads one record at a
+// time from the socket, and receive() returns all of it. The kernel still reports the bytes behind
+// that record.
 //
-// A client that speaks plain HTTP is told so, in plain HTTP; what else it sends is ignored until it
-// has finished.
+// A client that speaks plain HTTP gets an answer in plain HTTP that says so. Everything else that
+// it sends is ignored.
 //
-// Lifetime: within the descriptor's.
+// Lifetime: the descriptor outlives the stream.
 
 #include <sys/epoll.h>
 
@@ -29,7 +30,7 @@ struct ssl_st;  // NOLINT(readability-identifier-naming): OpenSSL's
 
 namespace holdfast::net {
 
-// What OpenSSL's end of the socket needs.
+// What the functions know that OpenSSL calls to use the socket.
 struct TlsSocket {
     int descriptor;
     bool is_ended = false;
@@ -38,7 +39,7 @@ struct TlsSocket {
 
 class TlsStream {
   public:
-    // A receiver's buffer is at least as large as a record.
+    // The buffer for receive() must be at least as large as a record.
     static constexpr std::size_t record_bytes_max = std::size_t{16} * 1024;
 
     // The server's side.
@@ -50,10 +51,10 @@ class TlsStream {
 
     // REQUIRES: the buffer has record_bytes_max bytes.
     [[nodiscard]] IoResult receive(std::span<char> buffer);
-    // REQUIRES: what would not go is offered again first, with or without more behind it.
+    // REQUIRES: bytes that were not sent are offered again first, perhaps with more behind them.
     [[nodiscard]] IoResult send(std::string_view bytes);
 
-    // Tells the peer, who may still be sending, that nothing more will come. False when it must be
+    // Tells the peer, which may still send, that nothing more will come. False if this must be
     // called again after send_events().
     [[nodiscard]] bool finish_sending();
 
@@ -68,7 +69,7 @@ class TlsStream {
     enum class State : std::uint8_t {
         shaking_hands,
         established,
-        refused,  // it did not speak TLS and was told
+        refused,  // the client does not speak TLS and was told so
         failed,
     };
     struct Free {

@@ -1,4 +1,4 @@
-// TLS on a socket that is full: what it waits for.
+// What a TLS stream waits for when its socket is full.
 
 #include "net/tls/tls_stream.h"
 
@@ -40,12 +40,12 @@ class TlsStreamTest : public testing::Test {
         ASSERT_FALSE(stream_->is_shaking_hands());
     }
 
-    // Fills the way to the client with what is not TLS.
+    // Fills the socket to the client with bytes that are not TLS.
     void fill() {
         while (::send(ends_[0], "x", 1, MSG_NOSIGNAL) == 1) {
         }
     }
-    // What the client's socket holds.
+    // The bytes that the client's socket has received.
     std::string drain() {
         std::string all;
         ssize_t count;

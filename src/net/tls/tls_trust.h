@@ -1,6 +1,6 @@
 #pragma once
 
-// TlsTrust: whose certificates a client believes.
+// TlsTrust: the certificates that a client trusts.
 //
 // Thread safety: every method from any thread.
 
@@ -16,9 +16,9 @@ namespace holdfast::net {
 
 class TlsTrust {
   public:
-    // Believes those who are vouched for by a certificate of `ca_file` (PEM), or by one of the
-    // system's if that is empty. TLS 1.2 and later, HTTP/1.1 by ALPN. The error names the file and
-    // its fault.
+    // Trusts servers whose certificate is signed by one in `ca_file` (PEM), or by one of the
+    // system's if `ca_file` is empty. TLS 1.2 and later, HTTP/1.1 by ALPN. The error names the file
+    // and what is wrong with it.
     [[nodiscard]] static base::Result<std::shared_ptr<const TlsTrust>> load(
         const std::string& ca_file);
 

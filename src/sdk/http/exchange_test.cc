@@ -60,7 +60,7 @@ TEST(Exchange, LosesPatience) {
     JsonPeer peer(always(503, R"({"error":"StoreFailed","message":"disk full"})"));
     const auto answer = open(peer.options())->ask(get(), Patience(0s));
     EXPECT_EQ(fault_of(answer), "disk full");
-    EXPECT_TRUE(answer.error().temporary);
+    EXPECT_TRUE(answer.error().answer);
     EXPECT_EQ(peer.seen().size(), 1U);
 }
 

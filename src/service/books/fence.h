@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/values/time.h"
+#include "core/values/ids.h"
 #include "service/commit_number.h"
 
 namespace holdfast::service {

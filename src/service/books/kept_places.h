@@ -14,7 +14,6 @@
 #include <unordered_map>
 
 #include "core/values/ids.h"
-#include "core/values/time.h"
 
 namespace holdfast::service {
 

@@ -135,7 +135,7 @@ TEST(RequestMemory, KeepsNoMoreEndedRequestsThanItMay) {
 
 TEST(RequestMemory, KnowsRestoredLeases) {
     RequestMemory memory;
-    core::RestoreRequest lease{.scope = core::Scope::named("job"), .owner = {.name = "a"}};
+    core::RestoreRequest lease{{.scope = core::Scope::named("job"), .owner = {.name = "a"}}};
     lease.token.fence = core::Fence{9};
     lease.notes.request_id = "r1";
     memory.on_restored(lease);

@@ -83,7 +83,7 @@ void FenceFigures::on_answer(Operation operation, const Response& response) {
         ++(kind == FenceOutcome::Kind::accepted ? numbers_accepted
            : kind == FenceOutcome::Kind::stale  ? numbers_stale
                                                 : numbers_refused);
-    } else if (response.outcome.kind == core::Outcome::Kind::renewed) {
+    } else if (response.outcome.kind == core::Outcome::Kind::found) {
         ++tokens_accepted;
     } else {
         const core::Refusal refusal = response.outcome.refusal;

@@ -9,7 +9,7 @@
 #include <atomic>
 #include <chrono>
 
-#include "core/values/time.h"
+#include "core/values/ids.h"
 
 namespace holdfast::service {
 

@@ -7,7 +7,7 @@
 
 #include <functional>
 
-#include "core/values/time.h"
+#include "core/values/ids.h"
 
 namespace holdfast::service {
 

@@ -1,4 +1,4 @@
-// What becomes of a journal when writing it fails, and of one that was damaged.
+// What happens when writing the journal fails, and when a journal is damaged.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ using namespace testing;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// The first statement of this kind fails, in the middle of whatever transaction it is a part of.
+// Makes every statement of this kind fail, in the middle of its transaction.
 void forbid(const std::string& path, const char* what) {
     const std::string sql =
         std::string("CREATE TRIGGER no BEFORE ") + what + " BEGIN SELECT RAISE(ABORT, 'no'); END";

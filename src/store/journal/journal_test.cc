@@ -1,4 +1,4 @@
-// The journal of a store: what of it becomes rows, and that the file is right all the while.
+// The journal of a store: which leases become rows, and that the file is right at every moment.
 
 #include "store/journal/journal.h"
 
@@ -42,7 +42,7 @@ class JournalTest : public ::testing::Test {
         recover(*store_);
     }
     std::int64_t number(const char* sql) { return number_in(path_, sql); }
-    // What a server finds that is started after a crash.
+    // What a server finds when it is started after a crash.
     Found found_after_crash() {
         return recover(*open_store(copy_as_if_crashed(path_, folder_ / "crashed.db")));
     }

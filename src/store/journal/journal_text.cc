@@ -15,10 +15,10 @@ namespace holdfast::store {
 
 namespace {
 
-// What all of a lease but its texts takes at most, one character of those, and a number.
+// The largest sizes: of a lease without its texts, of one character of a text, and of a number.
 constexpr std::size_t numbers_size_max = 512, character_size_max = 6, number_size_max = 20;
 
-// The bytes that stand for themselves in JSON, each a whole character.
+// The bytes that JSON writes as they are, and that are a whole character each.
 constexpr std::array<bool, 256> ordinary_bytes = [] {
     std::array<bool, 256> ordinary{};
     for (unsigned char byte = 0x20; byte < 0x7F; ++byte) {
@@ -33,7 +33,7 @@ bool is_ordinary(std::string_view text) {
     return is_so_far;
 }
 
-// Writes values where there is room for them.
+// Writes values into memory. REQUIRES: there is room for them.
 class Pen {
   public:
     explicit Pen(char* at) : at_(at) {}
@@ -49,13 +49,24 @@ class Pen {
     }
     void number(std::uint64_t value) { number(std::bit_cast<std::int64_t>(value)); }
     void number(core::Duration value) { number(std::int64_t{value.count()}); }
+    void value(std::int64_t value) { number(value); }
+    void value(std::uint64_t value) { number(value); }
+    void value(core::Duration value) { number(value); }
+    void value(std::string_view value) { text(value); }
+    template <class Enum>
+    requires std::is_enum_v<Enum>
+    void value(Enum value) {
+        using core::to_text;
+        using store::to_text;
+        word(to_text(value));
+    }
     void hex(std::uint64_t value) {
         sign('"');
         base::write_hex(std::span<char, base::hex_digits>(at_, base::hex_digits), value);
         at_ += base::hex_digits;
         sign('"');
     }
-    // REQUIRES: it is ordinary.
+    // REQUIRES: the word has only ordinary bytes.
     void word(std::string_view word) {
         sign('"');
         copy(word);
@@ -74,7 +85,7 @@ class Pen {
 
   private:
     void copy(std::string_view bytes) {
-        if (bytes.empty()) return;  // perhaps it points nowhere
+        if (bytes.empty()) return;  // the pointer may be null
         std::memcpy(at_, bytes.data(), bytes.size());
         at_ += bytes.size();
     }
@@ -87,42 +98,35 @@ core::Duration later(const LeaseRowView& row) {
     return row.expires_at - row.acquired_at - row.ttl;
 }
 
-// How many of the columns that may be left out have to be there.
-int optional_columns(const LeaseRowView& row) {
-    if (row.range.end != core::Range::end_of_file) return 12;
-    if (row.range.start != 0) return 11;
-    if (row.inode != 0) return 10;
-    if (row.state != core::LeaseState::held) return 9;
-    if (later(row) != core::Duration::zero()) return 8;
-    if (row.permits != 1) return 7;
-    if (row.mode != core::Mode::exclusive) return 6;
-    if (row.kind != core::ScopeKind::named) return 5;
-    if (!row.metadata.empty()) return 4;
-    if (!row.request_id.empty()) return 3;
-    if (row.grace != core::Duration::zero()) return 2;
-    if (row.memory != core::Duration::zero()) return 1;
-    return 0;
+// Visits the values that may be left out at the end, in their order, each with its usual value.
+template <class Visitor>
+void visit_optional(const LeaseRowView& row, Visitor visit) {
+    visit(row.memory, core::Duration::zero());
+    visit(row.grace, core::Duration::zero());
+    visit(row.request_id, std::string_view{});
+    visit(row.metadata, std::string_view{});
+    visit(row.kind, core::ScopeKind::named);
+    visit(row.mode, core::Mode::exclusive);
+    visit(std::int64_t{row.permits}, std::int64_t{1});
+    visit(later(row), core::Duration::zero());
+    visit(row.state, core::LeaseState::held);
+    visit(row.inode, std::uint64_t{0});
+    visit(row.range.start, std::uint64_t{0});
+    visit(row.range.end, core::Range::end_of_file);
 }
 
-void write_optional_columns(Pen& pen, const LeaseRowView& row) {
-    int left = optional_columns(row);
-    const auto value = [&pen, &left](auto&& write) {
-        if (left-- <= 0) return;
+void write_optional(Pen& pen, const LeaseRowView& row) {
+    int count = 0, needed = 0;
+    visit_optional(row, [&](const auto& value, const auto& usual) {
+        ++count;
+        if (value != usual) needed = count;
+    });
+    if (needed == 0) return;
+    visit_optional(row, [&](const auto& value, const auto& /*usual*/) {
+        if (needed-- <= 0) return;
         pen.sign(',');
-        write();
-    };
-    value([&] { pen.number(row.memory); });
-    value([&] { pen.number(row.grace); });
-    value([&] { pen.text(row.request_id); });
-    value([&] { pen.text(row.metadata); });
-    value([&] { pen.word(core::to_text(row.kind)); });
-    value([&] { pen.word(core::to_text(row.mode)); });
-    value([&] { pen.number(std::int64_t{row.permits}); });
-    value([&] { pen.number(later(row)); });
-    value([&] { pen.word(to_text(row.state)); });
-    value([&] { pen.number(row.inode); });
-    value([&] { pen.number(row.range.start); });
-    value([&] { pen.number(row.range.end); });
+        pen.value(value);
+    });
 }
 
 }  // namespace
@@ -154,7 +158,7 @@ bool JournalText::add(const LeaseRowView& row) {
     pen.number(static_cast<std::int64_t>(row.door));
     pen.sign(',');
     pen.number(row.version);
-    write_optional_columns(pen, row);
+    write_optional(pen, row);
     pen.sign(']');
     if (pen.is_plain()) end_element(pen.at());
     return pen.is_plain();

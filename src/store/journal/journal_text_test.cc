@@ -14,7 +14,7 @@ using namespace testing;
 constexpr JournalText::Reference reference{.last_token = 1'000,
                                            .written_at = service::WallTime{5'000'000us}};
 
-// What is nearly always so.
+// A lease with the usual values.
 LeaseRow usual() {
     return {.fence = 998,
             .secret = 0xab,
@@ -35,7 +35,7 @@ std::string text_of(const LeaseRow& row) {
     return std::string(text.finish());
 }
 
-// The same, but for one value, with every value in turn.
+// Leases that differ from the usual one in one value each.
 std::vector<LeaseRow> unusual() {
     std::vector<LeaseRow> rows;
     const auto add = [&rows](auto LeaseRow::*member, auto value) {
@@ -77,7 +77,7 @@ std::vector<LeaseRow> unusual() {
     return rows;
 }
 
-// The one row of the view that reads texts.
+// The row that the view `journal_leases` makes of a text.
 std::optional<LeaseRow> read_back(const std::string& text, std::int64_t start_number) {
     auto database = *Database::open(":memory:");
     CHECK(prepare_schema(database).has_value());
@@ -87,13 +87,13 @@ std::optional<LeaseRow> read_back(const std::string& text, std::int64_t start_nu
     insert.bind(3, reference.written_at.time_since_epoch().count());
     insert.bind(4, text);
     CHECK(insert.run().has_value());
-    const std::string sql = "SELECT " + std::string(row_columns) + " FROM journal_leases";
+    const std::string sql = "SELECT " + lease_column_names() + " FROM journal_leases";
     auto select = *database.prepare(sql.c_str());
     CHECK(select.step().value());
     return read_row(select);
 }
 
-TEST(JournalText, LeavesOutWhatIsAsItNearlyAlwaysIs) {
+TEST(JournalText, LeavesOutUsualValuesAtTheEnd) {
     EXPECT_EQ(text_of(usual()), R"([[2,"00000000000000ab","backup","conn-1",100,30000000,3,1]])");
     LeaseRow row = usual();
     row.grace = 5us;
@@ -154,7 +154,7 @@ TEST(JournalText, IsReadBackAsItWas) {
     }
 }
 
-TEST(JournalText, TakesNoLeaseWithATextThatIsNone) {
+TEST(JournalText, RefusesALeaseWhoseNameIsNotText) {
     const LeaseRow before = usual();
     for (const std::string& odd : {std::string("\xFF"), std::string("a\0b", 3)}) {
         for (auto member :

@@ -1,17 +1,18 @@
 #include "store/tables/lease_file.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
-#include "store/data_file.h"
 #include "store/tables/schema.h"
 
 namespace holdfast::store {
 
 namespace {
 
-// A write-ahead log that is copied into the file every 16 MiB. What is deleted is overwritten where
-// a page is written anyway; Debian's SQLite would write every page that the journal leaves.
+// The write-ahead log is copied into the file every 16 MiB. Deleted content is overwritten only in
+// pages that are written anyway (FAST): Debian's default would write every page that the journal
+// frees.
 constexpr const char* settings =
     "PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-65536;"
     "PRAGMA wal_autocheckpoint=4000; PRAGMA secure_delete=FAST;";
@@ -29,6 +30,9 @@ SqliteResult<Database> open_database(const std::string& path,
     return database;
 }
 
+// No server starts so often.
+constexpr std::int64_t starts_max = std::int64_t{1} << 53;
+
 }  // namespace
 
 base::Result<LeaseFile> LeaseFile::open(const std::string& path, const service::Clock& clock,
@@ -37,7 +41,7 @@ base::Result<LeaseFile> LeaseFile::open(const std::string& path, const service::
         return base::Error{"cannot use " + path + ": " + error.message};
     };
     TRY(make_folder_of(path).map_error(refuse));
-    TRY(auto lock, DataLock::take(path).map_error(refuse));
+    TRY(auto lock, DataLock::acquire(path).map_error(refuse));
     TRY(make_or_examine_file(path, schema_version()).map_error(refuse));
     TRY(auto database, open_database(path, options.busy_timeout).map_error(refuse));
     TRY(auto journal, Journal::prepare(database, options.journal_changes_max).map_error(refuse));
@@ -57,17 +61,17 @@ LeaseFile::LeaseFile(DataLock lock, Database database, Tables tables, const serv
 
 SqliteResult<void> LeaseFile::write(const service::Commit& commit) {
     CHECK(start_number_ > 0);
-    if (commit.empty()) return {};
-    auto written = write_all(commit);
+    effect_.compute(commit);
+    if (effect_.empty()) return {};
+    auto written = write_effect();
     if (!written) tables_.journal.forget();
     return written;
 }
 
-SqliteResult<void> LeaseFile::write_all(const service::Commit& commit) {
+SqliteResult<void> LeaseFile::write_effect() {
     TRY(auto transaction, Transaction::begin(database_));
-    TRY(tables_.journal.write(database_, commit.changes, *clock_));
-    TRY(tables_.fences.write(commit.fences));
-    if (commit.reserved_fence > 0) TRY(tables_.journal.reserve(commit.reserved_fence));
+    TRY(tables_.journal.write(database_, effect_, *clock_));
+    TRY(tables_.fences.write(effect_.fences()));
     return transaction.commit();
 }
 
@@ -75,11 +79,109 @@ void LeaseFile::tidy_up() {
     if (start_number_ == 0) return;
     database_.set_busy_timeout(busy_timeout_.zero());
     auto transaction = Transaction::begin(database_);
-    if (transaction && tables_.journal.settle(database_)) {
+    if (transaction && tables_.journal.fold(database_)) {
         static_cast<void>(transaction->commit());
     }
     tables_.journal.forget();
     start_number_ = 0;
+}
+
+// ---- Recovery ----
+
+SqliteResult<service::Recovered> LeaseFile::recover(const BootClock& now, const OnLease& on_lease) {
+    start_number_ = 0;
+    auto recovered = recover_all(now, on_lease);
+    if (!recovered) tables_.journal.forget();
+    return recovered;
+}
+
+// In one transaction, so that a file that makes no sense is not changed.
+SqliteResult<service::Recovered> LeaseFile::recover_all(const BootClock& now,
+                                                        const OnLease& on_lease) {
+    database_.set_busy_timeout(has_recovered_ ? busy_timeout_.zero() : busy_timeout_);
+    const core::Time began = clock_->now();
+    TRY(auto transaction, Transaction::begin(database_));
+    TRY(const auto starts, add_start(now));
+    const std::int64_t present = starts.back().number;
+    TRY(tables_.journal.restart(database_, present));
+    TRY(auto recovered, visit(LeaseAges(starts), present, on_lease));
+    TRY(recovered.fences, FenceTable::read(database_));
+    if (const std::int64_t needed = std::min(present, oldest_start_);
+        starts.front().number < needed) {
+        TRY(auto forget, database_.prepare("DELETE FROM starts WHERE number < ?"));
+        forget.bind(1, needed);
+        TRY(forget.run());
+    }
+    // The time of the leases begins when all of them have been read.
+    TRY(auto note_end, database_.prepare("UPDATE starts SET since_boot_us = ? WHERE number = ?"));
+    note_end.bind(1, (now.since_boot + (clock_->now() - began)).count());
+    note_end.bind(2, present);
+    TRY(note_end.run());
+    TRY(transaction.commit());
+    start_number_ = present;
+    has_recovered_ = true;
+    database_.set_busy_timeout(busy_timeout_);
+    return recovered;
+}
+
+// The starts before this one. Fails if there is one that no server can have written.
+SqliteResult<std::vector<Start>> LeaseFile::read_starts() {
+    TRY(auto select,
+        database_.prepare("SELECT number, boot, since_boot_us FROM starts ORDER BY number"));
+    std::vector<Start> starts;
+    for (;;) {
+        TRY(const bool has_row, select.step());
+        if (!has_row) return starts;
+        const bool has_types = select.is_text_or_blob(1) && select.is_integer(2);
+        const std::int64_t number = select.number(0);
+        const core::Duration since_boot{select.number(2)};
+        if (!has_types || number < 1 || number >= starts_max || since_boot < since_boot.zero()) {
+            return tl::unexpected(SqliteError{.message = "the start with number " +
+                                                         std::to_string(number) +
+                                                         " in it makes no sense"});
+        }
+        starts.push_back({.number = number,
+                          .at = {.boot = std::string(select.bytes(1)), .since_boot = since_boot}});
+    }
+}
+
+// Adds this start. Returns all starts.
+SqliteResult<std::vector<Start>> LeaseFile::add_start(const BootClock& now) {
+    TRY(auto starts, read_starts());
+    const std::int64_t number = starts.empty() ? 1 : starts.back().number + 1;
+    starts.push_back({.number = number, .at = now});
+    TRY(auto insert, database_.prepare("INSERT INTO starts VALUES (?, ?, ?)"));
+    insert.bind(1, number);
+    insert.bind(2, now.boot);
+    insert.bind(3, now.since_boot.count());
+    TRY(insert.run());
+    return starts;
+}
+
+SqliteResult<service::Recovered> LeaseFile::visit(const LeaseAges& ages, std::int64_t present,
+                                                  const OnLease& on_lease) {
+    TRY(auto last_token, read_last_token(database_));
+    service::Recovered recovered;
+    const std::string sql = "SELECT " + lease_column_names() + " FROM locks ORDER BY fencing_token";
+    TRY(auto select, database_.prepare(sql.c_str()));
+    oldest_start_ = INT64_MAX;
+    for (;;) {
+        TRY(const bool has_row, select.step());
+        if (!has_row) break;
+        const auto row = read_row(select);
+        const bool is_of_known_start = row && row->start_number >= 0 && row->start_number < present;
+        if (!is_of_known_start || !on_lease(to_request(*row, ages, *clock_))) {
+            return tl::unexpected(SqliteError{.message = "the lease with fencing number " +
+                                                         std::to_string(select.number(0)) +
+                                                         " in it makes no sense"});
+        }
+        oldest_start_ = std::min(oldest_start_, row->start_number);
+        last_token = std::max(last_token, row->fence);
+        ++recovered.leases;
+    }
+    TRY(check_not_used_up(last_token));
+    recovered.next_fence = last_token + 1;
+    return recovered;
 }
 
 }  // namespace holdfast::store

@@ -1,11 +1,11 @@
 #pragma once
 
-// LeaseFile: leases in a SQLite file, written down as they change, and fences beside them.
+// LeaseFile: leases and fences in an SQLite file.
 //
-// A commit is one transaction with one fsync. What it says of leases is appended to a journal and
-// becomes rows later, if it is still so then (journal.h); what cancels out within a batch is not
-// written at all. The file always shows what is committed, to us and to whoever opens it with
-// sqlite3.
+// A commit is one transaction with one fsync. Its leases are appended to a journal, and those that
+// live long enough become rows later (journal.h). Changes of a commit that cancel out are not written
+// at all (service/commit_effect.h). The file always shows exactly what is committed, also to people
+// who open it with sqlite3.
 //
 // Thread safety: none.
 
@@ -18,20 +18,21 @@
 
 #include "base/result.h"
 #include "core/values/request.h"
+#include "service/commit_effect.h"
 #include "service/ports/clock.h"
 #include "service/store.h"
-#include "store/data_lock.h"
+#include "store/data_file.h"
 #include "store/journal/journal.h"
 #include "store/sqlite.h"
-#include "store/tables/fence_table.h"
+#include "store/tables/fencing_numbers.h"
 #include "store/tables/starts.h"
 
 namespace holdfast::store {
 
 struct LeaseFileOptions {
-    // Writing waits so long for other writers.
+    // How long a write waits for other programs that write.
     std::chrono::milliseconds busy_timeout{0};
-    // How many changes the journal is to hold.
+    // How many changes the journal holds before its oldest part is folded.
     std::size_t journal_changes_max = 0;
 };
 
@@ -39,25 +40,25 @@ class LeaseFile {
   public:
     using OnLease = std::function<bool(const core::RestoreRequest&)>;
 
-    // Opens or makes the file. Fails with a sentence for people when another server has it, when it
-    // is not ours, newer, damaged, or cannot be written; it is left alone then. `clock` outlives
-    // this.
+    // Opens or makes the file. Fails, with a sentence for people, if another server has the file, or
+    // if it is not ours, newer, damaged, or cannot be written; then it is not changed. `clock` must
+    // outlive this.
     [[nodiscard]] static base::Result<LeaseFile> open(const std::string& path,
                                                       const service::Clock& clock,
                                                       const LeaseFileOptions& options);
 
-    // Forgets all it knows, notes a start of the server at `now`, and visits every lease in the
-    // file in the order of their numbers. Fails when the visitor refuses one. Once it has
-    // succeeded, it does not wait for other writers any more: somebody is being served meanwhile,
-    // and will ask again.
+    // Begins again from what the file says: writes a start of the server at `now` into it, and visits
+    // every lease in the order of their numbers. Fails if the visitor refuses a lease. Only until it
+    // has succeeded once does it wait for other programs that write: later the server has clients,
+    // and they will ask again.
     [[nodiscard]] SqliteResult<service::Recovered> recover(const BootClock& now,
                                                            const OnLease& on_lease);
 
-    // Makes it durable, all or nothing. REQUIRES: recover() has succeeded.
+    // Makes a commit durable, all of it or nothing. REQUIRES: recover() has succeeded.
     [[nodiscard]] SqliteResult<void> write(const service::Commit& commit);
 
-    // Leaves all leases behind as rows, for whoever looks into the file of a server that is not
-    // running. Nothing is lost when that fails: the next recover() does it.
+    // Folds the journal, so that the file of a stopped server has all leases as rows. If this fails,
+    // nothing is lost: the next recover() does it.
     void tidy_up();
 
   private:
@@ -69,11 +70,11 @@ class LeaseFile {
     LeaseFile(DataLock lock, Database database, Tables tables, const service::Clock& clock,
               std::chrono::milliseconds busy_timeout);
 
-    SqliteResult<void> write_all(const service::Commit& commit);
+    SqliteResult<void> write_effect();
 
     SqliteResult<service::Recovered> recover_all(const BootClock& now, const OnLease& on_lease);
     SqliteResult<std::vector<Start>> read_starts();
-    SqliteResult<std::vector<Start>> note_start(const BootClock& now);
+    SqliteResult<std::vector<Start>> add_start(const BootClock& now);
     SqliteResult<service::Recovered> visit(const LeaseAges& ages, std::int64_t present,
                                            const OnLease& on_lease);
 
@@ -82,10 +83,11 @@ class LeaseFile {
     Tables tables_;
     const service::Clock* clock_;
     std::chrono::milliseconds busy_timeout_;
+    service::CommitEffect effect_;  // of the commit being written
 
-    bool has_recovered_ = false;     // ever
+    bool has_recovered_ = false;     // at least once
     std::int64_t start_number_ = 0;  // 0: recover() has not succeeded
-    std::int64_t oldest_start_ = 0;  // of the leases last visited
+    std::int64_t oldest_start_ = 0;  // that a lease of the last recovery belongs to
 };
 
 }  // namespace holdfast::store

@@ -1,10 +1,11 @@
 #include "store/tables/lease_row.h"
 
-#include <algorithm>
 #include <bit>
+#include <chrono>
 #include <initializer_list>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "base/text/hex.h"
 
@@ -14,23 +15,7 @@ namespace {
 
 constexpr std::string_view state_held = "held", state_grace = "grace";
 
-std::int64_t as_signed(std::uint64_t number) {
-    return std::bit_cast<std::int64_t>(number);
-}
-std::uint64_t as_unsigned(std::int64_t number) {
-    return std::bit_cast<std::uint64_t>(number);
-}
-
-std::int64_t nanoseconds(service::WallTime time) {
-    return std::chrono::nanoseconds(time.time_since_epoch()).count();
-}
-
-service::WallTime from_nanoseconds(std::int64_t count) {
-    return service::WallTime{
-        std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::nanoseconds{count})};
-}
-
-// The one of `values` that is written as `text`.
+// The value whose name is `text`.
 template <class Value>
 std::optional<Value> parse_one_of(std::initializer_list<Value> values, std::string_view text) {
     for (const Value value : values) {
@@ -54,11 +39,156 @@ std::optional<core::LeaseState> parse_state(std::string_view text) {
     return std::nullopt;
 }
 
-std::string hex_of(std::uint64_t number) {
-    std::string text;
-    base::append_hex(text, number);
-    return text;
+// Visits every column of `locks` in the order of INSERT and SELECT, with the value that `row` has
+// for it. The name of the visitor's function says how the value is stored:
+//
+//     number    a number; one without a sign as the signed number with the same bits
+//     below     a number from 0 up to, but not including, a limit
+//     duration  microseconds, not negative
+//     time      nanoseconds since 1970
+//     hex       16 hexadecimal digits
+//     word      the name of an enumerator
+//     bytes     a text; a blob if SQLite cannot store it as a text
+template <class Row, class Visitor>
+void visit_columns(Row& row, Visitor&& visit) {
+    visit.number("fencing_token", row.fence);
+    visit.hex("lease_id", row.secret);
+    visit.word("kind", row.kind);
+    visit.bytes("lock_name", row.name);
+    visit.number("inode", row.inode);
+    visit.number("range_start", row.range.start);
+    visit.number("range_end", row.range.end);
+    visit.bytes("owner_id", row.owner);
+    visit.below("door", row.door, std::int64_t{1} << 8);
+    visit.word("mode", row.mode);
+    visit.below("permits", row.permits, std::int64_t{1} << 32);
+    visit.word("state", row.state);
+    visit.duration("ttl_us", row.ttl);
+    visit.duration("grace_us", row.grace);
+    visit.duration("memory_us", row.memory);
+    visit.below("version", row.version, std::int64_t{1} << 53);
+    visit.time("acquired_ns", row.acquired_at);
+    visit.time("lease_expiry_ns", row.expires_at);
+    visit.bytes("request_id", row.request_id);
+    visit.bytes("metadata", row.metadata);
+    visit.number("start_number", row.start_number);
 }
+
+// Lists the columns.
+struct Lister {
+    std::vector<LeaseColumn> columns;
+
+    void integer(std::string_view name) { columns.push_back({.name = name, .type = "integer"}); }
+    void text(std::string_view name) { columns.push_back({.name = name, .type = "text"}); }
+
+    template <class Number>
+    void number(std::string_view name, const Number& /*value*/) {
+        integer(name);
+    }
+    template <class Number>
+    void below(std::string_view name, const Number& /*value*/, std::int64_t /*end*/) {
+        integer(name);
+    }
+    void duration(std::string_view name, core::Duration /*value*/) { integer(name); }
+    void time(std::string_view name, service::WallTime /*value*/) { integer(name); }
+    void hex(std::string_view name, std::uint64_t /*value*/) { text(name); }
+    template <class Enum>
+    void word(std::string_view name, Enum /*value*/) {
+        text(name);
+    }
+    void bytes(std::string_view name, std::string_view /*value*/) { text(name); }
+};
+
+// Binds the values to a statement.
+struct Binder {
+    Statement& statement;
+    int place = 0;
+
+    template <class Number>
+    void number(std::string_view /*name*/, Number value) {
+        statement.bind(++place, std::bit_cast<std::int64_t>(value));
+    }
+    template <class Number>
+    void below(std::string_view /*name*/, Number value, std::int64_t /*end*/) {
+        statement.bind(++place, static_cast<std::int64_t>(value));
+    }
+    void duration(std::string_view /*name*/, core::Duration value) {
+        statement.bind(++place, std::int64_t{value.count()});
+    }
+    void time(std::string_view /*name*/, service::WallTime value) {
+        const std::chrono::nanoseconds since_epoch = value.time_since_epoch();
+        statement.bind(++place, std::int64_t{since_epoch.count()});
+    }
+    void hex(std::string_view /*name*/, std::uint64_t value) {
+        std::string digits;
+        base::append_hex(digits, value);
+        statement.bind_copy(++place, digits);
+    }
+    template <class Enum>
+    void word(std::string_view /*name*/, Enum value) {
+        using core::to_text;
+        using store::to_text;
+        statement.bind_text(++place, to_text(value));
+    }
+    void bytes(std::string_view /*name*/, std::string_view value) {
+        statement.bind(++place, value);
+    }
+};
+
+// Reads the values from a statement, and notes whether a server can have written all of them.
+struct Reader {
+    const Statement& statement;
+    int column = 0;
+    bool makes_sense = true;
+
+    std::int64_t next_number() {
+        makes_sense = makes_sense && statement.is_integer(column);
+        return statement.number(column++);
+    }
+    std::string_view next_bytes() {
+        makes_sense = makes_sense && statement.is_text_or_blob(column);
+        return statement.bytes(column++);
+    }
+    template <class Value>
+    void set(Value& value, const std::optional<Value>& read) {
+        makes_sense = makes_sense && read.has_value();
+        value = read.value_or(Value{});
+    }
+
+    template <class Number>
+    void number(std::string_view /*name*/, Number& value) {
+        value = std::bit_cast<Number>(next_number());
+    }
+    template <class Number>
+    void below(std::string_view /*name*/, Number& value, std::int64_t end) {
+        const std::int64_t read = next_number();
+        makes_sense = makes_sense && 0 <= read && read < end;
+        value = static_cast<Number>(read);
+    }
+    void duration(std::string_view name, core::Duration& value) {
+        std::int64_t count = 0;
+        below(name, count, std::numeric_limits<std::int64_t>::max());
+        value = core::Duration{count};
+    }
+    void time(std::string_view /*name*/, service::WallTime& value) {
+        const std::chrono::nanoseconds since_epoch{next_number()};
+        value =
+            service::WallTime{std::chrono::duration_cast<std::chrono::microseconds>(since_epoch)};
+    }
+    void hex(std::string_view /*name*/, std::uint64_t& value) {
+        set(value, base::parse_hex(next_bytes()));
+    }
+    void word(std::string_view /*name*/, core::ScopeKind& value) {
+        set(value, parse_kind(next_bytes()));
+    }
+    void word(std::string_view /*name*/, core::Mode& value) {
+        set(value, parse_mode(next_bytes()));
+    }
+    void word(std::string_view /*name*/, core::LeaseState& value) {
+        set(value, parse_state(next_bytes()));
+    }
+    void bytes(std::string_view /*name*/, std::string& value) { value = next_bytes(); }
+};
 
 }  // namespace
 
@@ -66,17 +196,45 @@ std::string_view to_text(core::LeaseState state) {
     return state == core::LeaseState::grace ? state_grace : state_held;
 }
 
-const std::string_view row_columns =
-    "fencing_token, lease_id, kind, lock_name, inode, range_start, range_end, owner_id, door, "
-    "mode, permits, state, ttl_us, grace_us, memory_us, version, acquired_ns, lease_expiry_ns, "
-    "request_id, metadata, start_number";
+const std::vector<LeaseColumn>& lease_columns() {
+    static const std::vector<LeaseColumn> columns = [] {
+        Lister lister;
+        const LeaseRowView any;
+        visit_columns(any, lister);
+        return std::move(lister.columns);
+    }();
+    return columns;
+}
+
+const std::string& lease_column_names() {
+    static const std::string names = [] {
+        std::string text;
+        for (const LeaseColumn& column : lease_columns()) {
+            if (!text.empty()) text += ", ";
+            text += column.name;
+        }
+        return text;
+    }();
+    return names;
+}
 
 SqliteResult<Statement> prepare_put(Database& database) {
-    std::string sql = "INSERT OR REPLACE INTO locks (";
-    sql.append(row_columns).append(") VALUES (?");
-    for (auto more = std::ranges::count(row_columns, ','); more > 0; --more) sql += ",?";
+    std::string sql = "INSERT OR REPLACE INTO locks (" + lease_column_names() + ") VALUES (?";
+    for (std::size_t more = lease_columns().size(); more > 1; --more) sql += ",?";
     sql += ')';
     return database.prepare(sql.c_str());
+}
+
+void bind_row(Statement& statement, const LeaseRowView& row) {
+    visit_columns(row, Binder{.statement = statement});
+}
+
+std::optional<LeaseRow> read_row(const Statement& statement) {
+    LeaseRow row;
+    Reader reader{.statement = statement};
+    visit_columns(row, reader);
+    if (!reader.makes_sense) return std::nullopt;
+    return row;
 }
 
 template <class Row>
@@ -113,96 +271,21 @@ core::RestoreRequest to_request(const LeaseRow& row, const LeaseAges& ages,
                                 const service::Clock& clock) {
     const bool is_in_grace = row.state == core::LeaseState::grace;
     const core::Time now = clock.now();
-    return {.scope = {.kind = row.kind, .name = row.name, .inode = row.inode, .range = row.range},
-            .owner = {.door = row.door, .name = row.owner},
-            .mode = row.mode,
-            .limit = row.permits,
-            .token = {.fence = core::Fence{row.fence}, .secret = core::Secret{row.secret}},
-            .ttl = row.ttl,
-            .grace = row.grace,
-            .memory = row.memory,
-            .is_in_grace = is_in_grace,
-            .remaining = ages.remaining(row.start_number, is_in_grace ? row.grace : row.ttl),
-            .acquired_at = now + (row.acquired_at - clock.wall(now)),
-            .version = row.version,
-            .notes = {.request_id = row.request_id, .metadata = row.metadata}};
-}
-
-void bind_row(Statement& statement, const LeaseRowView& row) {
-    int place = 0;
-    const auto number = [&](std::int64_t value) { statement.bind(++place, value); };
-    const auto text = [&](std::string_view value) { statement.bind_text(++place, value); };
-    const auto bytes = [&](std::string_view value) { statement.bind(++place, value); };
-    number(as_signed(row.fence));
-    statement.bind_copy(++place, hex_of(row.secret));
-    text(core::to_text(row.kind));
-    bytes(row.name);
-    number(as_signed(row.inode));
-    number(as_signed(row.range.start));
-    number(as_signed(row.range.end));
-    bytes(row.owner);
-    number(static_cast<std::int64_t>(row.door));
-    text(core::to_text(row.mode));
-    number(row.permits);
-    text(to_text(row.state));
-    number(row.ttl.count());
-    number(row.grace.count());
-    number(row.memory.count());
-    number(as_signed(row.version));
-    number(nanoseconds(row.acquired_at));
-    number(nanoseconds(row.expires_at));
-    bytes(row.request_id);
-    bytes(row.metadata);
-    number(row.start_number);
-}
-
-std::optional<LeaseRow> read_row(const Statement& statement) {
-    int column = 0;
-    bool makes_sense = true;
-    const auto number = [&] {
-        makes_sense = makes_sense && statement.is_integer(column);
-        return statement.number(column++);
-    };
-    const auto bytes = [&] {
-        makes_sense = makes_sense && statement.is_text_or_blob(column);
-        return statement.bytes(column++);
-    };
-    const auto known = [&](auto parsed) {
-        makes_sense = makes_sense && parsed.has_value();
-        return parsed.value_or(typename decltype(parsed)::value_type{});
-    };
-    const auto number_below = [&](std::int64_t end) {
-        const std::int64_t value = number();
-        makes_sense = makes_sense && 0 <= value && value < end;
-        return value;
-    };
-    const auto duration = [&] {
-        return core::Duration{number_below(std::numeric_limits<std::int64_t>::max())};
-    };
-    LeaseRow row;
-    row.fence = as_unsigned(number());
-    row.secret = known(base::parse_hex(bytes()));
-    row.kind = known(parse_kind(bytes()));
-    row.name = bytes();
-    row.inode = as_unsigned(number());
-    row.range.start = as_unsigned(number());
-    row.range.end = as_unsigned(number());
-    row.owner = bytes();
-    row.door = core::Door{static_cast<std::uint8_t>(number_below(1 << 8))};
-    row.mode = known(parse_mode(bytes()));
-    row.permits = static_cast<std::uint32_t>(number_below(std::int64_t{1} << 32));
-    row.state = known(parse_state(bytes()));
-    row.ttl = duration();
-    row.grace = duration();
-    row.memory = duration();
-    row.version = static_cast<std::uint64_t>(number_below(std::int64_t{1} << 53));
-    row.acquired_at = from_nanoseconds(number());
-    row.expires_at = from_nanoseconds(number());
-    row.request_id = bytes();
-    row.metadata = bytes();
-    row.start_number = number();
-    if (!makes_sense) return std::nullopt;
-    return row;
+    core::RestoreRequest request{
+        {.scope = {.kind = row.kind, .name = row.name, .inode = row.inode, .range = row.range},
+         .owner = {.door = row.door, .name = row.owner},
+         .mode = row.mode,
+         .limit = row.permits,
+         .ttl = row.ttl,
+         .grace = row.grace,
+         .memory = row.memory,
+         .notes = {.request_id = row.request_id, .metadata = row.metadata}}};
+    request.token = {.fence = core::Fence{row.fence}, .secret = core::Secret{row.secret}};
+    request.is_in_grace = is_in_grace;
+    request.remaining = ages.remaining(row.start_number, is_in_grace ? row.grace : row.ttl);
+    request.acquired_at = now + (row.acquired_at - clock.wall(now));
+    request.version = row.version;
+    return request;
 }
 
 }  // namespace holdfast::store

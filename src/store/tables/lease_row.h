@@ -1,11 +1,15 @@
 #pragma once
 
-// A lease as it is written down: one row of the lock table.
+// A lease as a store writes it: one row of the table `locks`.
+//
+// The columns of the row are listed once, in lease_row.cc (visit_columns). SELECT, INSERT, binding,
+// reading and the check of the journal all follow that list.
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/values/changes.h"
 #include "core/values/request.h"
@@ -15,7 +19,7 @@
 
 namespace holdfast::store {
 
-// Everything a restarted server must know of a lease.
+// Everything that a restarted server must know of a lease.
 template <class Text>
 struct BasicLeaseRow {
     std::uint64_t fence = 0;
@@ -37,36 +41,48 @@ struct BasicLeaseRow {
     service::WallTime expires_at;
     Text request_id;
     Text metadata;
-    std::int64_t start_number = 0;  // which run of the server wrote this
+    std::int64_t start_number = 0;  // of the run of the server that wrote the row
 
     bool operator==(const BasicLeaseRow&) const = default;
 };
 using LeaseRow = BasicLeaseRow<std::string>;
-using LeaseRowView = BasicLeaseRow<std::string_view>;  // its texts are somebody else's
+using LeaseRowView = BasicLeaseRow<std::string_view>;  // does not own its texts
 
 // `held`, `grace`.
 [[nodiscard]] std::string_view to_text(core::LeaseState state);
 
-// The row of the lease in `event`, as it is after it; of either type. `epoch` is what the wall
-// clock showed at the engine's time zero.
+// The row of the lease in `event`, as the lease is after the event. `epoch` is what the wall clock
+// showed at the engine's time zero.
 template <class Row>
 [[nodiscard]] Row to_row(const core::Event& event, service::WallTime epoch,
                          std::int64_t start_number);
 extern template LeaseRow to_row(const core::Event&, service::WallTime, std::int64_t);
 extern template LeaseRowView to_row(const core::Event&, service::WallTime, std::int64_t);
 
-// The lease of a row, as a server finds it again that has these ages. Its texts are the row's.
+// The lease of a row, for a server that is started now. The texts of the result are those of the
+// row.
 [[nodiscard]] core::RestoreRequest to_request(const LeaseRow& row, const LeaseAges& ages,
                                               const service::Clock& clock);
 
-// The columns of a row, and the statement that writes one over what is there of that number.
-extern const std::string_view row_columns;
+// A column of `locks`, and the SQLite type that its values have in the journal.
+struct LeaseColumn {
+    std::string_view name;
+    std::string_view type;
+};
+
+// All columns, and their names joined by commas.
+[[nodiscard]] const std::vector<LeaseColumn>& lease_columns();
+[[nodiscard]] const std::string& lease_column_names();
+
+// The statement that writes a row; it replaces a row with the same fencing number.
 [[nodiscard]] SqliteResult<Statement> prepare_put(Database& database);
 
-// Places the values of a row into a statement of prepare_put(); its texts must live until that has
-// run. And the same read back from `row_columns`, the first of them in column 0; nothing for a row
-// that nobody here can have written.
+// Binds the values of a row to a statement of prepare_put(). The texts of the row must live until
+// the statement has run.
 void bind_row(Statement& statement, const LeaseRowView& row);
+
+// Reads the row from a SELECT of lease_column_names(). No value for a row that no server can have
+// written.
 [[nodiscard]] std::optional<LeaseRow> read_row(const Statement& statement);
 
 }  // namespace holdfast::store

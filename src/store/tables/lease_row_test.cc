@@ -18,7 +18,7 @@ class LeaseRowTest : public ::testing::Test {
     void put(const LeaseRow& row) { testing::put(database_, row); }
 
     std::optional<LeaseRow> read_back() {
-        const std::string sql = "SELECT " + std::string(row_columns) + " FROM locks";
+        const std::string sql = "SELECT " + lease_column_names() + " FROM locks";
         auto select = *database_.prepare(sql.c_str());
         CHECK(select.step().value());
         return read_row(select);

@@ -112,7 +112,7 @@ WHERE NOT has_ended;
 // Step n brings a file of version n to version n + 1. Steps are never changed, only added.
 constexpr std::array migrations{leases_step, fences_step, journal_step};
 
-SqliteResult<void> take_step(Database& database, std::size_t version) {
+SqliteResult<void> run_step(Database& database, std::size_t version) {
     const std::string step = std::string(migrations.at(version)) +
                              "PRAGMA application_id=" + std::to_string(application_id) +
                              ";PRAGMA user_version=" + std::to_string(version + 1);
@@ -140,7 +140,7 @@ SqliteResult<void> prepare_schema(Database& database, std::uint32_t version) {
         }
     }
     for (auto step = static_cast<std::size_t>(present); step < version; ++step) {
-        TRY(take_step(database, step));
+        TRY(run_step(database, step));
     }
     return {};
 }

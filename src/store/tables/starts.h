@@ -1,40 +1,56 @@
 #pragma once
 
+// The starts of the server, and how much time they leave to the leases of earlier runs.
+
 #include <cstdint>
+#include <string>
 #include <vector>
 
-#include "core/values/time.h"
-#include "store/boot_clock.h"
+#include "base/result.h"
+#include "core/values/ids.h"
 
 namespace holdfast::store {
 
-// One start of the server. Numbers grow.
+// BootClock: a moment on a clock that goes on while the server is down, and that is not the wall
+// clock.
+//
+// Two such moments tell how much time has passed between two runs of the server, whatever people do
+// to the wall clock, or that the machine was restarted in between.
+struct BootClock {
+    std::string boot;              // names the start of the machine
+    core::Duration since_boot{0};  // since that start, including the time asleep
+
+    // Now. Fails if the kernel does not tell.
+    [[nodiscard]] static base::Result<BootClock> read();
+};
+
+// One start of the server. Later starts have larger numbers.
 struct Start {
     std::int64_t number = 0;
     BootClock at;
 };
 
-// A lease nobody renewed over more starts of the machine than this is over.
+// A lease that was not renewed over more starts of the machine than this has ended.
 inline constexpr std::size_t boots_max = 10;
 
-// LeaseAges: how much of its time a lease has used up when the server finds it again.
+// LeaseAges: how much of its time a lease of an earlier run has used up.
 //
-// While the server is down nobody can renew, so a lease begins its whole time anew when the server
-// comes back: at the first start after the run that wrote it. Later starts do not give it more
-// time, so a server that is started again and again cannot keep a dead lease alive. Across a
-// restart of the machine nobody knows how much time went by; a lease then begins anew with the
-// machine, but not more than boots_max times.
+// While the server is down no client can renew. So a lease gets its whole time again when the server
+// comes back: at the first start after the run that wrote the lease. Later starts do not give it
+// more time, so that a server that is started again and again does not keep a dead lease alive.
+// Over a restart of the machine nobody knows how much time has passed. The lease then gets its whole
+// time again at the first start on the restarted machine, but not more than boots_max times.
 class LeaseAges {
   public:
-    // REQUIRES: in the order of their numbers; the last one is the present.
+    // REQUIRES: the starts are in the order of their numbers; the last one is the present.
     explicit LeaseAges(const std::vector<Start>& starts);
 
-    // What is left of `time` for a lease that run `start_number` wrote; never below zero.
+    // What is left of `time` for a lease that the run `start_number` wrote; never below zero.
     [[nodiscard]] core::Duration remaining(std::int64_t start_number, core::Duration time) const;
 
   private:
     struct Age {
-        std::int64_t first_start;  // of a lease that was written before this start, after the last
+        std::int64_t first_start;  // the first start after the lease was written
         core::Duration used;
     };
 

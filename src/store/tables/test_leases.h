@@ -1,7 +1,7 @@
 #pragma once
 
-// What the tests of the store share: a folder that goes away, leases made up from a number, and the
-// stores that keep them.
+// What the tests of the store share: a temporary folder, leases made up from a number, and the
+// stores that have them.
 
 #include <unistd.h>
 
@@ -92,7 +92,7 @@ inline LeaseRow random_row(std::mt19937_64& random, std::uint64_t fence) {
     return row;
 }
 
-// What the engine says when a lease came to be as `row` is. The wall clock is the engine's here.
+// The event after which the lease is as `row` says. The wall clock shows the engine's time here.
 inline core::Event event_of(core::EventKind kind, const LeaseRow& row) {
     return {.kind = kind,
             .lease = {.scope = {.kind = row.kind,
@@ -114,7 +114,7 @@ inline core::Event event_of(core::EventKind kind, const LeaseRow& row) {
             .has_new_terms = kind == core::EventKind::renewed};
 }
 
-// The row that the engine and the store make of it. Its texts are the other's.
+// The row as the store gets it from the engine. Its texts are those of `row`.
 inline LeaseRowView view_of(const LeaseRow& row) {
     const auto kind =
         row.state == core::LeaseState::grace ? core::EventKind::expired : core::EventKind::granted;
@@ -127,7 +127,7 @@ inline void put(Database& database, const LeaseRow& row) {
     CHECK(statement.run().has_value());
 }
 
-// A file as servers wrote it that did not know of later versions: all leases are rows.
+// A file as an older server wrote it: all leases are rows.
 inline void make_old_file(const std::string& path, std::uint32_t version,
                           std::initializer_list<LeaseRow> rows) {
     auto database = *Database::open(path);
@@ -143,7 +143,7 @@ inline core::Changes changes_of(std::initializer_list<core::Event> events) {
 
 using Leases = std::map<std::uint64_t, LeaseRow>;
 
-// The row a request to restore came from, as far as it tells.
+// The row of a restored lease, as far as the request tells.
 inline LeaseRow row_of(const core::RestoreRequest& request) {
     return {.fence = core::as_number(request.token.fence),
             .secret = static_cast<std::uint64_t>(request.token.secret),
@@ -165,7 +165,7 @@ inline LeaseRow row_of(const core::RestoreRequest& request) {
             .metadata = std::string(request.notes.metadata)};
 }
 
-// The model: what must be found after the changes made with it, which are random but possible.
+// Random but possible changes, and the leases that must be found after them.
 class RandomHistory {
   public:
     explicit RandomHistory(std::uint64_t seed) : random_(seed) {}
@@ -194,7 +194,7 @@ class RandomHistory {
             live_[row.fence] = row;
             return;
         }
-        // Mostly young leases, so that many come and go within a batch.
+        // Mostly young leases, so that many begin and end within a commit.
         auto place = std::prev(live_.end());
         for (auto back = random_() % 10; back > 0 && place != live_.begin(); --back) --place;
         if (random_() % 10 == 0) place = live_.begin();
@@ -220,7 +220,7 @@ class RandomHistory {
     std::uint64_t last_fence_ = 0;
 };
 
-// The engine's time is the wall clock's, from its beginning on.
+// A clock whose wall time and engine time are the same.
 inline service::ManualClock& test_clock() {
     static service::ManualClock clock{service::WallTime{}};
     return clock;
@@ -264,7 +264,7 @@ inline Found recover(SqliteStore& store) {
     return found;
 }
 
-// What people are shown of it, as a row of `lock_state`.
+// A lease as a row of `lock_state` shows it.
 inline std::string shown(const LeaseRow& row) {
     const auto legible = [](const std::string& text) {
         const auto* const bytes = reinterpret_cast<const std::uint8_t*>(text.data());
@@ -311,7 +311,7 @@ inline std::int64_t number_in(const std::string& path, const char* sql) {
     return Database::open(path)->number(sql).value();
 }
 
-// The files of a store that does nothing just now, as a crash would leave them behind.
+// A copy of the files of a store, as a crash at this moment would leave them.
 inline std::string copy_as_if_crashed(const std::string& path, const std::string& copy) {
     for (const char* end : {"", "-wal"}) {
         std::filesystem::copy_file(path + end, copy + end,

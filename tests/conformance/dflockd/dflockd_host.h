@@ -91,9 +91,11 @@ class DflockdHost {
 
     void shut_down() { host_->shut_down(); }
 
-    [[nodiscard]] const net::Endpoint& endpoint() const { return host_->dflockd_endpoint(); }
-    [[nodiscard]] DflockdClient connect() { return DflockdClient(host_->dflockd_endpoint()); }
-    [[nodiscard]] net::TestClient connect_http() { return net::TestClient(host_->http_endpoint()); }
+    [[nodiscard]] const net::Endpoint& endpoint() const { return host_->endpoint("dflockd"); }
+    [[nodiscard]] DflockdClient connect() { return DflockdClient(host_->endpoint("dflockd")); }
+    [[nodiscard]] net::TestClient connect_http() {
+        return net::TestClient(host_->endpoint("http"));
+    }
 
     // `2 locks 1 waiters`: how many locks and permits are held, and how many wait.
     [[nodiscard]] std::string tally() {

@@ -59,15 +59,15 @@ class FilesHost {
         host_->wake();
     }
 
-    [[nodiscard]] net::TestClient connect() { return net::TestClient(host_->files_endpoint()); }
+    [[nodiscard]] net::TestClient connect() { return net::TestClient(host_->endpoint("files")); }
     [[nodiscard]] net::TestClient connect_to_locks() {
-        return net::TestClient(host_->http_endpoint());
+        return net::TestClient(host_->endpoint("http"));
     }
     [[nodiscard]] std::string login_url() const {
-        return "http://" + net::to_text(host_->files_endpoint()) + "/auth/session";
+        return "http://" + net::to_text(host_->endpoint("files")) + "/auth/session";
     }
     [[nodiscard]] std::string port() const {
-        return std::to_string(host_->files_endpoint().port());
+        return std::to_string(host_->endpoint("files").port());
     }
     [[nodiscard]] const files::testing::NostrSigner& owner() const { return owner_; }
     [[nodiscard]] std::int64_t now_s() const {

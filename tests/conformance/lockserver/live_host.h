@@ -35,7 +35,7 @@ class LiveHost {
     LiveHost(const LiveHost&) = delete;
     LiveHost& operator=(const LiveHost&) = delete;
 
-    [[nodiscard]] const net::Endpoint& endpoint() const { return host_->http_endpoint(); }
+    [[nodiscard]] const net::Endpoint& endpoint() const { return host_->endpoint("http"); }
 
   private:
     const std::string folder_;

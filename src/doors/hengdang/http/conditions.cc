@@ -1,12 +1,19 @@
 #include "doors/hengdang/http/conditions.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
-#include "doors/hengdang/http/http_date.h"
+#include <algorithm>
+#include <array>
+#include <ctime>
 
 namespace holdfast::doors::hengdang {
 
 namespace {
+
+constexpr std::array<const char*, 7> days{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+constexpr std::array<const char*, 12> months{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                             "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+constexpr std::size_t date_bytes = 29;
 
 std::string_view trim(std::string_view text) {
     const std::string_view blanks = " \t";
@@ -15,7 +22,7 @@ std::string_view trim(std::string_view text) {
     return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-// Some clients send tags without their quotes, and ours need none to be told apart.
+// Some clients send tags without quotes. Our tags differ without them, too.
 std::string_view without_quotes(std::string_view tag) {
     if (tag.size() >= 2 && tag.front() == '"' && tag.back() == '"') {
         return tag.substr(1, tag.size() - 2);
@@ -43,7 +50,7 @@ Conditions read_conditions(const net::HttpRequest& request) {
             .if_modified_since = read_date(request, "If-Modified-Since")};
 }
 
-// Our tags have neither commas nor quotes in them, so a list may be cut at each comma.
+// Our tags contain neither commas nor quotes, so a list may be split at each comma.
 bool names_tag(std::string_view list, std::string_view tag, TagComparison comparison) {
     if (trim(list) == "*") return true;
     while (!list.empty()) {
@@ -95,6 +102,28 @@ ReadVerdict judge_read(const Conditions& conditions, const files::FileInfo& curr
     const bool is_old =
         conditions.if_modified_since && modified_at(current) <= *conditions.if_modified_since;
     return is_old ? ReadVerdict::not_modified : ReadVerdict::send;
+}
+
+std::string to_http_date(std::chrono::sys_seconds time) {
+    const std::time_t seconds = time.time_since_epoch().count();
+    std::tm parts{};
+    if (gmtime_r(&seconds, &parts) == nullptr) return {};
+    return fmt::format("{}, {:02} {} {:04} {:02}:{:02}:{:02} GMT",
+                       days[static_cast<std::size_t>(parts.tm_wday)], parts.tm_mday,
+                       months[static_cast<std::size_t>(parts.tm_mon)], parts.tm_year + 1900,
+                       parts.tm_hour, parts.tm_min, parts.tm_sec);
+}
+
+std::optional<std::chrono::sys_seconds> parse_http_date(std::string_view text) {
+    if (text.size() != date_bytes) return std::nullopt;
+    const std::string copy(text);
+    std::tm parts{};
+    const char* const end = strptime(copy.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
+    if (end == nullptr || *end != '\0') return std::nullopt;
+    const std::chrono::sys_seconds time{std::chrono::seconds{timegm(&parts)}};
+    // strptime is lenient: it accepts a wrong weekday and a thirtieth of February.
+    if (to_http_date(time) != text) return std::nullopt;
+    return time;
 }
 
 }  // namespace holdfast::doors::hengdang

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "doors/hengdang/http/http_date.h"
-
 namespace holdfast::doors::hengdang {
 namespace {
 

@@ -5,14 +5,11 @@
 #include "base/check.h"
 #include "base/json/json_writer.h"
 #include "doors/hengdang/http/conditions.h"
-#include "doors/hengdang/http/http_date.h"
+#include "net/client/url.h"
 
 namespace holdfast::doors::hengdang {
 
 namespace {
-
-constexpr std::string_view unreserved =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/!$&'()*+,;=:@";
 
 struct Problem {
     int status;
@@ -137,7 +134,7 @@ FileAnswer tell_written(const files::FilePath& path, const files::Committed& com
         .end_object();
     FileAnswer answer = answer_with(committed.is_new ? 201 : 200, std::move(body));
     add_version_headers(answer, committed.info);
-    answer.headers.emplace_back("Location", percent_encode(path.text()));
+    answer.headers.emplace_back("Location", net::percent_encode_path(path.text()));
     return answer;
 }
 
@@ -161,22 +158,6 @@ FileAnswer tell_listing(const files::Listing& listing) {
     }
     json.field("hasMore", listing.has_more).end_object();
     return answer_with(200, std::move(body));
-}
-
-std::string percent_encode(std::string_view path) {
-    constexpr std::string_view digits = "0123456789ABCDEF";
-    std::string encoded;
-    for (const char letter : path) {
-        if (unreserved.find(letter) != std::string_view::npos) {
-            encoded += letter;
-            continue;
-        }
-        const auto byte = static_cast<unsigned char>(letter);
-        encoded += '%';
-        encoded += digits[byte >> 4];
-        encoded += digits[byte & 0x0F];
-    }
-    return encoded;
 }
 
 LockNote note_of(const core::LeaseView& lease, const LockTimes& times,

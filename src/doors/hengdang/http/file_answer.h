@@ -1,7 +1,7 @@
 #pragma once
 
-// Writing an answer of the file door: status, headers and JSON body. What went wrong is always
-// `{"error":"brief","message":"for people"}`, and what else there is to know.
+// Writing an answer of the file door: status, headers and JSON body. An error is always
+// `{"error":"brief","message":"for people"}`, with further fields where they help.
 
 #include <cstdint>
 #include <initializer_list>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/values/request.h"
-#include "doors/hengdang/lock_times.h"
+#include "doors/hengdang/writing/session_locks.h"
 #include "files/login/session_book.h"
 #include "files/path/file_error.h"
 #include "files/path/file_path.h"
@@ -26,42 +26,39 @@ namespace holdfast::doors::hengdang {
 
 inline constexpr std::string_view json_type = "application/json";
 
-// An answer that may travel from thread to thread.
+// An answer that may be passed from thread to thread.
 struct FileAnswer {
     int status = 500;
     std::string body;
     std::vector<std::pair<std::string, std::string>> headers;
-    std::string content_type{json_type};  // empty: none is named
+    std::string content_type{json_type};  // empty: no Content-Type header
 };
 
-// Its headers in the form that replies take; good as long as the answer.
+// The headers in the form that replies take. They point into the answer.
 [[nodiscard]] std::vector<net::HttpHeader> headers_of(const FileAnswer& answer);
 void send(net::DeferredReply& reply, const FileAnswer& answer);
 
-// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): as in the body
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): in the order of the body
 [[nodiscard]] FileAnswer refuse(int status, std::string_view error, std::string_view message);
 [[nodiscard]] FileAnswer refuse(files::PathFault fault);
 [[nodiscard]] FileAnswer refuse(const files::FileError& error);
-// 503: the service could not do anything.
+// 503: the store of the lock service failed or is busy.
 [[nodiscard]] FileAnswer refuse_failed(const service::Response& response);
 [[nodiscard]] FileAnswer refuse_method(std::string_view allowed);
-// 412. `etag` of the version that is there; empty: not told.
+// 412. `etag` is that of the version that is there; empty: it is not shown.
 [[nodiscard]] FileAnswer refuse_precondition(std::string_view message, std::string_view etag);
 
-// 401: nobody is known by what the request bears.
+// 401: the request has no session id, or one of no live session.
 enum class NoSession { none_shown, unknown };
 [[nodiscard]] FileAnswer refuse(NoSession why);
 
-// What a version's headers say: ETag, Last-Modified, X-Inode.
+// Adds the headers that describe a version: ETag, Last-Modified, X-Inode.
 void add_version_headers(FileAnswer& answer, const files::FileInfo& info);
 [[nodiscard]] FileAnswer tell_written(const files::FilePath& path,
                                       const files::Committed& committed);
 [[nodiscard]] FileAnswer tell_listing(const files::Listing& listing);
 
-// The path for a Location header.
-[[nodiscard]] std::string percent_encode(std::string_view path);
-
-// Who holds a path, as far as others may know.
+// The holder of a lock, as other sessions may see it.
 struct LockNote {
     std::string locked_by;
     std::int64_t locked_at_ms = 0;
@@ -70,13 +67,13 @@ struct LockNote {
 [[nodiscard]] LockNote note_of(const core::LeaseView& lease, const LockTimes& times,
                                const service::Clock& clock);
 
-// 423 with the five fields.
+// 423: another session holds the lock.
 [[nodiscard]] FileAnswer refuse_locked(const LockNote& lock);
-// The lock was lost, and nobody else has it.
+// 423: the lock was lost, and nobody else holds it.
 [[nodiscard]] FileAnswer refuse_lost();
-// 503: the server is about to end, and gives out no more locks.
+// 503: the server is stopping and grants no more locks.
 [[nodiscard]] FileAnswer refuse_stopping();
-// What an acquire that was neither granted nor renewed is told.
+// The answer to an acquire that was neither granted nor renewed.
 [[nodiscard]] FileAnswer refuse_lock(const service::Response& response, const LockTimes& times,
                                      const service::Clock& clock);
 
@@ -84,14 +81,5 @@ struct LockNote {
                                    std::string_view session_name = {});
 [[nodiscard]] FileAnswer tell_status(const std::optional<LockNote>& lock, bool is_own);
 [[nodiscard]] FileAnswer refuse_not_owned();
-
-// 201 with the id, told this once, and the cookie.
-[[nodiscard]] FileAnswer tell_new_session(const files::SessionBook::NewSession& session,
-                                          bool is_secure);
-[[nodiscard]] FileAnswer tell_session(const files::Session& session);
-[[nodiscard]] FileAnswer tell_sessions(const std::vector<files::Session>& sessions,
-                                       std::string_view own_name);
-// 204. With a cookie that replaces the session's, if that was the asker's own.
-[[nodiscard]] FileAnswer tell_session_ended(bool is_own);
 
 }  // namespace holdfast::doors::hengdang

@@ -16,7 +16,7 @@ std::string base_of(bool has_tls, const std::string& authority) {
 
 }  // namespace
 
-// Clients leave the port out where it is the one of the scheme, or they do not: both are the same
+// Some clients write the default port of the scheme and some leave it out: both mean the same
 // address.
 void OwnUrls::add(std::string_view url) {
     const auto address = net::HttpAddress::parse(url);
@@ -32,10 +32,9 @@ void OwnUrls::add(std::string_view url) {
 
 OwnUrls::OwnUrls(const Sources& sources) {
     for (const std::string& url : sources.named) add(url);
-    const auto address = sources.endpoint.address();
-    if (address.is_unspecified()) return;
+    if (sources.endpoint.is_unspecified() || sources.endpoint.is_unix()) return;
     add(base_of(sources.has_tls, net::to_text(sources.endpoint)));
-    if (!address.is_loopback()) return;
+    if (!sources.endpoint.is_local()) return;
     const std::string port = ":" + std::to_string(sources.endpoint.port());
     for (const char* name : {"localhost", "127.0.0.1", "[::1]"}) {
         add(base_of(sources.has_tls, name + port));
@@ -49,7 +48,7 @@ std::vector<std::string> OwnUrls::of(std::string_view target) const {
     return urls;
 }
 
-// Clients write a host's name in small letters, as the standard for URLs has it.
+// Clients write the host in lower case, as the standard for URLs says.
 base::Result<std::string> read_own_url(std::string_view text) {
     TRY(auto address, net::HttpAddress::parse(text));
     std::transform(address.host.begin(), address.host.end(), address.host.begin(),

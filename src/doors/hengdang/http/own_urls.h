@@ -3,12 +3,12 @@
 // OwnUrls: the addresses by which the clients of the file door know it.
 //
 // A login event is signed for one address. If the server believed the `Host` header of the request,
-// an event that was signed for another server would be good here as well: whoever receives it there
-// could send it on. So the server compares the address in the event with its own addresses, which
-// only the operator and the listener's endpoint tell it:
+// an event that was signed for another server would be accepted here as well: the operator of that
+// server could send it on. So the server compares the address in the event with its own addresses,
+// which come only from the operator and the endpoint of the listener:
 //
-// - those that the operator has named;
-// - the IP address that it listens on, unless that is the wildcard, which is nobody's address;
+// - the addresses that the operator has named;
+// - the IP address of the listener, unless that is the wildcard;
 // - on a loopback address also `localhost`, `127.0.0.1` and `[::1]`.
 //
 // Thread safety: a value; const functions may be called from any thread.

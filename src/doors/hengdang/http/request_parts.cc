@@ -1,10 +1,9 @@
 #include "doors/hengdang/http/request_parts.h"
 
 #include <algorithm>
-#include <boost/algorithm/string/predicate.hpp>
 
-#include "base/text/hex.h"
 #include "base/text/number.h"
+#include "core/values/token_text.h"
 #include "net/client/url.h"
 
 namespace holdfast::doors::hengdang {
@@ -23,7 +22,7 @@ Parameter read_parameter(std::string_view query, std::string_view name) {
     return std::move(*value);
 }
 
-// `?shallow`, `?shallow=true`, `?shallow=1`, and the contrary.
+// `?shallow`, `?shallow=true`, `?shallow=1`; or `?shallow=false`, `?shallow=0`, or no parameter.
 Parsed<bool> read_flag(std::string_view query, std::string_view name) {
     TRY(const auto value, read_parameter(query, name));
     const std::string text = value.value_or("false");
@@ -46,6 +45,27 @@ std::string_view cookie_of(const net::HttpRequest& request, std::string_view nam
     return {};
 }
 
+using Number = std::optional<std::uint64_t>;
+
+Number parse_number(std::string_view text) {
+    return base::parse_decimal<std::uint64_t>(text);
+}
+
+// `500-` and `500-999`.
+RangeChoice choose_from_start(std::uint64_t first, std::string_view last_text,
+                              std::uint64_t size_bytes) {
+    using Kind = RangeChoice::Kind;
+    if (last_text.empty()) {
+        if (first >= size_bytes) return {.kind = Kind::unsatisfiable};
+        return {.kind = Kind::part, .span = {.start = first, .end = size_bytes}};
+    }
+    const Number last = parse_number(last_text);
+    if (!last || *last < first) return {};
+    if (first >= size_bytes) return {.kind = Kind::unsatisfiable};
+    const std::uint64_t end = *last >= size_bytes ? size_bytes : *last + 1;
+    return {.kind = Kind::part, .span = {.start = first, .end = end}};
+}
+
 }  // namespace
 
 Parsed<files::FilePath> read_path(std::string_view encoded) {
@@ -56,13 +76,13 @@ Parsed<files::FilePath> read_path(std::string_view encoded) {
     return std::move(*path);
 }
 
-Parsed<std::optional<LockWish>> read_lock_wish(std::string_view query) {
+Parsed<std::optional<LockAction>> read_lock_action(std::string_view query) {
     TRY(const auto value, read_parameter(query, "lock"));
     if (!value) return std::nullopt;
-    if (*value == "acquire") return LockWish::acquire;
-    if (*value == "release") return LockWish::release;
-    if (*value == "refresh") return LockWish::refresh;
-    if (*value == "status") return LockWish::status;
+    if (*value == "acquire") return LockAction::acquire;
+    if (*value == "release") return LockAction::release;
+    if (*value == "refresh") return LockAction::refresh;
+    if (*value == "status") return LockAction::status;
     return tl::unexpected(
         refuse(400, "Invalid lock operation", "lock must be acquire, release, refresh or status"));
 }
@@ -86,28 +106,49 @@ Parsed<files::ListOptions> read_list_options(std::string_view query) {
     return options;
 }
 
+RangeChoice choose_range(std::string_view header, std::uint64_t size_bytes) {
+    using Kind = RangeChoice::Kind;
+    const std::string_view unit = "bytes=";
+    if (!header.starts_with(unit)) return {};
+    header.remove_prefix(unit.size());
+    const std::size_t dash = header.find('-');
+    if (dash == std::string_view::npos) return {};
+    const std::string_view first_text = header.substr(0, dash), last_text = header.substr(dash + 1);
+    if (first_text.empty()) {  // `-500`: the last 500 bytes
+        const Number count = parse_number(last_text);
+        if (!count) return {};
+        if (*count == 0 || size_bytes == 0) return {.kind = Kind::unsatisfiable};
+        return {.kind = Kind::part,
+                .span = {.start = size_bytes - std::min(*count, size_bytes), .end = size_bytes}};
+    }
+    const Number first = parse_number(first_text);
+    return first ? choose_from_start(*first, last_text, size_bytes) : RangeChoice{};
+}
+
+std::optional<ByteSpan> parse_content_range(std::string_view header) {
+    const std::string_view unit = "bytes ";
+    if (!header.starts_with(unit)) return std::nullopt;
+    header.remove_prefix(unit.size());
+    const std::size_t dash = header.find('-'), slash = header.find('/');
+    if (dash == std::string_view::npos || slash == std::string_view::npos || dash > slash) {
+        return std::nullopt;
+    }
+    const Number first = parse_number(header.substr(0, dash));
+    const Number last = parse_number(header.substr(dash + 1, slash - dash - 1));
+    const std::string_view whole = header.substr(slash + 1);
+    if (!first || !last || *last < *first || *last >= INT64_MAX) return std::nullopt;
+    if (whole != "*" && !parse_number(whole)) return std::nullopt;
+    return ByteSpan{.start = *first, .end = *last + 1};
+}
+
 std::optional<core::Token> read_lock_token(const net::HttpRequest& request) {
     const auto text = request.header("Lock-Token");
     if (!text) return std::nullopt;
-    constexpr std::size_t half = 16;
-    if (text->size() != 2 * half) return core::Token{};
-    const auto fence = base::parse_hex(text->substr(0, half));
-    const auto secret = base::parse_hex(text->substr(half));
-    if (!fence || !secret) return core::Token{};
-    return core::Token{.fence = core::Fence{*fence}, .secret = core::Secret{*secret}};
-}
-
-std::string_view bearer_of(const net::HttpRequest& request) {
-    const std::string_view scheme = "Bearer ";
-    std::string_view value = request.header("Authorization").value_or("");
-    if (!boost::algorithm::istarts_with(value, scheme)) return {};
-    value.remove_prefix(scheme.size());
-    value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
-    return value;
+    return core::parse_token(*text).value_or(core::Token{});
 }
 
 std::string_view session_id_of(const net::HttpRequest& request) {
-    const std::string_view bearer = bearer_of(request);
+    const std::string_view bearer = net::bearer_token(request);
     return bearer.empty() ? cookie_of(request, "hengdang_session") : bearer;
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 
-// The parts of a request to the file door that several methods share.
+// Reading the parts of a request to the file door: path, query, ranges, token and session.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,25 +21,50 @@ namespace holdfast::doors::hengdang {
 template <class T>
 using Parsed = tl::expected<T, FileAnswer>;
 
-// The path of the target, decoded.
+// The decoded path of the request.
 [[nodiscard]] Parsed<files::FilePath> read_path(std::string_view encoded);
 
-enum class LockWish { acquire, release, refresh, status };
-// What `?lock=` asks for; nothing where there is none.
-[[nodiscard]] Parsed<std::optional<LockWish>> read_lock_wish(std::string_view query);
+enum class LockAction { acquire, release, refresh, status };
+// The value of `?lock=`; nothing if the query has none.
+[[nodiscard]] Parsed<std::optional<LockAction>> read_lock_action(std::string_view query);
 
-// limit, cursor, reverse and shallow of a listing.
+// The parameters of a listing: limit, cursor, reverse and shallow.
 [[nodiscard]] Parsed<files::ListOptions> read_list_options(std::string_view query);
 
-// The Lock-Token header: nothing if there is none, the token of nobody if it spells none.
+// Half-open: [start, end).
+struct ByteSpan {
+    std::uint64_t start = 0;
+    std::uint64_t end = 0;
+
+    bool operator==(const ByteSpan&) const = default;
+    [[nodiscard]] std::uint64_t size() const { return end - start; }
+};
+
+struct RangeChoice {
+    enum class Kind { whole, part, unsatisfiable };
+
+    Kind kind = Kind::whole;
+    ByteSpan span;  // of a part
+
+    bool operator==(const RangeChoice&) const = default;
+};
+
+// The part of a file of that size that `Range: bytes=0-499` asks for. A header that is malformed,
+// has another unit, or asks for several ranges means the whole file: HTTP leaves that to the
+// server.
+[[nodiscard]] RangeChoice choose_range(std::string_view header, std::uint64_t size_bytes);
+
+// Where `Content-Range: bytes 0-499/*` puts the body of a PATCH; nothing if the header is
+// malformed. The size of the whole file, after the slash, is ignored.
+[[nodiscard]] std::optional<ByteSpan> parse_content_range(std::string_view header);
+
+// The Lock-Token header. Nothing if there is none; a malformed one is a token that no lease has.
 [[nodiscard]] std::optional<core::Token> read_lock_token(const net::HttpRequest& request);
 
-// What follows `Bearer` in the Authorization header; empty if there is none.
-[[nodiscard]] std::string_view bearer_of(const net::HttpRequest& request);
-// The id of a session as the request bears it, in the header or the cookie; empty if there is none.
+// The session id in the Authorization header or the cookie; empty if there is none.
 [[nodiscard]] std::string_view session_id_of(const net::HttpRequest& request);
 
-// Who asks.
+// The session of the client, or the refusal if it has none that is live.
 [[nodiscard]] Parsed<files::Session> find_session(const net::HttpRequest& request,
                                                   const files::SessionBook& sessions,
                                                   service::WallTime now);

@@ -2,9 +2,10 @@
 
 // WritePermit: the right of one request to change one file, from asking for it to giving it back.
 //
-// It is the session's lock on the path, shared by all its requests there (WriteHolds), or the lease
-// of a Lock-Token, which is somebody's, and only looked at. Either way the session must not be over
-// when the change is made, and nobody else may have the lock on the path then.
+// The right is either the session's lock on the path, which all requests of the session on that
+// path share (WriteHolds), or the lease of the Lock-Token that the request carries. That lease
+// belongs to somebody else and is only looked at. Either way, at the moment of the change the
+// session must be live, and nobody else may hold the lock on the path.
 
 #include <functional>
 #include <optional>
@@ -19,29 +20,38 @@ class WritePermit {
   public:
     struct Terms {
         std::string session_name;
-        std::string path;
+        files::FilePath path;
         std::optional<core::Token> lock_token;
         core::Range range;  // the bytes that are written
         Conditions conditions;
     };
 
-    WritePermit(const HengdangPlace& place, Terms terms)
-        : place_(place), terms_(std::move(terms)) {}
+    WritePermit(const HengdangContext& context, Terms terms)
+        : context_(context), terms_(std::move(terms)) {}
 
-    // On the loop. Asks for the lock, if one is needed, and then calls `then` with what is in the
-    // way, or nothing; perhaps before it returns.
-    using Objection = LeaseDesk::Objection;
+    // What is in the way of the change: nothing, or the answer that says it.
+    using Objection = BlockingLocks::Objection;
+
+    // Whether conditions or a token have to be compared with the version that is there.
+    [[nodiscard]] bool needs_version() const {
+        return terms_.lock_token.has_value() || !terms_.conditions.is_empty();
+    }
+
+    // On a thread of the disk, before anything else: what the conditions and the token say to the
+    // version that is there now.
+    [[nodiscard]] Objection look_ahead() const;
+
+    // On the loop. Asks for the lock, unless there is a token, and then calls `then` with what is
+    // in the way; perhaps before it returns.
     void ask_for(std::function<void(Objection)> then);
 
-    // On the disk's threads. Whether the conditions and the token allow the write, as it looks
-    // before it.
-    [[nodiscard]] Objection look_ahead(const files::FileInfo* current) const;
-    // The same, session and lock included. REQUIRES: ask_for() has found nothing in the way.
+    // On a thread of the disk: conditions, token, session and lock. REQUIRES: ask_for() has found
+    // nothing in the way.
     [[nodiscard]] Objection check(const files::FileInfo* current) const;
 
-    // A commit, on one of the disk's threads. From the first answer of judge() without an objection
-    // until this object ends, the session does not end and nobody else is granted the lock on the
-    // path. REQUIRES: ask_for() has found nothing in the way.
+    // A commit, on a thread of the disk. After judge() has returned no objection and until this
+    // object ends, the session does not end and nobody else is granted the lock on the path.
+    // REQUIRES: ask_for() has found nothing in the way.
     class Commit {
       public:
         explicit Commit(const WritePermit& permit);
@@ -49,35 +59,32 @@ class WritePermit {
         Commit& operator=(const Commit&) = delete;
         ~Commit();
 
-        // The check at the commit. It may be asked again.
+        // The check at the commit. It may be called again.
         [[nodiscard]] Objection judge(const files::FileInfo* current);
 
       private:
         const WritePermit& permit_;
-        // Commits under tokens take turns at a path, so that none finds the lock that the one
-        // before it has borrowed.
+        // Commits with tokens go through a path's gate one at a time: a second one would find the
+        // lock that the first one has borrowed.
         std::optional<files::PathGates::Pass> turn_;
         std::optional<files::SessionBook::Change> change_;
-        bool has_entered_ = false;
+        bool has_entered_holds_ = false;
     };
 
-    // On the loop. Gives the lock back, if it is to be, and then calls `then` on any thread,
-    // perhaps before it returns. REQUIRES: ask_for() has called back.
+    // On the loop. Gives the lock back unless somebody else still needs it, and then calls `then`
+    // on any thread, perhaps before it returns. REQUIRES: ask_for() has called back.
     void give_back(bool has_written, std::function<void()> then);
-
-    [[nodiscard]] bool needs_version() const {
-        return terms_.lock_token.has_value() || !terms_.conditions.is_empty();
-    }
 
   private:
     [[nodiscard]] WriteHolds::Key key() const {
-        return {.session = terms_.session_name, .path = terms_.path};
+        return {.session = terms_.session_name, .path = terms_.path.text()};
     }
-    [[nodiscard]] LeaseDesk::Shown shown(const files::FileInfo* current) const;
+    [[nodiscard]] BlockingLocks::TokenClaim claim_on(const files::FileInfo* current) const;
+    [[nodiscard]] Objection judge_version(const files::FileInfo* current) const;
 
-    const HengdangPlace place_;
+    const HengdangContext context_;
     const Terms terms_;
-    std::optional<core::Token> lock_;  // written on the loop, before the disk's threads read it
+    std::optional<core::Token> lock_;  // the loop sets it before threads of the disk read it
 };
 
 }  // namespace holdfast::doors::hengdang

@@ -1,31 +1,66 @@
-#include "doors/hengdang/writing/writing.h"
+// PUT and PATCH: see requests.h.
+//
+// One state says how far the request is. While it is working, the lock and the disk each have a
+// state of their own, because neither waits for the other.
+//
+//     checking    a thread of the disk compares the conditions and the Lock-Token with the version
+//                 that is there; the lock is not asked for yet
+//     working     the lock is asked for or held, and the body goes to a temporary file
+//         lock    asked, held
+//         disk    unused (nothing was written yet), idle, busy (a thread of the disk is writing)
+//     concluded   the answer is certain and cannot change any more
+//
+//     state       event                            next state, and what happens
+//     ---------   ------------------------------   ----------------------------------------------
+//     (start)     there are conditions to check    checking
+//     (start)     there are none                   working: asks for the lock
+//     checking    the conditions hold              working: asks for the lock
+//     checking    they do not hold                 concluded: answers
+//     checking    the body breaks off              concluded: answers; the check is ignored
+//     working     the lock is granted              working, lock held
+//     working     the lock is refused              concluded: gives back (*) and answers
+//     working     there is something to write      working, disk busy
+//     working     a thread has written it          working, disk idle
+//     working     a thread has committed           concluded: gives the lock back and answers
+//     working     a write or the commit failed     concluded: gives the lock back and answers
+//     working     the body breaks off              concluded: gives the lock back and answers
+//     concluded   the lock is answered             gives back and answers
+//     concluded   a thread has finished            removes the temporary file
+//
+//     (*) give_back() must follow every ask_for(), also a refused one. So a request that concludes
+//     before its lock is answered waits for that before it answers.
+//
+// The commit needs a whole body and the lock. The body arrives, is whole, or is broken: malformed,
+// or cut off with its connection. A broken body concludes the request at once.
 
 #include <string>
 #include <utility>
+#include <variant>
 
+#include "doors/hengdang/requests.h"
 #include "doors/hengdang/writing/write_permit.h"
 
 namespace holdfast::doors::hengdang {
 
 namespace {
 
-// So much is handed to the disk's threads in one go, if it comes: every trip there costs.
+// A thread of the disk is given this much at a time, if it has arrived: every hand-over costs.
 constexpr std::size_t batch_bytes = 256 * 1024;
-// What may wait in memory meanwhile.
+// How much may wait in memory meanwhile.
 constexpr std::size_t pending_bytes_max = 2 * batch_bytes;
-// A body up to this size is waited for, and its lock, too, so that it is written in one go.
+// A body up to this size is written and committed in one go, when it is whole and has its lock.
 constexpr std::uint64_t small_bytes = 64 * 1024;
-// How much of a body nobody wants is read past to keep the connection.
+// To keep the connection, the server reads and discards this much of a body that it has refused.
 constexpr std::uint64_t skipped_bytes_max = 256 * 1024;
 
-WritePermit::Terms terms_of(const WriteOrder& order) {
+WritePermit::Terms terms_of(const WriteRequest& request) {
     core::Range range;
-    if (order.region) range = {.start = order.region->start, .end = order.region->end};
-    return {.session_name = order.session_name,
-            .path = order.path.text(),
-            .lock_token = order.lock_token,
+    if (request.region) range = {.start = request.region->start, .end = request.region->end};
+    return {.session_name = request.session_name,
+            .path = request.path,
+            .lock_token = request.lock_token,
             .range = range,
-            .conditions = order.conditions};
+            .conditions = request.conditions};
 }
 
 FileAnswer refuse_size(const ByteSpan& region) {
@@ -34,89 +69,81 @@ FileAnswer refuse_size(const ByteSpan& region) {
                       " bytes that Content-Range announces");
 }
 
-// What is in the way of a write before it has begun.
-WritePermit::Objection look_ahead(files::FileTree& tree, const files::FilePath& path,
-                                  const WritePermit& permit) {
-    if (!permit.needs_version()) return {};
-    const auto file = tree.open_file(path);
-    if (!file && file.error().fault != files::Fault::not_found) return refuse(file.error());
-    return permit.look_ahead(file ? &file->info : nullptr);
-}
-
 class Writing : public std::enable_shared_from_this<Writing> {
   public:
-    Writing(const HengdangPlace& place, WriteOrder order, net::DeferredReply reply,
+    Writing(const HengdangContext& context, WriteRequest request, net::DeferredReply reply,
             net::BodySource& source)
-        : place_(place),
-          order_(std::move(order)),
-          permit_(place, terms_of(order_)),
-          exchange_(place, order_.region ? FileOperation::patch : FileOperation::put,
+        : context_(context),
+          request_(std::move(request)),
+          permit_(context, terms_of(request_)),
+          exchange_(context, request_.region ? FileOperation::patch : FileOperation::put,
                     std::move(reply)),
-          source_(&source) {}
+          source_(source) {}
 
-    // Preconditions come before the lock, so that they are the answer if both are in the way.
+    // Conditions are checked before the lock is asked for: if both are in the way, the answer is
+    // about the conditions.
     void begin() {
         if (!permit_.needs_version()) return ask_for_lock();
-        is_working_ = true;
-        place_.door.readers().run([self = shared_from_this()]() mutable {
-            auto seen = std::make_shared<WritePermit::Objection>(
-                look_ahead(self->place_.door.tree(), self->order_.path, self->permit_));
-            net::EventLoop& loop = self->place_.loop;
-            loop.post([self = std::move(self), seen] { self->on_looked(std::move(*seen)); });
+        context_.door.readers().run([self = shared_from_this()]() mutable {
+            auto objection = std::make_shared<WritePermit::Objection>(self->permit_.look_ahead());
+            net::EventLoop& loop = self->context_.loop;
+            loop.post(
+                [self = std::move(self), objection] { self->on_checked(std::move(*objection)); });
         });
     }
 
-    // By the sink.
+    // Called by the sink.
 
-    void take(std::string_view piece) {
+    void on_piece(std::string_view piece) {
         received_bytes_ += piece.size();
-        place_.door.counts().count_received(piece.size());
-        if (is_over_) return;
+        context_.door.counts().count_received(piece.size());
+        if (is_concluded()) return;
         pending_.append(piece);
         work_on();
     }
-    void take_end() {
-        source_ = nullptr;
-        is_whole_ = true;
+    void on_body_whole() {
+        body_ = Body::whole;
         work_on();
     }
-    void take_fault(const net::HttpFault& fault) {
-        source_ = nullptr;
-        conclude({.answer = {.status = fault.status, .body = std::string(fault.json)}});
-    }
-    // There is nobody to answer.
-    void take_loss() {
-        source_ = nullptr;
-        conclude({.answer = refuse(400, "Incomplete", "The connection was lost")});
+    void on_body_broken(FileAnswer answer) {
+        body_ = Body::broken;
+        conclude({.answer = std::move(answer)});
     }
     [[nodiscard]] bool is_congested() const {
-        if (is_over_) return false;
-        // Whoever asks before it sends is told so when it has the lock.
-        const bool has_answer = lock_ == Lock::held || lock_ == Lock::refused;
-        return pending_.size() >= pending_bytes_max || (order_.is_asked_first && !has_answer);
+        if (is_concluded()) return false;
+        // A client that asks before it sends the body is told to send it once it has the lock.
+        const auto* const working = std::get_if<Working>(&state_);
+        const bool has_lock = working != nullptr && working->lock == Working::Lock::held;
+        return pending_.size() >= pending_bytes_max || (request_.is_asked_first && !has_lock);
     }
-    [[nodiscard]] bool is_wanted() const { return !is_over_; }
+    [[nodiscard]] bool is_concluded() const { return std::holds_alternative<Concluded>(state_); }
 
   private:
-    enum class Lock { not_asked, asked, held, refused };
-
-    struct Conclusion {
+    struct Checking {};
+    struct Working {
+        enum class Lock : std::uint8_t { asked, held };
+        enum class Disk : std::uint8_t { unused, idle, busy };
+        Lock lock = Lock::asked;
+        Disk disk = Disk::unused;
+    };
+    struct Concluded {
         FileAnswer answer;
         bool has_written = false;
     };
-    using Step = std::optional<Conclusion>;  // nothing: go on
+    using State = std::variant<Checking, Working, Concluded>;
+    enum class Body : std::uint8_t { arriving, whole, broken };
+    using Step = std::optional<Concluded>;  // what a thread of the disk returns; nothing: go on
 
     // On the loop.
 
-    void on_looked(WritePermit::Objection objection) {
-        is_working_ = false;
-        if (is_over_) return;
+    void on_checked(WritePermit::Objection objection) {
+        if (is_concluded()) return;
         if (objection) return conclude({.answer = std::move(*objection)});
         ask_for_lock();
     }
 
     void ask_for_lock() {
-        lock_ = Lock::asked;
+        state_ = Working{};
         permit_.ask_for([self = shared_from_this()](WritePermit::Objection objection) {
             self->on_lock(std::move(objection));
         });
@@ -124,70 +151,80 @@ class Writing : public std::enable_shared_from_this<Writing> {
     }
 
     void on_lock(WritePermit::Objection objection) {
-        lock_ = objection ? Lock::refused : Lock::held;
-        if (conclusion_) return finish();
-        if (objection) return conclude({.answer = std::move(*objection)});
-        if (order_.is_asked_first && source_ != nullptr) source_->resume();
+        if (objection) conclude({.answer = std::move(*objection)});
+        if (is_concluded()) return give_lock_back();
+        std::get<Working>(state_).lock = Working::Lock::held;
+        if (request_.is_asked_first) resume_body();
         work_on();
     }
 
+    // Hands the disk its next work, if it is free and there is some.
     void work_on() {
-        if (is_working_ || is_over_ || lock_ == Lock::not_asked) return;
-        const bool is_small = order_.length && *order_.length <= small_bytes;
-        if (!has_begun_ && is_small && (!is_whole_ || lock_ == Lock::asked)) return;
-        const bool may_commit = is_whole_ && lock_ == Lock::held;
-        const bool has_batch = pending_.size() >= batch_bytes || (is_whole_ && !pending_.empty());
-        if (has_begun_ && !has_batch && !may_commit) return;
-        is_working_ = has_begun_ = true;
+        Working* const working = std::get_if<Working>(&state_);
+        if (working == nullptr || working->disk == Working::Disk::busy) return;
+        const bool is_whole = body_ == Body::whole;
+        const bool may_commit = is_whole && working->lock == Working::Lock::held;
+        const bool is_small = request_.length && *request_.length <= small_bytes;
+        const bool has_batch = pending_.size() >= batch_bytes || (is_whole && !pending_.empty());
+        const bool has_work = working->disk == Working::Disk::unused ? !is_small : has_batch;
+        if (!has_work && !may_commit) return;
+        working->disk = Working::Disk::busy;
         auto bytes = std::make_shared<std::string>(std::exchange(pending_, {}));
-        place_.door.writers().run([self = shared_from_this(), bytes, may_commit]() mutable {
+        context_.door.writers().run([self = shared_from_this(), bytes, may_commit]() mutable {
             auto step = std::make_shared<Step>(self->work(*bytes, may_commit));
-            net::EventLoop& loop = self->place_.loop;
+            net::EventLoop& loop = self->context_.loop;
             loop.post([self = std::move(self), step] { self->on_worked(std::move(*step)); });
         });
-        if (source_ != nullptr) source_->resume();
+        resume_body();
     }
 
     void on_worked(Step step) {
-        is_working_ = false;
-        if (is_over_) return dispose();
+        if (is_concluded()) return remove_temporary_file();
+        std::get<Working>(state_).disk = Working::Disk::idle;
         if (step) return conclude(std::move(*step));
         work_on();
     }
 
-    void conclude(Conclusion conclusion) {
-        if (std::exchange(is_over_, true)) return;
+    // The first conclusion counts.
+    void conclude(Concluded conclusion) {
+        if (is_concluded()) return;
+        const State before = std::exchange(state_, State(std::move(conclusion)));
         pending_ = {};
-        conclusion_ = std::move(conclusion);
-        if (source_ != nullptr) source_->resume();  // the rest is read past
-        if (!is_working_) dispose();
-        if (lock_ != Lock::asked) finish();
+        resume_body();  // the rest is discarded
+        const auto* const working = std::get_if<Working>(&before);
+        if (working == nullptr) return answer();
+        if (working->disk == Working::Disk::idle) remove_temporary_file();
+        if (working->lock == Working::Lock::held) give_lock_back();
     }
 
-    // The temporary file goes on a thread that may wait for it.
-    void dispose() {
+    void resume_body() {
+        if (body_ == Body::arriving) source_.resume();
+    }
+
+    // On a thread that may wait for the disk. REQUIRES: none of them is busy with this request.
+    void remove_temporary_file() {
         if (!upload_) return;
-        place_.door.writers().run([self = shared_from_this()] { self->upload_.reset(); });
+        context_.door.writers().run([self = shared_from_this()] { self->upload_.reset(); });
     }
 
-    // REQUIRES: it is concluded, and the lock is answered for.
-    void finish() {
-        if (lock_ == Lock::not_asked) return answer();
-        net::EventLoop& loop = place_.loop;
-        permit_.give_back(conclusion_->has_written, [&loop, self = shared_from_this()] {
+    // Gives the lock back, and then answers. REQUIRES: concluded, and the lock is answered.
+    void give_lock_back() {
+        const bool has_written = std::get<Concluded>(state_).has_written;
+        net::EventLoop& loop = context_.loop;
+        permit_.give_back(has_written, [&loop, self = shared_from_this()] {
             loop.post([self] { self->answer(); });
         });
     }
 
     void answer() {
-        const std::uint64_t expected = order_.length.value_or(UINT64_MAX);
-        if (!is_whole_ && expected - received_bytes_ > skipped_bytes_max) {
+        const std::uint64_t expected = request_.length.value_or(UINT64_MAX);
+        if (body_ != Body::whole && expected - received_bytes_ > skipped_bytes_max) {
             exchange_.reply().close_after();
         }
-        exchange_.answer(conclusion_->answer);
+        exchange_.answer(std::get<Concluded>(state_).answer);
     }
 
-    // On the disk's threads, one at a time.
+    // On the threads of the disk, one at a time.
 
     Step work(std::string_view bytes, bool may_commit) {
         Step step = write(bytes, may_commit);
@@ -198,30 +235,30 @@ class Writing : public std::enable_shared_from_this<Writing> {
     Step write(std::string_view bytes, bool may_commit) {
         if (!upload_) {
             if (auto objection = begin_upload()) {
-                return Conclusion{.answer = std::move(*objection)};
+                return Concluded{.answer = std::move(*objection)};
             }
         }
         if (auto done = upload_->append(bytes); !done) {
-            return Conclusion{.answer = refuse(done.error())};
+            return Concluded{.answer = refuse(done.error())};
         }
-        if (order_.region && upload_->received_bytes() > order_.region->size()) {
-            return Conclusion{.answer = refuse_size(*order_.region)};
+        if (request_.region && upload_->received_bytes() > request_.region->size()) {
+            return Concluded{.answer = refuse_size(*request_.region)};
         }
         return may_commit ? commit() : Step{};
     }
 
     WritePermit::Objection begin_upload() {
-        files::UploadPlan plan{.path = order_.path, .expected_bytes = order_.length};
-        if (order_.region) plan.region_start = order_.region->start;
-        auto upload = place_.door.tree().begin_upload(std::move(plan));
+        files::UploadPlan plan{.path = request_.path, .expected_bytes = request_.length};
+        if (request_.region) plan.region_start = request_.region->start;
+        auto upload = context_.door.tree().begin_upload(std::move(plan));
         if (!upload) return refuse(upload.error());
         upload_.emplace(std::move(*upload));
         return {};
     }
 
     Step commit() {
-        if (order_.region && upload_->received_bytes() != order_.region->size()) {
-            return Conclusion{.answer = refuse_size(*order_.region)};
+        if (request_.region && upload_->received_bytes() != request_.region->size()) {
+            return Concluded{.answer = refuse_size(*request_.region)};
         }
         WritePermit::Objection objection;
         WritePermit::Commit commit(permit_);
@@ -235,128 +272,62 @@ class Writing : public std::enable_shared_from_this<Writing> {
                 return !objection;
             });
         if (committed) {
-            return Conclusion{.answer = tell_written(order_.path, *committed), .has_written = true};
+            return Concluded{.answer = tell_written(request_.path, *committed),
+                             .has_written = true};
         }
         const bool is_refused = committed.error().fault == files::Fault::refused && objection;
-        return Conclusion{.answer = is_refused ? std::move(*objection) : refuse(committed.error())};
+        return Concluded{.answer = is_refused ? std::move(*objection) : refuse(committed.error())};
     }
 
-    const HengdangPlace place_;
-    const WriteOrder order_;
+    const HengdangContext context_;
+    const WriteRequest request_;
     WritePermit permit_;
     // On the loop.
     Exchange exchange_;
-    net::BodySource* source_;  // while the body is not whole
-    std::string pending_;
+    net::BodySource& source_;  // there only while the body arrives
+    std::string pending_;      // has arrived and is not being written yet
     std::uint64_t received_bytes_ = 0;
-    Lock lock_ = Lock::not_asked;
-    bool is_whole_ = false;
-    bool has_begun_ = false;
-    bool is_working_ = false;  // a thread of the disk's is at it
-    bool is_over_ = false;
-    std::optional<Conclusion> conclusion_;
-    // Where the work is.
+    Body body_ = Body::arriving;
+    State state_;
+    // Used by the thread that works on it while the disk is busy, by the loop otherwise.
     std::optional<files::Upload> upload_;
 };
 
+// The body of the request: outlived by the Writing, which may still be working when it is whole.
 class Sink final : public net::BodySink {
   public:
     explicit Sink(std::shared_ptr<Writing> writing) : writing_(std::move(writing)) {}
+    // Without a call of on_whole() or on_fault() before, the connection is gone, and with it the
+    // one to answer.
     ~Sink() override {
-        if (!is_told_) writing_->take_loss();
+        if (has_ended_) return;
+        writing_->on_body_broken(refuse(400, "Incomplete", "The connection was lost"));
     }
-    void on_piece(std::string_view piece) override { writing_->take(piece); }
+    void on_piece(std::string_view piece) override { writing_->on_piece(piece); }
     void on_whole() override {
-        is_told_ = true;
-        writing_->take_end();
+        has_ended_ = true;
+        writing_->on_body_whole();
     }
     void on_fault(const net::HttpFault& fault) override {
-        is_told_ = true;
-        writing_->take_fault(fault);
+        has_ended_ = true;
+        writing_->on_body_broken({.status = fault.status, .body = std::string(fault.json)});
     }
     [[nodiscard]] bool is_congested() const override { return writing_->is_congested(); }
-    [[nodiscard]] bool is_wanted() const override { return writing_->is_wanted(); }
+    [[nodiscard]] bool is_wanted() const override { return !writing_->is_concluded(); }
 
   private:
     const std::shared_ptr<Writing> writing_;
-    bool is_told_ = false;  // how the body ends
-};
-
-// A DELETE: the same in small.
-class Removing : public std::enable_shared_from_this<Removing> {
-  public:
-    Removing(const HengdangPlace& place, RemoveOrder order, net::DeferredReply reply)
-        : place_(place),
-          order_(std::move(order)),
-          permit_(place, {.session_name = order_.session_name,
-                          .path = order_.path.text(),
-                          .lock_token = order_.lock_token,
-                          .conditions = order_.conditions}),
-          exchange_(place, FileOperation::remove, std::move(reply)) {}
-
-    void begin() {
-        place_.door.writers().run([self = shared_from_this()]() mutable {
-            const auto seen = std::make_shared<WritePermit::Objection>(
-                look_ahead(self->place_.door.tree(), self->order_.path, self->permit_));
-            net::EventLoop& loop = self->place_.loop;
-            loop.post([self = std::move(self), seen] { self->on_looked(*seen); });
-        });
-    }
-
-  private:
-    void on_looked(const WritePermit::Objection& objection) {
-        if (objection) return exchange_.answer(*objection);
-        permit_.ask_for([self = shared_from_this()](const WritePermit::Objection& refused) {
-            if (refused) return self->finish(*refused);
-            self->remove();
-        });
-    }
-
-    void remove() {
-        place_.door.writers().run([self = shared_from_this()]() mutable {
-            const auto told = std::make_shared<const FileAnswer>(self->remove_file());
-            net::EventLoop& loop = self->place_.loop;
-            loop.post([self = std::move(self), told] { self->finish(*told); });
-        });
-    }
-
-    FileAnswer remove_file() {
-        WritePermit::Objection objection;
-        WritePermit::Commit commit(permit_);
-        const auto check = [&](const files::FileInfo* current) {
-            objection = commit.judge(current);
-            return !objection;
-        };
-        const auto removed = place_.door.tree().remove_file(order_.path, check);
-        if (removed) return {.status = 204, .content_type = ""};
-        return objection ? std::move(*objection) : refuse(removed.error());
-    }
-
-    // A lock that the session has asked for itself stays: it may mean to write the file anew.
-    void finish(const FileAnswer& answer) {
-        net::EventLoop& loop = place_.loop;
-        permit_.give_back(false, [&loop, self = shared_from_this(), answer] {
-            loop.post([self, answer] { self->exchange_.answer(answer); });
-        });
-    }
-
-    const HengdangPlace place_;
-    const RemoveOrder order_;
-    WritePermit permit_;
-    Exchange exchange_;
+    bool has_ended_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<net::BodySink> begin_writing(const HengdangPlace& place, WriteOrder order,
+std::unique_ptr<net::BodySink> begin_writing(const HengdangContext& context, WriteRequest request,
                                              net::HttpReply& reply, net::BodySource& source) {
-    const auto writing = std::make_shared<Writing>(place, std::move(order), reply.defer(), source);
+    const auto writing =
+        std::make_shared<Writing>(context, std::move(request), reply.defer(), source);
     writing->begin();
     return std::make_unique<Sink>(writing);
-}
-
-void begin_removing(const HengdangPlace& place, RemoveOrder order, net::HttpReply& reply) {
-    std::make_shared<Removing>(place, std::move(order), reply.defer())->begin();
 }
 
 }  // namespace holdfast::doors::hengdang

@@ -1,0 +1,155 @@
+// `holdfast serve` and `holdfast dflockd`: the server, from its start to its last signal.
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <boost/asio/signal_set.hpp>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "app/commands/commands.h"
+#include "app/commands/dflockd_command.h"
+#include "app/host.h"
+#include "app/serve_options.h"
+#include "app/service_manager.h"
+#include "base/log/log.h"
+#include "net/loop/loop_timer.h"
+#include "service/ports/clock.h"
+
+namespace holdfast::app {
+
+namespace {
+
+void say(const std::string& line) {
+    std::fputs((line + "\n").c_str(), stdout);
+    std::fflush(stdout);
+}
+
+// The first signal asks the host to finish; the second does not ask.
+void watch_signals(boost::asio::signal_set& signals, Host& host, const ServiceManager& manager) {
+    signals.async_wait([&](const boost::system::error_code& error, int signal) {
+        if (error) return;
+        base::log(base::LogLevel::info, "shutting down", {{"signal", std::int64_t{signal}}});
+        manager.say_stopping();
+        host.shut_down();
+        signals.async_wait([](const boost::system::error_code& second_error, int second) {
+            if (!second_error) _exit(128 + second);
+        });
+    });
+}
+
+// For whoever looks at the state of the service.
+std::string describe_doors(const Host& host) {
+    std::string text = "serving";
+    for (const std::string& line : host.describe_listeners()) {
+        const auto blank = line.find(' ');
+        text += " " + line.substr(0, blank) + "=" + line.substr(blank + 1);
+    }
+    return text;
+}
+
+// Tokens and certificates are renewed in their files, and a SIGHUP says when.
+void watch_hangups(boost::asio::signal_set& hangups, Host& host, const ServiceManager& manager) {
+    hangups.async_wait([&](const boost::system::error_code& error, int) {
+        if (error) return;
+        manager.say_reloading();
+        if (const auto reloaded = host.reload()) {
+            base::log(base::LogLevel::info, "reloaded");
+        } else {
+            base::log(base::LogLevel::error, "not reloaded: tokens and certificate stay as before",
+                      {{"error", reloaded.error().message}});
+        }
+        manager.say_ready(describe_doors(host));
+        watch_hangups(hangups, host, manager);
+    });
+}
+
+void say_where(const Host& host) {
+    for (const std::string& line : host.describe_listeners()) say("listening " + line);
+}
+
+// Says from the main loop, which owns the locks, that it still goes round.
+class Heartbeat {
+  public:
+    Heartbeat(net::EventLoop& loop, const ServiceManager& manager)
+        : manager_(manager), timer_(loop, [this] { beat(); }) {
+        if (manager_.alive_interval()) timer_.call_at(net::EventLoop::Clock::now());
+    }
+
+  private:
+    void beat() {
+        manager_.say_alive();
+        timer_.call_at(net::EventLoop::Clock::now() + *manager_.alive_interval());
+    }
+
+    const ServiceManager& manager_;
+    net::LoopTimer timer_;
+};
+
+int serve(const ServeOptions& options) {
+    base::set_up_log(options.log_format, options.log_level);
+    std::signal(SIGPIPE, SIG_IGN);
+    raise_descriptor_limit();
+    service::SystemClock clock;
+    auto host = Host::start(options, clock);
+    if (!host) {
+        base::flush_log();
+        std::fprintf(stderr, "holdfast: %s\n", host.error().message.c_str());
+        return exit_cannot_start;
+    }
+    const ServiceManager manager;
+    net::EventLoop& loop = (*host)->main_loop();
+    boost::asio::signal_set signals(loop.context(), SIGINT, SIGTERM);
+    watch_signals(signals, **host, manager);
+    boost::asio::signal_set hangups(loop.context(), SIGHUP);
+    watch_hangups(hangups, **host, manager);
+    const Heartbeat heartbeat(loop, manager);
+    say_where(**host);
+    loop.post([&] { manager.say_ready(describe_doors(**host)); });
+    (*host)->run();
+    base::log(base::LogLevel::info, "stopped");
+    return EXIT_SUCCESS;
+}
+
+int serve_as_dflockd(const DflockdCommand& command) {
+    const auto options = to_serve_options(command);
+    if (!options) {
+        std::fprintf(stderr, "holdfast: %s\n", options.error().message.c_str());
+        return exit_cannot_start;
+    }
+    base::set_up_log(options->log_format, options->log_level);
+    for (const std::string& ignored : command.ignored) {
+        base::log(base::LogLevel::warning, "an option of dflockd has no effect here",
+                  {{"option", ignored}});
+    }
+    return serve(*options);
+}
+
+}  // namespace
+
+void raise_descriptor_limit() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+cli::Command declare_serve(const options::Command& program) {
+    const auto options = std::make_shared<ServeOptions>();
+    const options::Command command = program.add_command("serve", "start the lock server");
+    declare_serve_options(command, *options);
+    return {command, [options] { return serve(*options); }};
+}
+
+cli::Command declare_dflockd(const options::Command& program) {
+    const auto options = std::make_shared<DflockdCommand>();
+    const options::Command command =
+        program.add_command("dflockd", "start it in the place of a dflockd, with its flags");
+    declare_dflockd_options(command, *options);
+    return {command, [options] { return serve_as_dflockd(*options); }};
+}
+
+}  // namespace holdfast::app

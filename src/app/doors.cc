@@ -1,0 +1,183 @@
+#include "app/doors.h"
+
+#include "app/http/http_router.h"
+#include "app/loop_parts.h"
+#include "base/log/log.h"
+#include "doors/dflockd/dflockd_protocol.h"
+#include "doors/hengdang/hengdang_handler.h"
+#include "net/http/http_protocol.h"
+
+namespace holdfast::app {
+
+namespace {
+
+net::ConnectionLimits http_limits(const ServeOptions& options) {
+    net::ConnectionLimits limits;
+    limits.request_timeout = options.http_request_timeout;
+    limits.idle_timeout = options.http_idle_timeout;
+    return limits;
+}
+
+std::unique_ptr<net::Protocol> make_http(net::Channel& channel, LoopParts& parts) {
+    return std::make_unique<net::HttpProtocol>(channel, *parts.router, parts.http_limits);
+}
+
+net::ConnectionLimits dflockd_limits(const ServeOptions& options) {
+    net::ConnectionLimits limits;
+    limits.request_timeout = options.dflockd_read_timeout;
+    limits.write_timeout = options.dflockd_write_timeout;
+    limits.idle_timeout = std::chrono::milliseconds::zero();
+    return limits;
+}
+
+std::unique_ptr<net::Protocol> make_dflockd(net::Channel& channel, LoopParts& parts) {
+    return std::make_unique<doors::dflockd::DflockdProtocol>(
+        channel, doors::dflockd::DflockdContext{parts.dflockd_door, *parts.port, *parts.loop});
+}
+
+bool has_file_root(const ServeOptions& options) {
+    return !options.files.root.empty();
+}
+
+// Clients must log in, so keys guard the files as well as a token does.
+base::Result<void> check_files(const ServeOptions& options, const net::Endpoint& endpoint) {
+    if (!has_file_root(options)) return base::fail("--files needs a --files-root");
+    const bool has_token = !options.auth_token_file.empty() || !options.auth_token.empty();
+    if (!has_token && options.files.owner_keys.empty()) {
+        return base::fail(
+            "nobody could log in to the files: name the key of an owner with --files-owner, or a "
+            "secret with --auth-token-file");
+    }
+    const bool has_url =
+        !options.files.urls.empty() || (!endpoint.is_unspecified() && !endpoint.is_unix());
+    if (options.files.owner_keys.empty() || has_url) return {};
+    return base::fail(
+        "the owners of --files-owner sign their logins for the address of the files, and " +
+        net::to_text(endpoint) +
+        " does not tell by which address clients reach it: name that with --files-url, such as "
+        "--files-url http://files.example.org:8081");
+}
+
+std::unique_ptr<net::Protocol> make_files(net::Channel& channel, LoopParts& parts) {
+    return std::make_unique<net::HttpProtocol>(channel, *parts.files, parts.http_limits);
+}
+
+constexpr Door doors_table[] = {
+    {.name = "http",
+     .tls_name = "https",
+     .help = "where to listen for HTTP: ADDR:PORT (port 0: any free port), unix:PATH, or none",
+     .default_address = "127.0.0.1:8080",
+     .address = &ServeOptions::http_address,
+     .guard = Guard::token,
+     .is_http = true,
+     .opens_by_default = nullptr,
+     .check_needs = nullptr,
+     .limits = http_limits,
+     .make_protocol = make_http},
+    {.name = "dflockd",
+     .tls_name = "dflockd",
+     .help = "where to listen for clients of dflockd: ADDR:PORT, unix:PATH, or none",
+     .default_address = "127.0.0.1:6388",
+     .address = &ServeOptions::dflockd_address,
+     .guard = Guard::token,
+     .is_http = false,
+     .opens_by_default = nullptr,
+     .check_needs = nullptr,
+     .limits = dflockd_limits,
+     .make_protocol = make_dflockd},
+    {.name = "files",
+     .tls_name = "files",
+     .help = "where to serve files: ADDR:PORT, unix:PATH, or none; not given: 127.0.0.1:8081, if "
+             "there is a --files-root",
+     .default_address = "127.0.0.1:8081",
+     .address = &ServeOptions::files_address,
+     .guard = Guard::login,
+     .is_http = true,
+     .opens_by_default = has_file_root,
+     .check_needs = check_files,
+     .limits = http_limits,
+     .make_protocol = make_files},
+};
+
+bool has_auth_token(const ServeOptions& options) {
+    return !options.auth_token_file.empty() || !options.auth_token.empty();
+}
+
+// Whether strangers are kept out.
+base::Result<void> check_guard(const Door& door, const net::Endpoint& endpoint,
+                               const ServeOptions& options) {
+    const bool has_logins = door.guard == Guard::login && !options.files.owner_keys.empty();
+    if (endpoint.is_local() || has_auth_token(options) || has_logins || options.is_insecure) {
+        return {};
+    }
+    return base::fail("refusing to listen on " + net::to_text(endpoint) +
+                      ": anybody who can reach it could take and release locks. Listen on "
+                      "127.0.0.1, or ask for a token with --auth-token-file, or say "
+                      "--insecure if that is what you want");
+}
+
+}  // namespace
+
+std::span<const Door> all_doors() {
+    return doors_table;
+}
+
+std::string address_of(const Door& door, const ServeOptions& options) {
+    const std::string& given = options.*door.address;
+    if (!given.empty()) return given;
+    const bool opens = door.opens_by_default == nullptr || door.opens_by_default(options);
+    return opens ? door.default_address : no_address;
+}
+
+std::vector<const Door*> open_doors(const ServeOptions& options) {
+    std::vector<const Door*> open;
+    for (const Door& door : doors_table) {
+        if (address_of(door, options) != no_address) open.push_back(&door);
+    }
+    return open;
+}
+
+base::Result<void> check_doors(const ServeOptions& options) {
+    const auto open = open_doors(options);
+    if (open.empty()) {
+        std::string flags;
+        for (const Door& door : doors_table) {
+            flags += std::string(flags.empty() ? "" : ", ") + "--" + door.name;
+        }
+        return base::fail("nothing to serve: all of " + flags + " are none");
+    }
+    for (const Door* const door : open) {
+        TRY(const auto endpoint, net::parse_endpoint(address_of(*door, options)));
+        if (door->check_needs != nullptr) TRY(door->check_needs(options, endpoint));
+        TRY(check_guard(*door, endpoint, options));
+    }
+    return {};
+}
+
+void warn_of_open_doors(const ServeOptions& options) {
+    const bool has_tls = !options.tls.certificate_file.empty();
+    const bool has_tokens = has_auth_token(options) || !options.admin_token_file.empty();
+    for (const Door* const door : open_doors(options)) {
+        const std::string address = address_of(*door, options);
+        const auto endpoint = net::parse_endpoint(address);
+        if (!endpoint || endpoint->is_local()) continue;
+        const auto warn = [&](std::string_view message, std::string_view remedy) {
+            base::log(base::LogLevel::warning, message, {{"address", address}, {"remedy", remedy}});
+        };
+        if (door->guard == Guard::token && !has_auth_token(options)) {
+            warn("anybody there may take and release locks", "--auth-token-file");
+        }
+        if (has_tls) continue;
+        constexpr std::string_view remedy = "--tls-cert and --tls-key";
+        // After a login, whatever kind of login it was, the id of the session is the proof.
+        if (door->guard == Guard::login) warn("sessions and files travel in the clear", remedy);
+        if (door->guard == Guard::token && has_tokens) warn("tokens travel in the clear", remedy);
+    }
+}
+
+std::string describe(const Door& door, const net::Endpoint& endpoint, bool has_tls) {
+    const bool is_encrypted = has_tls && !endpoint.is_unix();
+    return std::string(is_encrypted ? door.tls_name : door.name) + " " + net::to_text(endpoint);
+}
+
+}  // namespace holdfast::app

@@ -1,0 +1,79 @@
+#include "app/doors.h"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <sstream>
+
+namespace holdfast::app {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string readme() {
+    std::ifstream file(HOLDFAST_README);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+TEST(Doors, AreInTheTablesOfTheReadme) {
+    const std::string text = readme();
+    for (const Door& door : all_doors()) {
+        for (const std::string& flag :
+             {std::string("| `--") + door.name + "`", std::string("| `--") + door.name + " "}) {
+            const auto row = text.find(flag);
+            ASSERT_NE(row, std::string::npos) << flag;
+            EXPECT_THAT(text.substr(row, text.find('\n', row) - row),
+                        HasSubstr(door.default_address));
+        }
+    }
+}
+
+TEST(Doors, AreRefusedIfNoneIsOpen) {
+    ServeOptions options;
+    for (const Door& door : all_doors()) options.*door.address = no_address;
+    const auto checked = check_doors(options);
+    ASSERT_FALSE(checked);
+    for (const Door& door : all_doors()) EXPECT_THAT(checked.error().message, HasSubstr(door.name));
+}
+
+TEST(Doors, OpenToStrangersOnlyWithAGuard) {
+    for (const Door& door : all_doors()) {
+        ServeOptions options;
+        options.files.root = "/srv/files";
+        options.files.owner_keys = {std::string(64, 'a')};
+        options.files.urls = {"http://files.example.org"};
+        options.*door.address = ":7000";
+        EXPECT_EQ(check_doors(options).has_value(), door.guard == Guard::login) << door.name;
+        options.auth_token_file = "token";
+        EXPECT_TRUE(check_doors(options)) << door.name;
+        options.auth_token_file.clear();
+        options.*door.address = "unix:/run/door.sock";
+        EXPECT_TRUE(check_doors(options)) << door.name;
+    }
+}
+
+TEST(Doors, SayWhatIsWrongWithAnAddress) {
+    for (const Door& door : all_doors()) {
+        ServeOptions options;
+        options.files.root = "/srv/files";
+        options.auth_token_file = "token";
+        options.*door.address = "nowhere";
+        const auto checked = check_doors(options);
+        ASSERT_FALSE(checked) << door.name;
+        EXPECT_THAT(checked.error().message, HasSubstr("nowhere"));
+    }
+}
+
+TEST(Doors, DescribeWhereTheyListen) {
+    const Door& http = all_doors().front();
+    const net::Endpoint tcp = net::parse_endpoint("127.0.0.1:8443").value();
+    EXPECT_EQ(describe(http, tcp, true), "https 127.0.0.1:8443");
+    EXPECT_EQ(describe(http, tcp, false), "http 127.0.0.1:8443");
+    const net::Endpoint socket = net::parse_endpoint("unix:/run/h.sock").value();
+    EXPECT_EQ(describe(http, socket, true), "http unix:/run/h.sock");
+}
+
+}  // namespace
+}  // namespace holdfast::app

@@ -1,0 +1,75 @@
+#include "app/http/documents.h"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "app/http/test_router.h"
+#include "net/loop/test_channel.h"
+
+namespace holdfast::app {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class DashboardTest : public testing::Test {
+  protected:
+    std::string ask(const std::string& line, const std::string& header = "") {
+        channel_.feed(protocol_, line + " HTTP/1.1\r\n" + header + "\r\n");
+        return channel_.take();
+    }
+
+    DocumentHandler documents_;
+    TestRouter router_{DocumentHandler::routes(), documents_, net::Privilege::none};
+    net::HttpLimits limits_;
+    net::TestChannel channel_;
+    net::HttpProtocol protocol_{channel_, router_, limits_};
+};
+
+TEST_F(DashboardTest, IsAPageThatMayRunOnlyItsOwnScripts) {
+    EXPECT_THAT(ask("GET /"),
+                AllOf(StartsWith("HTTP/1.1 200 OK\r\n"),
+                      HasSubstr("Content-Type: text/html; charset=utf-8\r\n"),
+                      HasSubstr("Content-Security-Policy: default-src 'none'; script-src 'self'; "),
+                      HasSubstr("X-Content-Type-Options: nosniff\r\n"), HasSubstr("<title>"),
+                      Not(HasSubstr("onclick")), Not(HasSubstr("style=")), Not(HasSubstr("//"))));
+}
+
+TEST_F(DashboardTest, NamesTheTypesOfItsFiles) {
+    EXPECT_THAT(ask("GET /ui/main.js"),
+                HasSubstr("Content-Type: text/javascript; charset=utf-8\r\n"));
+    EXPECT_THAT(ask("GET /ui/style.css"), HasSubstr("Content-Type: text/css; charset=utf-8\r\n"));
+}
+
+TEST_F(DashboardTest, SendsNothingToWhoHasItAlready) {
+    const std::string first = ask("GET /ui/main.js");
+    const std::size_t begin = first.find("ETag: ") + 6;
+    const std::string tag = first.substr(begin, first.find("\r\n", begin) - begin);
+    EXPECT_THAT(ask("GET /ui/main.js", "If-None-Match: " + tag + "\r\n"),
+                AllOf(StartsWith("HTTP/1.1 304 "), EndsWith("\r\n\r\n")));
+    EXPECT_THAT(ask("GET /ui/style.css", "If-None-Match: " + tag + "\r\n"),
+                StartsWith("HTTP/1.1 200 "));
+}
+
+TEST_F(DashboardTest, HasNoOtherFilesAndTakesNoOtherMethods) {
+    EXPECT_THAT(ask("GET /ui/"), StartsWith("HTTP/1.1 404 "));
+    EXPECT_THAT(ask("GET /ui/../main.js"), StartsWith("HTTP/1.1 404 "));
+    EXPECT_THAT(ask("POST /"), AllOf(StartsWith("HTTP/1.1 405 "), HasSubstr("Allow: GET, HEAD")));
+}
+
+TEST(Openapi, IsTheFileByteByByte) {
+    std::ifstream file(HOLDFAST_OPENAPI_FILE, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    ASSERT_FALSE(text.empty());
+    EXPECT_EQ(openapi_json(), text);
+    EXPECT_TRUE(openapi_json().ends_with("}\n"));
+}
+
+}  // namespace
+}  // namespace holdfast::app

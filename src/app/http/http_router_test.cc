@@ -1,0 +1,187 @@
+// The routes of the server: what the table says is what a client gets, and what openapi.json says.
+
+#include "app/http/http_router.h"
+
+#include <gmock/gmock.h>
+
+#include <map>
+#include <set>
+
+#include "app/http/documents.h"
+#include "app/http/json_replies.h"
+#include "base/json/json_value.h"
+#include "net/loop/test_channel.h"
+
+namespace holdfast::app {
+namespace {
+
+using net::Privilege;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// Stands for all handlers: says for which operation it was called.
+class Handler final : public net::RouteHandler {
+  public:
+    void handle(const net::RoutedRequest& request, net::HttpReply& reply) override {
+        reply.send(200, "", "for " + std::string(request.route.operation));
+    }
+    void refuse(const net::HttpRequest& /*request*/, const net::RouteRefusal& refusal,
+                net::HttpReply& reply) override {
+        refuse_as_json(refusal, reply);
+    }
+};
+
+// One method of a route: `GET /v1/locks/{lock}`.
+struct Operation {
+    std::string method;
+    const net::Route& route;
+
+    // A path that this route serves.
+    [[nodiscard]] std::string path() const {
+        const std::string pattern(route.pattern);
+        const std::size_t begin = pattern.find('{'), end = pattern.find('}');
+        if (begin == std::string::npos) return pattern;
+        return pattern.substr(0, begin) + "x" + pattern.substr(end + 1);
+    }
+};
+
+class HttpRouterTest : public ::testing::Test {
+  protected:
+    std::vector<Operation> operations() {
+        std::vector<Operation> all;
+        for (const net::RouteGroup& group : groups_) {
+            for (const net::Route& route : group.routes) {
+                const std::string methods(route.methods);
+                const std::size_t comma = methods.find(", ");
+                all.push_back({methods.substr(0, comma), route});
+                if (comma != std::string::npos) all.push_back({methods.substr(comma + 2), route});
+            }
+        }
+        return all;
+    }
+
+    // The status of the answer to a client with this token, or with none.
+    int ask(const std::string& method, const std::string& path, const std::string& token) {
+        answer_ = full_answer(method + " " + path, token);
+        return std::stoi(answer_.substr(9, 3));
+    }
+    std::string full_answer(const std::string& line, const std::string& token) {
+        channel_.feed(protocol_,
+                      line + " HTTP/1.1\r\nHost: localhost\r\n" +
+                          (token.empty() ? "" : "Authorization: Bearer " + token + "\r\n") +
+                          "\r\n");
+        return channel_.take();
+    }
+
+    Handler all_;
+    const HttpHandlers handlers_{all_, all_, all_, all_, all_, all_, all_};
+    const std::vector<net::RouteGroup> groups_ = http_routes(handlers_);
+    TokenSource tokens_{{.auth = "user", .admin = "root"}};
+    const HostNames names_{{}};
+    HttpRouter router_{handlers_, HttpGate(tokens_, names_)};
+    net::HttpLimits limits_;
+    net::TestChannel channel_;
+    net::HttpProtocol protocol_{channel_, router_, limits_};
+    std::string answer_;
+};
+
+// The status that the table promises to a client with that privilege.
+int promised(const net::Route& route, Privilege privilege) {
+    if (privilege >= route.needs) return 200;
+    return privilege == Privilege::none ? 401 : 403;
+}
+
+TEST_F(HttpRouterTest, GivesEveryClientWhatTheTablePromises) {
+    const std::pair<Privilege, std::string> clients[] = {{Privilege::none, ""},
+                                                         {Privilege::none, "wrong"},
+                                                         {Privilege::lock, "user"},
+                                                         {Privilege::administer, "root"}};
+    for (const Operation& operation : operations()) {
+        for (const auto& [privilege, token] : clients) {
+            const int status = ask(operation.method, operation.path(), token);
+            EXPECT_EQ(status, promised(operation.route, privilege))
+                << operation.method << " " << operation.path() << " with " << token;
+            if (status == 200 && operation.method != "HEAD") {
+                EXPECT_THAT(answer_, HasSubstr("for " + std::string(operation.route.operation)));
+            }
+            if (status == 403) {
+                EXPECT_FALSE(operation.route.refusal.empty()) << operation.route.pattern;
+                EXPECT_THAT(answer_, HasSubstr(json_error(operation.route.refusal)));
+            }
+        }
+    }
+}
+
+TEST_F(HttpRouterTest, LetsOnlyTheseRoutesPassWithoutAToken) {
+    std::set<std::string> open, for_admins;
+    for (const Operation& operation : operations()) {
+        const std::string name = operation.method + " " + std::string(operation.route.pattern);
+        if (operation.route.needs == Privilege::none) open.insert(name);
+        if (operation.route.needs == Privilege::administer) for_admins.insert(name);
+    }
+    EXPECT_THAT(open, ::testing::ElementsAre("GET /", "GET /healthz", "GET /readyz",
+                                             "GET /ui/{file...}", "HEAD /", "HEAD /healthz",
+                                             "HEAD /readyz", "HEAD /ui/{file...}"));
+    EXPECT_THAT(for_admins,
+                ::testing::ElementsAre("DELETE /v1/fence/{resource}", "DELETE /v1/locks/{lock}",
+                                       "DELETE /v1/sessions/{id}", "GET /v1/backup"));
+}
+
+TEST_F(HttpRouterTest, RefusesOtherMethodsAndPaths) {
+    for (const Operation& operation : operations()) {
+        for (const char* method : {"PUT", "OPTIONS", "TRACE", "get"}) {
+            const std::string line = std::string(method) + " " + operation.path();
+            EXPECT_THAT(
+                full_answer(line, "user"),
+                AllOf(StartsWith("HTTP/1.1 405 "), HasSubstr(std::string(operation.route.methods))))
+                << line;
+            EXPECT_THAT(full_answer(line, ""), StartsWith("HTTP/1.1 401 ")) << line;
+        }
+    }
+    for (const char* path : {"/nowhere", "/lock/", "/healthz/", "/v1", "/v1/", "//",
+                             "/v1/sessions/", "/v1/sessions/a/b", "/ui", "/v1/locks/x/steal"}) {
+        EXPECT_EQ(ask("GET", path, "user"), 404) << path;
+        EXPECT_THAT(answer_, HasSubstr(R"({"error":"no such path; )")) << path;
+        EXPECT_EQ(ask("GET", path, ""), 401) << path;
+    }
+}
+
+TEST_F(HttpRouterTest, HasTheRoutesThatTheOpenapiDocumentDescribes) {
+    const auto document = base::JsonValue::parse(openapi_json()).value();
+    std::map<std::string, const base::JsonValue*> described;
+    for (const auto& [path, item] : document["paths"].fields()) {
+        for (const char* method : {"get", "head", "post", "put", "patch", "delete", "options"}) {
+            if (!item[method].is_object()) continue;
+            std::string name(method);
+            for (char& letter : name) letter = static_cast<char>(letter - 'a' + 'A');
+            described[name + " " + path] = &item[method];
+        }
+    }
+    for (const Operation& operation : operations()) {
+        const net::Route& route = operation.route;
+        const std::string name = operation.method + " " + std::string(route.pattern);
+        const auto found = described.find(name);
+        if (found == described.end()) {
+            const bool is_head = operation.method == "HEAD";  // described with GET
+            const bool is_dashboard = route.operation.empty() && route.needs == Privilege::none;
+            EXPECT_TRUE(is_head || is_dashboard) << name << " is not described";
+            continue;
+        }
+        const base::JsonValue& description = *found->second;
+        EXPECT_EQ(description["operationId"].text(), route.operation) << name;
+        EXPECT_EQ(description["requestBody"].is_object(), route.body == net::BodyPolicy::whole)
+            << name;
+        EXPECT_EQ(description["security"].is_array(), route.needs == Privilege::none) << name;
+        EXPECT_EQ(description["responses"]["401"].is_object(), route.needs != Privilege::none)
+            << name;
+        if (route.needs == Privilege::administer) {
+            EXPECT_TRUE(description["responses"]["403"].is_object()) << name;
+        }
+        described.erase(found);
+    }
+    for (const auto& [name, description] : described) ADD_FAILURE() << name << " has no route";
+}
+
+}  // namespace
+}  // namespace holdfast::app

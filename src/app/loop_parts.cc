@@ -1,0 +1,71 @@
+#include "app/loop_parts.h"
+
+#include "app/http/documents.h"
+#include "app/http/http_router.h"
+#include "app/http/session_handler.h"
+#include "app/http/status_handler.h"
+#include "doors/hengdang/hengdang_handler.h"
+#include "doors/homelab/homelab_handler.h"
+#include "doors/lockserver/lockserver_handler.h"
+#include "doors/scoped/scoped_handler.h"
+
+namespace holdfast::app {
+
+LoopParts::LoopParts(const SharedParts& shared, bool has_own_loop)
+    : loop(&shared.main_loop),
+      port(&shared.service),
+      http_limits(shared.http_limits),
+      dflockd_door(shared.dflockd_door) {
+    service::Executor* loop_executor = &shared.main_executor;
+    if (has_own_loop) {
+        own_loop = std::make_unique<net::EventLoop>();
+        loop = own_loop.get();
+        executor = std::make_unique<LoopExecutor>(*loop);
+        remote_port =
+            std::make_unique<service::RemotePort>(*executor, shared.main_executor, shared.service);
+        port = remote_port.get();
+        loop_executor = executor.get();
+    }
+    const ServeOptions& options = shared.options;
+    homelab =
+        std::make_unique<doors::homelab::HomelabHandler>(options.homelab, *port, shared.clock);
+    streams = std::make_unique<doors::lockserver::EventStreams>(shared.event_feed, *loop_executor,
+                                                                *loop, shared.clock);
+    lockserver =
+        std::make_unique<doors::lockserver::LockserverHandler>(*port, *streams, shared.clock);
+    scoped = std::make_unique<doors::scoped::ScopedHandler>(options.scoped, *port, shared.clock);
+    status = std::make_unique<StatusHandler>(StatusHandler::Parts{
+        .port = *port,
+        .store = shared.store,
+        .options = options,
+        .count_connections = shared.count_connections,
+        .count_files = [&files_door = shared.files_door] {
+            using FileFigures = doors::hengdang::FileFigures;
+            return files_door ? std::optional<FileFigures>(files_door->figures()) : std::nullopt;
+        }});
+    sessions = std::make_unique<SessionHandler>(SessionHandler::Parts{
+        .port = *port, .loop = *loop, .clock = shared.clock, .files = shared.files_door});
+    backup = std::make_unique<BackupHandler>(
+        BackupHandler::Parts{.loop = *loop,
+                             .disk = shared.disk,
+                             .slots = shared.backup_slots,
+                             .database_path = options.is_in_memory ? "" : database_file(options)});
+    documents = std::make_unique<DocumentHandler>();
+    router = std::make_unique<HttpRouter>(HttpHandlers{.homelab = *homelab,
+                                                       .lockserver = *lockserver,
+                                                       .scoped = *scoped,
+                                                       .status = *status,
+                                                       .sessions = *sessions,
+                                                       .backup = *backup,
+                                                       .documents = *documents},
+                                          HttpGate(shared.tokens, shared.host_names));
+}
+
+LoopParts::~LoopParts() = default;
+
+void LoopParts::open_files(doors::hengdang::HengdangDoor& door) {
+    files = std::make_unique<doors::hengdang::HengdangHandler>(
+        doors::hengdang::HengdangContext{.door = door, .loop = *loop, .port = *port});
+}
+
+}  // namespace holdfast::app

@@ -1,0 +1,93 @@
+#pragma once
+
+// LoopParts: what one I/O loop of the server has for itself: its way to the service, and the
+// handlers of the doors that speak on it.
+//
+// Thread safety: on the loop's thread, but for the constructor.
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "app/credentials.h"
+#include "app/http/backup_handler.h"
+#include "app/http/host_names.h"
+#include "app/http/metrics_text.h"
+#include "app/loop_executor.h"
+#include "app/serve_options.h"
+#include "doors/dflockd/dflockd_door.h"
+#include "doors/hengdang/hengdang_door.h"
+#include "doors/lockserver/event_streams.h"
+#include "net/http/http_protocol.h"
+#include "net/loop/event_loop.h"
+#include "service/events/event_feed.h"
+#include "service/lock_service.h"
+#include "service/ports/remote_port.h"
+
+namespace holdfast::doors::homelab {
+class HomelabHandler;
+}
+namespace holdfast::doors::lockserver {
+class LockserverHandler;
+}
+namespace holdfast::doors::scoped {
+class ScopedHandler;
+}
+namespace holdfast::doors::hengdang {
+class HengdangHandler;
+}
+
+namespace holdfast::app {
+
+class DocumentHandler;
+class HttpRouter;
+class SessionHandler;
+class StatusHandler;
+
+// What the loops of a server share. All of it outlives them.
+struct SharedParts {
+    const ServeOptions& options;
+    const service::Clock& clock;
+    const TokenSource& tokens;
+    const HostNames& host_names;
+    const net::HttpLimits& http_limits;
+    net::EventLoop& main_loop;
+    service::Executor& main_executor;
+    service::LockService& service;
+    service::EventFeed& event_feed;
+    const service::Store& store;
+    base::WorkPool& disk;
+    const BackupSlots& backup_slots;
+    doors::dflockd::DflockdDoor& dflockd_door;
+    const std::unique_ptr<doors::hengdang::HengdangDoor>& files_door;  // null: switched off
+    std::function<std::vector<ListenerFigures>()> count_connections;
+};
+
+struct LoopParts {
+    // With `has_own_loop` the parts run on a loop of their own, otherwise on the main loop.
+    LoopParts(const SharedParts& shared, bool has_own_loop);
+    ~LoopParts();
+
+    // REQUIRES: there is a door for files.
+    void open_files(doors::hengdang::HengdangDoor& door);
+
+    std::unique_ptr<net::EventLoop> own_loop;          // absent: the main loop serves itself
+    std::unique_ptr<LoopExecutor> executor;            // with own_loop
+    std::unique_ptr<service::RemotePort> remote_port;  // with own_loop
+    net::EventLoop* loop;
+    service::Port* port;
+    const net::HttpLimits& http_limits;
+    doors::dflockd::DflockdDoor& dflockd_door;
+    std::unique_ptr<doors::homelab::HomelabHandler> homelab;
+    std::unique_ptr<doors::lockserver::EventStreams> streams;
+    std::unique_ptr<doors::lockserver::LockserverHandler> lockserver;
+    std::unique_ptr<doors::scoped::ScopedHandler> scoped;
+    std::unique_ptr<StatusHandler> status;
+    std::unique_ptr<SessionHandler> sessions;
+    std::unique_ptr<BackupHandler> backup;
+    std::unique_ptr<DocumentHandler> documents;
+    std::unique_ptr<HttpRouter> router;                       // for all of these
+    std::unique_ptr<doors::hengdang::HengdangHandler> files;  // with the door for files
+};
+
+}  // namespace holdfast::app

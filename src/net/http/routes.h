@@ -1,0 +1,161 @@
+#pragma once
+
+// Routes: every method and path that a server answers to, each declared once.
+//
+// A handler declares its routes as data (Route) and RouteTable finds the route of a request. What
+// follows from the table is decided in one place, by the code that calls find():
+//
+//     the path has no route                           404, in the words of the handler whose paths
+//                                                     begin alike
+//     the path has routes, but not for this method    405 with `Allow`; OPTIONS is such a method
+//     the client has less than the route needs        401 or 403
+//
+// A pattern is literal text, except that one of its segments may be a parameter: `{lock}` stands
+// for one segment that is not empty; `{file...}`, at the end, for the rest of the path, which may
+// be empty. Where a literal and a parameter both match, the route declared first wins.
+//
+// Thread safety: a RouteTable does not change; find() may be called from any thread.
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "net/http/http_message.h"
+#include "net/http/http_reply.h"
+
+namespace holdfast::net {
+
+// What a client may do. Each includes those before it.
+enum class Privilege : std::uint8_t { none, lock, administer };
+
+// What becomes of the body of a request. (Bodies that arrive in pieces are for handlers without a
+// table: see HttpHandler::receive().)
+enum class BodyPolicy : std::uint8_t {
+    ignored,  // read, so that the next request is found, and not looked at
+    whole,    // handed over at once; larger ones than HttpLimits::body_bytes_max are refused
+};
+
+// Which of its routes a handler is called for: an enumerator of the handler's own.
+class RouteAction {
+  public:
+    constexpr RouteAction() = default;
+    template <class Action>
+    constexpr RouteAction(Action action)  // NOLINT(google-explicit-constructor): for tables
+        : number_(static_cast<std::uint8_t>(action)) {}
+    // REQUIRES: it was made of an enumerator of this type.
+    template <class Action>
+    [[nodiscard]] constexpr Action as() const {
+        return static_cast<Action>(number_);
+    }
+
+  private:
+    std::uint8_t number_ = 0;
+};
+
+// One line of the table. A route that does not say what it needs is for administrators only.
+struct Route {
+    std::string_view methods = {};  // `POST`, or `GET, HEAD` where both are served alike
+    std::string_view pattern = {};  // `/v1/locks/{lock}/acquire`
+    Privilege needs = Privilege::administer;
+    BodyPolicy body = BodyPolicy::ignored;
+    std::string_view operation = {};  // the operationId in openapi.json; empty: not described there
+    RouteAction action = {};
+    std::string_view refusal = {};  // tells a client that is no administrator why it is refused
+};
+
+// A request that has a route and whose client has the privilege that the route needs.
+struct RoutedRequest {
+    const HttpRequest& http;
+    const Route& route;
+    std::string_view parameter;  // the text in place of the pattern's parameter, not decoded
+    Privilege privilege;         // of the client
+
+    [[nodiscard]] bool is_admin() const { return privilege == Privilege::administer; }
+};
+
+// Why a request is not handled.
+struct RouteRefusal {
+    int status;                             // 403, 404 or 405
+    std::string_view reason = {};           // 403: the refusal of the route
+    std::string_view allowed_methods = {};  // 405: for the header `Allow`
+};
+
+// Answers the requests of a group of routes. Called on the thread of the connection's loop.
+class RouteHandler {
+  public:
+    virtual void handle(const RoutedRequest& request, HttpReply& reply) = 0;
+    // Answers, in the words of its protocol, a request that is refused.
+    virtual void refuse(const HttpRequest& request, const RouteRefusal& refusal,
+                        HttpReply& reply) = 0;
+
+  protected:
+    ~RouteHandler() = default;
+};
+
+// The routes of one handler, which outlives the table.
+struct RouteGroup {
+    std::span<const Route> routes;
+    RouteHandler* handler;
+    bool ignores_trailing_slashes = false;  // `/v1/locks/x//` means `/v1/locks/x`
+};
+
+struct RouteMatch {
+    RouteHandler* handler = nullptr;        // whose paths begin alike; null: nobody's do
+    const Route* route = nullptr;           // null: the request is refused
+    std::string_view parameter = {};        // of the path, where the pattern has one
+    std::string_view allowed_methods = {};  // of a path that has routes
+};
+
+class RouteTable {
+  public:
+    // REQUIRES: every pattern is as described above and has at most `segments_max` segments.
+    explicit RouteTable(std::vector<RouteGroup> groups);
+    RouteTable(const RouteTable&) = delete;  // its paths point to its groups
+    RouteTable& operator=(const RouteTable&) = delete;
+
+    // Never allocates. The parameter points into `path`, the rest into this table.
+    [[nodiscard]] RouteMatch find(std::string_view method, std::string_view path) const;
+
+    [[nodiscard]] std::span<const RouteGroup> groups() const { return groups_; }
+
+  private:
+    static constexpr std::size_t segments_max = 4;
+    static constexpr std::size_t no_parameter = segments_max;
+
+    using Segments = std::array<std::string_view, segments_max>;
+
+    // All routes of one pattern.
+    struct Path {
+        std::string_view pattern;
+        Segments segments = {};
+        std::size_t parameter = no_parameter;  // the index of its segment
+        const RouteGroup* group = nullptr;
+        std::vector<const Route*> routes = {};
+        std::string allowed_methods = {};
+    };
+    // The text before the first parameter of a pattern: `/v1/locks/`.
+    struct Prefix {
+        std::string_view text;
+        const RouteGroup* group;
+    };
+
+    void add(const RouteGroup& group, const Route& route);
+    Path& path_of(const RouteGroup& group, std::string_view pattern);
+    [[nodiscard]] RouteMatch find_exactly(std::string_view method, std::string_view path) const;
+    [[nodiscard]] const RouteGroup* group_of(std::string_view path) const;
+    [[nodiscard]] static RouteMatch match(const Path& path, std::string_view method,
+                                          std::string_view parameter);
+    [[nodiscard]] static std::size_t split(std::string_view path, Segments& segments);
+    [[nodiscard]] static bool matches(const Path& path, std::size_t count,
+                                      const Segments& segments);
+
+    std::vector<RouteGroup> groups_;
+    std::array<std::vector<Path>, segments_max + 1> paths_;  // by the number of their segments
+    std::vector<Path> open_paths_;                           // that end in `{file...}`
+    std::vector<Prefix> prefixes_;
+};
+
+}  // namespace holdfast::net

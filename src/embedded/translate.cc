@@ -72,7 +72,7 @@ std::vector<Lock> to_locks(const std::vector<core::LockView>& locks, const servi
 namespace {
 
 LockError held_by(const core::LeaseView& lease, const service::Clock& clock) {
-    // What is in the way of a scope of ours is no semaphore.
+    // The lock in the way of such a scope is never a semaphore.
     const auto scope = to_scope(lease.scope);
     CHECK(scope);
     return LockHeld{.scope = *scope,

@@ -20,6 +20,9 @@
 
 namespace holdfast::sim {
 
+// The submission whose number these notes bear; 0: unknown.
+[[nodiscard]] std::uint64_t submission_of(const core::Notes& notes);
+
 class Desk {
   public:
     Desk(World& world, const Ledger& ledger) : world_(world), ledger_(ledger) {}

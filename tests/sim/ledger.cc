@@ -170,7 +170,10 @@ void Ledger::on_abandoned(const Submission& submission) {
 }
 
 void Ledger::on_answered(const Submission& submission, const Reply& reply) {
-    if (reply.is_failure) return;
+    if (reply.is_failure) {
+        if (!reply.is_unknown) not_done_.insert(submission.id);
+        return;
+    }
     for (const core::Token token : reply.shown) check_shown(token);
     const service::Request& request = submission.call.request;
     if (const auto* acquire = std::get_if<core::AcquireRequest>(&request)) {
@@ -354,7 +357,12 @@ void Ledger::on_recovered() {
     ++recoveries_;
 }
 
-void Ledger::on_restored(core::Token token) {
+void Ledger::on_restored(core::Token token, std::uint64_t submission) {
+    if (not_done_.contains(submission)) {
+        world_.accuse(4, fmt::format("#{} is found again, and its client was told that nothing was "
+                                     "done",
+                                     core::as_number(token.fence)));
+    }
     const Lease* const lease = find(token);
     if (lease == nullptr || !lease->over_since) return;
     world_.accuse(4, fmt::format("#{} is found again, and was over at {:.6f}",

@@ -1,6 +1,7 @@
 #include "sim/referee.h"
 
 #include <fmt/chrono.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <string_view>
@@ -66,7 +67,20 @@ void Referee::on_store_failed() {
     auditor_.reset();
 }
 
+// All leases of a session end by one request, and so in one commit.
+void Referee::on_commit(const service::Commit& commit) {
+    for (const core::Event& event : commit.changes) {
+        if (event.cause != core::Cause::session_end || !core::is_kept(event)) continue;
+        const auto [known, is_first] =
+            session_ends_.try_emplace(event.lease.session.serial, commit.number);
+        if (is_first || known->second == commit.number) continue;
+        world_.accuse(
+            11, fmt::format("the end of session {} is in two commits", event.lease.session.serial));
+    }
+}
+
 void Referee::on_crashed() {
+    session_ends_.clear();
     auditor_.reset();
     desk_.clear();
 }
@@ -96,7 +110,7 @@ void Referee::on_restored(const core::RestoreRequest& lease) {
     if (lease.is_in_grace) {
         restored_in_grace_.push_back(event);
     } else {
-        ledger_.on_restored(lease.token);
+        ledger_.on_restored(lease.token, submission_of(lease.notes));
     }
 }
 

@@ -123,13 +123,15 @@ TEST(HomelabAnswer, ToAStatus) {
         R"("expires_at":"2024-01-15T10:30:30Z","is_expired":)";
     const std::string end = R"(,"grace_until":"2024-01-15T10:30:35Z"})"
                             "\n";
-    service::Response response;
-    response.locks.emplace_back().holders.push_back(lease_of("laptop1"));
+    const auto details = std::make_shared<service::Details>();
+    const service::Response response{.details = details};
+    core::LockView& lock = details->locks.emplace_back();
+    lock.holders.push_back(lease_of("laptop1"));
     EXPECT_EQ(answer(request, response), shown + "false" + end);
-    response.locks[0].holders[0].state = core::LeaseState::grace;
+    lock.holders[0].state = core::LeaseState::grace;
     EXPECT_EQ(answer(request, response), shown + "true" + end);
-    response.locks[0].holders.clear();
-    response.locks[0].lapsed = lease_of("laptop1", core::LeaseState::lapsed);
+    lock.holders.clear();
+    lock.lapsed = lease_of("laptop1", core::LeaseState::lapsed);
     EXPECT_EQ(answer(request, response), shown + "true" + end);
 }
 

@@ -39,6 +39,7 @@ bool is_of_another_page(const net::HttpRequest& request, const net::Route* route
 
 // The authority in a target of the absolute form, `http://box:8080/lock`; nothing in the usual one.
 std::optional<std::string_view> authority_in(std::string_view target) {
+    if (target.starts_with('/')) return std::nullopt;
     const std::size_t scheme_end = target.find("://");
     if (scheme_end == std::string_view::npos || target.find_first_of("/?") < scheme_end) {
         return std::nullopt;

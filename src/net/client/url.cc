@@ -1,5 +1,6 @@
 #include "net/client/url.h"
 
+#include <algorithm>
 #include <boost/url/src.hpp>  // the library's own code: it is compiled here and nowhere else
 
 namespace holdfast::net {
@@ -10,7 +11,7 @@ namespace urls = boost::urls;
 
 // Whether decoding leaves the text as it is, as it does nearly always.
 bool is_plain(std::string_view text) {
-    return text.find_first_of("%+") == std::string_view::npos;
+    return std::none_of(text.begin(), text.end(), [](char c) { return c == '%' || c == '+'; });
 }
 
 base::Result<std::string> decode(std::string_view text, urls::encoding_opts options) {

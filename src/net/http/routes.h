@@ -12,7 +12,7 @@
 //
 // A pattern is literal text, except that one of its segments may be a parameter: `{lock}` stands
 // for one segment that is not empty; `{file...}`, at the end, for the rest of the path, which may
-// be empty. Where a literal and a parameter both match, the route declared first wins.
+// be empty. Where a literal pattern and one with a parameter both match, the literal one wins.
 //
 // Thread safety: a RouteTable does not change; find() may be called from any thread.
 
@@ -111,7 +111,8 @@ struct RouteMatch {
 
 class RouteTable {
   public:
-    // REQUIRES: every pattern is as described above and has at most `segments_max` segments.
+    // REQUIRES: every pattern is as described above, and has one of the methods GET, HEAD, POST,
+    // PUT, PATCH and DELETE. Patterns with the same text before their parameter are of one group.
     explicit RouteTable(std::vector<RouteGroup> groups);
     RouteTable(const RouteTable&) = delete;  // its paths point to its groups
     RouteTable& operator=(const RouteTable&) = delete;
@@ -122,40 +123,34 @@ class RouteTable {
     [[nodiscard]] std::span<const RouteGroup> groups() const { return groups_; }
 
   private:
-    static constexpr std::size_t segments_max = 4;
-    static constexpr std::size_t no_parameter = segments_max;
-
-    using Segments = std::array<std::string_view, segments_max>;
+    static constexpr std::size_t methods_max = 7;  // six, and all others
+    static constexpr std::size_t literal_bytes_max = 32;
 
     // All routes of one pattern.
     struct Path {
-        std::string_view pattern;
-        Segments segments = {};
-        std::size_t parameter = no_parameter;  // the index of its segment
-        const RouteGroup* group = nullptr;
-        std::vector<const Route*> routes = {};
+        std::string_view text;  // a literal pattern; or what follows the parameter: `/acquire`
+        RouteHandler* handler = nullptr;
+        std::array<const Route*, methods_max> routes = {};  // by their method
         std::string allowed_methods = {};
     };
-    // The text before the first parameter of a pattern: `/v1/locks/`.
-    struct Prefix {
-        std::string_view text;
+    // The patterns that begin alike, up to their parameter.
+    struct Folder {
+        std::string_view text;  // `/v1/locks/`
         const RouteGroup* group;
+        bool is_open = false;  // the parameter is the rest of the path
+        std::vector<Path> paths = {};
     };
 
     void add(const RouteGroup& group, const Route& route);
-    Path& path_of(const RouteGroup& group, std::string_view pattern);
-    [[nodiscard]] RouteMatch find_exactly(std::string_view method, std::string_view path) const;
-    [[nodiscard]] const RouteGroup* group_of(std::string_view path) const;
-    [[nodiscard]] static RouteMatch match(const Path& path, std::string_view method,
-                                          std::string_view parameter);
-    [[nodiscard]] static std::size_t split(std::string_view path, Segments& segments);
-    [[nodiscard]] static bool matches(const Path& path, std::size_t count,
-                                      const Segments& segments);
+    Folder& folder_of(const RouteGroup& group, std::string_view text);
+    [[nodiscard]] static const Path* find_path(const std::vector<Path>& paths,
+                                               std::string_view text);
+    [[nodiscard]] static RouteMatch find_below(const Folder& folder, std::size_t method,
+                                               std::string_view rest);
 
     std::vector<RouteGroup> groups_;
-    std::array<std::vector<Path>, segments_max + 1> paths_;  // by the number of their segments
-    std::vector<Path> open_paths_;                           // that end in `{file...}`
-    std::vector<Prefix> prefixes_;
+    std::array<std::vector<Path>, literal_bytes_max + 1> literals_;  // by their size
+    std::vector<Folder> folders_;
 };
 
 }  // namespace holdfast::net

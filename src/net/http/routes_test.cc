@@ -54,7 +54,7 @@ TEST_F(Routes, AreFoundByMethodAndPath) {
     EXPECT_EQ(find("GET", "/"), "5");
 }
 
-TEST_F(Routes, OfALiteralComeBeforeThoseOfAParameterIfDeclaredBefore) {
+TEST_F(Routes, OfALiteralComeBeforeThoseOfAParameter) {
     EXPECT_EQ(find("POST", "/fence/check"), "7");
     EXPECT_EQ(find("GET", "/fence/check"), "405 POST");
     EXPECT_EQ(find("POST", "/fence/checks"), "9 checks");

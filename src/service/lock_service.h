@@ -202,6 +202,7 @@ class LockService final : public Port {
 
     Role state_ = Role::recovering;        // recovering, serving, failed or deposed
     std::optional<StoreFailure> failure_;  // failed, deposed: why
+    core::Time next_recovery_;  // after an unknown commit, not before this
     std::shared_ptr<Recovery> recovery_;   // recovering, unless recover() has not been called yet
     std::vector<Withheld> withheld_;
 

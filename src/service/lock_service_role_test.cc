@@ -108,6 +108,25 @@ TEST_F(RoleOfAService, AfterAnUnknownCommitARecoveryThatFailsIsTriedAgain) {
     EXPECT_EQ(service.role(), Role::serving);
 }
 
+TEST_F(RoleOfAService, ReadsTheStoreOnceASecondIfCommitsStayUnknown) {
+    ask(take("laptop1"));
+    executor.settle();
+    store.fail("no answer", Kind::unknown);
+    executor.settle();
+    EXPECT_EQ(service.role(), Role::serving);
+    take_notes();
+    ask(take("laptop1"));
+    executor.settle();
+    store.fail("no answer", Kind::unknown);
+    executor.settle();
+    EXPECT_EQ(service.role(), Role::failed);
+    EXPECT_EQ(ask(take("laptop2")), "failed: no answer");
+    EXPECT_THAT(notes, IsEmpty()) << "nothing is said before the store was read";
+    advance(1s);
+    EXPECT_EQ(service.role(), Role::serving);
+    EXPECT_THAT(notes, ElementsAre("unknown: no answer"));
+}
+
 TEST_F(RoleOfAService, ADeposedServiceRefusesEverythingForEver) {
     const core::Token token = hold();
     ask(wait_for("laptop2"), "waiter: ");

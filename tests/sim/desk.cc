@@ -133,6 +133,11 @@ void Desk::on_event(const core::Event& event, Moment at) {
             if (entry != open_.end()) entry->second.is_queued = event.kind == EventKind::queued;
             break;
         case EventKind::renewed:
+            // The service does not count further answers that name the lease: it will expire.
+            if (event.lease.renewals == core::renewals_counted_max) {
+                leases_.erase(event.lease.token.fence);
+            }
+            break;
         case EventKind::session_opened:
         case EventKind::session_ended: break;
     }

@@ -194,10 +194,4 @@ void Desk::check(core::Duration lateness_max) const {
     }
 }
 
-const Submission* Desk::find(std::uint64_t submission) const {
-    const auto found = open_.find(entry_of(submission));
-    if (found == open_.end() || found->second.submission.id != submission) return nullptr;
-    return &found->second.submission;
-}
-
 }  // namespace holdfast::sim

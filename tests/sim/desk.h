@@ -39,8 +39,6 @@ class Desk {
     // When all events are known: whose time is over has been told, and nothing is held in secret.
     void check(core::Duration lateness_max) const;
 
-    // The request that a submission is about, while somebody waits for it.
-    [[nodiscard]] const Submission* find(std::uint64_t submission) const;
     [[nodiscard]] std::size_t waiting() const { return open_.size(); }
 
   private:

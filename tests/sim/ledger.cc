@@ -277,6 +277,7 @@ void Ledger::check_repeated(const Asked& asked, const Reply& reply) {
 
 void Ledger::check_rivals(const Asked& asked, const Reply& reply) {
     std::uint32_t permits = 0;
+    std::string rivals;
     each_open([&](Lease& lease) {
         const bool is_semaphore = asked.scope.kind == core::ScopeKind::semaphore;
         const bool is_rival =
@@ -289,6 +290,7 @@ void Ledger::check_rivals(const Asked& asked, const Reply& reply) {
         const bool is_in_force = !lease.may_be_over && end > reply.decided;
         if (is_semaphore) {
             permits += is_in_force ? 1 : 0;
+            if (is_in_force) rivals += fmt::format(" #{}", core::as_number(lease.token.fence));
             return;
         }
         if (is_in_force) {
@@ -301,8 +303,8 @@ void Ledger::check_rivals(const Asked& asked, const Reply& reply) {
         if (lease.token.fence < reply.token.fence) lease.over_since = reply.decided;
     });
     if (permits >= asked.limit && asked.scope.kind == core::ScopeKind::semaphore) {
-        world_.accuse(1, fmt::format("#{} is one permit too many of {}",
-                                     core::as_number(reply.token.fence), asked.limit));
+        world_.accuse(1, fmt::format("#{} is one permit too many of {}, beside{}",
+                                     core::as_number(reply.token.fence), asked.limit, rivals));
     }
 }
 

@@ -32,19 +32,23 @@ int invariant_of(std::string_view complaint) {
 void Referee::on_submitted(const Submission& submission) {
     ledger_.on_submitted(submission);
     desk_.on_submitted(submission);
+    unanswered_.emplace(submission.id, submission);
 }
 
 void Referee::on_answered(const Submission& submission, const Reply& reply) {
     ledger_.on_answered(submission, reply);
     desk_.on_answered(submission, reply);
+    unanswered_.erase(submission.id);
 }
 
 void Referee::on_abandoning(std::uint64_t submission) {
-    if (const Submission* known = desk_.find(submission)) ledger_.on_abandoned(*known);
+    const auto known = unanswered_.find(submission);
+    if (known != unanswered_.end()) ledger_.on_abandoned(known->second);
 }
 
 void Referee::on_abandoned(std::uint64_t submission) {
     desk_.on_abandoned(submission);
+    unanswered_.erase(submission);
 }
 
 void Referee::on_event(const core::Event& event) {
@@ -81,6 +85,7 @@ void Referee::on_commit(const service::Commit& commit) {
 
 void Referee::on_crashed() {
     session_ends_.clear();
+    unanswered_.clear();
     auditor_.reset();
     desk_.clear();
 }

@@ -60,6 +60,7 @@ class Referee {
     Desk desk_;
     std::optional<model::Auditor> auditor_;  // none while the server is down or refuses everything
     std::vector<core::Event> restored_in_grace_;
+    std::map<std::uint64_t, Submission> unanswered_;
     std::map<std::uint64_t, service::CommitNumber> session_ends_;  // by session
 };
 

@@ -104,11 +104,13 @@ TEST(HomelabAnswer, ToARelease) {
                "\n";
     };
     EXPECT_EQ(answer(request, refused), held_by(""));
-    refused.locks.emplace_back();
+    const auto details = std::make_shared<service::Details>();
+    refused.details = details;
+    details->locks.emplace_back();
     EXPECT_EQ(answer(request, refused), held_by(""));
-    refused.locks[0].lapsed = lease_of("laptop1", core::LeaseState::lapsed);
+    details->locks[0].lapsed = lease_of("laptop1", core::LeaseState::lapsed);
     EXPECT_EQ(answer(request, refused), held_by("laptop1")) << "until somebody else takes it";
-    refused.locks[0].holders.push_back(lease_of("laptop3"));
+    details->locks[0].holders.push_back(lease_of("laptop3"));
     EXPECT_EQ(answer(request, refused), held_by("laptop3"));
 }
 

@@ -101,7 +101,7 @@ TEST(TopView, SortsByWhatMattersNow) {
     TopState now = state();
     const TopPicture picture = draw_top(example(), now);
     press_key(now, picture, "s");
-    EXPECT_EQ(now.order, TopSort::by_time_left);
+    EXPECT_EQ(now.sort, TopSort::by_time_left);
     EXPECT_THAT(draw_top(example(), now).lines.at(3), HasSubstr("deploy"));
     press_key(now, picture, "s");
     EXPECT_THAT(draw_top(example(), now).lines.at(3), HasSubstr("nightly"));

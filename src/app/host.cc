@@ -38,7 +38,9 @@ base::Result<std::unique_ptr<Host>> Host::start(const ServeOptions& options,
     TRY(auto credentials, Credentials::read(options));
     TRY(auto store, open_store(options, clock));
     std::unique_ptr<Host> host(new Host(options, clock, std::move(credentials), std::move(store)));
-    const auto recovered = host->service_->recover();
+    // The stores that open_store() opens answer before recover() returns.
+    service::StoreResult<service::Recovered> recovered;
+    host->service_->recover([&](auto result) { recovered = std::move(result); });
     if (!recovered) return base::fail("cannot recover the locks: " + recovered.error().message);
     if (!options.is_in_memory) {
         base::log(base::LogLevel::info, "recovered",
@@ -74,11 +76,9 @@ Host::Host(const ServeOptions& options, service::Clock& clock,
             .store = *store_,
             .executor = *main_executor_,
             .random = random,
-            .on_changes =
-                [this](core::Changes& changes) {
-                    event_log_.on_changes(changes);
-                    event_feed_.publish(std::move(changes));
-                },
+            .on_changes = [this](const core::Changes& changes) { event_log_.on_changes(changes); },
+            .take_changes =
+                [this](core::Changes& changes) { event_feed_.publish(std::move(changes)); },
             .fence_limits = {.resources_max = options.fences_max,
                              .resource_length_max = options.limits.key_length_max},
             .on_fence_refused =

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/check.h"
 #include "base/random.h"
 #include "embedded/translate.h"
 #include "service/doors.h"
@@ -45,10 +46,16 @@ LockResult<std::shared_ptr<Engine>> Engine::start(const LockManagerOptions& opti
                                                   service::Clock& clock,
                                                   std::unique_ptr<service::Store> store) {
     std::shared_ptr<Engine> engine(new Engine(options, clock, std::move(store)));
-    if (const auto recovered = engine->service_->recover(); !recovered) {
-        const service::StoreFailure& failure = recovered.error();
-        return LockError{LockStoreFailure{.message = failure.message, .is_busy = failure.is_busy}};
+    // The stores of an engine answer before recover() returns.
+    std::optional<service::StoreFailure> failure;
+    engine->service_->recover([&failure](const service::StoreResult<service::Recovered>& result) {
+        if (!result) failure = result.error();
+    });
+    if (failure) {
+        return LockError{
+            LockStoreFailure{.message = failure->message, .is_busy = failure->is_busy}};
     }
+    CHECK(engine->service_->role() == service::Role::serving);
     engine->thread_.post([engine = engine.get()] { engine->recount_after(false); });
     engine->thread_.start();
     engine->renewer_.start();
@@ -147,13 +154,13 @@ LockResult<std::vector<Lock>> Engine::list() {
     return ask<Locks>(service::List{.query = {.limit = SIZE_MAX}},
                       [this](const service::Response& response) -> Locks {
                           if (!response.failure.empty()) return to_error(response, clock_, false);
-                          return to_locks(response.locks, clock_);
+                          return to_locks(response.locks(), clock_);
                       });
 }
 
 core::TableCounts Engine::counts() {
     return ask<core::TableCounts>(service::Measure{}, [](const service::Response& response) {
-        return response.figures->table;
+        return response.figures().table;
     });
 }
 
@@ -217,7 +224,7 @@ void Engine::recount_after(bool has_failed) {
 
 void Engine::recount() {
     submit(service::List{.query = {.limit = SIZE_MAX}}, [this](const service::Response& response) {
-        if (response.failure.empty()) book_.recount(response.locks);
+        if (response.failure.empty()) book_.recount(response.locks());
     });
 }
 

@@ -30,12 +30,11 @@ class GatedStore final : public service::Store {
 
     [[nodiscard]] bool is_volatile() const override { return inner_->is_volatile(); }
 
-    [[nodiscard]] service::StoreResult<service::Recovered> recover(
-        const std::function<bool(const core::RestoreRequest&)>& on_lease) override {
+    void recover(service::OnRecoveredLease on_lease, service::RecoverDone done) override {
         if (gate() == Gate::broken) {
-            return tl::unexpected(service::StoreFailure{.message = "the disk is gone"});
+            return done(tl::unexpected(service::StoreFailure{.message = "the disk is gone"}));
         }
-        return inner_->recover(on_lease);
+        inner_->recover(std::move(on_lease), std::move(done));
     }
 
     void commit(const service::Commit& commit, service::CommitDone done) override {

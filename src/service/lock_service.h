@@ -6,11 +6,13 @@
 // answers for those who waited, the commit, the events, the next wake-up. Requests of one thread
 // come in by the service itself (it is a Port); other threads use a RemotePort.
 //
-// The order of things: changes collect during a turn and are committed together at its end, or,
-// while a commit is under way, when that one is done. No answer leaves that a crash could make
-// untrue: it waits for the commit of what it rests on (lock_service_wait.cc says what that is).
-// When a commit fails, nobody is told of success, and everything is refused until the service has
-// begun anew from what the store really has, as after a restart.
+// Changes collect during a turn and are committed together at its end, or, while a commit is under
+// way, when that one is done. No answer leaves that a crash could make untrue: commit_pipeline.h
+// says what each answer waits for.
+//
+// The service has a Role. It serves after recover() has succeeded. When a commit fails, nobody is
+// told of success, and everything is refused until the service has begun anew from what the store
+// really has, as after a restart. If another server has the store, everything is refused for ever.
 //
 // An answer is given up when its connection dies. A lease is released when every answer that named
 // it was given up: then nobody has heard of it (lock_service_unheard.cc). A request with an id is
@@ -21,10 +23,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -32,8 +34,8 @@
 #include "service/books/fence_book.h"
 #include "service/books/kept_places.h"
 #include "service/books/request_memory.h"
+#include "service/commit_pipeline.h"
 #include "service/events/figures.h"
-#include "service/events/texts.h"
 #include "service/ports/clock.h"
 #include "service/ports/executor.h"
 #include "service/ports/port.h"
@@ -50,9 +52,10 @@ struct ServiceParts {
     // 64 unguessable bits at each call.
     std::function<std::uint64_t()> random;
     // Told of all transitions, in order, once they can no longer be undone by a crash: at the end
-    // of a turn, or after a commit. May take them, and leave others to be overwritten. May be
-    // empty.
-    std::function<void(core::Changes&)> on_changes;
+    // of a turn, or after a commit, before the answers that depend on it. May be empty.
+    std::function<void(const core::Changes&)> on_changes;
+    // Told of the same transitions after the answers. May move them away. May be empty.
+    std::function<void(core::Changes&)> take_changes = {};
     FenceLimits fence_limits = {};
     // Told of every stale number. May be empty.
     std::function<void(const FenceRefusal&)> on_fence_refused = {};
@@ -63,9 +66,14 @@ class LockService final : public Port {
   public:
     LockService(const core::TableOptions& options, ServiceParts parts);
 
-    // Takes up what the store remembers. Before the first request; the service does so itself after
-    // a failed commit.
-    [[nodiscard]] StoreResult<Recovered> recover();
+    // Begins with what the store remembers, and then serves. Calls `done` with the result: before
+    // recover() returns if the store answers at once, otherwise on the executor's thread. Until then
+    // everything is refused. If it fails, the caller decides when to try again. After a failed
+    // commit the service recovers by itself.
+    // REQUIRES: no recovery is under way.
+    void recover(RecoverDone done);
+
+    [[nodiscard]] Role role() const;
 
     PromiseId await(AnswerPointer answer) override;
     void abandon(PromiseId promise) override;
@@ -111,14 +119,12 @@ class LockService final : public Port {
         std::optional<core::Token> lease;  // that the response names
         core::SessionId session;           // that the response names
     };
-    // Responses that are given together, with the texts they point to.
-    struct Batch {
-        Texts texts;
-        std::vector<std::pair<PromiseId, Response>> responses;
-        std::vector<FenceRefusal> refusals;  // of which observers are told then
-
-        void clear();
+    // Somebody who is told of a failure when the service knows what the store has.
+    struct Withheld {
+        PromiseId promise;
+        bool is_unknown = false;  // the request may have been done
     };
+    struct Recovery;
 
     [[nodiscard]] const Response* take(Request& request) override;
 
@@ -130,14 +136,17 @@ class LockService final : public Port {
     [[nodiscard]] bool is_refused_while_stopping(Request& request) const;
     [[nodiscard]] FenceBook make_fence_book() const;
 
-    // lock_service_wait.cc
-    [[nodiscard]] bool must_be_committed(const core::Event& event);
-    [[nodiscard]] Batch* batch_of(const Request& request);
-    [[nodiscard]] Batch* batch_of(const core::LeaseView& lease);
-    [[nodiscard]] Batch* batch_of(FenceOutcome::Wait wait);
-    [[nodiscard]] Batch* batch_of_everything();
-    [[nodiscard]] std::uint64_t fence_to_reserve() const;
-    void tell_if_stale(const Request& request, Batch* batch);
+    // lock_service_failure.cc
+    void fail(const StoreFailure& why);
+    void retry();
+    void finish_recovery();
+    void begin_with(Recovery& recovery, const Recovered& recovered);
+    void refuse_withheld();
+    void refuse_unconfirmed(const Request& request);
+    void refuse_unconfirmed(const Answers& answers);
+    [[nodiscard]] bool is_serving() const { return state_ == Role::serving; }
+    [[nodiscard]] bool has_authority() const;
+    [[nodiscard]] bool refuse_if_not_serving(Response& response) const;
 
     // lock_service_unheard.cc
     void release_if_unheard(core::Token lease, Naming naming);
@@ -154,28 +163,27 @@ class LockService final : public Port {
     // lock_service.cc
     void sweep();
     bool absorb_changes();
-    void tell_of(core::Changes& changes) const;
     void resolve_waiter(const core::Event& event, bool is_uncommitted);
     [[nodiscard]] std::uint64_t newest_fence() const;
     [[nodiscard]] Promise* find_promise(PromiseId id);
-    void owe(PromiseId promise, const Response& response, Batch& batch);
+    void undo(const Promise& promise);
+    void owe(PromiseId promise, const Response& response, CommitNumber commit);
+    void owe_refusal(PromiseId promise, core::Time now, core::Refusal refusal,
+                     core::WaiterId waiter = {});
+    void tell_if_stale(const Request& request, CommitNumber commit);
     void end_turn();
-    void thin_out_pending();
-    [[nodiscard]] bool has_uncommitted() const {
-        return has_uncommitted_ || fences_.has_uncommitted();
-    }
     void start_commit();
     void finish_commit(const StoreResult<void>& result);
-    void fail(const StoreFailure& why);
-    void retry();
-    void deliver(Batch& batch);
+    void deliver(const Answers& answers, const core::Changes& changes);
+    void give(PromiseId id, const Response& response, core::Time now);
     void arm_wake();
 
     Clock& clock_;
     Store& store_;
     Executor& executor_;
     const std::function<std::uint64_t()> random_;
-    const std::function<void(core::Changes&)> on_changes_;
+    const std::function<void(const core::Changes&)> on_changes_;
+    const std::function<void(core::Changes&)> take_changes_;
     const std::function<void(const FenceRefusal&)> on_fence_refused_;
 
     const bool is_volatile_;  // the store is
@@ -186,10 +194,16 @@ class LockService final : public Port {
     RequestMemory requests_;
     FenceBook fences_;
     ServiceFigures figures_;
+    CommitPipeline pipeline_;
     Response response_;      // what the last submit() returned
+    Statement statement_;    // what it says
     core::Time input_time_;  // of what came in together with it
     std::optional<core::Time> wake_at_;
-    std::optional<StoreFailure> failure_;  // why nothing is done
+
+    Role state_ = Role::recovering;        // recovering, serving, failed or deposed
+    std::optional<StoreFailure> failure_;  // failed, deposed: why
+    std::shared_ptr<Recovery> recovery_;   // recovering, unless recover() has not been called yet
+    std::vector<Withheld> withheld_;
 
     std::uint64_t next_promise_ = 1;
     std::optional<PromiseId> unclaimed_;  // submit() returned nullptr, await() has not come yet
@@ -199,25 +213,9 @@ class LockService final : public Port {
     KeptPlaces places_;
     bool is_stopping_ = false;
 
-    // What happened since the last commit began is in the table: this much of it was looked at,
-    std::size_t absorbed_ = 0;
-    bool has_uncommitted_ = false;  // and some of it has to be committed.
-    bool is_committing_ = false;
-    Commit committing_;             // what the commit under way is about
-    core::Changes told_;            // what observers are told of; room for later ones
-    std::size_t thinned_size_ = 0;  // of what is pending, when thin_out() was called last
-
-    Batch ready_;              // leave at the end of this turn
-    Batch after_next_commit_;  // leave after the next commit,
-    Batch after_this_commit_;  // and after the one under way
-    Batch leaving_;            // what is being given; room for later ones
-    // Leases whose new terms go into the next commit, and into the one under way.
-    std::unordered_set<std::uint64_t> next_terms_, this_terms_;
-    // The largest numbers that are on disk, and that will be after the commit under way.
-    std::uint64_t committed_fence_ = 0, committing_fence_ = 0;
-    // Numbers up to these are reserved on disk, and will be after the commit under way.
-    std::uint64_t reserved_fence_ = 0, reserving_fence_ = 0;
-    bool has_transient_ = false;  // whether there was a transient lease
+    std::size_t absorbed_ = 0;    // so many of the table's changes were looked at
+    core::Changes told_;          // what observers are told of; memory for later ones
+    bool is_delivering_ = false;  // the answers of a commit whose changes are not yet taken
 
     // Of leases that several answers named: how many of these were given up.
     std::unordered_map<std::uint64_t, std::size_t> given_up_;

@@ -115,7 +115,7 @@ TEST_F(Fences, ADropIsToldOnceItIsOnDisk) {
 
 TEST_F(Fences, AFailedCommitBeginsAnewFromWhatIsOnDisk) {
     store.remembered_fences = {{.resource = "bucket", .highest = 5}};
-    ASSERT_TRUE(service.recover());
+    ASSERT_TRUE(recover());
     EXPECT_EQ(ask(raise(4)), "stale 5");
     ask(raise(7), "under way: ");
     executor.settle();
@@ -207,7 +207,7 @@ TEST_F(TokenCheck, IsCountedByItsResult) {
     ask(raise(7));
     ask(raise(6));
     ask(raise(5));
-    const auto figures = service.submit(Measure{})->figures;
+    const auto figures = service.submit(Measure{})->details->figures;
     const FenceFigures& checks = figures->fence_checks;
     EXPECT_EQ(checks.tokens_accepted, 1U);
     EXPECT_EQ(checks.tokens_mismatched, 2U);
@@ -239,8 +239,8 @@ TEST(LeaseList, ShowsLiveLeases) {
     at.ask(take("laptop1", "c"));
     at.clock.advance(1s);
     const Response* const response = at.service.submit(ListLeases{});
-    ASSERT_THAT(response->leases, SizeIs(1));
-    EXPECT_EQ(response->leases[0].scope.name, "c");
+    ASSERT_THAT(response->leases(), SizeIs(1));
+    EXPECT_EQ(response->leases()[0].scope.name, "c");
 }
 
 }  // namespace

@@ -43,10 +43,7 @@ void LockService::pause_long_waits(core::Time now) {
         promise.place = std::exchange(promise.waiter, {});
         places_.keep(promise.place, now + wait_limits_.place_kept);
         table_->wait_at_most(now, promise.place, wait_limits_.place_kept);
-        Response response{.now = now};
-        response.outcome = core::Outcome::refuse(core::Refusal::still_waiting);
-        response.outcome.waiter = promise.place;
-        owe(id, response, ready_);
+        owe_refusal(id, now, core::Refusal::still_waiting, promise.place);
     }
 }
 
@@ -55,7 +52,7 @@ void LockService::give_up_due_places(core::Time now) {
 }
 
 void LockService::give_up_place(core::WaiterId waiter) {
-    if (failure_) return;
+    if (!is_serving()) return;
     if (const auto place = places_.take(waiter)) leave_place(*place);
     executor_.at_end_of_turn();
 }
@@ -88,7 +85,7 @@ void LockService::leave_place(const KeptPlace& place) {
 void LockService::begin_stop() {
     is_stopping_ = true;
     executor_.at_end_of_turn();
-    if (failure_) return;
+    if (!is_serving()) return;
     const core::Time now = clock_.now();
     table_->advance(now);
     absorb_changes();
@@ -104,9 +101,7 @@ void LockService::begin_stop() {
     for (const core::WaiterId waiter : waiters) {
         if (const auto id = take_promise_of(waiter)) {
             promises_[id->slot].waiter = {};
-            Response response{.now = now};
-            response.outcome = core::Outcome::refuse(core::Refusal::stopping);
-            owe(*id, response, ready_);
+            owe_refusal(*id, now, core::Refusal::stopping);
         }
         table_->cancel(now, waiter);
     }

@@ -30,7 +30,7 @@ struct RecoveredService : ::testing::Test, TestService {
 
 TEST_F(RecoveredService, HoldsWhatTheStoreRemembers) {
     remember();
-    ASSERT_TRUE(service.recover());
+    ASSERT_TRUE(recover());
     EXPECT_EQ(ask(take("laptop2")), "refused held");
     EXPECT_EQ(ask(Find{.token = token}), "found laptop1");
     advance(30s);
@@ -48,7 +48,7 @@ TEST_F(RecoveredService, LeasesBeginTheirTimeWhenAllOfTheStoreIsRead) {
     second.is_in_grace = true;
     store.remembered.push_back(second);
     store.on_read = [this] { clock.advance(10s); };
-    ASSERT_TRUE(service.recover());
+    ASSERT_TRUE(recover());
     advance(5s - 1us);
     EXPECT_EQ(ask(Find{.token = token}), "found laptop1");
     EXPECT_EQ(ask(take("laptop2", "second")), "refused in_grace");
@@ -59,7 +59,7 @@ TEST_F(RecoveredService, LeasesBeginTheirTimeWhenAllOfTheStoreIsRead) {
 
 TEST_F(RecoveredService, NeverGivesOutAnOldNumber) {
     remember();
-    ASSERT_TRUE(service.recover());
+    ASSERT_TRUE(recover());
     ASSERT_EQ(service.submit(take("laptop2", "other")), nullptr);
     core::Fence fence{};
     service.await(std::make_unique<NotedAnswer>(
@@ -72,7 +72,7 @@ TEST_F(RecoveredService, NeverGivesOutAnOldNumber) {
 
 TEST_F(RecoveredService, WritesTheFirstRenewalAndNoOther) {
     remember();
-    ASSERT_TRUE(service.recover());
+    ASSERT_TRUE(recover());
     EXPECT_EQ(ask(core::RenewRequest{.token = token}), "later");
     executor.settle();
     store.finish();
@@ -99,7 +99,7 @@ TEST_F(RecoveredService, DoesNotSpeakOfALeaseThatACrashCouldUndo) {
 
 TEST_F(RecoveredService, BeginsAnewFromTheStoreAfterAFailedCommit) {
     remember();
-    ASSERT_TRUE(service.recover());
+    ASSERT_TRUE(recover());
     ask(take("laptop2", "other"));
     executor.settle();
     store.fail("disk full");
@@ -114,21 +114,21 @@ TEST_F(RecoveredService, BeginsAnewFromTheStoreAfterAFailedCommit) {
     advance(1s);
     EXPECT_EQ(ask(take("laptop3")), "refused held") << "what was on disk is held";
     EXPECT_EQ(ask(take("laptop3", "other")), "later") << "what was not is free";
-    EXPECT_EQ(store.recoveries, 3);
+    EXPECT_EQ(store.recoveries, 4);
 }
 
 // The answer to a renewal was on its way to another thread when the store failed. Its holder has
 // heard of the lease long ago.
 TEST_F(RecoveredService, KeepsALeaseOfWhichAnAnswerFromBeforeIsGivenUp) {
     remember();
-    ASSERT_TRUE(service.recover());
+    ASSERT_TRUE(recover());
     service.give_up(token, LockService::Naming::once);
     EXPECT_EQ(service.counts().leases, 1U);
 }
 
 TEST_F(RecoveredService, SaysWhyItCannotBegin) {
     store.cannot_recover = "it is damaged";
-    const auto recovered = service.recover();
+    const auto recovered = recover();
     ASSERT_FALSE(recovered);
     EXPECT_EQ(recovered.error().message, "it is damaged");
 }

@@ -121,7 +121,7 @@ TEST(RepeatedRequest, IsKnownAfterARestart) {
     lease.remaining = 30s;
     lease.notes.request_id = "r1";
     at.store.remembered.push_back(lease);
-    ASSERT_TRUE(at.service.recover());
+    ASSERT_TRUE(at.recover());
     const Response* response = at.service.submit(with_id(take("laptop1"), "r1"));
     ASSERT_NE(response, nullptr);
     EXPECT_EQ(response->outcome.lease.token, lease.token);

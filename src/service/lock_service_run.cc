@@ -15,8 +15,10 @@ namespace {
 struct Runner {
     core::LockTable& table;
     FenceBook& fences;
+    CommitPipeline& pipeline;
     const std::function<std::uint64_t()>& random;
     Response& response;
+    Statement& statement;
 
     core::Outcome operator()(core::AcquireRequest& request) const {
         request.secret = core::Secret{random()};
@@ -37,11 +39,9 @@ struct Runner {
     }
     core::Outcome operator()(const ReleaseOwn& request) const {
         const auto outcome = table.release_own(response.now, request.scope, request.owner);
-        // Whoever is refused is told who has it.
+        // A refusal shows who holds the lock.
         if (outcome.kind == core::Outcome::Kind::refused) {
-            if (auto lock = table.inspect(request.scope, 0)) {
-                response.locks.push_back(std::move(*lock));
-            }
+            show(table.inspect(request.scope, 0));
         }
         return outcome;
     }
@@ -55,11 +55,13 @@ struct Runner {
     core::Outcome operator()(const OpenSession& request) const {
         response.session = table.open_session(response.now, request.owner);
         if (!response.session) return core::Outcome::refuse(core::Refusal::sessions_max);
+        statement.about = Statement::About::nothing;
         return {};
     }
     core::Outcome operator()(const EndSession& request) const {
         const bool is_ended = table.end_session(response.now, request.session, request.leases);
         response.count = is_ended ? 1 : 0;
+        if (is_ended) statement.about = Statement::About::nothing;
         return {};
     }
     core::Outcome operator()(const Inspect& request) const {
@@ -68,12 +70,12 @@ struct Runner {
         if (!lock && request.or_else) {
             lock = table.inspect(*request.or_else, request.waiters_max, request.holders);
         }
-        if (lock) response.locks.push_back(std::move(*lock));
+        show(std::move(lock));
         return {};
     }
     core::Outcome operator()(const List& request) const {
         table.advance(response.now);
-        response.locks = table.list(request.query);
+        show({.locks = table.list(request.query)});
         return {};
     }
     core::Outcome operator()(const Find& request) const {
@@ -90,27 +92,43 @@ struct Runner {
     }
     core::Outcome operator()(const ListLeases& request) const {
         table.advance(response.now);
-        response.leases = table.list_leases(request.query);
+        show({.leases = table.list_leases(request.query)});
         return {};
     }
     core::Outcome operator()(const ListSessions& request) const {
         table.advance(response.now);
-        response.sessions = table.list_sessions(request.query);
+        show({.sessions = table.list_sessions(request.query)});
         return {};
     }
     core::Outcome operator()(const RaiseFence& request) const {
-        response.fence = fences.raise(request.resource, request.fence);
-        return {};
+        const CommitNumber commit = begin_fence_change(request.resource);
+        return show(fences.raise(request.resource, request.fence, commit));
     }
     core::Outcome operator()(const ReadFence& request) const {
-        response.fence = fences.read(request.resource);
-        return {};
+        return show(fences.read(request.resource));
     }
     core::Outcome operator()(const DropFence& request) const {
-        response.fence = fences.drop(request.resource);
+        return show(fences.drop(request.resource, begin_fence_change(request.resource)));
+    }
+    core::Outcome operator()(const Measure&) const { return {}; }  // measure() has answered it
+
+    void show(Details&& details) const {
+        response.details = std::make_shared<const Details>(std::move(details));
+    }
+    void show(std::optional<core::LockView>&& lock) const {
+        if (lock) show({.locks = {std::move(*lock)}});
+    }
+    core::Outcome show(const FenceOutcome& outcome) const {
+        show({.fence = outcome});
+        statement.about = Statement::About::fence;
+        statement.fence_commit = outcome.rests_on;
         return {};
     }
-    core::Outcome operator()(const Measure&) const { return {}; }  // is no question to the table
+    // Returns the commit that will have the change.
+    [[nodiscard]] CommitNumber begin_fence_change(std::string_view resource) const {
+        pipeline.begin_fence_change(resource, table.changes().size());
+        return pipeline.open();
+    }
 };
 
 }  // namespace
@@ -119,18 +137,14 @@ void LockService::run(Request& request) {
     // Read after the request has come in, so that no lease begins before it was asked for.
     if (executor_.has_fresh_input()) input_time_ = clock_.now();
     response_.now = input_time_;
-    response_.locks.clear();
-    response_.leases.clear();
-    response_.sessions.clear();
-    response_.fence.reset();
     response_.session = {};
     response_.count = 0;
-    response_.figures.reset();
-    response_.failure = failure_ ? std::string_view(failure_->message) : std::string_view();
-    response_.is_busy = failure_ && failure_->is_busy;
+    response_.details.reset();
+    statement_ = {};
     executor_.at_end_of_turn();
+    const bool is_refused = refuse_if_not_serving(response_);
     if (std::holds_alternative<Measure>(request)) measure();
-    if (failure_) {
+    if (is_refused) {
         response_.outcome = {};
         return;
     }
@@ -140,7 +154,8 @@ void LockService::run(Request& request) {
         response_.outcome = core::Outcome::refuse(core::Refusal::stopping);
         return;
     }
-    response_.outcome = std::visit(Runner{*table_, fences_, random_, response_}, request);
+    response_.outcome =
+        std::visit(Runner{*table_, fences_, pipeline_, random_, response_, statement_}, request);
 }
 
 FenceBook LockService::make_fence_book() const {
@@ -148,14 +163,17 @@ FenceBook LockService::make_fence_book() const {
     return {fence_limits_, is_volatile_ ? Keeping::in_memory : Keeping::durable};
 }
 
-// Answers also while everything else is refused.
+// Figures are given also while everything else is refused.
 void LockService::measure() {
     ServiceFigures seen = figures_;
     seen.table = table_->counts();
     seen.fences = fences_.size();
+    seen.role = role();
     seen.failure = std::exchange(response_.failure, {});
     response_.is_busy = false;
-    response_.figures = std::make_shared<const ServiceFigures>(std::move(seen));
+    statement_.about = Statement::About::nothing;
+    response_.details = std::make_shared<const Details>(
+        Details{.figures = std::make_shared<const ServiceFigures>(std::move(seen))});
 }
 
 // Whether the request was made before, and its answer is what that one got.
@@ -199,9 +217,7 @@ void LockService::supersede(core::WaiterId waiter) {
     const auto id = take_promise_of(waiter);
     if (!id) return;
     promises_[id->slot].waiter = {};
-    Response response{.now = response_.now};
-    response.outcome = core::Outcome::refuse(core::Refusal::request_superseded);
-    owe(*id, response, ready_);
+    owe_refusal(*id, response_.now, core::Refusal::request_superseded);
 }
 
 // Whether the request asks for something that it does not have yet. An owner that asks again for

@@ -54,13 +54,13 @@ TEST_F(VolatileService, ShowsLocksAndFindsLeases) {
 
     response = service.submit(Inspect{.scope = core::Scope::named("job"), .waiters_max = 9});
     ASSERT_NE(response, nullptr);
-    ASSERT_EQ(response->locks.size(), 1U);
-    EXPECT_EQ(response->locks[0].holders.at(0).owner.name, "laptop1");
-    EXPECT_EQ(response->locks[0].waiters.at(0).owner.name, "laptop2");
+    ASSERT_EQ(response->locks().size(), 1U);
+    EXPECT_EQ(response->locks()[0].holders.at(0).owner.name, "laptop1");
+    EXPECT_EQ(response->locks()[0].waiters.at(0).owner.name, "laptop2");
 
     response = service.submit(List{.query = {.prefix = "j"}});
     ASSERT_NE(response, nullptr);
-    EXPECT_EQ(response->locks.size(), 1U);
+    EXPECT_EQ(response->locks().size(), 1U);
     EXPECT_EQ(ask(Find{.token = token}), "found laptop1");
     EXPECT_EQ(ask(core::RenewRequest{.token = token}), "renewed laptop1");
     EXPECT_EQ(ask(core::ReleaseRequest{.token = token}), "released");
@@ -68,7 +68,7 @@ TEST_F(VolatileService, ShowsLocksAndFindsLeases) {
 
     response = service.submit(Inspect{.scope = core::Scope::named("free")});
     ASSERT_NE(response, nullptr);
-    EXPECT_THAT(response->locks, IsEmpty());
+    EXPECT_THAT(response->locks(), IsEmpty());
 }
 
 TEST_F(VolatileService, WhatItShowsIsUpToDateBeforeItsTimerRings) {
@@ -76,7 +76,7 @@ TEST_F(VolatileService, WhatItShowsIsUpToDateBeforeItsTimerRings) {
     clock.advance(31s);
     const Response* response = service.submit(Inspect{.scope = core::Scope::named("job")});
     ASSERT_NE(response, nullptr);
-    EXPECT_THAT(response->locks, IsEmpty());
+    EXPECT_THAT(response->locks(), IsEmpty());
 }
 
 TEST_F(VolatileService, ForceReleaseCountsWhatItEnded) {

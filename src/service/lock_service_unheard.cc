@@ -28,7 +28,7 @@ bool LockService::names_lease(const Response& response) {
 }
 
 void LockService::give_up(core::Token lease, Naming naming) {
-    if (failure_) return;
+    if (!is_serving()) return;
     release_if_unheard(lease, naming);
     absorb_changes();
     executor_.at_end_of_turn();

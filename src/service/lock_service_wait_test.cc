@@ -64,13 +64,13 @@ TEST_F(WaitingAnswers, AReadWaitsForTheCommitOfWhatItShows) {
     std::size_t shown = 0;
     EXPECT_EQ(service.submit(Inspect{.scope = core::Scope::named("job")}), nullptr);
     service.await(
-        answer_by([&shown](const Response& response) { shown += response.locks.size(); }));
+        answer_by([&shown](const Response& response) { shown += response.locks().size(); }));
     EXPECT_EQ(service.submit(List{}), nullptr);
     service.await(
-        answer_by([&shown](const Response& response) { shown += response.locks.size(); }));
+        answer_by([&shown](const Response& response) { shown += response.locks().size(); }));
     EXPECT_EQ(service.submit(ListLeases{}), nullptr);
     service.await(
-        answer_by([&shown](const Response& response) { shown += response.leases.size(); }));
+        answer_by([&shown](const Response& response) { shown += response.leases().size(); }));
     EXPECT_EQ(shown, 0U);
     finish_commit();
     EXPECT_EQ(shown, 3U);

@@ -113,20 +113,44 @@ using Request =
                  ReleaseOwn, ForceRelease, OpenSession, EndSession, Inspect, List, Find, CheckToken,
                  ListLeases, ListSessions, RaiseFence, ReadFence, DropFence, Measure>;
 
-// The answer to any request; which fields mean something depends on the request.
-struct Response {
-    core::Time now;         // when it was decided
-    core::Outcome outcome;  // of everything that grants, renews, releases, queues or refuses
+// What few requests are answered with, besides the decision.
+struct Details {
     std::vector<core::LockView> locks;              // Inspect, ReleaseOwn (none or one), List
     std::vector<core::LeaseView> leases;            // ListLeases
     std::vector<core::SessionView> sessions;        // ListSessions
     std::optional<FenceOutcome> fence;              // RaiseFence, ReadFence, DropFence
-    core::SessionId session;                        // OpenSession
-    std::size_t count = 0;                          // ForceRelease, EndSession: how many were ended
     std::shared_ptr<const ServiceFigures> figures;  // Measure
-    // Set when the store failed: nothing was done, whatever the rest says. A sentence for people.
+};
+
+// The answer to any request: the decision, and details if the request asks for them.
+struct Response {
+    core::Time now;           // when it was decided
+    core::Outcome outcome;    // of everything that grants, renews, releases, queues or refuses
+    core::SessionId session;  // OpenSession
+    std::size_t count = 0;    // ForceRelease, EndSession: how many were ended
+    // Set when the request cannot be served: then nothing else here means anything. A sentence for
+    // people.
     std::string_view failure;
-    bool is_busy = false;  // ... because somebody else has the store locked: trying again may help
+    bool is_busy = false;     // ... because another program has the store locked: try again
+    bool is_unknown = false;  // ... and the request may have been done or not; otherwise it was not
+    std::shared_ptr<const Details> details;  // may be null
+
+    // The details, or that there are none.
+    [[nodiscard]] const std::vector<core::LockView>& locks() const { return any_details().locks; }
+    [[nodiscard]] const std::vector<core::LeaseView>& leases() const {
+        return any_details().leases;
+    }
+    [[nodiscard]] const std::vector<core::SessionView>& sessions() const {
+        return any_details().sessions;
+    }
+    [[nodiscard]] const std::optional<FenceOutcome>& fence() const { return any_details().fence; }
+    // REQUIRES: the request was Measure.
+    [[nodiscard]] const ServiceFigures& figures() const { return *details->figures; }
+
+    [[nodiscard]] const Details& any_details() const {
+        static const Details none;
+        return details ? *details : none;
+    }
 };
 
 }  // namespace holdfast::service

@@ -1,8 +1,34 @@
 #pragma once
 
-// Store: where the truth is kept when the server is not running.
+// Store: where leases and fences survive a restart.
+//
+// The service decides in memory and hands the store one commit after the other. Nobody is told of a
+// change before the store has said that its commit is done.
+//
+// A store does not have to be a file of this machine. It may be shared by several servers of which
+// one serves at a time. Three parts of the interface exist for such a store, and an SQLite file or
+// memory needs none of them:
+//   - a result may be *unknown*: the request was sent, and no answer came back;
+//   - the server may be *deposed*: another server has the store now;
+//   - the right to answer from memory may end at a time: the *authority deadline*.
+//
+// What the service does after a commit:
+//
+//   the result    what it means                           the service
+//   done          it is written                           answers those who wait for this commit
+//   not_done      nothing is written                      answers them with the failure, refuses
+//                                                         everything, and recovers a second later
+//   unknown       it is written as a whole, or not        refuses everything, recovers, and then
+//                                                         answers those who waited: it is unknown
+//                                                         whether their request was done
+//   deposed       it is written or not; another server    answers everybody with the failure, and
+//                 has the store                           refuses everything for ever
+//
+// After `not_done` and `unknown` the service has more in memory than the store has. So it drops the
+// lock table and begins anew with what recover() finds.
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -13,19 +39,23 @@
 #include "core/values/changes.h"
 #include "core/values/request.h"
 #include "service/books/fence.h"
+#include "service/commit_number.h"
 
 namespace holdfast::service {
 
-// Why a store could not do what was asked. `is_busy`: somebody else has it locked just now.
+// Why a store could not do what was asked.
 struct StoreFailure {
-    bool is_busy = false;
-    std::string message;
+    // Of a commit: in the words of the table above. Of a recovery: `deposed`, or any other if it
+    // may be tried again.
+    enum class Kind : std::uint8_t { not_done, unknown, deposed };
+
+    Kind kind = Kind::not_done;
+    bool is_busy = false;  // another program has the store locked at the moment
+    std::string message;   // a sentence for people
 };
 
 template <class T>
 using StoreResult = tl::expected<T, StoreFailure>;
-
-using CommitDone = std::function<void(const StoreResult<void>&)>;
 
 // What a store remembered.
 struct Recovered {
@@ -34,18 +64,33 @@ struct Recovered {
     std::vector<FenceMark> fences;
 };
 
+// Whether the lease that the store has read makes sense.
+using OnRecoveredLease = std::function<bool(const core::RestoreRequest&)>;
+using RecoverDone = std::function<void(StoreResult<Recovered>)>;
+using CommitDone = std::function<void(const StoreResult<void>&)>;
+
+// How large a commit may be.
+//
+// A commit consists of whole requests: all changes of a request are in the same commit, which is
+// therefore larger than the limits if a single request is. (Ending a session ends all its leases.)
+struct CommitLimits {
+    std::size_t changes_max = SIZE_MAX;     // changes that must survive a restart, and fences
+    std::size_t text_bytes_max = SIZE_MAX;  // of the texts in them: names, owners, notes
+};
+
 // What is made durable together: those of the changes that must survive a restart (core::is_kept),
 // and of fences each resource at most once.
 struct Commit {
+    CommitNumber number = no_commit;
     core::Changes changes;
     std::vector<FenceMark> fences;
-    // No fencing number up to this one is given out after a restart, although no lease that is
-    // committed may have it. Zero: nothing is reserved.
+    // No fencing number up to this one is given out after a restart, even if no committed lease has
+    // it. Zero: nothing is reserved.
     std::uint64_t reserved_fence = 0;
 
     [[nodiscard]] bool empty() const { return size() == 0 && reserved_fence == 0; }
 
-    // How much of it is to be kept.
+    // How many changes and fences must be written.
     [[nodiscard]] std::size_t size() const {
         const auto kept = std::count_if(changes.begin(), changes.end(), core::is_kept);
         return static_cast<std::size_t>(kept) + fences.size();
@@ -55,39 +100,59 @@ struct Commit {
 // What a store has done since it was opened, for people who watch it.
 struct StoreFigures {
     std::uint64_t commits = 0;          // that succeeded
-    std::uint64_t commit_failures = 0;  // of any kind,
-    std::uint64_t busy_failures = 0;    // and those of them where somebody else had it locked
+    std::uint64_t commit_failures = 0;  // of any kind
+    std::uint64_t busy_failures = 0;    // those of them where another program had the store locked
     std::uint64_t changes = 0;          // in the commits that succeeded
-    std::uint64_t disk_bytes = 0;       // that its files have now
+    std::uint64_t disk_bytes = 0;       // size of its files now
     // Of each commit that succeeded.
     base::Histogram commit_seconds{0.000'25, 13};
     base::Histogram batch_sizes{1, 13};
 };
 
-// Thread safety: called from the service's thread, but for figures(); `done` may be called on any
-// thread.
+// Thread safety: recover() and commit() are called on the service's thread, figures() and
+// authority_deadline() on any. The store may call back on any thread.
+// Lifetime: a store may call back until its destructor has returned.
 class Store {
   public:
     virtual ~Store() = default;
 
-    // Whether nothing survives the process anyway. Then no answer has to wait for a commit.
+    // True if nothing survives the process. Then no answer has to wait for a commit.
     [[nodiscard]] virtual bool is_volatile() const = 0;
 
-    // Calls on_lease for every lease that was committed and has not ended, in the order of their
-    // numbers; it answers whether the lease makes sense. Fails if one does not. May be called again
-    // after a failed commit, to begin anew from what is really there. REQUIRES: no commit is under
-    // way.
-    [[nodiscard]] virtual StoreResult<Recovered> recover(
-        const std::function<bool(const core::RestoreRequest&)>& on_lease) = 0;
+    [[nodiscard]] virtual CommitLimits commit_limits() const { return {}; }
 
-    // Makes durable those of the changes that are to be kept, the fences and the reservation, all
-    // or none, after everything committed before; then calls `done`, perhaps before returning.
-    // REQUIRES: the commit before this one is done; `commit` lives, and stays as it is, until this
-    // one is.
+    // Calls `on_lease` for every lease that was committed and has not ended, in the order of their
+    // fencing numbers and one at a time; then calls `done` once, perhaps before recover() returns.
+    // Fails if `on_lease` says of a lease that it makes no sense. The service calls recover() when
+    // it begins, and again after a commit that was not done or is unknown. A store that sent a
+    // commit whose result is unknown finds out here what became of it: after recover() has
+    // succeeded, that commit is written for good or will never be.
+    // REQUIRES: no commit and no other recovery is under way.
+    virtual void recover(OnRecoveredLease on_lease, RecoverDone done) = 0;
+
+    // Makes the commit durable: all of it or nothing, after everything that was committed before.
+    // Then calls `done` once, perhaps before commit() returns.
+    // REQUIRES: recover() has succeeded since the last failure; the commit before this one is done;
+    // `commit` lives and does not change until this one is done.
     virtual void commit(const Commit& commit, CommitDone done) = 0;
 
-    // What it has done so far; zeros where nothing is kept. Any thread may ask.
+    // What the store has done so far; zeros if it writes nothing.
     [[nodiscard]] virtual StoreFigures figures() const { return {}; }
+
+    // From this time on the service does not answer from memory: another server may have the store
+    // by then. Time::max() if the store cannot be lost. The store moves the deadline whenever it is
+    // assured that it still has the store.
+    [[nodiscard]] core::Time authority_deadline() const {
+        return core::Time{core::Duration{authority_deadline_.load(std::memory_order_relaxed)}};
+    }
+
+  protected:
+    void set_authority_deadline(core::Time deadline) {
+        authority_deadline_.store(deadline.time_since_epoch().count(), std::memory_order_relaxed);
+    }
+
+  private:
+    std::atomic<core::Duration::rep> authority_deadline_{core::Duration::max().count()};
 };
 
 }  // namespace holdfast::service

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,8 +38,10 @@ inline std::string to_note(const FenceOutcome& outcome) {
 
 // `granted laptop1`, `refused held`, `accepted 7`, `failed: disk full`.
 inline std::string to_note(const Response& response) {
-    if (!response.failure.empty()) return "failed: " + std::string(response.failure);
-    if (response.fence) return to_note(*response.fence);
+    if (!response.failure.empty()) {
+        return (response.is_unknown ? "unknown: " : "failed: ") + std::string(response.failure);
+    }
+    if (response.fence()) return to_note(*response.fence());
     const auto owner = std::string(response.outcome.lease.owner.name);
     switch (response.outcome.kind) {
         case core::Outcome::Kind::granted: return "granted " + owner;
@@ -89,7 +92,17 @@ enum class Durability { none, full };
 
 // A service of which the test holds every part.
 struct TestService {
-    explicit TestService(Durability durability) : store(durability == Durability::none) {}
+    explicit TestService(Durability durability, CommitLimits limits = {})
+        : store(durability == Durability::none, limits) {
+        CHECK(recover());
+    }
+
+    // REQUIRES: the store does not recover late.
+    StoreResult<Recovered> recover() {
+        std::optional<StoreResult<Recovered>> recovered;
+        service.recover([&](StoreResult<Recovered> result) { recovered = std::move(result); });
+        return std::move(recovered).value();
+    }
 
     // The response as a note, or `later`; then notes will say `<prefix><note>`.
     std::string ask(const Request& request, const std::string& prefix = "") {

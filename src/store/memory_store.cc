@@ -2,9 +2,8 @@
 
 namespace holdfast::store {
 
-service::StoreResult<service::Recovered> MemoryStore::recover(
-    const std::function<bool(const core::RestoreRequest&)>& /*on_lease*/) {
-    return service::Recovered{};
+void MemoryStore::recover(service::OnRecoveredLease /*on_lease*/, service::RecoverDone done) {
+    done(service::Recovered{});
 }
 
 void MemoryStore::commit(const service::Commit& /*commit*/, service::CommitDone done) {

@@ -8,8 +8,7 @@ namespace holdfast::store {
 class MemoryStore final : public service::Store {
   public:
     [[nodiscard]] bool is_volatile() const override { return true; }
-    [[nodiscard]] service::StoreResult<service::Recovered> recover(
-        const std::function<bool(const core::RestoreRequest&)>& on_lease) override;
+    void recover(service::OnRecoveredLease on_lease, service::RecoverDone done) override;
     void commit(const service::Commit& commit, service::CommitDone done) override;
 };
 

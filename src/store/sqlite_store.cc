@@ -33,8 +33,17 @@ SqliteStore::~SqliteStore() {
     file_.tidy_up();
 }
 
+// As many changes as a long commit of the disk lets pile up on a busy server.
+service::CommitLimits SqliteStore::commit_limits() const {
+    return {.changes_max = std::size_t{1} << 16, .text_bytes_max = std::size_t{64} << 20};
+}
+
+void SqliteStore::recover(service::OnRecoveredLease on_lease, service::RecoverDone done) {
+    done(recover(on_lease));
+}
+
 service::StoreResult<service::Recovered> SqliteStore::recover(
-    const std::function<bool(const core::RestoreRequest&)>& on_lease) {
+    const service::OnRecoveredLease& on_lease) {
     TRY(const auto now, options_.read_boot_clock().map_error([](const base::Error& error) {
         return service::StoreFailure{.message = error.message};
     }));
@@ -97,8 +106,13 @@ service::StoreFigures SqliteStore::figures() const {
     return figures;
 }
 
+// A transaction that found the file locked was rolled back. After any other error it may be in the
+// write-ahead log all the same, until recover() has written there.
 service::StoreFailure SqliteStore::to_failure(const SqliteError& error) const {
-    return {.is_busy = error.is_busy, .message = path_ + ": " + error.message};
+    using Kind = service::StoreFailure::Kind;
+    return {.kind = error.is_busy ? Kind::not_done : Kind::unknown,
+            .is_busy = error.is_busy,
+            .message = path_ + ": " + error.message};
 }
 
 }  // namespace holdfast::store

@@ -48,8 +48,11 @@ class SqliteStore final : public service::Store {
     ~SqliteStore() override;
 
     [[nodiscard]] bool is_volatile() const override { return false; }
+    [[nodiscard]] service::CommitLimits commit_limits() const override;
+    // Calls `done` before it returns.
+    void recover(service::OnRecoveredLease on_lease, service::RecoverDone done) override;
     [[nodiscard]] service::StoreResult<service::Recovered> recover(
-        const std::function<bool(const core::RestoreRequest&)>& on_lease) override;
+        const service::OnRecoveredLease& on_lease);
     // REQUIRES also: recover() has succeeded, and again after a commit that failed.
     void commit(const service::Commit& commit, service::CommitDone done) override;
     [[nodiscard]] service::StoreFigures figures() const override;

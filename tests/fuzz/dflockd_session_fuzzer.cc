@@ -104,6 +104,8 @@ class Session {
                     .random = [this] { return next_secret(random_); },
                     .on_changes = {}}),
           model_({.secret = std::move(secret), .waiters_max = waiters_max}) {
+        service_.recover(
+            [](const service::StoreResult<service::Recovered>& result) { CHECK(result); });
         for (int i = 0; i < connections_max; ++i) connect(i);
     }
     ~Session() {

@@ -9,15 +9,9 @@
 
 namespace holdfast::sim {
 
-namespace {
-
-// The submission an event is about; 0: unknown.
-std::uint64_t submission_of(const core::Event& event) {
-    const std::string_view text = event.lease.notes.metadata;
-    return text.empty() ? 0 : std::stoull(std::string(text));
+std::uint64_t submission_of(const core::Notes& notes) {
+    return notes.metadata.empty() ? 0 : std::stoull(std::string(notes.metadata));
 }
-
-}  // namespace
 
 void Desk::add(const Submission& submission, const core::AcquireRequest& request, Moment deadline) {
     open_[submission.id] = {.submission = submission, .request = request, .deadline = deadline};
@@ -105,6 +99,8 @@ void Desk::on_answered(const Submission& submission, const Reply& reply) {
         world_.accuse(
             9, fmt::format("{} is told too early that its time is over", entry.request.owner.name));
     }
+    // What its first half was granted stays with the session.
+    if (reply.is_failure && submission.id != found->first) entry.may_hold_in_secret = true;
     const std::uint64_t id = found->first;
     close(id);
     if (!reply.is_failure && reply.refusal == core::Refusal::still_waiting) {
@@ -121,7 +117,7 @@ void Desk::on_abandoned(std::uint64_t submission) {
 
 void Desk::on_event(const core::Event& event, Moment at) {
     using core::EventKind;
-    const auto entry = open_.find(submission_of(event));
+    const auto entry = open_.find(submission_of(event.lease.notes));
     switch (event.kind) {
         case EventKind::granted: on_granted(event, at); break;
         case EventKind::released:
@@ -158,7 +154,7 @@ bool Desk::is_awaited(const Entry& entry, Moment at) const {
 }
 
 void Desk::on_granted(const core::Event& event, Moment at) {
-    const std::uint64_t id = submission_of(event);
+    const std::uint64_t id = submission_of(event.lease.notes);
     leases_[event.lease.token.fence] = id;
     if (const auto open = open_.find(id); open != open_.end()) open->second.is_queued = false;
     const Entry* const entry = find_entry(id);
@@ -196,12 +192,6 @@ void Desk::check(core::Duration lateness_max) const {
                                      entry->request.owner.name, core::as_number(fence)));
         return;
     }
-}
-
-const Submission* Desk::find(std::uint64_t submission) const {
-    const auto found = open_.find(entry_of(submission));
-    if (found == open_.end() || found->second.submission.id != submission) return nullptr;
-    return &found->second.submission;
 }
 
 }  // namespace holdfast::sim

@@ -20,6 +20,9 @@
 
 namespace holdfast::sim {
 
+// The submission whose number these notes bear; 0: unknown.
+[[nodiscard]] std::uint64_t submission_of(const core::Notes& notes);
+
 class Desk {
   public:
     Desk(World& world, const Ledger& ledger) : world_(world), ledger_(ledger) {}
@@ -36,8 +39,6 @@ class Desk {
     // When all events are known: whose time is over has been told, and nothing is held in secret.
     void check(core::Duration lateness_max) const;
 
-    // The request that a submission is about, while somebody waits for it.
-    [[nodiscard]] const Submission* find(std::uint64_t submission) const;
     [[nodiscard]] std::size_t waiting() const { return open_.size(); }
 
   private:

@@ -20,8 +20,17 @@ void Disk::apply(const Write& write) {
     }
 }
 
-service::StoreResult<service::Recovered> DiskStore::recover(
-    const std::function<bool(const core::RestoreRequest&)>& on_lease) {
+void DiskStore::recover(service::OnRecoveredLease on_lease, service::RecoverDone done) {
+    if (parts_.faults.recovery_delay_max == core::Duration::zero()) return done(read(on_lease));
+    const core::Duration delay =
+        parts_.world.random().between(core::Duration::zero(), parts_.faults.recovery_delay_max);
+    hooks_.in_turn(delay, [this, on_lease = std::move(on_lease), done = std::move(done)] {
+        done(read(on_lease));
+    });
+}
+
+service::StoreResult<service::Recovered> DiskStore::read(
+    const service::OnRecoveredLease& on_lease) {
     Disk& disk = parts_.disk;
     if (disk.trouble) return tl::unexpected(*disk.trouble);
     if (disk.in_doubt) {
@@ -54,6 +63,7 @@ service::StoreResult<service::Recovered> DiskStore::recover(
 }
 
 void DiskStore::commit(const service::Commit& commit, service::CommitDone done) {
+    hooks_.on_commit(commit);
     parts_.disk.in_doubt = to_write(commit);
     if (is_time_to_crash()) return;
     const core::Duration usual = parts_.world.random().between(50us, 5ms);
@@ -66,11 +76,24 @@ void DiskStore::commit(const service::Commit& commit, service::CommitDone done) 
 void DiskStore::land(const service::CommitDone& done) {
     Disk& disk = parts_.disk;
     disk.last_landed = parts_.world.now();
+    using Kind = service::StoreFailure::Kind;
+    const auto fail = [&](const service::StoreFailure& failure) {
+        hooks_.on_failure();
+        done(tl::unexpected(failure));
+    };
     if (disk.trouble) {
         parts_.world.note("disk: a commit failed");
-        hooks_.on_failure();
-        done(tl::unexpected(*disk.trouble));
-        return;
+        if (disk.trouble->kind == Kind::not_done) disk.in_doubt.reset();
+        return fail(*disk.trouble);
+    }
+    if (parts_.world.random().chance(parts_.faults.unknown_commit)) {
+        parts_.world.note("disk: the result of a commit is unknown");
+        return fail({.kind = Kind::unknown, .message = "no answer"});
+    }
+    if (parts_.world.random().chance(parts_.faults.deposed)) {
+        parts_.world.note("disk: another server has it");
+        hooks_.on_deposed();
+        return fail({.kind = Kind::deposed, .message = "another server has the disk"});
     }
     disk.apply(*std::exchange(disk.in_doubt, std::nullopt));
     if (!is_time_to_crash()) done({});

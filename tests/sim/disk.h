@@ -4,8 +4,8 @@
 //
 // The disk promises what a real one does. A write that was acknowledged is there for ever. One that
 // was under way when the server died, or that failed, is there or not, as a whole; which of the two
-// is seen by whoever looks next. While it is in trouble (full, locked, broken) nothing can be
-// written or read. What is found again is re-armed by the rules of the real store, with its own
+// is seen by whoever looks next. The disk says `not_done` only of a write that is not there. While
+// it is in trouble (full, locked, broken) nothing can be written or read. What is found again is re-armed by the rules of the real store, with its own
 // LeaseAges and its own rows.
 
 #include <cstdint>
@@ -48,9 +48,12 @@ struct Disk {
 
 // Who is told what the store does, and what it can ask for.
 struct DiskHooks {
-    std::function<void(core::Duration, std::function<void()>)> later;  // if the server lives then
-    std::function<void()> crash;                                       // of the server, at once
+    std::function<void(core::Duration, std::function<void()>)> later;    // if the server lives then
+    std::function<void(core::Duration, std::function<void()>)> in_turn;  // the same, in its turn
+    std::function<void()> crash;                                         // of the server, at once
     std::function<void()> on_failure;
+    std::function<void()> on_deposed;
+    std::function<void(const service::Commit&)> on_commit;
     std::function<void()> on_recovering;
     std::function<void(const core::RestoreRequest&)> on_restored;
     std::function<void()> on_recovered;
@@ -64,16 +67,23 @@ class DiskStore final : public service::Store {
         const Machine& machine;
         const Faults& faults;
         Disk& disk;
+        std::size_t commit_changes_max;
     };
 
     DiskStore(Parts parts, DiskHooks hooks) : parts_(parts), hooks_(std::move(hooks)) {}
 
     [[nodiscard]] bool is_volatile() const override { return false; }
-    [[nodiscard]] service::StoreResult<service::Recovered> recover(
-        const std::function<bool(const core::RestoreRequest&)>& on_lease) override;
+    [[nodiscard]] service::CommitLimits commit_limits() const override {
+        return {.changes_max = parts_.commit_changes_max};
+    }
+    void recover(service::OnRecoveredLease on_lease, service::RecoverDone done) override;
     void commit(const service::Commit& commit, service::CommitDone done) override;
 
+    using service::Store::set_authority_deadline;
+
   private:
+    [[nodiscard]] service::StoreResult<service::Recovered> read(
+        const service::OnRecoveredLease& on_lease);
     [[nodiscard]] Disk::Write to_write(const service::Commit& commit);
     void land(const service::CommitDone& done);
     [[nodiscard]] bool is_time_to_crash();

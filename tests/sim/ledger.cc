@@ -170,7 +170,10 @@ void Ledger::on_abandoned(const Submission& submission) {
 }
 
 void Ledger::on_answered(const Submission& submission, const Reply& reply) {
-    if (reply.is_failure) return;
+    if (reply.is_failure) {
+        if (!reply.is_unknown) not_done_.insert(submission.id);
+        return;
+    }
     for (const core::Token token : reply.shown) check_shown(token);
     const service::Request& request = submission.call.request;
     if (const auto* acquire = std::get_if<core::AcquireRequest>(&request)) {
@@ -274,6 +277,7 @@ void Ledger::check_repeated(const Asked& asked, const Reply& reply) {
 
 void Ledger::check_rivals(const Asked& asked, const Reply& reply) {
     std::uint32_t permits = 0;
+    std::string rivals;
     each_open([&](Lease& lease) {
         const bool is_semaphore = asked.scope.kind == core::ScopeKind::semaphore;
         const bool is_rival =
@@ -286,6 +290,7 @@ void Ledger::check_rivals(const Asked& asked, const Reply& reply) {
         const bool is_in_force = !lease.may_be_over && end > reply.decided;
         if (is_semaphore) {
             permits += is_in_force ? 1 : 0;
+            if (is_in_force) rivals += fmt::format(" #{}", core::as_number(lease.token.fence));
             return;
         }
         if (is_in_force) {
@@ -298,8 +303,8 @@ void Ledger::check_rivals(const Asked& asked, const Reply& reply) {
         if (lease.token.fence < reply.token.fence) lease.over_since = reply.decided;
     });
     if (permits >= asked.limit && asked.scope.kind == core::ScopeKind::semaphore) {
-        world_.accuse(1, fmt::format("#{} is one permit too many of {}",
-                                     core::as_number(reply.token.fence), asked.limit));
+        world_.accuse(1, fmt::format("#{} is one permit too many of {}, beside{}",
+                                     core::as_number(reply.token.fence), asked.limit, rivals));
     }
 }
 
@@ -354,7 +359,12 @@ void Ledger::on_recovered() {
     ++recoveries_;
 }
 
-void Ledger::on_restored(core::Token token) {
+void Ledger::on_restored(core::Token token, std::uint64_t submission) {
+    if (not_done_.contains(submission)) {
+        world_.accuse(4, fmt::format("#{} is found again, and its client was told that nothing was "
+                                     "done",
+                                     core::as_number(token.fence)));
+    }
     const Lease* const lease = find(token);
     if (lease == nullptr || !lease->over_since) return;
     world_.accuse(4, fmt::format("#{} is found again, and was over at {:.6f}",

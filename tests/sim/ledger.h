@@ -36,8 +36,9 @@ class Ledger {
     // The server found its leases again: each may now last its whole time once more. Those that
     // were transient may be over.
     void on_recovered();
-    // It found this one, which is held. Accuses the service if somebody was told of its end.
-    void on_restored(core::Token token);
+    // It found this one, which is held. Accuses the service if somebody was told of its end, or
+    // that it was never granted. `submission` is the request that it was granted to.
+    void on_restored(core::Token token, std::uint64_t submission);
     // A client counts on a lease until `deadline`.
     void on_believed(core::Token token, Moment deadline);
 
@@ -119,6 +120,7 @@ class Ledger {
     std::set<std::uint64_t> fresh_;            // enqueues where what was granted before is over
     std::map<std::uint64_t, Asked> waits_;     // by submission
     std::map<std::string, Given> given_;       // by request
+    std::set<std::uint64_t> not_done_;         // submissions that were told so
 };
 
 }  // namespace holdfast::sim

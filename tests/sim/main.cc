@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/text/number.h"
+#include "options/options.h"
 #include "sim/last_words.h"
 #include "sim/simulation.h"
 

@@ -86,11 +86,12 @@ struct Describe {
 Reply make_reply(const Call& call, const service::Response& response, const Machine& machine) {
     const core::Outcome& outcome = response.outcome;
     std::vector<core::Token> shown;
-    for (const core::LockView& lock : response.locks) {
+    for (const core::LockView& lock : response.locks()) {
         for (const core::LeaseView& lease : lock.holders) shown.push_back(lease.token);
     }
     return {.call = call.number,
             .is_failure = !response.failure.empty(),
+            .is_unknown = response.is_unknown,
             .kind = outcome.kind,
             .refusal = outcome.refusal,
             .token = outcome.lease.token,

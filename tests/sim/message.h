@@ -34,7 +34,8 @@ struct Submission {
 // What the service answered. Times are the world's.
 struct Reply {
     std::uint64_t call = 0;
-    bool is_failure = false;  // the store failed
+    bool is_failure = false;  // the server does not serve
+    bool is_unknown = false;  // ... and the request may have been done
     core::Outcome::Kind kind = core::Outcome::Kind::refused;
     core::Refusal refusal = core::Refusal::none;
     core::Token token;

@@ -1,14 +1,14 @@
 # Bugs that the simulator must find. docs/simulator.md says by which seed it does.
 
 holdfast_mutant(fence_reused_after_restart
-    service/lock_service.cc
-    "table->skip_fences_below(recovered->next_fence);"
+    service/lock_service_failure.cc
+    "recovery.table->skip_fences_below(recovered.next_fence);"
     "")
 
 holdfast_mutant(answer_before_commit
     service/lock_service.cc
-    "Batch* const batch = has_changes ? &after_next_commit_ : batch_of(request);"
-    "Batch* const batch = has_changes ? &ready_ : nullptr;")
+    "const CommitNumber commit = pipeline_.rests_on(statement_, response_.outcome);"
+    "const CommitNumber commit = no_commit;")
 
 holdfast_mutant(expired_waiter_granted
     core/lock_table.cc
@@ -47,9 +47,9 @@ holdfast_mutant(abandon_forgets_the_lease_of_two_requests
     "if (renewals > 0) return;")
 
 holdfast_mutant(renewal_answered_before_its_terms_are_written
-    service/lock_service_wait.cc
-    "|| this_terms_.contains(fence)"
-    "")
+    service/commit_pipeline.cc
+    "return terms == new_terms_.end() ? number : std::max(number, terms->second);"
+    "return terms == new_terms_.end() ? number : number;")
 
 holdfast_mutant(renewal_falls_short
     core/lock_table_end.cc
@@ -79,22 +79,31 @@ holdfast_mutant(entry_outlives_its_lease
 # Numbers of transient leases are told without a commit: neither a crash nor a failed commit may lead to one
 # being given out again.
 holdfast_mutant(number_of_a_transient_lease_not_reserved
-    service/lock_service_wait.cc
-    "return core::as_number(event.lease.token.fence) > reserving_fence_;"
-    "return false;")
+    service/commit_pipeline.cc
+    "must_be_committed = fence > reserving_fence_;"
+    "must_be_committed = false;")
 
 holdfast_mutant(refusal_answered_before_its_commit
-    service/lock_service_wait.cc
-    "return batch_of_everything();
-}
-
-// The same for an answer that names a lease that lives."
-    "return nullptr;
-}
-
-// The same for an answer that names a lease that lives.")
+    service/commit_pipeline.cc
+    "default: return rests_on_everything();"
+    "default: return no_commit;")
 
 holdfast_mutant(transient_waiter_told_before_what_made_way_for_it
-    service/lock_service.cc
-    "if (batch == nullptr) batch = batch_of(event.lease);"
-    "")
+    service/commit_pipeline.cc
+    "if (is_open && lease.is_transient && is_reserved) return rests_on_everything();"
+    "if (is_open && lease.is_transient && is_reserved) return no_commit;")
+
+holdfast_mutant(unknown_commit_treated_as_not_done
+    service/lock_service_failure.cc
+    "const bool is_unknown = why.kind != StoreFailure::Kind::not_done;"
+    "const bool is_unknown = false;")
+
+holdfast_mutant(answer_from_memory_without_authority
+    service/lock_service_failure.cc
+    "return deadline == core::Time::max() || clock_.now() < deadline;"
+    "return deadline <= core::Time::max();")
+
+holdfast_mutant(commit_split_inside_a_request
+    service/commit_pipeline.cc
+    "const std::size_t end = end_of_step(changes, begin);"
+    "const std::size_t end = std::min(begin + 1, end_of_step(changes, begin));")

@@ -1,6 +1,7 @@
 #include "sim/referee.h"
 
 #include <fmt/chrono.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <string_view>
@@ -31,19 +32,23 @@ int invariant_of(std::string_view complaint) {
 void Referee::on_submitted(const Submission& submission) {
     ledger_.on_submitted(submission);
     desk_.on_submitted(submission);
+    unanswered_.emplace(submission.id, submission);
 }
 
 void Referee::on_answered(const Submission& submission, const Reply& reply) {
     ledger_.on_answered(submission, reply);
     desk_.on_answered(submission, reply);
+    unanswered_.erase(submission.id);
 }
 
 void Referee::on_abandoning(std::uint64_t submission) {
-    if (const Submission* known = desk_.find(submission)) ledger_.on_abandoned(*known);
+    const auto known = unanswered_.find(submission);
+    if (known != unanswered_.end()) ledger_.on_abandoned(known->second);
 }
 
 void Referee::on_abandoned(std::uint64_t submission) {
     desk_.on_abandoned(submission);
+    unanswered_.erase(submission);
 }
 
 void Referee::on_event(const core::Event& event) {
@@ -66,7 +71,21 @@ void Referee::on_store_failed() {
     auditor_.reset();
 }
 
+// All leases of a session end by one request, and so in one commit.
+void Referee::on_commit(const service::Commit& commit) {
+    for (const core::Event& event : commit.changes) {
+        if (event.cause != core::Cause::session_end || !core::is_kept(event)) continue;
+        const auto [known, is_first] =
+            session_ends_.try_emplace(event.lease.session.serial, commit.number);
+        if (is_first || known->second == commit.number) continue;
+        world_.accuse(
+            11, fmt::format("the end of session {} is in two commits", event.lease.session.serial));
+    }
+}
+
 void Referee::on_crashed() {
+    session_ends_.clear();
+    unanswered_.clear();
     auditor_.reset();
     desk_.clear();
 }
@@ -96,7 +115,7 @@ void Referee::on_restored(const core::RestoreRequest& lease) {
     if (lease.is_in_grace) {
         restored_in_grace_.push_back(event);
     } else {
-        ledger_.on_restored(lease.token);
+        ledger_.on_restored(lease.token, submission_of(lease.notes));
     }
 }
 

@@ -6,12 +6,14 @@
 // model's Auditor follows the service's own events. None of them sees the lock table. What each
 // checks is listed in docs/simulator.md.
 
+#include <map>
 #include <optional>
 #include <vector>
 
 #include "core/values/changes.h"
 #include "core/values/request.h"
 #include "model/auditor.h"
+#include "service/store.h"
 #include "sim/desk.h"
 #include "sim/ledger.h"
 #include "sim/machine.h"
@@ -32,6 +34,7 @@ class Referee {
     void on_abandoned(std::uint64_t submission);
     void on_event(const core::Event& event);
     void on_store_failed();
+    void on_commit(const service::Commit& commit);
     void on_crashed();
     // The server begins anew with what was written.
     void on_recovering();
@@ -57,6 +60,8 @@ class Referee {
     Desk desk_;
     std::optional<model::Auditor> auditor_;  // none while the server is down or refuses everything
     std::vector<core::Event> restored_in_grace_;
+    std::map<std::uint64_t, Submission> unanswered_;
+    std::map<std::uint64_t, service::CommitNumber> session_ends_;  // by session
 };
 
 }  // namespace holdfast::sim

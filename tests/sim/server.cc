@@ -1,5 +1,7 @@
 #include "sim/server.h"
 
+#include <fmt/chrono.h>
+
 #include <algorithm>
 
 #include "store/memory_store.h"
@@ -37,12 +39,31 @@ void Server::start() {
     parts_.world.note("server: starts");
     paused_until_ = Moment::min();
     process_ = make_process();
-    bool is_recovered = false;
-    process_->executor->run([&] { is_recovered = process_->service->recover().has_value(); });
-    if (is_recovered) return;
-    parts_.world.note("server: cannot read its disk");
-    process_.reset();
-    parts_.world.after(1s, [this] { start(); });
+    process_->executor->run([this] {
+        process_->service->recover([this](const auto& recovered) {
+            if (recovered) return;
+            parts_.world.note("server: cannot read its disk");
+            restart_later();
+        });
+    });
+}
+
+// A process that cannot serve ends, and a new one is started.
+void Server::restart_later() {
+    parts_.world.next([this, process = std::weak_ptr(process_)] {
+        if (process.expired()) return;
+        process_.reset();
+        parts_.referee.on_crashed();
+        parts_.network.cut_all();
+        parts_.world.after(1s, [this] { start(); });
+    });
+}
+
+void Server::set_authority_deadline(Moment deadline) {
+    if (!is_running() || process_->disk_store == nullptr) return;
+    parts_.world.note("disk: sure of itself until {}", deadline.time_since_epoch());
+    process_->disk_store->set_authority_deadline(
+        deadline == Moment::max() ? core::Time::max() : parts_.machine.to_engine(deadline));
 }
 
 std::shared_ptr<Server::Process> Server::make_process() {
@@ -66,11 +87,15 @@ std::shared_ptr<Server::Process> Server::make_process() {
         parts_.referee.on_recovering();
         parts_.referee.on_recovered();
     } else {
-        process->store = std::make_unique<DiskStore>(DiskStore::Parts{.world = world,
-                                                                      .machine = parts_.machine,
-                                                                      .faults = parts_.faults,
-                                                                      .disk = parts_.disk},
-                                                     make_hooks(weak));
+        auto store = std::make_unique<DiskStore>(
+            DiskStore::Parts{.world = world,
+                             .machine = parts_.machine,
+                             .faults = parts_.faults,
+                             .disk = parts_.disk,
+                             .commit_changes_max = parts_.settings.commit_changes_max},
+            make_hooks(weak));
+        process->disk_store = store.get();
+        process->store = std::move(store);
     }
     process->service = std::make_unique<service::LockService>(
         core::TableOptions{.idle_retention = parts_.settings.idle_retention,
@@ -88,23 +113,38 @@ std::shared_ptr<Server::Process> Server::make_process() {
 }
 
 DiskHooks Server::make_hooks(const std::weak_ptr<Process>& process) {
-    return {.later =
-                [this, process](core::Duration delay, std::function<void()> task) {
-                    parts_.world.after(delay, [process, task = std::move(task)] {
-                        if (!process.expired()) task();
-                    });
-                },
-            .crash =
-                [this, process] {
-                    parts_.world.next([this, process] {
-                        if (!process.expired()) crash();
-                    });
-                },
-            .on_failure = [this] { parts_.referee.on_store_failed(); },
-            .on_recovering = [this] { parts_.referee.on_recovering(); },
-            .on_restored =
-                [this](const core::RestoreRequest& lease) { parts_.referee.on_restored(lease); },
-            .on_recovered = [this] { parts_.referee.on_recovered(); }};
+    return {
+        .later =
+            [this, process](core::Duration delay, std::function<void()> task) {
+                parts_.world.after(delay, [process, task = std::move(task)] {
+                    if (!process.expired()) task();
+                });
+            },
+        .in_turn =
+            [this, process](core::Duration delay, std::function<void()> task) {
+                parts_.world.after(delay, [this, process, task = std::move(task)] {
+                    if (!process.expired()) turn(task);
+                });
+            },
+        .crash =
+            [this, process] {
+                parts_.world.next([this, process] {
+                    if (!process.expired()) crash();
+                });
+            },
+        .on_failure = [this] { parts_.referee.on_store_failed(); },
+        .on_deposed =
+            [this] {
+                const core::Duration delay = parts_.world.random().about(parts_.settings.ttl);
+                parts_.world.after(delay, [this, process = std::weak_ptr(process_)] {
+                    if (!process.expired()) crash();
+                });
+            },
+        .on_commit = [this](const service::Commit& commit) { parts_.referee.on_commit(commit); },
+        .on_recovering = [this] { parts_.referee.on_recovering(); },
+        .on_restored =
+            [this](const core::RestoreRequest& lease) { parts_.referee.on_restored(lease); },
+        .on_recovered = [this] { parts_.referee.on_recovered(); }};
 }
 
 void Server::crash() {
@@ -186,6 +226,10 @@ void Server::submit(const Call& call) {
     Connection& connection = process_->connections[call.connection];
     service::LockService& service = *process_->service;
     if (const service::Response* response = service.submit(submission.call.request)) {
+        const bool is_late = parts_.machine.now() >= process_->store->authority_deadline();
+        if (is_late && response->failure.empty()) {
+            parts_.world.accuse(11, "an answer from memory without authority");
+        }
         answer(submission, *response);
         return;
     }
@@ -208,6 +252,9 @@ void Server::answer(const Submission& submission, const service::Response& respo
     const Reply reply = make_reply(call, response, parts_.machine);
     parts_.world.note("server: c{}/{} is answered: {}", call.client, call.number, to_text(reply));
     parts_.referee.on_answered(submission, reply);
+    if (process_->service->role() == service::Role::deposed && !reply.is_failure) {
+        parts_.world.accuse(11, "a deposed server answers");
+    }
     if (reply.session) {
         const auto found = process_->connections.find(call.connection);
         if (found == process_->connections.end()) {

@@ -44,6 +44,9 @@ class Server {
     // It stands still so long, and knows nothing of it.
     void pause(core::Duration length);
 
+    // Until then the store is sure that it has the disk. A new process is always sure.
+    void set_authority_deadline(Moment deadline);
+
     void receive(const Call& call);
     void hang_up(ConnectionId connection);
 
@@ -64,6 +67,7 @@ class Server {
     struct Process {
         std::unique_ptr<SimExecutor> executor;
         std::unique_ptr<service::Store> store;
+        DiskStore* disk_store = nullptr;  // `store`, unless that is volatile
         std::unique_ptr<service::LockService> service;
         std::map<ConnectionId, Connection> connections;
         std::vector<std::pair<ConnectionId, Reply>> outbox;
@@ -77,6 +81,7 @@ class Server {
     void run_turn(const std::function<void()>& task);
     void flush();
     void resume();
+    void restart_later();
     void submit(const Call& call);
     void sign(Submission& submission);
     void answer(const Submission& submission, const service::Response& response);

@@ -25,8 +25,12 @@ enum class Fault : std::uint8_t {
     disk_trouble,
     slow_disk,
     late_timer,
+    unknown_commit,
+    slow_recovery,
+    authority_lost,
+    deposed,
 };
-constexpr std::uint64_t fault_count = 13;
+constexpr std::uint64_t fault_count = 17;
 
 void add_fault(Fault fault, core::Duration ttl, Random& random, Faults& faults) {
     const auto often = [&] { return random.between(ttl * 2, ttl * 20); };
@@ -49,6 +53,12 @@ void add_fault(Fault fault, core::Duration ttl, Random& random, Faults& faults) 
         case Fault::disk_trouble: faults.disk_trouble_every = often(); break;
         case Fault::slow_disk: faults.disk_delay_max = random.between(ttl / 10, ttl); break;
         case Fault::late_timer: faults.timer_lateness_max = random.between(1ms, ttl / 4); break;
+        case Fault::unknown_commit:
+            faults.unknown_commit = random.chance(0.5) ? 0.005 : 0.03;
+            break;
+        case Fault::slow_recovery: faults.recovery_delay_max = random.between(1ms, ttl); break;
+        case Fault::authority_lost: faults.authority_lost_every = often(); break;
+        case Fault::deposed: faults.deposed = 0.005; break;
     }
 }
 
@@ -104,7 +114,9 @@ Settings Settings::draw(Random& random) {
     if (settings.is_volatile) {
         settings.faults.server_crash_every = core::Duration::zero();
         settings.faults.crash_around_commit = 0;
+        settings.faults.authority_lost_every = core::Duration::zero();
     }
+    if (random.chance(0.3)) settings.commit_changes_max = 1 + random.below(4);
     settings.steps_max = 300 + random.below(random.chance(0.1) ? 10'000 : 2'000);
     settings.time_max = settings.ttl * 400;
     return settings;
@@ -131,6 +143,11 @@ std::string to_text(const Settings& settings) {
     add("disk trouble", faults.disk_trouble_every);
     add("slow disk", faults.disk_delay_max);
     add("late timer", faults.timer_lateness_max);
+    add("unknown commit", faults.unknown_commit);
+    add("slow recovery", faults.recovery_delay_max);
+    add("authority lost", faults.authority_lost_every);
+    add("deposed", faults.deposed);
+    if (settings.commit_changes_max != SIZE_MAX) add("commit changes", settings.commit_changes_max);
     add("transient", settings.transient_share);
     if (settings.is_volatile) text += ", memory only";
     return text;

@@ -29,6 +29,10 @@ struct Faults {
     core::Duration wall_step_every{0};
     core::Duration disk_trouble_every{0};
     core::Duration disk_delay_max{0};
+    double unknown_commit = 0;               // written or not, and the disk does not say which
+    core::Duration recovery_delay_max{0};    // until the disk has answered what it has
+    core::Duration authority_lost_every{0};  // for a while
+    double deposed = 0;                      // at a commit
     core::Duration timer_lateness_max{0};
 };
 
@@ -54,6 +58,7 @@ struct Settings {
     core::Duration idle_retention{0};  // of the table
     double transient_share = 0;        // of requests whose leases end with the server
     bool is_volatile = false;          // nothing is written to disk; the server never crashes then
+    std::size_t commit_changes_max = SIZE_MAX;
     std::uint64_t steps_max = 0;
     core::Duration time_max{0};
 

@@ -109,13 +109,19 @@ void Simulation::arrange_faults() {
         machine_.step_wall(random.between(-48h, 48h));
     });
     every(faults_.disk_trouble_every, [this] { trouble_disk(); });
+    every(faults_.authority_lost_every, [this, ttl, &random] {
+        server_.set_authority_deadline(world_.now() + random.about(ttl / 4));
+        world_.after(random.about(ttl), [this] { server_.set_authority_deadline(Moment::max()); });
+    });
 }
 
 void Simulation::trouble_disk() {
     if (disk_.trouble) return;
+    using Kind = service::StoreFailure::Kind;
     const bool is_busy = world_.random().chance(0.3);
+    const Kind kind = world_.random().chance(0.5) ? Kind::not_done : Kind::unknown;
     world_.note("disk: in trouble");
-    disk_.trouble = service::StoreFailure{.is_busy = is_busy, .message = "disk full"};
+    disk_.trouble = service::StoreFailure{.kind = kind, .is_busy = is_busy, .message = "disk full"};
     world_.after(world_.random().about(settings_.ttl), [this] {
         if (disk_.trouble) world_.note("disk: well again");
         disk_.trouble.reset();
@@ -140,6 +146,7 @@ void Simulation::heal() {
     is_healed_ = true;
     faults_ = {};
     disk_.trouble.reset();
+    server_.set_authority_deadline(Moment::max());
     for (const auto& client : clients_) client->stop();
 }
 

@@ -97,7 +97,7 @@ void SessionHandler::list(const net::HttpRequest& request, net::HttpReply& reply
 }
 
 std::string SessionHandler::list_text(const service::Response& response, std::size_t limit) const {
-    const auto& sessions = response.sessions;
+    const auto& sessions = response.sessions();
     const std::size_t shown = std::min(sessions.size(), limit);
     const bool has_more = shown < sessions.size();
     std::string body;

@@ -124,8 +124,8 @@ void StatusHandler::handle(const net::RoutedRequest& request, net::HttpReply& re
     reply_with(
         parts_.port, service::Measure{}, reply,
         [this, action, is_admin = request.is_admin()](const service::Response& response, auto& to) {
-            if (action == Action::readiness) return answer_readiness(*response.figures, to);
-            const Figures figures = gather(*response.figures);
+            if (action == Action::readiness) return answer_readiness(response.figures(), to);
+            const Figures figures = gather(response.figures());
             if (action == Action::metrics) return answer_metrics(figures, to);
             answer_status(figures, is_admin, to);
         });

@@ -114,12 +114,12 @@ class Stats {
 
     // Whether some locks are not shown.
     [[nodiscard]] bool is_truncated() const {
-        return is_cut_ || response_.locks.size() > stats_locks_max;
+        return is_cut_ || response_.locks().size() > stats_locks_max;
     }
 
   private:
     [[nodiscard]] std::span<const core::LockView> locks() const {
-        const std::span<const core::LockView> all(response_.locks);
+        const std::span<const core::LockView> all(response_.locks());
         return all.first(std::min(all.size(), stats_locks_max));
     }
 

@@ -100,10 +100,11 @@ TEST(DflockdAnswer, SaysErrorWhenTheStoreFailed) {
 }
 
 TEST(DflockdAnswer, ToStats) {
-    service::Response response{.now = core::Time{10s}};
+    const auto details = std::make_shared<service::Details>();
+    const service::Response response{.now = core::Time{10s}, .details = details};
     core::LeaseView elsewhere = lease_of(20s);
     elsewhere.owner = {.door = service::homelab_door, .name = "conn-9"};
-    response.locks = {
+    details->locks = {
         {.scope = core::Scope::named("a\"b"),
          .holders = {lease_of(2500ms)},
          .holder_count = 1,
@@ -135,12 +136,13 @@ TEST(DflockdAnswer, ToStats) {
 }
 
 TEST(DflockdAnswer, ToStatsShowsALimitedNumberOfLocksAndSaysSo) {
-    service::Response response;
-    response.locks.assign(stats_locks_max, {.scope = core::Scope::named("k"), .waiter_count = 1});
+    const auto details = std::make_shared<service::Details>();
+    const service::Response response{.details = details};
+    details->locks.assign(stats_locks_max, {.scope = core::Scope::named("k"), .waiter_count = 1});
     std::string out;
     append_stats(out, 1, response);
     EXPECT_TRUE(out.ends_with("\"idle_semaphores\":[]}\n"));
-    response.locks.push_back({.scope = core::Scope::named("one_more"), .waiter_count = 1});
+    details->locks.push_back({.scope = core::Scope::named("one_more"), .waiter_count = 1});
     out.clear();
     append_stats(out, 1, response);
     EXPECT_TRUE(out.ends_with("\"idle_semaphores\":[],\"truncated\":true}\n"));
@@ -149,8 +151,9 @@ TEST(DflockdAnswer, ToStatsShowsALimitedNumberOfLocksAndSaysSo) {
 
 TEST(DflockdAnswer, ToStatsIsOfLimitedLength) {
     const std::string key(500, 'k');
-    service::Response response;
-    response.locks.assign(stats_locks_max, {.scope = core::Scope::named(key), .waiter_count = 1});
+    const auto details = std::make_shared<service::Details>();
+    const service::Response response{.details = details};
+    details->locks.assign(stats_locks_max, {.scope = core::Scope::named(key), .waiter_count = 1});
     std::string out = "ok\n";
     append_stats(out, 1, response);
     EXPECT_GT(out.size(), stats_bytes_max);

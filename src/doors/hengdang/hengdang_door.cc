@@ -78,12 +78,12 @@ void HengdangDoor::release_locks_of_ended_sessions() {
             .query = {.kind = core::ScopeKind::path, .after = after, .limit = page_size}};
         const service::Response* const response = parts_.port.submit(page);
         CHECK(response != nullptr);  // a listing is answered at once
-        for (const core::LeaseView& lease : response->leases) {
+        for (const core::LeaseView& lease : response->leases()) {
             after = lease.token.fence;
             if (lease.owner.door != service::hengdang_door) continue;
             if (!live.contains(lease.owner.name)) ended.push_back(lease.token);
         }
-        has_more = response->leases.size() == page_size;
+        has_more = response->leases().size() == page_size;
     }
     for (const core::Token& token : ended) {
         ask(parts_.port, core::ReleaseRequest{.token = token}, [](const service::Response&) {});

@@ -15,11 +15,11 @@ core::Owner owner_of(const LockRequest& lock) {
 
 // The lease of the session, or else the first lease on the path; null if there is none.
 const core::LeaseView* find_lease(const service::Response& response, const LockRequest& lock) {
-    if (response.locks.empty() || response.locks.front().holders.empty()) return nullptr;
-    for (const core::LeaseView& holder : response.locks.front().holders) {
+    if (response.locks().empty() || response.locks().front().holders.empty()) return nullptr;
+    for (const core::LeaseView& holder : response.locks().front().holders) {
         if (holder.owner == owner_of(lock)) return &holder;
     }
-    return &response.locks.front().holders.front();
+    return &response.locks().front().holders.front();
 }
 
 // Answers, unless the session has ended while the lock was being granted: then its other locks were

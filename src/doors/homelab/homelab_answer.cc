@@ -95,8 +95,8 @@ Answer acquired(const HomelabRequest& request, const core::Outcome& outcome) {
 // The lease on the lock in the response: of its holder, or else of its last holder, because the
 // original shows that until the next grant. Null if there is neither.
 const core::LeaseView* find_lease(const service::Response& response) {
-    if (response.locks.empty()) return nullptr;
-    const core::LockView& lock = response.locks.front();
+    if (response.locks().empty()) return nullptr;
+    const core::LockView& lock = response.locks().front();
     if (!lock.holders.empty()) return &lock.holders.front();
     return lock.lapsed ? &*lock.lapsed : nullptr;
 }

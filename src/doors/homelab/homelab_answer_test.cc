@@ -104,11 +104,13 @@ TEST(HomelabAnswer, ToARelease) {
                "\n";
     };
     EXPECT_EQ(answer(request, refused), held_by(""));
-    refused.locks.emplace_back();
+    const auto details = std::make_shared<service::Details>();
+    refused.details = details;
+    details->locks.emplace_back();
     EXPECT_EQ(answer(request, refused), held_by(""));
-    refused.locks[0].lapsed = lease_of("laptop1", core::LeaseState::lapsed);
+    details->locks[0].lapsed = lease_of("laptop1", core::LeaseState::lapsed);
     EXPECT_EQ(answer(request, refused), held_by("laptop1")) << "until somebody else takes it";
-    refused.locks[0].holders.push_back(lease_of("laptop3"));
+    details->locks[0].holders.push_back(lease_of("laptop3"));
     EXPECT_EQ(answer(request, refused), held_by("laptop3"));
 }
 
@@ -123,13 +125,15 @@ TEST(HomelabAnswer, ToAStatus) {
         R"("expires_at":"2024-01-15T10:30:30Z","is_expired":)";
     const std::string end = R"(,"grace_until":"2024-01-15T10:30:35Z"})"
                             "\n";
-    service::Response response;
-    response.locks.emplace_back().holders.push_back(lease_of("laptop1"));
+    const auto details = std::make_shared<service::Details>();
+    const service::Response response{.details = details};
+    core::LockView& lock = details->locks.emplace_back();
+    lock.holders.push_back(lease_of("laptop1"));
     EXPECT_EQ(answer(request, response), shown + "false" + end);
-    response.locks[0].holders[0].state = core::LeaseState::grace;
+    lock.holders[0].state = core::LeaseState::grace;
     EXPECT_EQ(answer(request, response), shown + "true" + end);
-    response.locks[0].holders.clear();
-    response.locks[0].lapsed = lease_of("laptop1", core::LeaseState::lapsed);
+    lock.holders.clear();
+    lock.lapsed = lease_of("laptop1", core::LeaseState::lapsed);
     EXPECT_EQ(answer(request, response), shown + "true" + end);
 }
 

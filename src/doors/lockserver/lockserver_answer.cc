@@ -102,13 +102,14 @@ struct Writer {
 
     int operator()(const Get& request) const {
         if (!response.failure.empty()) return fail();
-        append_lock(body, request, response.locks.empty() ? nullptr : &response.locks[0], clock);
+        append_lock(body, request, response.locks().empty() ? nullptr : &response.locks()[0],
+                    clock);
         return 200;
     }
 
     int operator()(const ListLocks& request) const {
         if (!response.failure.empty()) return fail();
-        append_page(body, request, response.locks, clock);
+        append_page(body, request, response.locks(), clock);
         return 200;
     }
 

@@ -127,8 +127,9 @@ TEST(LockserverAnswer, ToALookAtWhatNobodyKnows) {
 }
 
 TEST(LockserverAnswer, ShowsTheLeaseIdsOfHoldersToThoseWhoMayEndTheirLeases) {
-    service::Response response;
-    response.locks.push_back({.scope = core::Scope::named("x"),
+    const auto details = std::make_shared<service::Details>();
+    const service::Response response{.details = details};
+    details->locks.push_back({.scope = core::Scope::named("x"),
                               .version = 3,
                               .holders = {lease_of("w1"), lease_of("w2")},
                               .holder_count = 2});

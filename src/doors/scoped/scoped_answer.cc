@@ -129,7 +129,7 @@ struct Writer {
     }
 
     int operator()(const ListLeases& request) const {
-        const std::vector<core::LeaseView>& leases = response.leases;
+        const std::vector<core::LeaseView>& leases = response.leases();
         const std::size_t shown = std::min(leases.size(), request.limit);
         base::JsonWriter json(body);
         json.begin_object().begin_array("leases");
@@ -156,38 +156,38 @@ struct Writer {
     }
 
     int operator()(const RaiseFence& request) const {
-        const FenceKind kind = response.fence->kind;
+        const FenceKind kind = response.fence()->kind;
         if (kind != FenceKind::accepted && kind != FenceKind::stale) return refuse_fence();
         base::JsonWriter json(body);
         json.begin_object();
         if (kind == FenceKind::stale) {
-            const Problem problem = problem_of(*response.fence);
+            const Problem problem = problem_of(*response.fence());
             json.field("error", problem.code).field("message", problem.message);
         }
         json.field("resource", request.resource)
             .field("fencing_token", core::as_number(request.fence))
-            .field("highest", response.fence->highest);
+            .field("highest", response.fence()->highest);
         json.end_object();
         return kind == FenceKind::stale ? 409 : 200;
     }
 
     int operator()(const ReadFence& request) const {
-        if (response.fence->kind != FenceKind::accepted) return refuse_fence();
+        if (response.fence()->kind != FenceKind::accepted) return refuse_fence();
         base::JsonWriter(body)
             .begin_object()
             .field("resource", request.resource)
-            .field("highest", response.fence->highest)
+            .field("highest", response.fence()->highest)
             .end_object();
         return 200;
     }
 
     int operator()(const DropFence& request) const {
-        if (response.fence->kind != FenceKind::accepted) return refuse_fence();
+        if (response.fence()->kind != FenceKind::accepted) return refuse_fence();
         base::JsonWriter(body)
             .begin_object()
             .field("dropped", true)
             .field("resource", request.resource)
-            .field("highest", response.fence->highest)
+            .field("highest", response.fence()->highest)
             .end_object();
         return 200;
     }
@@ -206,7 +206,7 @@ struct Writer {
         return append_problem(body, problem_of(response.outcome.refusal));
     }
     [[nodiscard]] int refuse_fence() const {
-        return append_problem(body, problem_of(*response.fence));
+        return append_problem(body, problem_of(*response.fence()));
     }
 
     [[nodiscard]] int refuse(const Acquire& request) const {

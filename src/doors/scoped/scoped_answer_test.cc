@@ -126,8 +126,8 @@ TEST(ScopedAnswer, ShowsWhatATokenIsReallyFor) {
 }
 
 TEST(ScopedAnswer, ListsWithoutTokens) {
-    Response response;
-    response.leases = {lease(), lease()};
+    const Response response{.details = std::make_shared<service::Details>(
+                                service::Details{.leases = {lease(), lease()}})};
     const std::string one =
         R"({"fencing_token":42,"scope":{"kind":"range","inode":7,"start":0,"end":4096},)"
         R"("holder":"w1","mode":"exclusive","acquired_at":"2024-01-15T10:30:01.500Z",)"
@@ -141,9 +141,8 @@ TEST(ScopedAnswer, ListsWithoutTokens) {
 
 TEST(ScopedAnswer, OfFences) {
     const auto fence = [](FenceOutcome::Kind kind, std::uint64_t highest = 0) {
-        Response response;
-        response.fence = FenceOutcome{.kind = kind, .highest = highest};
-        return response;
+        return Response{.details = std::make_shared<service::Details>(service::Details{
+                            .fence = FenceOutcome{.kind = kind, .highest = highest}})};
     };
     using Kind = FenceOutcome::Kind;
     const RaiseFence raise{.resource = "r", .fence = core::Fence{7}};

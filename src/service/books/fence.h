@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/values/ids.h"
+#include "service/commit_number.h"
 
 namespace holdfast::service {
 
@@ -34,12 +35,10 @@ struct FenceOutcome {
         resources_max,        // FenceLimits, by name
         resource_length_max,  // likewise
     };
-    // Until when the answer must not be told, because a crash could undo what it says.
-    enum class Wait : std::uint8_t { nothing, commit_under_way, next_commit };
-
     Kind kind = Kind::unknown;
     std::uint64_t highest = 0;  // accepted: after a raise, before a drop; stale
-    Wait wait = Wait::nothing;
+    // The answer must not be told before this commit is done: a crash could undo what it says.
+    CommitNumber rests_on = no_commit;
 
     bool operator==(const FenceOutcome&) const = default;
 };

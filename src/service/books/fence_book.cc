@@ -7,9 +7,8 @@
 namespace holdfast::service {
 
 using Kind = FenceOutcome::Kind;
-using Wait = FenceOutcome::Wait;
 
-FenceOutcome FenceBook::raise(std::string_view resource, core::Fence fence) {
+FenceOutcome FenceBook::raise(std::string_view resource, core::Fence fence, CommitNumber commit) {
     const std::uint64_t number = core::as_number(fence);
     CHECK(number > 0);
     if (resource.size() > limits_.resource_length_max) return {.kind = Kind::resource_length_max};
@@ -20,7 +19,7 @@ FenceOutcome FenceBook::raise(std::string_view resource, core::Fence fence) {
     }
     Mark& mark = found->second;
     if (number < mark.highest) return answer(Kind::stale, mark);
-    if (number > mark.highest) set(resource, mark, number);
+    if (number > mark.highest) set(resource, mark, {.highest = number, .commit = commit});
     return answer(Kind::accepted, mark);
 }
 
@@ -29,11 +28,11 @@ FenceOutcome FenceBook::read(std::string_view resource) const {
     return found == marks_.end() ? refuse(Kind::unknown) : answer(Kind::accepted, found->second);
 }
 
-FenceOutcome FenceBook::drop(std::string_view resource) {
+FenceOutcome FenceBook::drop(std::string_view resource, CommitNumber commit) {
     const auto found = marks_.find(resource);
     if (found == marks_.end()) return refuse(Kind::unknown);
     const std::uint64_t highest = found->second.highest;
-    set(resource, found->second, 0);
+    set(resource, found->second, {.commit = commit});
     FenceOutcome outcome = answer(Kind::accepted, found->second);
     outcome.highest = highest;
     marks_.erase(found);
@@ -44,8 +43,7 @@ void FenceBook::restore(const FenceMark& mark) {
     marks_[mark.resource] = {.highest = mark.highest};
 }
 
-std::vector<FenceMark> FenceBook::begin_commit() {
-    ++next_commit_;
+std::vector<FenceMark> FenceBook::take_uncommitted() {
     std::vector<FenceMark> marks;
     marks.reserve(uncommitted_.size());
     for (const auto& [resource, highest] : std::exchange(uncommitted_, {})) {
@@ -54,27 +52,24 @@ std::vector<FenceMark> FenceBook::begin_commit() {
     return marks;
 }
 
-// An answer that rests on this mark.
-FenceOutcome FenceBook::answer(Kind kind, const Mark& mark) const {
-    const Wait wait = mark.commit == next_commit_ ? Wait::next_commit
-                      : mark.commit > committed_  ? Wait::commit_under_way
-                                                  : Wait::nothing;
-    return {.kind = kind, .highest = mark.highest, .wait = wait};
+// An answer that says what this mark is.
+FenceOutcome FenceBook::answer(Kind kind, const Mark& mark) {
+    return {.kind = kind, .highest = mark.highest, .rests_on = mark.commit};
 }
 
-// An answer that rests on there being no mark, or too many.
+// An answer that says that there is no mark, or that there are too many.
 FenceOutcome FenceBook::refuse(Kind kind) const {
-    const Wait wait = has_uncommitted()               ? Wait::next_commit
-                      : next_commit_ - 1 > committed_ ? Wait::commit_under_way
-                                                      : Wait::nothing;
-    return {.kind = kind, .wait = wait};
+    return {.kind = kind, .rests_on = last_change_};
 }
 
-void FenceBook::set(std::string_view resource, Mark& mark, std::uint64_t highest) {
-    mark.highest = highest;
-    if (keeping_ == Keeping::in_memory) return;
-    mark.commit = next_commit_;
-    uncommitted_.insert_or_assign(std::string(resource), highest);
+void FenceBook::set(std::string_view resource, Mark& mark, const Mark& to) {
+    if (keeping_ == Keeping::in_memory) {
+        mark.highest = to.highest;
+        return;
+    }
+    mark = to;
+    last_change_ = to.commit;
+    uncommitted_.insert_or_assign(std::string(resource), to.highest);
 }
 
 }  // namespace holdfast::service

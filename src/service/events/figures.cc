@@ -37,6 +37,18 @@ struct Namer {
 
 }  // namespace
 
+std::string_view to_text(Role role) {
+    switch (role) {
+        case Role::recovering: return "recovering";
+        case Role::serving: return "serving";
+        case Role::stopping: return "stopping";
+        case Role::unconfirmed: return "unconfirmed";
+        case Role::failed: return "failed";
+        case Role::deposed: return "deposed";
+    }
+    return "";
+}
+
 Operation operation_of(const Request& request) {
     return std::visit(Namer{}, request);
 }
@@ -67,7 +79,7 @@ void FenceFigures::on_answer(Operation operation, const Response& response) {
     if (!response.failure.empty()) {
         ++failed;
     } else if (operation == Operation::raise_fence) {
-        const FenceOutcome::Kind kind = response.fence.value_or(FenceOutcome{}).kind;
+        const FenceOutcome::Kind kind = response.fence().value_or(FenceOutcome{}).kind;
         ++(kind == FenceOutcome::Kind::accepted ? numbers_accepted
            : kind == FenceOutcome::Kind::stale  ? numbers_stale
                                                 : numbers_refused);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/histogram.h"
 #include "core/values/changes.h"
@@ -13,6 +14,18 @@
 #include "service/request.h"
 
 namespace holdfast::service {
+
+// Whether the service serves, and why not.
+enum class Role : std::uint8_t {
+    recovering,   // not serving: it reads what the store remembers
+    serving,      // everything
+    stopping,     // renewals, releases and reads; whoever asks for a lock is refused
+    unconfirmed,  // the store's authority deadline has passed: no answer is given from memory
+    failed,       // not serving: the store failed, and is tried again
+    deposed,      // not serving, and never again: another server has the store
+};
+
+[[nodiscard]] std::string_view to_text(Role role);
 
 // The kinds of requests that are counted. Everything else is a look.
 enum class Operation : std::uint8_t { none, acquire, renew, release, check_token, raise_fence };
@@ -55,6 +68,7 @@ struct ServiceFigures {
     base::Histogram hold_seconds{0.001, 24};       // from the grant to the end, whatever ended it
     base::Histogram sweep_seconds{0.000'001, 24};  // what ending leases that expired took
     core::TableCounts table;
+    Role role = Role::serving;
     std::string failure;  // why everything is refused; empty: all is well
 
     void on_event(const core::Event& event);

@@ -9,7 +9,7 @@ namespace {
 
 const ServiceFigures& measure(TestService& at) {
     const Response* const response = at.service.submit(Measure{});
-    return *response->figures;
+    return response->figures();
 }
 
 TEST(Figures, CountWhatWasAskedAndWhatCameOfIt) {

@@ -1,5 +1,7 @@
 #include "service/events/texts.h"
 
+#include <utility>
+
 namespace holdfast::service {
 
 namespace {
@@ -66,10 +68,13 @@ void Texts::keep_texts_of(Request& request) {
 void Texts::keep_texts_of(Response& response) {
     replace(response.outcome.lease);
     response.outcome.previous_owner = keep(response.outcome.previous_owner);
-    for (core::LockView& lock : response.locks) replace(lock);
-    for (core::LeaseView& lease : response.leases) replace(lease);
-    for (core::SessionView& session : response.sessions) replace(session.owner);
     response.failure = keep(response.failure);
+    if (!response.details) return;
+    auto details = std::make_shared<Details>(*response.details);
+    for (core::LockView& lock : details->locks) replace(lock);
+    for (core::LeaseView& lease : details->leases) replace(lease);
+    for (core::SessionView& session : details->sessions) replace(session.owner);
+    response.details = std::move(details);
 }
 
 void Texts::replace(core::LeaseView& lease) {

@@ -139,8 +139,10 @@ TEST(Texts, KeepsEveryTextOfAResponse) {
                             .owner = passing.owner(client),
                             .blocker = passing.owner("the one in the way, by its long name")});
     lock.lapsed = core::LeaseView{.scope = passing.scope(job), .owner = passing.owner(client)};
-    response.locks.push_back(lock);
-    response.leases.push_back({.scope = passing.scope(job), .owner = passing.owner(client)});
+    const auto details = std::make_shared<Details>();
+    details->locks.push_back(lock);
+    details->leases.push_back({.scope = passing.scope(job), .owner = passing.owner(client)});
+    response.details = details;
 
     const Response kept = keep(texts, std::move(response));
     passing.destroy();
@@ -148,7 +150,7 @@ TEST(Texts, KeepsEveryTextOfAResponse) {
     EXPECT_EQ(kept.outcome.lease.owner.name, client);
     EXPECT_EQ(kept.outcome.previous_owner, "the one before, also with a long name");
     EXPECT_EQ(kept.failure, "a failure that takes a sentence to tell");
-    const core::LockView& kept_lock = kept.locks.at(0);
+    const core::LockView& kept_lock = kept.locks().at(0);
     EXPECT_EQ(kept_lock.scope.name, job);
     EXPECT_EQ(kept_lock.holders.at(0).scope.name, job);
     EXPECT_EQ(kept_lock.holders.at(0).owner.name, client);
@@ -157,8 +159,8 @@ TEST(Texts, KeepsEveryTextOfAResponse) {
     EXPECT_EQ(kept_lock.waiters.at(0).blocker.name, "the one in the way, by its long name");
     EXPECT_EQ(kept_lock.lapsed->scope.name, job);
     EXPECT_EQ(kept_lock.lapsed->owner.name, client);
-    EXPECT_EQ(kept.leases.at(0).scope.name, job);
-    EXPECT_EQ(kept.leases.at(0).owner.name, client);
+    EXPECT_EQ(kept.leases().at(0).scope.name, job);
+    EXPECT_EQ(kept.leases().at(0).owner.name, client);
 }
 
 TEST(Texts, KeepsBytesOfAnyKind) {

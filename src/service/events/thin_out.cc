@@ -53,7 +53,7 @@ class Thinning {
 
 }  // namespace
 
-void thin_out(core::Changes& changes) {
+std::vector<std::size_t> thin_out(core::Changes& changes) {
     Thinning thinning;
     for (const core::Event& event : changes) thinning.note_begin(event);
     std::vector<bool> is_dropped(changes.size());
@@ -61,10 +61,15 @@ void thin_out(core::Changes& changes) {
         is_dropped[index] = thinning.can_be_dropped(changes[index]);
     }
     core::Changes left;
+    std::vector<std::size_t> new_index;
+    new_index.reserve(changes.size() + 1);
     for (std::size_t index = 0; index < changes.size(); ++index) {
+        new_index.push_back(left.size());
         if (!is_dropped[index]) left.add(changes[index]);
     }
+    new_index.push_back(left.size());
     changes.swap(left);
+    return new_index;
 }
 
 }  // namespace holdfast::service

@@ -17,7 +17,10 @@ constexpr int requests_each = 3000;
 
 // A service on a thread of its own.
 struct ServiceThread {
-    ServiceThread() { executor.start(); }
+    ServiceThread() {
+        service.recover([](const StoreResult<Recovered>& result) { CHECK(result); });
+        executor.start();
+    }
 
     ManualClock clock{test_epoch};
     TestStore store{true};

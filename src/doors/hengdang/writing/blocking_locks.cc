@@ -130,10 +130,10 @@ BlockingLocks::Objection BlockingLocks::keep(const Own& own) {
 void BlockingLocks::answer_lost(const QuestionPtr& question, const std::string& path) {
     const service::Inspect request{.scope = core::Scope::path(path), .holders = {.limit = 1}};
     ask(parts_.port, request, [this, question](const service::Response& response) {
-        if (response.locks.empty() || response.locks.front().holders.empty()) {
+        if (response.locks().empty() || response.locks().front().holders.empty()) {
             return question->finish(refuse_lost());
         }
-        const core::LeaseView& holder = response.locks.front().holders.front();
+        const core::LeaseView& holder = response.locks().front().holders.front();
         question->finish(refuse_locked(note_of(holder, parts_.times, parts_.clock)));
     });
 }
@@ -194,8 +194,8 @@ void BlockingLocks::check_path(const TokenClaim& claim, std::function<void(Objec
             ask(parts_.port, request,
                 [this, claim, token_holder, then](const service::Response& response) {
                     if (!response.failure.empty()) return then(refuse_failed(response));
-                    if (response.locks.empty()) return then({});
-                    for (const core::LeaseView& lease : response.locks.front().holders) {
+                    if (response.locks().empty()) return then({});
+                    for (const core::LeaseView& lease : response.locks().front().holders) {
                         const bool is_own = lease.owner == owner_of(claim.session_name);
                         if (is_own || lease.is_transient || token_holder.has(lease)) continue;
                         return then(refuse_locked(note_of(lease, parts_.times, parts_.clock)));
@@ -274,10 +274,10 @@ void BlockingLocks::release_page(const QuestionPtr& question, const std::string&
         .query = {.kind = core::ScopeKind::path, .holder = session_name, .limit = page_size}};
     ask(parts_.port, request, [this, question, session_name](const service::Response& response) {
         std::vector<core::Token> tokens;
-        for (const core::LeaseView& lease : response.leases) {
+        for (const core::LeaseView& lease : response.leases()) {
             if (lease.owner.door == service::hengdang_door) tokens.push_back(lease.token);
         }
-        const bool has_more = !tokens.empty() && response.leases.size() == page_size;
+        const bool has_more = !tokens.empty() && response.leases().size() == page_size;
         if (tokens.empty()) return question->finish({});
         const auto left = std::make_shared<std::size_t>(tokens.size());
         for (const core::Token& token : tokens) {

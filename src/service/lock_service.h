@@ -31,7 +31,7 @@
 #include <vector>
 
 #include "core/lock_table.h"
-#include "service/books/fence_book.h"
+#include "service/books/fence.h"
 #include "service/books/kept_places.h"
 #include "service/books/request_memory.h"
 #include "service/commit_pipeline.h"

@@ -93,6 +93,7 @@ bool RouteTable::matches(const Path& path, std::size_t count, const Segments& se
     return true;
 }
 
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): as in the request line
 RouteMatch RouteTable::match(const Path& path, std::string_view method,
                              std::string_view parameter) {
     RouteMatch match{.handler = path.group->handler,

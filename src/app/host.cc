@@ -9,7 +9,7 @@
 #include "base/log/log.h"
 #include "base/random.h"
 #include "base/secret.h"
-#include "service/first_number.h"
+#include "service/ports/clock.h"
 #include "store/memory_store.h"
 #include "store/sqlite_store.h"
 

@@ -21,23 +21,23 @@ struct FenceOptions {
     bool is_drop = false;
 };
 
-int show(Server& server, const std::string& target, const std::string& resource) {
+int show(Server& server, const std::string& target, const FenceOptions& options) {
     const auto answer = server.ask("GET", target);
     if (!answer) return complain(answer.error());
     if (answer->status != 200) {
-        return complain({exit_refused, "no number was ever shown for " + resource});
+        return complain({exit_refused, "no number was ever shown for " + options.resource});
     }
     fmt::print("{}\n", number_of(answer->json["highest"]));
     return exit_success;
 }
 
-int drop(Server& server, const std::string& target, const std::string& resource) {
+int drop(Server& server, const std::string& target, const FenceOptions& options) {
     const auto answer = server.ask("DELETE", target);
     if (!answer) return complain(answer.error());
     if (answer->status != 200) {
-        return complain({exit_refused, "no number was ever shown for " + resource});
+        return complain({exit_refused, "no number was ever shown for " + options.resource});
     }
-    fmt::print("dropped {}, which was at {}\n", escape(resource),
+    fmt::print("dropped {}, which was at {}\n", escape(options.resource),
                number_of(answer->json["highest"]));
     return exit_success;
 }
@@ -60,8 +60,8 @@ int fence(const FenceOptions& options, bool has_number) {
     auto server = Server::open(options.server);
     if (!server) return complain(server.error());
     const std::string target = "/v1/fence/" + net::percent_encode(options.resource);
-    if (options.is_show) return show(*server, target, options.resource);
-    if (options.is_drop) return drop(*server, target, options.resource);
+    if (options.is_show) return show(*server, target, options);
+    if (options.is_drop) return drop(*server, target, options);
     return pass(*server, target, options);
 }
 

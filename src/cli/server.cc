@@ -68,6 +68,7 @@ void declare_kind_option(const options::Command& command, std::string& kind) {
         .among({"named", "semaphore", "path", "inode"}, false);
 }
 
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): as in the URL
 std::string lock_target(std::string_view name, std::string_view kind) {
     std::string target = "/v1/locks/" + net::percent_encode(name);
     if (!kind.empty()) target.append("?kind=").append(kind);

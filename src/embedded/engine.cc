@@ -6,7 +6,7 @@
 #include "base/random.h"
 #include "embedded/translate.h"
 #include "service/doors.h"
-#include "service/first_number.h"
+#include "service/ports/clock.h"
 
 namespace holdfast::embedded {
 

@@ -42,7 +42,7 @@
 #include <vector>
 
 #include "core/lock_table.h"
-#include "service/books/fence_book.h"
+#include "service/books/fence.h"
 #include "service/events/texts.h"
 #include "service/ports/port.h"
 #include "service/request.h"

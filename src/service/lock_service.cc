@@ -101,34 +101,6 @@ PromiseId LockService::await(AnswerPointer answer) {
     return *std::exchange(unclaimed_, std::nullopt);
 }
 
-void LockService::abandon(PromiseId id) {
-    Promise* const found = find_promise(id);
-    if (found == nullptr) return;
-    if (is_serving()) {
-        // What is due happens first: this one may be granted in this very moment.
-        table_->advance(clock_.now());
-        absorb_changes();
-    }
-    const Promise promise = std::move(*found);
-    erase_promise(id.slot);
-    if (!is_serving()) return;
-    undo(promise);
-    executor_.at_end_of_turn();
-}
-
-// Nobody will hear the answer: takes back what it would have given.
-void LockService::undo(const Promise& promise) {
-    if (promise.session) table_->end_session(clock_.now(), promise.session);
-    if (promise.place) give_up_place(promise.place);
-    if (promise.lease) {
-        release_if_unheard(*promise.lease, promise.naming);
-    } else if (promise.waiter) {
-        promises_by_waiter_.erase(promise.waiter.serial);
-        table_->cancel(clock_.now(), promise.waiter);
-    }
-    absorb_changes();
-}
-
 void LockService::wake() {
     wake_at_.reset();
     if (state_ == Role::failed) retry();

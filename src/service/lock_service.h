@@ -15,7 +15,7 @@
 // really has, as after a restart. If another server has the store, everything is refused for ever.
 //
 // An answer is given up when its connection dies. A lease is released when every answer that named
-// it was given up: then nobody has heard of it (lock_service_unheard.cc). A request with an id is
+// it was given up: then nobody has heard of it (lock_service_abandon.cc). A request with an id is
 // the exception: its lease is kept, because its client can ask for it by that id.
 //
 // Thread safety: everything on the executor's thread, but for the constructor.
@@ -31,7 +31,7 @@
 #include <vector>
 
 #include "core/lock_table.h"
-#include "service/books/fence_book.h"
+#include "service/books/fence.h"
 #include "service/books/kept_places.h"
 #include "service/books/request_memory.h"
 #include "service/commit_pipeline.h"
@@ -148,7 +148,7 @@ class LockService final : public Port {
     [[nodiscard]] bool has_authority() const;
     [[nodiscard]] bool refuse_if_not_serving(Response& response) const;
 
-    // lock_service_unheard.cc
+    // lock_service_abandon.cc
     void release_if_unheard(core::Token lease, Naming naming);
 
     // lock_service_long_wait.cc
@@ -202,6 +202,7 @@ class LockService final : public Port {
 
     Role state_ = Role::recovering;        // recovering, serving, failed or deposed
     std::optional<StoreFailure> failure_;  // failed, deposed: why
+    core::Time next_recovery_;             // after an unknown commit, not before this
     std::shared_ptr<Recovery> recovery_;   // recovering, unless recover() has not been called yet
     std::vector<Withheld> withheld_;
 

@@ -1,5 +1,5 @@
-// The service on a durable store: what waits for a commit, what does not, and what a failed one
-// does.
+// The service on a durable store: what waits for a commit, what does not, what a failed one does,
+// and how large a commit may be.
 
 #include <gmock/gmock.h>
 
@@ -240,6 +240,127 @@ TEST_F(DurableService, ObserversHearNothingOfWhatNeverHappened) {
     executor.settle();
     finish_commit();
     EXPECT_THAT(events, ElementsAre("granted laptop2"));
+}
+
+struct LimitedCommits : ::testing::Test, TestService {
+    LimitedCommits() : TestService(Durability::full, {.changes_max = 2, .text_bytes_max = 1000}) {}
+
+    void finish_commit() {
+        store.finish();
+        executor.settle();
+    }
+};
+
+TEST_F(LimitedCommits, AreSplitBetweenRequests) {
+    for (const char* job : {"a", "b", "c", "d", "e"}) ask(take("w", job), std::string(job) + " ");
+    executor.settle();
+    EXPECT_THAT(store.commits.back(), ElementsAre("granted a w", "granted b w"));
+    finish_commit();
+    EXPECT_THAT(take_notes(), ElementsAre("a granted w", "b granted w"));
+    EXPECT_THAT(events, SizeIs(2));
+    EXPECT_THAT(store.commits.back(), ElementsAre("granted c w", "granted d w"));
+    ask(take("w", "f"), "f ");
+    finish_commit();
+    EXPECT_THAT(take_notes(), ElementsAre("c granted w", "d granted w"));
+    EXPECT_THAT(store.commits.back(), ElementsAre("granted e w", "granted f w"));
+    finish_commit();
+    EXPECT_THAT(take_notes(), ElementsAre("e granted w", "f granted w"));
+    EXPECT_THAT(store.numbers, ElementsAre(1, 2, 3));
+    EXPECT_FALSE(store.is_committing());
+}
+
+TEST_F(LimitedCommits, HaveAllChangesOfARequest) {
+    const core::SessionId session = service.submit(OpenSession{})->session;
+    for (const char* job : {"a", "b", "c"}) {
+        core::AcquireRequest request = take("w", job);
+        request.session = session;
+        ask(request);
+    }
+    store.commits_at_once = true;
+    executor.settle();
+    store.commits_at_once = false;
+    take_notes();
+    store.commits.clear();
+    ask(take("v", "d"), "d ");
+    ask(EndSession{.session = session}, "end ");
+    ask(take("v", "e"), "e ");
+    executor.settle();
+    EXPECT_THAT(store.commits, ElementsAre(ElementsAre("granted d v")));
+    finish_commit();
+    EXPECT_THAT(take_notes(), ElementsAre("d granted v"));
+    EXPECT_THAT(store.commits.back(), SizeIs(3))
+        << "more than the limit, because it is one request";
+    finish_commit();
+    EXPECT_THAT(take_notes(), SizeIs(1));
+    EXPECT_THAT(store.commits.back(), ElementsAre("granted e v"));
+    finish_commit();
+    EXPECT_THAT(take_notes(), ElementsAre("e granted v"));
+}
+
+TEST_F(LimitedCommits, AreSplitBetweenLeasesThatExpireTogether) {
+    store.commits_at_once = true;
+    for (const char* job : {"a", "b", "c", "d", "e"}) ask(take("w", job));
+    executor.settle();
+    store.commits_at_once = false;
+    store.commits.clear();
+    take_notes();
+    ask(take("v", "x"), "x ");
+    ask(Inspect{.scope = core::Scope::named("a")}, "read ");
+    advance(30s);
+    finish_commit();
+    EXPECT_THAT(take_notes(), ElementsAre("x granted v", "read refused none"));
+    std::size_t expired = 0;
+    while (store.is_committing()) {
+        EXPECT_LE(store.commits.back().size(), 2U);
+        expired += store.commits.back().size();
+        finish_commit();
+    }
+    EXPECT_EQ(expired, 5U);
+}
+
+TEST_F(LimitedCommits, AreSplitByTheLengthOfTheirTexts) {
+    const std::string long_name(600, 'n');
+    ask(take("w", long_name), "1 ");
+    ask(take("w", std::string(600, 'm')), "2 ");
+    executor.settle();
+    EXPECT_THAT(store.commits.back(), SizeIs(1));
+    finish_commit();
+    EXPECT_THAT(take_notes(), ElementsAre("1 granted w"));
+    EXPECT_THAT(store.commits.back(), SizeIs(1));
+}
+
+TEST_F(LimitedCommits, HaveTheFencesThatWereRaisedBeforeTheyWereClosed) {
+    const auto raise = [](std::string_view resource, std::uint64_t number) {
+        return RaiseFence{.resource = resource, .fence = core::Fence{number}};
+    };
+    ask(raise("r", 1), "1 ");
+    ask(raise("s", 1), "2 ");
+    ask(raise("r", 2), "3 ");
+    ask(ReadFence{.resource = "s"}, "s ");
+    executor.settle();
+    EXPECT_THAT(store.commits.back(), ElementsAre("fence r 1", "fence s 1"));
+    finish_commit();
+    EXPECT_THAT(take_notes(), ElementsAre("1 accepted 1", "2 accepted 1", "s accepted 1"));
+    EXPECT_THAT(store.commits.back(), ElementsAre("fence r 2"));
+    finish_commit();
+    EXPECT_THAT(take_notes(), ElementsAre("3 accepted 2"));
+}
+
+// What is closed and waits for the store is forgotten with the rest.
+TEST_F(LimitedCommits, FailTogether) {
+    for (const char* job : {"a", "b", "c", "d", "e"}) ask(take("w", job));
+    executor.settle();
+    store.fail("disk full");
+    executor.settle();
+    EXPECT_THAT(take_notes(), SizeIs(5));
+    advance(1s);
+    ask(take("w", "a"));
+    executor.settle();
+    EXPECT_THAT(store.commits.back(), ElementsAre("granted a w"));
+    EXPECT_THAT(events, IsEmpty());
+    finish_commit();
+    EXPECT_THAT(take_notes(), ElementsAre("granted w"));
+    EXPECT_THAT(events, ElementsAre("granted w"));
 }
 
 }  // namespace

@@ -118,13 +118,18 @@ void LockService::fail(const StoreFailure& why) {
     table_->clear_changes();
     absorbed_ = 0;
     places_.clear();
-    if (why.kind == StoreFailure::Kind::unknown) return retry();
+    if (why.kind == StoreFailure::Kind::unknown) {
+        // A store that fails again and again is not read all the time.
+        const core::Duration pause = next_recovery_ - clock_.now();
+        return pause > core::Duration::zero() ? executor_.wake_after(pause) : retry();
+    }
     refuse_withheld();
     if (!is_deposed) executor_.wake_after(retry_interval);
 }
 
 // Begins anew from what the store really has, as a restart would.
 void LockService::retry() {
+    next_recovery_ = clock_.now() + retry_interval;
     recover([this](const StoreResult<Recovered>& recovered) {
         if (recovered) {
             base::log(base::LogLevel::info, "the store works again",

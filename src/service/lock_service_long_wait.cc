@@ -1,4 +1,5 @@
-// Waits that are longer than anybody is kept without an answer, and the end of all waits.
+// Waits that are longer than a client may go without an answer, and the end of all waits when the
+// server stops.
 
 #include <algorithm>
 #include <utility>
@@ -8,7 +9,7 @@
 
 namespace holdfast::service {
 
-// The promise of whoever waits there, which does not wait from now on. Nothing if nobody does.
+// Removes and returns the promise that waits for this waiter's turn. Nothing if there is none.
 std::optional<PromiseId> LockService::take_promise_of(core::WaiterId waiter) {
     const auto found = promises_by_waiter_.find(waiter.serial);
     if (found == promises_by_waiter_.end()) return std::nullopt;
@@ -31,9 +32,9 @@ void LockService::limit_wait(const Request& request, core::Slot promise) {
     answer_deadlines_.arm(promise, response_.now + wait_limits_.answer_max);
 }
 
-// Everybody who has waited for as long as an answer may take is told to ask again, and its place is
-// kept until it does. The table ends the wait when the place is no longer kept: if the process
-// stands still meanwhile, the wait is over before anything that was due later is granted.
+// Tells every client that has waited for answer_max to ask again, and keeps its place in the queue
+// until it does. The table ends the wait when the place is no longer kept. So if the process stands
+// still meanwhile, the wait is over before anything that was due later is granted.
 void LockService::pause_long_waits(core::Time now) {
     for (auto due = answer_deadlines_.top(); due && due->deadline <= now;
          due = answer_deadlines_.top()) {
@@ -57,8 +58,8 @@ void LockService::give_up_place(core::WaiterId waiter) {
     executor_.at_end_of_turn();
 }
 
-// Nobody has come back for it. A lease that it got meanwhile nobody knows of: with it goes the
-// memory of the request, which may be made anew.
+// The client did not ask again in time. A lease that was granted meanwhile is released, because no
+// client knows of it, and the request id is forgotten, so that the request may be made anew.
 void LockService::leave_place(const KeptPlace& place) {
     const core::Time now = clock_.now();
     if (!place.grant) {
@@ -80,8 +81,9 @@ void LockService::leave_place(const KeptPlace& place) {
     }
 }
 
-// The last of a queue goes first, so that nobody moves up who is about to go, too. A lease that a
-// kept place has got stays: by the request's id its client finds it after a restart.
+// The last waiter of a queue is cancelled first, so that no waiter moves up that is about to be
+// cancelled, too. A lease that was granted to a kept place stays: its client finds it after a restart
+// by the id of the request.
 void LockService::begin_stop() {
     is_stopping_ = true;
     executor_.at_end_of_turn();

@@ -1,4 +1,4 @@
-// What becomes of a request: the table is asked, or what is known of the same request before.
+// Runs a request: on the lock table, or, if the same request was made before, by what is known of it.
 
 #include <algorithm>
 #include <utility>
@@ -190,7 +190,7 @@ bool LockService::answer_repeated(const core::AcquireRequest& request) {
             supersede(waiter);
             places_.take(waiter);
             if (request.wait <= core::Duration::zero()) {
-                // Now or never: nobody is willing to wait any more.
+                // The client does not want to wait any more.
                 table_->cancel(response_.now, waiter);
                 absorb_changes();
                 return false;
@@ -212,7 +212,7 @@ bool LockService::answer_repeated(const core::AcquireRequest& request) {
     return true;
 }
 
-// Whoever waits there is told that somebody else does so now.
+// Answers the request that waits there: the client has asked again, and waits by another request.
 void LockService::supersede(core::WaiterId waiter) {
     const auto id = take_promise_of(waiter);
     if (!id) return;

@@ -156,7 +156,11 @@ Transaction::~Transaction() {
 
 SqliteResult<void> Transaction::commit() {
     auto done = database_->run_often("COMMIT");
-    if (done) database_.reset();
+    if (!done) {
+        done.error().may_be_committed = !done.error().is_busy;
+    } else {
+        database_.reset();
+    }
     return done;
 }
 

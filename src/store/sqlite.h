@@ -23,6 +23,7 @@ namespace holdfast::store {
 struct SqliteError {
     bool is_busy = false;
     std::string message;
+    bool may_be_committed = false;  // COMMIT failed; after any other error nothing is written
 };
 
 template <class T>

@@ -106,11 +106,11 @@ service::StoreFigures SqliteStore::figures() const {
     return figures;
 }
 
-// A transaction that found the file locked was rolled back. After any other error it may be in the
-// write-ahead log all the same, until recover() has written there.
+// If COMMIT fails, the transaction may be in the write-ahead log all the same, until recover() has
+// written there.
 service::StoreFailure SqliteStore::to_failure(const SqliteError& error) const {
     using Kind = service::StoreFailure::Kind;
-    return {.kind = error.is_busy ? Kind::not_done : Kind::unknown,
+    return {.kind = error.may_be_committed ? Kind::unknown : Kind::not_done,
             .is_busy = error.is_busy,
             .message = path_ + ": " + error.message};
 }

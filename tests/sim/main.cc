@@ -15,7 +15,6 @@
 
 #include "base/text/number.h"
 #include "options/options.h"
-#include "sim/last_words.h"
 #include "sim/simulation.h"
 
 namespace holdfast::sim {

@@ -27,22 +27,22 @@ holdfast_mutant(queue_served_from_its_end
     "grant_waiter(resource.waiters.last);")
 
 holdfast_mutant(abandon_does_not_cancel
-    service/lock_service.cc
+    service/lock_service_abandon.cc
     "table_->cancel(clock_.now(), promise.waiter);"
     "")
 
 holdfast_mutant(abandon_looks_too_late
-    service/lock_service.cc
+    service/lock_service_abandon.cc
     "table_->advance(clock_.now());"
     "")
 
 holdfast_mutant(abandon_takes_the_lease_of_another_request
-    service/lock_service_unheard.cc
+    service/lock_service_abandon.cc
     "if (renewals > 0 && ++given_up_[core::as_number(token.fence)] <= renewals) return;"
     "")
 
 holdfast_mutant(abandon_forgets_the_lease_of_two_requests
-    service/lock_service_unheard.cc
+    service/lock_service_abandon.cc
     "if (renewals > 0 && ++given_up_[core::as_number(token.fence)] <= renewals) return;"
     "if (renewals > 0) return;")
 

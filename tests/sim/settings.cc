@@ -77,9 +77,9 @@ Faults draw_faults(core::Duration ttl, Random& random) {
     return faults;
 }
 
-std::vector<Place> draw_places(Random& random) {
+std::vector<LockTarget> draw_targets(Random& random) {
     using core::Scope;
-    static const std::vector<Place> all = {
+    static const std::vector<LockTarget> all = {
         {.scope = Scope::named("job")},
         {.scope = Scope::named("leader")},
         {.scope = Scope::semaphore("pool"), .limit = 2},
@@ -90,10 +90,10 @@ std::vector<Place> draw_places(Random& random) {
         {.scope = Scope::of_range(7, {50, 150})},
         {.scope = Scope::of_range(7, {100, core::Range::end_of_file})},
     };
-    std::vector<Place> places{random.pick(all)};
+    std::vector<LockTarget> targets{random.pick(all)};
     const std::uint64_t more = random.below(5);
-    for (std::uint64_t index = 0; index < more; ++index) places.push_back(random.pick(all));
-    return places;
+    for (std::uint64_t index = 0; index < more; ++index) targets.push_back(random.pick(all));
+    return targets;
 }
 
 }  // namespace
@@ -103,7 +103,7 @@ Settings Settings::draw(Random& random) {
     Settings settings;
     settings.ttl = random.pick(ttls);
     settings.faults = draw_faults(settings.ttl, random);
-    settings.places = draw_places(random);
+    settings.targets = draw_targets(random);
     settings.crowd = {.workers = 1 + random.below(5),
                       .homelab = random.below(3),
                       .sessions = random.below(3),

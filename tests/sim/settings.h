@@ -10,7 +10,7 @@
 
 #include "core/values/ids.h"
 #include "core/values/scope.h"
-#include "sim/random.h"
+#include "sim/world.h"
 
 namespace holdfast::sim {
 
@@ -36,8 +36,8 @@ struct Faults {
     core::Duration timer_lateness_max{0};
 };
 
-// One thing to lock.
-struct Place {
+// Something that clients of this world lock.
+struct LockTarget {
     core::Scope scope;
     std::uint32_t limit = 1;
 };
@@ -53,7 +53,7 @@ struct Crowd {
 struct Settings {
     Faults faults;
     Crowd crowd;
-    std::vector<Place> places;
+    std::vector<LockTarget> targets;
     core::Duration ttl{0};             // the usual one; all other times are parts of it
     core::Duration idle_retention{0};  // of the table
     double transient_share = 0;        // of requests whose leases end with the server

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "sim/crowd.h"
+#include "sim/clients/crowd.h"
 
 namespace holdfast::sim {
 

@@ -6,8 +6,13 @@
 // finish, and it must all come to an end: everybody who waits is answered, and nothing is left, in
 // memory or on disk.
 
+#include <fmt/format.h>
+
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <deque>
 #include <map>
 #include <memory>
@@ -15,14 +20,13 @@
 #include <string>
 #include <vector>
 
-#include "sim/client.h"
+#include "sim/clients/client.h"
 #include "sim/disk.h"
 #include "sim/machine.h"
 #include "sim/network.h"
-#include "sim/referee.h"
+#include "sim/referee/referee.h"
 #include "sim/server.h"
 #include "sim/settings.h"
-#include "sim/stage.h"
 #include "sim/world.h"
 
 namespace holdfast::sim {
@@ -78,5 +82,38 @@ class Simulation {
 
 // For people: the seed, what was broken and when, the end of the history, how to see it again.
 [[nodiscard]] std::string to_report(const Result& result, const Simulation& simulation);
+
+// LastWords: when the engine stops the program in one of its own checks, says which seed that was
+// and shows the end of its history.
+//
+// One at a time; for the time it lives.
+class LastWords {
+  public:
+    // The program then ends with `exit_status`.
+    LastWords(const Simulation& simulation, std::uint64_t seed, int exit_status = EXIT_FAILURE) {
+        running = {.simulation = &simulation, .seed = seed, .exit_status = exit_status};
+        std::signal(SIGABRT, speak);
+    }
+    ~LastWords() { std::signal(SIGABRT, SIG_DFL); }
+    LastWords(const LastWords&) = delete;
+    LastWords& operator=(const LastWords&) = delete;
+
+  private:
+    struct Running {
+        const Simulation* simulation;
+        std::uint64_t seed;
+        int exit_status;
+    };
+
+    static void speak(int /*signal*/) {
+        fmt::print("{}seed {} stopped the program\nsee it again: make sim SEEDS={}\n",
+                   to_report({.seed = running.seed}, *running.simulation), running.seed,
+                   running.seed);
+        std::fflush(stdout);
+        std::_Exit(running.exit_status);
+    }
+
+    static inline Running running{};
+};
 
 }  // namespace holdfast::sim

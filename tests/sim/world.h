@@ -11,20 +11,76 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <optional>
+#include <random>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/values/ids.h"
-#include "sim/history.h"
-#include "sim/random.h"
 
 namespace holdfast::sim {
+
+// Where a world's chances come from: one generator, seeded once, so that a seed is a whole history.
+class Random {
+  public:
+    explicit Random(std::uint64_t seed) : engine_(seed) {}
+
+    std::uint64_t bits() { return engine_(); }
+
+    // One of 0 to bound - 1. REQUIRES: bound > 0.
+    std::uint64_t below(std::uint64_t bound) { return engine_() % bound; }
+
+    bool chance(double probability) { return fraction() < probability; }
+
+    core::Duration between(core::Duration least, core::Duration most) {
+        return least + core::Duration{static_cast<std::int64_t>(
+                           below(static_cast<std::uint64_t>((most - least).count()) + 1))};
+    }
+
+    // Mostly less than `mean`, now and then much more: how long until something happens that may
+    // happen at any time.
+    core::Duration about(core::Duration mean) {
+        const double factor = -std::log(1.0 - fraction());
+        return core::Duration{
+            1 + static_cast<std::int64_t>(static_cast<double>(mean.count()) * factor)};
+    }
+
+    template <class T>
+    const T& pick(const std::vector<T>& from) {
+        return from[static_cast<std::size_t>(below(from.size()))];
+    }
+
+  private:
+    double fraction() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
+
+    std::mt19937_64 engine_;
+};
+
+// History: what happened in a world, line by line.
+//
+// Of a long history only the end is kept, but every line goes into the hash: two runs of a seed are
+// the same exactly when their hashes are.
+class History {
+  public:
+    explicit History(std::size_t lines_max) : lines_max_(lines_max) {}
+
+    void add(std::string line);
+
+    [[nodiscard]] std::uint64_t hash() const { return hash_; }
+    [[nodiscard]] const std::deque<std::string>& lines() const { return lines_; }
+
+  private:
+    const std::size_t lines_max_;
+    std::deque<std::string> lines_;
+    std::uint64_t hash_ = 0xcbf29ce484222325;
+};
 
 // The time nobody in the world can see: machines have clocks of their own.
 struct WorldTime {

@@ -8,7 +8,7 @@
 #include "app/commands/commands.h"
 #include "app/serve_options.h"
 #include "options/options.h"
-#include "service/first_number.h"
+#include "service/ports/clock.h"
 #include "store/backup.h"
 
 namespace holdfast::app {

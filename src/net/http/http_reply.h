@@ -133,7 +133,7 @@ class StreamedReply : private ReplyLink {
 class HttpReply {
   public:
     // `terms_at_once` are the terms of an answer by send(), which may come before the whole request
-    // has been read.
+    // has been read. NOLINTNEXTLINE(bugprone-easily-swappable-parameters): most callers have one
     HttpReply(ReplyQueue& queue, const HttpTerms& terms, const HttpTerms& terms_at_once)
         : queue_(queue), terms_(terms), terms_at_once_(terms_at_once) {}
     HttpReply(ReplyQueue& queue, const HttpTerms& terms) : HttpReply(queue, terms, terms) {}

@@ -3,7 +3,6 @@
 #include <string>
 
 #include "base/log/log.h"
-#include "base/text/hex.h"
 #include "service/doors.h"
 
 namespace holdfast::service {
@@ -48,8 +47,7 @@ void EventLog::on_changes(const core::Changes& changes) {
 void EventLog::on_event(base::LogLevel level, const core::Event& event) {
     const std::string scope = core::to_text(event.lease.scope);
     const std::string_view message = core::to_text(event.kind);
-    std::string token;
-    base::append_hex(token, static_cast<std::uint64_t>(event.lease.token.fence));
+    const std::uint64_t number = core::as_number(event.lease.token.fence);
     const std::string_view door = to_text(event.lease.owner.door);
     switch (event.kind) {
         case core::EventKind::granted:
@@ -58,7 +56,7 @@ void EventLog::on_event(base::LogLevel level, const core::Event& event) {
                       {{"lock", scope},
                        {"owner", event.lease.owner.name},
                        {"door", door},
-                       {"token", token},
+                       {"fencing_token", number},
                        {"ttl_ms", milliseconds(event.lease.ttl)},
                        {"queue", std::uint64_t{event.queue_length}}});
             break;
@@ -69,7 +67,7 @@ void EventLog::on_event(base::LogLevel level, const core::Event& event) {
                       {{"lock", scope},
                        {"owner", event.lease.owner.name},
                        {"door", door},
-                       {"token", token},
+                       {"fencing_token", number},
                        {"held_ms", milliseconds(event.at - event.lease.acquired_at)},
                        {"cause", core::to_text(event.cause)}});
             break;

@@ -56,7 +56,7 @@ TEST(EventLog, AGrantIsALine) {
     const std::string text = logged(base::LogFormat::text, base::LogLevel::info,
                                     [&] { tell(log, event_of(core::EventKind::granted)); });
     EXPECT_THAT(text, HasSubstr(" info    granted lock=named:backup owner=laptop1 door=homelab "
-                                "token=0000000000001234 ttl_ms=30000 queue=0\n"));
+                                "fencing_token=4660 ttl_ms=30000 queue=0\n"));
 }
 
 TEST(EventLog, ARefusedFenceIsAWarning) {

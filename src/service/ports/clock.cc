@@ -1,6 +1,9 @@
 #include "service/ports/clock.h"
 
+#include <algorithm>
 #include <ctime>
+
+#include "core/values/ids.h"
 
 namespace holdfast::service {
 
@@ -27,6 +30,14 @@ WallTime SystemClock::wall(core::Time time) const {
     const auto wall_now = read(CLOCK_REALTIME_COARSE);
     const auto steady_now = read(CLOCK_MONOTONIC_COARSE);
     return WallTime{wall_now - steady_now + time.time_since_epoch()};
+}
+
+std::uint64_t first_number() {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const auto now_us = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+    const auto first = static_cast<std::uint64_t>(std::max<std::int64_t>(now_us, 1));
+    const bool is_believable = first < core::as_number(core::fence_max) / 2;
+    return is_believable ? first : 1;
 }
 
 }  // namespace holdfast::service

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 
 #include "core/values/ids.h"
 
@@ -47,5 +48,11 @@ class ManualClock final : public Clock {
     const WallTime start_;
     std::atomic<core::Duration> elapsed_{core::Duration::zero()};
 };
+
+// Where fencing numbers (and those of events) start: at the wall clock in microseconds. A store
+// that knows of larger ones has its way. So they grow over restarts also where there is no store,
+// and where an old copy of one was put back, as long as less than a million locks a second were
+// granted. A clock that is a century wrong is not believed: the numbers have an end.
+[[nodiscard]] std::uint64_t first_number();
 
 }  // namespace holdfast::service

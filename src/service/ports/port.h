@@ -48,7 +48,7 @@ class OwnAnswer : public Answer {
 struct DropAnswer {
     DropAnswer() = default;
     template <class Own>
-    DropAnswer(std::default_delete<Own> /*which does the same*/) {}
+    DropAnswer(std::default_delete<Own> /*deleter*/) {}  // so that make_unique<Own>() converts
 
     void operator()(Answer* answer) const { answer->drop(); }
 };

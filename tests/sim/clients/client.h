@@ -1,9 +1,9 @@
 #pragma once
 
-// Client: somebody at the other end of the network.
+// Client: a program at the other end of the network.
 //
-// It sends calls, waits for replies as long as its patience lasts, and can be stopped in its tracks
-// or die at any moment. What it does is its kind's affair.
+// It sends calls and waits for replies for a limited time. It can be paused, and it can die, at any
+// moment. The kinds of clients (holder.h, crowd.h) decide what it sends.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,10 +13,54 @@
 #include <string>
 #include <string_view>
 
+#include "core/values/ids.h"
 #include "sim/message.h"
-#include "sim/stage.h"
+#include "sim/network.h"
+#include "sim/referee/referee.h"
+#include "sim/settings.h"
+#include "sim/world.h"
 
 namespace holdfast::sim {
+
+// FencedResource: something outside that a lock protects, a file say, with a number in it.
+//
+// It refuses a fencing number that is lower than the largest it has seen. So a holder that has lost
+// its lease without noticing can do no harm. Every holder adds one to the number: it reads, and
+// later writes the new value. If two do so at once, one of the additions is lost.
+class FencedResource {
+  public:
+    // The number, or nothing for somebody who is too late.
+    std::optional<std::uint64_t> read(core::Fence fence) {
+        if (fence < largest_) return std::nullopt;
+        largest_ = fence;
+        return value_;
+    }
+
+    // False for somebody who is too late.
+    bool write(core::Fence fence, std::uint64_t value) {
+        if (fence < largest_) return false;
+        largest_ = fence;
+        if (value != value_ + 1) ++lost_updates_;
+        value_ = value;
+        return true;
+    }
+
+    [[nodiscard]] std::uint64_t lost_updates() const { return lost_updates_; }
+
+  private:
+    core::Fence largest_{};
+    std::uint64_t value_ = 0;
+    std::uint64_t lost_updates_ = 0;
+};
+
+// Stage: what clients find around them. All of it outlives them.
+struct Stage {
+    World& world;
+    const Settings& settings;
+    Network& network;
+    Referee& referee;
+    std::map<std::string, FencedResource>& resources;  // by the scope that protects them
+};
 
 class Client {
   public:

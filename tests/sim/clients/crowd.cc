@@ -1,4 +1,4 @@
-#include "sim/crowd.h"
+#include "sim/clients/crowd.h"
 
 namespace holdfast::sim {
 
@@ -10,7 +10,7 @@ constexpr core::Door homelab_door{1}, other_door{2};
 
 void Worker::act() {
     const core::Duration ttl = stage_.settings.ttl;
-    const Place& place = random().pick(stage_.settings.places);
+    const LockTarget& place = random().pick(stage_.settings.targets);
     request_ = {.scope = place.scope,
                 .owner = {.door = other_door, .name = new_name()},
                 .limit = place.limit,
@@ -77,7 +77,7 @@ void Worker::on_death() {
 
 HomelabUser::HomelabUser(Stage& stage, std::size_t index, std::string name)
     : Holder(stage, index, std::move(name)),
-      place_(random().pick(stage.settings.places)),
+      place_(random().pick(stage.settings.targets)),
       request_{.scope = place_.scope,
                .owner = {.door = homelab_door, .name = name_},
                .limit = place_.limit,
@@ -162,7 +162,7 @@ void SessionUser::leave() {
 }
 
 void SessionUser::enqueue() {
-    place_ = random().pick(stage_.settings.places);
+    place_ = random().pick(stage_.settings.targets);
     request_ = {.scope = place_.scope,
                 .owner = {.door = other_door, .name = name_},
                 .mode = mode_,
@@ -235,7 +235,7 @@ void SessionUser::on_death() {
 }
 
 void Admin::act() {
-    const Place& place = random().pick(stage_.settings.places);
+    const LockTarget& place = random().pick(stage_.settings.targets);
     const core::Duration patience = stage_.settings.ttl;
     if (random().chance(0.3)) {
         send(service::ForceRelease{.scope = place.scope}, patience);

@@ -2,9 +2,9 @@
 
 // Referee: watches the server from outside and accuses it of every broken promise.
 //
-// Three witnesses: the Ledger knows what clients were told, the Desk who still waits, and the
-// model's Auditor follows the service's own events. None of them sees the lock table. What each
-// checks is listed in docs/simulator.md.
+// It has three witnesses: Ledger knows what clients were told, OpenRequests which requests still
+// wait for an answer, and the model's Auditor follows the events of the service. None of them sees
+// the lock table. docs/simulator.md lists what each of them checks.
 
 #include <map>
 #include <optional>
@@ -14,10 +14,10 @@
 #include "core/values/request.h"
 #include "model/auditor.h"
 #include "service/store.h"
-#include "sim/desk.h"
-#include "sim/ledger.h"
 #include "sim/machine.h"
 #include "sim/message.h"
+#include "sim/referee/ledger.h"
+#include "sim/referee/open_requests.h"
 #include "sim/world.h"
 
 namespace holdfast::sim {
@@ -25,7 +25,7 @@ namespace holdfast::sim {
 class Referee {
   public:
     Referee(World& world, const Machine& machine)
-        : world_(world), machine_(machine), ledger_(world), desk_(world, ledger_) {}
+        : world_(world), machine_(machine), ledger_(world), open_requests_(world, ledger_) {}
 
     // At the server.
     void on_submitted(const Submission& submission);
@@ -49,7 +49,7 @@ class Referee {
     void look(core::Duration lateness_max);
 
     // Requests that wait for an answer.
-    [[nodiscard]] std::size_t waiting() const { return desk_.waiting(); }
+    [[nodiscard]] std::size_t waiting() const { return open_requests_.waiting(); }
 
   private:
     void see(const core::Event& event);
@@ -57,7 +57,7 @@ class Referee {
     World& world_;
     const Machine& machine_;
     Ledger ledger_;
-    Desk desk_;
+    OpenRequests open_requests_;
     std::optional<model::Auditor> auditor_;  // none while the server is down or refuses everything
     std::vector<core::Event> restored_in_grace_;
     std::map<std::uint64_t, Submission> unanswered_;

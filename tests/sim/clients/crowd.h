@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "sim/holder.h"
+#include "sim/clients/holder.h"
 
 namespace holdfast::sim {
 
@@ -41,7 +41,7 @@ class HomelabUser final : public Holder {
     service::Request renewal(const Holding& holding) override;
     service::Request give_back(const Holding& holding) override;
 
-    const Place place_;
+    const LockTarget place_;
     const core::AcquireRequest request_;
 };
 
@@ -65,7 +65,7 @@ class SessionUser final : public Holder {
     // A request that arrives twice can take the place of a later one, so all are alike.
     const core::Mode mode_;
     core::SessionId session_;
-    Place place_;
+    LockTarget place_;
     core::AcquireRequest request_;
 };
 

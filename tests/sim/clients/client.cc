@@ -1,4 +1,4 @@
-#include "sim/client.h"
+#include "sim/clients/client.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "sim/desk.h"
+#include "sim/referee/open_requests.h"
 
 #include <fmt/format.h>
 
@@ -13,11 +13,12 @@ std::uint64_t submission_of(const core::Notes& notes) {
     return notes.metadata.empty() ? 0 : std::stoull(std::string(notes.metadata));
 }
 
-void Desk::add(const Submission& submission, const core::AcquireRequest& request, Moment deadline) {
+void OpenRequests::add(const Submission& submission, const core::AcquireRequest& request,
+                       Moment deadline) {
     open_[submission.id] = {.submission = submission, .request = request, .deadline = deadline};
 }
 
-void Desk::on_submitted(const Submission& submission) {
+void OpenRequests::on_submitted(const Submission& submission) {
     const service::Request& request = submission.call.request;
     if (const auto* acquire = std::get_if<core::AcquireRequest>(&request)) {
         add(submission, *acquire, add_saturating(submission.received, acquire->wait));
@@ -36,7 +37,7 @@ void Desk::on_submitted(const Submission& submission) {
 }
 
 // The place of a session in a queue: the number of its first half. 0: there is none.
-std::uint64_t Desk::find_ticket(core::SessionId session, const core::Scope& scope) const {
+std::uint64_t OpenRequests::find_ticket(core::SessionId session, const core::Scope& scope) const {
     const auto ticket = std::ranges::find_if(open_, [&](const auto& item) {
         const Entry& entry = item.second;
         return entry.is_ticket && entry.request.session == session && entry.request.scope == scope;
@@ -45,7 +46,7 @@ std::uint64_t Desk::find_ticket(core::SessionId session, const core::Scope& scop
 }
 
 // The second half speaks for the first.
-void Desk::on_waiting(const Submission& submission, const service::Wait& wait) {
+void OpenRequests::on_waiting(const Submission& submission, const service::Wait& wait) {
     const std::uint64_t ticket = find_ticket(wait.session, wait.scope);
     if (ticket == 0) return;
     Entry& entry = open_.at(ticket);
@@ -55,7 +56,7 @@ void Desk::on_waiting(const Submission& submission, const service::Wait& wait) {
     entry.is_ticket = false;
 }
 
-void Desk::on_session_end(const service::EndSession& end) {
+void OpenRequests::on_session_end(const service::EndSession& end) {
     open_sessions_.erase(end.session.serial);
     std::vector<std::uint64_t> ended;
     for (auto& [id, entry] : open_) {
@@ -66,26 +67,26 @@ void Desk::on_session_end(const service::EndSession& end) {
     for (const std::uint64_t id : ended) close(id);
 }
 
-void Desk::close(std::uint64_t id) {
+void OpenRequests::close(std::uint64_t id) {
     auto node = open_.extract(id);
     if (node.empty()) return;
     node.mapped().closed_at = world_.now();
     closed_.insert(std::move(node));
 }
 
-std::uint64_t Desk::entry_of(std::uint64_t submission) const {
+std::uint64_t OpenRequests::entry_of(std::uint64_t submission) const {
     const auto half = halves_.find(submission);
     return half == halves_.end() ? submission : half->second;
 }
 
-const Desk::Entry* Desk::find_entry(std::uint64_t id) const {
+const OpenRequests::Entry* OpenRequests::find_entry(std::uint64_t id) const {
     for (const auto* entries : {&open_, &closed_}) {
         if (const auto found = entries->find(id); found != entries->end()) return &found->second;
     }
     return nullptr;
 }
 
-void Desk::on_answered(const Submission& submission, const Reply& reply) {
+void OpenRequests::on_answered(const Submission& submission, const Reply& reply) {
     if (reply.session) open_sessions_.insert(reply.session.serial);
     const auto found = open_.find(entry_of(submission.id));
     if (found == open_.end() || found->second.submission.id != submission.id) return;
@@ -108,14 +109,14 @@ void Desk::on_answered(const Submission& submission, const Reply& reply) {
     }
 }
 
-void Desk::on_abandoned(std::uint64_t submission) {
+void OpenRequests::on_abandoned(std::uint64_t submission) {
     const auto found = open_.find(entry_of(submission));
     if (found == open_.end() || found->second.submission.id != submission) return;
     // A place in a queue belongs to its session, whoever heard of it.
     if (!found->second.is_ticket) close(found->first);
 }
 
-void Desk::on_event(const core::Event& event, Moment at) {
+void OpenRequests::on_event(const core::Event& event, Moment at) {
     using core::EventKind;
     const auto entry = open_.find(submission_of(event.lease.notes));
     switch (event.kind) {
@@ -132,14 +133,14 @@ void Desk::on_event(const core::Event& event, Moment at) {
         case EventKind::wait_cancelled:
             if (entry != open_.end()) entry->second.is_queued = event.kind == EventKind::queued;
             break;
-        case EventKind::renewed:
+        case EventKind::renewed: ++leases_[event.lease.token.fence].renewals; break;
         case EventKind::session_opened:
         case EventKind::session_ended: break;
     }
 }
 
 // Whether somebody waited for this request then. One with an id may have been made again.
-bool Desk::is_awaited(const Entry& entry, Moment at) const {
+bool OpenRequests::is_awaited(const Entry& entry, Moment at) const {
     const auto waits = [at](const Entry& one) {
         return one.closed_at >= at && (at < one.deadline || at == one.submission.received);
     };
@@ -153,9 +154,9 @@ bool Desk::is_awaited(const Entry& entry, Moment at) const {
     return false;
 }
 
-void Desk::on_granted(const core::Event& event, Moment at) {
+void OpenRequests::on_granted(const core::Event& event, Moment at) {
     const std::uint64_t id = submission_of(event.lease.notes);
-    leases_[event.lease.token.fence] = id;
+    leases_[event.lease.token.fence] = {.submission = id};
     if (const auto open = open_.find(id); open != open_.end()) open->second.is_queued = false;
     const Entry* const entry = find_entry(id);
     if (entry != nullptr && is_awaited(*entry, at)) return;
@@ -163,7 +164,7 @@ void Desk::on_granted(const core::Event& event, Moment at) {
                                  event.lease.owner.name, core::as_number(event.lease.token.fence)));
 }
 
-void Desk::clear() {
+void OpenRequests::clear() {
     open_sessions_.clear();
     open_.clear();
     closed_.clear();
@@ -171,7 +172,7 @@ void Desk::clear() {
     leases_.clear();
 }
 
-void Desk::check(core::Duration lateness_max) const {
+void OpenRequests::check(core::Duration lateness_max) const {
     for (const auto& [id, entry] : open_) {
         if (!entry.is_queued || entry.deadline == Moment::max()) continue;
         // A request that was made again waits as long as the last one says.
@@ -181,9 +182,11 @@ void Desk::check(core::Duration lateness_max) const {
             9, fmt::format("{} waits for an answer beyond its time", entry.request.owner.name));
         return;
     }
-    for (const auto& [fence, id] : leases_) {
-        if (open_.contains(id) || ledger_.knows(fence)) continue;
-        const Entry* const entry = find_entry(id);
+    for (const auto& [fence, granted] : leases_) {
+        if (open_.contains(granted.submission) || ledger_.knows(fence)) continue;
+        // The service does not count more renewals, and lets such a lease expire.
+        if (granted.renewals >= core::renewals_counted_max) continue;
+        const Entry* const entry = find_entry(granted.submission);
         if (entry == nullptr || entry->may_hold_in_secret ||
             !entry->request.notes.request_id.empty()) {
             continue;

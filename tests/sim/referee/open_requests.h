@@ -1,11 +1,11 @@
 #pragma once
 
-// Desk: the requests that are with the server, and whether anybody still waits for them.
+// OpenRequests: the requests that are with the server, and whether a client still waits for them.
 //
-// A grant must go to a request that is alive: not abandoned, not answered, not out of time, its
-// session not ended. A request whose time is over must be told so, soon. And nothing is held that
-// nobody was told of. Requests carry their number as metadata, so that the events of the service,
-// which come after their commit, tell whose they are.
+// A grant must go to a request that is open: not abandoned, not answered, not out of time, its
+// session not ended. A request whose time is over must be answered soon. And no lease is held that
+// no client was told of. Each request carries its number as metadata, so the events of the service,
+// which come after the commit, say which request they belong to.
 
 #include <cstdint>
 #include <map>
@@ -14,8 +14,8 @@
 #include <string>
 
 #include "core/values/changes.h"
-#include "sim/ledger.h"
 #include "sim/message.h"
+#include "sim/referee/ledger.h"
 #include "sim/world.h"
 
 namespace holdfast::sim {
@@ -23,9 +23,9 @@ namespace holdfast::sim {
 // The submission whose number these notes bear; 0: unknown.
 [[nodiscard]] std::uint64_t submission_of(const core::Notes& notes);
 
-class Desk {
+class OpenRequests {
   public:
-    Desk(World& world, const Ledger& ledger) : world_(world), ledger_(ledger) {}
+    OpenRequests(World& world, const Ledger& ledger) : world_(world), ledger_(ledger) {}
 
     void on_submitted(const Submission& submission);
     void on_answered(const Submission& submission, const Reply& reply);
@@ -67,7 +67,12 @@ class Desk {
     const Ledger& ledger_;
     std::map<std::uint64_t, Entry> open_, closed_;   // by submission
     std::map<std::uint64_t, std::uint64_t> halves_;  // second halves, and their first
-    std::map<core::Fence, std::uint64_t> leases_;    // whose they are, as the events say
+    // As the events say: whose request a lease was granted to, and how often it was renewed.
+    struct Granted {
+        std::uint64_t submission = 0;
+        std::size_t renewals = 0;
+    };
+    std::map<core::Fence, Granted> leases_;
     std::set<std::uint64_t> open_sessions_;
 };
 

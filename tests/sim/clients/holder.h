@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "sim/client.h"
+#include "sim/clients/client.h"
 
 namespace holdfast::sim {
 
@@ -22,7 +22,7 @@ class Holder : public Client {
 
   protected:
     struct Holding {
-        Place place;
+        LockTarget place;
         core::Mode mode = core::Mode::exclusive;
         core::Token token;
         core::Owner owner;

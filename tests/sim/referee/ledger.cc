@@ -1,4 +1,4 @@
-#include "sim/ledger.h"
+#include "sim/referee/ledger.h"
 
 #include <fmt/format.h>
 
@@ -10,8 +10,8 @@ namespace holdfast::sim {
 
 namespace {
 
-// An answer waits for its commit no longer than so many wishes take to come.
-constexpr std::size_t wishes_max = 200;
+// So many of the latest endings are remembered. An answer does not wait for its commit for longer.
+constexpr std::size_t endings_max = 200;
 
 // The name of the queue a scope belongs to.
 std::string lock_of(const core::Scope& scope) {
@@ -48,26 +48,26 @@ void Ledger::each_open(const Visitor& visit) {
     for (const core::Fence fence : open_) visit(leases_.at(fence));
 }
 
-// Also for leases that nobody has been told of yet.
-void Ledger::wish_for_the_end(std::function<bool(const Asked&)> concerns) {
+// The leases may end from now on, also those that no client has been told of yet.
+void Ledger::allow_end(std::function<bool(const Asked&)> concerns) {
     each_open(
         [&](Lease& lease) { lease.may_be_over = lease.may_be_over || concerns(lease.asked); });
-    wishes_.push_back({.at = world_.now(), .concerns = std::move(concerns)});
-    if (wishes_.size() > wishes_max) wishes_.pop_front();
+    endings_.push_back({.at = world_.now(), .concerns = std::move(concerns)});
+    if (endings_.size() > endings_max) endings_.pop_front();
 }
 
-// In its grace the owner takes it again, and what was kept for it is not kept any more.
-void Ledger::take_again(const core::Owner& owner, const core::Scope& scope) {
-    takings_.push_back({.at = world_.now(), .concerns = [owner, scope](const Asked& asked) {
-                            return asked.owner == owner && asked.scope == scope;
-                        }});
-    if (takings_.size() > wishes_max) takings_.pop_front();
+// An owner that asks again during the grace of its lease gets a new lease, and the grace is over.
+void Ledger::on_reclaim(const core::Owner& owner, const core::Scope& scope) {
+    reclaims_.push_back({.at = world_.now(), .concerns = [owner, scope](const Asked& asked) {
+                             return asked.owner == owner && asked.scope == scope;
+                         }});
+    if (reclaims_.size() > endings_max) reclaims_.pop_front();
     each_open([&](Lease& lease) { end_grace(lease); });
 }
 
 void Ledger::end_grace(Lease& lease) const {
-    for (const Wish& taking : takings_) {
-        if (taking.at >= lease.promised_until && taking.concerns(lease.asked)) {
+    for (const Ending& reclaim : reclaims_) {
+        if (reclaim.at >= lease.promised_until && reclaim.concerns(lease.asked)) {
             lease.kept_until = lease.promised_until;
         }
     }
@@ -95,16 +95,16 @@ void Ledger::on_submitted(const Submission& submission) {
     } else if (const auto* release = std::get_if<core::ReleaseRequest>(&request)) {
         if (Lease* lease = find(release->token)) lease->may_be_over = true;
     } else if (const auto* own = std::get_if<service::ReleaseOwn>(&request)) {
-        wish_for_the_end([own = *own](const Asked& asked) {
+        allow_end([own = *own](const Asked& asked) {
             return asked.owner == own.owner && asked.scope == own.scope;
         });
     } else if (const auto* force = std::get_if<service::ForceRelease>(&request)) {
-        wish_for_the_end([scope = force->scope](const Asked& asked) {
+        allow_end([scope = force->scope](const Asked& asked) {
             return model::is_overlapping(asked.scope, scope);
         });
     } else if (const auto* end = std::get_if<service::EndSession>(&request)) {
         if (end->leases == core::LockTable::SessionLeases::keep) return;
-        wish_for_the_end(
+        allow_end(
             [session = end->session](const Asked& asked) { return asked.session == session; });
     } else if (const auto* wait = std::get_if<service::Wait>(&request)) {
         const EntryKey key = key_of(wait->session, wait->scope);
@@ -122,7 +122,7 @@ void Ledger::on_submitted(const Submission& submission) {
     } else if (const auto* enqueue = std::get_if<service::Enqueue>(&request)) {
         on_enqueuing(submission, enqueue->request);
     } else if (const auto* acquire = std::get_if<core::AcquireRequest>(&request)) {
-        take_again(acquire->owner, acquire->scope);
+        on_reclaim(acquire->owner, acquire->scope);
         each_open([&](Lease& lease) {
             if (lease.asked.owner != acquire->owner || lease.asked.scope != acquire->scope) return;
             if (acquire->renew_own) on_renewing(lease, acquire->ttl, true);
@@ -164,7 +164,7 @@ void Ledger::on_enqueued(const Submission& submission, const core::AcquireReques
 void Ledger::on_abandoned(const Submission& submission) {
     const auto* wait = std::get_if<service::Wait>(&submission.call.request);
     if (wait == nullptr) return;
-    wish_for_the_end([wait = *wait](const Asked& asked) {
+    allow_end([wait = *wait](const Asked& asked) {
         return asked.session == wait.session && asked.scope == wait.scope;
     });
 }
@@ -226,8 +226,8 @@ void Ledger::add(const Asked& asked, const Reply& reply) {
                 .is_transient = reply.is_transient,
                 // It may have been renewed since, by somebody who needs no token.
                 .latest_end = std::max(reply.expires_at, world_.now() + asked.ttl)};
-    for (const Wish& wish : wishes_) {
-        if (wish.at >= reply.decided && wish.concerns(asked)) lease.may_be_over = true;
+    for (const Ending& ending : endings_) {
+        if (ending.at >= reply.decided && ending.concerns(asked)) lease.may_be_over = true;
     }
     end_grace(lease);
     leases_.insert_or_assign(reply.token.fence, lease);

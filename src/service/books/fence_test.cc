@@ -1,4 +1,4 @@
-#include "service/books/fence_book.h"
+#include "service/books/fence.h"
 
 #include <gmock/gmock.h>
 

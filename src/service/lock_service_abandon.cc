@@ -1,4 +1,5 @@
-// Leases that nobody has heard of, because the answers that named them were given up.
+// Answers that nobody hears, because their connection is gone, and leases that nobody has heard of
+// for that reason.
 //
 // The grant is one answer, and so is every renewal by a client that asked again for the lock. The
 // table counts the renewals of a lease; the service counts how many of its answers were given up.
@@ -9,9 +10,39 @@
 // The second half of a two-phase request is different. The grant may have come between the halves
 // and then was no answer, so that the second half alone speaks for the lease.
 
+#include <utility>
+
 #include "service/lock_service.h"
 
 namespace holdfast::service {
+
+void LockService::abandon(PromiseId id) {
+    Promise* const found = find_promise(id);
+    if (found == nullptr) return;
+    if (is_serving()) {
+        // What is due happens first: this one may be granted in this very moment.
+        table_->advance(clock_.now());
+        absorb_changes();
+    }
+    const Promise promise = std::move(*found);
+    erase_promise(id.slot);
+    if (!is_serving()) return;
+    undo(promise);
+    executor_.at_end_of_turn();
+}
+
+// Nobody will hear the answer: takes back what it would have given.
+void LockService::undo(const Promise& promise) {
+    if (promise.session) table_->end_session(clock_.now(), promise.session);
+    if (promise.place) give_up_place(promise.place);
+    if (promise.lease) {
+        release_if_unheard(*promise.lease, promise.naming);
+    } else if (promise.waiter) {
+        promises_by_waiter_.erase(promise.waiter.serial);
+        table_->cancel(clock_.now(), promise.waiter);
+    }
+    absorb_changes();
+}
 
 LockService::Naming LockService::naming_of(const Request& request) {
     if (std::holds_alternative<Wait>(request)) return Naming::alone;

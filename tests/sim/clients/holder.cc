@@ -1,4 +1,4 @@
-#include "sim/holder.h"
+#include "sim/clients/holder.h"
 
 #include <algorithm>
 #include <utility>

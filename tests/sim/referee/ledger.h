@@ -2,10 +2,10 @@
 
 // Ledger: what the service has promised, in its own answers.
 //
-// Every lease that somebody was told of is an entry. An answer that says "yours until then" binds
-// the server from the moment it was decided, over crashes and everything; only its holder's own
-// wish, a forced release or the end of its session frees the server earlier. The ledger knows
-// nothing of the table and nothing of the disk.
+// Every lease that a client was told of is an entry. An answer that promises a lease until a time
+// binds the server from the moment it was decided, also over crashes. Only a request of the holder,
+// a forced release or the end of the session frees the server earlier. The ledger does not look at
+// the lock table or at the disk.
 
 #include <cstdint>
 #include <deque>
@@ -64,7 +64,7 @@ class Ledger {
         Moment promised_until;             // it lasts at least so long,
         Moment promise_decided;            // as was decided then,
         Moment kept_until;                 // and nobody else has it before this,
-        bool may_be_over = false;          // unless somebody wished otherwise.
+        bool may_be_over = false;          // unless somebody has asked for its end.
         bool is_transient = false;         // It ends with the run of the server.
         Moment latest_end;                 // It does not last longer.
         std::optional<Moment> over_since;  // It is certainly over.
@@ -81,7 +81,7 @@ class Ledger {
         std::uint64_t recoveries = 0;  // there were so many by then
     };
     // Something that ends leases without naming their tokens.
-    struct Wish {
+    struct Ending {
         Moment at;
         std::function<bool(const Asked&)> concerns;
     };
@@ -90,8 +90,8 @@ class Ledger {
     Lease* find(core::Token token);
     template <class Visitor>
     void each_open(const Visitor& visit);
-    void wish_for_the_end(std::function<bool(const Asked&)> concerns);
-    void take_again(const core::Owner& owner, const core::Scope& scope);
+    void allow_end(std::function<bool(const Asked&)> concerns);
+    void on_reclaim(const core::Owner& owner, const core::Scope& scope);
     void end_grace(Lease& lease) const;
     void on_renewing(Lease& lease, core::Duration ttl, bool may_shorten);
     void on_granted(const Asked& asked, const Reply& reply);
@@ -114,7 +114,7 @@ class Ledger {
     std::vector<core::Fence> open_;               // those not certainly over
     std::map<core::Fence, core::Token> shown_;    // to whoever looked
     std::map<std::string, Decided> last_grants_;  // by lock
-    std::deque<Wish> wishes_, takings_;           // the latest
+    std::deque<Ending> endings_, reclaims_;       // the latest
     std::map<EntryKey, Asked> enqueued_;
     std::map<EntryKey, core::Fence> entries_;  // what was granted to the latest enqueue there
     std::set<std::uint64_t> fresh_;            // enqueues where what was granted before is over

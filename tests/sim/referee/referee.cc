@@ -1,4 +1,4 @@
-#include "sim/referee.h"
+#include "sim/referee/referee.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -31,13 +31,13 @@ int invariant_of(std::string_view complaint) {
 
 void Referee::on_submitted(const Submission& submission) {
     ledger_.on_submitted(submission);
-    desk_.on_submitted(submission);
+    open_requests_.on_submitted(submission);
     unanswered_.emplace(submission.id, submission);
 }
 
 void Referee::on_answered(const Submission& submission, const Reply& reply) {
     ledger_.on_answered(submission, reply);
-    desk_.on_answered(submission, reply);
+    open_requests_.on_answered(submission, reply);
     unanswered_.erase(submission.id);
 }
 
@@ -47,7 +47,7 @@ void Referee::on_abandoning(std::uint64_t submission) {
 }
 
 void Referee::on_abandoned(std::uint64_t submission) {
-    desk_.on_abandoned(submission);
+    open_requests_.on_abandoned(submission);
     unanswered_.erase(submission);
 }
 
@@ -56,7 +56,7 @@ void Referee::on_event(const core::Event& event) {
     world_.note("        {} {} #{} {}, {} ago", core::to_text(event.kind),
                 core::to_text(event.lease.scope), core::as_number(event.lease.token.fence),
                 event.lease.owner.name, world_.now() - at);
-    desk_.on_event(event, at);
+    open_requests_.on_event(event, at);
     see(event);
 }
 
@@ -87,12 +87,12 @@ void Referee::on_crashed() {
     session_ends_.clear();
     unanswered_.clear();
     auditor_.reset();
-    desk_.clear();
+    open_requests_.clear();
 }
 
 void Referee::on_recovering() {
     auditor_.emplace();
-    desk_.clear();
+    open_requests_.clear();
     ledger_.on_recovered();
 }
 
@@ -132,7 +132,7 @@ void Referee::look(core::Duration lateness_max) {
     if (const auto complaint = auditor_->find_overdue(machine_.now() - lateness_max - 1us)) {
         world_.accuse(invariant_of(*complaint), *complaint);
     }
-    desk_.check(lateness_max);
+    open_requests_.check(lateness_max);
 }
 
 }  // namespace holdfast::sim

@@ -42,8 +42,7 @@ bool has_file_root(const ServeOptions& options) {
 // Clients must log in, so keys guard the files as well as a token does.
 base::Result<void> check_files(const ServeOptions& options, const net::Endpoint& endpoint) {
     if (!has_file_root(options)) return base::fail("--files needs a --files-root");
-    const bool has_token = !options.auth_token_file.empty() || !options.auth_token.empty();
-    if (!has_token && options.files.owner_keys.empty()) {
+    if (!has_auth_token(options) && options.files.owner_keys.empty()) {
         return base::fail(
             "nobody could log in to the files: name the key of an owner with --files-owner, or a "
             "secret with --auth-token-file");
@@ -98,10 +97,6 @@ constexpr Door doors_table[] = {
      .limits = http_limits,
      .make_protocol = make_files},
 };
-
-bool has_auth_token(const ServeOptions& options) {
-    return !options.auth_token_file.empty() || !options.auth_token.empty();
-}
 
 // Whether strangers are kept out.
 base::Result<void> check_guard(const Door& door, const net::Endpoint& endpoint,
@@ -175,9 +170,8 @@ void warn_of_open_doors(const ServeOptions& options) {
     }
 }
 
-std::string describe(const Door& door, const net::Endpoint& endpoint, bool has_tls) {
-    const bool is_encrypted = has_tls && !endpoint.is_unix();
-    return std::string(is_encrypted ? door.tls_name : door.name) + " " + net::to_text(endpoint);
+std::string_view shown_name(const Door& door, const net::Endpoint& endpoint, bool has_tls) {
+    return has_tls && !endpoint.is_unix() ? door.tls_name : door.name;
 }
 
 }  // namespace holdfast::app

@@ -55,7 +55,8 @@ struct Door {
 // Logs warnings about doors that others than the users can reach or listen to.
 void warn_of_open_doors(const ServeOptions& options);
 
-// What a `listening` line says of a door, such as `https 127.0.0.1:8443`.
-[[nodiscard]] std::string describe(const Door& door, const net::Endpoint& endpoint, bool has_tls);
+// What a door is called where it listens: with TLS, `https` instead of `http`.
+[[nodiscard]] std::string_view shown_name(const Door& door, const net::Endpoint& endpoint,
+                                          bool has_tls);
 
 }  // namespace holdfast::app

@@ -66,13 +66,13 @@ TEST(Doors, SayWhatIsWrongWithAnAddress) {
     }
 }
 
-TEST(Doors, DescribeWhereTheyListen) {
+TEST(Doors, AreCalledByWhatTheySpeak) {
     const Door& http = all_doors().front();
     const net::Endpoint tcp = net::parse_endpoint("127.0.0.1:8443").value();
-    EXPECT_EQ(describe(http, tcp, true), "https 127.0.0.1:8443");
-    EXPECT_EQ(describe(http, tcp, false), "http 127.0.0.1:8443");
+    EXPECT_EQ(shown_name(http, tcp, true), "https");
+    EXPECT_EQ(shown_name(http, tcp, false), "http");
     const net::Endpoint socket = net::parse_endpoint("unix:/run/h.sock").value();
-    EXPECT_EQ(describe(http, socket, true), "http unix:/run/h.sock");
+    EXPECT_EQ(shown_name(http, socket, true), "http");
 }
 
 }  // namespace

@@ -177,16 +177,11 @@ base::Result<void> Host::open_listeners() {
     return {};
 }
 
-const net::Server* Host::find_server(std::string_view door) const {
+const net::Endpoint* Host::find_endpoint(std::string_view door) const {
     for (const Listening& listening : listeners_) {
-        if (listening.door->name == door) return listening.server.get();
+        if (listening.door->name == door) return &listening.server->endpoint();
     }
     return nullptr;
-}
-
-const net::Endpoint* Host::find_endpoint(std::string_view door) const {
-    const net::Server* const server = find_server(door);
-    return server == nullptr ? nullptr : &server->endpoint();
 }
 
 const net::Endpoint& Host::endpoint(std::string_view door) const {
@@ -195,13 +190,14 @@ const net::Endpoint& Host::endpoint(std::string_view door) const {
     return *found;
 }
 
-std::vector<std::string> Host::describe_listeners() const {
-    std::vector<std::string> lines;
-    for (const Listening& listening : listeners_) {
-        lines.push_back(describe(*listening.door, listening.server->endpoint(),
-                                 credentials_->tls() != nullptr));
+std::vector<std::string> Host::describe_listeners(char between) const {
+    std::vector<std::string> texts;
+    for (const auto& [door, server] : listeners_) {
+        const net::Endpoint& endpoint = server->endpoint();
+        std::string text(shown_name(*door, endpoint, credentials_->tls() != nullptr));
+        texts.push_back(text.append(1, between).append(net::to_text(endpoint)));
     }
-    return lines;
+    return texts;
 }
 
 LoopParts& Host::parts_of(const net::EventLoop& loop) {

@@ -45,8 +45,8 @@ class Host {
     [[nodiscard]] const net::Endpoint* find_endpoint(std::string_view door) const;
     // REQUIRES: the door is open.
     [[nodiscard]] const net::Endpoint& endpoint(std::string_view door) const;
-    // One line for each open door, such as `https 127.0.0.1:8443`.
-    [[nodiscard]] std::vector<std::string> describe_listeners() const;
+    // For each open door its name and its address, such as `https 127.0.0.1:8443`.
+    [[nodiscard]] std::vector<std::string> describe_listeners(char between = ' ') const;
 
     // The loop that run() runs: for signals.
     [[nodiscard]] net::EventLoop& main_loop() { return main_loop_; }
@@ -80,7 +80,6 @@ class Host {
     base::Result<void> open_files();
     void tend_files();
     [[nodiscard]] SharedParts shared_parts();
-    [[nodiscard]] const net::Server* find_server(std::string_view door) const;
     LoopParts& parts_of(const net::EventLoop& loop);
     void close_doors();
     void stop_loops();

@@ -19,21 +19,15 @@ namespace {
 void declare_listeners(const options::Command& command, ServeOptions& options) {
     for (const Door& door : all_doors()) {
         std::string& address = options.*door.address;
-        std::string variable = std::string("HOLDFAST_") + door.name;
-        std::transform(variable.begin(), variable.end(), variable.begin(),
-                       [](unsigned char letter) { return std::toupper(letter); });
         const options::Option option =
-            command.add_option(std::string("--") + door.name, address, door.help)
-                .takes("ADDRESS")
-                .variable(variable);
+            command.add_option(std::string("--") + door.name, address, door.help).takes("ADDRESS");
         if (door.opens_by_default != nullptr) continue;
         address = door.default_address;
         option.shows_default();
     }
-    command
-        .add_flag("--insecure", options.is_insecure,
-                  "listen beyond this machine although everybody there may take and release locks")
-        .variable("HOLDFAST_INSECURE");
+    command.add_flag(
+        "--insecure", options.is_insecure,
+        "listen beyond this machine although everybody there may take and release locks");
     const auto fault_of = [](const std::string& name) {
         return is_host_name(name) ? std::string()
                                   : "'" + name + "' is no host name (without a port)";
@@ -44,28 +38,21 @@ void declare_listeners(const options::Command& command, ServeOptions& options) {
                     "beside localhost and the name of the machine; may be repeated")
         .takes("NAME")
         .checked_by(fault_of)
-        .repeatable(',')
-        .variable("HOLDFAST_HOST_NAME");
+        .repeatable(',');
     command
         .add_option("--connections-max", options.connections_max,
                     "connections at one time; further ones are closed at once")
-        .variable("HOLDFAST_CONNECTIONS_MAX")
         .above_zero()
         .shows_default();
     command
         .add_option("--body-max", options.http_body_bytes_max,
                     "largest HTTP request body, in bytes")
-        .variable("HOLDFAST_BODY_MAX")
         .above_zero()
         .shows_default();
-    command
-        .add_duration("--request-timeout", options.http_request_timeout,
-                      "how long a client may take to send one request")
-        .variable("HOLDFAST_REQUEST_TIMEOUT");
-    command
-        .add_duration("--idle-timeout", options.http_idle_timeout,
-                      "how long a connection may stay open without a request")
-        .variable("HOLDFAST_IDLE_TIMEOUT");
+    command.add_duration("--request-timeout", options.http_request_timeout,
+                         "how long a client may take to send one request");
+    command.add_duration("--idle-timeout", options.http_idle_timeout,
+                         "how long a connection may stay open without a request");
 }
 
 void declare_file_logins(const options::Command& command, ServeOptions& options) {
@@ -83,8 +70,7 @@ void declare_file_logins(const options::Command& command, ServeOptions& options)
         .add_option("--files-owner", take_keys,
                     "Nostr public key, 64 hexadecimal digits, that may log in; may be repeated")
         .takes("HEX")
-        .repeatable()
-        .variable("HOLDFAST_FILES_OWNER");
+        .repeatable();
     const auto take_urls = [&options](const std::vector<std::string>& texts) {
         options.files.urls.clear();
         for (const std::string& text : texts) {
@@ -102,110 +88,87 @@ void declare_file_logins(const options::Command& command, ServeOptions& options)
                     "logins; may be repeated; on this machine also localhost")
         .takes("URL")
         .repeatable()
-        .checked_by(find_fault)
-        .variable("HOLDFAST_FILES_URL");
+        .checked_by(find_fault);
 }
 
 void declare_files(const options::Command& command, ServeOptions& options) {
     command
         .add_option("--files-root", options.files.root,
                     "folder whose files are served, with locks; made if it is not there")
-        .takes("DIR")
-        .variable("HOLDFAST_FILES_ROOT");
+        .takes("DIR");
     declare_file_logins(command, options);
     command
         .add_option("--files-quota", options.files.quota_bytes,
                     "bytes that all files together may have; 0: no limit")
         .takes("BYTES")
-        .variable("HOLDFAST_FILES_QUOTA")
         .shows_default();
     command
         .add_option("--files-size-max", options.files.file_bytes_max,
                     "bytes that one file may have; 0: no limit")
         .takes("BYTES")
-        .variable("HOLDFAST_FILES_SIZE_MAX")
         .shows_default();
     command
         .add_option("--files-pace-min", options.files_pace_min,
                     "bytes a second that an upload must bring on average, after its first "
                     "--request-timeout; 0: no limit")
         .takes("BYTES")
-        .variable("HOLDFAST_FILES_PACE_MIN")
         .shows_default();
 }
 
 void declare_secrets(const options::Command& command, ServeOptions& options) {
-    const auto add = [&](const char* flag, const char* variable, std::string& path,
-                         const char* help) {
-        command.add_option(flag, path, help).takes("FILE").variable(variable);
+    const auto add = [&](const char* flag, std::string& path, const char* help) {
+        command.add_option(flag, path, help).takes("FILE");
     };
-    add("--auth-token-file", "HOLDFAST_AUTH_TOKEN_FILE", options.auth_token_file,
+    add("--auth-token-file", options.auth_token_file,
         "requests must bear the token in the first line of FILE; read again on SIGHUP");
-    add("--admin-token-file", "HOLDFAST_ADMIN_TOKEN_FILE", options.admin_token_file,
+    add("--admin-token-file", options.admin_token_file,
         "the token of those who may also release what others hold");
-    add("--tls-cert", "HOLDFAST_TLS_CERT", options.tls.certificate_file,
+    add("--tls-cert", options.tls.certificate_file,
         "speak TLS with this certificate chain, in PEM form; read again on SIGHUP");
-    add("--tls-key", "HOLDFAST_TLS_KEY", options.tls.key_file, "the certificate's key");
+    add("--tls-key", options.tls.key_file, "the certificate's key");
 }
 
 void declare_locks(const options::Command& command, ServeOptions& options) {
-    command
-        .add_duration("--default-ttl", options.homelab.default_ttl,
-                      "lease of a /lock request that names no ttl")
-        .variable("HOLDFAST_DEFAULT_TTL");
-    command
-        .add_duration("--grace", options.homelab.grace,
-                      "how long an expired /lock is kept for its last holder")
-        .variable("HOLDFAST_GRACE");
-    command
-        .add_duration("--lease-duration", options.scoped.default_duration,
-                      "lease of a /v1/leases request that names no duration_ms")
-        .variable("HOLDFAST_LEASE_DURATION");
-    command
-        .add_duration("--lease-max", options.scoped.duration_max,
-                      "longest lease that can be asked for at /v1/leases")
-        .variable("HOLDFAST_LEASE_MAX");
+    command.add_duration("--default-ttl", options.homelab.default_ttl,
+                         "lease of a /lock request that names no ttl");
+    command.add_duration("--grace", options.homelab.grace,
+                         "how long an expired /lock is kept for its last holder");
+    command.add_duration("--lease-duration", options.scoped.default_duration,
+                         "lease of a /v1/leases request that names no duration_ms");
+    command.add_duration("--lease-max", options.scoped.duration_max,
+                         "longest lease that can be asked for at /v1/leases");
     command
         .add_option("--leases-max", options.limits.leases_max,
                     "leases of all doors together, those that are waited for included")
-        .variable("HOLDFAST_LEASES_MAX")
         .above_zero(false)
         .shows_default();
     command
         .add_option("--fences-max", options.fences_max,
                     "resources whose fencing numbers /v1/fence remembers")
-        .variable("HOLDFAST_FENCES_MAX")
         .shows_default();
     command
         .add_option("--data", options.data_folder,
                     "folder that keeps the locks over a restart; made if it is not there")
         .takes("DIR")
-        .variable("HOLDFAST_DATA")
         .shows_default();
-    command
-        .add_flag("--memory", options.is_in_memory,
-                  "keep nothing: all locks are free after a restart")
-        .variable("HOLDFAST_MEMORY");
+    command.add_flag("--memory", options.is_in_memory,
+                     "keep nothing: all locks are free after a restart");
 }
 
 void declare_process(const options::Command& command, ServeOptions& options) {
     command
         .add_option("--threads", options.threads,
                     "threads that serve connections; one more owns the locks when this is above 1")
-        .variable("HOLDFAST_THREADS")
         .between(1, 256)
         .shows_default();
-    command
-        .add_duration("--shutdown-timeout", options.shutdown_timeout,
-                      "how long requests in flight may take after SIGTERM")
-        .variable("HOLDFAST_SHUTDOWN_TIMEOUT");
+    command.add_duration("--shutdown-timeout", options.shutdown_timeout,
+                         "how long requests in flight may take after SIGTERM");
     options.log_format = isatty(STDERR_FILENO) == 1 ? base::LogFormat::text : base::LogFormat::json;
     const std::map<std::string, base::LogFormat> formats{{"text", base::LogFormat::text},
                                                          {"json", base::LogFormat::json}};
     command
         .add_choice("--log-format", options.log_format, formats,
                     "text or json; not given: text on a terminal, json otherwise", false)
-        .variable("HOLDFAST_LOG_FORMAT")
         .takes("FORMAT");
     const std::map<std::string, base::LogLevel> levels{{"debug", base::LogLevel::debug},
                                                        {"info", base::LogLevel::info},
@@ -215,7 +178,6 @@ void declare_process(const options::Command& command, ServeOptions& options) {
     command
         .add_choice("--log-level", options.log_level, levels,
                     "debug, info, warning, error or off; locks taken and released are info", false)
-        .variable("HOLDFAST_LOG_LEVEL")
         .takes("LEVEL")
         .shows_default("info");
 }
@@ -236,11 +198,8 @@ void take_lockserver_variables(const options::Command& command, ServeOptions& op
 
 void declare_config_file(const options::Command& command, ServeOptions& options) {
     const std::string help = "read options from FILE: one `name = value` a line";
-    const options::Option path = command.add_option("--config", help)
-                                     .takes("FILE")
-                                     .variable("HOLDFAST_CONFIG")
-                                     .existing_file()
-                                     .not_in_files();
+    const options::Option path =
+        command.add_option("--config", help).takes("FILE").existing_file().not_in_files();
     command.on_parsed([command, &options, path] {
         take_lockserver_variables(command, options);
         if (path.is_given()) command.read_file(path.value());
@@ -256,6 +215,7 @@ void declare_serve_options(const options::Command& command, ServeOptions& option
     declare_locks(command, options);
     declare_process(command, options);
     declare_config_file(command, options);
+    command.name_variables("HOLDFAST_");
     command.footer(
         "A flag beats the environment variable HOLDFAST_<NAME> (HOLDFAST_HTTP, HOLDFAST_GRACE, "
         "...),\n"
@@ -266,6 +226,10 @@ void declare_serve_options(const options::Command& command, ServeOptions& option
         "  curl -X POST   'http://127.0.0.1:8080/lock?client=laptop1&ttl=30s'\n"
         "  curl           'http://127.0.0.1:8080/lock'\n"
         "  curl -X DELETE 'http://127.0.0.1:8080/lock?client=laptop1'");
+}
+
+bool has_auth_token(const ServeOptions& options) {
+    return !options.auth_token_file.empty() || !options.auth_token.empty();
 }
 
 std::string database_file(const ServeOptions& options) {

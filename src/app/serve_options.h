@@ -65,6 +65,9 @@ struct ServeOptions {
 // no sense is refused by the command line with a sentence that names it.
 void declare_serve_options(const options::Command& command, ServeOptions& options);
 
+// Whether clients must show a token.
+[[nodiscard]] bool has_auth_token(const ServeOptions& options);
+
 // The file that keeps the locks.
 [[nodiscard]] std::string database_file(const ServeOptions& options);
 

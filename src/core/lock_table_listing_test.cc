@@ -13,13 +13,6 @@ namespace {
 
 using namespace testing;
 
-std::vector<std::string> names(const std::vector<LockView>& locks) {
-    std::vector<std::string> texts;
-    texts.reserve(locks.size());
-    for (const LockView& lock : locks) texts.push_back(to_text(lock.scope));
-    return texts;
-}
-
 // Acquires so many permits of a semaphore.
 std::vector<Token> take_permits(LockTable& table, std::uint32_t count) {
     std::vector<Token> tokens;

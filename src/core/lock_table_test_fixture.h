@@ -81,6 +81,14 @@ inline std::vector<std::string> take_events(LockTable& table) {
     return texts;
 }
 
+// The scopes of the locks, as text.
+inline std::vector<std::string> names(const std::vector<LockView>& locks) {
+    std::vector<std::string> texts;
+    texts.reserve(locks.size());
+    for (const LockView& lock : locks) texts.push_back(to_text(lock.scope));
+    return texts;
+}
+
 using Texts = std::vector<std::string>;
 using Kind = Outcome::Kind;
 

@@ -13,13 +13,6 @@ namespace {
 
 using namespace testing;
 
-std::vector<std::string> names(const std::vector<LockView>& locks) {
-    std::vector<std::string> texts;
-    texts.reserve(locks.size());
-    for (const LockView& lock : locks) texts.push_back(to_text(lock.scope));
-    return texts;
-}
-
 // A table with some of every kind.
 void fill(LockTable& table) {
     for (const auto* name : {"web/b", "job", "web/a", "web/c"}) {

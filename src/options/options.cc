@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <sstream>
 
@@ -197,6 +198,18 @@ void Command::requires_commands(std::size_t least, std::size_t most) const {
 void Command::last_options_count() const {
     for (CLI::Option* const option : app_->get_options()) {
         option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    }
+}
+
+void Command::name_variables(const std::string& prefix) const {
+    for (CLI::Option* const option : app_->get_options()) {
+        if (option == app_->get_help_ptr() || option->get_lnames().empty()) continue;
+        std::string variable = prefix + option->get_lnames().front();
+        std::transform(variable.begin(), variable.end(), variable.begin(),
+                       [](unsigned char letter) {
+                           return letter == '-' ? '_' : static_cast<char>(std::toupper(letter));
+                       });
+        option->envname(variable);
     }
 }
 

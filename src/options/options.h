@@ -155,6 +155,9 @@ class Command {
     void requires_commands(std::size_t least, std::size_t most) const;
     // If an option is given several times, the last one counts. For all options declared so far.
     void last_options_count() const;
+    // Lets every option declared so far, except --help, take its value from a variable: with the
+    // prefix HOLDFAST_ that of --data is HOLDFAST_DATA.
+    void name_variables(const std::string& prefix) const;
     // Called when this command and its environment variables were read, before anything is checked.
     void on_parsed(std::function<void()> callback) const;
 

@@ -95,6 +95,20 @@ TEST_F(OptionsTest, CommandLineBeatsTheEnvironmentAndThatBeatsAFile) {
     EXPECT_TRUE(is_loud_);
 }
 
+TEST_F(OptionsTest, VariablesFollowFromTheNames) {
+    std::string value;
+    serve_.add_option("--part-size", value, "of one part");
+    serve_.name_variables("OPTIONS_TEST_");
+    ::setenv("OPTIONS_TEST_PART_SIZE", "7", 1);
+    ::setenv("OPTIONS_TEST_LOUD", "true", 1);
+    const auto stop = program_.parse({"serve"});
+    ::unsetenv("OPTIONS_TEST_PART_SIZE");
+    ::unsetenv("OPTIONS_TEST_LOUD");
+    ASSERT_FALSE(stop) << stop->message;
+    EXPECT_EQ(value, "7");
+    EXPECT_TRUE(is_loud_);
+}
+
 TEST_F(OptionsTest, SettingsTellWhereValuesAreFrom) {
     ASSERT_FALSE(program_.parse({"serve", "--count", "5"}));
     const std::vector<Setting> settings = serve_.settings();

@@ -44,10 +44,7 @@ void watch_signals(boost::asio::signal_set& signals, Host& host, const ServiceMa
 // For whoever looks at the state of the service.
 std::string describe_doors(const Host& host) {
     std::string text = "serving";
-    for (const std::string& line : host.describe_listeners()) {
-        const auto blank = line.find(' ');
-        text += " " + line.substr(0, blank) + "=" + line.substr(blank + 1);
-    }
+    for (const std::string& listener : host.describe_listeners('=')) text += " " + listener;
     return text;
 }
 

@@ -42,13 +42,12 @@ void append_listeners(base::JsonWriter& json, const Status& status) {
 
 // By the names of the options, as `holdfast serve --help` tells them.
 void append_configuration(base::JsonWriter& json, const ServeOptions& options) {
-    const bool has_auth = !options.auth_token.empty() || !options.auth_token_file.empty();
     const auto yes_or_no = [](bool is_so) { return is_so ? "yes" : "no"; };
     json.begin_object("configuration");
     for (const Door& door : all_doors()) json.field(door.name, address_of(door, options));
     json.field("data", options.is_in_memory ? "in memory" : database_file(options))
         .field("threads", std::to_string(options.threads))
-        .field("auth token", yes_or_no(has_auth))
+        .field("auth token", yes_or_no(has_auth_token(options)))
         .field("admin token", yes_or_no(!options.admin_token_file.empty()))
         .field("tls", yes_or_no(!options.tls.certificate_file.empty()))
         .field("default-ttl", base::format_duration(options.homelab.default_ttl))

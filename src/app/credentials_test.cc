@@ -64,15 +64,16 @@ TEST(Credentials, ATokenIsTheFirstLineOfItsFileWithoutTheBlanksAroundIt) {
 TEST(Credentials, AFileWithoutATokenIsNamed) {
     for (const char* text : {"", "\n", "\r\n", " \t\n \n"}) {
         const TokenFile file(text);
-        EXPECT_THAT(auth_token_of(file.path()),
-                    AllOf(HasSubstr("--auth-token-file " + file.path()), HasSubstr("empty")));
+        EXPECT_THAT(auth_token_of(file.path()), AllOf(HasSubstr("--auth-token-file"),
+                                                      HasSubstr(file.path()), HasSubstr("empty")));
     }
     EXPECT_THAT(auth_token_of("/no/such/file"),
-                AllOf(HasSubstr("--auth-token-file /no/such/file"), HasSubstr("No such file")));
+                AllOf(HasSubstr("--auth-token-file"), HasSubstr("/no/such/file: No such file")));
     EXPECT_THAT(auth_token_of("/"), HasSubstr("Is a directory"));
     const auto admin = Credentials::read({.admin_token_file = "/no/such/file"});
     ASSERT_FALSE(admin);
-    EXPECT_THAT(admin.error().message, HasSubstr("--admin-token-file /no/such/file"));
+    EXPECT_THAT(admin.error().message,
+                AllOf(HasSubstr("--admin-token-file"), HasSubstr("/no/such/file")));
 }
 
 TEST(Credentials, ATokenThatNoHeaderCarriesIsRefusedAndNotRepeated) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Reading the secret that a client shows to a server.
+// Reading the secret that a client shows to a server. Both sides read it by the same rule.
 
 #include <string>
 
@@ -8,8 +8,8 @@
 
 namespace holdfast::base {
 
-// The first line of the file that is not blank, without the blanks around it: the same rule by which
-// the server reads the file. Fails if there is no such line.
+// The first line of the file that is not blank, without the blanks around it. Fails if there is no
+// such line, or if it is longer than any token; reads only the beginning of a large file.
 [[nodiscard]] Result<std::string> read_token_file(const std::string& path);
 
 }  // namespace holdfast::base

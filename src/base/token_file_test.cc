@@ -26,9 +26,19 @@ TEST_F(TokenFile, HasTheTokenInItsFirstLineThatIsNotBlank) {
 }
 
 TEST_F(TokenFile, WithoutATokenIsAnError) {
-    EXPECT_EQ(read_token_file(path_).error().message, "cannot read a token from " + path_);
-    EXPECT_FALSE(read(""));
-    EXPECT_FALSE(read(" \n\n"));
+    EXPECT_EQ(read_token_file(path_).error().message,
+              "cannot read a token from " + path_ + ": No such file or directory");
+    const std::string is_empty = "there is no token in " + path_ + ": it is empty but for blanks";
+    EXPECT_EQ(read("").error().message, is_empty);
+    EXPECT_EQ(read(" \n\n").error().message, is_empty);
+    EXPECT_EQ(read_token_file("/").error().message, "cannot read a token from /: Is a directory");
+}
+
+TEST_F(TokenFile, MayBeLargeButNotItsToken) {
+    EXPECT_EQ(read("secret\n" + std::string(100'000, 'x')).value(), "secret");
+    EXPECT_EQ(read(std::string(4096, 'x')).value().size(), 4096U);
+    EXPECT_EQ(read(std::string(4097, 'x')).error().message,
+              "the first line of " + path_ + " is too long for a token");
 }
 
 }  // namespace

@@ -18,23 +18,23 @@ const Scope job = Scope::named("job");
 class TwoPhase : public ::testing::Test {
   protected:
     Outcome enqueue(Duration now, const Scope& scope = job) {
-        return table.enqueue(at(now), in(session, ask(scope, "conn")));
+        return table_.enqueue(at(now), in(session_, ask(scope, "conn")));
     }
     Outcome wait(Duration now, const Scope& scope = job) {
-        return table.wait(at(now), session, scope, 5s);
+        return table_.wait(at(now), session_, scope, 5s);
     }
-    void TearDown() override { table.check_invariants(); }
+    void TearDown() override { table_.check_invariants(); }
 
-    LockTable table{{.limits = {.expired_entries_max = 3}}};
-    SessionId session = table.open_session(at(0s), {.name = "conn"});
+    LockTable table_{{.limits = {.expired_entries_max = 3}}};
+    SessionId session_ = table_.open_session(at(0s), {.name = "conn"});
 };
 
 TEST_F(TwoPhase, EntryEndsWithTheRelease) {
     for (const Scope& scope : {job, Scope::semaphore("pool"), Scope::of_range(7, {0, 10})}) {
         const Token token = enqueue(0s, scope).lease.token;
         EXPECT_EQ(enqueue(0s, scope).refusal, Refusal::already_enqueued);
-        EXPECT_EQ(table.release(at(1s), {.token = token}).kind, Kind::released);
-        EXPECT_EQ(table.counts().entries, 0U);
+        EXPECT_EQ(table_.release(at(1s), {.token = token}).kind, Kind::released);
+        EXPECT_EQ(table_.counts().entries, 0U);
         EXPECT_EQ(wait(1s, scope).refusal, Refusal::not_enqueued);
         EXPECT_EQ(enqueue(1s, scope).kind, Kind::granted) << to_text(scope);
         EXPECT_EQ(wait(1s, scope).kind, Kind::granted);
@@ -42,42 +42,42 @@ TEST_F(TwoPhase, EntryEndsWithTheRelease) {
 }
 
 TEST_F(TwoPhase, EntryEndsWithTheReleaseOfAGrantThatNobodyWaitedFor) {
-    const Token first = table.acquire(at(0s), ask(job, "a")).lease.token;
+    const Token first = table_.acquire(at(0s), ask(job, "a")).lease.token;
     EXPECT_EQ(enqueue(0s).kind, Kind::queued);
-    table.release(at(1s), {.token = first});
-    const Token second = table.inspect(job)->holders.at(0).token;
-    table.release(at(2s), {.token = second});
+    table_.release(at(1s), {.token = first});
+    const Token second = table_.inspect(job)->holders.at(0).token;
+    table_.release(at(2s), {.token = second});
     EXPECT_EQ(wait(2s).refusal, Refusal::not_enqueued);
     EXPECT_EQ(enqueue(2s).kind, Kind::granted);
 }
 
 TEST_F(TwoPhase, EntryEndsWithAForcedRelease) {
     enqueue(0s);
-    EXPECT_EQ(table.force_release(at(1s), job), 1U);
+    EXPECT_EQ(table_.force_release(at(1s), job), 1U);
     EXPECT_EQ(wait(1s).refusal, Refusal::not_enqueued);
     enqueue(1s);
-    EXPECT_EQ(table.release_own(at(2s), job, {.name = "conn"}).kind, Kind::released);
+    EXPECT_EQ(table_.release_own(at(2s), job, {.name = "conn"}).kind, Kind::released);
     EXPECT_EQ(wait(2s).refusal, Refusal::not_enqueued);
-    EXPECT_EQ(table.counts().entries, 0U);
+    EXPECT_EQ(table_.counts().entries, 0U);
 }
 
 TEST_F(TwoPhase, WaitSaysOnceThatTheLeaseExpired) {
     enqueue(0s);
     EXPECT_EQ(wait(30s).refusal, Refusal::lease_ended);
     EXPECT_EQ(wait(30s).refusal, Refusal::not_enqueued);
-    EXPECT_EQ(table.counts().entries, 0U);
+    EXPECT_EQ(table_.counts().entries, 0U);
 }
 
 // The wait promises the TTL of the enqueue, not that of a renewal in between.
 TEST_F(TwoPhase, WaitBeginsTheLeaseForTheTimeOfTheEnqueue) {
     const Token token = enqueue(0s).lease.token;
-    EXPECT_EQ(table.renew(at(1s), {.token = token, .ttl = 90s}).lease.expires_at, at(91s));
+    EXPECT_EQ(table_.renew(at(1s), {.token = token, .ttl = 90s}).lease.expires_at, at(91s));
     const Outcome waited = wait(50s);
     EXPECT_EQ(waited.kind, Kind::granted);
     EXPECT_EQ(waited.lease.ttl, 30s);
     EXPECT_EQ(waited.lease.expires_at, at(80s));
-    table.advance(at(80s));
-    EXPECT_EQ(table.counts().leases, 0U);
+    table_.advance(at(80s));
+    EXPECT_EQ(table_.counts().leases, 0U);
 }
 
 TEST_F(TwoPhase, MayEnqueueAgainAfterAnExpiry) {
@@ -92,77 +92,77 @@ TEST_F(TwoPhase, MayEnqueueAgainAfterAnExpiry) {
 
 TEST_F(TwoPhase, QueuesAgainAfterAnExpiry) {
     enqueue(0s);
-    table.acquire(at(30s), ask(job, "other"));
+    table_.acquire(at(30s), ask(job, "other"));
     EXPECT_EQ(enqueue(31s).kind, Kind::queued);
     EXPECT_EQ(wait(31s).kind, Kind::queued);
 }
 
 TEST_F(TwoPhase, ARefusedRenewalChangesNothing) {
     const Token token = enqueue(0s).lease.token;
-    EXPECT_EQ(table.renew(at(30s), {.token = token}).refusal, Refusal::lease_ended);
+    EXPECT_EQ(table_.renew(at(30s), {.token = token}).refusal, Refusal::lease_ended);
     EXPECT_EQ(enqueue(30s).kind, Kind::granted);
-    EXPECT_EQ(table.renew(at(60s), {.token = token}).refusal, Refusal::lease_ended);
+    EXPECT_EQ(table_.renew(at(60s), {.token = token}).refusal, Refusal::lease_ended);
     EXPECT_EQ(wait(60s).refusal, Refusal::lease_ended);
 }
 
 TEST_F(TwoPhase, ARefusedEnqueueLeavesTheNewsOfAnExpiry) {
     enqueue(0s);
-    AcquireRequest too_short = in(session, ask(job, "conn"));
+    AcquireRequest too_short = in(session_, ask(job, "conn"));
     too_short.ttl = 0s;
-    EXPECT_EQ(table.enqueue(at(30s), too_short).refusal, Refusal::ttl_out_of_range);
+    EXPECT_EQ(table_.enqueue(at(30s), too_short).refusal, Refusal::ttl_out_of_range);
     EXPECT_EQ(wait(30s).refusal, Refusal::lease_ended);
 }
 
 TEST_F(TwoPhase, ALeaseInGraceIsTakenAgainByANewEntry) {
-    AcquireRequest request = in(session, ask(job, "conn"));
+    AcquireRequest request = in(session_, ask(job, "conn"));
     request.grace = 10s;
-    const Token first = table.enqueue(at(0s), request).lease.token;
-    table.advance(at(30s));
-    table.check_invariants();
-    const Outcome again = table.enqueue(at(35s), request);
+    const Token first = table_.enqueue(at(0s), request).lease.token;
+    table_.advance(at(30s));
+    table_.check_invariants();
+    const Outcome again = table_.enqueue(at(35s), request);
     EXPECT_EQ(again.kind, Kind::granted);
     EXPECT_NE(again.lease.token, first);
-    table.check_invariants();
+    table_.check_invariants();
     EXPECT_EQ(wait(36s).lease.token, again.lease.token);
 }
 
 TEST_F(TwoPhase, ForgetsTheOldestOfTooManyExpiredEntries) {
     for (const auto* name : {"a", "b", "c", "d"}) enqueue(0s, Scope::named(name));
-    EXPECT_EQ(table.counts().entries, 4U) << "those that hold have no limit of their own";
-    table.advance(at(30s));
-    EXPECT_EQ(table.counts().entries, 3U);
+    EXPECT_EQ(table_.counts().entries, 4U) << "those that hold have no limit of their own";
+    table_.advance(at(30s));
+    EXPECT_EQ(table_.counts().entries, 3U);
     int told = 0;
     for (const auto* name : {"a", "b", "c", "d"}) {
         told += wait(30s, Scope::named(name)).refusal == Refusal::lease_ended ? 1 : 0;
     }
     EXPECT_EQ(told, 3);
-    EXPECT_EQ(table.counts().entries, 0U);
+    EXPECT_EQ(table_.counts().entries, 0U);
 }
 
 TEST_F(TwoPhase, EntriesEndWithTheirSessionWhateverTheyStandFor) {
-    table.acquire(at(0s), ask("busy", "other"));
+    table_.acquire(at(0s), ask("busy", "other"));
     enqueue(0s, Scope::named("busy"));
     enqueue(0s, Scope::named("expired"));
-    table.advance(at(29s));
+    table_.advance(at(29s));
     enqueue(29s, Scope::named("held"));
-    table.advance(at(30s));
-    EXPECT_EQ(table.counts().entries, 3U);
-    table.end_session(at(31s), session, LockTable::SessionLeases::keep);
-    EXPECT_EQ(table.counts().entries, 0U);
-    table.check_invariants();
-    session = table.open_session(at(31s), {.name = "conn"});
+    table_.advance(at(30s));
+    EXPECT_EQ(table_.counts().entries, 3U);
+    table_.end_session(at(31s), session_, LockTable::SessionLeases::keep);
+    EXPECT_EQ(table_.counts().entries, 0U);
+    table_.check_invariants();
+    session_ = table_.open_session(at(31s), {.name = "conn"});
     EXPECT_EQ(wait(31s, Scope::named("held")).refusal, Refusal::not_enqueued);
-    table.advance(at(61s));  // the lease that was kept expires without an entry
+    table_.advance(at(61s));  // the lease that was kept expires without an entry
 }
 
 TEST_F(TwoPhase, ManyKeysThroughOneSessionLeaveNothing) {
     for (int i = 0; i < 200'000; ++i) {
         const std::string key = "key number " + std::to_string(i);
         const Token token = enqueue(0s, Scope::named(key)).lease.token;
-        table.release(at(0s), {.token = token});
-        table.clear_changes();
+        table_.release(at(0s), {.token = token});
+        table_.clear_changes();
     }
-    const TableCounts counts = table.counts();
+    const TableCounts counts = table_.counts();
     EXPECT_EQ(counts.entries, 0U);
     EXPECT_EQ(counts.leases, 0U);
     EXPECT_EQ(counts.locks, 0U);
@@ -171,8 +171,8 @@ TEST_F(TwoPhase, ManyKeysThroughOneSessionLeaveNothing) {
 TEST_F(TwoPhase, ManyLeasesThatExpireLeaveAFewEntriesOnly) {
     for (int i = 0; i < 10'000; ++i) {
         enqueue(std::chrono::seconds{i}, Scope::named("key number " + std::to_string(i)));
-        table.clear_changes();
-        ASSERT_LE(table.counts().entries, 30U + 3U);
+        table_.clear_changes();
+        ASSERT_LE(table_.counts().entries, 30U + 3U);
     }
 }
 

@@ -216,7 +216,6 @@ export function historyOf(state, key, count) {
   return found;
 }
 
-/** What a session holds. */
 /** What a connection holds, by its number; what a log-in at the files holds, by its name. */
 export function leasesOfSession(state, id) {
   const isLogin = typeof id === 'string';

@@ -238,6 +238,7 @@ export function locksView(root) {
       const wanted = at < last ? rows[at] : null;
       entry.slot.hidden = !wanted;
       if (wanted) place(entry, wanted, at);
+      else entry.slot.replaceChildren(); // a lock has one link in the page, and none when it is not shown
     });
   }
 

@@ -17,8 +17,8 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 // Long enough that half of its margin is time enough to die in, on a slow machine.
-constexpr auto ttl = 6s;
-const std::vector<std::string> short_lease{"x", "--ttl", "6s"};
+constexpr auto ttl = 12s;
+const std::vector<std::string> short_lease{"x", "--ttl", "12s"};
 
 // A command that listens to nobody, in several processes, one of which has left the group and lost
 // its parent. All of them hold a lock of the kernel's on the file, until the last has died.
@@ -100,7 +100,7 @@ TEST(RunTrouble, AServerThatDoesNotAnswerEndsTheCommandBeforeTheLeaseEnds) {
 
 TEST(RunTrouble, AServerThatIsGoneEndsTheCommand) {
     ServerProcess server;
-    Process holder(run_command(server.address, {"x", "--ttl", "2s"},
+    Process holder(run_command(server.address, {"x", "--ttl", "12s"},
                                "trap 'echo asked; exit 0' TERM; echo ready; "
                                "while :; do sleep 0.01; done"));
     holder.wait_for_output("ready");
@@ -132,7 +132,7 @@ TEST(RunTrouble, AServerThatComesBackInTimeIsNoTrouble) {
 
 TEST(RunTrouble, ALockThatIsTakenAwayEndsTheCommandAtOnce) {
     const ServerProcess server;
-    Process holder(run_command(server.address, {"x", "--ttl", "3s"},
+    Process holder(run_command(server.address, {"x", "--ttl", "12s"},
                                "trap 'echo asked' TERM; echo ready; while :; do sleep 0.01; done"));
     holder.wait_for_output("ready");
     const Finished forced = run_client(server, {"force-unlock", "--yes", "x"});

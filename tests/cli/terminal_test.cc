@@ -76,7 +76,7 @@ TEST(Terminal, AJobThatIsStoppedForLongerThanItsLeaseIsKilled) {
     const ServerProcess server;
     Command shell = client_command(server.address, {});
     shell.words = {"/bin/sh", "-c",
-                   "set -m; $HOLDFAST run x --ttl 2s -- sh -c 'echo ready; read line'; "
+                   "set -m; $HOLDFAST run x --ttl 6s -- sh -c 'echo ready; read line'; "
                    "echo stopped; read line; fg; echo code $?"};
     TerminalProcess process(shell);
     process.wait_for("ready");

@@ -58,7 +58,7 @@ class DflockdGateTimes : public DflockdProtocolTest {
         }
     }
 
-    const SecretGate secret_gate_;
+    const SecretGate secret_gate_{};
     DflockdDoor guarded_{{.auth_timeout = 20ms}, secret_gate_};
 };
 

@@ -96,10 +96,10 @@ void look(const ExchangePtr& exchange, const LockRequest& lock) {
 
 // Directories have no locks, and only the disk knows whether a path is a directory.
 void acquire_if_file(const ExchangePtr& exchange, const LockRequest& lock) {
-    exchange->context().door.readers().run([exchange, lock]() mutable {
+    exchange->context().door.readers().run([exchange, lock] {
         const auto is_directory = exchange->context().door.tree().is_directory(lock.path);
         net::EventLoop& loop = exchange->context().loop;
-        loop.post([exchange = std::move(exchange), lock = std::move(lock), is_directory] {
+        loop.post([exchange, lock, is_directory] {
             if (!is_directory) return exchange->answer(refuse(is_directory.error()));
             if (!*is_directory) return acquire(exchange, lock);
             exchange->answer(refuse(400, "Cannot lock a directory", "Locks are for files only"));
@@ -109,7 +109,7 @@ void acquire_if_file(const ExchangePtr& exchange, const LockRequest& lock) {
 
 }  // namespace
 
-void run_lock_request(const ExchangePtr& exchange, LockRequest lock) {
+void run_lock_request(const ExchangePtr& exchange, const LockRequest& lock) {
     if (lock.path.ends_in_slash()) {
         return exchange->answer(refuse(400, "Cannot lock a directory", "Locks are for files only"));
     }

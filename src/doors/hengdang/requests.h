@@ -76,7 +76,7 @@ struct LockRequest {
     std::string session_id;  // of a live session
     std::string session_name;
 };
-void run_lock_request(const std::shared_ptr<Exchange>& exchange, LockRequest lock);
+void run_lock_request(const std::shared_ptr<Exchange>& exchange, const LockRequest& lock);
 
 // Logging in and out: `/auth/session`, `/auth/sessions` and `/auth/sessions/<name>`.
 [[nodiscard]] bool is_session_path(std::string_view path);

@@ -174,6 +174,7 @@ FileResult<Committed> Upload::commit_whole(const CommitCheck& check) {
     return Committed{.info = std::move(next), .is_new = info == nullptr};
 }
 
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): named in the header, and called once
 FileResult<Committed> Upload::commit_region(const CommitCheck& check,
                                             const CommitCheck& before_copy) {
     const std::string doing = "write " + plan_.path.text();

@@ -57,7 +57,7 @@ void Server::deal(Transport transport) {
     next_set_ = (next_set_ + 1) % sets_.size();
 }
 
-void Server::begin_shut_down(std::function<void()> on_quiet) {
+void Server::begin_shut_down(const std::function<void()>& on_quiet) {
     EventLoop& first = sets_.front()->loop();
     for (const auto& owned : sets_) {
         ConnectionSet& set = *owned;

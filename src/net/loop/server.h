@@ -57,7 +57,7 @@ class Server {
     // The first half of a shutdown: tells every protocol (Protocol::on_drain), and calls `on_quiet`
     // on the first loop when all requests that are under way now are answered. Connections go on,
     // and new ones are accepted, until shut_down(). REQUIRES: called only once.
-    void begin_shut_down(std::function<void()> on_quiet);
+    void begin_shut_down(const std::function<void()>& on_quiet);
 
     // Stops accepting and closes idle connections. Closes each other connection when its requests
     // are answered, at the latest after `grace`. Then calls `on_done`, which may destroy the

@@ -177,7 +177,7 @@ TEST(Exchange, NamesWhatIsWrongWithItsOptions) {
     EXPECT_EQ(opening_fault_of({.servers = {"ftp://x"}}),
               "'ftp://x' does not begin with http:// or https://");
     EXPECT_EQ(opening_fault_of({.token_file = "/nowhere/token"}),
-              "cannot read a token from /nowhere/token");
+              "cannot read a token from /nowhere/token: No such file or directory");
     EXPECT_EQ(opening_fault_of({.servers = {"https://x"}, .ca_file = "/nowhere/ca"}),
               "cannot read the CA certificates /nowhere/ca: No such file or directory");
 }

@@ -51,6 +51,7 @@ Conditions read_conditions(const net::HttpRequest& request) {
 }
 
 // Our tags contain neither commas nor quotes, so a list may be split at each comma.
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): the header, then ours
 bool names_tag(std::string_view list, std::string_view tag, TagComparison comparison) {
     if (trim(list) == "*") return true;
     while (!list.empty()) {

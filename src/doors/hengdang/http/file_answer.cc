@@ -95,6 +95,7 @@ FileAnswer refuse_method(std::string_view allowed) {
     return answer;
 }
 
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): in the order of the body
 FileAnswer refuse_precondition(std::string_view message, std::string_view etag) {
     std::string body;
     base::JsonWriter json(body);
@@ -205,6 +206,7 @@ FileAnswer refuse_lock(const service::Response& response, const LockTimes& times
     }
 }
 
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): in the order of the body
 FileAnswer tell_lock(std::string_view message, std::string_view path,
                      std::string_view session_name) {
     std::string body;

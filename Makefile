@@ -5,7 +5,7 @@ rounds ?= 25
 prefix ?= /usr/local
 SEEDS ?= 1..100000
 
-.PHONY: help build run test asan lint install package sim slow check bench format clean setup browser
+.PHONY: help build run cluster test asan lint install package sim slow chaos check bench format clean setup browser
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -16,6 +16,10 @@ build: build/$(preset)/with_tests  ## build the server and its tests; preset=asa
 run: build/$(preset)/build.ninja  ## build and start the server, e.g. make run ARGS="--http 127.0.0.1:9090"
 	@cmake --build --preset $(preset) --target holdfast
 	@exec build/$(preset)/holdfast serve $(ARGS)
+
+cluster: build/$(preset)/build.ninja  ## build, then start three etcd and three nodes on this machine, to try things out
+	@cmake --build --preset $(preset) --target holdfast
+	@HOLDFAST=build/$(preset)/holdfast exec tools/cluster
 
 test: build browser  ## build and run all tests; in a browser, too, where one can be installed
 	@ctest --preset $(preset) --parallel $(shell nproc)
@@ -69,6 +73,7 @@ build/%/with_tests: CMakePresets.json | setup
 # Installs what is missing for the target at hand.
 packages = build
 build test asan sim slow: packages += test
+cluster: packages += cluster
 check: packages += test check
 lint: packages = lint
 package: packages = build package

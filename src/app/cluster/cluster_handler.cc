@@ -1,0 +1,131 @@
+#include "app/cluster/cluster_handler.h"
+
+#include <chrono>
+#include <utility>
+
+namespace holdfast::app {
+
+namespace {
+
+enum class Action : std::uint8_t { show, resign, begin_epoch };
+
+using net::Privilege;
+using Body = net::BodyPolicy;
+
+constexpr net::Route cluster_routes[] = {
+    {"GET, HEAD", "/v1/cluster", Privilege::lock, Body::ignored, "cluster", Action::show},
+    {"POST", "/v1/cluster/resign", Privilege::administer, Body::ignored, "clusterResign",
+     Action::resign, "handing over needs the admin token"},
+    {"POST", "/v1/cluster/new-epoch", Privilege::administer, Body::ignored, "clusterNewEpoch",
+     Action::begin_epoch, "a new epoch needs the admin token"},
+};
+
+// Shows nothing that a supervisor on this machine may not see.
+constexpr net::Route node_routes[] = {
+    {"GET, HEAD", "/v1/node", Privilege::lock, Body::ignored, "", Action::show},
+};
+
+constexpr std::string_view stands_alone = "this server stands alone: it was started without --cluster";
+
+std::int64_t milliseconds_of(service::WallTime time) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
+}
+
+void append_leader(base::JsonWriter& json, const cluster::Picture& picture) {
+    if (!picture.is_served()) {
+        json.field("leader", "").field("reason", picture.why_nobody_leads);
+        return;
+    }
+    json.field("leader", picture.leader.name)
+        .field("epoch", picture.leader.epoch)
+        .field("since_ms", milliseconds_of(picture.leader.since));
+}
+
+void append_etcd(base::JsonWriter& json, const cluster::EtcdPicture& etcd) {
+    json.begin_object("etcd")
+        .field("version", etcd.version)
+        .field("database_bytes", etcd.database_bytes)
+        .field("in_use_bytes", etcd.in_use_bytes)
+        .field("quota_bytes", etcd.quota_bytes);
+    std::string alarms;
+    for (const std::string& alarm : etcd.alarms) alarms += (alarms.empty() ? "" : ", ") + alarm;
+    if (!alarms.empty()) json.field("alarms", alarms);
+    if (!etcd.refuses_growth.empty()) json.field("refuses_growth", etcd.refuses_growth);
+    json.end_object();
+}
+
+}  // namespace
+
+std::string cluster_json(const cluster::Picture& picture) {
+    std::string body;
+    base::JsonWriter json(body);
+    json.begin_object();
+    append_leader(json, picture);
+    json.begin_array("nodes");
+    for (const cluster::Node& node : picture.nodes) {
+        json.begin_object()
+            .field("name", node.name)
+            .field("peer", node.peer)
+            .field("version", node.version)
+            .field("started_ms", milliseconds_of(node.started))
+            .field("leads", picture.is_served() && node.name == picture.leader.name)
+            .end_object();
+    }
+    json.end_array();
+    append_etcd(json, picture.etcd);
+    json.end_object();
+    return body + "\n";
+}
+
+std::string node_json(const cluster::Picture& picture) {
+    std::string body;
+    base::JsonWriter json(body);
+    json.begin_object()
+        .field("node", picture.node)
+        .field("role", cluster::to_text(picture.role));
+    append_leader(json, picture);
+    append_etcd(json, picture.etcd);
+    json.end_object();
+    return body + "\n";
+}
+
+std::span<const net::Route> ClusterHandler::routes() {
+    return cluster_routes;
+}
+
+void ClusterHandler::handle(const net::RoutedRequest& request, net::HttpReply& reply) {
+    if (!control_.picture) return reply.send(404, json_type, json_error(stands_alone));
+    switch (request.route.action.as<Action>()) {
+        case Action::show:
+            return reply.send(200, json_type, cluster_json(*control_.picture()),
+                              {{"Cache-Control", "no-store"}});
+        case Action::resign: return change(control_.resign, reply);
+        case Action::begin_epoch: return change(control_.begin_epoch, reply);
+    }
+}
+
+// The answer comes from the main loop and leaves on this one. The connection may be gone by then: the
+// reply knows.
+void ClusterHandler::change(const std::function<void(ClusterControl::Done)>& call,
+                            net::HttpReply& reply) {
+    auto later = std::make_shared<net::DeferredReply>(reply.defer());
+    call([&loop = loop_, later = std::move(later)](const base::Result<std::string>& result) mutable {
+        loop.post([later = std::move(later), result] {
+            if (!result) return later->send(409, json_type, json_error(result.error().message));
+            std::string body;
+            base::JsonWriter(body).begin_object().field("done", *result).end_object();
+            later->send(200, json_type, body + "\n");
+        });
+    });
+}
+
+std::span<const net::Route> NodeHandler::routes() {
+    return node_routes;
+}
+
+void NodeHandler::handle(const net::RoutedRequest& /*request*/, net::HttpReply& reply) {
+    if (!control_.picture) return reply.send(404, json_type, json_error(stands_alone));
+    reply.send(200, json_type, node_json(*control_.picture()), {{"Cache-Control", "no-store"}});
+}
+
+}  // namespace holdfast::app

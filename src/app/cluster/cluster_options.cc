@@ -1,0 +1,143 @@
+#include "app/cluster/cluster_options.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+namespace holdfast::app {
+
+namespace {
+
+constexpr std::size_t node_length_max = 64;
+
+// A node's name is a part of a key and of log lines.
+bool is_node_name(const std::string& name) {
+    const auto is_plain = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '-' || c == '_' || c == '.';
+    };
+    return !name.empty() && name.size() <= node_length_max &&
+           std::all_of(name.begin(), name.end(), is_plain);
+}
+
+void declare_etcd(const options::Command& command, ClusterOptions& options) {
+    command
+        .add_option("--cluster", options.etcd,
+                    "be one of several nodes that keep their locks in this etcd, such as "
+                    "etcd://h1:2379,h2:2379,h3:2379/holdfast (etcds:// for TLS); the path separates "
+                    "several clusters on one etcd")
+        .takes("URL");
+    const auto add_file = [&](const char* flag, std::string& path, const char* help) {
+        command.add_option(flag, path, help).takes("FILE");
+    };
+    add_file("--cluster-ca", options.ca_file, "certificates that etcd's must be signed by");
+    add_file("--cluster-cert", options.tls.certificate_file, "certificate to show to etcd");
+    add_file("--cluster-key", options.tls.key_file, "the key of that certificate");
+    command.add_option("--cluster-user", options.user, "user of etcd").takes("NAME");
+    add_file("--cluster-password-file", options.password_file,
+             "file with that user's password in its first line");
+    command.add_duration("--cluster-ttl", options.ttl,
+                         "how long the others wait for a leader that is gone");
+    command
+        .add_option("--cluster-quota", options.quota_bytes,
+                    "bytes that etcd's database may have, as etcd itself was told; at 85 % no new "
+                    "locks are granted")
+        .takes("BYTES")
+        .shows_default();
+    command.add_flag("--cluster-keep-history", options.leaves_history,
+                     "do not compact etcd: somebody else does");
+}
+
+void declare_peers(const options::Command& command, ClusterOptions& options) {
+    const auto fault_of = [](const std::string& name) {
+        return is_node_name(name) ? std::string()
+                                  : "'" + name +
+                                        "' is no name of a node: at most 64 letters, digits, dots, "
+                                        "hyphens and underscores";
+    };
+    command
+        .add_option("--node", options.node,
+                    "name of this node in the cluster; not given: the name of the machine")
+        .takes("NAME")
+        .checked_by(fault_of);
+    command
+        .add_option("--peer", options.peer_address,
+                    "where this node listens for the others of its cluster: ADDR:PORT")
+        .takes("ADDRESS")
+        .shows_default();
+    command
+        .add_option("--advertise", options.advertised_host,
+                    "host by which the other nodes reach this one; not given: the address of --peer")
+        .takes("HOST");
+    const auto add_file = [&](const char* flag, std::string& path, const char* help) {
+        command.add_option(flag, path, help).takes("FILE");
+    };
+    add_file("--peer-cert", options.peer_tls.certificate_file,
+             "nodes speak TLS among each other, with this certificate");
+    add_file("--peer-key", options.peer_tls.key_file, "the key of that certificate");
+    add_file("--peer-ca", options.peer_ca_file,
+             "certificates that those of other nodes must be signed by");
+    command.add_flag("--files-shared", options.has_shared_files,
+                     "all nodes of the cluster see the same folder of files");
+}
+
+}  // namespace
+
+void declare_cluster_options(const options::Command& command, ClusterOptions& options) {
+    declare_etcd(command, options);
+    declare_peers(command, options);
+}
+
+base::Result<void> check_cluster(const ClusterOptions& options, bool is_insecure) {
+    if (!options.is_on()) return {};
+    if (options.tls.certificate_file.empty() != options.tls.key_file.empty()) {
+        return base::fail("--cluster-cert and --cluster-key belong together: give both or neither");
+    }
+    if (options.user.empty() != options.password_file.empty()) {
+        return base::fail(
+            "--cluster-user and --cluster-password-file belong together: give both or neither");
+    }
+    if (options.ttl < std::chrono::seconds(2) || options.ttl > std::chrono::minutes(1)) {
+        return base::fail("--cluster-ttl must be at least 2s, as etcd wants it, and at most 1m");
+    }
+    const bool has_peer_tls = !options.peer_tls.certificate_file.empty();
+    if (has_peer_tls != !options.peer_tls.key_file.empty() ||
+        has_peer_tls != !options.peer_ca_file.empty()) {
+        return base::fail("--peer-cert, --peer-key and --peer-ca belong together: give all or none");
+    }
+    if (!is_node_name(node_name(options))) {
+        return base::fail("the name of this machine, '" + node_name(options) +
+                          "', cannot be the name of a node: choose one with --node");
+    }
+    TRY(const auto peer, net::parse_endpoint(options.peer_address));
+    if (peer.is_unix()) return base::fail("--peer must be ADDR:PORT: other machines connect to it");
+    if (peer.is_unspecified() && options.advertised_host.empty()) {
+        return base::fail("--peer " + options.peer_address +
+                          " does not tell by which address other nodes reach this one: name that "
+                          "with --advertise");
+    }
+    if (peer.is_local() || has_peer_tls || is_insecure) return {};
+    return base::fail("refusing to listen for other nodes on " + options.peer_address +
+                      ": what clients say would travel in the open. Give --peer-cert, --peer-key "
+                      "and --peer-ca, or say --insecure if that is what you want");
+}
+
+std::string node_name(const ClusterOptions& options) {
+    if (!options.node.empty()) return options.node;
+    std::array<char, 256> name{};
+    if (::gethostname(name.data(), name.size() - 1) != 0) return "";
+    return name.data();
+}
+
+std::string advertised_peer(const ClusterOptions& options, const net::Endpoint& bound) {
+    const std::string text = net::to_text(bound);
+    if (options.advertised_host.empty()) return text;
+    const bool is_bare_v6 = options.advertised_host.find(':') != std::string::npos &&
+                            !options.advertised_host.starts_with('[');
+    const std::string host =
+        is_bare_v6 ? "[" + options.advertised_host + "]" : options.advertised_host;
+    return host + text.substr(text.rfind(':'));
+}
+
+}  // namespace holdfast::app

@@ -55,6 +55,7 @@ class Commands {
 [[nodiscard]] Command declare_session(const options::Command& program);
 [[nodiscard]] Command declare_fence(const options::Command& program);
 [[nodiscard]] Command declare_status(const options::Command& program);
+[[nodiscard]] Command declare_cluster(const options::Command& program);
 [[nodiscard]] Command declare_backup(const options::Command& program);
 
 }  // namespace holdfast::cli

@@ -1,0 +1,131 @@
+// `holdfast cluster`: the nodes of a cluster, and what an admin can do to it.
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+
+#include "cli/command.h"
+#include "cli/screen/lock_rows.h"
+#include "cli/screen/table.h"
+#include "cli/screen/terminal_text.h"
+#include "cli/server.h"
+#include "options/options.h"
+
+namespace holdfast::cli {
+
+namespace {
+
+struct ClusterOptions {
+    ServerOptions server;
+    bool is_json = false;
+    bool is_sure = false;
+};
+
+void print_nodes(const base::JsonValue& cluster, std::int64_t now_ms) {
+    Table table({{.title = "NODE"},
+                 {.title = "ROLE"},
+                 {.title = "PEERS REACH IT AT"},
+                 {.title = "UP FOR", .align = Align::right},
+                 {.title = "VERSION"}});
+    for (const base::JsonValue& node : cluster["nodes"].items()) {
+        const std::chrono::milliseconds age{now_ms - number_of(node["started_ms"])};
+        table.add({escape(node["name"].text()), node["leads"].is_true() ? "leads" : "follows",
+                   escape(node["peer"].text()), countdown(age), escape(node["version"].text())});
+    }
+    const TableLook look{.width_max = terminal_width(STDOUT_FILENO),
+                         .has_colour = wants_colour(STDOUT_FILENO)};
+    for (const std::string& line : table.lines(look)) std::puts(line.c_str());
+}
+
+int print_cluster(const base::JsonValue& cluster, std::int64_t now_ms) {
+    const std::string leader = cluster["leader"].text();
+    if (leader.empty()) {
+        fmt::print("{}\n", styled("NOBODY LEADS: " + escape(cluster["reason"].text()), Style::red,
+                                  wants_colour(STDOUT_FILENO)));
+    } else {
+        const std::chrono::milliseconds age{now_ms - number_of(cluster["since_ms"])};
+        fmt::print("{} leads for {}, epoch {}\n", escape(leader), countdown(age),
+                   number_of(cluster["epoch"]));
+    }
+    const base::JsonValue& etcd = cluster["etcd"];
+    fmt::print("etcd {}, {} of {} MiB used\n", escape(etcd["version"].text()),
+               number_of(etcd["in_use_bytes"]) >> 20, number_of(etcd["quota_bytes"]) >> 20);
+    const std::string trouble = etcd["refuses_growth"].text();
+    if (!trouble.empty()) fmt::print("{}\n", escape(trouble));
+    print_nodes(cluster, now_ms);
+    return leader.empty() ? exit_unavailable : exit_success;
+}
+
+int show_cluster(const ClusterOptions& options) {
+    auto server = Server::open(options.server);
+    if (!server) return complain(server.error());
+    const auto offset = server->clock_offset();
+    if (!offset) return complain(offset.error());
+    const auto answer = server->get("/v1/cluster");
+    if (!answer) return complain(answer.error());
+    if (!options.is_json) return print_cluster(answer->json, unix_now_ms() + offset->count());
+    std::fputs(answer->text.c_str(), stdout);
+    return answer->json["leader"].text().empty() ? exit_unavailable : exit_success;
+}
+
+// Prints what the server says that it has done.
+int change(const ClusterOptions& options, const std::string& target) {
+    auto server = Server::open(options.server);
+    if (!server) return complain(server.error());
+    const auto answer = server->ask("POST", target);
+    if (!answer) return complain(answer.error());
+    if (answer->status != 200) return complain({exit_refused, answer->json["error"].text()});
+    fmt::print("{}\n", escape(answer->json["done"].text()));
+    return exit_success;
+}
+
+int begin_epoch(const ClusterOptions& options) {
+    if (!options.is_sure) {
+        return complain({exit_usage,
+                         "this is for an etcd that was restored from a backup: fencing numbers jump "
+                         "ahead for good. Say --yes if you are sure"});
+    }
+    return change(options, "/v1/cluster/new-epoch");
+}
+
+}  // namespace
+
+Command declare_cluster(const options::Command& program) {
+    const auto options = std::make_shared<ClusterOptions>();
+    const options::Command command =
+        program.add_command("cluster", "show the nodes of a cluster, or hand over");
+    const options::Command show = command.add_command("show", "show them; so does no command");
+    for (options::Command each : {command, show}) {
+        each.add_flag("--json", options->is_json, "the server's own answer");
+    }
+    const options::Command resign =
+        command.add_command("resign", "let another node lead, as before an upgrade; an admin's");
+    const options::Command epoch = command.add_command(
+        "new-epoch", "after etcd was restored from a backup: begin with larger numbers; an admin's");
+    epoch.add_flag("-y,--yes", options->is_sure, "do it");
+    show.footer("  holdfast cluster show");
+    resign.footer("  holdfast cluster resign --server http://node-a:8080");
+    epoch.footer(
+        "A backup has older fencing numbers than those that clients have seen since. This makes all\n"
+        "further ones larger than any that can have been given out.\n"
+        "\n"
+        "  holdfast cluster new-epoch --yes");
+    command.requires_commands(0, 1);
+    for (options::Command each : {command, show, resign, epoch}) {
+        declare_server_options(each, options->server);
+    }
+    command.footer(
+        "Ends with 69 if nobody leads.\n"
+        "\n"
+        "  holdfast cluster\n"
+        "  holdfast cluster resign");
+    return {.options = command, .run = [options, resign, epoch] {
+                if (resign.is_called()) return change(*options, "/v1/cluster/resign");
+                if (epoch.is_called()) return begin_epoch(*options);
+                return show_cluster(*options);
+            }};
+}
+
+}  // namespace holdfast::cli

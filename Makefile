@@ -2,6 +2,7 @@
 
 preset ?= release
 rounds ?= 25
+minutes ?= 10
 prefix ?= /usr/local
 SEEDS ?= 1..100000
 
@@ -47,6 +48,10 @@ sim: build/$(preset)/with_tests  ## simulate, e.g. make sim SEEDS=1..100000, or 
 slow: build  ## kill the server under load many times more than `make test` does; rounds=25
 	@HOLDFAST_ROUNDS=$(rounds) build/$(preset)/bin/e2e_test --gtest_filter='Durable.NothingAcknowledged*'
 
+chaos: build/$(preset)/build.ninja  ## torment a cluster of three nodes and three etcd; minutes=10
+	@cmake --build --preset $(preset) --target holdfast
+	@python3 tests/cluster/chaos.py --holdfast build/$(preset)/holdfast --minutes $(minutes)
+
 check: setup browser  ## format, clang-tidy, house rules, and the tests with and without sanitizers
 	@tools/check
 
@@ -73,7 +78,7 @@ build/%/with_tests: CMakePresets.json | setup
 # Installs what is missing for the target at hand.
 packages = build
 build test asan sim slow: packages += test
-cluster: packages += cluster
+cluster chaos: packages += cluster
 check: packages += test check
 lint: packages = lint
 package: packages = build package

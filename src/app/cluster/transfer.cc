@@ -1,0 +1,136 @@
+#include "app/cluster/transfer.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/values/changes.h"
+
+namespace holdfast::app {
+
+namespace {
+
+// So many leases go into one commit.
+constexpr std::size_t commit_leases = 1000;
+
+// The grant of a lease that was restored, as if it happened now.
+core::Event grant_of(const core::RestoreRequest& lease, core::Time now) {
+    core::Event event;
+    event.kind = core::EventKind::granted;
+    event.at = now;
+    event.lease = {.scope = lease.scope,
+                   .owner = lease.owner,
+                   .mode = lease.mode,
+                   .token = lease.token,
+                   .acquired_at = lease.acquired_at,
+                   .expires_at = now + lease.ttl,
+                   .grace_until = now + lease.ttl + lease.grace,
+                   .ttl = lease.ttl,
+                   .version = lease.version,
+                   .notes = lease.notes};
+    event.grace = lease.grace;
+    event.memory = lease.memory;
+    event.limit = lease.limit;
+    return event;
+}
+
+// What a lease in grace has gone through since its grant.
+core::Event expiry_of(const core::RestoreRequest& lease, core::Time now) {
+    core::Event event = grant_of(lease, now);
+    event.kind = core::EventKind::expired;
+    event.lease.state = core::LeaseState::grace;
+    event.lease.expires_at = now;
+    event.lease.grace_until = now + lease.remaining;
+    return event;
+}
+
+// One transfer. Keeps itself alive until it has called `done`.
+class Transfer : public std::enable_shared_from_this<Transfer> {
+  public:
+    Transfer(service::Store& from, service::Store& to, const service::Clock& clock,
+             TransferDone done)
+        : from_(from), to_(to), clock_(clock), done_(std::move(done)) {}
+
+    void start() {
+        from_.recover(
+            [this](const core::RestoreRequest& lease) { return read(lease); },
+            [self = shared_from_this()](service::StoreResult<service::Recovered> recovered) {
+                if (!recovered) return self->fail("cannot read the locks", recovered.error());
+                self->recovered_ = std::move(*recovered);
+                self->open_destination();
+            });
+    }
+
+  private:
+    bool read(const core::RestoreRequest& lease) {
+        if (commits_.empty() || commits_.back().changes.size() >= commit_leases) {
+            commits_.emplace_back();
+        }
+        core::Changes& changes = commits_.back().changes;
+        changes.add(grant_of(lease, clock_.now()));
+        if (lease.is_in_grace) changes.add(expiry_of(lease, clock_.now()));
+        return true;
+    }
+
+    void open_destination() {
+        to_.recover(
+            [](const core::RestoreRequest& /*lease*/) { return true; },
+            [self = shared_from_this()](const service::StoreResult<service::Recovered>& there) {
+                if (!there) return self->fail("cannot open the destination", there.error());
+                if (there->leases > 0 || !there->fences.empty()) {
+                    return self->done_(
+                        base::fail("the destination has locks or fences already: choose an empty "
+                                   "one"));
+                }
+                auto& next_fence = self->recovered_.next_fence;
+                next_fence = std::max(next_fence, there->next_fence);
+                self->finish_reading();
+                self->write_next();
+            });
+    }
+
+    // The last commit has what is not in the leases.
+    void finish_reading() {
+        service::Commit last;
+        last.fences = recovered_.fences;
+        last.reserved_fence = recovered_.next_fence - 1;
+        commits_.push_back(std::move(last));
+    }
+
+    void write_next() {
+        if (written_ == commits_.size()) {
+            return done_(Transferred{.leases = recovered_.leases,
+                                     .fences = recovered_.fences.size(),
+                                     .next_fence = recovered_.next_fence});
+        }
+        service::Commit& commit = commits_[written_];
+        commit.number = service::CommitNumber{written_ + 1};
+        to_.commit(commit, [self = shared_from_this()](const service::StoreResult<void>& result) {
+            if (!result) return self->fail("cannot write the locks", result.error());
+            ++self->written_;
+            self->write_next();
+        });
+    }
+
+    void fail(const std::string& what, const service::StoreFailure& why) {
+        done_(base::fail(what + ": " + why.message));
+    }
+
+    service::Store& from_;
+    service::Store& to_;
+    const service::Clock& clock_;
+    const TransferDone done_;
+    service::Recovered recovered_;
+    std::vector<service::Commit> commits_;
+    std::size_t written_ = 0;
+};
+
+}  // namespace
+
+void transfer(service::Store& from, service::Store& to, const service::Clock& clock,
+              TransferDone done) {
+    std::make_shared<Transfer>(from, to, clock, std::move(done))->start();
+}
+
+}  // namespace holdfast::app

@@ -1,0 +1,54 @@
+"""The checker finds what it is there for."""
+
+import unittest
+
+from history import Claim, History
+
+
+def claim(told, sure_until, fence=None, **more):
+    return Claim(**{"lock": "x", "client": "c", "door": "d", "sent": told - 0.1, "told": told, "sure_until": sure_until,
+                    "fence": fence, **more})
+
+
+class HistoryTest(unittest.TestCase):
+    def faults_of(self, *claims):
+        history = History()
+        for each in claims:
+            history.add(each)
+        return history.faults()
+
+    def test_what_is_right(self):
+        self.assertEqual(self.faults_of(claim(1, 2, 1), claim(3, 4, 2), claim(1, 9, 7, lock="y")), [])
+
+    def test_a_release_ends_a_claim(self):
+        self.assertEqual(self.faults_of(claim(1, 9, 1, released=1.5), claim(2, 3, 2)), [])
+
+    def test_two_holders(self):
+        self.assertIn("two holders", self.faults_of(claim(1, 3, 1), claim(2, 4, 2))[0])
+
+    def test_two_holders_with_others_between(self):
+        faults = self.faults_of(claim(1, 9, 1), claim(2, 2.5, 2), claim(3, 4, 3))
+        self.assertEqual(len(faults), 2)
+
+    def test_fences_that_go_back(self):
+        self.assertIn("went back", self.faults_of(claim(1, 2, 5), claim(3, 4, 4))[0])
+
+    def test_fences_of_requests_that_crossed_may_come_in_any_order(self):
+        self.assertEqual(self.faults_of(claim(1, 1.1, 5, sent=0.5), claim(1.2, 2, 4, sent=0.6)), [])
+
+    def test_two_effects_of_one_request(self):
+        faults = self.faults_of(claim(1, 2, 5, request_id="r"), claim(3, 4, 6, request_id="r"))
+        self.assertIn("two effects", faults[0])
+
+    def test_a_lease_that_is_lost_too_early(self):
+        history = History()
+        held = claim(1, 9, 1)
+        history.add(held)
+        history.lost(held, 9.5)
+        self.assertEqual(history.faults(), [])
+        history.lost(held, 5)
+        self.assertIn("too early", history.faults()[0])
+
+
+if __name__ == "__main__":
+    unittest.main()

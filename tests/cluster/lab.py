@@ -1,0 +1,209 @@
+"""A cluster to torment: three members of etcd, three nodes of Holdfast, and proxies on every line between them.
+
+Everything is on loopback, on free ports, in a temporary folder. Each process can be killed, stopped and started again; each
+line can be stalled: its bytes wait, as in a network that has lost its way.
+"""
+
+import asyncio
+import json
+import pathlib
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import urllib.request
+
+
+def free_ports(count, address="127.0.0.1"):
+    """Ports that nobody listens on at the moment, each free on `address`."""
+    sockets = [socket.socket() for _ in range(count)]
+    for each in sockets:
+        each.bind((address, 0))
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
+def wait_until(is_so, what, seconds=60):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if is_so():
+            return
+        time.sleep(0.05)
+    raise TimeoutError(f"after {seconds} s still not: {what}")
+
+
+class Proxy:
+    """Passes connections from one address to another, unless it is stalled."""
+
+    def __init__(self, listen, target):
+        self.listen, self.target = listen, target
+        self.is_open = asyncio.Event()
+        self.is_open.set()
+
+    async def start(self):
+        self.server = await asyncio.start_server(self._serve, *self.listen)
+
+    async def _serve(self, reader, writer):
+        try:
+            await self.is_open.wait()
+            far_reader, far_writer = await asyncio.open_connection(*self.target)
+        except OSError:
+            writer.transport.abort()
+            return
+        await asyncio.gather(self._pump(reader, far_writer), self._pump(far_reader, writer))
+
+    async def _pump(self, reader, writer):
+        try:
+            while piece := await reader.read(65536):
+                await self.is_open.wait()
+                writer.write(piece)
+                await writer.drain()
+            await self.is_open.wait()
+            writer.write_eof()
+        except OSError:
+            writer.transport.abort()
+
+
+class Proxies:
+    """All proxies, on a thread of their own."""
+
+    def __init__(self):
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self.thread.start()
+
+    def add(self, listen, target):
+        proxy = Proxy(listen, target)
+        asyncio.run_coroutine_threadsafe(proxy.start(), self.loop).result()
+        return proxy
+
+    def stall(self, proxies, is_stalled):
+        for proxy in proxies:
+            self.loop.call_soon_threadsafe(proxy.is_open.clear if is_stalled else proxy.is_open.set)
+
+    def stop(self):
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join()
+
+
+class Process:
+    """A program that is started again and again."""
+
+    def __init__(self, name, command, log):
+        self.name, self.command, self.log = name, command, log
+        self.running = None
+
+    def start(self):
+        with open(self.log, "ab") as log:
+            self.running = subprocess.Popen(self.command, stdout=log, stderr=log)
+
+    def signal(self, number):
+        self.running.send_signal(number)
+
+    def kill(self):
+        self.running.kill()
+        self.running.wait()
+
+    def terminate(self, seconds=30):
+        self.running.terminate()
+        self.running.wait(seconds)
+
+    def is_alive(self):
+        return self.running is not None and self.running.poll() is None
+
+
+class Node(Process):
+    def __init__(self, name, command, log, ports, lines):
+        super().__init__(name, command, log)
+        self.http, self.dflockd, self.peer, self.status = ports
+        self.lines = lines  # its proxies to etcd
+
+    def ask(self, path, port=None, method="GET"):
+        request = urllib.request.Request(f"http://127.0.0.1:{port or self.http}{path}", method=method)
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return json.load(answer)
+
+    def look(self):
+        """What the node says of itself, or nothing."""
+        try:
+            return self.ask("/v1/node", self.status)
+        except (OSError, ValueError):
+            return {}
+
+
+class Lab:
+    def __init__(self, holdfast, ttl="3s"):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="holdfast-cluster-"))
+        self.proxies = Proxies()
+        self.members = self._make_members()
+        self.nodes = [self._make_node(holdfast, name, index, ttl) for index, name in enumerate("abc")]
+        self.peer_lines = [
+            self.proxies.add((f"127.0.1.{index + 1}", node.peer), ("127.0.0.1", node.peer))
+            for index, node in enumerate(self.nodes)
+        ]
+
+    def _make_members(self):
+        ports = free_ports(6)
+        self.client_ports = ports[:3]
+        cluster = ",".join(f"e{n}=http://127.0.0.1:{ports[3 + n]}" for n in range(3))
+        members = []
+        for n in range(3):
+            client, peer = (f"http://127.0.0.1:{ports[place + n]}" for place in (0, 3))
+            command = ["etcd", "--name", f"e{n}", "--data-dir", str(self.folder / f"e{n}"), "--listen-client-urls", client,
+                       "--advertise-client-urls", client, "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
+                       "--initial-cluster", cluster]
+            members.append(Process(f"e{n}", command, self.folder / f"e{n}.log"))
+        return members
+
+    def _make_node(self, holdfast, name, index, ttl):
+        proxy_ports = free_ports(3)
+        lines = [
+            self.proxies.add(("127.0.0.1", port), ("127.0.0.1", member))
+            for port, member in zip(proxy_ports, self.client_ports)
+        ]
+        ports = free_ports(4)
+        url = "etcd://" + ",".join(f"127.0.0.1:{port}" for port in proxy_ports) + "/holdfast"
+        http, dflockd, peer, status = (f"127.0.0.1:{port}" for port in ports)
+        command = [holdfast, "serve", "--cluster", url, "--cluster-ttl", ttl, "--node", name, "--http", http, "--dflockd",
+                   dflockd, "--peer", peer, "--advertise", f"127.0.1.{index + 1}", "--status", status, "--grace", "1s",
+                   "--log-format", "text"]
+        return Node(name, command, self.folder / f"{name}.log", ports, lines)
+
+    def start(self):
+        for process in [*self.members, *self.nodes]:
+            process.start()
+        self.wait_for_service()
+
+    def wait_for_service(self):
+        """Until a node leads and all that live pass on to it, or are it."""
+        def is_served():
+            pictures = [node.look() for node in self.nodes if node.is_alive()]
+            leaders = {(picture.get("leader"), picture.get("epoch")) for picture in pictures}
+            leads = any(picture.get("role") == "leading" for picture in pictures)
+            return leads and len(leaders) == 1
+        wait_until(is_served, "a node leads")
+
+    def leader(self):
+        for node in self.nodes:
+            if node.is_alive() and node.look().get("role") == "leading":
+                return node
+        return None
+
+    def follower(self):
+        followers = [node for node in self.nodes if node.is_alive() and node.look().get("role") == "following"]
+        return random.choice(followers) if followers else None
+
+    def stop(self, keeps_folder=False):
+        for process in [*self.nodes, *self.members]:
+            if process.is_alive():
+                process.signal(signal.SIGCONT)
+                process.kill()
+        self.proxies.stop()
+        if not keeps_folder:
+            shutil.rmtree(self.folder, ignore_errors=True)

@@ -42,6 +42,11 @@ bool has_file_root(const ServeOptions& options) {
 // Clients must log in, so keys guard the files as well as a token does.
 base::Result<void> check_files(const ServeOptions& options, const net::Endpoint& endpoint) {
     if (!has_file_root(options)) return base::fail("--files needs a --files-root");
+    if (options.cluster.is_on() && !options.cluster.has_shared_files) {
+        return base::fail(
+            "in a cluster every node serves the files in its turn, so all of them must see the same "
+            "folder: say --files-shared if they do");
+    }
     if (!has_auth_token(options) && options.files.owner_keys.empty()) {
         return base::fail(
             "nobody could log in to the files: name the key of an owner with --files-owner, or a "
@@ -61,6 +66,14 @@ std::unique_ptr<net::Protocol> make_files(net::Channel& channel, LoopParts& part
     return std::make_unique<net::HttpProtocol>(channel, *parts.files, parts.http_limits);
 }
 
+bool has_cluster(const ServeOptions& options) {
+    return options.cluster.is_on();
+}
+
+std::unique_ptr<net::Protocol> make_status(net::Channel& channel, LoopParts& parts) {
+    return std::make_unique<net::HttpProtocol>(channel, *parts.node_router, parts.http_limits);
+}
+
 constexpr Door doors_table[] = {
     {.name = "http",
      .tls_name = "https",
@@ -69,6 +82,7 @@ constexpr Door doors_table[] = {
      .address = &ServeOptions::http_address,
      .guard = Guard::token,
      .is_http = true,
+     .is_shared = true,
      .opens_by_default = nullptr,
      .check_needs = nullptr,
      .limits = http_limits,
@@ -80,6 +94,7 @@ constexpr Door doors_table[] = {
      .address = &ServeOptions::dflockd_address,
      .guard = Guard::token,
      .is_http = false,
+     .is_shared = true,
      .opens_by_default = nullptr,
      .check_needs = nullptr,
      .limits = dflockd_limits,
@@ -92,10 +107,24 @@ constexpr Door doors_table[] = {
      .address = &ServeOptions::files_address,
      .guard = Guard::login,
      .is_http = true,
+     .is_shared = true,
      .opens_by_default = has_file_root,
      .check_needs = check_files,
      .limits = http_limits,
      .make_protocol = make_files},
+    {.name = "status",
+     .tls_name = "status",
+     .help = "where this node of a cluster tells of itself by HTTP: ADDR:PORT, unix:PATH, or none; "
+             "not given: 127.0.0.1:8082, if there is a --cluster",
+     .default_address = "127.0.0.1:8082",
+     .address = &ServeOptions::status_address,
+     .guard = Guard::token,
+     .is_http = true,
+     .is_shared = false,
+     .opens_by_default = has_cluster,
+     .check_needs = nullptr,
+     .limits = http_limits,
+     .make_protocol = make_status},
 };
 
 // Whether strangers are kept out.

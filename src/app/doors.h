@@ -31,6 +31,8 @@ struct Door {
     std::string ServeOptions::*address;  // what the option writes to
     Guard guard;
     bool is_http;  // tokens travel in headers
+    // Whether a node of a cluster passes its connections on to the leader.
+    bool is_shared;
     // Whether the door opens at its default address when no address is given. Null: always.
     bool (*opens_by_default)(const ServeOptions&);
     // What else the options must say for this door to open at the address. Null: nothing.

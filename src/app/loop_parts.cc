@@ -39,6 +39,7 @@ LoopParts::LoopParts(const SharedParts& shared, bool has_own_loop)
         .store = shared.store,
         .options = options,
         .count_connections = shared.count_connections,
+        .cluster = shared.cluster,
         .count_files = [&files_door = shared.files_door] {
             using FileFigures = doors::hengdang::FileFigures;
             return files_door ? std::optional<FileFigures>(files_door->figures()) : std::nullopt;
@@ -49,16 +50,21 @@ LoopParts::LoopParts(const SharedParts& shared, bool has_own_loop)
         BackupHandler::Parts{.loop = *loop,
                              .disk = shared.disk,
                              .slots = shared.backup_slots,
-                             .database_path = options.is_in_memory ? "" : database_file(options)});
+                             .database_path = has_database(options) ? database_file(options) : ""});
     documents = std::make_unique<DocumentHandler>();
-    router = std::make_unique<HttpRouter>(HttpHandlers{.homelab = *homelab,
+    cluster = std::make_unique<ClusterHandler>(shared.cluster, *loop);
+    router = std::make_unique<HttpRouter>(http_routes({.homelab = *homelab,
                                                        .lockserver = *lockserver,
                                                        .scoped = *scoped,
                                                        .status = *status,
                                                        .sessions = *sessions,
                                                        .backup = *backup,
-                                                       .documents = *documents},
+                                                       .documents = *documents,
+                                                       .cluster = *cluster}),
                                           HttpGate(shared.tokens, shared.host_names));
+    node = std::make_unique<NodeHandler>(shared.cluster);
+    node_router = std::make_unique<HttpRouter>(node_routes(*status, *node),
+                                               HttpGate(shared.tokens, shared.host_names));
 }
 
 LoopParts::~LoopParts() = default;

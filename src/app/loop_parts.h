@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "app/cluster/cluster_handler.h"
 #include "app/credentials.h"
 #include "app/http/backup_handler.h"
 #include "app/http/host_names.h"
@@ -61,6 +62,7 @@ struct SharedParts {
     doors::dflockd::DflockdDoor& dflockd_door;
     const std::unique_ptr<doors::hengdang::HengdangDoor>& files_door;  // null: switched off
     std::function<std::vector<ListenerFigures>()> count_connections;
+    const ClusterControl& cluster;
 };
 
 struct LoopParts {
@@ -86,7 +88,10 @@ struct LoopParts {
     std::unique_ptr<SessionHandler> sessions;
     std::unique_ptr<BackupHandler> backup;
     std::unique_ptr<DocumentHandler> documents;
+    std::unique_ptr<ClusterHandler> cluster;
     std::unique_ptr<HttpRouter> router;                       // for all of these
+    std::unique_ptr<NodeHandler> node;
+    std::unique_ptr<HttpRouter> node_router;                  // for status and node
     std::unique_ptr<doors::hengdang::HengdangHandler> files;  // with the door for files
 };
 

@@ -213,6 +213,7 @@ void declare_serve_options(const options::Command& command, ServeOptions& option
     declare_files(command, options);
     declare_secrets(command, options);
     declare_locks(command, options);
+    declare_cluster_options(command, options.cluster);
     declare_process(command, options);
     declare_config_file(command, options);
     command.name_variables("HOLDFAST_");
@@ -232,6 +233,15 @@ bool has_auth_token(const ServeOptions& options) {
     return !options.auth_token_file.empty() || !options.auth_token.empty();
 }
 
+bool has_database(const ServeOptions& options) {
+    return !options.is_in_memory && !options.cluster.is_on();
+}
+
+std::string where_locks_are(const ServeOptions& options) {
+    if (options.cluster.is_on()) return options.cluster.etcd;
+    return options.is_in_memory ? "in memory" : database_file(options);
+}
+
 std::string database_file(const ServeOptions& options) {
     if (!options.lockserver_database.empty()) return options.lockserver_database;
     return options.data_folder + "/holdfast.db";
@@ -239,6 +249,10 @@ std::string database_file(const ServeOptions& options) {
 
 base::Result<void> check(const ServeOptions& options) {
     TRY(check_doors(options));
+    TRY(check_cluster(options.cluster, options.is_insecure));
+    if (options.cluster.is_on() && options.is_in_memory) {
+        return base::fail("--memory and --cluster exclude each other: a cluster has its locks in etcd");
+    }
     if (options.tls.certificate_file.empty() != options.tls.key_file.empty()) {
         return base::fail("--tls-cert and --tls-key belong together: give both or neither");
     }

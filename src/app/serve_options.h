@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "app/cluster/cluster_options.h"
 #include "base/log/log.h"
 #include "base/result.h"
 #include "core/values/request.h"
@@ -31,6 +32,7 @@ struct ServeOptions {
     std::string http_address = "127.0.0.1:8080";
     std::string dflockd_address = no_address;
     std::string files_address;
+    std::string status_address;
     bool is_insecure = false;
     std::vector<std::string> host_names;  // that HTTP clients may call this server, beside its own
     std::string auth_token;               // itself, where a script insists; else
@@ -40,6 +42,7 @@ struct ServeOptions {
     std::string data_folder = "./holdfast-data";
     std::string lockserver_database;  // LOCKSERVER_DB: this file instead
     bool is_in_memory = false;
+    ClusterOptions cluster;
     std::size_t threads = 1;
     core::Limits limits;
     core::Duration idle_retention{0};  // how long a lock that nobody wants is remembered
@@ -68,8 +71,11 @@ void declare_serve_options(const options::Command& command, ServeOptions& option
 // Whether clients must show a token.
 [[nodiscard]] bool has_auth_token(const ServeOptions& options);
 
-// The file that keeps the locks.
+// Whether the locks are in a file of this machine, and which.
+[[nodiscard]] bool has_database(const ServeOptions& options);
 [[nodiscard]] std::string database_file(const ServeOptions& options);
+// Where the locks are, for people.
+[[nodiscard]] std::string where_locks_are(const ServeOptions& options);
 
 // Refuses combinations that must not run.
 [[nodiscard]] base::Result<void> check(const ServeOptions& options);

@@ -13,6 +13,7 @@
 //
 // Thread safety: one handler per loop.
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -33,6 +34,8 @@ struct ClusterControl {
     std::function<std::shared_ptr<const cluster::Picture>()> picture;
     std::function<void(Done)> resign;
     std::function<void(Done)> begin_epoch;
+    // How many connections this node passes on to the leader.
+    std::function<std::uint64_t()> count_relayed;
 };
 
 // The bodies of GET /v1/cluster and GET /v1/node.

@@ -1,5 +1,6 @@
 #include "app/http/http_router.h"
 
+#include "app/cluster/cluster_handler.h"
 #include "app/http/backup_handler.h"
 #include "app/http/documents.h"
 #include "app/http/json_replies.h"
@@ -21,7 +22,13 @@ std::vector<net::RouteGroup> http_routes(const HttpHandlers& handlers) {
         {SessionHandler::routes(), &handlers.sessions},
         {BackupHandler::routes(), &handlers.backup},
         {DocumentHandler::routes(), &handlers.documents},
+        {ClusterHandler::routes(), &handlers.cluster},
     };
+}
+
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): in the order of the groups
+std::vector<net::RouteGroup> node_routes(net::RouteHandler& status, net::RouteHandler& node) {
+    return {{StatusHandler::routes(), &status}, {NodeHandler::routes(), &node}};
 }
 
 void HttpRouter::handle(const net::HttpRequest& request, net::HttpReply& reply) {

@@ -25,16 +25,20 @@ struct HttpHandlers {
     net::RouteHandler& sessions;
     net::RouteHandler& backup;
     net::RouteHandler& documents;
+    net::RouteHandler& cluster;
 };
 
 // Every route of the HTTP listener.
 [[nodiscard]] std::vector<net::RouteGroup> http_routes(const HttpHandlers& handlers);
+// Every route of the listener on which a node of a cluster tells of itself.
+[[nodiscard]] std::vector<net::RouteGroup> node_routes(net::RouteHandler& status,
+                                                       net::RouteHandler& node);
 
 class HttpRouter final : public net::HttpHandler {
   public:
     // The handlers, and what the gate knows of, outlive the router.
-    HttpRouter(const HttpHandlers& handlers, HttpGate gate)
-        : table_(http_routes(handlers)), gate_(std::move(gate)) {}
+    HttpRouter(std::vector<net::RouteGroup> routes, HttpGate gate)
+        : table_(std::move(routes)), gate_(std::move(gate)) {}
 
     void handle(const net::HttpRequest& request, net::HttpReply& reply) override;
 

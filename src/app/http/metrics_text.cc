@@ -181,6 +181,30 @@ void add_files(Page& page, const doors::hengdang::FileFigures& files) {
                files.quota_bytes);
 }
 
+void add_cluster(Page& page, const Figures& figures) {
+    const cluster::Picture& picture = *figures.cluster;
+    page.gauge("holdfast_cluster_leading", "Whether this node leads its cluster.",
+               std::uint64_t{picture.is_leading()});
+    page.gauge("holdfast_cluster_served",
+               "Whether this node serves clients, or can pass them on to the leader.",
+               std::uint64_t{picture.is_served()});
+    page.counter("holdfast_cluster_elections_total",
+                 "How many leaders the cluster has had: the present epoch.", picture.leader.epoch);
+    page.gauge("holdfast_cluster_nodes", "Nodes of the cluster that are up.",
+               std::uint64_t{picture.nodes.size()});
+    page.gauge("holdfast_cluster_relayed_connections",
+               "Connections that this node passes on to the leader.", figures.relayed);
+    page.gauge("holdfast_cluster_etcd_database_bytes", "Size of the database of etcd.",
+               picture.etcd.database_bytes);
+    page.gauge("holdfast_cluster_etcd_in_use_bytes", "How much of it is in use.",
+               picture.etcd.in_use_bytes);
+    page.gauge("holdfast_cluster_etcd_quota_bytes", "What the database of etcd may have.",
+               picture.etcd.quota_bytes);
+    page.gauge("holdfast_cluster_etcd_full",
+               "Whether new locks are refused because etcd is nearly full.",
+               std::uint64_t{!picture.etcd.refuses_growth.empty()});
+}
+
 void add_process(Page& page, const Figures& figures) {
     const auto family = [&](MetricType type, const char* name, const char* help, auto number_of) {
         page.begin(type, name, help);
@@ -210,6 +234,7 @@ std::string metrics_text(const Figures& figures) {
     add_fences(page, figures.service);
     add_store(page, figures.service, figures.store);
     if (figures.files) add_files(page, *figures.files);
+    if (figures.cluster) add_cluster(page, figures);
     add_process(page, figures);
     return page.text();
 }

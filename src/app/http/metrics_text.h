@@ -2,11 +2,14 @@
 
 // `GET /metrics`: the page that Prometheus reads.
 
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cluster/view.h"
 #include "doors/hengdang/file_figures.h"
 #include "net/loop/server.h"
 #include "service/events/figures.h"
@@ -28,6 +31,8 @@ struct Figures {
     std::vector<ListenerFigures> listeners;
     std::string_view version;
     std::optional<doors::hengdang::FileFigures> files = {};  // if there is a file door
+    std::shared_ptr<const cluster::Picture> cluster = {};    // if there is a cluster
+    std::uint64_t relayed = 0;                               // connections passed on at present
 };
 
 // The figures in Prometheus' text format. The seven metrics of LockServer have the names that they

@@ -45,7 +45,7 @@ void append_configuration(base::JsonWriter& json, const ServeOptions& options) {
     const auto yes_or_no = [](bool is_so) { return is_so ? "yes" : "no"; };
     json.begin_object("configuration");
     for (const Door& door : all_doors()) json.field(door.name, address_of(door, options));
-    json.field("data", options.is_in_memory ? "in memory" : database_file(options))
+    json.field("data", where_locks_are(options))
         .field("threads", std::to_string(options.threads))
         .field("auth token", yes_or_no(has_auth_token(options)))
         .field("admin token", yes_or_no(!options.admin_token_file.empty()))
@@ -136,7 +136,9 @@ Figures StatusHandler::gather(const service::ServiceFigures& service) const {
             .store = parts_.store.figures(),
             .listeners = parts_.count_connections(),
             .version = HOLDFAST_VERSION,
-            .files = parts_.count_files()};
+            .files = parts_.count_files(),
+            .cluster = parts_.cluster.picture ? parts_.cluster.picture() : nullptr,
+            .relayed = parts_.cluster.count_relayed ? parts_.cluster.count_relayed() : 0};
 }
 
 template <class Reply>

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/cluster/cluster_handler.h"
 #include "app/http/json_replies.h"
 #include "app/http/metrics_text.h"
 #include "app/serve_options.h"
@@ -46,6 +47,7 @@ class StatusHandler final : public JsonHandler {
         const service::Store& store;
         const ServeOptions& options;
         std::function<std::vector<ListenerFigures>()> count_connections;
+        const ClusterControl& cluster;
         std::function<std::optional<doors::hengdang::FileFigures>()> count_files;
     };
 

@@ -51,6 +51,8 @@ class Transport {
     [[nodiscard]] std::string certificate_fault() const {
         return tls_ ? tls_->certificate_fault() : std::string();
     }
+    // Why the peer has ended the connection with an alert of TLS; empty if it has not.
+    [[nodiscard]] std::string alert() const { return tls_ ? tls_->alert() : std::string(); }
     // Whether a TLS handshake is under way.
     [[nodiscard]] bool is_shaking_hands() const { return tls_ && tls_->is_shaking_hands(); }
 

@@ -87,27 +87,32 @@ void TlsContext::Free::operator()(ssl_ctx_st* context) const {
     SSL_CTX_free(context);
 }
 
-base::Result<std::shared_ptr<const TlsContext>> TlsContext::load(const TlsFiles& files) {
+base::Result<void> use_certificate(ssl_ctx_st& context, const TlsFiles& files) {
     ERR_clear_error();
     const auto& path = files.certificate_file;
     TRY([[maybe_unused]] const auto readable, open_file(path, "TLS certificate"));
     TRY(const auto key, read_key(files.key_file));
-    Handle context(SSL_CTX_new(TLS_server_method()));
-    CHECK(context);
-    configure(*context);
     ERR_clear_error();
-    if (SSL_CTX_use_certificate_chain_file(context.get(), path.c_str()) != 1) {
+    if (SSL_CTX_use_certificate_chain_file(&context, path.c_str()) != 1) {
         const bool no_pem = ERR_GET_REASON(ERR_peek_error()) == PEM_R_NO_START_LINE;
         if (no_pem) return base::fail(path + " holds no certificate in PEM form");
         return fault("cannot use the TLS certificate " + path);
     }
-    if (X509_check_private_key(SSL_CTX_get0_certificate(context.get()), key.get()) != 1) {
+    if (X509_check_private_key(SSL_CTX_get0_certificate(&context), key.get()) != 1) {
         return base::fail("the TLS key " + files.key_file + " does not belong to the certificate " +
                           path);
     }
-    if (SSL_CTX_use_PrivateKey(context.get(), key.get()) != 1) {
+    if (SSL_CTX_use_PrivateKey(&context, key.get()) != 1) {
         return fault("cannot use the TLS key " + files.key_file);
     }
+    return {};
+}
+
+base::Result<std::shared_ptr<const TlsContext>> TlsContext::load(const TlsFiles& files) {
+    Handle context(SSL_CTX_new(TLS_server_method()));
+    CHECK(context);
+    configure(*context);
+    TRY(use_certificate(*context, files));
     return std::shared_ptr<const TlsContext>(new TlsContext(std::move(context)));
 }
 

@@ -23,6 +23,10 @@ struct TlsFiles {
     std::string key_file;          // PEM, not encrypted
 };
 
+// Lets the context, of a server or of a client, show this certificate. The error names the file and
+// what is wrong with it.
+[[nodiscard]] base::Result<void> use_certificate(ssl_ctx_st& context, const TlsFiles& files);
+
 class TlsContext {
   public:
     // TLS 1.2 and later, HTTP/1.1 by ALPN. The error names the file and what is wrong with it.

@@ -162,6 +162,11 @@ IoStatus TlsStream::explain(int returned, std::uint32_t& events) {
     const char first = socket_.first_byte;
     const bool is_plain = !is_client_ && first >= 'A' && first <= 'Z';
     if (state_ == State::shaking_hands && is_plain) return refuse_plain_http();
+    // OpenSSL's reasons for alerts of the peer lie from 1000 on.
+    const auto reason = ERR_GET_REASON(ERR_peek_error());
+    if (reason > SSL_AD_REASON_OFFSET && reason < SSL_AD_REASON_OFFSET + 256) {
+        alert_ = ERR_reason_error_string(ERR_peek_error());
+    }
     state_ = State::failed;
     return IoStatus::failed;
 }

@@ -61,6 +61,9 @@ class TlsStream {
     // What is wrong with the certificate of the server, if that is why this has failed; else empty.
     [[nodiscard]] std::string certificate_fault() const;
 
+    // Why the peer has ended this with an alert of TLS ("certificate required"); empty if it has not.
+    [[nodiscard]] const std::string& alert() const { return alert_; }
+
     [[nodiscard]] bool is_shaking_hands() const { return state_ != State::established; }
     [[nodiscard]] std::uint32_t receive_events() const { return receive_events_; }
     [[nodiscard]] std::uint32_t send_events() const { return send_events_; }
@@ -87,6 +90,7 @@ class TlsStream {
     std::unique_ptr<ssl_st, Free> stream_;
     State state_ = State::shaking_hands;
     bool is_finished_ = false;
+    std::string alert_;
     std::uint32_t receive_events_ = EPOLLIN;
     std::uint32_t send_events_ = EPOLLOUT;
 };

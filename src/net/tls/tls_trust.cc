@@ -30,8 +30,10 @@ void TlsTrust::Free::operator()(ssl_ctx_st* context) const {
     SSL_CTX_free(context);
 }
 
-base::Result<std::shared_ptr<const TlsTrust>> TlsTrust::load(const std::string& ca_file) {
-    static constexpr std::string_view spoken = "\x08http/1.1";
+base::Result<std::shared_ptr<const TlsTrust>> TlsTrust::load(const std::string& ca_file,
+                                                             Protocol protocol,
+                                                             const TlsFiles& own) {
+    const std::string_view spoken = protocol == Protocol::http2 ? "\x02h2" : "\x08http/1.1";
     Handle context(SSL_CTX_new(TLS_client_method()));
     CHECK(context);
     CHECK(SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION) == 1);
@@ -50,6 +52,7 @@ base::Result<std::shared_ptr<const TlsTrust>> TlsTrust::load(const std::string& 
     } else if (SSL_CTX_set_default_verify_paths(context.get()) != 1) {
         return base::fail("the system's CA certificates cannot be found");
     }
+    if (!own.certificate_file.empty()) TRY(use_certificate(*context, own));
     return std::shared_ptr<const TlsTrust>(new TlsTrust(std::move(context)));
 }
 

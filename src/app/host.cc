@@ -35,33 +35,45 @@ doors::dflockd::DflockdOptions dflockd_options(const ServeOptions& options) {
 base::Result<std::unique_ptr<Host>> Host::start(const ServeOptions& options,
                                                 service::Clock& clock) {
     TRY(check(options));
-    TRY(auto credentials, Credentials::read(options));
-    TRY(auto store, open_store(options, clock));
-    std::unique_ptr<Host> host(new Host(options, clock, std::move(credentials), std::move(store)));
-    // The stores that open_store() opens answer before recover() returns.
-    service::StoreResult<service::Recovered> recovered;
-    host->service_->recover([&](auto result) { recovered = std::move(result); });
-    if (!recovered) return base::fail("cannot recover the locks: " + recovered.error().message);
-    if (!options.is_in_memory) {
-        base::log(base::LogLevel::info, "recovered",
-                  {{"file", database_file(options)},
-                   {"leases", std::uint64_t{recovered->leases}},
-                   {"fences", std::uint64_t{recovered->fences.size()}}});
+    Foundation foundation;
+    TRY(foundation.credentials, Credentials::read(options));
+    foundation.main_loop = std::make_unique<net::EventLoop>();
+    if (options.cluster.is_on()) {
+        TRY(foundation.node, ClusterNode::open(options.cluster, *foundation.main_loop, clock));
+        foundation.store = foundation.node->take_store();
+    } else {
+        TRY(foundation.store, open_store(options, clock));
     }
+    std::unique_ptr<Host> host(new Host(options, clock, std::move(foundation)));
+    if (!host->node_) TRY(host->recover());
     TRY(host->open_files());
     TRY(host->open_listeners());
     return host;
 }
 
-Host::Host(const ServeOptions& options, service::Clock& clock,
-           std::unique_ptr<Credentials> credentials, std::unique_ptr<service::Store> store)
+// The stores that open_store() opens answer before recover() returns.
+base::Result<void> Host::recover() {
+    service::StoreResult<service::Recovered> recovered;
+    service_->recover([&](auto result) { recovered = std::move(result); });
+    if (!recovered) return base::fail("cannot recover the locks: " + recovered.error().message);
+    if (options_.is_in_memory) return {};
+    base::log(base::LogLevel::info, "recovered",
+              {{"file", database_file(options_)},
+               {"leases", std::uint64_t{recovered->leases}},
+               {"fences", std::uint64_t{recovered->fences.size()}}});
+    return {};
+}
+
+Host::Host(const ServeOptions& options, service::Clock& clock, Foundation foundation)
     : options_(options),
       clock_(clock),
-      credentials_(std::move(credentials)),
+      credentials_(std::move(foundation.credentials)),
       host_names_(HostNames::of_this_machine(options.host_names)),
-      main_executor_(std::make_unique<LoopExecutor>(main_loop_)),
+      main_loop_(std::move(foundation.main_loop)),
+      node_(std::move(foundation.node)),
+      main_executor_(std::make_unique<LoopExecutor>(*main_loop_)),
       event_feed_(service::first_number()),
-      store_(std::move(store)),
+      store_(std::move(foundation.store)),
       disk_(std::make_unique<base::WorkPool>(1)),
       dflockd_gate_(credentials_->tokens()),
       dflockd_door_(dflockd_options(options), dflockd_gate_) {
@@ -85,6 +97,10 @@ Host::Host(const ServeOptions& options, service::Clock& clock,
                 [this](const service::FenceRefusal& refusal) {
                     event_log_.on_fence_refused(refusal);
                     event_feed_.publish(refusal);
+                },
+            .on_deposed =
+                [this](const service::StoreFailure& /*why*/) {
+                    if (node_) node_->on_deposed();
                 }});
     http_limits_.body_bytes_max = options_.http_body_bytes_max;
     http_limits_.needs_host = true;
@@ -94,6 +110,13 @@ Host::Host(const ServeOptions& options, service::Clock& clock,
     for (std::size_t index = 0; index < options_.threads; ++index) {
         loops_.push_back(std::make_unique<LoopParts>(shared_parts(), has_own_loops));
     }
+    if (node_) node_->open_relay(loops());
+}
+
+std::vector<net::EventLoop*> Host::loops() const {
+    std::vector<net::EventLoop*> all;
+    for (const auto& parts : loops_) all.push_back(parts->loop);
+    return all;
 }
 
 SharedParts Host::shared_parts() {
@@ -102,7 +125,7 @@ SharedParts Host::shared_parts() {
             .tokens = credentials_->tokens(),
             .host_names = host_names_,
             .http_limits = http_limits_,
-            .main_loop = main_loop_,
+            .main_loop = *main_loop_,
             .main_executor = *main_executor_,
             .service = *service_,
             .event_feed = event_feed_,
@@ -111,13 +134,15 @@ SharedParts Host::shared_parts() {
             .backup_slots = backup_slots_,
             .dflockd_door = dflockd_door_,
             .files_door = files_door_,
-            .count_connections = [this] { return count_connections(); }};
+            .count_connections = [this] { return count_connections(); },
+            .cluster = node_ ? node_->control() : alone_};
 }
 
 // Connections go before the parts of the loops they speak on, and ports before the service; the store finishes
 // its commit, of which nobody will hear, while there is a service to be told. Those who work on the
 // files' disk are sent home while there are loops to report to, though nobody will read that.
 Host::~Host() {
+    if (node_) node_->close();
     listeners_.clear();
     if (files_door_) files_door_->close();
     disk_.reset();
@@ -140,7 +165,7 @@ base::Result<void> Host::open_files() {
                                           .is_secret = is_secret,
                                           .has_tls = credentials_->tls() != nullptr}));
     for (const auto& parts : loops_) parts->open_files(*files_door_);
-    files_timer_ = std::make_unique<net::LoopTimer>(main_loop_, [this] { tend_files(); });
+    files_timer_ = std::make_unique<net::LoopTimer>(*main_loop_, [this] { tend_files(); });
     tend_files();
     return {};
 }
@@ -153,9 +178,9 @@ void Host::tend_files() {
 }
 
 base::Result<void> Host::open_listeners() {
-    std::vector<net::EventLoop*> loops;
-    for (const auto& parts : loops_) loops.push_back(parts->loop);
+    ClusterNode::Doors shared_doors;
     for (const Door* const door : open_doors(options_)) {
+        const bool may_pass_on = node_ && door->is_shared;
         TRY(const auto endpoint, net::parse_endpoint(address_of(*door, options_)));
         const auto make_protocol = [this, door](net::Channel& channel, net::EventLoop& loop) {
             return door->make_protocol(channel, parts_of(loop));
@@ -166,14 +191,17 @@ base::Result<void> Host::open_listeners() {
         };
         // Nobody can listen in on a Unix socket, so it needs no TLS.
         TRY(auto server,
-            net::Server::start(endpoint, loops, make_protocol,
+            net::Server::start(endpoint, loops(), make_protocol,
                                {.connections_max = options_.connections_max,
                                 .limits = door->limits(options_),
                                 .tls = endpoint.is_unix() ? nullptr : credentials_->tls(),
-                                .on_error = on_error}));
+                                .on_error = on_error,
+                                .divert = may_pass_on ? node_->divert(door->name) : nullptr}));
+        if (may_pass_on) shared_doors.emplace_back(door->name, server.get());
         listeners_.push_back({.door = door, .server = std::move(server)});
     }
     if (files_door_) files_door_->listen_at(endpoint("files"));
+    if (node_) TRY(node_->listen(loops(), std::move(shared_doors)));
     return {};
 }
 
@@ -217,27 +245,35 @@ std::vector<ListenerFigures> Host::count_connections() const {
     return listeners;
 }
 
-void Host::run() {
+base::Result<void> Host::run() {
     std::vector<std::thread> threads;
     for (const auto& parts : loops_) {
         if (parts->own_loop) threads.emplace_back([&parts] { parts->own_loop->run(); });
     }
-    main_loop_.run();
+    if (node_) {
+        node_->join(*service_, [this](const std::string& why) {
+            failure_ = why;
+            shut_down();
+        });
+    }
+    main_loop_->run();
     for (std::thread& thread : threads) thread.join();
+    if (failure_.empty()) return {};
+    return base::fail("cannot be a part of the cluster: " + failure_);
 }
 
 void Host::shut_down() {
-    main_loop_.post([this] {
+    main_loop_->post([this] {
         if (is_shutting_down_) return;
         is_shutting_down_ = true;
         service_->begin_stop();
         end_at_ = net::EventLoop::Clock::now() + options_.shutdown_timeout;
-        end_timer_ = std::make_unique<net::LoopTimer>(main_loop_, [this] { close_doors(); });
+        end_timer_ = std::make_unique<net::LoopTimer>(*main_loop_, [this] { close_doors(); });
         end_timer_->call_at(end_at_);
         servers_busy_ = listeners_.size();
         for (const Listening& listening : listeners_) {
             listening.server->begin_shut_down([this] {
-                main_loop_.post([this] {
+                main_loop_->post([this] {
                     if (--servers_busy_ == 0) close_doors();
                 });
             });
@@ -253,24 +289,25 @@ void Host::close_doors() {
     const auto rest =
         std::chrono::ceil<std::chrono::milliseconds>(end_at_ - net::EventLoop::Clock::now());
     const auto grace = std::clamp(rest, grace_min, grace_max);
-    servers_open_ = listeners_.size();
+    parts_open_ = listeners_.size() + (node_ ? 1 : 0);
     for (const Listening& listening : listeners_) {
-        listening.server->shut_down(grace, [this] {
-            main_loop_.post([this] {
-                if (--servers_open_ == 0) stop_loops();
-            });
-        });
+        listening.server->shut_down(grace, [this] { main_loop_->post([this] { close_one(); }); });
     }
+    if (node_) node_->leave([this] { close_one(); });
+}
+
+void Host::close_one() {
+    if (--parts_open_ == 0) stop_loops();
 }
 
 void Host::stop_loops() {
     for (const auto& parts : loops_) parts->loop->stop();
-    main_loop_.stop();
+    main_loop_->stop();
 }
 
 void Host::wake() {
     std::promise<void> woken;
-    main_loop_.post([&] {
+    main_loop_->post([&] {
         service_->wake();
         woken.set_value();
     });

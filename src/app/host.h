@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/cluster/node.h"
 #include "app/credentials.h"
 #include "app/doors.h"
 #include "app/http/backup_handler.h"
@@ -49,10 +50,10 @@ class Host {
     [[nodiscard]] std::vector<std::string> describe_listeners(char between = ' ') const;
 
     // The loop that run() runs: for signals.
-    [[nodiscard]] net::EventLoop& main_loop() { return main_loop_; }
+    [[nodiscard]] net::EventLoop& main_loop() { return *main_loop_; }
 
-    // Serves until shut_down() is complete.
-    void run();
+    // Serves until shut_down() is complete. Fails if this node could not be a part of its cluster.
+    [[nodiscard]] base::Result<void> run();
 
     // Reads tokens and certificate again; they hold for new requests and new connections. If that
     // fails, everything stays as it was. From any thread.
@@ -74,14 +75,24 @@ class Host {
         std::unique_ptr<net::Server> server;
     };
 
-    Host(const ServeOptions& options, service::Clock& clock,
-         std::unique_ptr<Credentials> credentials, std::unique_ptr<service::Store> store);
+    // What is opened before everything else.
+    struct Foundation {
+        std::unique_ptr<Credentials> credentials;
+        std::unique_ptr<net::EventLoop> main_loop;
+        std::unique_ptr<ClusterNode> node;  // null: the server stands alone
+        std::unique_ptr<service::Store> store;
+    };
+
+    Host(const ServeOptions& options, service::Clock& clock, Foundation foundation);
+    base::Result<void> recover();
     base::Result<void> open_listeners();
     base::Result<void> open_files();
     void tend_files();
     [[nodiscard]] SharedParts shared_parts();
     LoopParts& parts_of(const net::EventLoop& loop);
+    [[nodiscard]] std::vector<net::EventLoop*> loops() const;
     void close_doors();
+    void close_one();
     void stop_loops();
     [[nodiscard]] std::vector<ListenerFigures> count_connections() const;
 
@@ -90,7 +101,9 @@ class Host {
     const std::unique_ptr<Credentials> credentials_;
     const HostNames host_names_;
     std::unique_ptr<doors::hengdang::HengdangDoor> files_door_;  // null: switched off
-    net::EventLoop main_loop_;
+    const std::unique_ptr<net::EventLoop> main_loop_;
+    const std::unique_ptr<ClusterNode> node_;  // null: the server stands alone
+    const ClusterControl alone_;               // what can be asked of the cluster then: nothing
     std::unique_ptr<service::Executor> main_executor_;
     service::EventLog event_log_;
     service::EventFeed event_feed_;
@@ -108,9 +121,10 @@ class Host {
     bool is_shutting_down_ = false;
     bool is_closing_ = false;
     std::size_t servers_busy_ = 0;               // with what was in flight
-    std::size_t servers_open_ = 0;               // after that
+    std::size_t parts_open_ = 0;                 // after that: servers, and the node
     std::unique_ptr<net::LoopTimer> end_timer_;  // after so long nothing is waited for
     net::EventLoop::TimePoint end_at_;
+    std::string failure_;  // why the node cannot be a part of its cluster
 };
 
 }  // namespace holdfast::app

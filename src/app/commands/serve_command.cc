@@ -106,9 +106,12 @@ int serve(const ServeOptions& options) {
     const Heartbeat heartbeat(loop, manager);
     say_where(**host);
     loop.post([&] { manager.say_ready(describe_doors(**host)); });
-    (*host)->run();
+    const auto served = (*host)->run();
     base::log(base::LogLevel::info, "stopped");
-    return EXIT_SUCCESS;
+    if (served) return EXIT_SUCCESS;
+    base::flush_log();
+    std::fprintf(stderr, "holdfast: %s\n", served.error().message.c_str());
+    return exit_cannot_start;
 }
 
 int serve_as_dflockd(const DflockdCommand& command) {

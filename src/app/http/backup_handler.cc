@@ -97,7 +97,9 @@ std::span<const net::Route> BackupHandler::routes() {
 void BackupHandler::handle(const net::RoutedRequest& /*request*/, net::HttpReply& reply) {
     if (parts_.database_path.empty()) {
         return reply.send(409, json_type,
-                          json_error("this server keeps nothing on disk (--memory)"));
+                          json_error("this server has no database: its locks are in memory "
+                                     "(--memory), or in etcd (--cluster), which has backups of its "
+                                     "own: etcdctl snapshot save"));
     }
     auto slot = parts_.slots.take();
     if (!slot) {

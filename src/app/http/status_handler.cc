@@ -81,14 +81,22 @@ void append_figures(base::JsonWriter& json, const Figures& figures) {
         .end_object();
 }
 
+// A node that can pass its clients on is as ready as the one that leads.
+std::string why_not_ready(const service::ServiceFigures& service, const ClusterControl& cluster) {
+    if (!cluster.picture) return service.failure;
+    const auto picture = cluster.picture();
+    if (picture->is_leading()) return service.failure;
+    return picture->is_served() ? "" : picture->why_nobody_leads;
+}
+
 template <class Reply>
-void answer_readiness(const service::ServiceFigures& service, Reply& reply) {
-    if (service.failure.empty()) return reply.send(200, json_type, "{\"status\":\"ready\"}\n");
+void answer_readiness(const std::string& why_not, Reply& reply) {
+    if (why_not.empty()) return reply.send(200, json_type, "{\"status\":\"ready\"}\n");
     std::string body;
     base::JsonWriter(body)
         .begin_object()
         .field("status", "not ready")
-        .field("reason", service.failure)
+        .field("reason", why_not)
         .end_object();
     reply.send(503, json_type, body + "\n");
 }
@@ -123,7 +131,9 @@ void StatusHandler::handle(const net::RoutedRequest& request, net::HttpReply& re
     reply_with(
         parts_.port, service::Measure{}, reply,
         [this, action, is_admin = request.is_admin()](const service::Response& response, auto& to) {
-            if (action == Action::readiness) return answer_readiness(response.figures(), to);
+            if (action == Action::readiness) {
+                return answer_readiness(why_not_ready(response.figures(), parts_.cluster), to);
+            }
             const Figures figures = gather(response.figures());
             if (action == Action::metrics) return answer_metrics(figures, to);
             answer_status(figures, is_admin, to);

@@ -1,0 +1,104 @@
+#pragma once
+
+// ClusterNode: this server's part in a cluster.
+//
+// It joins what the cluster is made of: the client of etcd, the store on it, the relay that passes
+// connections on while another node leads, and the listener that receives such connections while
+// this node leads. Whenever the leader changes, it tells both, and sends the clients of this node
+// away, so that they connect again and reach the new leader.
+//
+// Thread safety: everything on the main loop, but for control(), whose functions may be called from
+// any thread, and for divert(), whose result belongs to the servers of the doors.
+// Lifetime: destroyed after the service, while no loop runs; close() before the servers of the doors.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/cluster/cluster_handler.h"
+#include "app/cluster/cluster_options.h"
+#include "app/cluster/loop_timers.h"
+#include "base/result.h"
+#include "base/work_pool.h"
+#include "cluster/cluster_store.h"
+#include "etcd/client.h"
+#include "net/loop/server.h"
+#include "net/tls/tls_trust.h"
+#include "relay/peer_server.h"
+#include "relay/relay.h"
+#include "service/lock_service.h"
+
+namespace holdfast::app {
+
+class ClusterNode {
+  public:
+    // Reads certificates and the password. Connects to nobody yet. `loop` and `clock` outlive it.
+    [[nodiscard]] static base::Result<std::unique_ptr<ClusterNode>> open(
+        const ClusterOptions& options, net::EventLoop& loop, const service::Clock& clock);
+    ~ClusterNode();
+
+    // Once. Destroyed before this.
+    [[nodiscard]] std::unique_ptr<service::Store> take_store() { return std::move(owned_store_); }
+
+    // What a door's server asks about new connections. `loops` are those of all doors.
+    void open_relay(const std::vector<net::EventLoop*>& loops);
+    [[nodiscard]] net::Divert divert(const std::string& door) { return relay_->divert(door); }
+
+    // The servers of the doors whose connections are passed on, by name.
+    using Doors = std::vector<std::pair<std::string, net::Server*>>;
+    // Listens for the other nodes. REQUIRES: open_relay() was called.
+    [[nodiscard]] base::Result<void> listen(const std::vector<net::EventLoop*>& loops, Doors doors);
+
+    // Joins the cluster: looks whether there is a real etcd, and lets the service recover whenever
+    // this node may lead. `on_failed` is called if it cannot be a part of the cluster.
+    void join(service::LockService& service, std::function<void(const std::string&)> on_failed);
+    // The service was deposed.
+    void on_deposed();
+
+    // Hands over, and passes nothing on any more. `done` is called on the main loop.
+    void leave(std::function<void()> done);
+    // Ends all connections among nodes. While no loop runs.
+    void close();
+
+    [[nodiscard]] const ClusterControl& control() const { return control_; }
+    [[nodiscard]] const net::Endpoint& peer_endpoint() const { return peers_->endpoint(); }
+
+  private:
+    ClusterNode(const ClusterOptions& options, net::EventLoop& loop, const service::Clock& clock,
+                std::string prefix);
+
+    [[nodiscard]] ClusterControl make_control();
+    void probe();
+    void recover();
+    void on_recovered(const service::StoreResult<service::Recovered>& result);
+    void look_at(const cluster::Picture& picture);
+    void follow(const cluster::Leader& leader, const std::string& secret);
+    void send_clients_away();
+
+    const ClusterOptions options_;
+    net::EventLoop& loop_;
+    const service::Clock& clock_;
+    const cluster::Keys keys_;
+    LoopTimers timers_;
+    net::LoopTimer probe_timer_;
+    std::unique_ptr<etcd::Client> etcd_;
+    std::unique_ptr<cluster::ClusterStore> owned_store_;
+    cluster::ClusterStore* store_ = nullptr;
+    std::unique_ptr<net::TlsSource> peer_tls_;  // null: nodes do not use TLS
+    std::shared_ptr<const net::TlsTrust> peer_trust_;
+    std::unique_ptr<relay::Relay> relay_;
+    std::unique_ptr<relay::PeerServer> peers_;
+    Doors doors_;
+    ClusterControl control_;
+
+    service::LockService* service_ = nullptr;  // null: not joined
+    std::function<void(const std::string&)> on_failed_;
+    bool is_leaving_ = false;
+    bool was_leading_ = false;
+    cluster::Leader followed_;  // the leader that the relay knows, or is being looked up
+    std::unique_ptr<base::WorkPool> lookups_;
+};
+
+}  // namespace holdfast::app

@@ -245,21 +245,19 @@ std::vector<ListenerFigures> Host::count_connections() const {
     return listeners;
 }
 
-base::Result<void> Host::run() {
+void Host::run() {
     std::vector<std::thread> threads;
     for (const auto& parts : loops_) {
         if (parts->own_loop) threads.emplace_back([&parts] { parts->own_loop->run(); });
     }
     if (node_) {
         node_->join(*service_, [this](const std::string& why) {
-            failure_ = why;
+            failure_ = "cannot be a part of the cluster: " + why;
             shut_down();
         });
     }
     main_loop_->run();
     for (std::thread& thread : threads) thread.join();
-    if (failure_.empty()) return {};
-    return base::fail("cannot be a part of the cluster: " + failure_);
 }
 
 void Host::shut_down() {

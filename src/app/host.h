@@ -52,8 +52,10 @@ class Host {
     // The loop that run() runs: for signals.
     [[nodiscard]] net::EventLoop& main_loop() { return *main_loop_; }
 
-    // Serves until shut_down() is complete. Fails if this node could not be a part of its cluster.
-    [[nodiscard]] base::Result<void> run();
+    // Serves until shut_down() is complete.
+    void run();
+    // Why the server has shut itself down; empty: it was told to. After run().
+    [[nodiscard]] const std::string& failure() const { return failure_; }
 
     // Reads tokens and certificate again; they hold for new requests and new connections. If that
     // fails, everything stays as it was. From any thread.

@@ -106,11 +106,11 @@ int serve(const ServeOptions& options) {
     const Heartbeat heartbeat(loop, manager);
     say_where(**host);
     loop.post([&] { manager.say_ready(describe_doors(**host)); });
-    const auto served = (*host)->run();
+    (*host)->run();
     base::log(base::LogLevel::info, "stopped");
-    if (served) return EXIT_SUCCESS;
+    if ((*host)->failure().empty()) return EXIT_SUCCESS;
     base::flush_log();
-    std::fprintf(stderr, "holdfast: %s\n", served.error().message.c_str());
+    std::fprintf(stderr, "holdfast: %s\n", (*host)->failure().c_str());
     return exit_cannot_start;
 }
 

@@ -189,8 +189,10 @@ void DflockdProtocol::set_session(const service::Response& response) {
 void DflockdProtocol::end_session() {
     if (session_state_ != SessionState::open) return;
     session_state_ = SessionState::none;
-    // When the server restarts, clients may come back with their tokens.
-    const bool is_kept = !door_.options().releases_on_disconnect || channel_.draining();
+    // When the server restarts, clients may come back with their tokens. When another node that has
+    // passed this connection on is lost, the client may still be at work, and does not know yet.
+    const bool is_kept =
+        !door_.options().releases_on_disconnect || channel_.draining() || channel_.is_client_lost();
     using Leases = core::LockTable::SessionLeases;
     const service::EndSession request{.session = session_,
                                       .leases = is_kept ? Leases::keep : Leases::release};

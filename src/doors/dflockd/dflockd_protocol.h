@@ -27,6 +27,11 @@
 //                 a wait          the last request in `owed_` may wait for a lock
 //                 stats           `stats` waits for the answers in `owed_`, or is one of them
 //
+// The leases of a session are released with it. They stay for their TTL if the client may come back
+// with its tokens: the server shuts down, or the node that passed the connection on was lost
+// (Channel::is_client_lost()). Requests that wait are given up in any case: an answer that is given
+// up has never been written, so no client can have heard it.
+//
 // A peer that has stopped sending while its request waits for a lock counts as dead: its session
 // ends at once, so that no lock is granted to it.
 //

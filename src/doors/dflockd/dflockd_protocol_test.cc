@@ -101,6 +101,46 @@ TEST_F(DflockdProtocolTest, WhatIsHeldMayOutliveTheConnection) {
     other.close();
 }
 
+// The client came through another node. When that node is lost, the client may still be at work.
+TEST_F(DflockdProtocolTest, WhatIsHeldOutlivesTheNodeThatPassedTheConnectionOn) {
+    Line line = connect();
+    const std::string token = line.lock("k", "0 60");
+    EXPECT_EQ(line.say("e\nk\n\n"), "queued\n");
+    line.channel.is_lost = true;
+    line.close();
+    EXPECT_EQ(counts().leases, 1U);
+    EXPECT_EQ(counts().waiters + counts().sessions, 0U);
+    at_.clock.advance(std::chrono::seconds{59});
+    Line other = connect();
+    EXPECT_EQ(other.say("l\nk\n0\n"), "timeout\n");
+    at_.clock.advance(std::chrono::seconds{2});
+    other.lock("k");
+    other.close();
+    EXPECT_EQ(counts().leases, 0U) << "this client has left";
+}
+
+// Its answer was never written, so the client cannot have heard of the grant.
+TEST_F(DflockdProtocolTest, AWaitEndsWithTheNodeThatPassedTheConnectionOn) {
+    Line holder = connect();
+    Line waiter = connect();
+    Line next = connect();
+    const std::string token = holder.lock("k");
+    const std::string kept = waiter.lock("other");
+    waiter.say("l\nk\n10\n");
+    next.say("l\nk\n10\n");
+    waiter.channel.is_lost = true;
+    waiter.protocol->on_end_of_input();
+    EXPECT_EQ(counts().waiters, 1U);
+    EXPECT_EQ(counts().leases, 2U) << "what it held before stays";
+    EXPECT_EQ(holder.say("r\nk\n" + token + "\n"), "ok\n");
+    at_.executor.settle();
+    EXPECT_THAT(next.hear(), StartsWith("ok "));
+    waiter.close();
+    EXPECT_EQ(next.say("r\nother\n" + kept + "\n"), "ok\n");
+    next.close();
+    holder.close();
+}
+
 TEST_F(DflockdProtocolTest, AServerThatStopsAnswersThoseWhoWaitAndKeepsWhatIsHeld) {
     Line line = connect();
     Line other = connect();

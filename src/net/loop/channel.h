@@ -29,6 +29,13 @@ class Channel {
     // Sends output() and closes. The protocol gets no further input.
     virtual void close_after_flush() = 0;
 
+    // Sends output() and tells the peer that nothing more will come. Input goes on. The connection
+    // closes when the input has ended, too, and the protocol is idle.
+    virtual void finish_output() = 0;
+
+    // Closes at the end of this turn. Unsent output is lost.
+    virtual void cut() = 0;
+
     // Holds back further input: on_input() is not called until resume(), however much arrives. The
     // protocol is still told at once if the peer goes away.
     virtual void pause() = 0;
@@ -55,6 +62,15 @@ class Channel {
     // Whether the server is shutting down: the connection will close soon, at the latest when
     // everything is done that was under way when the shutdown began.
     [[nodiscard]] virtual bool draining() const = 0;
+
+    // The address of the client as text, for people: that of the real client if the connection came
+    // through another node.
+    [[nodiscard]] virtual std::string client_address() const = 0;
+
+    // Whether the client may be at work, although its connection ends: it came through another
+    // node, and that node has not said that the client has left. So the node, or the network
+    // between the nodes, was lost. Locks that end with the client's connection must stay then.
+    [[nodiscard]] virtual bool is_client_lost() const = 0;
 
     // When this turn began.
     [[nodiscard]] virtual std::chrono::steady_clock::time_point now() const = 0;
@@ -87,6 +103,10 @@ class Protocol {
 
     // Whether the peer is sending something long, and must continue in time.
     [[nodiscard]] virtual bool awaits_input() const { return false; }
+
+    // Whether all input matters that the peer sent before it closed, even if nothing can be sent to
+    // the peer any more. If so, the connection closes only when all of it was handled.
+    [[nodiscard]] virtual bool wants_all_input() const { return false; }
 
     // The server shuts down: ends what would not end by itself. Called once at most.
     virtual void on_drain() {}

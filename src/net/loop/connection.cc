@@ -23,8 +23,8 @@ void release(std::string& text) {
 
 }  // namespace
 
-Connection::Connection(ConnectionSet& set, Transport transport)
-    : set_(set), transport_(std::move(transport)) {}
+Connection::Connection(ConnectionSet& set, Transport transport, std::shared_ptr<const Peer> peer)
+    : set_(set), transport_(std::move(transport)), peer_(std::move(peer)) {}
 
 Connection::~Connection() {
     set_.loop().unschedule(*this);
@@ -33,9 +33,10 @@ Connection::~Connection() {
 
 bool Connection::start(std::unique_ptr<Protocol> protocol) {
     protocol_ = std::move(protocol);
-    input_events_ = EPOLLIN;
+    input_events_ = transport_.receive_events();
     interest_ = input_events_ | EPOLLRDHUP;
-    if (!set_.loop().poller().add(transport_.descriptor(), interest_, *this)) return false;
+    watch(true);
+    if (!is_watched_) return false;
     update_timeouts();
     return true;
 }
@@ -60,7 +61,7 @@ void Connection::close() {
     state_ = State::closed;
     reading_.stop();
     writing_.stop();
-    set_.loop().poller().remove(transport_.descriptor());
+    watch(false);
     transport_.close();
     protocol_->on_closed();
     CHECK(waiting_bytes_ == 0);
@@ -85,6 +86,20 @@ void Connection::close_after_flush() {
     if (state_ != State::open) return;
     state_ = State::finishing;
     set_.loop().schedule(*this);
+}
+
+void Connection::finish_output() {
+    if (output_end_ == OutputEnd::none) output_end_ = OutputEnd::wanted;
+    set_.loop().schedule(*this);
+}
+
+void Connection::cut() {
+    is_cut_ = true;
+    set_.loop().schedule(*this);
+}
+
+std::string Connection::client_address() const {
+    return peer_ ? peer_->address : transport_.peer_address();
 }
 
 void Connection::resume() {
@@ -141,8 +156,12 @@ void Connection::on_ready(std::uint32_t events) {
     if (state_ == State::closed) return;
     if ((events & input_events_) != 0) {
         receive();
-    } else if ((events & (EPOLLERR | EPOLLHUP)) != 0) {
+    } else if ((events & EPOLLERR) != 0) {
         close();
+    } else if ((events & EPOLLHUP) != 0) {
+        is_hung_up_ = protocol_->wants_all_input();
+        if (!is_hung_up_) return close();
+        report_end_of_input();
     } else if ((events & EPOLLRDHUP) != 0) {
         report_end_of_input();
     }
@@ -151,6 +170,7 @@ void Connection::on_ready(std::uint32_t events) {
 
 void Connection::on_end_of_turn() {
     if (state_ == State::closed) return set_.destroy(*this);
+    if (is_cut_) return close();
     if (fresh_.empty()) return decide_next();
     take_input(std::exchange(fresh_, {}));
     set_.loop().schedule(*this);
@@ -243,10 +263,11 @@ void Connection::decide_next() {
     if (state_ == State::open && may_finish()) state_ = State::finishing;
     if (state_ == State::finishing && output_.empty() && transport_.finish_sending()) linger();
     if (state_ == State::lingering && has_received_all()) close();
+    if (is_hung_up_ && peer_input_ == PeerInput::consumed) close();
     if (state_ == State::closed) return;
     report_if_finished();
     update_interest();
-    update_timeouts();
+    if (state_ != State::closed) update_timeouts();
 }
 
 // Lets the protocol produce more output as long as the socket accepts all of it.
@@ -254,6 +275,8 @@ void Connection::send_all_there_is() {
     do {
         send_output();
     } while (output_.empty() && state_ == State::open && protocol_->on_output_sent());
+    if (output_end_ != OutputEnd::wanted || !output_.empty() || state_ != State::open) return;
+    if (transport_.finish_sending()) output_end_ = OutputEnd::sent;
 }
 
 // Sends once. Sent bytes are erased when they are at least half of the buffer, so that every byte
@@ -269,9 +292,10 @@ void Connection::send_output() {
     if (output_.empty() && output_.capacity() > reused_output_bytes_max) release(output_);
 }
 
-// A finishing connection whose output is empty has the end of the output to send.
+// When the output is empty, its end may still be to send.
 bool Connection::has_to_send() const {
-    return !output_.empty() || state_ == State::finishing;
+    if (state_ == State::finishing || !output_.empty()) return true;
+    return state_ == State::open && output_end_ == OutputEnd::wanted;
 }
 
 void Connection::linger() {
@@ -312,9 +336,30 @@ void Connection::update_interest() {
     std::uint32_t wanted = input_events_;
     if (peer_input_ == PeerInput::flowing) wanted |= EPOLLRDHUP;
     if (has_to_send()) wanted |= transport_.send_events();
-    if (wanted == interest_) return;
+    // EPOLLHUP is reported for ever, asked or not. While nobody wants the input that is left, the
+    // descriptor is not watched.
+    const bool is_deaf = is_hung_up_ && input_events_ == 0;
+    if (is_deaf == is_watched_) {
+        interest_ = wanted;
+        watch(!is_deaf);
+        if (!is_deaf && !is_watched_) close();
+        return;
+    }
+    if (wanted == interest_ || is_deaf) return;
     interest_ = wanted;
     set_.loop().poller().change(transport_.descriptor(), wanted, *this);
+}
+
+// Has the poller watch for interest_, or not at all.
+void Connection::watch(bool is_wanted) {
+    if (is_wanted == is_watched_) return;
+    auto& poller = set_.loop().poller();
+    if (is_wanted) {
+        is_watched_ = poller.add(transport_.descriptor(), interest_, *this);
+    } else {
+        poller.remove(transport_.descriptor());
+        is_watched_ = false;
+    }
 }
 
 void Connection::update_timeouts() {

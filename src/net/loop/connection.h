@@ -10,7 +10,7 @@
 // what cannot move on: the beginning of a request, input that a paused protocol does not want yet,
 // output that a full socket refused.
 //
-// A connection has a state of its own, and three more that change independently of it:
+// A connection has a state of its own, and four more that change independently of it:
 //
 //     State       event                                             next
 //     open        close_after_flush(), or the conversation is over  finishing
@@ -32,6 +32,10 @@
 //     booked      the next turn has begun: go_on()                  ours
 //     over        new input is offered                              ours
 //
+//     OutputEnd   event                                             next
+//     none        finish_output()                                   wanted
+//     wanted      all output, and its end, is sent                  sent
+//
 //     Shutdown    event                                             next
 //     none        the server is about to end: begin_drain()         draining
 //     draining    the server ends: drain()                          leaving
@@ -50,6 +54,7 @@
 
 #include "net/loop/channel.h"
 #include "net/loop/event_loop.h"
+#include "net/loop/peer.h"
 #include "net/loop/timeout_queue.h"
 #include "net/loop/transport.h"
 
@@ -84,8 +89,9 @@ class Connection final : public boost::intrusive::list_base_hook<>,
                          private Pollable,
                          private TurnTask {
   public:
+    // `peer` is null unless the connection came through another node.
     // REQUIRES: start() before anything else.
-    Connection(ConnectionSet& set, Transport transport);
+    Connection(ConnectionSet& set, Transport transport, std::shared_ptr<const Peer> peer = nullptr);
     ~Connection();
 
     // Begins to read. False if the descriptor cannot be watched: the connection is useless then.
@@ -109,6 +115,8 @@ class Connection final : public boost::intrusive::list_base_hook<>,
     std::string& output() override { return output_; }
     void flush() override;
     void close_after_flush() override;
+    void finish_output() override;
+    void cut() override;
     void pause() override { paused_ = true; }
     void resume() override;
     bool congested() const override;
@@ -116,6 +124,8 @@ class Connection final : public boost::intrusive::list_base_hook<>,
     void count_waiting(std::ptrdiff_t bytes) override;
     bool has_room_to_wait() override;
     bool draining() const override { return shutdown_ != Shutdown::none; }
+    std::string client_address() const override;
+    bool is_client_lost() const override { return peer_ && !peer_->has_left; }
     EventLoop::TimePoint now() const override;
 
   private:
@@ -132,6 +142,7 @@ class Connection final : public boost::intrusive::list_base_hook<>,
         consumed,  // ... and the protocol has looked at it
     };
     enum class Turn : std::uint8_t { ours, over, booked };
+    enum class OutputEnd : std::uint8_t { none, wanted, sent };
     enum class Shutdown : std::uint8_t { none, draining, leaving };
     // What reading_ runs for.
     enum class Reading : std::uint8_t {
@@ -162,10 +173,12 @@ class Connection final : public boost::intrusive::list_base_hook<>,
     void report_if_finished();
     bool wants_input() const;
     void update_interest();
+    void watch(bool is_wanted);
     void update_timeouts();
 
     ConnectionSet& set_;
     Transport transport_;
+    std::shared_ptr<const Peer> peer_;
     std::unique_ptr<Protocol> protocol_;
     std::string output_;
     std::size_t sent_bytes_ = 0;      // of output_
@@ -181,12 +194,16 @@ class Connection final : public boost::intrusive::list_base_hook<>,
     State state_ = State::open;
     PeerInput peer_input_ = PeerInput::flowing;
     Turn turn_ = Turn::ours;
+    OutputEnd output_end_ = OutputEnd::none;
     Shutdown shutdown_ = Shutdown::none;
     Reading reading_for_ = Reading::other;
     bool paused_ = false;       // by the protocol
     bool awaits_room_ = false;  // paused because there was no room for waiting answers
     bool held_back_ = false;    // the protocol may find more requests in held_ as it is
     bool delays_end_ = false;   // the end of the server waits for what is under way here
+    bool is_cut_ = false;       // cut() was called
+    bool is_hung_up_ = false;   // the peer has closed both ways, and the protocol wants all input
+    bool is_watched_ = false;   // by the poller
 };
 
 }  // namespace holdfast::net

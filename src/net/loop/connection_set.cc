@@ -4,6 +4,8 @@
 #include <memory>
 #include <utility>
 
+#include "base/check.h"
+
 namespace holdfast::net {
 
 namespace {
@@ -23,28 +25,60 @@ ConnectionSet::ConnectionSet(EventLoop& loop, const Common& common)
                 TimeoutQueue(limits().write_timeout), TimeoutQueue(limits().linger_timeout),
                 TimeoutQueue(limits().farewell_timeout)},
       timer_(loop, [this] { expire(); }),
-      grace_timer_(loop,
-                   [this] {
-                       for (auto& connection : connections_) connection.close();
-                   }),
+      grace_timer_(loop, [this] { close_all(); }),
       next_turn_timer_(loop, [this] { start_turn_of_patient(); }),
       room_timer_(loop, [this] { look_into_waiting_room(); }) {}
 
 ConnectionSet::~ConnectionSet() {
+    CHECK(diverted_ == 0);
     connections_.clear_and_dispose(std::default_delete<Connection>());
 }
 
-void ConnectionSet::hand_over(Transport transport) {
+void ConnectionSet::hand_over(Transport transport, std::shared_ptr<const Peer> peer) {
     size_.fetch_add(1, std::memory_order_relaxed);
-    loop_.post([this, held = std::move(transport)]() mutable { adopt(std::move(held)); });
+    loop_.post([this, held = std::move(transport), peer = std::move(peer)]() mutable {
+        adopt(std::move(held), std::move(peer));
+    });
 }
 
-void ConnectionSet::adopt(Transport transport) {
+void ConnectionSet::adopt(Transport transport, std::shared_ptr<const Peer> peer) {
+    if (peer || leaving_ || !common_.divert) return serve(std::move(transport), std::move(peer));
+    Arrival arrival(*this, std::move(transport));
+    if (!common_.divert(arrival)) std::move(arrival).serve();
+    forget_one();
+}
+
+// REQUIRES: the connection is counted.
+void ConnectionSet::serve(Transport transport, std::shared_ptr<const Peer> peer) {
     if (common_.tls) transport.encrypt(*common_.tls->current());
+    auto connection = std::make_unique<Connection>(*this, std::move(transport), std::move(peer));
+    if (leaving_) return forget_one();
+    auto protocol = common_.factory(*connection, loop_);
+    start(std::move(connection), std::move(protocol));
+}
+
+bool ConnectionSet::add(Transport transport, const MakeProtocol& make) {
+    if (leaving_) return false;
+    size_.fetch_add(1, std::memory_order_relaxed);
     auto connection = std::make_unique<Connection>(*this, std::move(transport));
-    if (leaving_ || !connection->start(common_.factory(*connection, loop_))) return forget_one();
+    auto protocol = make(*connection);
+    return start(std::move(connection), std::move(protocol));
+}
+
+bool ConnectionSet::start(std::unique_ptr<Connection> connection,
+                          std::unique_ptr<Protocol> protocol) {
+    if (!connection->start(std::move(protocol))) return forget_one(), false;
     if (draining_) connection->begin_drain();
     connections_.push_back(*connection.release());
+    return true;
+}
+
+void ConnectionSet::send_away() {
+    for (auto& connection : connections_) connection.drain();
+}
+
+void ConnectionSet::close_all() {
+    for (auto& connection : connections_) connection.close();
 }
 
 void ConnectionSet::begin_drain(std::function<void()> on_quiet) {

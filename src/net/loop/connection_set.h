@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "net/loop/arrival.h"
 #include "net/loop/connection.h"
 #include "net/loop/loop_timer.h"
 
@@ -54,14 +55,27 @@ class ConnectionSet {
         const ProtocolFactory& factory;
         WaitingRoom& waiting_room;
         const TlsSource* tls;
+        const Divert& divert;  // may be empty
     };
+    // Makes the protocol of one connection.
+    using MakeProtocol = std::function<std::unique_ptr<Protocol>(Channel&)>;
 
     ConnectionSet(EventLoop& loop, const Common& common);
     ~ConnectionSet();
 
     // Adds a connected socket; a set that drains closes it. From any thread. The connection is
-    // counted from now on and starts in a later turn.
-    void hand_over(Transport transport);
+    // counted from now on and starts in a later turn. Only a connection without a `peer` may be
+    // diverted: what came through another node goes nowhere else.
+    void hand_over(Transport transport, std::shared_ptr<const Peer> peer = nullptr);
+
+    // Adds a socket that may still be connecting, with a protocol of its own. It is neither encrypted
+    // nor diverted. False if it cannot be watched or the set drains: the protocol may have been made.
+    bool add(Transport transport, const MakeProtocol& make);
+
+    // Closes every connection as soon as it owes nothing. New ones may come.
+    void send_away();
+    // Closes every connection now.
+    void close_all();
 
     // The server is about to end: tells every connection. All connections go on, and new ones may
     // come. Calls `on_quiet` in a later turn, when everything that is under way now is done.
@@ -72,8 +86,11 @@ class ConnectionSet {
     // `on_empty` in a turn after the last connection has gone. REQUIRES: called only once.
     void drain(std::chrono::milliseconds grace, std::function<void()> on_empty);
 
-    // How many connections are alive. From any thread.
+    // How many connections are alive, without and with those that were diverted. From any thread.
     [[nodiscard]] std::size_t size() const { return size_.load(std::memory_order_relaxed); }
+    [[nodiscard]] std::size_t size_with_diverted() const {
+        return size() + diverted_.load(std::memory_order_relaxed);
+    }
 
     [[nodiscard]] EventLoop& loop() { return loop_; }
     [[nodiscard]] const ConnectionLimits& limits() const { return common_.limits; }
@@ -91,7 +108,11 @@ class ConnectionSet {
     void watch_waiting_room();
 
   private:
-    void adopt(Transport transport);
+    friend class Arrival;
+
+    void adopt(Transport transport, std::shared_ptr<const Peer> peer);
+    void serve(Transport transport, std::shared_ptr<const Peer> peer);
+    bool start(std::unique_ptr<Connection> connection, std::unique_ptr<Protocol> protocol);
     void expire();
     void start_turn_of_patient();
     void look_into_waiting_room();
@@ -116,6 +137,7 @@ class ConnectionSet {
     std::function<void()> on_quiet_;
     std::function<void()> on_empty_;
     std::atomic<std::size_t> size_ = 0;
+    std::atomic<std::size_t> diverted_ = 0;  // the set's Arrivals
     boost::intrusive::list<Connection> connections_;
 };
 

@@ -25,13 +25,14 @@ Server::Server(std::unique_ptr<Listener> listener, const std::vector<EventLoop*>
     const ConnectionSet::Common common{.limits = options_.limits,
                                        .factory = factory_,
                                        .waiting_room = waiting_room_,
-                                       .tls = options_.tls};
+                                       .tls = options_.tls,
+                                       .divert = options_.divert};
     for (EventLoop* loop : loops) {
         sets_.push_back(std::make_unique<ConnectionSet>(*loop, common));
     }
     sets_busy_ = sets_draining_ = sets_.size();
     loops.front()->post([this] {
-        listener_->start([this](Transport transport) { deal(std::move(transport)); },
+        listener_->start([this](Transport transport) { deal(std::move(transport), nullptr); },
                          options_.on_error);
     });
 }
@@ -40,21 +41,34 @@ Server::~Server() = default;
 
 ServerCounts Server::counts() const {
     ServerCounts counts;
-    for (const auto& set : sets_) counts.connections += set->size();
+    for (const auto& set : sets_) counts.connections += set->size_with_diverted();
     counts.accepted = accepted_.load(std::memory_order_relaxed);
     counts.refused = refused_.load(std::memory_order_relaxed);
     counts.waiting_bytes = waiting_room_.bytes();
     return counts;
 }
 
-void Server::deal(Transport transport) {
+bool Server::deal(Transport transport, std::shared_ptr<const Peer> peer) {
     accepted_.fetch_add(1, std::memory_order_relaxed);
     if (counts().connections >= options_.connections_max) {
         refused_.fetch_add(1, std::memory_order_relaxed);
-        return;
+        return false;
     }
-    sets_[next_set_]->hand_over(std::move(transport));
-    next_set_ = (next_set_ + 1) % sets_.size();
+    const std::size_t next = next_set_.fetch_add(1, std::memory_order_relaxed);
+    sets_[next % sets_.size()]->hand_over(std::move(transport), std::move(peer));
+    return true;
+}
+
+bool Server::adopt(Transport transport, std::shared_ptr<const Peer> peer) {
+    CHECK(peer);
+    return deal(std::move(transport), std::move(peer));
+}
+
+void Server::send_away() {
+    for (const auto& owned : sets_) {
+        ConnectionSet& set = *owned;
+        set.loop().post([&set] { set.send_away(); });
+    }
 }
 
 void Server::begin_shut_down(const std::function<void()>& on_quiet) {

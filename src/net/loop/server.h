@@ -32,10 +32,13 @@ struct ServerOptions {
     // Called with faults that the server survives, such as too many open files, on the thread of
     // the first loop.
     std::function<void(const base::Error&)> on_error;
+    // Asked about each accepted connection, on the thread of the loop that the connection was given
+    // to: may take it elsewhere. May be empty.
+    Divert divert = {};
 };
 
 struct ServerCounts {
-    std::size_t connections = 0;    // alive now
+    std::size_t connections = 0;    // alive now, with those that were diverted
     std::uint64_t accepted = 0;     // ever
     std::uint64_t refused = 0;      // of these, closed because of connections_max
     std::size_t waiting_bytes = 0;  // see ServerOptions::waiting_bytes_max
@@ -54,6 +57,15 @@ class Server {
 
     [[nodiscard]] ServerCounts counts() const;
 
+    // Serves a connection that another node has accepted, as if it were accepted here: it counts, is
+    // encrypted and has the limits of the others. False if there are too many connections.
+    // REQUIRES: `peer` is not null.
+    bool adopt(Transport transport, std::shared_ptr<const Peer> peer);
+
+    // Closes every present connection as soon as it owes nothing, so that its client connects again.
+    // Streams and waits end as in a shutdown (Protocol::on_drain). The server goes on accepting.
+    void send_away();
+
     // The first half of a shutdown: tells every protocol (Protocol::on_drain), and calls `on_quiet`
     // on the first loop when all requests that are under way now are answered. Connections go on,
     // and new ones are accepted, until shut_down(). REQUIRES: called only once.
@@ -68,14 +80,14 @@ class Server {
     Server(std::unique_ptr<Listener> listener, const std::vector<EventLoop*>& loops,
            ProtocolFactory factory, ServerOptions options);
 
-    void deal(Transport transport);
+    bool deal(Transport transport, std::shared_ptr<const Peer> peer);
 
     ServerOptions options_;
     ProtocolFactory factory_;
     WaitingRoom waiting_room_;
     std::unique_ptr<Listener> listener_;
     std::vector<std::unique_ptr<ConnectionSet>> sets_;
-    std::size_t next_set_ = 0;
+    std::atomic<std::size_t> next_set_ = 0;
     std::atomic<std::uint64_t> accepted_ = 0;
     std::atomic<std::uint64_t> refused_ = 0;
     std::atomic<std::size_t> sets_busy_ = 0, sets_draining_ = 0;

@@ -16,6 +16,8 @@ class TestChannel final : public Channel {
     std::string& output() override { return sent; }
     void flush() override {}
     void close_after_flush() override { closed = true; }
+    void finish_output() override { is_finished = true; }
+    void cut() override { closed = is_cut = true; }
     void pause() override { paused = true; }
     void resume() override { paused = false; }
     bool congested() const override { return is_congested; }
@@ -23,6 +25,8 @@ class TestChannel final : public Channel {
     void count_waiting(std::ptrdiff_t bytes) override { waiting_bytes += bytes; }
     bool has_room_to_wait() override { return has_room; }
     bool draining() const override { return is_draining; }
+    std::string client_address() const override { return "192.0.2.1:5000"; }
+    bool is_client_lost() const override { return is_lost; }
     std::chrono::steady_clock::time_point now() const override { return time; }
 
     // Gives the protocol bytes the way a connection does.
@@ -55,6 +59,9 @@ class TestChannel final : public Channel {
     bool paused = false;
     bool is_congested = false;
     bool is_draining = false;
+    bool is_finished = false;  // finish_output() was called
+    bool is_cut = false;
+    bool is_lost = false;              // the client came through a node that was lost
     std::ptrdiff_t waiting_bytes = 0;  // of answers that wait for earlier ones
     bool has_room = true;              // for more of them
     int requests_per_turn = -1;        // after which should_return() says so; -1: never

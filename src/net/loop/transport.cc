@@ -7,6 +7,8 @@
 
 #include <cerrno>
 
+#include "net/loop/endpoint.h"
+
 namespace holdfast::net {
 
 namespace {
@@ -55,6 +57,16 @@ bool Transport::finish_sending() {
     if (tls_ && !tls_->finish_sending()) return false;
     ::shutdown(descriptor_, SHUT_WR);
     return true;
+}
+
+std::string Transport::peer_address() const {
+    boost::asio::ip::tcp::endpoint peer;
+    auto size = static_cast<socklen_t>(peer.capacity());
+    if (::getpeername(descriptor_, peer.data(), &size) != 0) return "";
+    const int family = peer.data()->sa_family;
+    if (family != AF_INET && family != AF_INET6) return "";
+    peer.resize(size);
+    return to_text(peer);
 }
 
 void Transport::close() {

@@ -62,6 +62,9 @@ class Transport {
     // Unsent bytes are lost.
     void close();
 
+    // The address of the other side as text; empty if it has none or is gone.
+    [[nodiscard]] std::string peer_address() const;
+
     [[nodiscard]] int descriptor() const { return descriptor_; }
 
   private:

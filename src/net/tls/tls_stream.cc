@@ -85,6 +85,7 @@ TlsStream::TlsStream(const TlsContext& context, int descriptor)
 TlsStream::TlsStream(const TlsTrust& trust, const std::string& host, int descriptor)
     : socket_{.descriptor = descriptor}, is_client_(true), stream_(SSL_new(&trust.native())) {
     attach();
+    receive_events_ = EPOLLOUT;  // a client speaks first
     SSL_set_connect_state(stream_.get());
     // A certificate has IP addresses in a field of their own, and SNI is for names only.
     if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(stream_.get()), host.c_str()) == 1) return;

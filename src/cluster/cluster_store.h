@@ -131,6 +131,7 @@ class ClusterStore final : public service::Store {
     GuardedWriter writer_;
     Housekeeping housekeeping_;
     service::CommitEffect effect_;  // of the commit under way
+    WrittenLeases written_;
 
     bool is_serving_ = false;  // the service has the locks since the last recovery
     std::optional<Recovery> recovery_;

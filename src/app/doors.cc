@@ -44,7 +44,8 @@ base::Result<void> check_files(const ServeOptions& options, const net::Endpoint&
     if (!has_file_root(options)) return base::fail("--files needs a --files-root");
     if (options.cluster.is_on() && !options.cluster.has_shared_files) {
         return base::fail(
-            "in a cluster every node serves the files in its turn, so all of them must see the same "
+            "in a cluster every node serves the files in its turn, so all of them must see the "
+            "same "
             "folder: say --files-shared if they do");
     }
     if (!has_auth_token(options) && options.files.owner_keys.empty()) {

@@ -89,7 +89,7 @@ struct LoopParts {
     std::unique_ptr<BackupHandler> backup;
     std::unique_ptr<DocumentHandler> documents;
     std::unique_ptr<ClusterHandler> cluster;
-    std::unique_ptr<HttpRouter> router;                       // for all of these
+    std::unique_ptr<HttpRouter> router;  // for all of these
     std::unique_ptr<NodeHandler> node;
     std::unique_ptr<HttpRouter> node_router;                  // for status and node
     std::unique_ptr<doors::hengdang::HengdangHandler> files;  // with the door for files

@@ -251,7 +251,8 @@ base::Result<void> check(const ServeOptions& options) {
     TRY(check_doors(options));
     TRY(check_cluster(options.cluster, options.is_insecure));
     if (options.cluster.is_on() && options.is_in_memory) {
-        return base::fail("--memory and --cluster exclude each other: a cluster has its locks in etcd");
+        return base::fail(
+            "--memory and --cluster exclude each other: a cluster has its locks in etcd");
     }
     if (options.tls.certificate_file.empty() != options.tls.key_file.empty()) {
         return base::fail("--tls-cert and --tls-key belong together: give both or neither");

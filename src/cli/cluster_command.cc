@@ -40,7 +40,7 @@ void print_nodes(const base::JsonValue& cluster, std::int64_t now_ms) {
 }
 
 int print_cluster(const base::JsonValue& cluster, std::int64_t now_ms) {
-    const std::string leader = cluster["leader"].text();
+    const std::string_view leader = cluster["leader"].text();
     if (leader.empty()) {
         fmt::print("{}\n", styled("NOBODY LEADS: " + escape(cluster["reason"].text()), Style::red,
                                   wants_colour(STDOUT_FILENO)));
@@ -52,7 +52,7 @@ int print_cluster(const base::JsonValue& cluster, std::int64_t now_ms) {
     const base::JsonValue& etcd = cluster["etcd"];
     fmt::print("etcd {}, {} of {} MiB used\n", escape(etcd["version"].text()),
                number_of(etcd["in_use_bytes"]) >> 20, number_of(etcd["quota_bytes"]) >> 20);
-    const std::string trouble = etcd["refuses_growth"].text();
+    const std::string_view trouble = etcd["refuses_growth"].text();
     if (!trouble.empty()) fmt::print("{}\n", escape(trouble));
     print_nodes(cluster, now_ms);
     return leader.empty() ? exit_unavailable : exit_success;
@@ -76,16 +76,19 @@ int change(const ClusterOptions& options, const std::string& target) {
     if (!server) return complain(server.error());
     const auto answer = server->ask("POST", target);
     if (!answer) return complain(answer.error());
-    if (answer->status != 200) return complain({exit_refused, answer->json["error"].text()});
+    if (answer->status != 200) {
+        return complain({exit_refused, std::string(answer->json["error"].text())});
+    }
     fmt::print("{}\n", escape(answer->json["done"].text()));
     return exit_success;
 }
 
 int begin_epoch(const ClusterOptions& options) {
     if (!options.is_sure) {
-        return complain({exit_usage,
-                         "this is for an etcd that was restored from a backup: fencing numbers jump "
-                         "ahead for good. Say --yes if you are sure"});
+        return complain(
+            {exit_usage,
+             "this is for an etcd that was restored from a backup: fencing numbers jump "
+             "ahead for good. Say --yes if you are sure"});
     }
     return change(options, "/v1/cluster/new-epoch");
 }
@@ -103,12 +106,14 @@ Command declare_cluster(const options::Command& program) {
     const options::Command resign =
         command.add_command("resign", "let another node lead, as before an upgrade; an admin's");
     const options::Command epoch = command.add_command(
-        "new-epoch", "after etcd was restored from a backup: begin with larger numbers; an admin's");
+        "new-epoch",
+        "after etcd was restored from a backup: begin with larger numbers; an admin's");
     epoch.add_flag("-y,--yes", options->is_sure, "do it");
     show.footer("  holdfast cluster show");
     resign.footer("  holdfast cluster resign --server http://node-a:8080");
     epoch.footer(
-        "A backup has older fencing numbers than those that clients have seen since. This makes all\n"
+        "A backup has older fencing numbers than those that clients have seen since. This makes "
+        "all\n"
         "further ones larger than any that can have been given out.\n"
         "\n"
         "  holdfast cluster new-epoch --yes");

@@ -25,7 +25,8 @@ constexpr net::Route node_routes[] = {
     {"GET, HEAD", "/v1/node", Privilege::lock, Body::ignored, "", Action::show},
 };
 
-constexpr std::string_view stands_alone = "this server stands alone: it was started without --cluster";
+constexpr std::string_view stands_alone =
+    "this server stands alone: it was started without --cluster";
 
 std::int64_t milliseconds_of(service::WallTime time) {
     return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
@@ -80,9 +81,7 @@ std::string cluster_json(const cluster::Picture& picture) {
 std::string node_json(const cluster::Picture& picture) {
     std::string body;
     base::JsonWriter json(body);
-    json.begin_object()
-        .field("node", picture.node)
-        .field("role", cluster::to_text(picture.role));
+    json.begin_object().field("node", picture.node).field("role", cluster::to_text(picture.role));
     append_leader(json, picture);
     append_etcd(json, picture.etcd);
     json.end_object();
@@ -109,14 +108,15 @@ void ClusterHandler::handle(const net::RoutedRequest& request, net::HttpReply& r
 void ClusterHandler::change(const std::function<void(ClusterControl::Done)>& call,
                             net::HttpReply& reply) {
     auto later = std::make_shared<net::DeferredReply>(reply.defer());
-    call([&loop = loop_, later = std::move(later)](const base::Result<std::string>& result) mutable {
-        loop.post([later = std::move(later), result] {
-            if (!result) return later->send(409, json_type, json_error(result.error().message));
-            std::string body;
-            base::JsonWriter(body).begin_object().field("done", *result).end_object();
-            later->send(200, json_type, body + "\n");
+    call(
+        [&loop = loop_, later = std::move(later)](const base::Result<std::string>& result) mutable {
+            loop.post([later = std::move(later), result] {
+                if (!result) return later->send(409, json_type, json_error(result.error().message));
+                std::string body;
+                base::JsonWriter(body).begin_object().field("done", *result).end_object();
+                later->send(200, json_type, body + "\n");
+            });
         });
-    });
 }
 
 std::span<const net::Route> NodeHandler::routes() {

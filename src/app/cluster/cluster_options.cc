@@ -23,10 +23,11 @@ bool is_node_name(const std::string& name) {
 
 void declare_etcd(const options::Command& command, ClusterOptions& options) {
     command
-        .add_option("--cluster", options.etcd,
-                    "be one of several nodes that keep their locks in this etcd, such as "
-                    "etcd://h1:2379,h2:2379,h3:2379/holdfast (etcds:// for TLS); the path separates "
-                    "several clusters on one etcd")
+        .add_option(
+            "--cluster", options.etcd,
+            "be one of several nodes that keep their locks in this etcd, such as "
+            "etcd://h1:2379,h2:2379,h3:2379/holdfast (etcds:// for TLS); the path separates "
+            "several clusters on one etcd")
         .takes("URL");
     const auto add_file = [&](const char* flag, std::string& path, const char* help) {
         command.add_option(flag, path, help).takes("FILE");
@@ -67,8 +68,9 @@ void declare_peers(const options::Command& command, ClusterOptions& options) {
         .takes("ADDRESS")
         .shows_default();
     command
-        .add_option("--advertise", options.advertised_host,
-                    "host by which the other nodes reach this one; not given: the address of --peer")
+        .add_option(
+            "--advertise", options.advertised_host,
+            "host by which the other nodes reach this one; not given: the address of --peer")
         .takes("HOST");
     const auto add_file = [&](const char* flag, std::string& path, const char* help) {
         command.add_option(flag, path, help).takes("FILE");
@@ -104,7 +106,8 @@ base::Result<void> check_cluster(const ClusterOptions& options, bool is_insecure
     const bool has_peer_tls = !options.peer_tls.certificate_file.empty();
     if (has_peer_tls != !options.peer_tls.key_file.empty() ||
         has_peer_tls != !options.peer_ca_file.empty()) {
-        return base::fail("--peer-cert, --peer-key and --peer-ca belong together: give all or none");
+        return base::fail(
+            "--peer-cert, --peer-key and --peer-ca belong together: give all or none");
     }
     if (!is_node_name(node_name(options))) {
         return base::fail("the name of this machine, '" + node_name(options) +

@@ -58,12 +58,12 @@ base::Result<std::unique_ptr<ClusterNode>> ClusterNode::open(const ClusterOption
                                                              net::EventLoop& loop,
                                                              const service::Clock& clock) {
     TRY(auto url, etcd::ClusterUrl::parse(options.etcd));
-    etcd::ClientSettings settings{.members = std::move(url.members),
-                                  .is_tls = url.is_tls || !options.ca_file.empty() ||
-                                            !options.tls.certificate_file.empty(),
-                                  .ca_file = options.ca_file,
-                                  .certificate = options.tls,
-                                  .user = options.user};
+    etcd::ClientSettings settings{
+        .members = std::move(url.members),
+        .is_tls = url.is_tls || !options.ca_file.empty() || !options.tls.certificate_file.empty(),
+        .ca_file = options.ca_file,
+        .certificate = options.tls,
+        .user = options.user};
     if (!options.password_file.empty()) {
         TRY(settings.password, base::read_token_file(options.password_file));
     }
@@ -75,14 +75,13 @@ base::Result<std::unique_ptr<ClusterNode>> ClusterNode::open(const ClusterOption
     }
     TRY(const auto peer, net::parse_endpoint(options.peer_address));
     node->owned_store_ = std::make_unique<cluster::ClusterStore>(
-        cluster::ClusterOptions{
-            .prefix = url.prefix,
-            .node = node_name(options),
-            .peer = advertised_peer(options, peer),
-            .version = HOLDFAST_VERSION,
-            .ttl = std::chrono::ceil<std::chrono::seconds>(options.ttl),
-            .compacts = !options.leaves_history,
-            .quota_bytes = options.quota_bytes},
+        cluster::ClusterOptions{.prefix = url.prefix,
+                                .node = node_name(options),
+                                .peer = advertised_peer(options, peer),
+                                .version = HOLDFAST_VERSION,
+                                .ttl = std::chrono::ceil<std::chrono::seconds>(options.ttl),
+                                .compacts = !options.leaves_history,
+                                .quota_bytes = options.quota_bytes},
         cluster::ClusterParts{.etcd = *node->etcd_,
                               .timers = node->timers_,
                               .clock = clock,
@@ -116,13 +115,12 @@ ClusterControl ClusterNode::make_control() {
     };
     const auto begin_epoch = [this](Done done) {
         loop_.post([this, done = std::move(done)] {
-            cluster::raise_epoch(
-                *etcd_, keys_, clock_.wall(clock_.now()),
-                [done](const base::Result<std::uint64_t>& epoch) {
-                    if (!epoch) return done(tl::unexpected(epoch.error()));
-                    done("the epoch is now above " + std::to_string(*epoch) +
-                         ", and the next leader goes on from there");
-                });
+            cluster::raise_epoch(*etcd_, keys_, clock_.wall(clock_.now()),
+                                 [done](const base::Result<std::uint64_t>& epoch) {
+                                     if (!epoch) return done(tl::unexpected(epoch.error()));
+                                     done("the epoch is now above " + std::to_string(*epoch) +
+                                          ", and the next leader goes on from there");
+                                 });
         });
     };
     return {.picture = [this] { return store_->view().picture(); },
@@ -136,9 +134,8 @@ void ClusterNode::open_relay(const std::vector<net::EventLoop*>& loops) {
         base::log(base::LogLevel::debug, "a connection was not passed on", {{"reason", reason}});
     };
     relay_ = std::make_unique<relay::Relay>(
-        loops, relay::RelayOptions{.node = node_name(options_),
-                                   .trust = peer_trust_,
-                                   .on_failure = on_failure});
+        loops, relay::RelayOptions{
+                   .node = node_name(options_), .trust = peer_trust_, .on_failure = on_failure});
 }
 
 base::Result<void> ClusterNode::listen(const std::vector<net::EventLoop*>& loops, Doors doors) {
@@ -193,9 +190,8 @@ void ClusterNode::probe() {
 }
 
 void ClusterNode::recover() {
-    service_->recover([this](const service::StoreResult<service::Recovered>& result) {
-        on_recovered(result);
-    });
+    service_->recover(
+        [this](const service::StoreResult<service::Recovered>& result) { on_recovered(result); });
 }
 
 void ClusterNode::on_recovered(const service::StoreResult<service::Recovered>& result) {
@@ -212,7 +208,10 @@ void ClusterNode::on_recovered(const service::StoreResult<service::Recovered>& r
 }
 
 void ClusterNode::on_deposed() {
-    if (!is_leaving_) loop_.post([this] { if (!is_leaving_) recover(); });
+    if (!is_leaving_)
+        loop_.post([this] {
+            if (!is_leaving_) recover();
+        });
 }
 
 void ClusterNode::look_at(const cluster::Picture& picture) {
@@ -271,9 +270,8 @@ void ClusterNode::leave(std::function<void()> done) {
     relay_->close_all();
     store_->stop([this, done = std::move(done)]() mutable {
         peers_->stop_leading();
-        peers_->shut_down(peers_grace, [this, done = std::move(done)]() mutable {
-            loop_.post(std::move(done));
-        });
+        peers_->shut_down(
+            peers_grace, [this, done = std::move(done)]() mutable { loop_.post(std::move(done)); });
     });
 }
 

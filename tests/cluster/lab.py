@@ -45,11 +45,13 @@ class Proxy:
         self.listen, self.target = listen, target
         self.is_open = asyncio.Event()
         self.is_open.set()
+        self.tasks = set()  # asyncio forgets those that nobody holds
 
     async def start(self):
         self.server = await asyncio.start_server(self._serve, *self.listen)
 
     async def _serve(self, reader, writer):
+        self.tasks.add(asyncio.current_task())
         try:
             await self.is_open.wait()
             far_reader, far_writer = await asyncio.open_connection(*self.target)
@@ -57,6 +59,7 @@ class Proxy:
             writer.transport.abort()
             return
         await asyncio.gather(self._pump(reader, far_writer), self._pump(far_reader, writer))
+        self.tasks.discard(asyncio.current_task())
 
     async def _pump(self, reader, writer):
         try:

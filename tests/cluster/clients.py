@@ -97,7 +97,11 @@ class Homelab(HttpClient):
     one that was not answered it takes another name."""
 
     door = "homelab"
-    life = 0
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.life = 0
+        self.claims = {}  # the last one by lock and name
 
     def cycle(self, lock):
         try:
@@ -113,6 +117,11 @@ class Homelab(HttpClient):
         if status != 200:
             return self.refused()
         claim = self.claim(lock, sent, client=name)
+        # If it has forgotten a claim to the same lock, that goes on as this one.
+        forgotten = self.claims.get((lock, name))
+        if forgotten:
+            forgotten.released = min(forgotten.released, claim.told)
+        self.claims[lock, name] = claim
 
         def renew():
             renewed, _ = self.ask("POST", f"{path}&ttl={TTL}s")

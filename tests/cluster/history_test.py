@@ -26,9 +26,6 @@ class HistoryTest(unittest.TestCase):
     def test_two_holders(self):
         self.assertIn("two holders", self.faults_of(claim(1, 3, 1), claim(2, 4, 2))[0])
 
-    def test_a_homelab_client_that_asks_again_renews(self):
-        self.assertEqual(self.faults_of(claim(1, 3, door="homelab"), claim(2, 4, door="homelab")), [])
-
     def test_two_holders_with_others_between(self):
         faults = self.faults_of(claim(1, 9, 1), claim(2, 2.5, 2), claim(3, 4, 3))
         self.assertEqual(len(faults), 2)

@@ -50,7 +50,9 @@ class ConfigFile {
 };
 
 std::string address_of_files(const ServeOptions& options) {
-    return address_of(all_doors().back(), options);
+    const auto doors = all_doors();
+    const auto is_files = [](const Door& door) { return door.name == std::string_view("files"); };
+    return address_of(*std::find_if(doors.begin(), doors.end(), is_files), options);
 }
 
 // The options of `holdfast serve <flags>`, or what is wrong with them.

@@ -115,6 +115,9 @@ base::Result<void> check_cluster(const ClusterOptions& options, bool is_insecure
     }
     TRY(const auto peer, net::parse_endpoint(options.peer_address));
     if (peer.is_unix()) return base::fail("--peer must be ADDR:PORT: other machines connect to it");
+    if (peer.port() == 0) {
+        return base::fail("--peer needs a port that the other nodes can be told, not 0");
+    }
     if (peer.is_unspecified() && options.advertised_host.empty()) {
         return base::fail("--peer " + options.peer_address +
                           " does not tell by which address other nodes reach this one: name that "

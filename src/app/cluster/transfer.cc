@@ -49,16 +49,15 @@ core::Event expiry_of(const core::RestoreRequest& lease, core::Time now) {
 class Transfer : public std::enable_shared_from_this<Transfer> {
   public:
     Transfer(service::Store& from, service::Store& to, const service::Clock& clock,
-             TransferDone done)
-        : from_(from), to_(to), clock_(clock), done_(std::move(done)) {}
+             service::Executor& executor, TransferDone done)
+        : from_(from), to_(to), clock_(clock), executor_(executor), done_(std::move(done)) {}
 
     void start() {
         from_.recover(
             [this](const core::RestoreRequest& lease) { return read(lease); },
             [self = shared_from_this()](service::StoreResult<service::Recovered> recovered) {
-                if (!recovered) return self->fail("cannot read the locks", recovered.error());
-                self->recovered_ = std::move(*recovered);
-                self->open_destination();
+                self->recovered_ = std::move(recovered);
+                self->executor_.post([self] { self->open_destination(); });
             });
     }
 
@@ -74,42 +73,43 @@ class Transfer : public std::enable_shared_from_this<Transfer> {
     }
 
     void open_destination() {
-        to_.recover(
-            [](const core::RestoreRequest& /*lease*/) { return true; },
-            [self = shared_from_this()](const service::StoreResult<service::Recovered>& there) {
-                if (!there) return self->fail("cannot open the destination", there.error());
-                if (there->leases > 0 || !there->fences.empty()) {
-                    return self->done_(
-                        base::fail("the destination has locks or fences already: choose an empty "
-                                   "one"));
-                }
-                auto& next_fence = self->recovered_.next_fence;
-                next_fence = std::max(next_fence, there->next_fence);
-                self->finish_reading();
-                self->write_next();
-            });
+        if (!recovered_) return fail("cannot read the locks", recovered_.error());
+        to_.recover([](const core::RestoreRequest& /*lease*/) { return true; },
+                    [self = shared_from_this()](service::StoreResult<service::Recovered> there) {
+                        self->executor_.post(
+                            [self, there = std::move(there)] { self->begin_writing(there); });
+                    });
     }
 
     // The last commit has what is not in the leases.
-    void finish_reading() {
+    void begin_writing(const service::StoreResult<service::Recovered>& there) {
+        if (!there) return fail("cannot open the destination", there.error());
+        if (there->leases > 0 || !there->fences.empty()) {
+            return done_(
+                base::fail("the destination has locks or fences already: choose an empty one"));
+        }
+        recovered_->next_fence = std::max(recovered_->next_fence, there->next_fence);
         service::Commit last;
-        last.fences = recovered_.fences;
-        last.reserved_fence = recovered_.next_fence - 1;
+        last.fences = recovered_->fences;
+        last.reserved_fence = recovered_->next_fence - 1;
         commits_.push_back(std::move(last));
+        write_next();
     }
 
     void write_next() {
         if (written_ == commits_.size()) {
-            return done_(Transferred{.leases = recovered_.leases,
-                                     .fences = recovered_.fences.size(),
-                                     .next_fence = recovered_.next_fence});
+            return done_(Transferred{.leases = recovered_->leases,
+                                     .fences = recovered_->fences.size(),
+                                     .next_fence = recovered_->next_fence});
         }
         service::Commit& commit = commits_[written_];
         commit.number = service::CommitNumber{written_ + 1};
         to_.commit(commit, [self = shared_from_this()](const service::StoreResult<void>& result) {
-            if (!result) return self->fail("cannot write the locks", result.error());
-            ++self->written_;
-            self->write_next();
+            self->executor_.post([self, result] {
+                if (!result) return self->fail("cannot write the locks", result.error());
+                ++self->written_;
+                self->write_next();
+            });
         });
     }
 
@@ -120,8 +120,9 @@ class Transfer : public std::enable_shared_from_this<Transfer> {
     service::Store& from_;
     service::Store& to_;
     const service::Clock& clock_;
+    service::Executor& executor_;
     const TransferDone done_;
-    service::Recovered recovered_;
+    service::StoreResult<service::Recovered> recovered_;
     std::vector<service::Commit> commits_;
     std::size_t written_ = 0;
 };
@@ -129,8 +130,8 @@ class Transfer : public std::enable_shared_from_this<Transfer> {
 }  // namespace
 
 void transfer(service::Store& from, service::Store& to, const service::Clock& clock,
-              TransferDone done) {
-    std::make_shared<Transfer>(from, to, clock, std::move(done))->start();
+              service::Executor& executor, TransferDone done) {
+    std::make_shared<Transfer>(from, to, clock, executor, std::move(done))->start();
 }
 
 }  // namespace holdfast::app

@@ -2,13 +2,14 @@
 
 // Moves locks from one store into another: from the file of a server into a cluster, or back.
 //
-// Thread safety: on the thread of the stores.
+// Thread safety: on the thread of the executor.
 
 #include <cstdint>
 #include <functional>
 
 #include "base/result.h"
 #include "service/ports/clock.h"
+#include "service/ports/executor.h"
 #include "service/store.h"
 
 namespace holdfast::app {
@@ -22,8 +23,9 @@ using TransferDone = std::function<void(base::Result<Transferred>)>;
 
 // Copies all leases and fences. Every lease runs anew for its whole TTL when a server begins with
 // them. Fails if `to` has leases or fences already; then nothing is changed. `done` is called once,
-// perhaps before transfer() returns. REQUIRES: the stores outlive that, and nobody else uses them.
+// on the executor's thread. REQUIRES: called on that thread; the stores outlive that, and nobody else
+// uses them.
 void transfer(service::Store& from, service::Store& to, const service::Clock& clock,
-              TransferDone done);
+              service::Executor& executor, TransferDone done);
 
 }  // namespace holdfast::app

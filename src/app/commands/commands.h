@@ -18,6 +18,7 @@ inline constexpr int exit_cannot_start = 1;
 [[nodiscard]] cli::Command declare_serve(const options::Command& program);
 [[nodiscard]] cli::Command declare_dflockd(const options::Command& program);
 [[nodiscard]] cli::Command declare_config(const options::Command& program);
+[[nodiscard]] cli::Command declare_migrate(const options::Command& program);
 [[nodiscard]] cli::Command declare_restore(const options::Command& program);
 [[nodiscard]] cli::Command declare_bench(const options::Command& program);
 [[nodiscard]] cli::Command declare_completion(const options::Command& program);

@@ -98,7 +98,7 @@ TEST_P(BackupOfThreads, NeedsSomethingOnDisk) {
     start(folder_ / "data", true);
     const auto refused = ask("GET /v1/backup");
     EXPECT_EQ(refused.status, 409);
-    EXPECT_THAT(refused.body, HasSubstr("keeps nothing on disk"));
+    EXPECT_THAT(refused.body, HasSubstr("has no database"));
 }
 
 TEST(BackupSlots, AreFreeAgainWhenNobodyHasThem) {

@@ -75,11 +75,11 @@ class HttpRouterTest : public ::testing::Test {
     }
 
     Handler all_;
-    const HttpHandlers handlers_{all_, all_, all_, all_, all_, all_, all_};
+    const HttpHandlers handlers_{all_, all_, all_, all_, all_, all_, all_, all_};
     const std::vector<net::RouteGroup> groups_ = http_routes(handlers_);
     TokenSource tokens_{{.auth = "user", .admin = "root"}};
     const HostNames names_{{}};
-    HttpRouter router_{handlers_, HttpGate(tokens_, names_)};
+    HttpRouter router_{http_routes(handlers_), HttpGate(tokens_, names_)};
     net::HttpLimits limits_;
     net::TestChannel channel_;
     net::HttpProtocol protocol_{channel_, router_, limits_};
@@ -125,7 +125,8 @@ TEST_F(HttpRouterTest, LetsOnlyTheseRoutesPassWithoutAToken) {
                                              "HEAD /readyz", "HEAD /ui/{file...}"));
     EXPECT_THAT(for_admins,
                 ::testing::ElementsAre("DELETE /v1/fence/{resource}", "DELETE /v1/locks/{lock}",
-                                       "DELETE /v1/sessions/{id}", "GET /v1/backup"));
+                                       "DELETE /v1/sessions/{id}", "GET /v1/backup",
+                                       "POST /v1/cluster/new-epoch", "POST /v1/cluster/resign"));
 }
 
 TEST_F(HttpRouterTest, RefusesOtherMethodsAndPaths) {

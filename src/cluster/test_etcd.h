@@ -98,10 +98,8 @@ class FakeEtcd {
     }
     [[nodiscard]] std::vector<std::string> keys(const std::string& prefix) {
         std::vector<std::string> keys;
-        for (const auto& found :
-             range({.key = prefix, .range_end = etcd::end_of_prefix(prefix)})->found) {
-            keys.push_back(found.key);
-        }
+        const auto answer = range({.key = prefix, .range_end = etcd::end_of_prefix(prefix)});
+        for (const etcd::KeyValue& found : answer->found) keys.push_back(found.key);
         return keys;
     }
     void put(const std::string& key, const std::string& value, etcd::LeaseId lease = 0) {

@@ -53,9 +53,10 @@ class Api {
 
     virtual ~Api() = default;
 
-    // Each is given up after `timeout`, and then has failed as `unknown`. One attempt with one
-    // member: whoever asks decides whether to ask again. After a failure as `unknown` or `not_done`
-    // the next request goes to another member.
+    // Each is given up after `timeout`, and then has failed as `unknown`, or as `not_done` if it never
+    // left. One attempt with one member: whoever asks decides whether to ask again. After a failure as
+    // `unknown` or `not_done` the next request goes to another member. A member that has not answered
+    // one request in time is abandoned: all other requests to it, and watches, fail with that one.
     virtual void range(RangeRequest request, Duration timeout, OnAnswer<RangeAnswer> done) = 0;
     virtual void transact(std::shared_ptr<const Transaction> transaction, Duration timeout,
                           OnAnswer<TransactionAnswer> done) = 0;

@@ -145,8 +145,7 @@ void Http2Connection::receive() {
         heard_ = loop_.now();
         is_pinged_ = false;
         if (!session_->receive({buffer.data(), result.bytes})) {
-            return fail(state_ == State::open ? Kind::unknown : Kind::not_done,
-                        "does not speak HTTP/2 (perhaps it wants TLS)");
+            return fail_session();
         }
     }
     note_progress();
@@ -191,6 +190,7 @@ void Http2Connection::flush() {
         if (result.status != net::IoStatus::moved) return fail_io();
         session_->sent(result.bytes);
     }
+    if (output.empty() && session_->is_over()) return fail_session();
     const auto events = transport_->receive_events() |
                         (output.empty() ? std::uint32_t{0} : transport_->send_events());
     watch_events(transport_->descriptor(), events);
@@ -250,6 +250,12 @@ void Http2Connection::watch_events(int descriptor, std::uint32_t events) {
 
 void Http2Connection::unwatch() {
     if (watched_ >= 0) loop_.poller().remove(std::exchange(watched_, -1));
+}
+
+// The peer has broken the rules of HTTP/2, or has said that it leaves and has answered all calls.
+void Http2Connection::fail_session() {
+    if (state_ == State::open) return fail(Kind::unknown, "has ended the connection");
+    fail(Kind::not_done, "does not speak HTTP/2 (perhaps it wants TLS)");
 }
 
 // The socket has failed, or the peer has closed it.

@@ -108,6 +108,7 @@ class Http2Connection final : private net::Pollable, private net::TurnTask, priv
     void set_timer();
     void fail(Failure::Kind kind, const std::string& reason);
     void fail_io();
+    void fail_session();
 
     net::EventLoop& loop_;
     const Member member_;

@@ -178,6 +178,11 @@ std::string_view Http2Session::output() {
     return std::string_view(output_).substr(output_sent_);
 }
 
+bool Http2Session::is_over() const {
+    return nghttp2_session_want_read(session_.get()) == 0 &&
+           nghttp2_session_want_write(session_.get()) == 0;
+}
+
 void Http2Session::sent(std::size_t count) {
     output_sent_ += count;
     CHECK(output_sent_ <= output_.size());

@@ -8,7 +8,8 @@
 // Before the peer's first SETTINGS frame it is not known whether the peer speaks HTTP/2 at all, so
 // is_greeted() is false and nothing should be requested.
 //
-// Bytes of any kind are borne: receive() fails, and the session is of no more use.
+// Bytes of any kind are borne: receive() fails, or is_over() is true when the peer has been told what
+// is wrong. The session is of no more use then.
 //
 // Thread safety: none.
 // Lifetime: outlived by its listener, which is called from inside receive() and output(), and must
@@ -73,6 +74,9 @@ class Http2Session {
     // Asks the peer for a sign of life.
     void ping();
 
+    // Whether everything was said: after an error of the peer, for one. Looked at when there is no
+    // more output.
+    [[nodiscard]] bool is_over() const;
     [[nodiscard]] bool is_greeted() const { return is_greeted_; }
     // The peer takes no new requests, but finishes those that it has.
     [[nodiscard]] bool is_leaving() const { return is_leaving_; }

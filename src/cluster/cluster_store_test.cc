@@ -1,0 +1,423 @@
+// Nodes with the same etcd: who leads, what is found after a change of leader, and what is told when
+// answers get lost.
+
+#include "cluster/cluster_store.h"
+
+#include <gmock/gmock.h>
+
+#include "cluster/new_epoch.h"
+#include "cluster/test_cluster.h"
+
+namespace holdfast::cluster::testing {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+struct ClusterStoreTest : ::testing::Test, TestCluster {
+    [[nodiscard]] std::string counter() { return etcd.value(keys.counter()); }
+    [[nodiscard]] std::size_t leases() { return etcd.keys("/holdfast/lease/").size(); }
+};
+
+TEST_F(ClusterStoreTest, TheFirstNodeLeads) {
+    TestNode& a = lead();
+    EXPECT_EQ(etcd.value(keys.epoch()), "1");
+    EXPECT_EQ(counter(), "1 0");
+    const auto picture = a.store->view().picture();
+    EXPECT_TRUE(picture->is_leading());
+    EXPECT_TRUE(picture->is_served());
+    EXPECT_EQ(picture->leader.name, "a");
+    EXPECT_EQ(picture->leader.epoch, 1U);
+    EXPECT_EQ(picture->why_nobody_leads, "");
+    EXPECT_EQ(ask(a, take("laptop1")), "granted laptop1");
+    EXPECT_EQ(leases(), 1U);
+    EXPECT_EQ(counter(), "2 1");
+    EXPECT_EQ(ask(a, give_back("laptop1")), "released");
+    EXPECT_EQ(leases(), 0U);
+    EXPECT_EQ(counter(), "2 1") << "removals do not raise it";
+}
+
+TEST_F(ClusterStoreTest, OthersKnowWhoLeads) {
+    lead();
+    TestNode& b = add("b");
+    settle();
+    EXPECT_EQ(b.service->role(), Role::recovering);
+    EXPECT_EQ(ask(b, take("laptop1")), "failed: node a leads");
+    const auto picture = b.store->view().picture();
+    EXPECT_EQ(picture->role, NodeRole::following);
+    EXPECT_EQ(picture->leader.peer, "a:7000");
+    EXPECT_EQ(picture->leader.epoch, 1U);
+    advance(6s);
+    EXPECT_THAT(b.store->view().picture()->nodes,
+                ElementsAre(Field(&Node::name, "a"), Field(&Node::name, "b")));
+    EXPECT_EQ(b.store->view().picture()->etcd.version, "3.5.28");
+}
+
+TEST_F(ClusterStoreTest, NodesShareASecret) {
+    TestNode& a = lead();
+    TestNode& b = add("b");
+    settle();
+    EXPECT_THAT(a.store->view().picture()->secret, SizeIs(64));
+    EXPECT_EQ(a.store->view().picture()->secret, b.store->view().picture()->secret);
+}
+
+TEST_F(ClusterStoreTest, AnotherNodeTakesOverWithAllLocks) {
+    TestNode& a = lead();
+    TestNode& b = add("b");
+    ask(a, take("laptop1"));
+    ask(a, service::RaiseFence{.resource = "printer", .fence = core::Fence{9}});
+    const core::Token token = a.token;
+    a.is_standing_still = true;
+    advance(3500ms);
+    EXPECT_EQ(b.service->role(), Role::serving);
+    EXPECT_EQ(b.store->view().picture()->leader.epoch, 2U);
+    EXPECT_EQ(ask(b, take("laptop2")), "refused held");
+    EXPECT_EQ(ask(b, service::Find{.token = token}), "found laptop1");
+    EXPECT_EQ(ask(b, service::ReadFence{.resource = "printer"}), "accepted 9");
+    EXPECT_EQ(ask(b, take("laptop2", "other")), "granted laptop2");
+    EXPECT_GT(b.token.fence, token.fence);
+    EXPECT_THAT(b.trouble, IsEmpty());
+}
+
+TEST_F(ClusterStoreTest, EveryLeaseRunsAnewForItsFullTime) {
+    TestNode& a = lead();
+    TestNode& b = add("b");
+    ask(a, take("laptop1"));
+    advance(29s);
+    a.is_standing_still = true;
+    advance(3500ms);
+    ASSERT_EQ(b.service->role(), Role::serving);
+    advance(26s);
+    EXPECT_EQ(ask(b, take("laptop2")), "refused held");
+    advance(5s);
+    EXPECT_EQ(ask(b, take("laptop2")), "granted laptop2");
+}
+
+TEST_F(ClusterStoreTest, ReadsEverythingAtTheRevisionOfTheElection) {
+    TestNode& a = lead();
+    TestNode& b = add("b");
+    ask(a, take("laptop1"));
+    advance(1s);
+    b.api.ranges.clear();
+    a.store->stop([] {});
+    settle();
+    ASSERT_EQ(b.service->role(), Role::serving);
+    const auto leader = etcd.range({.key = keys.leader()})->found.front();
+    std::size_t reads = 0;
+    for (const etcd::RangeRequest& request : b.api.ranges) {
+        if (request.key == keys.leader() || request.key == keys.nodes()) continue;
+        ++reads;
+        EXPECT_EQ(request.revision, leader.create_revision) << request.key;
+    }
+    EXPECT_EQ(reads, 2U * Keys::buckets + 2U);
+}
+
+TEST_F(ClusterStoreTest, ServesNothingBeforeItsFirstCommit) {
+    TestNode& a = add("a");
+    int transactions = 0;
+    a.api.fate = [&](const std::string& name) {
+        const bool is_first_commit = name == "transact" && ++transactions > 3;
+        return is_first_commit ? Fate::request_lost : Fate::answered;
+    };
+    advance(2s);
+    EXPECT_EQ(a.service->role(), Role::recovering);
+    EXPECT_EQ(ask(a, take("laptop1")), "failed: this node is taking over, and reads the locks");
+    EXPECT_EQ(etcd.value(keys.epoch()), "0");
+    EXPECT_FALSE(a.store->view().picture()->is_served());
+    a.api.fate = nullptr;
+    advance(1s);
+    EXPECT_EQ(ask(a, take("laptop1")), "granted laptop1");
+}
+
+TEST_F(ClusterStoreTest, ACommitWhoseAnswerIsLostIsDoneOnce) {
+    TestNode& a = lead();
+    int lost = 2;
+    a.api.fate = [&](const std::string& name) {
+        return name == "transact" && lost-- > 0 ? Fate::answer_lost : Fate::answered;
+    };
+    EXPECT_EQ(ask(a, take("laptop1")), "nothing");
+    EXPECT_EQ(ask(a, take("laptop2", "other")), "nothing") << "it comes after the first";
+    advance(2s);
+    EXPECT_THAT(a.take_notes(), ElementsAre("granted laptop1", "granted laptop2"));
+    EXPECT_EQ(counter(), "3 2");
+    EXPECT_EQ(leases(), 2U);
+}
+
+TEST_F(ClusterStoreTest, ACommitThatNeverArrivedIsSentAgain) {
+    TestNode& a = lead();
+    int lost = 2;
+    a.api.fate = [&](const std::string& name) {
+        return name == "transact" && lost-- > 0 ? Fate::request_lost : Fate::answered;
+    };
+    ask(a, take("laptop1"));
+    advance(2s);
+    EXPECT_THAT(a.take_notes(), ElementsAre("granted laptop1"));
+    EXPECT_EQ(counter(), "2 1");
+    const auto& sent = a.api.transactions;
+    EXPECT_EQ(sent[sent.size() - 1], sent[sent.size() - 2]) << "the identical transaction";
+}
+
+TEST_F(ClusterStoreTest, WhoeverWaitsIsToldWhenTheLeadIsLost) {
+    TestNode& a = lead();
+    TestNode& b = add("b");
+    ask(a, take("laptop1"));
+    a.ask(wait_for("laptop2"), "waiter: ");
+    a.ask(core::RenewRequest{.token = a.token, .ttl = 60s}, "renewal: ");
+    a.api.is_cut_off = true;
+    advance(4s);
+    EXPECT_THAT(a.take_notes(),
+                ElementsAre("renewal: unknown: etcd did not answer in time: no answer from etcd",
+                            "waiter: failed: etcd did not answer in time: no answer from etcd"));
+    EXPECT_THAT(a.deposed, SizeIs(1));
+    EXPECT_EQ(a.service->counts().leases, 0U) << "its table is dropped";
+    EXPECT_EQ(b.service->role(), Role::serving);
+    EXPECT_THAT(ask(a, take("laptop3", "other")), HasSubstr("no answer from etcd"));
+    a.api.is_cut_off = false;
+    advance(3s);
+    EXPECT_EQ(ask(a, take("laptop3", "other")), "failed: node b leads");
+}
+
+// A process that stood still goes on in the belief that it leads.
+TEST_F(ClusterStoreTest, AnswersNothingFromMemoryAfterTheDeadline) {
+    TestNode& a = lead();
+    TestNode& b = add("b");
+    ask(a, take("laptop1"));
+    const core::Token token = a.token;
+    EXPECT_EQ(a.ask(core::RenewRequest{.token = token}), "renewed laptop1");
+    a.is_standing_still = true;
+    advance(5s);
+    EXPECT_EQ(b.service->role(), Role::serving);
+    EXPECT_THAT(a.ask(core::RenewRequest{.token = token}), HasSubstr("cannot be sure"));
+    a.is_standing_still = false;
+    settle();
+    EXPECT_EQ(a.ask(core::RenewRequest{.token = token}), "failed: node b leads");
+}
+
+// It was sent while the node led, and arrives when another does.
+TEST_F(ClusterStoreTest, ATransactionOfAnOlderLeaderDoesNothing) {
+    TestNode& a = lead();
+    TestNode& b = add("b");
+    settle();
+    a.api.fate = [](const std::string& name) {
+        return name == "transact" || name == "keep_alive" ? Fate::held : Fate::answered;
+    };
+    a.ask(take("laptop1"), "old: ");
+    advance(5s);
+    ASSERT_EQ(b.service->role(), Role::serving);
+    EXPECT_EQ(ask(b, take("laptop2")), "granted laptop2");
+    const std::string before = counter();
+    a.api.fate = nullptr;
+    a.api.release();
+    advance(1s);
+    EXPECT_EQ(counter(), before);
+    EXPECT_EQ(leases(), 1U);
+    EXPECT_THAT(a.take_notes(), ElementsAre(HasSubstr("old: unknown: ")));
+}
+
+TEST_F(ClusterStoreTest, StepsDownWhenSomebodyElseHasTheKey) {
+    TestNode& a = lead();
+    etcd.erase(keys.leader());
+    EXPECT_EQ(ask(a, take("laptop1")), "unknown: this node does not lead any more");
+    EXPECT_THAT(a.deposed, ElementsAre("this node does not lead any more"));
+    advance(2s);
+    EXPECT_EQ(a.service->role(), Role::serving) << "it was elected again";
+    EXPECT_EQ(a.store->view().picture()->leader.epoch, 2U);
+    EXPECT_EQ(leases(), 0U);
+}
+
+TEST_F(ClusterStoreTest, HandsOver) {
+    TestNode& a = lead();
+    TestNode& b = add("b");
+    settle();
+    ask(a, take("laptop1"));
+    a.ask(take("laptop2", "other"), "the last: ");
+    a.executor.settle();  // its commit is under way
+    std::vector<std::string> done;
+    a.store->resign([&](const base::Result<void>& result) {
+        done.emplace_back(result ? "resigned" : result.error().message);
+    });
+    b.store->resign(
+        [&](const base::Result<void>& result) { done.push_back(result.error().message); });
+    settle();
+    EXPECT_THAT(a.take_notes(), ElementsAre("the last: granted laptop2"));
+    EXPECT_THAT(done, ElementsAre("this node does not lead: node a leads", "resigned"));
+    EXPECT_EQ(b.service->role(), Role::serving) << "at once";
+    EXPECT_EQ(ask(b, take("laptop3", "other")), "refused held");
+    EXPECT_EQ(ask(a, take("laptop3")), "failed: node b leads");
+    EXPECT_THAT(a.deposed, ElementsAre("this node has handed over its locks"));
+    advance(10s);
+    EXPECT_EQ(b.service->role(), Role::serving);
+}
+
+TEST_F(ClusterStoreTest, LeadsAgainAfterAHandOverThatNobodyTook) {
+    TestNode& a = lead();
+    a.store->resign([](const base::Result<void>&) {});
+    advance(2s);
+    EXPECT_EQ(a.service->role(), Role::recovering);
+    advance(2s);
+    EXPECT_EQ(a.service->role(), Role::serving);
+}
+
+TEST_F(ClusterStoreTest, StopsCleanly) {
+    TestNode& a = lead();
+    TestNode& b = add("b");
+    settle();
+    bool is_stopped = false;
+    a.store->stop([&] { is_stopped = true; });
+    settle();
+    EXPECT_TRUE(is_stopped);
+    EXPECT_EQ(b.service->role(), Role::serving);
+    EXPECT_EQ(etcd.keys(keys.nodes()), std::vector{keys.node("b")});
+    EXPECT_EQ(a.store->view().picture()->role, NodeRole::stopped);
+}
+
+TEST_F(ClusterStoreTest, DoesNotJoinAClusterOfANewerFormat) {
+    etcd.put(keys.format(), "2");
+    etcd.put(keys.secret(), "s");
+    TestNode& a = add("a");
+    settle();
+    EXPECT_THAT(a.trouble, ElementsAre(HasSubstr("the cluster's data have the format 2")));
+    EXPECT_THAT(etcd.keys(keys.nodes()), IsEmpty());
+    etcd.put(keys.format(), "1");
+    etcd.put(keys.counter(), "0 0");
+    etcd.put(keys.epoch(), "0");
+    a.recover();
+    settle();
+    EXPECT_EQ(a.service->role(), Role::serving);
+}
+
+TEST_F(ClusterStoreTest, SaysThatItMayNotWrite) {
+    TestNode& a = add("a");
+    a.api.fate = [](const std::string& name) {
+        return name == "transact" ? Fate::rejected : Fate::answered;
+    };
+    settle();
+    EXPECT_THAT(a.trouble, ElementsAre(HasSubstr("permission denied")));
+    EXPECT_THAT(ask(a, take("laptop1")), HasSubstr("permission denied"));
+}
+
+TEST_F(ClusterStoreTest, DoesNotServeWithADamagedLease) {
+    TestNode& a = lead();
+    ask(a, take("laptop1"));
+    etcd.put(keys.lease(1), R"({"id":"short"})");
+    a.store->stop([] {});
+    TestNode& b = add("b");
+    settle();
+    EXPECT_THAT(b.trouble, ElementsAre("the lease with fencing number 1 is damaged in etcd: the "
+                                       "field 'id' is wrong"));
+    EXPECT_EQ(b.service->role(), Role::failed);
+}
+
+TEST_F(ClusterStoreTest, AFullEtcdTakesReleasesAndRenewals) {
+    TestNode& a = lead();
+    ask(a, take("laptop1"));
+    const core::Token token = a.token;
+    etcd.is_full = true;
+    EXPECT_EQ(ask(a, take("laptop2", "other")), "failed: database space exceeded");
+    advance(2s);
+    ASSERT_EQ(a.service->role(), Role::serving) << "it has read its locks again, and leads still";
+    EXPECT_THAT(ask(a, take("laptop2", "other")), HasSubstr("failed: etcd's database is full"));
+    EXPECT_EQ(ask(a, core::RenewRequest{.token = token}), "renewed laptop1")
+        << "the record is the same, so nothing is put";
+    EXPECT_EQ(ask(a, core::ReleaseRequest{.token = token}), "released");
+    EXPECT_EQ(leases(), 0U);
+    EXPECT_EQ(a.store->view().picture()->leader.epoch, 1U);
+    etcd.is_full = false;
+    advance(6s);
+    EXPECT_EQ(ask(a, take("laptop2", "other")), "granted laptop2");
+}
+
+TEST_F(ClusterStoreTest, TakesNoNewLocksWhenEtcdIsNearlyFull) {
+    TestNode& a = lead();
+    a.api.status_answer.database_bytes = (std::int64_t{2} << 30) * 86 / 100;
+    advance(6s);
+    EXPECT_THAT(ask(a, take("laptop1")), HasSubstr("1761 of 2048 MiB"));
+    EXPECT_THAT(a.store->view().picture()->etcd.refuses_growth, HasSubstr("no new locks"));
+    a.api.status_answer.database_bytes = 1 << 20;
+    advance(6s);
+    EXPECT_EQ(ask(a, take("laptop1")), "granted laptop1");
+}
+
+TEST_F(ClusterStoreTest, ANewEpochDeposesAndSkipsNumbers) {
+    TestNode& a = lead();
+    ask(a, take("laptop1"));
+    std::string result;
+    raise_epoch(a.api, keys, clock.wall(clock.now()),
+                [&](const base::Result<std::uint64_t>& epoch) {
+                    result = epoch ? std::to_string(*epoch) : epoch.error().message;
+                });
+    settle();
+    EXPECT_EQ(result, "1000001");
+    EXPECT_EQ(ask(a, take("laptop2", "other")), "unknown: this node does not lead any more");
+    advance(2s);
+    EXPECT_EQ(a.store->view().picture()->leader.epoch, 1'000'002U);
+    EXPECT_EQ(ask(a, take("laptop2", "other")), "granted laptop2");
+    const auto wall =
+        static_cast<std::uint64_t>(service::testing::test_epoch.time_since_epoch().count());
+    EXPECT_GT(core::as_number(a.token.fence), wall + fences_skipped);
+    EXPECT_EQ(ask(a, take("laptop2")), "refused held");
+}
+
+TEST_F(ClusterStoreTest, CompactsAndKeepsAMinute) {
+    TestNode& a = lead();
+    std::vector<etcd::Revision> at_second;
+    for (int second = 0; second < 130; ++second) {
+        at_second.push_back(etcd.revision());
+        for (int lock = 0; lock < 2; ++lock) {
+            ask(a, take("laptop1"));
+            ask(a, give_back("laptop1"));
+        }
+        advance(1s);
+    }
+    ASSERT_THAT(a.api.compactions, ::testing::Not(IsEmpty()));
+    EXPECT_LE(a.api.compactions.size(), 3U);
+    EXPECT_LE(a.api.compactions.back(), at_second[130 - 59]);
+    EXPECT_EQ(a.service->role(), Role::serving);
+}
+
+// All leases of a session end in one request, and there are more of them than one transaction has
+// room for.
+TEST_F(ClusterStoreTest, SplitsWhatIsTooLargeForOneTransaction) {
+    TestNode& a = lead();
+    const service::Response* const opened =
+        a.service->submit(service::OpenSession{.owner = {.name = "laptop1"}});
+    const core::SessionId session = opened->session;
+    constexpr std::size_t count = 5000;
+    for (std::size_t lock = 0; lock < count; ++lock) {
+        const std::string name = "job" + std::to_string(lock);
+        core::AcquireRequest request = take("laptop1", name);
+        request.session = session;
+        a.ask(request);
+    }
+    settle();
+    EXPECT_THAT(a.take_notes(), SizeIs(count));
+    EXPECT_EQ(leases(), count);
+    const std::size_t before = a.api.transactions.size();
+    EXPECT_EQ(ask(a, take("laptop2", "job4999")), "refused held");
+    a.ask(service::EndSession{.session = session});
+    settle();
+    EXPECT_EQ(leases(), 0U);
+    EXPECT_EQ(a.api.transactions.size() - before, 2U);
+}
+
+TEST_F(ClusterStoreTest, HearsOfANewLeaderByTheWatchOrWithoutIt) {
+    TestNode& a = lead();
+    TestNode& b = add("b");
+    TestNode& c = add("c");
+    settle();
+    c.api.break_watches();
+    a.store->stop([] {});
+    settle();
+    const bool is_b = b.service->role() == Role::serving;
+    EXPECT_TRUE(is_b);
+    advance(1s);
+    EXPECT_EQ(c.store->view().picture()->leader.name, "b");
+    EXPECT_EQ(c.store->view().picture()->leader.epoch, 2U);
+}
+
+}  // namespace
+}  // namespace holdfast::cluster::testing

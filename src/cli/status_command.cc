@@ -64,6 +64,15 @@ int print_status(const base::JsonValue& status, const Server& server) {
                    escape(listener["address"].text()), listener["tls"].is_true() ? " (TLS)" : "",
                    number_of(listener["connections"]));
     }
+    const base::JsonValue& cluster = status["cluster"];
+    if (cluster.is_object()) {
+        fmt::print("{:<11}{}, {} nodes\n", "cluster",
+                   cluster["leader"].text().empty()
+                       ? "nobody leads: " + escape(cluster["reason"].text())
+                       : fmt::format("{} leads, epoch {}", escape(cluster["leader"].text()),
+                                     number_of(cluster["epoch"])),
+                   cluster["nodes"].items().size());
+    }
     fmt::print("{:<11}{}\n", "data", escape(status["configuration"]["data"].text()));
     print_figures(status["figures"]);
     return is_ready ? exit_success : exit_unavailable;

@@ -10,11 +10,48 @@ function facts(entries) {
   );
 }
 
+/** The nodes of a cluster, and how its etcd is. */
+function clusterCard(cluster, now) {
+  const { etcd } = cluster;
+  return h(
+    'section',
+    { class: 'card' },
+    h('h2', {}, 'Cluster'),
+    facts([
+      ['Leader', cluster.leader || `nobody: ${cluster.reason}`],
+      ...(cluster.leader
+        ? [
+            ['Leads for', span(now - cluster.since_ms)],
+            ['Epoch', count(cluster.epoch)],
+          ]
+        : []),
+      ['etcd', etcd.version || 'not known yet'],
+      ['Database', `${bytes(etcd.in_use_bytes)} in use, of ${bytes(etcd.quota_bytes)}`],
+      ...(etcd.refuses_growth ? [['No new locks', etcd.refuses_growth]] : []),
+    ]),
+    wideTable(
+      'Nodes',
+      ['Node', 'Role', 'Address for nodes', 'Up for', 'Version'],
+      cluster.nodes.map((node) =>
+        h(
+          'tr',
+          {},
+          h('td', {}, node.name),
+          h('td', {}, node.leads ? 'leads' : 'follows'),
+          h('td', {}, node.peer),
+          h('td', { class: 'number' }, span(now - node.started_ms)),
+          h('td', {}, node.version),
+        ),
+      ),
+    ),
+  );
+}
+
 /** Version, health, listeners, configuration. */
 export function aboutView(root) {
   return {
     title: 'About',
-    update({ status, connection }) {
+    update({ status, connection, serverNow }) {
       if (!status) return morph(root, h('h1', {}, 'About'), h('p', { class: 'quiet' }, 'No answer yet.'));
       const { figures } = status;
       morph(
@@ -51,6 +88,7 @@ export function aboutView(root) {
             ['On disk', bytes(figures.disk_bytes)],
           ]),
         ),
+        status.cluster ? clusterCard(status.cluster, serverNow) : null,
         h(
           'section',
           { class: 'card' },

@@ -57,10 +57,7 @@ void append_etcd(base::JsonWriter& json, const cluster::EtcdPicture& etcd) {
 
 }  // namespace
 
-std::string cluster_json(const cluster::Picture& picture) {
-    std::string body;
-    base::JsonWriter json(body);
-    json.begin_object();
+void append_cluster(base::JsonWriter& json, const cluster::Picture& picture) {
     append_leader(json, picture);
     json.begin_array("nodes");
     for (const cluster::Node& node : picture.nodes) {
@@ -74,6 +71,13 @@ std::string cluster_json(const cluster::Picture& picture) {
     }
     json.end_array();
     append_etcd(json, picture.etcd);
+}
+
+std::string cluster_json(const cluster::Picture& picture) {
+    std::string body;
+    base::JsonWriter json(body);
+    json.begin_object();
+    append_cluster(json, picture);
     json.end_object();
     return body + "\n";
 }

@@ -38,6 +38,8 @@ struct ClusterControl {
     std::function<std::uint64_t()> count_relayed;
 };
 
+// The fields of GET /v1/cluster, into the object at hand.
+void append_cluster(base::JsonWriter& json, const cluster::Picture& picture);
 // The bodies of GET /v1/cluster and GET /v1/node.
 [[nodiscard]] std::string cluster_json(const cluster::Picture& picture);
 [[nodiscard]] std::string node_json(const cluster::Picture& picture);

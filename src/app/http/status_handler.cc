@@ -117,6 +117,11 @@ std::string status_json(const Status& status) {
     append_listeners(json, status);
     append_configuration(json, status.options);
     append_figures(json, status.figures);
+    if (status.figures.cluster) {
+        json.begin_object("cluster");
+        append_cluster(json, *status.figures.cluster);
+        json.end_object();
+    }
     json.end_object();
     return body + "\n";
 }

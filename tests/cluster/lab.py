@@ -141,12 +141,13 @@ class Node(Process):
 
 
 class Lab:
-    def __init__(self, holdfast, ttl="3s"):
+    def __init__(self, holdfast, ttl="3s", uses_proxies=True):
+        self.uses_proxies = uses_proxies
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="holdfast-cluster-"))
         self.proxies = Proxies()
         self.members = self._make_members()
         self.nodes = [self._make_node(holdfast, name, index, ttl) for index, name in enumerate("abc")]
-        self.peer_lines = [
+        self.peer_lines = [] if not uses_proxies else [
             self.proxies.add((f"127.0.1.{index + 1}", node.peer), ("127.0.0.1", node.peer))
             for index, node in enumerate(self.nodes)
         ]
@@ -166,15 +167,16 @@ class Lab:
 
     def _make_node(self, holdfast, name, index, ttl):
         proxy_ports = free_ports(3)
-        lines = [
+        lines = [] if not self.uses_proxies else [
             self.proxies.add(("127.0.0.1", port), ("127.0.0.1", member))
             for port, member in zip(proxy_ports, self.client_ports)
         ]
+        members = proxy_ports if self.uses_proxies else self.client_ports
         ports = free_ports(4)
-        url = "etcd://" + ",".join(f"127.0.0.1:{port}" for port in proxy_ports) + "/holdfast"
+        url = "etcd://" + ",".join(f"127.0.0.1:{port}" for port in members) + "/holdfast"
         http, dflockd, peer, status = (f"127.0.0.1:{port}" for port in ports)
         command = [holdfast, "serve", "--cluster", url, "--cluster-ttl", ttl, "--node", name, "--http", http, "--dflockd",
-                   dflockd, "--peer", peer, "--advertise", f"127.0.1.{index + 1}", "--status", status, "--grace", "1s",
+                   dflockd, "--peer", peer, "--advertise", f"127.0.{int(self.uses_proxies)}.{index + 1 if self.uses_proxies else 1}", "--status", status, "--grace", "1s",
                    "--log-format", "text"]
         return Node(name, command, self.folder / f"{name}.log", ports, lines)
 

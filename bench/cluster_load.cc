@@ -141,7 +141,7 @@ class Contender {
     Contender(net::EventLoop& loop, const etcd::ClusterUrl& url, const Options& options,
               std::size_t client, Times& times)
         : is_plain_(options.is_plain),
-          prefix_("bench/" + options.name_of(client) + "/"),
+          prefix_(fmt::format("bench/{}/{}/", ::getpid(), options.name_of(client))),
           key_(prefix_ + std::to_string(client)),
           times_(times) {
         etcd::ClientSettings settings{.members = url.members};

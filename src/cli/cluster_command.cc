@@ -42,7 +42,7 @@ void print_nodes(const base::JsonValue& cluster, std::int64_t now_ms) {
 int print_cluster(const base::JsonValue& cluster, std::int64_t now_ms) {
     const std::string_view leader = cluster["leader"].text();
     if (leader.empty()) {
-        fmt::print("{}\n", styled("NOBODY LEADS: " + escape(cluster["reason"].text()), Style::red,
+        fmt::print("{}\n", styled(escape(cluster["reason"].text()), Style::red,
                                   wants_colour(STDOUT_FILENO)));
     } else {
         const std::chrono::milliseconds age{now_ms - number_of(cluster["since_ms"])};

@@ -68,7 +68,7 @@ int print_status(const base::JsonValue& status, const Server& server) {
     if (cluster.is_object()) {
         fmt::print("{:<11}{}, {} nodes\n", "cluster",
                    cluster["leader"].text().empty()
-                       ? "nobody leads: " + escape(cluster["reason"].text())
+                       ? escape(cluster["reason"].text())
                        : fmt::format("{} leads, epoch {}", escape(cluster["leader"].text()),
                                      number_of(cluster["epoch"])),
                    cluster["nodes"].items().size());

@@ -165,10 +165,13 @@ void ClusterNode::join(service::LockService& service,
     service_ = &service;
     on_failed_ = std::move(on_failed);
     store_->view().on_change([this](const cluster::Picture& picture) { look_at(picture); });
-    loop_.post([this] { probe(); });
+    loop_.post([this] {
+        probe();
+        recover();
+    });
 }
 
-// Until etcd has answered once. Later it may be away: the store knows how to wait.
+// Until etcd has answered once. The store waits for it by itself, but cannot tell an imitation.
 void ClusterNode::probe() {
     if (is_leaving_) return;
     etcd::probe(*etcd_, keys_.prefix(), probe_timeout,
@@ -177,15 +180,10 @@ void ClusterNode::probe() {
                     if (!warnings && warnings.error().kind == etcd::Failure::Kind::rejected) {
                         return on_failed_(warnings.error().message);
                     }
-                    if (!warnings) {
-                        base::log(base::LogLevel::warning, "etcd does not answer; trying again",
-                                  {{"error", warnings.error().message}});
-                        return probe_timer_.call_at(net::EventLoop::Clock::now() + probe_timeout);
-                    }
-                    for (const std::string& warning : *warnings) {
-                        base::log(base::LogLevel::warning, warning);
-                    }
-                    recover();
+                    if (warnings) return;
+                    base::log(base::LogLevel::warning, "etcd does not answer; trying again",
+                              {{"error", warnings.error().message}});
+                    probe_timer_.call_at(net::EventLoop::Clock::now() + probe_timeout);
                 });
 }
 
@@ -196,13 +194,7 @@ void ClusterNode::recover() {
 
 void ClusterNode::on_recovered(const service::StoreResult<service::Recovered>& result) {
     if (is_leaving_) return;
-    if (result) {
-        base::log(base::LogLevel::info, "recovered",
-                  {{"cluster", options_.etcd},
-                   {"leases", std::uint64_t{result->leases}},
-                   {"fences", std::uint64_t{result->fences.size()}}});
-        return;
-    }
+    if (result) return;
     if (result.error().kind == service::StoreFailure::Kind::deposed) return on_deposed();
     on_failed_(result.error().message);
 }
@@ -215,14 +207,7 @@ void ClusterNode::on_deposed() {
 }
 
 void ClusterNode::look_at(const cluster::Picture& picture) {
-    const bool leads = picture.is_leading();
-    if (leads != was_leading_ || picture.leader != followed_) {
-        base::log(base::LogLevel::info, leads ? "this node leads" : "this node does not lead",
-                  {{"leader", picture.leader.name},
-                   {"epoch", picture.leader.epoch},
-                   {"reason", picture.why_nobody_leads}});
-    }
-    if (leads) {
+    if (picture.is_leading()) {
         relay_->follow(std::nullopt);
         followed_ = picture.leader;
         peers_->lead({.epoch = picture.leader.epoch, .secret = picture.secret});
@@ -230,13 +215,16 @@ void ClusterNode::look_at(const cluster::Picture& picture) {
         peers_->stop_leading();
         follow(picture.is_served() ? picture.leader : cluster::Leader{}, picture.secret);
     }
-    was_leading_ = leads;
 }
 
 // Clients that were served here connect again, and are passed on then.
 void ClusterNode::follow(const cluster::Leader& leader, const std::string& secret) {
     if (leader == followed_) return;
     followed_ = leader;
+    base::log(base::LogLevel::info, "clients are passed on",
+              {{"to", leader.name.empty() ? "nobody" : std::string_view(leader.name)},
+               {"address", leader.peer},
+               {"epoch", leader.epoch}});
     if (leader.name.empty()) {
         relay_->follow(std::nullopt);
         return send_clients_away();

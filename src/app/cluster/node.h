@@ -96,7 +96,6 @@ class ClusterNode {
     service::LockService* service_ = nullptr;  // null: not joined
     std::function<void(const std::string&)> on_failed_;
     bool is_leaving_ = false;
-    bool was_leading_ = false;
     cluster::Leader followed_;  // the leader that the relay knows, or is being looked up
     std::unique_ptr<base::WorkPool> lookups_;
 };

@@ -45,10 +45,11 @@ void visit_fields(Record& lease, Visitor&& visit) {
     visit.duration("ttl_us", lease.ttl);
     visit.duration("grace_us", lease.grace);
     visit.duration("memory_us", lease.memory);
-    visit.number("version", lease.version, std::uint64_t{1} << 53U, 0);
     visit.bytes("request_id", lease.request_id);
     visit.bytes("metadata", lease.metadata);
-    visit.time("acquired_us", lease.acquired_at);  // last: WrittenLeases leaves it out
+    // Last: WrittenLeases leaves these out.
+    visit.number("version", lease.version, std::uint64_t{1} << 53U, 0);
+    visit.time("acquired_us", lease.acquired_at);
 }
 
 // The fields of a lease in an event, by the names that visit_fields() knows.

@@ -30,10 +30,11 @@ class WrittenLeases {
     [[nodiscard]] std::size_t size() const { return hashes_.size(); }
 
   private:
-    // Of all but the last field, the time of the grant. That is computed from two clocks, and not the
-    // same each time.
+    // Of all but the last two fields. The version grows with every renewal, written or not; the time
+    // of the grant is computed from two clocks, and not the same each time. (Inside a JSON string
+    // quotation marks are escaped, so nothing else looks like this.)
     static std::uint64_t hash_of(std::string_view text) {
-        return std::hash<std::string_view>{}(text.substr(0, text.rfind(',')));
+        return std::hash<std::string_view>{}(text.substr(0, text.rfind(",\"version\":")));
     }
 
     boost::unordered_flat_map<std::uint64_t, std::uint64_t> hashes_;

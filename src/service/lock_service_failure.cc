@@ -215,7 +215,7 @@ Role LockService::role() const {
 
 // True if the service does not serve; then the response says why.
 bool LockService::refuse_if_not_serving(Response& response) {
-    response.is_busy = false;
+    response.is_busy = response.is_unknown = false;
     if (is_serving()) {
         response.failure = {};
     } else if (state_ == Role::recovering) {

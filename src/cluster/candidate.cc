@@ -183,16 +183,26 @@ void Candidate::enrol(const Order& order) {
         });
 }
 
+// Writes the node's own key, if its name is free.
 void Candidate::enrol_node(const Order& order) {
+    const std::string key = parts_.keys.node(node_.name);
+    put_node(order, {.target = Compare::Target::create_revision, .key = key, .number = 0});
+}
+
+void Candidate::put_node(const Order& order, etcd::Compare condition) {
+    const std::string key = parts_.keys.node(node_.name);
     etcd::Transaction nested;
-    nested.then = {Operation::put(parts_.keys.node(node_.name), to_text(node_), order.lease)};
+    nested.then = {Operation::put(key, to_text(node_), order.lease)};
     const auto transaction = std::make_shared<etcd::Transaction>();
+    transaction->conditions = {std::move(condition)};
     transaction->then = {Operation::transaction(std::move(nested))};
+    transaction->otherwise = {Operation::range(key)};
     parts_.etcd.transact(
         transaction, order.timeout,
-        [this, ticket = order.ticket,
+        [this, order,
          alive = std::weak_ptr<int>(alive_)](const etcd::Answer<etcd::TransactionAnswer>& answer) {
             if (alive.expired()) return;
+            if (answer && !answer->is_true) return settle_name(order, *answer);
             Enrolled done;
             if (!answer) done = tl::unexpected(answer.error());
             if (!done && done.error().kind == etcd::Failure::Kind::rejected) {
@@ -201,8 +211,29 @@ void Candidate::enrol_node(const Order& order) {
                     "that does nested transactions, and the right to write below " +
                     parts_.keys.prefix() + ": " + done.error().message;
             }
-            tell([&](core::Time now) { leadership_.on_enrolled(now, ticket, done); });
+            tell([&](core::Time now) { leadership_.on_enrolled(now, order.ticket, done); });
         });
+}
+
+// The key is there. It is this node's own if it has the same address: from before a restart, of which
+// etcd has not heard, or from a request whose answer was lost. Otherwise two nodes have one name.
+void Candidate::settle_name(const Order& order, const etcd::TransactionAnswer& answer) {
+    if (!answer.ranges.empty() && !answer.ranges[0].found.empty()) {
+        const etcd::KeyValue& found = answer.ranges[0].found[0];
+        const auto other = parse_node(found.value);
+        if (other && other->peer != node_.peer && found.lease != order.lease) {
+            const Enrolled refused = tl::unexpected(etcd::Failure{
+                .kind = etcd::Failure::Kind::not_done,
+                .message = "another node is called " + node_.name + ", at " + other->peer +
+                           ": give each a name of its own with --node"});
+            return tell(
+                [&](core::Time now) { leadership_.on_enrolled(now, order.ticket, refused); });
+        }
+        return put_node(order, {.target = Compare::Target::mod_revision,
+                                .key = found.key,
+                                .number = found.mod_revision});
+    }
+    enrol_node(order);  // it has gone meanwhile
 }
 
 void Candidate::campaign(const Order& order) {

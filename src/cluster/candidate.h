@@ -82,6 +82,8 @@ class Candidate {
     void run();
     void carry_out(const Order& order);
     void enrol(const Order& order);
+    void put_node(const Leadership::Order& order, etcd::Compare condition);
+    void settle_name(const Leadership::Order& order, const etcd::TransactionAnswer& answer);
     void enrol_node(const Order& order);
     void campaign(const Order& order);
     void watch(const Order& order);

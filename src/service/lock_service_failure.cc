@@ -104,7 +104,10 @@ void LockService::fail(const StoreFailure& why) {
     state_ = is_deposed ? Role::deposed : Role::failed;
     failure_ = why;
     if (failure_->message.empty()) failure_->message = "the store failed";
-    base::log(base::LogLevel::error, "commit failed: refusing everything",
+    if (is_deposed) failure_->is_busy = true;  // somebody else serves, or will soon
+    base::log(is_deposed ? base::LogLevel::warning : base::LogLevel::error,
+              is_deposed ? "this server has lost the store: refusing everything"
+                         : "commit failed: refusing everything",
               {{"error", failure_->message}});
     const bool is_unknown = why.kind != StoreFailure::Kind::not_done;
     for (const auto& one : pipeline_.fail()) {
@@ -221,6 +224,7 @@ bool LockService::refuse_if_not_serving(Response& response) {
     } else if (state_ == Role::recovering) {
         refusal_ = store_.why_not_recovered();
         response.failure = refusal_.empty() ? recovering_message : refusal_;
+        response.is_busy = true;
     } else {
         response.failure = failure_->message;
         response.is_busy = failure_->is_busy;

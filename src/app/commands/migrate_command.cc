@@ -12,6 +12,7 @@
 #include "app/serve_options.h"
 #include "base/random.h"
 #include "base/token_file.h"
+#include "cluster/boottime_clock.h"
 #include "cluster/cluster_store.h"
 #include "etcd/client.h"
 #include "etcd/cluster_url.h"
@@ -120,7 +121,7 @@ class Place {
 base::Result<Transferred> migrate(const MigrateCommand& command) {
     net::EventLoop loop;
     LoopExecutor executor(loop);
-    const service::SystemClock clock;
+    const cluster::BoottimeClock clock;
     Place from(loop, clock), to(loop, clock);
     TRY(from.open(command.from, command.cluster));
     TRY(to.open(command.to, command.cluster));

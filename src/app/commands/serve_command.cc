@@ -16,6 +16,7 @@
 #include "app/serve_options.h"
 #include "app/service_manager.h"
 #include "base/log/log.h"
+#include "cluster/boottime_clock.h"
 #include "net/loop/loop_timer.h"
 #include "service/ports/clock.h"
 
@@ -90,7 +91,10 @@ int serve(const ServeOptions& options) {
     base::set_up_log(options.log_format, options.log_level);
     std::signal(SIGPIPE, SIG_IGN);
     raise_descriptor_limit();
-    service::SystemClock clock;
+    service::SystemClock own_clock;
+    cluster::BoottimeClock node_clock;
+    service::Clock& clock = options.cluster.is_on() ? static_cast<service::Clock&>(node_clock)
+                                                    : static_cast<service::Clock&>(own_clock);
     auto host = Host::start(options, clock);
     if (!host) {
         base::flush_log();

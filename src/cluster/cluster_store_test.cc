@@ -57,6 +57,26 @@ TEST_F(ClusterStoreTest, OthersKnowWhoLeads) {
     EXPECT_EQ(b.store->view().picture()->etcd.version, "3.5.28");
 }
 
+TEST_F(ClusterStoreTest, TwoNodesOfOneNameAreTold) {
+    TestNode& a = lead();
+    TestNode& other = add("a", {.peer = "elsewhere:7000"});
+    settle();
+    EXPECT_THAT(ask(other, take("laptop1")),
+                HasSubstr("another node is called a, at a:7000: give each a name of its own"));
+    EXPECT_FALSE(other.store->view().picture()->is_served());
+    EXPECT_EQ(ask(a, take("laptop1")), "granted laptop1") << "the first is not disturbed";
+}
+
+TEST_F(ClusterStoreTest, ANodeThatWasRestartedHasItsNameAtOnce) {
+    lead("b");
+    TestNode& a = add("a");
+    settle();
+    TestNode& again = add("a");  // etcd has not noticed yet that the first has gone
+    settle();
+    EXPECT_EQ(again.store->view().picture()->role, NodeRole::following);
+    EXPECT_EQ(a.store->view().picture()->role, NodeRole::following);
+}
+
 TEST_F(ClusterStoreTest, NodesShareASecret) {
     TestNode& a = lead();
     TestNode& b = add("b");

@@ -30,7 +30,7 @@ class TestNode {
              ClusterOptions options)
         : clock(node_clock), api(etcd, node_clock), timers(node_clock) {
         options.node = name;
-        options.peer = name + ":7000";
+        if (options.peer.empty()) options.peer = name + ":7000";
         options.version = "1.0";
         store = std::make_unique<ClusterStore>(
             std::move(options),

@@ -170,6 +170,8 @@ class FakeEtcd {
             const etcd::KeyValue entry = found.value_or(etcd::KeyValue{});
             if (condition.target == etcd::Compare::Target::value) {
                 if (!found || entry.value != condition.value) return false;
+            } else if (condition.target == etcd::Compare::Target::mod_revision) {
+                if (entry.mod_revision != condition.number) return false;
             } else {
                 CHECK(condition.target == etcd::Compare::Target::create_revision);
                 if (entry.create_revision != condition.number) return false;

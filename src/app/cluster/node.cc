@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstring>
 
@@ -20,6 +21,19 @@ namespace {
 constexpr std::chrono::seconds probe_timeout{2};
 constexpr std::chrono::milliseconds lookup_timeout{2'000};
 constexpr std::chrono::milliseconds peers_grace{250};
+
+// Whether this second has not been used yet: so that strangers cannot fill the log. From any thread.
+class OncePerSecond {
+  public:
+    [[nodiscard]] bool is_new() {
+        const auto now = std::chrono::steady_clock::now().time_since_epoch();
+        const auto second = std::chrono::duration_cast<std::chrono::seconds>(now).count();
+        return last_.exchange(second) != second;
+    }
+
+  private:
+    std::atomic<std::int64_t> last_ = 0;
+};
 
 // HOST:PORT as a node advertises it.
 struct HostPort {
@@ -144,7 +158,9 @@ base::Result<void> ClusterNode::listen(const std::vector<net::EventLoop*>& loops
         base::log(base::LogLevel::warning, "the listener for other nodes has trouble",
                   {{"error", error.message}});
     };
-    const auto on_refused = [](const relay::PeerRefusal& refusal) {
+    const auto seconds = std::make_shared<OncePerSecond>();
+    const auto on_refused = [seconds](const relay::PeerRefusal& refusal) {
+        if (!seconds->is_new()) return;
         base::log(base::LogLevel::warning, "another node was refused",
                   {{"reason", relay::to_text(refusal.verdict)},
                    {"node", refusal.node},

@@ -40,11 +40,12 @@
 
 namespace holdfast::cluster {
 
-// etcd takes 128 operations in a transaction, a nested transaction counting as one, and requests of
-// 1.5 MiB.
+// etcd takes 128 operations in a transaction. A nested transaction counts as one, but its own
+// operations and those around it must not be more than 128 together. So 63 nested ones of 64, with
+// the counter beside them, are the most. Requests may have 1.5 MiB.
 inline constexpr std::size_t nested_operations_max = 64;
 inline constexpr std::size_t flat_operations_max = 126;
-inline constexpr std::size_t operations_max = nested_operations_max * nested_operations_max;
+inline constexpr std::size_t operations_max = 63 * nested_operations_max;
 inline constexpr std::size_t transaction_bytes_max = 1'400'000;
 
 // The lead of a node, as etcd can check it.

@@ -64,7 +64,7 @@ base::Result<void> check_files(const ServeOptions& options, const net::Endpoint&
 }
 
 std::unique_ptr<net::Protocol> make_files(net::Channel& channel, LoopParts& parts) {
-    return std::make_unique<net::HttpProtocol>(channel, *parts.files, parts.http_limits);
+    return std::make_unique<net::HttpProtocol>(channel, parts.files, parts.http_limits);
 }
 
 bool has_cluster(const ServeOptions& options) {

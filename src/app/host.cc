@@ -133,7 +133,6 @@ SharedParts Host::shared_parts() {
             .disk = *disk_,
             .backup_slots = backup_slots_,
             .dflockd_door = dflockd_door_,
-            .files_door = files_door_,
             .count_connections = [this] { return count_connections(); },
             .cluster = node_ ? node_->control() : alone_};
 }
@@ -144,7 +143,7 @@ SharedParts Host::shared_parts() {
 Host::~Host() {
     if (node_) node_->close();
     listeners_.clear();
-    if (files_door_) files_door_->close();
+    if (files_) files_->close();
     disk_.reset();
     loops_.clear();
     store_.reset();
@@ -158,23 +157,23 @@ base::Result<void> Host::open_files() {
         const std::string secret = credentials_->tokens().current()->auth;
         return !secret.empty() && base::equal_in_constant_time(secret, shown);
     };
-    TRY(files_door_, doors::hengdang::HengdangDoor::open(
-                         options_.files, {.clock = clock_,
-                                          .port = *service_,
-                                          .executor = *main_executor_,
-                                          .is_secret = is_secret,
-                                          .has_tls = credentials_->tls() != nullptr}));
-    for (const auto& parts : loops_) parts->open_files(*files_door_);
-    files_timer_ = std::make_unique<net::LoopTimer>(*main_loop_, [this] { tend_files(); });
-    tend_files();
-    return {};
-}
-
-// Sessions end by the wall clock, which may be set: so it is looked at now and then.
-void Host::tend_files() {
-    constexpr std::chrono::seconds interval{1};
-    files_door_->tend();
-    files_timer_->call_at(net::EventLoop::Clock::now() + interval);
+    FilesKeeper::Parts parts{.options = options_.files,
+                             .door = {.clock = clock_,
+                                      .port = *service_,
+                                      .executor = *main_executor_,
+                                      .is_secret = is_secret,
+                                      .has_tls = credentials_->tls() != nullptr},
+                             .loop = *main_loop_,
+                             .servers = {}};
+    for (const auto& each : loops_) {
+        parts.servers.push_back(
+            {.loop = each->loop,
+             .open = [loop = each.get()](const auto& door) { loop->open_files(door); },
+             .close = [loop = each.get()](const auto& why) { loop->close_files(why); }});
+    }
+    files_ = std::make_unique<FilesKeeper>(std::move(parts));
+    if (node_) return {};  // until it leads
+    return files_->open_now();
 }
 
 base::Result<void> Host::open_listeners() {
@@ -200,7 +199,7 @@ base::Result<void> Host::open_listeners() {
         if (may_pass_on) shared_doors.emplace_back(door->name, server.get());
         listeners_.push_back({.door = door, .server = std::move(server)});
     }
-    if (files_door_) files_door_->listen_at(endpoint("files"));
+    if (files_) files_->listen_at(endpoint("files"));
     if (node_) TRY(node_->listen(loops(), std::move(shared_doors)));
     return {};
 }
@@ -251,10 +250,19 @@ void Host::run() {
         if (parts->own_loop) threads.emplace_back([&parts] { parts->own_loop->run(); });
     }
     if (node_) {
-        node_->join(*service_, [this](const std::string& why) {
-            failure_ = "cannot be a part of the cluster: " + why;
-            shut_down();
-        });
+        node_->join(*service_, {.on_failed =
+                                    [this](const std::string& why) {
+                                        failure_ = "cannot be a part of the cluster: " + why;
+                                        shut_down();
+                                    },
+                                .on_leading =
+                                    [this] {
+                                        if (files_) files_->lead();
+                                    },
+                                .on_not_leading =
+                                    [this] {
+                                        if (files_) files_->stop_leading();
+                                    }});
     }
     main_loop_->run();
     for (std::thread& thread : threads) thread.join();
@@ -304,13 +312,15 @@ void Host::stop_loops() {
 }
 
 void Host::wake() {
+    FilesKeeper::DoorPointer files;
     std::promise<void> woken;
     main_loop_->post([&] {
         service_->wake();
+        if (files_) files = files_->door();
         woken.set_value();
     });
     woken.get_future().wait();
-    if (files_door_) files_door_->end_expired_sessions();
+    if (files) files->end_expired_sessions();
 }
 
 }  // namespace holdfast::app

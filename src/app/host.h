@@ -16,13 +16,13 @@
 #include "app/cluster/node.h"
 #include "app/credentials.h"
 #include "app/doors.h"
+#include "app/files_keeper.h"
 #include "app/http/backup_handler.h"
 #include "app/http/host_names.h"
 #include "app/http/metrics_text.h"
 #include "app/loop_parts.h"
 #include "app/serve_options.h"
 #include "base/work_pool.h"
-#include "doors/hengdang/hengdang_door.h"
 #include "net/loop/event_loop.h"
 #include "net/loop/loop_timer.h"
 #include "net/loop/server.h"
@@ -89,7 +89,6 @@ class Host {
     base::Result<void> recover();
     base::Result<void> open_listeners();
     base::Result<void> open_files();
-    void tend_files();
     [[nodiscard]] SharedParts shared_parts();
     LoopParts& parts_of(const net::EventLoop& loop);
     [[nodiscard]] std::vector<net::EventLoop*> loops() const;
@@ -102,7 +101,7 @@ class Host {
     service::Clock& clock_;
     const std::unique_ptr<Credentials> credentials_;
     const HostNames host_names_;
-    std::unique_ptr<doors::hengdang::HengdangDoor> files_door_;  // null: switched off
+    std::unique_ptr<FilesKeeper> files_;  // null: the file door is switched off
     const std::unique_ptr<net::EventLoop> main_loop_;
     const std::unique_ptr<ClusterNode> node_;  // null: the server stands alone
     const ClusterControl alone_;               // what can be asked of the cluster then: nothing
@@ -118,7 +117,6 @@ class Host {
     doors::dflockd::DflockdDoor dflockd_door_;
     std::vector<std::unique_ptr<LoopParts>> loops_;
     std::vector<Listening> listeners_;
-    std::unique_ptr<net::LoopTimer> files_timer_;  // ends sessions in time
     // While shutting down, on the main loop:
     bool is_shutting_down_ = false;
     bool is_closing_ = false;

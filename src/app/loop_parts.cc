@@ -1,5 +1,7 @@
 #include "app/loop_parts.h"
 
+#include <utility>
+
 #include "app/http/documents.h"
 #include "app/http/http_router.h"
 #include "app/http/session_handler.h"
@@ -40,12 +42,12 @@ LoopParts::LoopParts(const SharedParts& shared, bool has_own_loop)
         .options = options,
         .count_connections = shared.count_connections,
         .cluster = shared.cluster,
-        .count_files = [&files_door = shared.files_door] {
+        .count_files = [this] {
             using FileFigures = doors::hengdang::FileFigures;
             return files_door ? std::optional<FileFigures>(files_door->figures()) : std::nullopt;
         }});
     sessions = std::make_unique<SessionHandler>(SessionHandler::Parts{
-        .port = *port, .loop = *loop, .clock = shared.clock, .files = shared.files_door});
+        .port = *port, .loop = *loop, .clock = shared.clock, .files = files_door});
     backup = std::make_unique<BackupHandler>(
         BackupHandler::Parts{.loop = *loop,
                              .disk = shared.disk,
@@ -69,9 +71,20 @@ LoopParts::LoopParts(const SharedParts& shared, bool has_own_loop)
 
 LoopParts::~LoopParts() = default;
 
-void LoopParts::open_files(doors::hengdang::HengdangDoor& door) {
-    files = std::make_unique<doors::hengdang::HengdangHandler>(
+void LoopParts::open_files(const std::shared_ptr<doors::hengdang::HengdangDoor>& door) {
+    files_door = door;
+    files_handler = std::make_shared<doors::hengdang::HengdangHandler>(
         doors::hengdang::HengdangContext{.door = door, .loop = *loop, .port = *port});
+    files.open(files_handler);
+}
+
+// What the handler has posted to the loop runs before the turn that destroys it.
+void LoopParts::close_files(const std::string& why) {
+    files.close(why);
+    files_door.reset();
+    if (!files_handler) return;
+    files_handler->close();
+    loop->post([gone = std::exchange(files_handler, nullptr)] {});
 }
 
 }  // namespace holdfast::app

@@ -17,6 +17,7 @@
 #include "app/loop_executor.h"
 #include "app/serve_options.h"
 #include "doors/dflockd/dflockd_door.h"
+#include "doors/hengdang/door_gate.h"
 #include "doors/hengdang/hengdang_door.h"
 #include "doors/lockserver/event_streams.h"
 #include "net/http/http_protocol.h"
@@ -60,7 +61,6 @@ struct SharedParts {
     base::WorkPool& disk;
     const BackupSlots& backup_slots;
     doors::dflockd::DflockdDoor& dflockd_door;
-    const std::unique_ptr<doors::hengdang::HengdangDoor>& files_door;  // null: switched off
     std::function<std::vector<ListenerFigures>()> count_connections;
     const ClusterControl& cluster;
 };
@@ -70,8 +70,11 @@ struct LoopParts {
     LoopParts(const SharedParts& shared, bool has_own_loop);
     ~LoopParts();
 
-    // REQUIRES: there is a door for files.
-    void open_files(doors::hengdang::HengdangDoor& door);
+    // Serves files from now on. REQUIRES: it does not.
+    void open_files(const std::shared_ptr<doors::hengdang::HengdangDoor>& door);
+    // Refuses requests for files from now on, for the reason, and drops this loop's share of the
+    // door. Does nothing more if it was closed.
+    void close_files(const std::string& why);
 
     std::unique_ptr<net::EventLoop> own_loop;          // absent: the main loop serves itself
     std::unique_ptr<LoopExecutor> executor;            // with own_loop
@@ -80,6 +83,7 @@ struct LoopParts {
     service::Port* port;
     const net::HttpLimits& http_limits;
     doors::dflockd::DflockdDoor& dflockd_door;
+    std::shared_ptr<doors::hengdang::HengdangDoor> files_door;  // null: closed, or there is none
     std::unique_ptr<doors::homelab::HomelabHandler> homelab;
     std::unique_ptr<doors::lockserver::EventStreams> streams;
     std::unique_ptr<doors::lockserver::LockserverHandler> lockserver;
@@ -91,8 +95,9 @@ struct LoopParts {
     std::unique_ptr<ClusterHandler> cluster;
     std::unique_ptr<HttpRouter> router;  // for all of these
     std::unique_ptr<NodeHandler> node;
-    std::unique_ptr<HttpRouter> node_router;                  // for status and node
-    std::unique_ptr<doors::hengdang::HengdangHandler> files;  // with the door for files
+    std::unique_ptr<HttpRouter> node_router;  // for status and node
+    doors::hengdang::DoorGate files{"the files are not open yet"};
+    std::shared_ptr<doors::hengdang::HengdangHandler> files_handler;  // null: they are closed
 };
 
 }  // namespace holdfast::app

@@ -122,13 +122,14 @@ class Process:
 
 
 class Node(Process):
-    def __init__(self, name, command, log, ports, lines):
+    def __init__(self, name, command, log, ports, lines, token=None):
         super().__init__(name, command, log)
-        self.http, self.dflockd, self.peer, self.status = ports
+        self.http, self.dflockd, self.peer, self.status, self.files = ports
         self.lines = lines  # its proxies to etcd
+        self.headers = {"Authorization": f"Bearer {token}"} if token else {}
 
     def ask(self, path, port=None, method="GET"):
-        request = urllib.request.Request(f"http://127.0.0.1:{port or self.http}{path}", method=method)
+        request = urllib.request.Request(f"http://127.0.0.1:{port or self.http}{path}", method=method, headers=self.headers)
         with urllib.request.urlopen(request, timeout=10) as answer:
             return json.load(answer)
 
@@ -141,9 +142,12 @@ class Node(Process):
 
 
 class Lab:
-    def __init__(self, holdfast, ttl="3s", uses_proxies=True):
-        self.uses_proxies = uses_proxies
+    """`token`: what every node asks for; None: nothing. `has_files`: the nodes share a folder of files, `files_root`."""
+
+    def __init__(self, holdfast, ttl="3s", uses_proxies=True, token=None, has_files=False):
+        self.uses_proxies, self.token, self.has_files = uses_proxies, token, has_files
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="holdfast-cluster-"))
+        self.files_root = self.folder / "files"
         self.proxies = Proxies()
         self.members = self._make_members()
         self.nodes = [self._make_node(holdfast, name, index, ttl) for index, name in enumerate("abc")]
@@ -172,13 +176,25 @@ class Lab:
             for port, member in zip(proxy_ports, self.client_ports)
         ]
         members = proxy_ports if self.uses_proxies else self.client_ports
-        ports = free_ports(4)
+        ports = free_ports(5)
         url = "etcd://" + ",".join(f"127.0.0.1:{port}" for port in members) + "/holdfast"
-        http, dflockd, peer, status = (f"127.0.0.1:{port}" for port in ports)
+        http, dflockd, peer, status, files = (f"127.0.0.1:{port}" for port in ports)
         command = [holdfast, "serve", "--cluster", url, "--cluster-ttl", ttl, "--node", name, "--http", http, "--dflockd",
                    dflockd, "--peer", peer, "--advertise", f"127.0.{int(self.uses_proxies)}.{index + 1 if self.uses_proxies else 1}", "--status", status, "--grace", "1s",
                    "--log-format", "text"]
-        return Node(name, command, self.folder / f"{name}.log", ports, lines)
+        admin_token = f"{self.token}-of-an-admin" if self.token else None
+        if self.token:
+            command += ["--auth-token-file", self._write_secret("token", self.token)]
+            command += ["--admin-token-file", self._write_secret("admin-token", admin_token)]
+        if self.has_files:
+            command += ["--files", files, "--files-root", str(self.files_root), "--files-shared"]
+        return Node(name, command, self.folder / f"{name}.log", ports, lines, admin_token)
+
+    def _write_secret(self, name, secret):
+        file = self.folder / name
+        file.write_text(secret)
+        file.chmod(0o600)
+        return str(file)
 
     def start(self):
         for process in [*self.members, *self.nodes]:

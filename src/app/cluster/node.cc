@@ -176,10 +176,9 @@ base::Result<void> ClusterNode::listen(const std::vector<net::EventLoop*>& loops
     return {};
 }
 
-void ClusterNode::join(service::LockService& service,
-                       std::function<void(const std::string&)> on_failed) {
+void ClusterNode::join(service::LockService& service, Listeners listeners) {
     service_ = &service;
-    on_failed_ = std::move(on_failed);
+    listeners_ = std::move(listeners);
     store_->view().on_change([this](const cluster::Picture& picture) { look_at(picture); });
     loop_.post([this] {
         probe();
@@ -194,7 +193,7 @@ void ClusterNode::probe() {
                 [this](const etcd::Answer<etcd::Warnings>& warnings) {
                     if (is_leaving_) return;
                     if (!warnings && warnings.error().kind == etcd::Failure::Kind::rejected) {
-                        return on_failed_(warnings.error().message);
+                        return listeners_.on_failed(warnings.error().message);
                     }
                     if (warnings) return;
                     base::log(base::LogLevel::warning, "etcd does not answer; trying again",
@@ -210,12 +209,13 @@ void ClusterNode::recover() {
 
 void ClusterNode::on_recovered(const service::StoreResult<service::Recovered>& result) {
     if (is_leaving_) return;
-    if (result) return;
+    if (result) return listeners_.on_leading();
     if (result.error().kind == service::StoreFailure::Kind::deposed) return on_deposed();
-    on_failed_(result.error().message);
+    listeners_.on_failed(result.error().message);
 }
 
 void ClusterNode::on_deposed() {
+    listeners_.on_not_leading();
     if (!is_leaving_)
         loop_.post([this] {
             if (!is_leaving_) recover();
@@ -270,6 +270,7 @@ void ClusterNode::send_clients_away() {
 void ClusterNode::leave(std::function<void()> done) {
     is_leaving_ = true;
     probe_timer_.cancel();
+    if (listeners_.on_not_leading) listeners_.on_not_leading();
     relay_->follow(std::nullopt);
     relay_->close_all();
     store_->stop([this, done = std::move(done)]() mutable {

@@ -51,9 +51,18 @@ class ClusterNode {
     // Listens for the other nodes. REQUIRES: open_relay() was called.
     [[nodiscard]] base::Result<void> listen(const std::vector<net::EventLoop*>& loops, Doors doors);
 
+    // Called on the main loop.
+    struct Listeners {
+        // It cannot be a part of the cluster.
+        std::function<void(const std::string&)> on_failed;
+        // It leads, and the service has recovered.
+        std::function<void()> on_leading;
+        // It leads no more, or is about to hand over. Also called if it did not lead.
+        std::function<void()> on_not_leading;
+    };
     // Joins the cluster: looks whether there is a real etcd, and lets the service recover whenever
-    // this node may lead. `on_failed` is called if it cannot be a part of the cluster.
-    void join(service::LockService& service, std::function<void(const std::string&)> on_failed);
+    // this node may lead.
+    void join(service::LockService& service, Listeners listeners);
     // The service was deposed.
     void on_deposed();
 
@@ -94,7 +103,7 @@ class ClusterNode {
     ClusterControl control_;
 
     service::LockService* service_ = nullptr;  // null: not joined
-    std::function<void(const std::string&)> on_failed_;
+    Listeners listeners_;
     bool is_leaving_ = false;
     cluster::Leader followed_;  // the leader that the relay knows, or is being looked up
     std::unique_ptr<base::WorkPool> lookups_;

@@ -147,10 +147,10 @@ void SessionHandler::end_connection(core::SessionId session, net::HttpReply& rep
 
 // A login is deleted on disk. The loop must not wait for that, so another thread does it.
 void SessionHandler::end_login(std::string name, net::HttpReply& reply) {
-    auto& door = *parts_.files;
+    const auto door = parts_.files;
     const auto later = std::make_shared<net::DeferredReply>(reply.defer());
-    door.writers().run([&door, &loop = parts_.loop, later, name = std::move(name)] {
-        loop.post([later, has_ended = door.end_session(name)] {
+    door->writers().run([door, &loop = parts_.loop, later, name = std::move(name)] {
+        loop.post([later, has_ended = door->end_session(name)] {
             if (!has_ended)
                 return later->send(503, json_type, json_error(has_ended.error().message));
             answer_ended(*has_ended, *later);

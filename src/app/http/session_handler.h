@@ -31,7 +31,8 @@ class SessionHandler final : public JsonHandler {
         service::Port& port;
         net::EventLoop& loop;
         const service::Clock& clock;
-        const std::unique_ptr<doors::hengdang::HengdangDoor>& files;  // null: there is no file door
+        // Of this loop. Null: there is no file door, or it is closed.
+        const std::shared_ptr<doors::hengdang::HengdangDoor>& files;
     };
 
     explicit SessionHandler(const Parts& parts) : parts_(parts) {}

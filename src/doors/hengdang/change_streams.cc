@@ -45,6 +45,11 @@ ChangeStreams::~ChangeStreams() {
     door_.changes().remove(this);
 }
 
+void ChangeStreams::close() {
+    door_.changes().remove(this);
+    streams_.visit_all([](auto& /*stream*/) { return false; });
+}
+
 void ChangeStreams::open(Watch watch, net::HttpReply& reply) {
     auto* const stream = streams_.open(std::move(watch), reply);
     if (stream == nullptr) return;

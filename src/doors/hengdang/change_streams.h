@@ -35,6 +35,9 @@ class ChangeStreams {
     };
     void open(Watch watch, net::HttpReply& reply);
 
+    // Ends all streams, and listens to no more changes.
+    void close();
+
     [[nodiscard]] std::size_t size() const { return streams_.size(); }
 
   private:

@@ -13,9 +13,10 @@
 
 namespace holdfast::doors::hengdang {
 
-// The surroundings of a request. All of it outlives the request.
+// The surroundings of a request. Loop and port outlive the request. The request shares the door with
+// all others, so that the door exists until the last of them is done.
 struct HengdangContext {
-    HengdangDoor& door;
+    std::shared_ptr<HengdangDoor> door;
     net::EventLoop& loop;
     service::Port& port;  // of the loop
 };
@@ -32,7 +33,7 @@ class Exchange {
 
     // REQUIRES: not answered yet.
     void answer(const FileAnswer& answer) {
-        context_.door.counts().count_answer(operation_, answer.status);
+        context_.door->counts().count_answer(operation_, answer.status);
         send(reply_, answer);
     }
 

@@ -44,14 +44,16 @@ HengdangDoor::HengdangDoor(HengdangOptions options, HengdangParts parts)
               .times = times_,
               .holds = holds_}) {}
 
-base::Result<std::unique_ptr<HengdangDoor>> HengdangDoor::open(HengdangOptions options,
-                                                               HengdangParts parts) {
-    std::unique_ptr<HengdangDoor> door(new HengdangDoor(std::move(options), std::move(parts)));
-    TRY(door->open_tree());
-    door->release_locks_of_ended_sessions();
-    door->readers_ = std::make_unique<base::WorkPool>(reader_count);
-    door->writers_ = std::make_unique<base::WorkPool>(writer_count);
-    return door;
+base::Result<std::shared_ptr<HengdangDoor>> HengdangDoor::open(HengdangOptions options,
+                                                               HengdangParts parts,
+                                                               base::WorkPool& grave) {
+    std::unique_ptr<HengdangDoor> fresh(new HengdangDoor(std::move(options), std::move(parts)));
+    TRY(fresh->open_tree());
+    fresh->remove_expired_sessions();
+    fresh->readers_ = std::make_unique<base::WorkPool>(reader_count);
+    fresh->writers_ = std::make_unique<base::WorkPool>(writer_count);
+    const auto bury = [&grave](HengdangDoor* door) { grave.run([door] { delete door; }); };
+    return std::shared_ptr<HengdangDoor>(fresh.release(), bury);
 }
 
 base::Result<void> HengdangDoor::open_tree() {
@@ -66,28 +68,45 @@ base::Result<void> HengdangDoor::open_tree() {
     return {};
 }
 
-// Does not wait for the answers: the locks are free before the first request can ask for one.
-void HengdangDoor::release_locks_of_ended_sessions() {
-    remove_expired_sessions();
-    std::set<std::string, std::less<>> live;
-    for (const files::Session& session : sessions_->list(wall_now())) live.insert(session.name);
-    std::vector<core::Token> ended;
-    core::Fence after{};
-    for (bool has_more = true; has_more;) {
-        const service::ListLeases page{
-            .query = {.kind = core::ScopeKind::path, .after = after, .limit = page_size}};
-        const service::Response* const response = parts_.port.submit(page);
-        CHECK(response != nullptr);  // a listing is answered at once
-        for (const core::LeaseView& lease : response->leases()) {
-            after = lease.token.fence;
-            if (lease.owner.door != service::hengdang_door) continue;
-            if (!live.contains(lease.owner.name)) ended.push_back(lease.token);
+struct HengdangDoor::Sweep {
+    std::set<std::string, std::less<>> live;  // the names of sessions
+    std::function<void(const base::Result<void>&)> then;
+};
+
+void HengdangDoor::release_locks_of_ended_sessions(
+    std::function<void(const base::Result<void>&)> then) {
+    const auto sweep = std::make_shared<Sweep>();
+    for (const files::Session& session : sessions_->list(wall_now())) {
+        sweep->live.insert(session.name);
+    }
+    sweep->then = std::move(then);
+    release_locks_after(core::Fence{}, sweep);
+}
+
+// One page of leases after the other. Does not wait for the answers of the releases: who asks for
+// the locks after this finds them free.
+void HengdangDoor::release_locks_after(core::Fence after,
+                                       const std::shared_ptr<const Sweep>& sweep) {
+    const service::ListLeases page{
+        .query = {.kind = core::ScopeKind::path, .after = after, .limit = page_size}};
+    ask(parts_.port, page, [self = shared_from_this(), sweep](const service::Response& response) {
+        if (!response.failure.empty()) {
+            return sweep->then(base::fail(std::string(response.failure)));
         }
-        has_more = response->leases().size() == page_size;
-    }
-    for (const core::Token& token : ended) {
-        ask(parts_.port, core::ReleaseRequest{.token = token}, [](const service::Response&) {});
-    }
+        std::vector<core::Token> ended;
+        core::Fence last{};
+        for (const core::LeaseView& lease : response.leases()) {
+            last = lease.token.fence;
+            if (lease.owner.door != service::hengdang_door) continue;
+            if (!sweep->live.contains(lease.owner.name)) ended.push_back(lease.token);
+        }
+        const bool has_more = response.leases().size() == page_size;
+        for (const core::Token& token : ended) {
+            ask(self->parts_.port, core::ReleaseRequest{.token = token},
+                [](const service::Response&) {});
+        }
+        has_more ? self->release_locks_after(last, sweep) : sweep->then({});
+    });
 }
 
 void HengdangDoor::listen_at(const net::Endpoint& endpoint) {
@@ -118,7 +137,7 @@ void HengdangDoor::end_expired_sessions() {
 void HengdangDoor::tend() {
     const auto next = sessions_->next_expiry();
     if (!next || *next > wall_now()) return;
-    writers_->run([this] { end_expired_sessions(); });
+    writers_->run([self = shared_from_this()] { self->end_expired_sessions(); });
 }
 
 base::Result<bool> HengdangDoor::end_session(const std::string& name) {

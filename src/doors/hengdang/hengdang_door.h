@@ -7,8 +7,9 @@
 // session. So the lock can be released when the session ends, on whatever connection, and also
 // after a restart of the server.
 //
-// Thread safety: any thread, except for open(), listen_at() and close().
-// Lifetime: outlives the loops, because tasks that were posted to them may own uploads.
+// Thread safety: any thread, except for listen_at(), release_locks_of_ended_sessions() and close().
+// Lifetime: always in a shared_ptr (see open()): every request owns a share of the door. The server
+// that drops its own share lets the door end when the requests that are under way have ended.
 
 #include <cstdint>
 #include <functional>
@@ -80,12 +81,20 @@ class ChangeHub {
     std::map<const void*, Listener> listeners_;
 };
 
-class HengdangDoor {
+class HengdangDoor : public std::enable_shared_from_this<HengdangDoor> {
   public:
-    // Opens the tree, and releases the locks of sessions that ended while the server was down.
-    // REQUIRES: the service has recovered; this is its thread, or that does not run yet.
-    [[nodiscard]] static base::Result<std::unique_ptr<HengdangDoor>> open(HengdangOptions options,
-                                                                          HengdangParts parts);
+    // Opens the tree, and removes the sessions that have expired. Waits for the disk. The door is
+    // destroyed on a thread of `grave`, because its destructor waits for the threads of the disk.
+    // `grave` outlives the door.
+    [[nodiscard]] static base::Result<std::shared_ptr<HengdangDoor>> open(HengdangOptions options,
+                                                                          HengdangParts parts,
+                                                                          base::WorkPool& grave);
+
+    // Releases the locks of sessions that ended while the files were not served, and calls `then`,
+    // perhaps before it returns. Fails if the service does not serve. The locks are free for
+    // whoever asks after that. REQUIRES: this is the service's thread, or that does not run yet; no
+    // request has come yet.
+    void release_locks_of_ended_sessions(std::function<void(const base::Result<void>&)> then);
 
     // Tells the door its endpoint, from which it knows its own addresses. REQUIRES: no request has
     // come yet.
@@ -132,7 +141,8 @@ class HengdangDoor {
   private:
     HengdangDoor(HengdangOptions options, HengdangParts parts);
     base::Result<void> open_tree();
-    void release_locks_of_ended_sessions();
+    struct Sweep;
+    void release_locks_after(core::Fence after, const std::shared_ptr<const Sweep>& sweep);
     // Returns the removed sessions, and logs a failure to remove others.
     std::vector<files::Session> remove_expired_sessions();
 

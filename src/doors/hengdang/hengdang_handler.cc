@@ -79,7 +79,7 @@ Parsed<WriteRequest> read_write_request(const net::HttpRequest& request, files::
 
 void HengdangHandler::answer(FileOperation operation, const FileAnswer& answer,
                              net::HttpReply& reply) {
-    context_.door.counts().count_answer(operation, answer.status);
+    context_.door->counts().count_answer(operation, answer.status);
     reply.send(answer.status, answer.content_type, answer.body, headers_of(answer));
 }
 
@@ -97,7 +97,8 @@ std::unique_ptr<net::BodySink> HengdangHandler::receive(const net::HttpRequest& 
         answer(operation, path.error(), reply);
         return nullptr;
     }
-    const auto session = find_session(request, context_.door.sessions(), context_.door.wall_now());
+    const auto session =
+        find_session(request, context_.door->sessions(), context_.door->wall_now());
     if (!session) {
         answer(operation, session.error(), reply);
         return nullptr;
@@ -137,7 +138,8 @@ void HengdangHandler::handle_file(const net::HttpRequest& request, const files::
     if (!is_look(request) && !is_delete && !is_post) {
         return answer(FileOperation::other, refuse_method(file_methods), reply);
     }
-    const auto session = find_session(request, context_.door.sessions(), context_.door.wall_now());
+    const auto session =
+        find_session(request, context_.door->sessions(), context_.door->wall_now());
     if (!session) return answer(operation_of(request, path), session.error(), reply);
     const Asker asker{.session_id = std::string(session_id_of(request)),
                       .session_name = session->name};
@@ -175,7 +177,7 @@ void HengdangHandler::look_at_file(const net::HttpRequest& request, const files:
 // Makes a change that needs no lock on a thread of the disk, if the session is still live then.
 void HengdangHandler::run_change(FileOperation operation, const Asker& asker, net::HttpReply& reply,
                                  std::function<FileAnswer()> change) const {
-    HengdangDoor& door = context_.door;
+    HengdangDoor& door = *context_.door;
     answer_from(door.writers(), defer(operation, reply),
                 [&door, name = asker.session_name, change = std::move(change)] {
                     const auto begun = door.sessions().begin_change(name, door.wall_now());
@@ -191,7 +193,7 @@ void HengdangHandler::make_directory(const Asker& asker, const files::FilePath& 
                              "POST makes a directory, whose path ends in /; PUT writes a file"),
                       reply);
     }
-    run_change(FileOperation::make_directory, asker, reply, [&door = context_.door, path] {
+    run_change(FileOperation::make_directory, asker, reply, [&door = *context_.door, path] {
         if (const auto done = door.tree().make_directory(path); !done) return refuse(done.error());
         FileAnswer answer = tell_lock("Directory created", path.text() + "/");
         answer.status = 201;
@@ -209,7 +211,7 @@ void HengdangHandler::remove(const Asker& asker, const net::HttpRequest& request
                               .session_name = asker.session_name};
         return begin_removing(context_, std::move(removal), reply);
     }
-    run_change(FileOperation::remove_directory, asker, reply, [&door = context_.door, path] {
+    run_change(FileOperation::remove_directory, asker, reply, [&door = *context_.door, path] {
         if (const auto done = door.tree().remove_directory(path); !done) {
             return refuse(done.error());
         }
@@ -218,7 +220,8 @@ void HengdangHandler::remove(const Asker& asker, const net::HttpRequest& request
 }
 
 void HengdangHandler::watch(const net::HttpRequest& request, net::HttpReply& reply) {
-    const auto session = find_session(request, context_.door.sessions(), context_.door.wall_now());
+    const auto session =
+        find_session(request, context_.door->sessions(), context_.door->wall_now());
     if (!session) return answer(FileOperation::events, session.error(), reply);
     const auto wanted = net::query_parameter(request.query, "path");
     if (!wanted) {
@@ -227,7 +230,7 @@ void HengdangHandler::watch(const net::HttpRequest& request, net::HttpReply& rep
     }
     const auto watched = files::FilePath::parse(wanted->value_or("/"));
     if (!watched) return answer(FileOperation::events, refuse(watched.error()), reply);
-    context_.door.counts().count_answer(FileOperation::events, 200);
+    context_.door->counts().count_answer(FileOperation::events, 200);
     streams_.open({.path = watched->text(), .session_id = std::string(session_id_of(request))},
                   reply);
 }

@@ -11,6 +11,8 @@
 // conditional headers, the lock. So a client without a session does not learn what exists.
 //
 // Thread safety: one handler per loop.
+// Lifetime: while no request is being handed over. Requests that are under way do not need it. While
+// the loop runs, it is destroyed in a turn that was posted after close().
 
 #include <functional>
 #include <memory>
@@ -26,7 +28,11 @@ namespace holdfast::doors::hengdang {
 class HengdangHandler final : public net::HttpHandler {
   public:
     explicit HengdangHandler(const HengdangContext& context)
-        : context_(context), streams_(context.door, context.loop) {}
+        : context_(context), streams_(*context.door, context.loop) {}
+
+    // Ends the streams of changes. After this, changes of the tree are not posted to the loop any
+    // more, but some may have been posted before: the handler must outlive them.
+    void close() { streams_.close(); }
 
     void handle(const net::HttpRequest& request, net::HttpReply& reply) override;
     [[nodiscard]] bool takes_pieces(std::string_view method) const override {

@@ -26,11 +26,11 @@ const core::LeaseView* find_lease(const service::Response& response, const LockR
 // released before this one was there, and it is released here.
 void answer_acquired(const ExchangePtr& exchange, const LockRequest& lock,
                      const core::Token& token) {
-    HengdangDoor& door = exchange->context().door;
+    HengdangDoor& door = *exchange->context().door;
     if (door.sessions().find(lock.session_id, door.wall_now())) {
         return exchange->answer(tell_lock("Lock acquired", lock.path.text(), lock.session_name));
     }
-    door.locks().release(token, BlockingLocks::Until::done, [] {});
+    door.locks().release(token, BlockingLocks::Until::done, [kept = exchange->context().door] {});
     exchange->answer(refuse(NoSession::unknown));
 }
 
@@ -40,7 +40,7 @@ void acquire(const ExchangePtr& exchange, const LockRequest& lock) {
                                        .ttl = lock_time,
                                        .renew_own = true};
     ask(exchange->context().port, request, [exchange, lock](const service::Response& response) {
-        HengdangDoor& door = exchange->context().door;
+        HengdangDoor& door = *exchange->context().door;
         const core::Outcome& outcome = response.outcome;
         const bool is_granted = outcome.kind == core::Outcome::Kind::granted;
         const bool is_renewed = outcome.kind == core::Outcome::Kind::renewed;
@@ -87,7 +87,7 @@ void look(const ExchangePtr& exchange, const LockRequest& lock) {
             if (!is_own) return exchange->answer(refuse_not_owned());
             return renew(exchange, lock, core::Token(holder->token));
         }
-        HengdangDoor& door = exchange->context().door;
+        HengdangDoor& door = *exchange->context().door;
         std::optional<LockNote> note;
         if (holder != nullptr) note = note_of(*holder, door.times(), door.clock());
         exchange->answer(tell_status(note, is_own));
@@ -96,8 +96,8 @@ void look(const ExchangePtr& exchange, const LockRequest& lock) {
 
 // Directories have no locks, and only the disk knows whether a path is a directory.
 void acquire_if_file(const ExchangePtr& exchange, const LockRequest& lock) {
-    exchange->context().door.readers().run([exchange, lock] {
-        const auto is_directory = exchange->context().door.tree().is_directory(lock.path);
+    exchange->context().door->readers().run([exchange, lock] {
+        const auto is_directory = exchange->context().door->tree().is_directory(lock.path);
         net::EventLoop& loop = exchange->context().loop;
         loop.post([exchange, lock, is_directory] {
             if (!is_directory) return exchange->answer(refuse(is_directory.error()));

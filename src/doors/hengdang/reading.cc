@@ -42,7 +42,7 @@ class Reading : public std::enable_shared_from_this<Reading> {
         : context_(context), request_(std::move(request)), reply_(std::move(reply)) {}
 
     void begin() {
-        context_.door.readers().run([self = shared_from_this()]() mutable {
+        context_.door->readers().run([self = shared_from_this()]() mutable {
             self->prepare();
             post(std::move(self), &Reading::answer);
         });
@@ -82,7 +82,7 @@ class Reading : public std::enable_shared_from_this<Reading> {
     };
 
     Found open() {
-        files::FileTree& tree = context_.door.tree();
+        files::FileTree& tree = context_.door->tree();
         if (request_.path.ends_in_slash()) return {.answer = list()};
         auto file = tree.open_file(request_.path);
         if (file) return {.file = std::move(*file)};
@@ -92,7 +92,7 @@ class Reading : public std::enable_shared_from_this<Reading> {
 
     FileAnswer list() {
         operation_ = FileOperation::list;
-        auto listing = context_.door.tree().list(request_.path, request_.list);
+        auto listing = context_.door->tree().list(request_.path, request_.list);
         if (listing) return tell_listing(*listing);
         if (listing.error().fault == files::Fault::parent_is_file) {
             return refuse(404, "Not found", "Directory not found");
@@ -144,32 +144,35 @@ class Reading : public std::enable_shared_from_this<Reading> {
     // On the loop.
 
     void answer() {
-        context_.door.counts().count_answer(operation_, answer_.status);
+        context_.door->counts().count_answer(operation_, answer_.status);
         if (!has_content_) return send(reply_, answer_);
         const std::uint64_t size = span_.size();
         if (!request_.is_head && size <= small_bytes) {
             answer_.body = std::move(piece_);
-            context_.door.counts().count_sent(answer_.body.size());
+            context_.door->counts().count_sent(answer_.body.size());
             return send(reply_, answer_);
         }
         stream_ = reply_.stream(answer_.status, answer_.content_type, headers_of(answer_),
                                 {.length = size});
         if (!stream_) return;
         next_ = span_.start;
+        lender_ = std::exchange(context_.door, nullptr);
         send_piece();
     }
 
     // REQUIRES: no piece is being read, and the last one has left.
     void send_piece() {
         if (!stream_) return;
+        const auto door = lender_.lock();
+        if (!door) return stream_.end();  // the door was closed; this breaks the connection off
         next_ += piece_.size();
-        context_.door.counts().count_sent(piece_.size());
+        door->counts().count_sent(piece_.size());
         stream_.send(piece_);
         // Without the next piece the connection is broken off: its length was announced.
         if (next_ == span_.end || piece_.empty()) return stream_.end();
         steps_left_ = 2;
         stream_.call_when_sent([self = shared_from_this()] { self->go_on(); });
-        context_.door.readers().run([self = shared_from_this()]() mutable {
+        door->readers().run([self = shared_from_this()]() mutable {
             self->read_next();
             post(std::move(self), &Reading::go_on);
         });
@@ -180,7 +183,9 @@ class Reading : public std::enable_shared_from_this<Reading> {
         if (--steps_left_ == 0) send_piece();
     }
 
-    const HengdangContext context_;
+    HengdangContext context_;
+    // The door, while pieces are sent. A client that reads slowly must not keep a door that is closed.
+    std::weak_ptr<HengdangDoor> lender_;
     const ReadRequest request_;
     FileOperation operation_ = FileOperation::get;
     // Used by the thread of the disk while it works, by the loop otherwise.

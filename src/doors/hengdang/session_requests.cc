@@ -116,7 +116,7 @@ FileAnswer log_in_by_event(HengdangDoor& door, const LoginRequest& request) {
 }
 
 void answer_now(const HengdangContext& context, const FileAnswer& answer, net::HttpReply& reply) {
-    context.door.counts().count_answer(FileOperation::session, answer.status);
+    context.door->counts().count_answer(FileOperation::session, answer.status);
     reply.send(answer.status, answer.content_type, answer.body, headers_of(answer));
 }
 
@@ -126,7 +126,7 @@ std::shared_ptr<Exchange> defer(const HengdangContext& context, net::HttpReply& 
 
 void log_in(const HengdangContext& context, const net::HttpRequest& request,
             net::HttpReply& reply) {
-    HengdangDoor& door = context.door;
+    HengdangDoor& door = *context.door;
     const std::string_view bearer = net::bearer_token(request);
     if (request.body.empty()) {
         if (bearer.empty()) {
@@ -154,7 +154,7 @@ void log_in(const HengdangContext& context, const net::HttpRequest& request,
 
 void end_session(const HengdangContext& context, std::string name, bool is_own,
                  net::HttpReply& reply) {
-    HengdangDoor& door = context.door;
+    HengdangDoor& door = *context.door;
     answer_from(door.writers(), defer(context, reply), [&door, name = std::move(name), is_own] {
         const auto has_ended = door.end_session(name);
         if (!has_ended) return refuse(500, "Storage failed", has_ended.error().message);
@@ -182,7 +182,7 @@ void handle_session_request(const HengdangContext& context, std::string_view pat
         const std::string_view allowed = path == own_path ? "POST, GET, HEAD, DELETE" : others;
         return answer_now(context, refuse_method(allowed), reply);
     }
-    HengdangDoor& door = context.door;
+    HengdangDoor& door = *context.door;
     auto session = find_session(request, door.sessions(), door.wall_now());
     if (!session) return answer_now(context, session.error(), reply);
     if (is_one) {

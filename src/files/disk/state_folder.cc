@@ -73,6 +73,8 @@ base::Result<std::unique_ptr<StateFolder>> StateFolder::open(int root) {
 
 SystemResult<TemporaryFile> StateFolder::make_temporary_file() {
     std::string name;
+    base::append_hex(name, opening_);
+    name += '-';
     base::append_hex(name, next_name_.fetch_add(1));
     auto opened = open_beneath(temporary_.get(), name, O_RDWR | O_CREAT | O_EXCL, 0644);
     if (!opened) return tl::unexpected(opened.error());

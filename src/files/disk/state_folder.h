@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "base/descriptor.h"
+#include "base/random.h"
 #include "base/result.h"
 #include "files/disk/system.h"
 
@@ -80,6 +81,9 @@ class StateFolder {
     base::Descriptor folder_;
     base::Descriptor lock_;  // the kernel drops the flock when the process ends, also by a crash
     base::Descriptor temporary_;
+    // Temporary files of another opening never have the same names: a server that believes that it
+    // still has the root cannot remove or rename the files of its successor.
+    const std::uint64_t opening_ = base::RandomBits()();
     std::atomic<std::uint64_t> next_name_ = 0;
 };
 

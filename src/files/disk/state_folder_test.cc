@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <set>
 #include <thread>
 #include <vector>
@@ -90,6 +91,21 @@ TEST_F(StateFolderTest, TakesATemporaryFileAwayUnlessItGotAName) {
         EXPECT_FALSE(std::filesystem::is_empty(real("tmp")));
     }
     EXPECT_TRUE(std::filesystem::is_empty(real("tmp")));
+}
+
+// Two servers share a root only if the file system has lost the lock of one of them.
+TEST_F(StateFolderTest, DoesNotTouchTheTemporaryFilesOfItsSuccessor) {
+    auto old = open();
+    std::optional file(old->make_temporary_file());
+    ASSERT_TRUE(*file);
+    std::filesystem::remove(real("lock"));
+    auto next = open();
+    const auto successor = next->make_temporary_file();
+    ASSERT_TRUE(successor);
+    ASSERT_FALSE(std::filesystem::is_empty(real("tmp")));
+    EXPECT_FALSE((*file)->rename_to(root_.get(), "version"));
+    file.reset();
+    EXPECT_FALSE(std::filesystem::is_empty(real("tmp")));
 }
 
 TEST_F(StateFolderTest, NeverGivesAnInodeNumberTwice) {

@@ -8,7 +8,8 @@
 //
 // Thread safety: any thread but the service's; release() and leave() may be called from every
 // thread.
-// Lifetime: the port and the executor outlive every question; after close() they are not used.
+// Lifetime: the port and the executor outlive every question; after close() they are not used. The
+// thread that asks keeps this object; for release() and leave(), `then` does: it owns the door.
 
 #include <chrono>
 #include <cstdint>

@@ -24,7 +24,7 @@ class Removing : public std::enable_shared_from_this<Removing> {
           exchange_(context, FileOperation::remove, std::move(reply)) {}
 
     void begin() {
-        context_.door.writers().run([self = shared_from_this()]() mutable {
+        context_.door->writers().run([self = shared_from_this()]() mutable {
             const auto objection =
                 std::make_shared<WritePermit::Objection>(self->permit_.look_ahead());
             net::EventLoop& loop = self->context_.loop;
@@ -42,7 +42,7 @@ class Removing : public std::enable_shared_from_this<Removing> {
     }
 
     void remove() {
-        context_.door.writers().run([self = shared_from_this()]() mutable {
+        context_.door->writers().run([self = shared_from_this()]() mutable {
             const auto answer = std::make_shared<const FileAnswer>(self->remove_file());
             net::EventLoop& loop = self->context_.loop;
             loop.post([self = std::move(self), answer] { self->finish(*answer); });
@@ -56,7 +56,7 @@ class Removing : public std::enable_shared_from_this<Removing> {
             objection = commit.judge(current);
             return !objection;
         };
-        const auto removed = context_.door.tree().remove_file(path_, check);
+        const auto removed = context_.door->tree().remove_file(path_, check);
         if (removed) return {.status = 204, .content_type = ""};
         return objection ? std::move(*objection) : refuse(removed.error());
     }

@@ -8,14 +8,14 @@ namespace holdfast::doors::hengdang {
 
 WritePermit::Objection WritePermit::look_ahead() const {
     if (!needs_version()) return {};
-    const auto file = context_.door.tree().open_file(terms_.path);
+    const auto file = context_.door->tree().open_file(terms_.path);
     if (!file && file.error().fault != files::Fault::not_found) return refuse(file.error());
     return judge_version(file ? &file->info : nullptr);
 }
 
 void WritePermit::ask_for(std::function<void(Objection)> then) {
     if (terms_.lock_token) return then({});
-    HengdangDoor& door = context_.door;
+    HengdangDoor& door = *context_.door;
     door.holds().enter(key());
     // Transient: the request that needs the lock ends with the server, so the lock may end too.
     const core::AcquireRequest request{
@@ -52,11 +52,11 @@ WritePermit::Objection WritePermit::judge_version(const files::FileInfo* current
         return refuse_precondition(*broken, current == nullptr ? "" : current->etag());
     }
     if (!terms_.lock_token) return {};
-    return context_.door.locks().check(claim_on(current));
+    return context_.door->locks().check(claim_on(current));
 }
 
 WritePermit::Objection WritePermit::check(const files::FileInfo* current) const {
-    HengdangDoor& door = context_.door;
+    HengdangDoor& door = *context_.door;
     if (!door.sessions().is_live(terms_.session_name, door.wall_now())) {
         return refuse(NoSession::unknown);
     }
@@ -67,15 +67,17 @@ WritePermit::Objection WritePermit::check(const files::FileInfo* current) const 
 WritePermit::Commit::Commit(const WritePermit& permit) : permit_(permit) {
     const Terms& terms = permit.terms_;
     if (!terms.lock_token) return;
-    turn_.emplace(permit.context_.door.token_gates().enter(terms.path.text()));
+    turn_.emplace(permit.context_.door->token_gates().enter(terms.path.text()));
 }
 
 WritePermit::Commit::~Commit() {
-    if (has_entered_holds_) permit_.context_.door.locks().leave(permit_.key(), false, [] {});
+    if (!has_entered_holds_) return;
+    const auto& door = permit_.context_.door;
+    door->locks().leave(permit_.key(), false, [door] {});  // which exists until this is done
 }
 
 WritePermit::Objection WritePermit::Commit::judge(const files::FileInfo* current) {
-    HengdangDoor& door = permit_.context_.door;
+    HengdangDoor& door = *permit_.context_.door;
     const Terms& terms = permit_.terms_;
     if (!change_) {
         auto change = door.sessions().begin_change(terms.session_name, door.wall_now());
@@ -89,7 +91,7 @@ WritePermit::Objection WritePermit::Commit::judge(const files::FileInfo* current
 
 void WritePermit::give_back(bool has_written, std::function<void()> then) {
     if (terms_.lock_token) return then();
-    context_.door.locks().leave(key(), has_written, std::move(then));
+    context_.door->locks().leave(key(), has_written, std::move(then));
 }
 
 }  // namespace holdfast::doors::hengdang

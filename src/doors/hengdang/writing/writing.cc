@@ -84,7 +84,7 @@ class Writing : public std::enable_shared_from_this<Writing> {
     // about the conditions.
     void begin() {
         if (!permit_.needs_version()) return ask_for_lock();
-        context_.door.readers().run([self = shared_from_this()]() mutable {
+        context_.door->readers().run([self = shared_from_this()]() mutable {
             auto objection = std::make_shared<WritePermit::Objection>(self->permit_.look_ahead());
             net::EventLoop& loop = self->context_.loop;
             loop.post(
@@ -96,7 +96,7 @@ class Writing : public std::enable_shared_from_this<Writing> {
 
     void on_piece(std::string_view piece) {
         received_bytes_ += piece.size();
-        context_.door.counts().count_received(piece.size());
+        context_.door->counts().count_received(piece.size());
         if (is_concluded()) return;
         pending_.append(piece);
         work_on();
@@ -170,7 +170,7 @@ class Writing : public std::enable_shared_from_this<Writing> {
         if (!has_work && !may_commit) return;
         working->disk = Working::Disk::busy;
         auto bytes = std::make_shared<std::string>(std::exchange(pending_, {}));
-        context_.door.writers().run([self = shared_from_this(), bytes, may_commit]() mutable {
+        context_.door->writers().run([self = shared_from_this(), bytes, may_commit]() mutable {
             auto step = std::make_shared<Step>(self->work(*bytes, may_commit));
             net::EventLoop& loop = self->context_.loop;
             loop.post([self = std::move(self), step] { self->on_worked(std::move(*step)); });
@@ -204,7 +204,7 @@ class Writing : public std::enable_shared_from_this<Writing> {
     // On a thread that may wait for the disk. REQUIRES: none of them is busy with this request.
     void remove_temporary_file() {
         if (!upload_) return;
-        context_.door.writers().run([self = shared_from_this()] { self->upload_.reset(); });
+        context_.door->writers().run([self = shared_from_this()] { self->upload_.reset(); });
     }
 
     // Gives the lock back, and then answers. REQUIRES: concluded, and the lock is answered.
@@ -250,7 +250,7 @@ class Writing : public std::enable_shared_from_this<Writing> {
     WritePermit::Objection begin_upload() {
         files::UploadPlan plan{.path = request_.path, .expected_bytes = request_.length};
         if (request_.region) plan.region_start = request_.region->start;
-        auto upload = context_.door.tree().begin_upload(std::move(plan));
+        auto upload = context_.door->tree().begin_upload(std::move(plan));
         if (!upload) return refuse(upload.error());
         upload_.emplace(std::move(*upload));
         return {};
@@ -310,7 +310,9 @@ class Sink final : public net::BodySink {
     }
     void on_fault(const net::HttpFault& fault) override {
         has_ended_ = true;
-        writing_->on_body_broken({.status = fault.status, .body = std::string(fault.json)});
+        FileAnswer answer{.status = fault.status, .body = std::string(fault.json)};
+        if (fault.status == 503) answer.headers.emplace_back("Retry-After", "1");
+        writing_->on_body_broken(std::move(answer));
     }
     [[nodiscard]] bool is_congested() const override { return writing_->is_congested(); }
     [[nodiscard]] bool is_wanted() const override { return !writing_->is_concluded(); }

@@ -1,0 +1,99 @@
+#include "doors/hengdang/door_gate.h"
+
+#include <optional>
+#include <utility>
+
+#include "base/check.h"
+#include "doors/hengdang/http/file_answer.h"
+
+namespace holdfast::doors::hengdang {
+
+namespace {
+
+constexpr std::string_view not_serving = "Files not available";
+constexpr net::HttpFault broken_off{
+    503,
+    "{\"error\":\"Files not available\",\"message\":\"The server stopped serving the files before "
+    "the whole body had arrived; nothing was changed\"}\n"};
+
+}  // namespace
+
+// A body on its way to the sink of the handler. When it is broken off, the rest of it is skipped.
+class DoorGate::Body final : public net::BodySink {
+  public:
+    Body(DoorGate& gate, std::unique_ptr<net::BodySink> sink, net::BodySource& source)
+        : gate_(gate),
+          sink_(std::move(sink)),
+          source_(source),
+          place_(gate.bodies_.insert(gate.bodies_.end(), this)) {}
+    ~Body() override {
+        if (place_) gate_.bodies_.erase(*place_);
+    }
+
+    void on_piece(std::string_view piece) override {
+        if (place_) sink_->on_piece(piece);
+    }
+    void on_whole() override {
+        if (place_) sink_->on_whole();
+    }
+    void on_fault(const net::HttpFault& fault) override {
+        if (place_) sink_->on_fault(fault);
+    }
+    [[nodiscard]] bool is_congested() const override { return place_ && sink_->is_congested(); }
+    [[nodiscard]] bool is_wanted() const override { return place_ && sink_->is_wanted(); }
+
+    void break_off() {
+        gate_.bodies_.erase(*std::exchange(place_, std::nullopt));
+        sink_->on_fault(broken_off);
+        source_.resume();
+    }
+
+  private:
+    DoorGate& gate_;
+    const std::unique_ptr<net::BodySink> sink_;
+    net::BodySource& source_;
+    std::optional<std::list<Body*>::iterator> place_;  // none: broken off
+};
+
+DoorGate::~DoorGate() {
+    CHECK(bodies_.empty());
+}
+
+void DoorGate::open(std::shared_ptr<net::HttpHandler> handler) {
+    CHECK(!handler_ && handler);
+    handler_ = std::move(handler);
+}
+
+void DoorGate::close(std::string why) {
+    why_closed_ = std::move(why);
+    handler_.reset();
+    while (!bodies_.empty()) bodies_.front()->break_off();
+}
+
+void DoorGate::refuse_closed(net::HttpReply& reply) const {
+    const FileAnswer answer = refuse(503, not_serving, why_closed_);
+    reply.send(answer.status, answer.content_type, answer.body, {{"Retry-After", "1"}});
+}
+
+void DoorGate::handle(const net::HttpRequest& request, net::HttpReply& reply) {
+    if (!handler_) return refuse_closed(reply);
+    handler_->handle(request, reply);
+}
+
+// Also while it is closed: so a large body is refused before it is read.
+bool DoorGate::takes_pieces(std::string_view method) const {
+    return handler_ ? handler_->takes_pieces(method) : method == "PUT" || method == "PATCH";
+}
+
+std::unique_ptr<net::BodySink> DoorGate::receive(const net::HttpRequest& request,
+                                                 net::HttpReply& reply, net::BodySource& source) {
+    if (!handler_) {
+        refuse_closed(reply);
+        return nullptr;
+    }
+    auto sink = handler_->receive(request, reply, source);
+    if (!sink) return nullptr;
+    return std::make_unique<Body>(*this, std::move(sink), source);
+}
+
+}  // namespace holdfast::doors::hengdang

@@ -1,0 +1,57 @@
+#pragma once
+
+// DoorGate: the handler of the file door on one loop, whether the door is open or not.
+//
+// In a cluster only the node that leads has the files open, so its door opens and closes while
+// connections come and go. A connection needs one handler for its whole life: this one. While the
+// door is open the gate passes requests to the present handler. While it is closed the gate refuses
+// them with 503, Retry-After and the reason.
+//
+//     state    event      next state, and what happens
+//     ------   --------   ------------------------------------------------------------------------
+//     closed   open()     open
+//     closed   close()    closed, with another reason
+//     open     close()    closed: bodies that are still arriving are broken off and answered with
+//                         503; whatever else was begun goes on and is answered by its own owner
+//
+// Thread safety: one gate per loop.
+// Lifetime: outlives the connections that it serves.
+
+#include <list>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "net/http/http_protocol.h"
+
+namespace holdfast::doors::hengdang {
+
+class DoorGate final : public net::HttpHandler {
+  public:
+    // Closed at first. `why` is a sentence for people, as for close().
+    explicit DoorGate(std::string why) : why_closed_(std::move(why)) {}
+    DoorGate(const DoorGate&) = delete;
+    DoorGate& operator=(const DoorGate&) = delete;
+    ~DoorGate();
+
+    // REQUIRES: closed; the handler is not null.
+    void open(std::shared_ptr<net::HttpHandler> handler);
+    void close(std::string why);
+
+    void handle(const net::HttpRequest& request, net::HttpReply& reply) override;
+    [[nodiscard]] bool takes_pieces(std::string_view method) const override;
+    [[nodiscard]] std::unique_ptr<net::BodySink> receive(const net::HttpRequest& request,
+                                                         net::HttpReply& reply,
+                                                         net::BodySource& source) override;
+
+  private:
+    class Body;
+
+    void refuse_closed(net::HttpReply& reply) const;
+
+    std::shared_ptr<net::HttpHandler> handler_;  // null: closed
+    std::string why_closed_;
+    std::list<Body*> bodies_;  // that are arriving
+};
+
+}  // namespace holdfast::doors::hengdang

@@ -22,16 +22,19 @@
 //                                                         answers those who waited: it is unknown
 //                                                         whether their request was done
 //   deposed       it is written or not; another server    answers everybody with the failure, and
-//                 has the store                           refuses everything for ever
+//                 has the store                           refuses everything until its owner calls
+//                                                         recover() again
 //
-// After `not_done` and `unknown` the service has more in memory than the store has. So it drops the
-// lock table and begins anew with what recover() finds.
+// After a failure the service has more in memory than the store has. So it drops the lock table and
+// begins anew with what recover() finds. A server that was deposed may recover, too: if the store
+// can be had again, recover() waits until it is this server's turn, perhaps for ever.
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/histogram.h"
@@ -109,8 +112,8 @@ struct StoreFigures {
     base::Histogram batch_sizes{1, 13};
 };
 
-// Thread safety: recover() and commit() are called on the service's thread, figures() and
-// authority_deadline() on any. The store may call back on any thread.
+// Thread safety: recover(), commit(), on_lost(), why_not_recovered() and why_no_growth() are called
+// on the service's thread, everything else on any. The store may call back on any thread.
 // Lifetime: a store may call back until its destructor has returned.
 class Store {
   public:
@@ -146,13 +149,37 @@ class Store {
         return core::Time{core::Duration{authority_deadline_.load(std::memory_order_relaxed)}};
     }
 
+    // Whoever is told when the store is lost while neither a commit nor a recovery is under way. (If
+    // one is, its result says so.) One is enough: the last.
+    using OnLost = std::function<void(const StoreFailure&)>;
+    void on_lost(OnLost on_lost) { on_lost_ = std::move(on_lost); }
+
+    // While a recovery is under way: what it waits for, as a sentence for people. Empty: it reads.
+    [[nodiscard]] virtual std::string why_not_recovered() const { return {}; }
+
+    // True while the store is nearly full. The service then grants no new locks, and lets nobody
+    // wait for one; it renews and releases as before.
+    [[nodiscard]] bool refuses_growth() const {
+        return refuses_growth_.load(std::memory_order_relaxed);
+    }
+    // Why, as a sentence for people.
+    [[nodiscard]] virtual std::string why_no_growth() const { return {}; }
+
   protected:
+    void tell_lost(const StoreFailure& why) const {
+        if (on_lost_) on_lost_(why);
+    }
+    void set_refuses_growth(bool refuses) {
+        refuses_growth_.store(refuses, std::memory_order_relaxed);
+    }
     void set_authority_deadline(core::Time deadline) {
         authority_deadline_.store(deadline.time_since_epoch().count(), std::memory_order_relaxed);
     }
 
   private:
     std::atomic<core::Duration::rep> authority_deadline_{core::Duration::max().count()};
+    std::atomic<bool> refuses_growth_{false};
+    OnLost on_lost_;
 };
 
 }  // namespace holdfast::service

@@ -1,0 +1,235 @@
+#include "cluster/cluster_store.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/check.h"
+#include "base/log/log.h"
+
+namespace holdfast::cluster {
+
+namespace {
+
+using service::StoreFailure;
+using Kind = StoreFailure::Kind;
+
+// The texts of a commit, which become a part of what etcd takes in one request.
+constexpr std::size_t text_bytes_max = 512 << 10;
+
+service::StoreResult<void> failed(Kind kind, std::string why) {
+    return tl::unexpected(StoreFailure{.kind = kind, .message = std::move(why)});
+}
+
+// How long an attempt at a transaction may take: short enough for another member to be asked before
+// the lease ends.
+core::Duration attempt_timeout(std::chrono::seconds ttl) {
+    return core::Duration{ttl} / 4;
+}
+
+}  // namespace
+
+ClusterStore::ClusterStore(ClusterOptions options, ClusterParts parts)
+    : options_(std::move(options)),
+      parts_(std::move(parts)),
+      keys_(options_.prefix),
+      self_{.name = options_.node,
+            .peer = options_.peer,
+            .version = options_.version,
+            .started = parts_.clock.wall(parts_.clock.now())},
+      slots_(parts_.timers),
+      candidate_(self_, options_.ttl,
+                 {.etcd = parts_.etcd, .slots = slots_, .keys = keys_, .random = parts_.random},
+                 make_hooks()),
+      reader_(parts_.etcd, slots_, keys_),
+      writer_(parts_.etcd, slots_, attempt_timeout(options_.ttl),
+              [this] { candidate_.look_at_time(); }),
+      housekeeping_({.compacts = options_.compacts, .quota_bytes = options_.quota_bytes},
+                    {.etcd = parts_.etcd, .slots = slots_, .keys = keys_}, [this] { show(); }) {
+    set_authority_deadline(core::Time::min());
+    show();
+}
+
+ClusterStore::~ClusterStore() = default;
+
+Candidate::Hooks ClusterStore::make_hooks() {
+    return {.load = [this](etcd::Revision elected_at) { load(elected_at); },
+            .step_down = [this](const std::string& why) { step_down(why); },
+            .finish = [this] { finish(); },
+            .stopped =
+                [this] {
+                    if (const auto stopped = std::exchange(stopped_, nullptr)) stopped();
+                },
+            .refuse = [this](const std::string& why) { refuse(why); },
+            .authority = [this](core::Time until) { set_authority_deadline(until); },
+            .changed = [this] { show(); }};
+}
+
+service::CommitLimits ClusterStore::commit_limits() const {
+    return {.changes_max = operations_max, .text_bytes_max = text_bytes_max};
+}
+
+bool ClusterStore::is_leading() const {
+    return candidate_.state() == Leadership::State::leading;
+}
+
+// ---- Commits ----
+
+void ClusterStore::commit(const service::Commit& commit, service::CommitDone done) {
+    CHECK(!commit_done_ && !recovery_);
+    candidate_.look_at_time();
+    if (!is_leading()) return done(failed(Kind::deposed, why_not_recovered()));
+    effect_.compute(commit);
+    const service::WallTime epoch = parts_.clock.wall(core::Time{});
+    std::vector<GuardedStep> steps = plan_commit(keys_, writer_.term(), effect_, epoch);
+    if (steps.empty()) return done({});
+    commit_done_ = std::move(done);
+    commit_began_ = slots_.now();
+    commit_size_ = commit.size();
+    writer_.write(std::move(steps),
+                  [this](const GuardedWriter::Result& result) { on_committed(result); });
+}
+
+void ClusterStore::on_committed(const GuardedWriter::Result& result) {
+    switch (result.verdict) {
+        case Verdict::done:
+            housekeeping_.on_commit(result.revision);
+            end_commit({});
+            break;
+        case Verdict::full:
+            housekeeping_.on_full(result.why);
+            end_commit(failed(Kind::not_done, result.why));
+            break;
+        case Verdict::rejected: end_commit(failed(Kind::not_done, result.why)); break;
+        case Verdict::again:
+        case Verdict::deposed:
+            // The way of every loss: step_down() ends the commit.
+            if (is_leading() || candidate_.state() == Leadership::State::resigning) {
+                candidate_.fail(result.why);
+            }
+            return;
+    }
+    if (candidate_.state() == Leadership::State::resigning) candidate_.finished();
+}
+
+void ClusterStore::end_commit(const service::StoreResult<void>& result) {
+    {
+        const std::lock_guard guard(figures_mutex_);
+        if (result) {
+            const std::chrono::duration<double> seconds = slots_.now() - commit_began_;
+            ++figures_.commits;
+            figures_.changes += commit_size_;
+            figures_.commit_seconds.add(seconds.count());
+            figures_.batch_sizes.add(static_cast<double>(commit_size_));
+        } else {
+            ++figures_.commit_failures;
+        }
+    }
+    const service::CommitDone done = std::exchange(commit_done_, nullptr);
+    done(result);
+}
+
+service::StoreFigures ClusterStore::figures() const {
+    const std::lock_guard guard(figures_mutex_);
+    service::StoreFigures seen = figures_;
+    seen.disk_bytes = view_.picture()->etcd.database_bytes;
+    return seen;
+}
+
+// ---- The lead ----
+
+// The lead is lost. Nobody is told of success any more.
+void ClusterStore::step_down(const std::string& why) {
+    reader_.cancel();
+    slots_.clear(TimerSlots::Slot::recovery);
+    writer_.give_up(why);
+    const bool was_serving = std::exchange(is_serving_, false);
+    if (commit_done_) return end_commit(failed(Kind::deposed, why));
+    if (was_serving) return tell_lost({.kind = Kind::deposed, .message = why});
+    if (!recovery_) return;
+    if (recovery_->is_confirmed) {
+        return finish_recovery(tl::unexpected(StoreFailure{.kind = Kind::deposed, .message = why}));
+    }
+    // It was about to lead: it goes on waiting for its turn.
+    candidate_.want();
+}
+
+// This node hands over. The commit under way comes first.
+void ClusterStore::finish() {
+    if (!commit_done_) candidate_.finished();
+}
+
+void ClusterStore::refuse(const std::string& why) {
+    base::log(base::LogLevel::error, "this node cannot join the cluster", {{"why", why}});
+    fail_recovery(why);
+}
+
+void ClusterStore::resign(std::function<void(base::Result<void>)> done) {
+    candidate_.look_at_time();
+    if (!is_leading()) return done(base::fail("this node does not lead: " + why_not_recovered()));
+    resigned_ = std::move(done);
+    candidate_.resign();
+}
+
+void ClusterStore::stop(std::function<void()> done) {
+    CHECK(!is_stopping_);
+    is_stopping_ = true;
+    stopped_ = std::move(done);
+    housekeeping_.stop();
+    fail_recovery("this node stops");
+    candidate_.stop();
+}
+
+// ---- What it says ----
+
+std::string ClusterStore::why_not_recovered() const {
+    std::string why = candidate_.why_nobody_leads();
+    if (!why.empty()) return why;
+    const Leader leader = candidate_.leader();
+    return leader.name == self_.name && is_leading() ? "" : "node " + leader.name + " leads";
+}
+
+std::string ClusterStore::why_no_growth() const {
+    return housekeeping_.etcd().refuses_growth;
+}
+
+namespace {
+
+NodeRole role_of(Leadership::State state) {
+    using enum Leadership::State;
+    switch (state) {
+        case idle:
+        case joining:
+        case enrolling: return NodeRole::joining;
+        case campaigning:
+        case following: return NodeRole::following;
+        case loading:
+        case confirming: return NodeRole::taking_over;
+        case leading: return NodeRole::leading;
+        case resigning:
+        case leaving: return NodeRole::leaving;
+        case stopped: return NodeRole::stopped;
+    }
+    return NodeRole::stopped;
+}
+
+}  // namespace
+
+// Shows other threads what this node knows now, and tells whoever waits for a hand-over.
+void ClusterStore::show() {
+    const Leadership::State state = candidate_.state();
+    set_refuses_growth(!housekeeping_.etcd().refuses_growth.empty());
+    view_.set({.node = self_.name,
+               .role = role_of(state),
+               .leader = candidate_.leader(),
+               .why_nobody_leads = candidate_.why_nobody_leads(),
+               .nodes = housekeeping_.nodes(),
+               .etcd = housekeeping_.etcd(),
+               .secret = candidate_.secret()});
+    const bool is_leaving =
+        state == Leadership::State::resigning || state == Leadership::State::leaving;
+    if (is_leaving || !resigned_) return;
+    std::exchange(resigned_, nullptr)({});
+}
+
+}  // namespace holdfast::cluster

@@ -19,7 +19,7 @@ class Worlds : public ::testing::TestWithParam<std::uint64_t> {};
 TEST_P(Worlds, KeepTheirPromises) {
     const std::uint64_t first = 1 + GetParam() * HOLDFAST_SIM_SEEDS;
     for (std::uint64_t seed = first; seed < first + HOLDFAST_SIM_SEEDS; ++seed) {
-        Simulation simulation(seed, tail_lines);
+        Simulation simulation(Kind::single_server, seed, tail_lines);
         const LastWords last_words(simulation, seed);
         const Result result = simulation.run();
         ASSERT_FALSE(result.violation) << to_report(result, simulation);
@@ -30,14 +30,15 @@ INSTANTIATE_TEST_SUITE_P(Shard, Worlds, ::testing::Range(std::uint64_t{0}, std::
 
 TEST(World, IsTheSameWheneverItIsRun) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-        const Result first = simulate(seed), second = simulate(seed);
+        const Result first = simulate(Kind::single_server, seed),
+                     second = simulate(Kind::single_server, seed);
         EXPECT_EQ(first.hash, second.hash) << "seed " << seed;
         EXPECT_EQ(first.steps, second.steps) << "seed " << seed;
     }
 }
 
 TEST(World, IsAnotherForAnotherSeed) {
-    EXPECT_NE(simulate(1).hash, simulate(2).hash);
+    EXPECT_NE(simulate(Kind::single_server, 1).hash, simulate(Kind::single_server, 2).hash);
 }
 
 // Worlds in which nothing happens would keep all their promises.
@@ -45,7 +46,7 @@ TEST(World, IsBusyOnTheAverage) {
     constexpr std::uint64_t worlds = 20;
     std::size_t steps = 0, grants = 0, writes = 0, transient = 0;
     for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
-        Simulation simulation(seed, SIZE_MAX);
+        Simulation simulation(Kind::single_server, seed, SIZE_MAX);
         steps += simulation.run().steps;
         for (const std::string& line : simulation.history()) {
             grants += line.find("is answered: granted") != std::string::npos ? 1 : 0;

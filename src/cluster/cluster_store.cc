@@ -83,7 +83,7 @@ void ClusterStore::commit(const service::Commit& commit, service::CommitDone don
     if (!is_leading()) return done(failed(Kind::deposed, why_not_recovered()));
     effect_.compute(commit);
     const service::WallTime epoch = parts_.clock.wall(core::Time{});
-    std::vector<GuardedStep> steps = plan_commit(keys_, writer_.term(), effect_, epoch);
+    std::vector<GuardedStep> steps = plan_commit(keys_, writer_.term(), effect_, epoch, written_);
     if (steps.empty()) return done({});
     commit_done_ = std::move(done);
     commit_began_ = slots_.now();

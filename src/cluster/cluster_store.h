@@ -133,6 +133,7 @@ class ClusterStore : public service::Store {
     GuardedWriter writer_;
     Housekeeping housekeeping_;
     service::CommitEffect effect_;  // of the commit under way
+    WrittenLeases written_;
 
     bool is_serving_ = false;  // the service has the locks since the last recovery
     std::optional<Recovery> recovery_;

@@ -111,8 +111,10 @@ void ClusterStore::visit_leases() {
     Recovery& recovery = *recovery_;
     const std::vector<LeaseRecord>& leases = recovery.snapshot.leases;
     const std::size_t end = std::min(leases.size(), recovery.visited + visited_at_once);
+    if (recovery.visited == 0) written_.clear();
     for (; recovery.visited < end; ++recovery.visited) {
         const LeaseRecord& lease = leases[recovery.visited];
+        (void)written_.is_known(core::as_number(lease.token.fence), to_text(lease));
         if (recovery.on_lease(to_request(lease, parts_.clock))) continue;
         const std::string why = fmt::format("the lease with fencing number {} makes no sense",
                                             core::as_number(lease.token.fence));

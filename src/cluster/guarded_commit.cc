@@ -22,20 +22,24 @@ std::size_t bytes_of(const Operation& operation) {
 
 // Removals first.
 std::vector<Operation> operations_of(const Keys& keys, const service::CommitEffect& effect,
-                                     service::WallTime epoch) {
+                                     service::WallTime epoch, WrittenLeases& written) {
     std::vector<Operation> operations;
     operations.reserve(effect.ends().size() + effect.puts().size() + effect.fences().size());
-    const auto key_of = [&](const core::Event& event) {
-        return keys.lease(core::as_number(event.lease.token.fence));
+    const auto fence_of = [](const core::Event& event) {
+        return core::as_number(event.lease.token.fence);
     };
     for (const core::Event* const end : effect.ends()) {
-        operations.push_back(Operation::remove(key_of(*end)));
+        written.forget(fence_of(*end));
+        operations.push_back(Operation::remove(keys.lease(fence_of(*end))));
     }
     for (const service::FenceMark& mark : effect.fences()) {
         if (mark.highest == 0) operations.push_back(Operation::remove(keys.fence(mark.resource)));
     }
     for (const auto& put : effect.puts()) {
-        operations.push_back(Operation::put(key_of(*put.change), to_record(*put.change, epoch)));
+        const std::uint64_t fence = fence_of(*put.change);
+        std::string record = to_record(*put.change, epoch);
+        if (written.is_known(fence, record)) continue;
+        operations.push_back(Operation::put(keys.lease(fence), std::move(record)));
     }
     for (const service::FenceMark& mark : effect.fences()) {
         if (mark.highest == 0) continue;
@@ -117,8 +121,9 @@ Verdict judge_refused(const GuardedStep& step, etcd::Revision elected_at,
 }  // namespace
 
 std::vector<GuardedStep> plan_commit(const Keys& keys, const Term& term,
-                                     const service::CommitEffect& effect, service::WallTime epoch) {
-    std::vector<Operation> operations = operations_of(keys, effect, epoch);
+                                     const service::CommitEffect& effect, service::WallTime epoch,
+                                     WrittenLeases& written) {
+    std::vector<Operation> operations = operations_of(keys, effect, epoch, written);
     const std::uint64_t fence =
         std::max({term.counter.fence, effect.last_fence(), effect.reserved_fence()});
     std::vector<GuardedStep> steps;

@@ -33,6 +33,7 @@
 
 #include "cluster/keys.h"
 #include "cluster/records.h"
+#include "cluster/written_leases.h"
 #include "etcd/api.h"
 #include "service/commit_effect.h"
 #include "service/ports/clock.h"
@@ -59,10 +60,11 @@ struct GuardedStep {
 };
 
 // The transactions of a commit, in their order; none if it changes nothing in etcd. `epoch` is what
-// the wall clock showed at the engine's time zero.
+// the wall clock showed at the engine's time zero. `written` gets what etcd will have: after a commit
+// that fails it must be filled anew.
 [[nodiscard]] std::vector<GuardedStep> plan_commit(const Keys& keys, const Term& term,
                                                    const service::CommitEffect& effect,
-                                                   service::WallTime epoch);
+                                                   service::WallTime epoch, WrittenLeases& written);
 
 // The first commit of a leader: it raises the epoch and the counter, and tells everybody that it
 // serves. `leader` has the new epoch.

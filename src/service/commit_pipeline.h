@@ -135,6 +135,8 @@ class CommitPipeline {
     }
     // True if nothing waits for the store.
     [[nodiscard]] bool is_idle() const { return parts_.size() == 1 && !has_uncommitted(); }
+    // Whether the store has a commit that is not done.
+    [[nodiscard]] bool is_under_way() const { return is_under_way_; }
 
     // --- What answers rest on ---
 

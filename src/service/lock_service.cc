@@ -43,6 +43,7 @@ LockService::LockService(const core::TableOptions& options, ServiceParts parts)
       on_changes_(std::move(parts.on_changes)),
       take_changes_(std::move(parts.take_changes)),
       on_fence_refused_(std::move(parts.on_fence_refused)),
+      on_deposed_(std::move(parts.on_deposed)),
       is_volatile_(parts.store.is_volatile()),
       options_(options),
       fence_limits_(parts.fence_limits),
@@ -51,6 +52,7 @@ LockService::LockService(const core::TableOptions& options, ServiceParts parts)
       fences_(make_fence_book()),
       pipeline_(parts.store, fences_) {
     executor_.bind([this] { end_turn(); }, [this] { wake(); });
+    store_.on_lost([this](const StoreFailure& why) { executor_.post([this, why] { lose(why); }); });
 }
 
 const Response* LockService::take(Request& request) {
@@ -113,6 +115,7 @@ void LockService::sweep() {
     const core::Time began = clock_.now();
     const std::uint64_t expired_before = figures_.expired;
     requests_.forget_old(began);
+    end_waits_without_growth();
     table_->advance(began);
     absorb_changes();
     give_up_due_places(began);

@@ -12,7 +12,9 @@
 //
 // The service has a Role. It serves after recover() has succeeded. When a commit fails, nobody is
 // told of success, and everything is refused until the service has begun anew from what the store
-// really has, as after a restart. If another server has the store, everything is refused for ever.
+// really has, as after a restart. If another server has the store, the service is deposed: everybody
+// who waits is told, the lock table is dropped, and everything is refused until recover() is called
+// again and succeeds.
 //
 // An answer is given up when its connection dies. A lease is released when every answer that named
 // it was given up: then nobody has heard of it (lock_service_abandon.cc). A request with an id is
@@ -60,6 +62,9 @@ struct ServiceParts {
     // Told of every stale number. May be empty.
     std::function<void(const FenceRefusal&)> on_fence_refused = {};
     WaitLimits wait_limits = {};
+    // Told that the service was deposed, after everybody who waited was told. May call recover(),
+    // so that this server serves again when it has the store again. May be empty.
+    std::function<void(const StoreFailure&)> on_deposed = {};
 };
 
 class LockService final : public Port {
@@ -69,7 +74,7 @@ class LockService final : public Port {
     // Begins with what the store remembers, and then serves. Calls `done` with the result: before
     // recover() returns if the store answers at once, otherwise on the executor's thread. Until then
     // everything is refused. If it fails, the caller decides when to try again. After a failed
-    // commit the service recovers by itself.
+    // commit the service recovers by itself, unless it is deposed: then its owner does.
     // REQUIRES: no recovery is under way.
     void recover(RecoverDone done);
 
@@ -134,10 +139,14 @@ class LockService final : public Port {
     bool answer_repeated(const core::AcquireRequest& request);
     void supersede(core::WaiterId waiter);
     [[nodiscard]] bool is_refused_while_stopping(Request& request) const;
+    [[nodiscard]] bool asks_for_new_lock(const Request& request) const;
+    bool refuse_growth(const Request& request);
     [[nodiscard]] FenceBook make_fence_book() const;
 
     // lock_service_failure.cc
     void fail(const StoreFailure& why);
+    void lose(const StoreFailure& why);
+    void drop_table();
     void retry();
     void finish_recovery();
     void begin_with(Recovery& recovery, const Recovered& recovered);
@@ -146,7 +155,7 @@ class LockService final : public Port {
     void refuse_unconfirmed(const Answers& answers);
     [[nodiscard]] bool is_serving() const { return state_ == Role::serving; }
     [[nodiscard]] bool has_authority() const;
-    [[nodiscard]] bool refuse_if_not_serving(Response& response) const;
+    [[nodiscard]] bool refuse_if_not_serving(Response& response);
 
     // lock_service_abandon.cc
     void release_if_unheard(core::Token lease, Naming naming);
@@ -157,6 +166,8 @@ class LockService final : public Port {
     void pause_long_waits(core::Time now);
     void give_up_due_places(core::Time now);
     void leave_place(const KeptPlace& place);
+    void end_waits(const Response& refusal);
+    void end_waits_without_growth();
     [[nodiscard]] std::optional<core::Time> next_deadline() const;
     void erase_promise(core::Slot slot);
 
@@ -185,6 +196,7 @@ class LockService final : public Port {
     const std::function<void(const core::Changes&)> on_changes_;
     const std::function<void(core::Changes&)> take_changes_;
     const std::function<void(const FenceRefusal&)> on_fence_refused_;
+    const std::function<void(const StoreFailure&)> on_deposed_;
 
     const bool is_volatile_;  // the store is
     const core::TableOptions options_;
@@ -205,6 +217,7 @@ class LockService final : public Port {
     core::Time next_recovery_;             // after an unknown commit, not before this
     std::shared_ptr<Recovery> recovery_;   // recovering, unless recover() has not been called yet
     std::vector<Withheld> withheld_;
+    std::string refusal_;  // that a response points to: what the store has said
 
     std::uint64_t next_promise_ = 1;
     std::optional<PromiseId> unclaimed_;  // submit() returned nullptr, await() has not come yet

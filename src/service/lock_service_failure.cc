@@ -38,7 +38,7 @@ struct LockService::Recovery {
 
 void LockService::recover(RecoverDone done) {
     CHECK(!recovery_);
-    if (state_ == Role::deposed) return done(tl::unexpected(*failure_));
+    if (state_ == Role::deposed) failure_.reset();  // everybody was told
     state_ = Role::recovering;
     // No number is used again, whoever was told of it.
     core::TableOptions options = options_;
@@ -124,7 +124,27 @@ void LockService::fail(const StoreFailure& why) {
         return pause > core::Duration::zero() ? executor_.wake_after(pause) : retry();
     }
     refuse_withheld();
-    if (!is_deposed) executor_.wake_after(retry_interval);
+    if (!is_deposed) return executor_.wake_after(retry_interval);
+    drop_table();
+    if (on_deposed_) on_deposed_(StoreFailure(*failure_));
+}
+
+// The store was lost while no commit was under way. If one has been started since, its result says
+// the same.
+void LockService::lose(const StoreFailure& why) {
+    if (is_serving() && !pipeline_.is_under_way()) fail(why);
+    executor_.at_end_of_turn();
+}
+
+// What the service knows of locks is not true any more: another server decides.
+void LockService::drop_table() {
+    core::TableOptions options = options_;
+    options.first_serial = table_->next_serial();
+    options.first_fence = table_->next_fence();
+    table_ = std::make_unique<core::LockTable>(options);
+    requests_ = {};
+    fences_ = make_fence_book();
+    given_up_.clear();
 }
 
 // Begins anew from what the store really has, as a restart would.
@@ -194,12 +214,13 @@ Role LockService::role() const {
 }
 
 // True if the service does not serve; then the response says why.
-bool LockService::refuse_if_not_serving(Response& response) const {
+bool LockService::refuse_if_not_serving(Response& response) {
     response.is_busy = false;
     if (is_serving()) {
         response.failure = {};
     } else if (state_ == Role::recovering) {
-        response.failure = recovering_message;
+        refusal_ = store_.why_not_recovered();
+        response.failure = refusal_.empty() ? recovering_message : refusal_;
     } else {
         response.failure = failure_->message;
         response.is_busy = failure_->is_busy;

@@ -1,5 +1,5 @@
 // Waits that are longer than a client may go without an answer, and the end of all waits when the
-// server stops.
+// server stops or the store is full.
 
 #include <algorithm>
 #include <utility>
@@ -88,6 +88,18 @@ void LockService::begin_stop() {
     is_stopping_ = true;
     executor_.at_end_of_turn();
     if (!is_serving()) return;
+    end_waits({.outcome = core::Outcome::refuse(core::Refusal::stopping)});
+}
+
+// The store takes no new locks.
+void LockService::end_waits_without_growth() {
+    if (!store_.refuses_growth() || (promises_by_waiter_.empty() && places_.size() == 0)) return;
+    const std::string why = store_.why_no_growth();
+    end_waits({.failure = why});
+}
+
+// Answers everybody who waits for a lock.
+void LockService::end_waits(const Response& refusal) {
     const core::Time now = clock_.now();
     table_->advance(now);
     absorb_changes();
@@ -103,7 +115,9 @@ void LockService::begin_stop() {
     for (const core::WaiterId waiter : waiters) {
         if (const auto id = take_promise_of(waiter)) {
             promises_[id->slot].waiter = {};
-            owe_refusal(*id, now, core::Refusal::stopping);
+            Response response = refusal;
+            response.now = now;
+            owe(*id, response, no_commit);
         }
         table_->cancel(now, waiter);
     }

@@ -264,7 +264,7 @@ TEST_F(RoleOfAService, ReadsTheStoreOnceASecondIfCommitsStayUnknown) {
     EXPECT_THAT(notes, ElementsAre("unknown: no answer"));
 }
 
-TEST_F(RoleOfAService, ADeposedServiceRefusesEverythingForEver) {
+TEST_F(RoleOfAService, ADeposedServiceTellsEverybodyAndDropsItsTable) {
     const core::Token token = hold();
     ask(wait_for("laptop2"), "waiter: ");
     ask(take("laptop3", "other"), "other: ");
@@ -275,16 +275,74 @@ TEST_F(RoleOfAService, ADeposedServiceRefusesEverythingForEver) {
     EXPECT_THAT(take_notes(), ElementsAre("other: unknown: another server has the locks",
                                           "waiter: failed: another server has the locks"));
     EXPECT_EQ(service.role(), Role::deposed);
+    EXPECT_EQ(service.counts().leases, 0U);
+    EXPECT_EQ(service.counts().waiters, 0U);
     const int recoveries = store.recoveries;
     for (int minute = 0; minute < 3; ++minute) {
         EXPECT_EQ(ask(core::RenewRequest{.token = token}), "failed: another server has the locks");
         EXPECT_EQ(ask(List{}), "failed: another server has the locks");
         advance(1min);
     }
-    EXPECT_EQ(store.recoveries, recoveries);
-    EXPECT_FALSE(recover());
-    EXPECT_EQ(service.role(), Role::deposed);
+    EXPECT_EQ(store.recoveries, recoveries) << "its owner decides";
     EXPECT_EQ(service.submit(Measure{})->figures().role, Role::deposed);
+}
+
+TEST_F(RoleOfAService, ADeposedServiceMayServeAgain) {
+    hold();
+    ask(wait_for("laptop2"), "waiter: ");
+    executor.settle();
+    take_notes();
+    store.lose("node b leads");
+    executor.settle();
+    EXPECT_THAT(take_notes(), ElementsAre("waiter: failed: node b leads"));
+    EXPECT_THAT(deposed, ElementsAre("node b leads"));
+    store.recovers_late = true;
+    store.why_it_waits = "node b leads, still";
+    service.recover([](const StoreResult<Recovered>&) {});
+    EXPECT_EQ(service.role(), Role::recovering);
+    EXPECT_EQ(ask(take("laptop3")), "failed: node b leads, still");
+    store.next_fence = 1000;
+    store.finish_recovery();
+    executor.settle();
+    EXPECT_EQ(service.role(), Role::serving);
+    EXPECT_EQ(ask(take("laptop3")), "later");
+    executor.settle();
+    store.finish();
+    executor.settle();
+    EXPECT_THAT(take_notes(), ElementsAre("granted laptop3")) << "the lock was not remembered";
+}
+
+// The store tells that it is lost, and before the service has heard of it a commit is begun.
+TEST_F(RoleOfAService, IsDeposedOnceByALossAndAFailedCommit) {
+    hold();
+    store.lose("node b leads");
+    ask(take("laptop2", "other"));
+    executor.end_turn();
+    ASSERT_TRUE(store.is_committing());
+    store.fail("node b leads", Kind::deposed);
+    executor.settle();
+    EXPECT_THAT(deposed, ElementsAre("node b leads"));
+    EXPECT_THAT(take_notes(), ElementsAre("unknown: node b leads"));
+}
+
+TEST_F(RoleOfAService, GrantsNothingNewWhileTheStoreIsFull) {
+    const core::Token token = hold();
+    ask(wait_for("laptop2"), "waiter: ");
+    store.set_refuses_growth(true);
+    store.why_full = "etcd is full";
+    EXPECT_EQ(ask(take("laptop3", "other")), "failed: etcd is full");
+    EXPECT_EQ(ask(RaiseFence{.resource = "printer", .fence = core::Fence{7}}),
+              "failed: etcd is full");
+    EXPECT_EQ(ask(core::RenewRequest{.token = token}), "renewed laptop1");
+    executor.settle();
+    EXPECT_THAT(take_notes(), ElementsAre("waiter: failed: etcd is full"));
+    ask(core::ReleaseRequest{.token = token});
+    executor.settle();
+    store.finish();
+    executor.settle();
+    EXPECT_THAT(take_notes(), ElementsAre("released"));
+    store.set_refuses_growth(false);
+    EXPECT_EQ(ask(take("laptop3", "other")), "later");
 }
 
 TEST_F(RoleOfAService, ARecoveryMayFindThatTheServerIsDeposed) {

@@ -154,6 +154,7 @@ void LockService::run(Request& request) {
         response_.outcome = core::Outcome::refuse(core::Refusal::stopping);
         return;
     }
+    if (store_.refuses_growth() && refuse_growth(request)) return;
     response_.outcome =
         std::visit(Runner{*table_, fences_, pipeline_, random_, response_, statement_}, request);
 }
@@ -220,11 +221,27 @@ void LockService::supersede(core::WaiterId waiter) {
     owe_refusal(*id, response_.now, core::Refusal::request_superseded);
 }
 
-// Whether the request asks for something that it does not have yet. An owner that asks again for
-// what it holds only renews it. Of a two-phase entry a grant may be fetched, but not waited for.
+// The store is nearly full. Ends all waits, because a release would grant their locks, and refuses
+// the request if the store would grow by it.
+bool LockService::refuse_growth(const Request& request) {
+    end_waits_without_growth();
+    if (!asks_for_new_lock(request) && !std::holds_alternative<RaiseFence>(request)) return false;
+    refusal_ = store_.why_no_growth();
+    response_.failure = refusal_;
+    response_.outcome = {};
+    return true;
+}
+
+// Whether the request asks for something that it does not have yet. Of a two-phase entry a grant may
+// be fetched, but not waited for.
 bool LockService::is_refused_while_stopping(Request& request) const {
-    if (std::holds_alternative<Enqueue>(request)) return true;
     if (auto* const wait = std::get_if<Wait>(&request)) wait->timeout = core::Duration::zero();
+    return asks_for_new_lock(request);
+}
+
+// An owner that asks again for what it holds only renews it.
+bool LockService::asks_for_new_lock(const Request& request) const {
+    if (std::holds_alternative<Enqueue>(request)) return true;
     const auto* const acquire = std::get_if<core::AcquireRequest>(&request);
     if (acquire == nullptr) return false;
     if (!acquire->renew_own) return true;

@@ -124,26 +124,29 @@ struct TestService {
     ManualExecutor executor;
     std::uint64_t drawn = 0;  // random bits
     Notes events;             // as `granted laptop1`, `fence_refused bucket 6 7`
+    Notes deposed;            // why, each time
     Notes notes;
     PromiseId promise{};  // of the last request that is answered later
-    LockService service{{},
-                        {.clock = clock,
-                         .store = store,
-                         .executor = executor,
-                         .random = [this] { return ++drawn; },
-                         .on_changes =
-                             [this](const core::Changes& changes) {
-                                 for (const core::Event& event : changes) {
-                                     events.push_back(std::string(core::to_text(event.kind)) + " " +
-                                                      std::string(event.lease.owner.name));
-                                 }
-                             },
-                         .on_fence_refused =
-                             [this](const FenceRefusal& refusal) {
-                                 events.push_back("fence_refused " + std::string(refusal.resource) +
-                                                  " " + std::to_string(refusal.number) + " " +
-                                                  std::to_string(refusal.highest));
-                             }}};
+    LockService service{
+        {},
+        {.clock = clock,
+         .store = store,
+         .executor = executor,
+         .random = [this] { return ++drawn; },
+         .on_changes =
+             [this](const core::Changes& changes) {
+                 for (const core::Event& event : changes) {
+                     events.push_back(std::string(core::to_text(event.kind)) + " " +
+                                      std::string(event.lease.owner.name));
+                 }
+             },
+         .on_fence_refused =
+             [this](const FenceRefusal& refusal) {
+                 events.push_back("fence_refused " + std::string(refusal.resource) + " " +
+                                  std::to_string(refusal.number) + " " +
+                                  std::to_string(refusal.highest));
+             },
+         .on_deposed = [this](const StoreFailure& why) { deposed.push_back(why.message); }}};
 };
 
 }  // namespace holdfast::service::testing

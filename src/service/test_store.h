@@ -79,12 +79,22 @@ class TestStore final : public Store {
             tl::unexpected(StoreFailure{.kind = kind, .message = std::move(message)}));
     }
 
+    // The store is lost while no commit is under way.
+    void lose(std::string message) {
+        tell_lost({.kind = StoreFailure::Kind::deposed, .message = std::move(message)});
+    }
+
+    [[nodiscard]] std::string why_not_recovered() const override { return why_it_waits; }
+    [[nodiscard]] std::string why_no_growth() const override { return why_full; }
+
     using Store::set_authority_deadline;
+    using Store::set_refuses_growth;
 
     std::vector<core::RestoreRequest> remembered;
     std::vector<FenceMark> remembered_fences;
     std::uint64_t next_fence = 1;
     std::string cannot_recover;
+    std::string why_it_waits, why_full;
     StoreFailure::Kind recovery_failure = StoreFailure::Kind::not_done;
     bool recovers_late = false;
     std::function<void()> on_read;  // called for every lease that was read; may be empty

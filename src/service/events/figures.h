@@ -22,7 +22,7 @@ enum class Role : std::uint8_t {
     stopping,     // renewals, releases and reads; whoever asks for a lock is refused
     unconfirmed,  // the store's authority deadline has passed: no answer is given from memory
     failed,       // not serving: the store failed, and is tried again
-    deposed,      // not serving, and never again: another server has the store
+    deposed,      // not serving: another server has the store
 };
 
 [[nodiscard]] std::string_view to_text(Role role);

@@ -1,0 +1,42 @@
+#pragma once
+
+// WrittenLeases: what etcd has of each lease, as a hash.
+//
+// A lease that is renewed for the first time after a change of leader is a change that the service
+// wants written, but its record is the same as before. Without this, every lease would be written
+// again after each change of leader, and an etcd that is full would let nobody renew.
+//
+// Thread safety: none.
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+namespace holdfast::cluster {
+
+class WrittenLeases {
+  public:
+    // Whether the lease has a record like `text` already. If not, from now on it has.
+    [[nodiscard]] bool is_known(std::uint64_t fence, std::string_view text) {
+        const std::uint64_t hash = hash_of(text);
+        const auto [entry, is_new] = hashes_.try_emplace(fence, hash);
+        if (!is_new && entry->second == hash) return true;
+        entry->second = hash;
+        return false;
+    }
+    void forget(std::uint64_t fence) { hashes_.erase(fence); }
+    void clear() { hashes_ = {}; }
+    [[nodiscard]] std::size_t size() const { return hashes_.size(); }
+
+  private:
+    // Of all but the last field, the time of the grant. That is computed from two clocks, and not the
+    // same each time.
+    static std::uint64_t hash_of(std::string_view text) {
+        return std::hash<std::string_view>{}(text.substr(0, text.rfind(',')));
+    }
+
+    boost::unordered_flat_map<std::uint64_t, std::uint64_t> hashes_;
+};
+
+}  // namespace holdfast::cluster

@@ -107,6 +107,10 @@ StoreHooks Server::make_hooks(const std::weak_ptr<Process>& process) {
                     if (!process.expired()) turn(task);
                 });
             },
+        .enter =
+            [this, process](std::function<void()> task) {
+                if (!process.expired()) turn(std::move(task));
+            },
         .crash =
             [this, process] {
                 parts_.world.next([this, process] {
@@ -257,6 +261,12 @@ void Server::answer(const Submission& submission, const service::Response& respo
         }
     }
     process_->outbox.emplace_back(call.connection, reply);
+}
+
+std::size_t Server::promises() const {
+    std::size_t count = 0;
+    for (const auto& [id, connection] : process_->connections) count += connection.promises.size();
+    return count;
 }
 
 void Server::hang_up(ConnectionId connection, Gone gone) {

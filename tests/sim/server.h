@@ -117,6 +117,8 @@ class Server {
     // REQUIRES: running.
     [[nodiscard]] core::TableCounts counts() const { return process_->service->counts(); }
     [[nodiscard]] service::Role role() const { return process_->service->role(); }
+    // How many answers are owed.
+    [[nodiscard]] std::size_t promises() const;
 
   private:
     struct Connection {

@@ -11,7 +11,9 @@ namespace holdfast::sim {
 struct StoreHooks {
     std::function<void(core::Duration, std::function<void()>)> later;    // if the server lives then
     std::function<void(core::Duration, std::function<void()>)> in_turn;  // the same, in its turn
-    std::function<void()> crash;                                         // of the server, at once
+    // On the server: now, or when it goes on. REQUIRES: not called by the server itself.
+    std::function<void(std::function<void()>)> enter;
+    std::function<void()> crash;  // of the server, at once
     std::function<void()> on_failure;
     std::function<void()> on_deposed;
     std::function<void(const service::Commit&)> on_commit;

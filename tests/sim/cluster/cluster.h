@@ -11,7 +11,8 @@
 //   the client hangs up                    the leader is told, and ends the session
 //   the entry dies, or the connection      the leader keeps the client's leases for their TTL, and
 //   between the nodes                      the client's connection dies
-//   the leader steps down                  all its connections are closed
+//   the leader steps down                  everybody who waits is told, and its connections are
+//                                          closed; those between nodes a while later
 //
 // Besides what the referees check, no answer may be given by a node that etcd does not have as the
 // leader at that moment, with the epoch of that connection.
@@ -84,6 +85,8 @@ class Cluster final : public System {
     void lose_relay(ConnectionId connection);
     void cut_connections_of(const Node& node);
     void cut_served_by(const Node& node);
+    void lose_relay_later(ConnectionId connection);
+    void check_epoch(const cluster::Picture& picture);
     void cut_hop();
     void on_role_changed(Node& node, const cluster::Picture& picture);
     void check_right(const Node& node, const Submission& submission);
@@ -96,6 +99,7 @@ class Cluster final : public System {
     SimulatedEtcd etcd_;
     std::array<std::unique_ptr<Node>, node_count> nodes_;
     std::map<ConnectionId, Route> routes_;
+    std::uint64_t last_epoch_ = 0;
     bool is_healed_ = false;
 };
 

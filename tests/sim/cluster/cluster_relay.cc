@@ -113,13 +113,23 @@ void Cluster::cut_connections_of(const Node& node) {
     for (const ConnectionId connection : lost) lose_relay(connection);
 }
 
-// The node does not lead any more.
+// The node does not lead any more. Until a connection between two nodes is closed at both ends, the
+// entry may still pass something on.
 void Cluster::cut_served_by(const Node& node) {
-    std::vector<ConnectionId> lost;
+    std::vector<ConnectionId> direct, relayed;
     for (const auto& [connection, route] : routes_) {
-        if (route.leader == node.index) lost.push_back(connection);
+        if (route.leader != node.index) continue;
+        (route.entry == node.index ? direct : relayed).push_back(connection);
     }
-    for (const ConnectionId connection : lost) lose_relay(connection);
+    for (const ConnectionId connection : direct) lose_relay(connection);
+    for (const ConnectionId connection : relayed) lose_relay_later(connection);
+}
+
+void Cluster::lose_relay_later(ConnectionId connection) {
+    const core::Duration delay = around_.world.random().about(core::Duration{settings_.ttl} / 2);
+    around_.world.after(delay, [this, connection] {
+        if (routes_.contains(connection)) lose_relay(connection);
+    });
 }
 
 void Cluster::cut_hop() {
@@ -133,13 +143,27 @@ void Cluster::cut_hop() {
 void Cluster::on_role_changed(Node& node, const cluster::Picture& picture) {
     around_.world.note("node {}: {}, sees '{}' of epoch {}", node.name,
                        cluster::to_text(picture.role), picture.leader.name, picture.leader.epoch);
-    if (picture.is_leading()) return;
+    if (picture.is_leading()) return check_epoch(picture);
     node.referee.on_store_failed();
     // What the node still has to say comes first.
-    around_.world.next([this, &node] {
-        if (!node.server.is_running() || node.store->view().picture()->is_leading()) return;
-        cut_served_by(node);
+    around_.world.after(1ms, [this, &node] {
+        node.server.do_in_turn([this, &node] {
+            if (node.server.role() == service::Role::serving) return;
+            if (node.server.promises() > 0) {
+                around_.world.accuse(
+                    9, "somebody is not told that node " + node.name + " does not lead any more");
+            }
+            cut_served_by(node);
+        });
     });
+}
+
+void Cluster::check_epoch(const cluster::Picture& picture) {
+    if (picture.leader.epoch <= last_epoch_) {
+        around_.world.accuse(11,
+                             "two leaders have the epoch " + std::to_string(picture.leader.epoch));
+    }
+    last_epoch_ = std::max(last_epoch_, picture.leader.epoch);
 }
 
 std::string Cluster::value_in_etcd(const std::string& key) const {

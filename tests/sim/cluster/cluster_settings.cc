@@ -50,7 +50,7 @@ void add_fault(Fault fault, core::Duration ttl, Random& random, ClusterFaults& f
         case Fault::lost_events: faults.etcd.lost_events = 0.3; break;
         case Fault::member_down: faults.member_down_every = often(); break;
         case Fault::member_cut: faults.member_cut_every = often(); break;
-        case Fault::member_lag: faults.member_lag_every = often() / 4; break;
+        case Fault::member_lag: faults.member_lag_every = often() / 8; break;
         case Fault::leader_lost: faults.leader_lost_every = often(); break;
         case Fault::full: faults.full_every = often() * 2; break;
         case Fault::line_cut: faults.line_cut_every = often() / 2; break;
@@ -81,6 +81,7 @@ ClusterSettings ClusterSettings::draw(const Settings& settings, Random& random) 
         }
     }
     drawn.faults.etcd.has_stale_reads = random.chance(0.5);
+    if (random.chance(0.5)) drawn.faults.etcd.wandering = 0.1;
     if (random.chance(0.5)) drawn.faults.etcd.clock_drift = 0.01;
     return drawn;
 }
@@ -99,6 +100,7 @@ std::string to_text(const ClusterSettings& settings) {
     add("late lease ends", faults.etcd.lease_lateness_max);
     add("clock drift", faults.etcd.clock_drift);
     add("stale reads", faults.etcd.has_stale_reads);
+    add("wandering", faults.etcd.wandering);
     add("lost events", faults.etcd.lost_events);
     add("member down", faults.member_down_every);
     add("member cut", faults.member_cut_every);

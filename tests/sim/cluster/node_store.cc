@@ -25,9 +25,7 @@ NodeMeans::NodeMeans(const NodeStoreParts& parts, const StoreHooks& hooks)
            .etcd = parts.etcd,
            .faults = parts.etcd_faults,
            .line = parts.line,
-           .in_turn = [in_turn = hooks.in_turn](std::function<void()> task) {
-               in_turn(core::Duration::zero(), std::move(task));
-           }}) {}
+           .in_turn = hooks.enter}) {}
 
 NodeStore::NodeStore(cluster::ClusterOptions options, const NodeStoreParts& parts, StoreHooks hooks)
     : NodeMeans(parts, hooks),

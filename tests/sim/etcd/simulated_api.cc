@@ -25,6 +25,7 @@ struct SimulatedApi::Question {
     Run<T> run;
     etcd::OnAnswer<T> done;
     std::size_t member;
+    bool is_refused = false;  // etcd has said that it is not done: then it is never done later
 
     // On the node.
     void give(const ChannelPointer& channel, etcd::Answer<T> answer) {
@@ -73,11 +74,16 @@ class SimulatedApi::Errand {
         const bool is_stale = question_->way == Way::read && parts.faults.has_stale_reads &&
                               parts.world.random().chance(0.5);
         if (is_stale || question_->way == Way::local) return read();
+        if (question_->way == Way::read && parts.etcd.can_agree(member)) {
+            return parts.etcd.when_applied(member, [*this] { read(); });
+        }
         parts.etcd.admit(member, [*this, member] {
             SimulatedEtcd& etcd = channel_->parts.etcd;
             if (question_->way == Way::read) return etcd.when_applied(member, [*this] { read(); });
+            if (question_->is_refused) return;
             auto answer = question_->run(etcd, member);
             if (!answer) return;
+            question_->is_refused = !answer->has_value();
             etcd.when_applied(member, [*this, answer = std::move(*answer)] { send_back(answer); });
         });
     }
@@ -144,6 +150,9 @@ void SimulatedApi::to_next_member(std::size_t failed) {
 
 template <class T>
 void SimulatedApi::ask(Way way, Run<T> run, Duration timeout, etcd::OnAnswer<T> done) {
+    if (channel_->parts.world.random().chance(channel_->parts.faults.wandering)) {
+        to_next_member(member_);
+    }
     auto question = std::make_shared<Question<T>>(
         Question<T>{.way = way, .run = std::move(run), .done = std::move(done), .member = member_});
     Errand<T>(channel_, std::move(question)).begin(timeout);

@@ -44,6 +44,7 @@ struct EtcdFaults {
     core::Duration lease_lateness_max{0};
     double clock_drift = 0;  // of a member's clock: 0.01 is up to one percent, either way
     bool has_stale_reads = false;
+    double wandering = 0;    // a node asks another member than before, though nothing has failed
     double lost_events = 0;  // a watch does not tell of a change
 };
 
@@ -64,6 +65,8 @@ class SimulatedEtcd {
                                                         const etcd::RangeRequest& request) const;
     [[nodiscard]] etcd::Answer<etcd::StatusAnswer> status(std::size_t member) const;
 
+    // Whether the member has a leader and is not cut off.
+    [[nodiscard]] bool can_agree(std::size_t member) const;
     // Runs `task` when all members agree on its place among the others; perhaps never.
     void admit(std::size_t member, std::function<void()> task);
     // Runs `task` when the member has applied what is done so far; never, if it goes down before.
@@ -116,7 +119,6 @@ class SimulatedEtcd {
     };
 
     [[nodiscard]] bool is_able(std::size_t member) const;
-    [[nodiscard]] bool can_agree(std::size_t member) const;
     [[nodiscard]] etcd::Revision known_by(std::size_t member) const;
     void look_at_leadership();
     void elect();

@@ -15,6 +15,8 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr std::size_t report_lines = 40;
+// A node that takes over reads 512 ranges, so a cluster needs more steps for the same life.
+constexpr std::uint64_t cluster_steps_factor = 20;
 
 }  // namespace
 
@@ -119,7 +121,8 @@ bool Simulation::step(Moment end) {
 
 void Simulation::live() {
     const Moment end = world_.now() + settings_.time_max;
-    while (world_.steps() < settings_.steps_max && step(end)) {
+    const std::uint64_t factor = kind_ == Kind::cluster ? cluster_steps_factor : 1;
+    while (world_.steps() < settings_.steps_max * factor && step(end)) {
     }
 }
 

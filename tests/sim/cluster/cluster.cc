@@ -153,7 +153,7 @@ void Cluster::arrange_etcd_faults(const Every& every) {
             node.line.is_cut[any_member()] = true;
         }
         around_.world.note("node {}: does not reach etcd", node.name);
-        for_a_while(ttl, [&node] { node.line.is_cut.fill(false); });
+        for_a_while(ttl * 2, [&node] { node.line.is_cut.fill(false); });
     });
 }
 

@@ -66,6 +66,7 @@ class Cluster final : public System {
         std::optional<std::size_t> leader;  // once it is passed on, or served
         std::uint64_t epoch = 0;            // for which it is
         bool is_relay_lost = false;
+        bool is_hung_up = false;       // the client has gone; the entry may not know it yet
         Moment last_call, last_reply;  // nothing arrives before these
     };
 
@@ -82,6 +83,7 @@ class Cluster final : public System {
     [[nodiscard]] bool bind(Node& entry, Route& route);
     void pass_on(const Call& call, Route& route);
     void send_back(Node& node, ConnectionId connection, const Reply& reply);
+    void finish_hang_up(ConnectionId connection);
     void lose_relay(ConnectionId connection);
     void cut_connections_of(const Node& node);
     void cut_served_by(const Node& node);

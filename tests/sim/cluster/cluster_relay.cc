@@ -36,7 +36,9 @@ void Cluster::receive(const Call& call) {
 
 // At the entry, and once more at the leader if that is another node.
 bool Cluster::admits(Node& node, const Call& call) {
-    Route& route = route_of(call.connection);
+    const auto found = routes_.find(call.connection);
+    if (found == routes_.end()) return false;
+    Route& route = found->second;
     if (!route.leader && !bind(node, route)) {
         around_.world.note("node {}: c{}/{} not now", node.name, call.client, call.number);
         around_.network.reply(call.connection, {.call = call.number, .is_failure = true});
@@ -83,8 +85,18 @@ void Cluster::send_back(Node& node, ConnectionId connection, const Reply& reply)
                      });
 }
 
-// The client has gone, and the leader is told so; or it is not, because the way to it is lost.
+// The client has gone. The entry notices when it has seen to what came before.
 void Cluster::hang_up(ConnectionId connection) {
+    const auto found = routes_.find(connection);
+    if (found == routes_.end()) return;
+    found->second.is_hung_up = true;
+    Server& entry = nodes_[found->second.entry]->server;
+    if (!entry.is_running()) return finish_hang_up(connection);
+    entry.do_in_turn([this, connection] { finish_hang_up(connection); });
+}
+
+// The leader is told that the client has gone; or it is not, because the way to it is lost.
+void Cluster::finish_hang_up(ConnectionId connection) {
     const auto found = routes_.find(connection);
     if (found == routes_.end()) return;
     const Route route = found->second;
@@ -92,9 +104,13 @@ void Cluster::hang_up(ConnectionId connection) {
     if (!route.leader) return;
     const auto gone = route.is_relay_lost ? Server::Gone::relay : Server::Gone::client;
     Server& leader = nodes_[*route.leader]->server;
-    if (route.entry == *route.leader) return leader.hang_up(connection, Server::Gone::client);
-    around_.world.after(around_.world.random().between(50us, 2ms),
-                        [&leader, connection, gone] { leader.hang_up(connection, gone); });
+    if (route.entry == *route.leader) {
+        return around_.world.next(
+            [&leader, connection] { leader.hang_up(connection, Server::Gone::client); });
+    }
+    Moment last_call = route.last_call;
+    around_.world.at(hop_arrival(around_.world, last_call),
+                     [&leader, connection, gone] { leader.hang_up(connection, gone); });
 }
 
 // What is between the client and the leader dies; the client finds out.
@@ -110,7 +126,11 @@ void Cluster::cut_connections_of(const Node& node) {
     for (const auto& [connection, route] : routes_) {
         if (route.entry == node.index || route.leader == node.index) lost.push_back(connection);
     }
-    for (const ConnectionId connection : lost) lose_relay(connection);
+    for (const ConnectionId connection : lost) {
+        lose_relay(connection);
+        const Route& route = routes_.at(connection);
+        if (route.is_hung_up && route.entry == node.index) finish_hang_up(connection);
+    }
 }
 
 // The node does not lead any more. Until a connection between two nodes is closed at both ends, the

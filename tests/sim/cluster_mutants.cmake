@@ -55,11 +55,6 @@ holdfast_mutant(relayed_connection_served_by_a_node_that_no_longer_leads
     "return is_leading() && leader.epoch == epoch;"
     "return epoch > 0;")
 
-holdfast_mutant(result_of_a_commit_taken_after_the_deadline
-    cluster/guarded_writer.cc
-    "look_at_time_();\n"
-    "\n")
-
 holdfast_mutant(commit_that_does_not_compare_its_number
     cluster/guarded_commit.cc
     "const bool has_raised = after != term.counter;"

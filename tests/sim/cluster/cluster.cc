@@ -84,6 +84,13 @@ Cluster::Node* Cluster::find_node(std::string_view name) {
     return nullptr;
 }
 
+Cluster::Node& Cluster::leader_or_any() {
+    for (const auto& node : nodes_) {
+        if (node->server.is_running() && node->store->view().picture()->is_leading()) return *node;
+    }
+    return any_node();
+}
+
 void Cluster::start() {
     around_.world.note("{}", to_text(settings_));
     for (const auto& node : nodes_) node->server.start();
@@ -146,8 +153,8 @@ void Cluster::arrange_etcd_faults(const Every& every) {
         for_a_while(ttl * 2, [this] { etcd_.set_full(false); });
     });
     every(faults.line_cut_every, [this, any_member, ttl, &random] {
-        Node& node = any_node();
-        if (random.chance(0.5)) {
+        Node& node = random.chance(0.7) ? leader_or_any() : any_node();
+        if (random.chance(0.8)) {
             node.line.is_cut.fill(true);
         } else {
             node.line.is_cut[any_member()] = true;
@@ -170,6 +177,7 @@ core::Duration Cluster::recovery_time_max() const {
 }
 
 void Cluster::look() {
+    if (etcd_.keyspace().revision() != looked_at_) check_authority();
     for (const auto& node : nodes_) {
         const bool is_serving =
             node->server.is_awake() && node->server.role() == service::Role::serving;

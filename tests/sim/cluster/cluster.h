@@ -14,8 +14,8 @@
 //   the leader steps down                  everybody who waits is told, and its connections are
 //                                          closed; those between nodes a while later
 //
-// Besides what the referees check, no answer may be given by a node that etcd does not have as the
-// leader at that moment, with the epoch of that connection.
+// Besides what the referees check, no node may believe that it leads when etcd has another leader or
+// none, and no answer may be given but in the epoch of its connection.
 
 #include <array>
 #include <cstdint>
@@ -75,6 +75,7 @@ class Cluster final : public System {
     void arrange_etcd_faults(const Every& every);
     void for_a_while(core::Duration mean, std::function<void()> end);
     Node& any_node() { return *nodes_[around_.world.random().below(node_count)]; }
+    Node& leader_or_any();
     [[nodiscard]] Node* find_node(std::string_view name);
 
     // cluster_relay.cc
@@ -91,6 +92,7 @@ class Cluster final : public System {
     void check_epoch(const cluster::Picture& picture);
     void cut_hop();
     void on_role_changed(Node& node, const cluster::Picture& picture);
+    void check_authority();
     void check_right(const Node& node, const Submission& submission);
     [[nodiscard]] std::string value_in_etcd(const std::string& key) const;
 
@@ -102,6 +104,7 @@ class Cluster final : public System {
     std::array<std::unique_ptr<Node>, node_count> nodes_;
     std::map<ConnectionId, Route> routes_;
     std::uint64_t last_epoch_ = 0;
+    etcd::Revision looked_at_ = 0;  // of etcd, when the authority of nodes was looked at
     bool is_healed_ = false;
 };
 

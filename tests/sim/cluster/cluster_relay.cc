@@ -191,6 +191,19 @@ std::string Cluster::value_in_etcd(const std::string& key) const {
     return answer && !answer->found.empty() ? answer->found.front().value : "";
 }
 
+// A node may answer from memory only as long as no other can lead.
+void Cluster::check_authority() {
+    looked_at_ = etcd_.keyspace().revision();
+    const auto leader = cluster::parse_leader(value_in_etcd(keys_.leader()));
+    for (const auto& node : nodes_) {
+        if (!node->server.is_running()) continue;
+        const bool believes = node->machine.now() < node->store->authority_deadline();
+        if (!believes || (leader && leader->name == node->name)) continue;
+        around_.world.accuse(11, "node " + node->name + " believes that it leads, and etcd has " +
+                                     (leader ? "another leader" : "none"));
+    }
+}
+
 // Whether the node had the right to this answer.
 void Cluster::check_right(const Node& node, const Submission& submission) {
     World& world = around_.world;

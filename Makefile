@@ -41,9 +41,9 @@ package: build/package/build.ninja  ## make a Debian package with the service fo
 	@cd build/package && cpack
 	@ls build/package/package/*.deb
 
-sim: build/$(preset)/with_tests  ## simulate, e.g. make sim SEEDS=1..100000, or SEEDS=4711 for one whole history
+sim: build/$(preset)/with_tests  ## simulate, e.g. make sim SEEDS=1..100000, or SEEDS=4711 for one whole history; cluster=1 for worlds with a cluster
 	@cmake --build --preset $(preset) --target holdfast_sim_program
-	@build/$(preset)/bin/holdfast_sim $(SEEDS)
+	@build/$(preset)/bin/holdfast_sim $(if $(cluster),--cluster) $(SEEDS)
 
 slow: build  ## kill the server under load many times more than `make test` does; rounds=25
 	@HOLDFAST_ROUNDS=$(rounds) build/$(preset)/bin/e2e_test --gtest_filter='Durable.NothingAcknowledged*'

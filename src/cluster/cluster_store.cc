@@ -44,7 +44,9 @@ ClusterStore::ClusterStore(ClusterOptions options, ClusterParts parts)
       reader_(parts_.etcd, slots_, keys_),
       writer_(parts_.etcd, slots_, attempt_timeout(options_.ttl),
               [this] { candidate_.look_at_time(); }),
-      housekeeping_({.compacts = options_.compacts, .quota_bytes = options_.quota_bytes},
+      housekeeping_({.compacts = options_.compacts,
+                     .quota_bytes = options_.quota_bytes,
+                     .look_every = options_.housekeeping_every},
                     {.etcd = parts_.etcd, .slots = slots_, .keys = keys_}, [this] { show(); }) {
     set_authority_deadline(core::Time::min());
     show();

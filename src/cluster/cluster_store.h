@@ -50,6 +50,8 @@ struct ClusterOptions {
     // Drop the history of etcd that nobody needs any more.
     bool compacts = true;
     std::uint64_t quota_bytes = std::uint64_t{2} << 30U;
+    // How often the nodes and the size of etcd are looked at.
+    core::Duration housekeeping_every = std::chrono::seconds{5};
 };
 
 struct ClusterParts {
@@ -61,7 +63,7 @@ struct ClusterParts {
     std::function<std::uint64_t()> random;
 };
 
-class ClusterStore final : public service::Store {
+class ClusterStore : public service::Store {
   public:
     ClusterStore(ClusterOptions options, ClusterParts parts);
     ~ClusterStore() override;

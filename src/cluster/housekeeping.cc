@@ -13,7 +13,6 @@ namespace holdfast::cluster {
 
 namespace {
 
-constexpr core::Duration look_interval = std::chrono::seconds{5};
 constexpr core::Duration timeout = std::chrono::seconds{2};
 constexpr core::Duration sample_interval = std::chrono::seconds{1};
 constexpr double warned_at = 0.60, refused_at = 0.85;
@@ -99,7 +98,7 @@ void Housekeeping::look() {
                       [this, alive](const etcd::Answer<etcd::RangeAnswer>& answer) {
                           if (answer && !alive.expired()) on_nodes(*answer);
                       });
-    parts_.slots.set(TimerSlots::Slot::housekeeping, parts_.slots.now() + look_interval,
+    parts_.slots.set(TimerSlots::Slot::housekeeping, parts_.slots.now() + options_.look_every,
                      [this] { look(); });
 }
 

@@ -64,6 +64,7 @@ class Housekeeping {
     struct Options {
         bool compacts = true;
         std::uint64_t quota_bytes = 0;
+        core::Duration look_every = std::chrono::seconds{5};
     };
     struct Parts {
         etcd::Api& etcd;

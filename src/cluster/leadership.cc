@@ -14,7 +14,7 @@ using Kind = etcd::Failure::Kind;
 // How long after a failure etcd is asked again.
 constexpr core::Duration pause = std::chrono::milliseconds{200};
 constexpr core::Duration pause_if_full = std::chrono::seconds{1};
-constexpr core::Duration look_interval = std::chrono::seconds{2};
+constexpr core::Duration look_interval_min = std::chrono::seconds{2};
 constexpr core::Duration revoke_timeout = std::chrono::seconds{1};
 
 // How much of the time of a lease is used: clocks may differ in speed by a sixty-fourth.
@@ -56,6 +56,10 @@ std::vector<Leadership::Order> Leadership::take_orders() {
 
 core::Duration Leadership::patience() const {
     return core::Duration{wanted_ttl_} / 2;
+}
+
+core::Duration Leadership::look_interval() const {
+    return std::max(look_interval_min, core::Duration{wanted_ttl_} / 4);
 }
 
 // Sends the request of the present state.
@@ -336,7 +340,8 @@ void Leadership::on_looked(core::Time now, Ticket ticket,
     if (answer->found.empty()) {
         if (may_campaign(now)) return seek(now);
         leader_.reset();
-        ask_at_ = is_wanted_ ? std::min(now + look_interval, campaign_from_) : now + look_interval;
+        const core::Time next = now + look_interval();
+        ask_at_ = is_wanted_ ? std::min(next, campaign_from_) : next;
         return;
     }
     const etcd::KeyValue& leader = answer->found.front();
@@ -350,7 +355,7 @@ void Leadership::on_looked(core::Time now, Ticket ticket,
 void Leadership::follow(core::Time now, const etcd::KeyValue& leader, etcd::Revision seen_at) {
     state_ = State::following;
     leader_ = leader;
-    ask_at_ = now + look_interval;
+    ask_at_ = now + look_interval();
     if (watch_ != 0) return;
     watch_ = ++last_ticket_;
     orders_.push_back({.kind = Order::Kind::watch, .ticket = watch_, .revision = seen_at + 1});

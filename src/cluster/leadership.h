@@ -12,7 +12,7 @@
 //                                                              if it does not want to lead
 //   campaigning   IF nobody leads THEN this node does          won: loading; lost: following
 //   following     the leader's key is watched, and looked at   the key is gone: campaigning
-//                 every two seconds anyway
+//                 every two seconds anyway (or TTL / 4)
 //   loading       the store reads everything at the revision   loaded(): confirming
 //                 of the election
 //   confirming    the first guarded commit                     confirmed(): leading
@@ -165,6 +165,7 @@ class Leadership {
     [[nodiscard]] bool has_lead() const;
     [[nodiscard]] bool may_campaign(core::Time now) const;
     [[nodiscard]] core::Duration patience() const;
+    [[nodiscard]] core::Duration look_interval() const;
 
     const std::chrono::seconds wanted_ttl_;
     State state_ = State::idle;

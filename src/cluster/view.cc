@@ -16,6 +16,10 @@ std::string_view to_text(NodeRole role) {
     return "";
 }
 
+bool Picture::serves(std::uint64_t epoch) const {
+    return is_leading() && leader.epoch == epoch;
+}
+
 void View::set(Picture picture) {
     const std::shared_ptr<const Picture> before = this->picture();
     if (*before == picture) return;

@@ -80,6 +80,9 @@ struct Picture {
     // Whether connections can be passed on to the leader, or served here.
     [[nodiscard]] bool is_served() const { return !leader.name.empty() && leader.epoch != 0; }
 
+    // Whether this node serves a connection that was passed on to the leader of this epoch.
+    [[nodiscard]] bool serves(std::uint64_t epoch) const;
+
     bool operator==(const Picture&) const = default;
 };
 

@@ -266,6 +266,7 @@ void LockService::finish_commit(const StoreResult<void>& result) {
         deliver(done.answers, done.changes);
         is_delivering_ = false;
         if (take_changes_) take_changes_(done.changes);
+        fail_if_lost();
     } else {
         fail(result.error());
     }

@@ -146,6 +146,7 @@ class LockService final : public Port {
     // lock_service_failure.cc
     void fail(const StoreFailure& why);
     void lose(const StoreFailure& why);
+    void fail_if_lost();
     void drop_table();
     void retry();
     void finish_recovery();
@@ -214,6 +215,7 @@ class LockService final : public Port {
 
     Role state_ = Role::recovering;        // recovering, serving, failed or deposed
     std::optional<StoreFailure> failure_;  // failed, deposed: why
+    std::optional<StoreFailure> lost_;     // serving: the store is lost, once the commit has ended
     core::Time next_recovery_;             // after an unknown commit, not before this
     std::shared_ptr<Recovery> recovery_;   // recovering, unless recover() has not been called yet
     std::vector<Withheld> withheld_;

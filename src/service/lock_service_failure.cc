@@ -103,6 +103,7 @@ void LockService::fail(const StoreFailure& why) {
     const bool is_deposed = why.kind == StoreFailure::Kind::deposed;
     state_ = is_deposed ? Role::deposed : Role::failed;
     failure_ = why;
+    lost_.reset();
     if (failure_->message.empty()) failure_->message = "the store failed";
     if (is_deposed) failure_->is_busy = true;  // somebody else serves, or will soon
     base::log(is_deposed ? base::LogLevel::warning : base::LogLevel::error,
@@ -132,11 +133,17 @@ void LockService::fail(const StoreFailure& why) {
     if (on_deposed_) on_deposed_(StoreFailure(*failure_));
 }
 
-// The store was lost while no commit was under way. If one has been started since, its result says
-// the same.
+// The store was lost while no commit was under way there. The service may not have heard yet of the
+// end of the last one, or has started another since: then finish_commit() comes back to it.
 void LockService::lose(const StoreFailure& why) {
-    if (is_serving() && !pipeline_.is_under_way()) fail(why);
+    if (!is_serving()) return;
+    lost_ = why;
+    fail_if_lost();
     executor_.at_end_of_turn();
+}
+
+void LockService::fail_if_lost() {
+    if (lost_ && is_serving() && !pipeline_.is_under_way()) fail(StoreFailure(*lost_));
 }
 
 // What the service knows of locks is not true any more: another server decides.

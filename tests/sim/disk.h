@@ -20,6 +20,7 @@
 #include "service/store.h"
 #include "sim/machine.h"
 #include "sim/settings.h"
+#include "sim/store_hooks.h"
 #include "sim/world.h"
 #include "store/tables/lease_row.h"
 #include "store/tables/starts.h"
@@ -46,19 +47,6 @@ struct Disk {
     std::optional<service::StoreFailure> trouble;
 };
 
-// Who is told what the store does, and what it can ask for.
-struct DiskHooks {
-    std::function<void(core::Duration, std::function<void()>)> later;    // if the server lives then
-    std::function<void(core::Duration, std::function<void()>)> in_turn;  // the same, in its turn
-    std::function<void()> crash;                                         // of the server, at once
-    std::function<void()> on_failure;
-    std::function<void()> on_deposed;
-    std::function<void(const service::Commit&)> on_commit;
-    std::function<void()> on_recovering;
-    std::function<void(const core::RestoreRequest&)> on_restored;
-    std::function<void()> on_recovered;
-};
-
 class DiskStore final : public service::Store {
   public:
     // Everything outlives the store.
@@ -70,7 +58,7 @@ class DiskStore final : public service::Store {
         std::size_t commit_changes_max;
     };
 
-    DiskStore(Parts parts, DiskHooks hooks) : parts_(parts), hooks_(std::move(hooks)) {}
+    DiskStore(Parts parts, StoreHooks hooks) : parts_(parts), hooks_(std::move(hooks)) {}
 
     [[nodiscard]] bool is_volatile() const override { return false; }
     [[nodiscard]] service::CommitLimits commit_limits() const override {
@@ -89,7 +77,7 @@ class DiskStore final : public service::Store {
     [[nodiscard]] bool is_time_to_crash();
 
     const Parts parts_;
-    const DiskHooks hooks_;
+    const StoreHooks hooks_;
     service::CommitEffect effect_;  // of the commit that was handed in last
 };
 

@@ -14,7 +14,9 @@ namespace holdfast::sim {
 // people, who may set it to anything.
 class Machine final : public service::Clock {
   public:
-    explicit Machine(World& world) : world_(world) {}
+    // The monotonic clock shows `uptime` when the machine has started.
+    explicit Machine(World& world, core::Duration uptime = std::chrono::seconds{20})
+        : world_(world), uptime_at_boot_(uptime) {}
 
     [[nodiscard]] core::Time now() const override { return to_engine(world_.now()); }
     [[nodiscard]] service::WallTime wall(core::Time time) const override {
@@ -25,11 +27,11 @@ class Machine final : public service::Clock {
     }
 
     [[nodiscard]] core::Time to_engine(Moment moment) const {
-        return core::Time{uptime_at_boot + (moment - boot_)};
+        return core::Time{uptime_at_boot_ + (moment - boot_)};
     }
     [[nodiscard]] Moment to_world(core::Time time) const {
         if (time == core::Time::max()) return Moment::max();
-        return boot_ + (time.time_since_epoch() - uptime_at_boot);
+        return boot_ + (time.time_since_epoch() - uptime_at_boot_);
     }
 
     // REQUIRES: the server is not running.
@@ -41,10 +43,8 @@ class Machine final : public service::Clock {
     void step_wall(core::Duration step) { wall_at_boot_ += step; }
 
   private:
-    // The monotonic clock counts from the start of the machine; so long did that take.
-    static constexpr core::Duration uptime_at_boot = std::chrono::seconds{20};
-
     World& world_;
+    const core::Duration uptime_at_boot_;
     Moment boot_{};
     core::Duration wall_at_boot_ = std::chrono::hours{24 * 365 * 55};
     int boots_ = 1;

@@ -2,6 +2,7 @@
 //
 //     holdfast_sim 4711          one seed, with its whole history
 //     holdfast_sim 1..100000     many, up to the first violation
+//     holdfast_sim --cluster 1..1000    worlds with a cluster instead of one server
 
 #include <fmt/format.h>
 
@@ -38,7 +39,7 @@ std::optional<Seeds> parse_seeds(std::string_view text) {
 }
 
 // Whether nothing was broken.
-bool run(const Seeds& seeds, bool expects_violation) {
+bool run(Kind kind, const Seeds& seeds, bool expects_violation) {
     const bool is_single = seeds.first == seeds.last;
     const auto began = std::chrono::steady_clock::now();
     std::uint64_t steps = 0;
@@ -46,7 +47,7 @@ bool run(const Seeds& seeds, bool expects_violation) {
     bool is_well = true;
     std::uint64_t seed = seeds.first;
     for (; seed <= seeds.last && is_well; ++seed) {
-        Simulation simulation(seed, is_single ? SIZE_MAX : tail_lines);
+        Simulation simulation(kind, seed, is_single ? SIZE_MAX : tail_lines);
         const LastWords last_words(simulation, seed,
                                    expects_violation ? EXIT_SUCCESS : EXIT_FAILURE);
         const Result result = simulation.run();
@@ -77,8 +78,9 @@ int main(int argc, char** argv) {
     const holdfast::options::Program program("holdfast_sim", "Runs simulated worlds.");
     const holdfast::options::Command app = program.root();
     std::string text = "1..1000";
-    bool expects_violation = false;
+    bool expects_violation = false, is_cluster = false;
     app.add_option("seeds", text, "one seed, or a range like 1..1000");
+    app.add_flag("--cluster", is_cluster, "worlds with a cluster on etcd");
     app.add_flag("--expect-violation", expects_violation, "succeed only if a violation is found");
     if (const auto stop = program.parse(argc, argv)) return stop->show();
     const auto seeds = parse_seeds(text);
@@ -86,5 +88,6 @@ int main(int argc, char** argv) {
         fmt::print(stderr, "not a seed or a range of seeds: {}\n", text);
         return EXIT_FAILURE;
     }
-    return run(*seeds, expects_violation) != expects_violation ? EXIT_SUCCESS : EXIT_FAILURE;
+    const Kind kind = is_cluster ? Kind::cluster : Kind::single_server;
+    return run(kind, *seeds, expects_violation) != expects_violation ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "store/memory_store.h"
-
 namespace holdfast::sim {
 
 using namespace std::chrono_literals;
@@ -36,15 +34,19 @@ class Server::CallAnswer final : public service::OwnAnswer {
 };
 
 void Server::start() {
-    parts_.world.note("server: starts");
+    parts_.world.note("{}: starts", parts_.name);
     paused_until_ = Moment::min();
     process_ = make_process();
-    process_->executor->run([this] {
-        process_->service->recover([this](const auto& recovered) {
-            if (recovered) return;
-            parts_.world.note("server: cannot read its disk");
-            restart_later();
-        });
+    process_->executor->run([this] { recover(); });
+}
+
+void Server::recover() {
+    process_->service->recover([this](const auto& recovered) {
+        const bool is_deposed =
+            !recovered && recovered.error().kind == service::StoreFailure::Kind::deposed;
+        if (recovered || is_deposed) return;
+        parts_.world.note("{}: cannot read its store", parts_.name);
+        restart_later();
     });
 }
 
@@ -54,16 +56,9 @@ void Server::restart_later() {
         if (process.expired()) return;
         process_.reset();
         parts_.referee.on_crashed();
-        parts_.network.cut_all();
+        parts_.ways.cut_all();
         parts_.world.after(1s, [this] { start(); });
     });
-}
-
-void Server::set_authority_deadline(Moment deadline) {
-    if (!is_running() || process_->disk_store == nullptr) return;
-    parts_.world.note("disk: sure of itself until {}", deadline.time_since_epoch());
-    process_->disk_store->set_authority_deadline(
-        deadline == Moment::max() ? core::Time::max() : parts_.machine.to_engine(deadline));
 }
 
 std::shared_ptr<Server::Process> Server::make_process() {
@@ -82,21 +77,7 @@ std::shared_ptr<Server::Process> Server::make_process() {
     };
     process->executor =
         std::make_unique<SimExecutor>(SimExecutor::Ways{.timer = timer, .post = later});
-    if (parts_.settings.is_volatile) {
-        process->store = std::make_unique<store::MemoryStore>();
-        parts_.referee.on_recovering();
-        parts_.referee.on_recovered();
-    } else {
-        auto store = std::make_unique<DiskStore>(
-            DiskStore::Parts{.world = world,
-                             .machine = parts_.machine,
-                             .faults = parts_.faults,
-                             .disk = parts_.disk,
-                             .commit_changes_max = parts_.settings.commit_changes_max},
-            make_hooks(weak));
-        process->disk_store = store.get();
-        process->store = std::move(store);
-    }
+    process->store = parts_.make_store(make_hooks(weak));
     process->service = std::make_unique<service::LockService>(
         core::TableOptions{.idle_retention = parts_.settings.idle_retention,
                            .hash_seed = world.random().bits()},
@@ -112,7 +93,7 @@ std::shared_ptr<Server::Process> Server::make_process() {
     return process;
 }
 
-DiskHooks Server::make_hooks(const std::weak_ptr<Process>& process) {
+StoreHooks Server::make_hooks(const std::weak_ptr<Process>& process) {
     return {
         .later =
             [this, process](core::Duration delay, std::function<void()> task) {
@@ -125,6 +106,10 @@ DiskHooks Server::make_hooks(const std::weak_ptr<Process>& process) {
                 parts_.world.after(delay, [this, process, task = std::move(task)] {
                     if (!process.expired()) turn(task);
                 });
+            },
+        .enter =
+            [this, process](std::function<void()> task) {
+                if (!process.expired()) turn(std::move(task));
             },
         .crash =
             [this, process] {
@@ -151,10 +136,10 @@ void Server::crash() {
     if (!is_running()) return;
     World& world = parts_.world;
     const bool reboots = reboots_ < reboots_max && world.random().chance(parts_.faults.reboot);
-    world.note("server: dies{}", reboots ? " with its machine" : "");
+    world.note("{}: dies{}", parts_.name, reboots ? " with its machine" : "");
     process_.reset();
     parts_.referee.on_crashed();
-    parts_.network.cut_all();
+    parts_.ways.cut_all();
     const core::Duration downtime = world.random().chance(0.5)
                                         ? world.random().between(1ms, 100ms)
                                         : world.random().about(parts_.settings.ttl / 2);
@@ -167,7 +152,7 @@ void Server::crash() {
 
 void Server::pause(core::Duration length) {
     if (!is_running()) return;
-    parts_.world.note("server: stands still");
+    parts_.world.note("{}: stands still", parts_.name);
     paused_until_ = std::max(paused_until_, parts_.world.now() + length);
     parts_.world.at(paused_until_, [this, process = std::weak_ptr(process_)] {
         if (!process.expired()) resume();
@@ -176,7 +161,7 @@ void Server::pause(core::Duration length) {
 
 void Server::resume() {
     if (parts_.world.now() < paused_until_) return;
-    parts_.world.note("server: goes on");
+    parts_.world.note("{}: goes on", parts_.name);
     const std::weak_ptr<Process> process = process_;
     for (auto& task : std::exchange(process_->inbox, {})) {
         if (!process.expired()) run_turn(task);
@@ -194,7 +179,14 @@ void Server::turn(std::function<void()> task) {
 
 void Server::run_turn(const std::function<void()>& task) {
     process_->executor->run(task);
+    if (parts_.recovers_when_deposed && role() == service::Role::deposed) {
+        process_->executor->run([this] { recover(); });
+    }
     flush();
+}
+
+void Server::do_in_turn(std::function<void()> task) {
+    if (is_running()) turn(std::move(task));
 }
 
 // All answers of a turn leave together, unless the server dies before.
@@ -207,21 +199,24 @@ void Server::flush() {
         });
         return;
     }
-    for (const auto& [connection, reply] : outbox) parts_.network.reply(connection, reply);
+    for (const auto& [connection, reply] : outbox) parts_.ways.reply(connection, reply);
 }
 
 void Server::receive(const Call& call) {
     if (!is_running()) {
-        parts_.network.cut(call.connection);
+        parts_.ways.cut(call.connection);
         return;
     }
-    turn([this, call] { submit(call); });
+    turn([this, call] {
+        if (!parts_.admits || parts_.admits(call)) submit(call);
+    });
 }
 
 void Server::submit(const Call& call) {
-    Submission submission{.id = ++submissions_, .call = call, .received = parts_.world.now()};
+    Submission submission{.id = next_submission_++, .call = call, .received = parts_.world.now()};
     sign(submission);
-    parts_.world.note("server: c{}/{} {}", call.client, call.number, to_text(call.request));
+    parts_.world.note("{}: c{}/{} {}", parts_.name, call.client, call.number,
+                      to_text(call.request));
     parts_.referee.on_submitted(submission);
     Connection& connection = process_->connections[call.connection];
     service::LockService& service = *process_->service;
@@ -250,15 +245,17 @@ void Server::sign(Submission& submission) {
 void Server::answer(const Submission& submission, const service::Response& response) {
     const Call& call = submission.call;
     const Reply reply = make_reply(call, response, parts_.machine);
-    parts_.world.note("server: c{}/{} is answered: {}", call.client, call.number, to_text(reply));
+    parts_.world.note("{}: c{}/{} is answered: {}", parts_.name, call.client, call.number,
+                      to_text(reply));
     parts_.referee.on_answered(submission, reply);
+    if (parts_.on_served && !reply.is_failure) parts_.on_served(submission);
     if (process_->service->role() == service::Role::deposed && !reply.is_failure) {
         parts_.world.accuse(11, "a deposed server answers");
     }
     if (reply.session) {
         const auto found = process_->connections.find(call.connection);
         if (found == process_->connections.end()) {
-            end_session(reply.session);
+            end_session(reply.session, Gone::client);
         } else {
             found->second.sessions.push_back(reply.session);
         }
@@ -266,18 +263,23 @@ void Server::answer(const Submission& submission, const service::Response& respo
     process_->outbox.emplace_back(call.connection, reply);
 }
 
-void Server::hang_up(ConnectionId connection) {
-    if (!is_running()) return;
-    turn([this, connection] { drop_connection(connection); });
+std::size_t Server::promises() const {
+    std::size_t count = 0;
+    for (const auto& [id, connection] : process_->connections) count += connection.promises.size();
+    return count;
 }
 
-void Server::drop_connection(ConnectionId id) {
+void Server::hang_up(ConnectionId connection, Gone gone) {
+    do_in_turn([this, connection, gone] { drop_connection(connection, gone); });
+}
+
+void Server::drop_connection(ConnectionId id, Gone gone) {
     const auto found = process_->connections.find(id);
     if (found == process_->connections.end()) return;
     const Connection connection = std::move(found->second);
     process_->connections.erase(found);
     const auto end_sessions = [&] {
-        for (const core::SessionId session : connection.sessions) end_session(session);
+        for (const core::SessionId session : connection.sessions) end_session(session, gone);
     };
     const bool sessions_first = parts_.world.random().chance(0.5);
     if (sessions_first) end_sessions();
@@ -290,14 +292,14 @@ void Server::drop_connection(ConnectionId id) {
 }
 
 // The connection of a session is gone: so is the session, with or without its leases.
-void Server::end_session(core::SessionId session) {
-    const bool keeps = parts_.world.random().chance(0.2);
+void Server::end_session(core::SessionId session, Gone gone) {
+    const bool keeps = parts_.world.random().chance(0.2) || gone == Gone::relay;
     const service::EndSession request{.session = session,
                                       .leases = keeps ? core::LockTable::SessionLeases::keep
                                                       : core::LockTable::SessionLeases::release};
-    parts_.world.note("server: {}", to_text(request));
+    parts_.world.note("{}: {}", parts_.name, to_text(request));
     parts_.referee.on_submitted(
-        {.id = ++submissions_, .call = {.request = request}, .received = parts_.world.now()});
+        {.id = next_submission_++, .call = {.request = request}, .received = parts_.world.now()});
     if (process_->service->submit(request) == nullptr) {
         process_->service->await(service::answer_by([](const service::Response&) {}));
     }

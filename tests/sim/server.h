@@ -1,7 +1,7 @@
 #pragma once
 
 // Server: the process around the real LockService. It can be paused, it can die at any moment, and
-// it comes back with nothing but what is on the disk.
+// it comes back with nothing but what its store has.
 //
 // It does what a door does: submits what arrives, keeps the promises of each connection,
 // abandons them when the connection is gone, and ends the session that was opened on it.
@@ -11,15 +11,16 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "service/lock_service.h"
 #include "service/ports/executor.h"
-#include "sim/disk.h"
 #include "sim/message.h"
-#include "sim/network.h"
 #include "sim/referee/referee.h"
+#include "sim/settings.h"
+#include "sim/store_hooks.h"
 
 namespace holdfast::sim {
 
@@ -67,18 +68,33 @@ class SimExecutor final : public service::Executor {
 
 class Server {
   public:
+    // The ways to the clients.
+    struct Ways {
+        std::function<void(ConnectionId, const Reply&)> reply;
+        std::function<void(ConnectionId)> cut;
+        std::function<void()> cut_all;  // those of this server: it has died
+    };
     // Everything outlives the server.
     struct Parts {
         World& world;
         const Settings& settings;
         const Faults& faults;
         Machine& machine;
-        Disk& disk;
-        Network& network;
         Referee& referee;
+        Ways ways;
+        // The store of a new process.
+        std::function<std::unique_ptr<service::Store>(const StoreHooks&)> make_store;
+        std::string name = "server";
+        std::uint64_t first_submission = 1;  // no other server has the same numbers
+        bool recovers_when_deposed = false;  // to wait until it has the store again
+        // Whether the server serves what has arrived; if not, it was seen to. May be empty.
+        std::function<bool(const Call&)> admits = {};
+        // Told of every answer that is not a failure. May be empty.
+        std::function<void(const Submission&)> on_served = {};
     };
 
-    explicit Server(Parts parts) : parts_(parts) {}
+    explicit Server(Parts parts)
+        : parts_(std::move(parts)), next_submission_(parts_.first_submission) {}
 
     void start();
     // It dies now, and comes back later.
@@ -86,11 +102,12 @@ class Server {
     // It stands still so long, and knows nothing of it.
     void pause(core::Duration length);
 
-    // Until then the store is sure that it has the disk. A new process is always sure.
-    void set_authority_deadline(Moment deadline);
-
     void receive(const Call& call);
-    void hang_up(ConnectionId connection);
+    // The other end is gone. If that was a relay and not the client, leases stay.
+    enum class Gone : std::uint8_t { client, relay };
+    void hang_up(ConnectionId connection, Gone gone = Gone::client);
+    // Runs a task: now, or when the server goes on. Never, if it does not run.
+    void do_in_turn(std::function<void()> task);
 
     [[nodiscard]] bool is_running() const { return process_ != nullptr; }
     // Running, and not standing still.
@@ -99,6 +116,9 @@ class Server {
     }
     // REQUIRES: running.
     [[nodiscard]] core::TableCounts counts() const { return process_->service->counts(); }
+    [[nodiscard]] service::Role role() const { return process_->service->role(); }
+    // How many answers are owed.
+    [[nodiscard]] std::size_t promises() const;
 
   private:
     struct Connection {
@@ -109,7 +129,6 @@ class Server {
     struct Process {
         std::unique_ptr<SimExecutor> executor;
         std::unique_ptr<service::Store> store;
-        DiskStore* disk_store = nullptr;  // `store`, unless that is volatile
         std::unique_ptr<service::LockService> service;
         std::map<ConnectionId, Connection> connections;
         std::vector<std::pair<ConnectionId, Reply>> outbox;
@@ -118,7 +137,7 @@ class Server {
     class CallAnswer;
 
     [[nodiscard]] std::shared_ptr<Process> make_process();
-    [[nodiscard]] DiskHooks make_hooks(const std::weak_ptr<Process>& process);
+    [[nodiscard]] StoreHooks make_hooks(const std::weak_ptr<Process>& process);
     void turn(std::function<void()> task);
     void run_turn(const std::function<void()>& task);
     void flush();
@@ -127,13 +146,14 @@ class Server {
     void submit(const Call& call);
     void sign(Submission& submission);
     void answer(const Submission& submission, const service::Response& response);
-    void drop_connection(ConnectionId id);
-    void end_session(core::SessionId session);
+    void recover();
+    void drop_connection(ConnectionId id, Gone gone);
+    void end_session(core::SessionId session, Gone gone);
 
     const Parts parts_;
     std::shared_ptr<Process> process_;  // only weak ones elsewhere
     Moment paused_until_{Moment::min()};
-    std::uint64_t submissions_ = 0;
+    std::uint64_t next_submission_;
     std::uint64_t reboots_ = 0;
 };
 

@@ -13,31 +13,73 @@ namespace {
 
 constexpr std::size_t tail_lines = 40;
 
-// HOLDFAST_SIM_SEEDS is how many seeds a shard has; what a seed does never depends on it.
-class Worlds : public ::testing::TestWithParam<std::uint64_t> {};
-
-TEST_P(Worlds, KeepTheirPromises) {
-    const std::uint64_t first = 1 + GetParam() * HOLDFAST_SIM_SEEDS;
-    for (std::uint64_t seed = first; seed < first + HOLDFAST_SIM_SEEDS; ++seed) {
-        Simulation simulation(seed, tail_lines);
+// The seeds of a shard. What a seed does never depends on how many there are.
+void run_shard(Kind kind, std::uint64_t shard, std::uint64_t seeds) {
+    const std::uint64_t first = 1 + shard * seeds;
+    for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
+        Simulation simulation(kind, seed, tail_lines);
         const LastWords last_words(simulation, seed);
         const Result result = simulation.run();
         ASSERT_FALSE(result.violation) << to_report(result, simulation);
     }
 }
 
+class Worlds : public ::testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(Worlds, KeepTheirPromises) {
+    run_shard(Kind::single_server, GetParam(), HOLDFAST_SIM_SEEDS);
+}
+
 INSTANTIATE_TEST_SUITE_P(Shard, Worlds, ::testing::Range(std::uint64_t{0}, std::uint64_t{8}));
+
+class ClusterWorlds : public ::testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(ClusterWorlds, KeepTheirPromises) {
+    run_shard(Kind::cluster, GetParam(), HOLDFAST_SIM_CLUSTER_SEEDS);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shard, ClusterWorlds,
+                         ::testing::Range(std::uint64_t{0}, std::uint64_t{8}));
 
 TEST(World, IsTheSameWheneverItIsRun) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-        const Result first = simulate(seed), second = simulate(seed);
+        const Result first = simulate(Kind::single_server, seed),
+                     second = simulate(Kind::single_server, seed);
         EXPECT_EQ(first.hash, second.hash) << "seed " << seed;
         EXPECT_EQ(first.steps, second.steps) << "seed " << seed;
     }
 }
 
+TEST(ClusterWorld, IsTheSameWheneverItIsRun) {
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        const Result first = simulate(Kind::cluster, seed), second = simulate(Kind::cluster, seed);
+        EXPECT_EQ(first.hash, second.hash) << "seed " << seed;
+        EXPECT_EQ(first.steps, second.steps) << "seed " << seed;
+    }
+}
+
+// Without changes of leader and without relays there would be nothing to find.
+TEST(ClusterWorld, IsBusyOnTheAverage) {
+    constexpr std::uint64_t worlds = 20;
+    std::size_t grants = 0, writes = 0, elections = 0, restored = 0;
+    for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
+        Simulation simulation(Kind::cluster, seed, SIZE_MAX);
+        (void)simulation.run();
+        for (const std::string& line : simulation.history()) {
+            grants += line.find("is answered: granted") != std::string::npos ? 1 : 0;
+            writes += line.find(": writes ") != std::string::npos ? 1 : 0;
+            elections += line.find(": leading, sees ") != std::string::npos ? 1 : 0;
+            restored += line.find(" restored ") != std::string::npos ? 1 : 0;
+        }
+    }
+    EXPECT_GT(grants, 10 * worlds);
+    EXPECT_GT(writes, 10 * worlds);
+    EXPECT_GT(elections, 3 * worlds);
+    EXPECT_GT(restored, worlds);
+}
+
 TEST(World, IsAnotherForAnotherSeed) {
-    EXPECT_NE(simulate(1).hash, simulate(2).hash);
+    EXPECT_NE(simulate(Kind::single_server, 1).hash, simulate(Kind::single_server, 2).hash);
 }
 
 // Worlds in which nothing happens would keep all their promises.
@@ -45,7 +87,7 @@ TEST(World, IsBusyOnTheAverage) {
     constexpr std::uint64_t worlds = 20;
     std::size_t steps = 0, grants = 0, writes = 0, transient = 0;
     for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
-        Simulation simulation(seed, SIZE_MAX);
+        Simulation simulation(Kind::single_server, seed, SIZE_MAX);
         steps += simulation.run().steps;
         for (const std::string& line : simulation.history()) {
             grants += line.find("is answered: granted") != std::string::npos ? 1 : 0;

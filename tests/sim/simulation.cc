@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "sim/clients/crowd.h"
+#include "sim/cluster/cluster.h"
+#include "sim/single_server.h"
 
 namespace holdfast::sim {
 
@@ -13,32 +15,37 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr std::size_t report_lines = 40;
+// A node that takes over reads 512 ranges, so a cluster needs more steps for the same life.
+constexpr std::uint64_t cluster_steps_factor = 20;
 
 }  // namespace
 
-Simulation::Simulation(std::uint64_t seed, std::size_t history_lines_max)
-    : seed_(seed),
+Simulation::Simulation(Kind kind, std::uint64_t seed, std::size_t history_lines_max)
+    : kind_(kind),
+      seed_(seed),
       world_(seed, history_lines_max),
       settings_(Settings::draw(world_.random())),
       faults_(settings_.faults),
-      machine_(world_),
       network_(world_, faults_),
-      referee_(world_, machine_),
-      server_({.world = world_,
-               .settings = settings_,
-               .faults = faults_,
-               .machine = machine_,
-               .disk = disk_,
-               .network = network_,
-               .referee = referee_}),
+      ledger_(world_),
       stage_{.world = world_,
              .settings = settings_,
              .network = network_,
-             .referee = referee_,
+             .ledger = ledger_,
              .resources = resources_} {
+    const Surroundings around{.world = world_,
+                              .settings = settings_,
+                              .faults = faults_,
+                              .network = network_,
+                              .ledger = ledger_};
+    if (kind == Kind::cluster) {
+        system_ = std::make_unique<Cluster>(around);
+    } else {
+        system_ = std::make_unique<SingleServer>(around);
+    }
     network_.bind(
-        {.on_call = [this](const Call& call) { server_.receive(call); },
-         .on_hang_up = [this](ConnectionId connection) { server_.hang_up(connection); },
+        {.on_call = [this](const Call& call) { system_->receive(call); },
+         .on_hang_up = [this](ConnectionId connection) { system_->hang_up(connection); },
          .on_reply = [this](std::size_t client,
                             const Reply& reply) { clients_[client]->deliver(reply); },
          .on_reset = [this](std::size_t client,
@@ -47,7 +54,7 @@ Simulation::Simulation(std::uint64_t seed, std::size_t history_lines_max)
 
 Result Simulation::run() {
     world_.note("seed {}: {}", seed_, to_text(settings_));
-    server_.start();
+    system_->start();
     populate();
     arrange_faults();
     live();
@@ -101,43 +108,21 @@ void Simulation::arrange_faults() {
     });
     every(faults_.client_pause_every, [=, &random] { any_client().pause(random.about(ttl * 2)); });
     every(faults_.client_crash_every, [=] { any_client().crash(); });
-    every(faults_.server_pause_every,
-          [this, ttl, &random] { server_.pause(random.about(ttl * 2)); });
-    every(faults_.server_crash_every, [this] { server_.crash(); });
-    every(faults_.wall_step_every, [this, &random] {
-        world_.note("machine: the wall clock is set");
-        machine_.step_wall(random.between(-48h, 48h));
-    });
-    every(faults_.disk_trouble_every, [this] { trouble_disk(); });
-    every(faults_.authority_lost_every, [this, ttl, &random] {
-        server_.set_authority_deadline(world_.now() + random.about(ttl / 4));
-        world_.after(random.about(ttl), [this] { server_.set_authority_deadline(Moment::max()); });
-    });
-}
-
-void Simulation::trouble_disk() {
-    if (disk_.trouble) return;
-    using Kind = service::StoreFailure::Kind;
-    const bool is_busy = world_.random().chance(0.3);
-    const Kind kind = world_.random().chance(0.5) ? Kind::not_done : Kind::unknown;
-    world_.note("disk: in trouble");
-    disk_.trouble = service::StoreFailure{.kind = kind, .is_busy = is_busy, .message = "disk full"};
-    world_.after(world_.random().about(settings_.ttl), [this] {
-        if (disk_.trouble) world_.note("disk: well again");
-        disk_.trouble.reset();
+    system_->arrange_faults([this](core::Duration mean, std::function<void()> action) {
+        every(mean, std::move(action));
     });
 }
 
 bool Simulation::step(Moment end) {
     if (world_.violation() || !world_.step(end)) return false;
-    const bool is_quiet = !disk_.in_doubt && world_.now() > disk_.last_landed;
-    if (server_.is_awake() && is_quiet) referee_.look(settings_.faults.timer_lateness_max);
+    system_->look();
     return !world_.violation();
 }
 
 void Simulation::live() {
     const Moment end = world_.now() + settings_.time_max;
-    while (world_.steps() < settings_.steps_max && step(end)) {
+    const std::uint64_t factor = kind_ == Kind::cluster ? cluster_steps_factor : 1;
+    while (world_.steps() < settings_.steps_max * factor && step(end)) {
     }
 }
 
@@ -145,45 +130,39 @@ void Simulation::heal() {
     world_.note("all faults heal");
     is_healed_ = true;
     faults_ = {};
-    disk_.trouble.reset();
-    server_.set_authority_deadline(Moment::max());
+    system_->heal();
     for (const auto& client : clients_) client->stop();
 }
 
 // The longest lease, its grace and its memory, once more after a restart, and whoever waits for
 // ever gets its turn within.
 void Simulation::drain() {
-    const core::Duration enough = settings_.ttl * 60 + 60s;
+    const core::Duration enough = settings_.ttl * 60 + 60s + system_->recovery_time_max();
     const Moment middle = world_.now() + enough;
     while (step(middle)) {
     }
     network_.close_all();
     while (step(middle + enough)) {
     }
-    if (!world_.violation()) check_empty();
+    if (!world_.violation()) system_->check_empty();
 }
 
-void Simulation::check_empty() {
-    if (!server_.is_running()) {
-        world_.accuse(9, "the server does not come back");
+void check_counts(World& world, const core::TableCounts& counts) {
+    if (counts.locks + counts.leases + counts.waiters + counts.sessions + counts.entries == 0) {
         return;
     }
-    if (referee_.waiting() > 0) world_.accuse(9, "somebody still waits for an answer");
-    const core::TableCounts counts = server_.counts();
-    if (counts.locks + counts.leases + counts.waiters + counts.sessions + counts.entries > 0) {
-        world_.accuse(
-            10, fmt::format("left in memory: {} locks, {} leases, {} waiters, {} sessions, {} "
-                            "two-phase entries",
-                            counts.locks, counts.leases, counts.waiters, counts.sessions,
-                            counts.entries));
-    }
-    if (!disk_.rows.empty() || disk_.in_doubt) {
-        world_.accuse(10, fmt::format("left on disk: {} leases", disk_.rows.size()));
-    }
+    world.accuse(10, fmt::format("left in memory: {} locks, {} leases, {} waiters, {} sessions, {} "
+                                 "two-phase entries",
+                                 counts.locks, counts.leases, counts.waiters, counts.sessions,
+                                 counts.entries));
 }
 
-Result simulate(std::uint64_t seed) {
-    return Simulation(seed, 1).run();
+Result simulate(Kind kind, std::uint64_t seed) {
+    return Simulation(kind, seed, 1).run();
+}
+
+std::string to_command(Kind kind, std::uint64_t seed) {
+    return fmt::format("make sim {}SEEDS={}", kind == Kind::cluster ? "cluster=1 " : "", seed);
 }
 
 std::string to_report(const Result& result, const Simulation& simulation) {
@@ -192,10 +171,9 @@ std::string to_report(const Result& result, const Simulation& simulation) {
     const std::size_t first = lines.size() > report_lines ? lines.size() - report_lines : 0;
     for (std::size_t index = first; index < lines.size(); ++index) text += lines[index] + "\n";
     if (result.violation) {
-        text += fmt::format(
-            "seed {} broke invariant ({}) at step {}: {}\nsee it again: make sim SEEDS={}\n",
-            result.seed, result.violation->invariant, result.violation->step,
-            result.violation->what, result.seed);
+        text += fmt::format("seed {} broke invariant ({}) at step {}: {}\nsee it again: {}\n",
+                            result.seed, result.violation->invariant, result.violation->step,
+                            result.violation->what, to_command(simulation.kind(), result.seed));
     }
     return text;
 }

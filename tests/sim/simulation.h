@@ -4,7 +4,7 @@
 //
 // For a while everything happens that the seed's settings say. Then the faults heal, the clients
 // finish, and it must all come to an end: everybody who waits is answered, and nothing is left, in
-// memory or on disk.
+// memory or where the locks are kept.
 
 #include <fmt/format.h>
 
@@ -21,12 +21,10 @@
 #include <vector>
 
 #include "sim/clients/client.h"
-#include "sim/disk.h"
-#include "sim/machine.h"
 #include "sim/network.h"
-#include "sim/referee/referee.h"
-#include "sim/server.h"
+#include "sim/referee/ledger.h"
 #include "sim/settings.h"
+#include "sim/system.h"
 #include "sim/world.h"
 
 namespace holdfast::sim {
@@ -40,37 +38,38 @@ struct Result {
     std::optional<Violation> violation;
 };
 
+// What kind of world a seed is of.
+enum class Kind : std::uint8_t { single_server, cluster };
+
 class Simulation {
   public:
     // A history keeps its last `history_lines_max` lines.
-    Simulation(std::uint64_t seed, std::size_t history_lines_max);
+    Simulation(Kind kind, std::uint64_t seed, std::size_t history_lines_max);
 
     Result run();
 
     [[nodiscard]] const std::deque<std::string>& history() const {
         return world_.history().lines();
     }
+    [[nodiscard]] Kind kind() const { return kind_; }
 
   private:
     void populate();
     void arrange_faults();
     void every(core::Duration mean, std::function<void()> action);
-    void trouble_disk();
     void live();
     void heal();
     void drain();
-    void check_empty();
     bool step(Moment end);
 
+    const Kind kind_;
     const std::uint64_t seed_;
     World world_;
     const Settings settings_;
     Faults faults_;  // as they are now
-    Machine machine_;
-    Disk disk_;
     Network network_;
-    Referee referee_;
-    Server server_;
+    Ledger ledger_;
+    std::unique_ptr<System> system_;
     std::map<std::string, FencedResource> resources_;
     Stage stage_;
     std::vector<std::unique_ptr<Client>> clients_;
@@ -78,7 +77,10 @@ class Simulation {
 };
 
 // Runs one seed.
-[[nodiscard]] Result simulate(std::uint64_t seed);
+[[nodiscard]] Result simulate(Kind kind, std::uint64_t seed);
+
+// The command that shows the seed again.
+[[nodiscard]] std::string to_command(Kind kind, std::uint64_t seed);
 
 // For people: the seed, what was broken and when, the end of the history, how to see it again.
 [[nodiscard]] std::string to_report(const Result& result, const Simulation& simulation);
@@ -106,9 +108,9 @@ class LastWords {
     };
 
     static void speak(int /*signal*/) {
-        fmt::print("{}seed {} stopped the program\nsee it again: make sim SEEDS={}\n",
+        fmt::print("{}seed {} stopped the program\nsee it again: {}\n",
                    to_report({.seed = running.seed}, *running.simulation), running.seed,
-                   running.seed);
+                   to_command(running.simulation->kind(), running.seed));
         std::fflush(stdout);
         std::_Exit(running.exit_status);
     }

@@ -16,7 +16,7 @@
 #include "core/values/ids.h"
 #include "sim/message.h"
 #include "sim/network.h"
-#include "sim/referee/referee.h"
+#include "sim/referee/ledger.h"
 #include "sim/settings.h"
 #include "sim/world.h"
 
@@ -58,7 +58,7 @@ struct Stage {
     World& world;
     const Settings& settings;
     Network& network;
-    Referee& referee;
+    Ledger& ledger;
     std::map<std::string, FencedResource>& resources;  // by the scope that protects them
 };
 

@@ -42,7 +42,7 @@ void Holder::take(const Call& call, const Reply& reply, Holding holding) {
 
 void Holder::believe(Moment deadline) {
     holding_->believed_until = std::max(holding_->believed_until, deadline);
-    stage_.referee.on_believed(holding_->token, holding_->believed_until);
+    stage_.ledger.on_believed(holding_->token, holding_->believed_until);
 }
 
 void Holder::beat(core::Duration pause) {

@@ -2,7 +2,7 @@
 
 // Referee: watches the server from outside and accuses it of every broken promise.
 //
-// It has three witnesses: Ledger knows what clients were told, OpenRequests which requests still
+// There is one for each server. It has three witnesses: Ledger knows what clients were told, OpenRequests which requests still
 // wait for an answer, and the model's Auditor follows the events of the service. None of them sees
 // the lock table. docs/simulator.md lists what each of them checks.
 
@@ -24,8 +24,18 @@ namespace holdfast::sim {
 
 class Referee {
   public:
-    Referee(World& world, const Machine& machine)
-        : world_(world), machine_(machine), ledger_(world), open_requests_(world, ledger_) {}
+    // Everything outlives the referee.
+    struct Parts {
+        World& world;
+        const Machine& machine;  // the server's
+        Ledger& ledger;          // of all servers in the world
+    };
+
+    explicit Referee(Parts parts)
+        : world_(parts.world),
+          machine_(parts.machine),
+          ledger_(parts.ledger),
+          open_requests_(parts.world, parts.ledger) {}
 
     // At the server.
     void on_submitted(const Submission& submission);
@@ -41,9 +51,6 @@ class Referee {
     void on_restored(const core::RestoreRequest& lease);
     void on_recovered();
 
-    // At a client: it counts on its lease until `deadline`.
-    void on_believed(core::Token token, Moment deadline) { ledger_.on_believed(token, deadline); }
-
     // When the server is awake and has told of everything that happened: what is due by now has
     // happened, or at most `lateness_max` ago.
     void look(core::Duration lateness_max);
@@ -56,7 +63,7 @@ class Referee {
 
     World& world_;
     const Machine& machine_;
-    Ledger ledger_;
+    Ledger& ledger_;
     OpenRequests open_requests_;
     std::optional<model::Auditor> auditor_;  // none while the server is down or refuses everything
     std::vector<core::Event> restored_in_grace_;

@@ -1,0 +1,209 @@
+#include "sim/cluster/cluster.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace holdfast::sim {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::string_view prefix = "/holdfast";
+constexpr std::array<std::string_view, Cluster::node_count> names = {"a", "b", "c"};
+
+}  // namespace
+
+// The machines of the nodes were not started at the same time.
+Cluster::Node::Node(Cluster& cluster, std::size_t number)
+    : index(number),
+      name(names[number]),
+      machine(cluster.around_.world, 20s + 1h * number),
+      referee(
+          {.world = cluster.around_.world, .machine = machine, .ledger = cluster.around_.ledger}),
+      server(cluster.make_server_parts(*this)) {}
+
+Cluster::Cluster(Surroundings around)
+    : around_(around),
+      settings_(ClusterSettings::draw(around.settings, around.world.random())),
+      etcd_faults_(settings_.faults.etcd),
+      keys_(prefix),
+      etcd_(around.world, etcd_faults_) {
+    for (std::size_t index = 0; index < node_count; ++index) {
+        nodes_[index] = std::make_unique<Node>(*this, index);
+    }
+}
+
+Server::Parts Cluster::make_server_parts(Node& node) {
+    constexpr std::uint64_t submissions_of_a_node = 1'000'000'000;
+    return {
+        .world = around_.world,
+        .settings = around_.settings,
+        .faults = around_.faults,
+        .machine = node.machine,
+        .referee = node.referee,
+        .ways = {.reply = [this, &node](ConnectionId connection,
+                                        const Reply& reply) { send_back(node, connection, reply); },
+                 .cut = [this](ConnectionId connection) { lose_relay(connection); },
+                 .cut_all = [this, &node] { cut_connections_of(node); }},
+        .make_store = [this, &node](const StoreHooks& hooks) { return make_store(node, hooks); },
+        .name = "node " + node.name,
+        .first_submission = 1 + node.index * submissions_of_a_node,
+        .recovers_when_deposed = true,
+        .admits = [this, &node](const Call& call) { return admits(node, call); },
+        .on_served = [this,
+                      &node](const Submission& submission) { check_right(node, submission); }};
+}
+
+std::unique_ptr<service::Store> Cluster::make_store(Node& node, const StoreHooks& hooks) {
+    auto store = std::make_unique<NodeStore>(
+        cluster::ClusterOptions{.prefix = std::string(prefix),
+                                .node = node.name,
+                                .peer = node.name + ":1",
+                                .version = "1",
+                                .ttl = settings_.ttl,
+                                .housekeeping_every = std::max<core::Duration>(5s, settings_.ttl)},
+        NodeStoreParts{.world = around_.world,
+                       .machine = node.machine,
+                       .faults = around_.faults,
+                       .etcd = etcd_,
+                       .etcd_faults = etcd_faults_,
+                       .line = node.line},
+        hooks);
+    node.store = store.get();
+    store->view().on_change(
+        [this, &node](const cluster::Picture& picture) { on_role_changed(node, picture); });
+    return store;
+}
+
+Cluster::Node* Cluster::find_node(std::string_view name) {
+    for (const auto& node : nodes_) {
+        if (node->name == name) return node.get();
+    }
+    return nullptr;
+}
+
+Cluster::Node& Cluster::leader_or_any() {
+    for (const auto& node : nodes_) {
+        if (node->server.is_running() && node->store->view().picture()->is_leading()) return *node;
+    }
+    return any_node();
+}
+
+void Cluster::start() {
+    around_.world.note("{}", to_text(settings_));
+    for (const auto& node : nodes_) node->server.start();
+}
+
+void Cluster::arrange_faults(const Every& every) {
+    Random& random = around_.world.random();
+    const Faults& faults = around_.faults;
+    const core::Duration ttl = std::max<core::Duration>(around_.settings.ttl, settings_.ttl);
+    every(faults.server_pause_every,
+          [this, ttl, &random] { any_node().server.pause(random.about(ttl)); });
+    every(faults.server_crash_every, [this] { any_node().server.crash(); });
+    every(faults.wall_step_every, [this, &random] {
+        Node& node = any_node();
+        around_.world.note("node {}: the wall clock is set", node.name);
+        node.machine.step_wall(random.between(-48h, 48h));
+    });
+    every(settings_.faults.hop_cut_every, [this] { cut_hop(); });
+    every(settings_.faults.resign_every, [this] {
+        Node& node = any_node();
+        node.server.do_in_turn([this, &node] {
+            around_.world.note("node {}: is told to resign", node.name);
+            node.store->resign([](const auto& /*result*/) {});
+        });
+    });
+    arrange_etcd_faults(every);
+}
+
+// Calls `end` after a while, unless everything heals before.
+void Cluster::for_a_while(core::Duration mean, std::function<void()> end) {
+    around_.world.after(around_.world.random().about(mean), [this, end = std::move(end)] {
+        if (!is_healed_) end();
+    });
+}
+
+void Cluster::arrange_etcd_faults(const Every& every) {
+    Random& random = around_.world.random();
+    const ClusterFaults& faults = settings_.faults;
+    const core::Duration ttl = settings_.ttl;
+    const auto any_member = [&random] { return random.below(SimulatedEtcd::member_count); };
+    every(faults.member_down_every, [this, any_member, ttl] {
+        const std::size_t member = any_member();
+        etcd_.stop_member(member);
+        for_a_while(ttl * 2, [this, member] { etcd_.start_member(member); });
+    });
+    every(faults.member_cut_every, [this, any_member, ttl] {
+        const std::size_t member = any_member();
+        etcd_.cut_member(member);
+        for_a_while(ttl, [this, member] { etcd_.join_member(member); });
+    });
+    every(faults.member_lag_every, [this, any_member, ttl] {
+        const std::size_t member = any_member();
+        etcd_.hold_member(member);
+        for_a_while(ttl / 2, [this, member] { etcd_.free_member(member); });
+    });
+    every(faults.leader_lost_every,
+          [this, ttl, &random] { etcd_.lose_leader(random.about(ttl / 2)); });
+    every(faults.full_every, [this, ttl] {
+        etcd_.set_full(true);
+        for_a_while(ttl * 2, [this] { etcd_.set_full(false); });
+    });
+    every(faults.line_cut_every, [this, any_member, ttl, &random] {
+        Node& node = random.chance(0.7) ? leader_or_any() : any_node();
+        if (random.chance(0.8)) {
+            node.line.is_cut.fill(true);
+        } else {
+            node.line.is_cut[any_member()] = true;
+        }
+        around_.world.note("node {}: does not reach etcd", node.name);
+        for_a_while(ttl * 2, [&node] { node.line.is_cut.fill(false); });
+    });
+}
+
+void Cluster::heal() {
+    is_healed_ = true;
+    etcd_faults_ = {};
+    etcd_.heal();
+    for (const auto& node : nodes_) node->line.is_cut.fill(false);
+}
+
+// A lease of a dead node ends late, and the next leader needs some attempts.
+core::Duration Cluster::recovery_time_max() const {
+    return core::Duration{settings_.ttl} * 10 + settings_.faults.etcd.lease_lateness_max * 2;
+}
+
+void Cluster::look() {
+    if (etcd_.keyspace().revision() != looked_at_) check_authority();
+    for (const auto& node : nodes_) {
+        const bool is_serving =
+            node->server.is_awake() && node->server.role() == service::Role::serving;
+        if (!is_serving || !node->store->is_quiet()) continue;
+        node->referee.look(around_.settings.faults.timer_lateness_max);
+    }
+}
+
+void Cluster::check_empty() {
+    World& world = around_.world;
+    std::size_t serving = 0;
+    for (const auto& node : nodes_) {
+        if (!node->server.is_running()) {
+            world.accuse(9, "node " + node->name + " does not come back");
+            return;
+        }
+        if (node->referee.waiting() > 0) world.accuse(9, "somebody still waits for an answer");
+        if (node->server.role() != service::Role::serving) continue;
+        ++serving;
+        check_counts(world, node->server.counts());
+    }
+    if (serving != 1) world.accuse(9, fmt::format("{} nodes serve in the end", serving));
+    const std::string leases = keys_.prefix() + "lease/";
+    const auto left = etcd_.keyspace().range(
+        {.key = leases, .range_end = etcd::end_of_prefix(leases)}, etcd_.keyspace().revision());
+    if (left->count > 0) world.accuse(10, fmt::format("left in etcd: {} leases", left->count));
+}
+
+}  // namespace holdfast::sim

@@ -1,0 +1,37 @@
+#pragma once
+
+// ClusterSettings: what a seed says of a cluster, besides what Settings says of every world.
+
+#include <chrono>
+#include <string>
+
+#include "sim/etcd/simulated_etcd.h"
+#include "sim/settings.h"
+#include "sim/world.h"
+
+namespace holdfast::sim {
+
+// What goes wrong in a cluster. The faults of a server (it dies, it stands still, its timers are
+// late) are those of a node here; the faults of a disk do not happen.
+struct ClusterFaults {
+    EtcdFaults etcd;
+    core::Duration member_down_every{0};
+    core::Duration member_cut_every{0};   // from the other members
+    core::Duration member_lag_every{0};   // applies late
+    core::Duration leader_lost_every{0};  // etcd has none for a while
+    core::Duration full_every{0};         // etcd takes no puts for a while
+    core::Duration line_cut_every{0};     // a node does not reach a member, or none
+    core::Duration hop_cut_every{0};      // a connection between two nodes dies
+    core::Duration resign_every{0};       // the leader hands over
+};
+
+struct ClusterSettings {
+    std::chrono::seconds ttl{0};  // of a node's lease in etcd
+    ClusterFaults faults;
+
+    static ClusterSettings draw(const Settings& settings, Random& random);
+};
+
+[[nodiscard]] std::string to_text(const ClusterSettings& settings);
+
+}  // namespace holdfast::sim

@@ -1,0 +1,473 @@
+// The simulated etcd does what etcd does, and no more.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/etcd/simulated_api.h"
+#include "sim/etcd/simulated_etcd.h"
+
+namespace holdfast::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using etcd::Compare;
+using etcd::Failure;
+using etcd::Operation;
+using etcd::Transaction;
+
+Compare is_absent(std::string key) {
+    return {.target = Compare::Target::create_revision, .key = std::move(key)};
+}
+
+Compare has_value(std::string key, std::string value) {
+    return {.target = Compare::Target::value, .key = std::move(key), .value = std::move(value)};
+}
+
+Transaction put(std::string key, std::string value, etcd::LeaseId lease = 0) {
+    return {.then = {Operation::put(std::move(key), std::move(value), lease)}};
+}
+
+class KeyspaceTest : public ::testing::Test {
+  protected:
+    etcd::TransactionAnswer transact(const Transaction& transaction) {
+        auto answer = keyspace.transact(transaction, has_lease);
+        EXPECT_TRUE(answer);
+        return answer.value_or(etcd::TransactionAnswer{});
+    }
+    Failure::Kind refusal(const Transaction& transaction) {
+        const auto answer = keyspace.transact(transaction, has_lease);
+        EXPECT_FALSE(answer);
+        return answer ? Failure::Kind::unknown : answer.error().kind;
+    }
+    std::string value_at(const std::string& key, etcd::Revision revision) {
+        const auto answer = keyspace.range({.key = key, .revision = revision}, keyspace.revision());
+        if (!answer) return "failed";
+        return answer->found.empty() ? "none" : answer->found.front().value;
+    }
+
+    Keyspace keyspace;
+    Keyspace::HasLease has_lease = [](etcd::LeaseId id) { return id == 7; };
+};
+
+TEST_F(KeyspaceTest, CountsARevisionPerTransactionThatChangesSomething) {
+    EXPECT_EQ(keyspace.revision(), 1);
+    EXPECT_EQ(transact({.then = {Operation::put("a", "1"), Operation::put("b", "1")}}).revision, 2);
+    EXPECT_EQ(transact({.then = {Operation::remove("c")}}).revision, 2);
+    EXPECT_EQ(transact({.then = {Operation::range("a")}}).revision, 2);
+    EXPECT_EQ(transact({.then = {Operation::remove("a")}}).revision, 3);
+}
+
+TEST_F(KeyspaceTest, ReadsWhatWasThereAtARevision) {
+    transact(put("a", "1"));
+    transact(put("a", "2"));
+    transact({.then = {Operation::remove("a")}});
+    EXPECT_EQ(value_at("a", 1), "none");
+    EXPECT_EQ(value_at("a", 2), "1");
+    EXPECT_EQ(value_at("a", 3), "2");
+    EXPECT_EQ(value_at("a", 4), "none");
+    EXPECT_EQ(value_at("a", 0), "none");
+    const auto future = keyspace.range({.key = "a", .revision = 5}, 4);
+    ASSERT_FALSE(future);
+    EXPECT_EQ(future.error().kind, Failure::Kind::not_done);
+}
+
+TEST_F(KeyspaceTest, KeepsTheCreationAndCountsTheVersions) {
+    transact(put("a", "1"));
+    transact(put("a", "2", 7));
+    const auto entry = keyspace.range({.key = "a"}, 3)->found.front();
+    EXPECT_EQ(entry.create_revision, 2);
+    EXPECT_EQ(entry.mod_revision, 3);
+    EXPECT_EQ(entry.version, 2);
+    EXPECT_EQ(entry.lease, 7);
+    transact({.then = {Operation::remove("a")}});
+    transact(put("a", "3"));
+    EXPECT_EQ(keyspace.range({.key = "a"}, 5)->found.front().create_revision, 5);
+}
+
+TEST_F(KeyspaceTest, GivesRangesWithLimitAndCount) {
+    for (const char* key : {"p/1", "p/2", "p/3", "q"}) transact(put(key, "v"));
+    const std::string end = etcd::end_of_prefix("p/");
+    const auto all = keyspace.range({.key = "p/", .range_end = end}, 5);
+    EXPECT_EQ(all->found.size(), 3U);
+    EXPECT_FALSE(all->has_more);
+    const auto some = keyspace.range({.key = "p/", .range_end = end, .limit = 2}, 5);
+    EXPECT_EQ(some->found.size(), 2U);
+    EXPECT_TRUE(some->has_more);
+    EXPECT_EQ(some->count, 3);
+    EXPECT_TRUE(
+        keyspace.range({.key = "p/", .range_end = end, .is_count_only = true}, 5)->found.empty());
+}
+
+TEST_F(KeyspaceTest, ComparesAsEtcdDoes) {
+    transact(put("a", "5"));
+    const auto holds = [this](Compare condition) {
+        return transact({.conditions = {std::move(condition)}}).is_true;
+    };
+    EXPECT_TRUE(holds(is_absent("b")));
+    EXPECT_FALSE(holds(is_absent("a")));
+    EXPECT_TRUE(holds(has_value("a", "5")));
+    EXPECT_FALSE(holds(has_value("a", "6")));
+    // A key that is not there has no value: it is not even unequal to one.
+    Compare unequal = has_value("b", "6");
+    unequal.result = Compare::Result::not_equal;
+    EXPECT_FALSE(holds(unequal));
+    EXPECT_TRUE(holds({.target = Compare::Target::mod_revision,
+                       .result = Compare::Result::less,
+                       .key = "a",
+                       .number = 3}));
+}
+
+TEST_F(KeyspaceTest, LooksAtAllConditionsBeforeItDoesAnything) {
+    Transaction inner{.conditions = {is_absent("a")}, .then = {Operation::put("b", "new")}};
+    const auto answer =
+        transact({.then = {Operation::put("a", "1"), Operation::transaction(std::move(inner)),
+                           Operation::range("a")}});
+    EXPECT_EQ(value_at("b", 0), "new");
+    ASSERT_EQ(answer.ranges.size(), 1U);
+    EXPECT_EQ(answer.ranges[0].found.front().value, "1");
+    EXPECT_EQ(answer.revision, 2);
+}
+
+TEST_F(KeyspaceTest, TakesFourThousandPutsInNestedTransactions) {
+    const auto nested = [](int branches, int steps) {
+        Transaction outer;
+        for (int branch = 0; branch < branches; ++branch) {
+            Transaction inner;
+            for (int step = 0; step < steps; ++step) {
+                inner.then.push_back(
+                    Operation::put(std::to_string(branch) + "/" + std::to_string(step), "v"));
+            }
+            outer.then.push_back(Operation::transaction(std::move(inner)));
+        }
+        return outer;
+    };
+    EXPECT_TRUE(transact(nested(64, 64)).is_true);
+    EXPECT_EQ(refusal(nested(1, 129)), Failure::Kind::rejected);
+    EXPECT_EQ(refusal(nested(129, 1)), Failure::Kind::rejected);
+}
+
+TEST_F(KeyspaceTest, RefusesAKeyThatIsChangedTwice) {
+    EXPECT_EQ(refusal({.then = {Operation::put("a", "1"), Operation::put("a", "2")}}),
+              Failure::Kind::rejected);
+    EXPECT_EQ(refusal({.then = {Operation::put("a", "1"), Operation::remove("a")}}),
+              Failure::Kind::rejected);
+    EXPECT_EQ(refusal({.then = {Operation::put("a", "1"), Operation::transaction(put("a", "2"))}}),
+              Failure::Kind::rejected);
+    EXPECT_TRUE(
+        transact({.then = {Operation::put("a", "1")}, .otherwise = {Operation::put("a", "2")}})
+            .is_true);
+    EXPECT_EQ(refusal(put("a", std::string(2U << 20U, 'x'))), Failure::Kind::rejected);
+}
+
+TEST_F(KeyspaceTest, RefusesALeaseThatDoesNotExistAndDoesNothing) {
+    EXPECT_EQ(refusal({.then = {Operation::put("a", "1"), Operation::put("b", "1", 8)}}),
+              Failure::Kind::no_lease);
+    EXPECT_EQ(value_at("a", 0), "none");
+    EXPECT_EQ(keyspace.revision(), 1);
+}
+
+TEST_F(KeyspaceTest, ForgetsWhatIsCompacted) {
+    transact(put("a", "1"));
+    transact(put("a", "2"));
+    transact({.then = {Operation::remove("a"), Operation::put("b", "1")}});
+    EXPECT_EQ(*keyspace.compact(3), 4);
+    const auto old = keyspace.range({.key = "a", .revision = 2}, 4);
+    ASSERT_FALSE(old);
+    EXPECT_EQ(old.error().kind, Failure::Kind::compacted);
+    EXPECT_EQ(value_at("a", 3), "2");
+    EXPECT_EQ(value_at("a", 4), "none");
+    EXPECT_FALSE(keyspace.compact(3));
+    EXPECT_FALSE(keyspace.compact(9));
+    EXPECT_TRUE(keyspace.compact(4));
+    EXPECT_EQ(value_at("b", 4), "1");
+}
+
+TEST_F(KeyspaceTest, TellsOfChangesInOrder) {
+    transact(put("a", "1"));
+    transact(put("b", "1"));
+    transact({.then = {Operation::remove("a")}});
+    const auto events = keyspace.changes({.first = 2, .last = 4}, "a", "");
+    ASSERT_EQ(events.size(), 2U);
+    EXPECT_FALSE(events[0].is_removal);
+    EXPECT_EQ(events[0].entry.value, "1");
+    EXPECT_TRUE(events[1].is_removal);
+    EXPECT_EQ(events[1].entry.mod_revision, 4);
+    EXPECT_EQ(keyspace.changes({.first = 2, .last = 4}, "a", "c").size(), 3U);
+}
+
+// One node and its etcd.
+class SimulatedEtcdTest : public ::testing::Test {
+  protected:
+    static constexpr auto timeout = std::chrono::microseconds{1s};
+
+    SimulatedEtcdTest() : etcd(world, faults), api(make_api()) {}
+
+    std::unique_ptr<SimulatedApi> make_api() {
+        return std::make_unique<SimulatedApi>(
+            SimulatedApi::Parts{.world = world,
+                                .etcd = etcd,
+                                .faults = faults,
+                                .line = line,
+                                .in_turn = [](const std::function<void()>& task) { task(); }});
+    }
+    void run(core::Duration length) {
+        const Moment end = world.now() + length;
+        while (world.step(end)) {
+        }
+        world.at(end, [] {});
+        world.step(end);
+    }
+    template <class T, class Ask>
+    etcd::Answer<T> get(const Ask& ask, core::Duration patience = 5s) {
+        auto answer = std::make_shared<std::optional<etcd::Answer<T>>>();
+        ask([answer](etcd::Answer<T> given) { *answer = std::move(given); });
+        const Moment end = world.now() + patience;
+        while (!*answer && world.step(end)) {
+        }
+        if (*answer) return **answer;
+        ADD_FAILURE() << "no answer at all";
+        return tl::unexpected(Failure{});
+    }
+    etcd::Answer<etcd::TransactionAnswer> transact(const Transaction& transaction) {
+        return get<etcd::TransactionAnswer>([&](auto done) {
+            api->transact(std::make_shared<const Transaction>(transaction), timeout, done);
+        });
+    }
+    etcd::LeaseId grant(std::chrono::seconds ttl) {
+        const auto answer =
+            get<etcd::LeaseAnswer>([&](auto done) { api->grant(0, ttl, timeout, done); });
+        return answer ? answer->id : 0;
+    }
+    etcd::Answer<etcd::LeaseAnswer> keep_alive(etcd::LeaseId id) {
+        return get<etcd::LeaseAnswer>([&](auto done) { api->keep_alive(id, timeout, done); });
+    }
+    etcd::Answer<etcd::RangeAnswer> range(std::string key, etcd::Revision revision = 0) {
+        return get<etcd::RangeAnswer>([&](auto done) {
+            api->range({.key = std::move(key), .revision = revision}, timeout, done);
+        });
+    }
+    void cut_all_but(std::size_t member) {
+        line.is_cut.fill(true);
+        line.is_cut[member] = false;
+    }
+
+    World world{1, 100};
+    EtcdFaults faults;
+    EtcdLine line;
+    SimulatedEtcd etcd;
+    std::unique_ptr<SimulatedApi> api;
+};
+
+TEST_F(SimulatedEtcdTest, AnswersLaterAndOnce) {
+    int answers = 0;
+    api->status(timeout, [&](const auto& answer) {
+        ++answers;
+        EXPECT_TRUE(answer);
+    });
+    EXPECT_EQ(answers, 0);
+    run(10s);
+    EXPECT_EQ(answers, 1);
+}
+
+TEST_F(SimulatedEtcdTest, EndsALeaseAfterItsTtlAndRemovesItsKeys) {
+    const etcd::LeaseId lease = grant(3s);
+    ASSERT_TRUE(transact(put("leader", "me", lease)));
+    run(2s);
+    EXPECT_EQ(keep_alive(lease)->ttl_seconds, 3);
+    run(2900ms);
+    EXPECT_EQ(range("leader")->count, 1);
+    run(1s);
+    EXPECT_EQ(range("leader")->count, 0);
+    EXPECT_EQ(keep_alive(lease)->ttl_seconds, 0);
+    EXPECT_EQ(transact(put("leader", "me", lease)).error().kind, Failure::Kind::no_lease);
+}
+
+TEST_F(SimulatedEtcdTest, GivesShortLeasesTwoSeconds) {
+    const auto answer =
+        get<etcd::LeaseAnswer>([&](auto done) { api->grant(5, 1s, timeout, done); });
+    EXPECT_EQ(answer->ttl_seconds, 2);
+    EXPECT_EQ(answer->id, 5);
+    const auto again = get<etcd::LeaseAnswer>([&](auto done) { api->grant(5, 1s, timeout, done); });
+    EXPECT_FALSE(again);
+}
+
+TEST_F(SimulatedEtcdTest, RevokesALeaseAtOnce) {
+    const etcd::LeaseId lease = grant(30s);
+    ASSERT_TRUE(transact(put("leader", "me", lease)));
+    const auto revoke = [&](auto done) { api->revoke(lease, timeout, done); };
+    EXPECT_TRUE(get<etcd::LeaseAnswer>(revoke));
+    EXPECT_EQ(range("leader")->count, 0);
+    EXPECT_EQ(get<etcd::LeaseAnswer>(revoke).error().kind, Failure::Kind::no_lease);
+}
+
+TEST_F(SimulatedEtcdTest, GivesLeasesTheirWholeTimeWhenItsLeaderChanges) {
+    const etcd::LeaseId lease = grant(10s);
+    run(9s);
+    etcd.lose_leader(5s);
+    EXPECT_EQ(keep_alive(lease).error().kind, Failure::Kind::unknown);
+    run(13s);
+    EXPECT_TRUE(etcd.has_lease(lease));
+    run(5s);
+    EXPECT_FALSE(etcd.has_lease(lease));
+}
+
+TEST_F(SimulatedEtcdTest, MayEndALeaseMuchLaterButNeverEarlier) {
+    faults.lease_lateness_max = 60s;
+    std::vector<core::Duration> ends;
+    for (int index = 0; index < 40; ++index) {
+        const Moment before = world.now();
+        const etcd::LeaseId lease = grant(2s);
+        while (etcd.has_lease(lease)) run(100ms);
+        ends.push_back(world.now() - before);
+    }
+    EXPECT_GE(*std::ranges::min_element(ends), 2s);
+    EXPECT_GT(*std::ranges::max_element(ends), 10s);
+}
+
+TEST_F(SimulatedEtcdTest, GoesOnWithTwoMembersAndStopsWithOne) {
+    etcd.stop_member(0);
+    run(3s);
+    cut_all_but(1);
+    api = make_api();
+    // The way to the one member that can be reached is found by trying.
+    for (int attempt = 0; attempt < 3 && !transact(put("a", "1")); ++attempt) {
+    }
+    EXPECT_EQ(range("a")->count, 1);
+    etcd.cut_member(2);
+    EXPECT_EQ(transact(put("a", "2")).error().kind, Failure::Kind::unknown);
+    etcd.heal();
+    run(5s);
+    EXPECT_TRUE(etcd.has_leader());
+}
+
+TEST_F(SimulatedEtcdTest, DoesWhatItWasAskedForAfterTheSenderHasGivenUp) {
+    int done = 0;
+    for (int index = 0; index < 20; ++index) {
+        const std::string key = "k" + std::to_string(index);
+        etcd.lose_leader(2s);
+        EXPECT_EQ(transact(put(key, "v")).error().kind, Failure::Kind::unknown);
+        EXPECT_EQ(etcd.keyspace().range({.key = key}, etcd.keyspace().revision())->count, 0);
+        run(10s);
+        if (range(key)->count == 1) ++done;
+    }
+    EXPECT_GT(done, 0);
+    EXPECT_LT(done, 20);
+}
+
+TEST_F(SimulatedEtcdTest, DoesWhatADeadNodeHasSent) {
+    api->transact(std::make_shared<const Transaction>(put("a", "1")), timeout,
+                  [](const auto&) { FAIL() << "the node is dead"; });
+    api.reset();
+    run(1s);
+    api = make_api();
+    EXPECT_EQ(range("a")->count, 1);
+}
+
+TEST_F(SimulatedEtcdTest, LosesAndRepeats) {
+    faults.loss = 0.3;
+    faults.repetition = 0.5;
+    faults.late_max = 1s;
+    int unknown = 0;
+    for (int index = 0; index < 50; ++index) {
+        if (!transact(put("a", std::to_string(index)))) ++unknown;
+    }
+    run(10s);
+    EXPECT_GT(unknown, 10);
+    const auto entry = etcd.keyspace().range({.key = "a"}, etcd.keyspace().revision())->found;
+    ASSERT_EQ(entry.size(), 1U);
+    EXPECT_NE(entry.front().version, 50);
+}
+
+TEST_F(SimulatedEtcdTest, NeverAnswersWithLessThanTheRevisionThatWasAskedFor) {
+    faults.has_stale_reads = true;
+    int stale = 0, refused = 0;
+    for (int index = 0; index < 60; ++index) {
+        const std::size_t member = world.random().below(3);
+        etcd.hold_member(member);
+        const std::string value = std::to_string(index);
+        // The member that applies nothing does not answer.
+        if (const auto written = transact(put("a", value))) {
+            cut_all_but(member);
+            for (int attempt = 0; attempt < 3; ++attempt) {
+                const auto newest = range("a");
+                if (newest && newest->revision < written->revision) ++stale;
+                const auto at = range("a", written->revision);
+                if (at) {
+                    EXPECT_EQ(at->found.front().value, value);
+                } else if (at.error().message == "required revision is a future revision") {
+                    ++refused;
+                }
+            }
+            line.is_cut.fill(false);
+        }
+        etcd.free_member(member);
+    }
+    EXPECT_GT(stale, 0);
+    EXPECT_GT(refused, 0);
+    const auto future = range("a", etcd.keyspace().revision() + 1);
+    EXPECT_EQ(future.error().kind, Failure::Kind::not_done);
+}
+
+TEST_F(SimulatedEtcdTest, TakesOnlyRemovalsWhenItIsFull) {
+    const etcd::LeaseId lease = grant(5s);
+    ASSERT_TRUE(transact(put("a", "1")));
+    etcd.set_full(true);
+    EXPECT_EQ(transact(put("a", "2")).error().kind, Failure::Kind::no_space);
+    EXPECT_EQ(transact({.conditions = {is_absent("b")},
+                        .then = {Operation::remove("a")},
+                        .otherwise = {Operation::put("c", "1")}})
+                  .error()
+                  .kind,
+              Failure::Kind::no_space);
+    EXPECT_TRUE(transact({.then = {Operation::remove("a")}}));
+    EXPECT_EQ(keep_alive(lease)->ttl_seconds, 5);
+    EXPECT_FALSE(get<etcd::LeaseAnswer>([&](auto done) { api->grant(0, 5s, timeout, done); }));
+    EXPECT_EQ(
+        get<etcd::StatusAnswer>([&](auto done) { api->status(timeout, done); })->errors.size(), 1U);
+}
+
+TEST_F(SimulatedEtcdTest, TellsAWatchOfWhatHasChanged) {
+    std::vector<std::string> seen;
+    const auto begin = [&](etcd::Revision start) {
+        return api->watch(
+            "a", "", start,
+            [&](etcd::Revision, const std::vector<etcd::WatchEvent>& events) {
+                for (const etcd::WatchEvent& event : events) {
+                    seen.push_back(event.is_removal ? "removed" : event.entry.value);
+                }
+            },
+            [&](const Failure& failure) {
+                seen.push_back(failure.kind == Failure::Kind::compacted ? "compacted" : "end");
+            });
+    };
+    ASSERT_TRUE(transact(put("a", "1")));
+    const etcd::Api::WatchId watch = begin(2);
+    ASSERT_TRUE(transact(put("b", "1")));
+    ASSERT_TRUE(transact({.then = {Operation::remove("a")}}));
+    run(1s);
+    EXPECT_EQ(seen, (std::vector<std::string>{"1", "removed"}));
+    api->cancel(watch);
+    ASSERT_TRUE(transact(put("a", "2")));
+    run(1s);
+    EXPECT_EQ(seen.size(), 2U);
+
+    ASSERT_TRUE(get<etcd::Revision>([&](auto done) { api->compact(4, timeout, done); }));
+    begin(3);
+    run(1s);
+    EXPECT_EQ(seen.back(), "compacted");
+    begin(0);
+    run(1s);
+    for (std::size_t member = 0; member < 3; ++member) etcd.stop_member(member);
+    run(1s);
+    EXPECT_EQ(seen.back(), "end");
+}
+
+}  // namespace
+}  // namespace holdfast::sim

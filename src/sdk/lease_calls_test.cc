@@ -295,7 +295,7 @@ TEST(LeaseCalls, SaysThatWhatIsRenewedIsOver) {
 }
 
 TEST(Fences, ArePassedWithANumber) {
-    TestCalls test({.body = R"({"resource":"a/b","fencing_token":34,"highest":34})"});
+    TestCalls test(PeerAnswer{.body = R"({"resource":"a/b","fencing_token":34,"highest":34})"});
     EXPECT_EQ(*test.calls.pass_fence("a/b", 34), 34U);
     const auto seen = test.peer.seen();
     EXPECT_EQ(seen[0].line, "POST /v1/fence/a%2Fb");
@@ -303,9 +303,9 @@ TEST(Fences, ArePassedWithANumber) {
 }
 
 TEST(Fences, RefuseASmallerNumber) {
-    TestCalls test({.status = 409,
-                    .body = R"({"error":"StaleFence","message":"no","resource":"bucket",)"
-                            R"("fencing_token":33,"highest":34})"});
+    TestCalls test(PeerAnswer{.status = 409,
+                              .body = R"({"error":"StaleFence","message":"no","resource":"bucket",)"
+                                      R"("fencing_token":33,"highest":34})"});
     const auto refused = test.calls.pass_fence("bucket", 33);
     ASSERT_FALSE(refused);
     const auto* const stale = std::get_if<StaleFence>(&refused.error());
@@ -323,7 +323,7 @@ TEST(Fences, AreReadAndMayBeUnknown) {
 }
 
 TEST(Fences, SayWhatMakesNoSense) {
-    TestCalls test({.body = "[]"});
+    TestCalls test(PeerAnswer{.body = "[]"});
     EXPECT_EQ(to_text(test.calls.pass_fence("x", 1).error()), "the answer makes no sense");
     EXPECT_EQ(to_text(test.calls.get_fence("x").error()), "the answer makes no sense");
     EXPECT_EQ(to_text(test.calls.check("t", LockScope::Inode{7}, LockMode::shared).error()),

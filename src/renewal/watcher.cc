@@ -102,6 +102,7 @@ bool Watcher::end_renewal(const HoldPointer& hold, std::string failure) {
     return false;
 }
 
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): first what counts, then what follows
 void Watcher::confirm(const HoldPointer& hold, Time expires_at, Time renew_at) {
     hold->guaranteed_until = expires_at - hold->pace.margin;
     hold->renew_at = renew_at;

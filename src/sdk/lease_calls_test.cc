@@ -295,7 +295,7 @@ TEST(LeaseCalls, SaysThatWhatIsRenewedIsOver) {
 }
 
 TEST(Fences, ArePassedWithANumber) {
-    TestCalls test({.body = R"({"resource":"a/b","fencing_token":34,"highest":34})"});
+    TestCalls test(PeerAnswer{.body = R"({"resource":"a/b","fencing_token":34,"highest":34})"});
     EXPECT_EQ(*test.calls.pass_fence("a/b", 34), 34U);
     const auto seen = test.peer.seen();
     EXPECT_EQ(seen[0].line, "POST /v1/fence/a%2Fb");
@@ -303,9 +303,9 @@ TEST(Fences, ArePassedWithANumber) {
 }
 
 TEST(Fences, RefuseASmallerNumber) {
-    TestCalls test({.status = 409,
-                    .body = R"({"error":"StaleFence","message":"no","resource":"bucket",)"
-                            R"("fencing_token":33,"highest":34})"});
+    TestCalls test(PeerAnswer{.status = 409,
+                              .body = R"({"error":"StaleFence","message":"no","resource":"bucket",)"
+                                      R"("fencing_token":33,"highest":34})"});
     const auto refused = test.calls.pass_fence("bucket", 33);
     ASSERT_FALSE(refused);
     const auto* const stale = std::get_if<StaleFence>(&refused.error());
@@ -316,14 +316,15 @@ TEST(Fences, RefuseASmallerNumber) {
 }
 
 TEST(Fences, AreReadAndMayBeUnknown) {
-    TestCalls known({.body = R"({"resource":"bucket","highest":34})"});
+    TestCalls known(PeerAnswer{.body = R"({"resource":"bucket","highest":34})"});
     EXPECT_EQ(*known.calls.get_fence("bucket"), 34U);
-    TestCalls unknown({.status = 404, .body = R"({"error":"FenceNotFound","message":"no"})"});
+    TestCalls unknown(
+        PeerAnswer{.status = 404, .body = R"({"error":"FenceNotFound","message":"no"})"});
     EXPECT_EQ(*unknown.calls.get_fence("bucket"), std::nullopt);
 }
 
 TEST(Fences, SayWhatMakesNoSense) {
-    TestCalls test({.body = "[]"});
+    TestCalls test(PeerAnswer{.body = "[]"});
     EXPECT_EQ(to_text(test.calls.pass_fence("x", 1).error()), "the answer makes no sense");
     EXPECT_EQ(to_text(test.calls.get_fence("x").error()), "the answer makes no sense");
     EXPECT_EQ(to_text(test.calls.check("t", LockScope::Inode{7}, LockMode::shared).error()),
@@ -332,18 +333,20 @@ TEST(Fences, SayWhatMakesNoSense) {
 
 TEST(Fences, CheckWhatATokenIsGoodFor) {
     const LockScope inode = LockScope::Inode{7};
-    TestCalls shared({.body =
-                          R"({"token":"t","fencing_token":7,"scope":{"kind":"inode","inode":7},)"
-                          R"("holder":"w","mode":"shared","duration_ms":5})"});
+    TestCalls shared(
+        PeerAnswer{.body = R"({"token":"t","fencing_token":7,"scope":{"kind":"inode","inode":7},)"
+                           R"("holder":"w","mode":"shared","duration_ms":5})"});
     EXPECT_TRUE(shared.calls.check("t", inode, LockMode::shared));
     EXPECT_EQ(to_text(shared.calls.check("t", inode, LockMode::exclusive).error()),
               "a lock on shared inode:7 is not enough for inode:7");
-    TestCalls mismatch({.status = 409,
-                        .body = R"({"error":"LockScopeMismatch","message":"no",)"
-                                R"("scope":{"kind":"range","inode":7,"start":0,"end":5}})"});
+    TestCalls mismatch(PeerAnswer{.status = 409,
+                                  .body =
+                                      R"({"error":"LockScopeMismatch","message":"no",)"
+                                      R"("scope":{"kind":"range","inode":7,"start":0,"end":5}})"});
     EXPECT_EQ(to_text(mismatch.calls.check("t", inode, LockMode::exclusive).error()),
               "a lock on range:7:0-5 is not enough for inode:7");
-    TestCalls over({.status = 410, .body = R"({"error":"LockExpired","message":"over"})"});
+    TestCalls over(
+        PeerAnswer{.status = 410, .body = R"({"error":"LockExpired","message":"over"})"});
     EXPECT_EQ(to_text(over.calls.check("t", inode, LockMode::exclusive).error()),
               "the lock is over");
 }

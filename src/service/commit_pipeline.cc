@@ -324,6 +324,7 @@ std::vector<CommitPipeline::Disappointed> CommitPipeline::fail() {
     return disappointed;
 }
 
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): the smaller one first
 void CommitPipeline::begin(std::uint64_t newest_fence, std::uint64_t reserved_fence) {
     CHECK(is_idle());
     newest_fence_ = done_fence_ = newest_fence;

@@ -18,10 +18,16 @@ using ::testing::HasSubstr;
 
 const std::string in_use = "another server uses the files' root";
 
+doors::hengdang::HengdangOptions options_with(const std::string& root) {
+    doors::hengdang::HengdangOptions options;
+    options.root = root;
+    return options;
+}
+
 // A node with one loop, which is the loop of the test.
 struct Node {
     Node(const std::string& root, net::EventLoop& loop, service::testing::TestService& service)
-        : keeper({.options = {.root = root},
+        : keeper({.options = options_with(root),
                   .door = {.clock = service.clock,
                            .port = service.service,
                            .executor = service.executor,

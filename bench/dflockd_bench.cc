@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "options/options.h"
 #include "wire/lock_traffic.h"
 #include "wire/round.h"
 #include "wire/two_cores.h"

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "options/options.h"
 #include "wire/homelab_traffic.h"
 #include "wire/load_client.h"
 #include "wire/round.h"

@@ -25,6 +25,7 @@
 #include <thread>
 #include <vector>
 
+#include "options/options.h"
 #include "wire/round.h"
 #include "wire/server_process.h"
 #include "wire/two_cores.h"

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "options/options.h"
 #include "wire/homelab_traffic.h"
 #include "wire/load_client.h"
 #include "wire/round.h"

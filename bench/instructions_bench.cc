@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "options/options.h"
 #include "wire/homelab_traffic.h"
 #include "wire/server_process.h"
 

@@ -277,9 +277,9 @@ int main(int argument_count, char** arguments) {
     program.add_option("--holdfast", options.holdfast, "the server").shows_default();
     program.add_option("--folder", options.folder, "where to write").shows_default();
     program.add_option("--serve", options.serve_arguments, "further arguments of the server");
-    program.add_option("--rounds", options.rounds).shows_default();
+    program.add_option("--rounds", options.rounds, "for each figure").shows_default();
     program.add_option("--seconds", options.seconds, "of each round").shows_default();
-    program.add_option("--concurrency", options.concurrency).shows_default();
+    program.add_option("--concurrency", options.concurrency, "clients at one time").shows_default();
     if (const auto stop = parser.parse(argument_count, arguments)) return stop->show();
     holdfast::bench::FilesBench(std::move(options)).run();
     return 0;

@@ -12,8 +12,10 @@ import http.client
 import json
 import os
 import pathlib
+import shutil
 import socket
 import sqlite3
+import subprocess
 import sys
 import tempfile
 import threading
@@ -23,6 +25,15 @@ from openapi_scoped import fences, scopes, scopes_refused
 from openapi_server import PATIENCE_S, Answer, Server, X, until
 
 AUTH, ADMIN = "the-users-token", "the-admins-token"
+
+
+def free_ports(count):
+    """Ports that nobody listens on at the moment."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
 
 
 def proof(lease):
@@ -185,6 +196,33 @@ def sessions(server):
     server.ask("POST", "/v1/backup", 405)
 
 
+def stands_alone(server):
+    server.ask("GET", "/v1/cluster", 404)
+    server.ask("PUT", "/v1/cluster", 405)
+    for change in ("resign", "new-epoch"):
+        server.ask("POST", "/v1/cluster/" + change, 404)
+        server.ask("GET", "/v1/cluster/" + change, 405)
+
+
+def cluster(start, folder):
+    """A node on an etcd of its own."""
+    client, peer, node = free_ports(3)
+    urls = [f"http://127.0.0.1:{port}" for port in (client, peer)]
+    with open(folder / "etcd.log", "wb") as log:
+        etcd = subprocess.Popen(["etcd", "--data-dir", str(folder / "etcd"), "--listen-client-urls", urls[0],
+                                 "--advertise-client-urls", urls[0], "--listen-peer-urls", urls[1]], stdout=log, stderr=log)
+    try:
+        server = start("--cluster", f"etcd://127.0.0.1:{client}", "--peer", f"127.0.0.1:{node}", "--status", "none")
+        until(lambda: server.ask("GET", "/v1/cluster", 200).json()["leader"] != "")
+        server.ask("POST", "/v1/cluster/resign", 200)
+        server.ask("POST", "/v1/cluster/resign", 409)
+        server.ask("POST", "/v1/cluster/new-epoch", 200)
+    finally:
+        etcd.kill()
+        etcd.wait()
+    server.ask("POST", "/v1/cluster/new-epoch", 409)
+
+
 def secrets(server):
     for method, path, operation in server.document.operations():
         if operation.get("security") != [{}]:
@@ -197,6 +235,8 @@ def secrets(server):
     server.ask("DELETE", X, 200, headers=admin)
     server.ask("DELETE", "/v1/sessions/{id}", 403, headers=user)
     server.ask("GET", "/v1/backup", 403, headers=user)
+    server.ask("POST", "/v1/cluster/resign", 403, headers=user)
+    server.ask("POST", "/v1/cluster/new-epoch", 403, headers=user)
     server.ask("DELETE", "/v1/fence/{resource}", 403, headers=user)
     server.ask("DELETE", "/v1/fence/{resource}", 404, headers=admin)
     for path in (X + "/acquire", X + "/renew", X + "/release", "/v1/leases", "/v1/leases/{token}/renew",
@@ -272,11 +312,19 @@ def main(program, document_file):
             return server
 
         server = start("--memory")
-        for part in (itself, jobs, leases, refusals, views, scopes, scopes_refused, fences, events, sessions):
+        for part in (itself, jobs, leases, refusals, views, scopes, scopes_refused, fences, events, sessions,
+                     stands_alone):
             part(server)
         secrets(start("--memory", "--body-max", "500", "--auth-token-file", write(folder / "auth", AUTH),
                       "--admin-token-file", write(folder / "admin", ADMIN)))
         failures(start("--data", str(folder / "data")), folder / "data")
+        if shutil.which("etcd"):
+            cluster(start, folder)
+        else:
+            print("*** there is no etcd here: the answers of a cluster are not seen ***")
+            document.seen |= {("get", "/v1/cluster", "200")} | {
+                ("post", "/v1/cluster/" + change, status)
+                for change in ("resign", "new-epoch") for status in ("200", "409")}
     document.check_everything_was_seen()
     print(len(document.seen), "documented answers were seen")
 

@@ -93,7 +93,7 @@ class SimulatedApi final : public etcd::Api {
     void tell_events(WatchId watch, etcd::Revision revision, std::vector<etcd::WatchEvent> events);
     void tell_end(WatchId watch, etcd::Failure failure);
     void to_next_member(std::size_t failed);
-    static core::Duration draw_delay(const Parts& parts);
+    static core::Duration draw_delay(const Parts& parts, Way way);
     static void in_turn(const ChannelPointer& channel, std::function<void(SimulatedApi&)> task);
 
     ChannelPointer channel_;

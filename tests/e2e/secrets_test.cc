@@ -118,8 +118,10 @@ TEST(SecretFiles, ThatAreBadKeepTheServerFromStarting) {
         std::string named;
     };
     const Row rows[] = {
-        {{"--auth-token-file", "/no/such/file"}, "--auth-token-file: cannot read a token from /no/such/file"},
-        {{"--admin-token-file", empty.path()}, "--admin-token-file: there is no token in " + empty.path()},
+        {{"--auth-token-file", "/no/such/file"},
+         "--auth-token-file: cannot read a token from /no/such/file"},
+        {{"--admin-token-file", empty.path()},
+         "--admin-token-file: there is no token in " + empty.path()},
         {{"--tls-cert", one.files().certificate_file}, "--tls-key"},
         {{"--tls-key", one.files().key_file}, "--tls-cert"},
         {{"--tls-cert", one.files().certificate_file, "--tls-key", other.files().key_file},

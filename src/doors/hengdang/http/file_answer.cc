@@ -73,7 +73,9 @@ FileAnswer refuse(int status, std::string_view error, std::string_view message) 
         .field("error", error)
         .field("message", message)
         .end_object();
-    return answer_with(status, std::move(body));
+    FileAnswer answer = answer_with(status, std::move(body));
+    if (status == 503) answer.headers.emplace_back("Retry-After", "1");
+    return answer;
 }
 
 FileAnswer refuse(files::PathFault fault) {
@@ -186,10 +188,7 @@ FileAnswer refuse_lost() {
 }
 
 FileAnswer refuse_stopping() {
-    FileAnswer answer =
-        refuse(503, "Shutting down", "The server is shutting down; nothing was changed");
-    answer.headers.emplace_back("Retry-After", "1");
-    return answer;
+    return refuse(503, "Shutting down", "The server is shutting down; nothing was changed");
 }
 
 FileAnswer refuse_lock(const service::Response& response, const LockTimes& times,

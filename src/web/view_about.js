@@ -10,7 +10,7 @@ function facts(entries) {
   );
 }
 
-/** The nodes of a cluster, and how its etcd is. */
+/** How a cluster and its etcd are. */
 function clusterCard(cluster, now) {
   const { etcd } = cluster;
   return h(
@@ -29,6 +29,14 @@ function clusterCard(cluster, now) {
       ['Database', `${bytes(etcd.in_use_bytes)} in use, of ${bytes(etcd.quota_bytes)}`],
       ...(etcd.refuses_growth ? [['No new locks', etcd.refuses_growth]] : []),
     ]),
+  );
+}
+
+function nodesCard(cluster, now) {
+  return h(
+    'section',
+    { class: 'card' },
+    h('h2', {}, 'Nodes'),
     wideTable(
       'Nodes',
       ['Node', 'Role', 'Address for nodes', 'Up for', 'Version'],
@@ -89,6 +97,7 @@ export function aboutView(root) {
           ]),
         ),
         status.cluster ? clusterCard(status.cluster, serverNow) : null,
+        status.cluster ? nodesCard(status.cluster, serverNow) : null,
         h(
           'section',
           { class: 'card' },

@@ -141,7 +141,7 @@ base::Result<Transferred> migrate(const MigrateCommand& command) {
 }
 
 int run_migrate(const MigrateCommand& command) {
-    base::set_up_log(base::LogFormat::text, base::LogLevel::warning);
+    base::set_up_log(base::LogFormat::text, base::LogLevel::error);
     const auto done = migrate(command);
     base::flush_log();
     if (!done) {

@@ -94,6 +94,14 @@ foreach(target ${header_targets})
     endif()
 endforeach()
 
+# Several files of a library are compiled as one: what they include is read once. The preset tsan compiles every file
+# alone, so that a file which lacks an include is found.
+option(HOLDFAST_TOGETHER "Compile several files of a library as one" ON)
+if(HOLDFAST_TOGETHER)
+    set(CMAKE_UNITY_BUILD ON)
+    set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
+endif()
+
 add_custom_target(engine_tests)
 
 # holdfast_module(core SOURCES a.cc DEPENDS holdfast_base TESTS a_test.cc TEST_DEPENDS rapidcheck)
@@ -101,10 +109,14 @@ add_custom_target(engine_tests)
 #   HOT      it is on the way of every request; -O3 takes 6 % off what its functions do
 #   NET      it includes the headers of src/net
 #   ENGINE   its tests are run under sanitizers for every change
+#   ALONE    its files are never compiled together: the simulator replaces single ones by copies with a planted bug
 function(holdfast_module name)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "HOT;NET;ENGINE" "" "SOURCES;DEPENDS;TESTS;TEST_DEPENDS")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "HOT;NET;ENGINE;ALONE" "" "SOURCES;DEPENDS;TESTS;TEST_DEPENDS")
     set(target holdfast_${name})
     add_library(${target} STATIC ${arg_SOURCES})
+    if(arg_ALONE)
+        set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
+    endif()
     target_link_libraries(${target} PUBLIC holdfast_flags ${arg_DEPENDS})
     if(arg_HOT AND NOT HOLDFAST_SANITIZE)
         target_compile_options(${target} PRIVATE -O3)

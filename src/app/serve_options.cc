@@ -116,16 +116,14 @@ void declare_files(const options::Command& command, ServeOptions& options) {
 }
 
 void declare_secrets(const options::Command& command, ServeOptions& options) {
-    const auto add = [&](const char* flag, std::string& path, const char* help) {
-        command.add_option(flag, path, help).takes("FILE");
-    };
-    add("--auth-token-file", options.auth_token_file,
+    command.add_file(
+        "--auth-token-file", options.auth_token_file,
         "requests must bear the token in the first line of FILE; read again on SIGHUP");
-    add("--admin-token-file", options.admin_token_file,
-        "the token of those who may also release what others hold");
-    add("--tls-cert", options.tls.certificate_file,
-        "speak TLS with this certificate chain, in PEM form; read again on SIGHUP");
-    add("--tls-key", options.tls.key_file, "the certificate's key");
+    command.add_file("--admin-token-file", options.admin_token_file,
+                     "the token of those who may also release what others hold");
+    command.add_file("--tls-cert", options.tls.certificate_file,
+                     "speak TLS with this certificate chain, in PEM form; read again on SIGHUP");
+    command.add_file("--tls-key", options.tls.key_file, "the certificate's key");
 }
 
 void declare_locks(const options::Command& command, ServeOptions& options) {

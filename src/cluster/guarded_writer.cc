@@ -7,7 +7,7 @@ namespace holdfast::cluster {
 namespace {
 
 // How long after a failure the same transaction is sent again.
-constexpr core::Duration pause = std::chrono::milliseconds{50};
+constexpr core::Duration writing_pause = std::chrono::milliseconds{50};
 
 }  // namespace
 
@@ -39,7 +39,8 @@ void GuardedWriter::on_answer(const etcd::Answer<etcd::TransactionAnswer>& answe
     if (result.verdict == Verdict::again) {
         const bool is_unknown = answer || answer.error().kind == etcd::Failure::Kind::unknown;
         may_have_happened_ = may_have_happened_ || is_unknown;
-        return slots_.set(TimerSlots::Slot::writer, slots_.now() + pause, [this] { send(); });
+        return slots_.set(TimerSlots::Slot::writer, slots_.now() + writing_pause,
+                          [this] { send(); });
     }
     if (result.verdict != Verdict::done) {
         // An earlier attempt may still be done, so it would be wrong to say that nothing is written.

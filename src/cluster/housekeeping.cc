@@ -6,14 +6,14 @@
 #include <utility>
 
 #include "base/log/log.h"
-#include "base/text/number.h"
 #include "cluster/records.h"
+#include "etcd/probe.h"
 
 namespace holdfast::cluster {
 
 namespace {
 
-constexpr core::Duration timeout = std::chrono::seconds{2};
+constexpr core::Duration look_timeout = std::chrono::seconds{2};
 constexpr core::Duration sample_interval = std::chrono::seconds{1};
 constexpr double warned_at = 0.60, refused_at = 0.85;
 
@@ -60,16 +60,9 @@ std::string growth_refusal(const EtcdPicture& etcd) {
         etcd.database_bytes >> 20U, etcd.quota_bytes >> 20U);
 }
 
-std::string version_warning(std::string_view version) {
-    const std::size_t dot = version.find('.');
-    if (dot == std::string_view::npos) return {};
-    const std::string_view rest = version.substr(dot + 1);
-    const auto major = base::parse_decimal<std::uint32_t>(version.substr(0, dot));
-    const auto minor = base::parse_decimal<std::uint32_t>(rest.substr(0, rest.find('.')));
-    if (!major || !minor || *major > 3 || (*major == 3 && *minor >= 5)) return {};
-    return fmt::format(
-        "etcd {} lacks corrections of its leases and watches; 3.5.28, 3.6.9 or later are better",
-        version);
+std::string version_warning(const std::string& version) {
+    const auto judged = etcd::judge_version(version);
+    return judged && !judged->empty() ? judged->front() : "";
 }
 
 Housekeeping::Housekeeping(Options options, Parts parts, std::function<void()> changed)
@@ -90,11 +83,11 @@ void Housekeeping::stop() {
 
 void Housekeeping::look() {
     const std::weak_ptr<int> alive = alive_;
-    parts_.etcd.status(timeout, [this, alive](const etcd::Answer<etcd::StatusAnswer>& answer) {
+    parts_.etcd.status(look_timeout, [this, alive](const etcd::Answer<etcd::StatusAnswer>& answer) {
         if (answer && !alive.expired()) on_status(*answer);
     });
     const std::string key = parts_.keys.nodes();
-    parts_.etcd.range({.key = key, .range_end = etcd::end_of_prefix(key)}, timeout,
+    parts_.etcd.range({.key = key, .range_end = etcd::end_of_prefix(key)}, look_timeout,
                       [this, alive](const etcd::Answer<etcd::RangeAnswer>& answer) {
                           if (answer && !alive.expired()) on_nodes(*answer);
                       });
@@ -144,7 +137,8 @@ void Housekeeping::on_commit(etcd::Revision revision) {
     if (!options_.compacts) return;
     if (const auto due = history_.take_due(now)) {
         // If it fails, the next one drops more.
-        parts_.etcd.compact(*due, timeout, [](const etcd::Answer<etcd::Revision>& /*done*/) {});
+        parts_.etcd.compact(*due, look_timeout,
+                            [](const etcd::Answer<etcd::Revision>& /*done*/) {});
     }
 }
 

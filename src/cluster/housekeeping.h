@@ -57,7 +57,7 @@ class History {
 [[nodiscard]] std::string growth_refusal(const EtcdPicture& etcd);
 
 // Why this version of etcd is not recommended; empty: it is.
-[[nodiscard]] std::string version_warning(std::string_view version);
+[[nodiscard]] std::string version_warning(const std::string& version);
 
 class Housekeeping {
   public:

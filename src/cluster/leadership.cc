@@ -9,10 +9,8 @@ namespace holdfast::cluster {
 
 namespace {
 
-using Kind = etcd::Failure::Kind;
-
 // How long after a failure etcd is asked again.
-constexpr core::Duration pause = std::chrono::milliseconds{200};
+constexpr core::Duration pause_after_failure = std::chrono::milliseconds{200};
 constexpr core::Duration pause_if_full = std::chrono::seconds{1};
 constexpr core::Duration look_interval_min = std::chrono::seconds{2};
 constexpr core::Duration revoke_timeout = std::chrono::seconds{1};
@@ -80,12 +78,13 @@ bool Leadership::takes(core::Time now, Ticket ticket) {
 
 void Leadership::try_later(core::Time now, const etcd::Failure& failure) {
     trouble_ = failure.message;
-    ask_at_ = now + (failure.kind == Kind::no_space ? pause_if_full : pause);
+    ask_at_ =
+        now + (failure.kind == etcd::Failure::Kind::no_space ? pause_if_full : pause_after_failure);
 }
 
 // True if there is no use in asking again with this lease, or at all.
 bool Leadership::gives_up(core::Time now, const etcd::Failure& failure) {
-    if (failure.kind == Kind::rejected) {
+    if (failure.kind == etcd::Failure::Kind::rejected) {
         give_up_lease();
         stop_watching();
         state_ = State::stopped;
@@ -93,7 +92,7 @@ bool Leadership::gives_up(core::Time now, const etcd::Failure& failure) {
         orders_.push_back({.kind = Order::Kind::refuse, .why = failure.message});
         return true;
     }
-    if (failure.kind == Kind::no_lease && lease_ != 0) {
+    if (failure.kind == etcd::Failure::Kind::no_lease && lease_ != 0) {
         lose(now, failure.message);
         return true;
     }
@@ -240,11 +239,11 @@ void Leadership::on_kept_alive(core::Time now, Ticket ticket,
     if (answer && answer->ttl_seconds > 0) {
         deadline_ = renewal_sent_at_ + usable(std::chrono::seconds{answer->ttl_seconds});
         next_renewal_ = renewal_sent_at_ + ttl_ / 4;
-    } else if (answer || answer.error().kind == Kind::no_lease) {
+    } else if (answer || answer.error().kind == etcd::Failure::Kind::no_lease) {
         return lose(now, "the lease of this node has ended in etcd");
     } else {
         trouble_ = answer.error().message;
-        next_renewal_ = now + pause;
+        next_renewal_ = now + pause_after_failure;
     }
     advance(now);
 }
@@ -381,7 +380,7 @@ void Leadership::on_watch_ended(core::Time now, Ticket ticket) {
     advance(now);
     if (ticket == 0 || ticket != watch_) return;
     watch_ = 0;
-    if (state_ == State::following && asked_ == 0) ask_at_ = now + pause;
+    if (state_ == State::following && asked_ == 0) ask_at_ = now + pause_after_failure;
 }
 
 void Leadership::win(etcd::Revision elected_at) {

@@ -15,7 +15,7 @@ using etcd::Compare;
 using etcd::Operation;
 using Done = std::function<void(base::Result<std::uint64_t>)>;
 
-constexpr etcd::Api::Duration timeout = std::chrono::seconds{5};
+constexpr etcd::Api::Duration raise_timeout = std::chrono::seconds{5};
 
 struct Values {
     std::uint64_t epoch = 0;
@@ -71,14 +71,14 @@ void raise_epoch(etcd::Api& etcd, const Keys& keys, service::WallTime now, Done 
         if (after.counter.fence >= core::as_number(core::fence_max)) {
             return done(base::fail("no fencing numbers are left to skip"));
         }
-        etcd.transact(make_raise(keys, *before, after), timeout,
+        etcd.transact(make_raise(keys, *before, after), raise_timeout,
                       [done, after](const etcd::Answer<etcd::TransactionAnswer>& answer) {
                           if (!answer) return done(base::fail(answer.error().message));
                           if (answer->is_true) return done(after.epoch);
                           done(base::fail("a leader has committed meanwhile: try again"));
                       });
     };
-    etcd.transact(std::move(look), timeout, raise);
+    etcd.transact(std::move(look), raise_timeout, raise);
 }
 
 }  // namespace holdfast::cluster

@@ -112,6 +112,10 @@ class Command {
     Option add_option(const std::string& names, TakeValues take, const std::string& help) const;
     // An option whose value is only asked for by Option::value().
     Option add_option(const std::string& names, const std::string& help) const;
+    // An option whose value is the path of a file.
+    Option add_file(const std::string& names, std::string& path, const std::string& help) const {
+        return add_option(names, path, help).takes("FILE");
+    }
     Option add_flag(const std::string& names, bool& value, const std::string& help) const;
 
     // An option whose value is a duration such as 30s, 1m30s or 250ms. `take` is called with it.

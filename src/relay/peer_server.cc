@@ -6,50 +6,33 @@
 #include <unordered_set>
 
 #include "base/check.h"
+#include "relay/splice_set.h"
 
 namespace holdfast::relay {
 
 namespace {
 
-constexpr std::size_t output_bytes_max = std::size_t{128} * 1024;
-
 // A relay reads as fast as its client does. A door closes a connection whose client reads nothing for
 // long; this is longer, so that the door decides.
 net::ConnectionLimits peer_limits(std::chrono::milliseconds preface_timeout) {
-    net::ConnectionLimits limits;
+    net::ConnectionLimits limits = splice_limits(std::chrono::minutes(2));
     limits.request_timeout = limits.idle_timeout = preface_timeout;
-    limits.write_timeout = std::chrono::minutes(2);
-    limits.output_bytes_max = output_bytes_max;
     return limits;
 }
 
 // A door may leave its input unread as long as a request waits for a lock.
-net::ConnectionLimits inner_limits() {
-    net::ConnectionLimits limits;
-    limits.write_timeout = std::chrono::milliseconds::zero();
-    limits.output_bytes_max = output_bytes_max;
-    return limits;
-}
+constexpr std::chrono::milliseconds inner_write_timeout{0};
 
 }  // namespace
 
 // What the server has on one loop, besides the connections of `server_`.
 struct PeerServer::PerLoop {
     explicit PerLoop(net::EventLoop& its_loop)
-        : loop(its_loop),
-          inner(its_loop, {.limits = limits,
-                           .factory = no_factory,
-                           .waiting_room = waiting_room,
-                           .tls = nullptr,
-                           .divert = no_divert}) {}
+        : loop(its_loop), inner(its_loop, inner_write_timeout) {}
 
     net::EventLoop& loop;
-    const net::ConnectionLimits limits = inner_limits();
-    const net::ProtocolFactory no_factory;
-    const net::Divert no_divert;
-    net::WaitingRoom waiting_room{0};
     std::unordered_set<Session*> sessions;
-    net::ConnectionSet inner;  // the ends of pairs that are not the door's
+    SpliceSet inner;  // the ends of pairs that are not the door's
 };
 
 // One connection of another node.
@@ -147,7 +130,7 @@ class PeerServer::Session final : public net::Protocol {
             return Splice::make_raw_side(splice, raw, std::nullopt);
         };
         if (!door(preface.door)->adopt(std::move(outer), peer)) return Verdict::too_many;
-        if (!here_.inner.add(std::move(inner), make)) return Verdict::too_many;
+        if (!here_.inner.connections.add(std::move(inner), make)) return Verdict::too_many;
         splice_ = std::move(splice);
         return Verdict::accepted;
     }
@@ -207,7 +190,7 @@ PeerServer::PerLoop& PeerServer::on(const net::EventLoop& loop) {
 
 PeerCounts PeerServer::counts() const {
     PeerCounts counts;
-    for (const auto& each : loops_) counts.open += each->inner.size();
+    for (const auto& each : loops_) counts.open += each->inner.connections.size();
     counts.joined = joined_.load(std::memory_order_relaxed);
     counts.refused = refused_.load(std::memory_order_relaxed);
     counts.lost = traffic_.lost.load(std::memory_order_relaxed);

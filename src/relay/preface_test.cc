@@ -5,7 +5,7 @@
 namespace holdfast::relay {
 namespace {
 
-const std::string challenge(challenge_bytes, 'c');
+const std::string asked(challenge_bytes, 'c');
 
 Preface some_preface() {
     return {.door = "dflockd",
@@ -17,7 +17,7 @@ Preface some_preface() {
 
 std::string wire_of(const Preface& preface) {
     std::string wire;
-    append_preface(wire, preface, challenge, "secret");
+    append_preface(wire, preface, asked, "secret");
     return wire;
 }
 
@@ -31,7 +31,7 @@ TEST(Preface, IsReadAsItWasWritten) {
     EXPECT_EQ("b", preface.node);
     EXPECT_EQ(0x0102030405060708U, preface.epoch);
     EXPECT_EQ(std::string(nonce_bytes, 'n'), preface.nonce);
-    EXPECT_TRUE(is_authentic(found.value, challenge, "secret"));
+    EXPECT_TRUE(is_authentic(found.value, asked, "secret"));
 }
 
 TEST(Preface, IsIncompleteUntilItsLastByte) {
@@ -46,14 +46,14 @@ TEST(Preface, IsIncompleteUntilItsLastByte) {
 TEST(Preface, ProvesEveryByteTheSecretAndTheChallenge) {
     const std::string wire = wire_of(some_preface());
     const auto whole = read_preface(wire);
-    EXPECT_FALSE(is_authentic(whole.value, challenge, "Secret"));
-    EXPECT_FALSE(is_authentic(whole.value, challenge, ""));
+    EXPECT_FALSE(is_authentic(whole.value, asked, "Secret"));
+    EXPECT_FALSE(is_authentic(whole.value, asked, ""));
     EXPECT_FALSE(is_authentic(whole.value, std::string(challenge_bytes, 'd'), "secret"));
     for (std::size_t i = 0; i < wire.size(); ++i) {
         std::string changed = wire;
         changed[i] = static_cast<char>(changed[i] ^ 1);
         const auto found = read_preface(changed);
-        EXPECT_FALSE(found.size > 0 && is_authentic(found.value, challenge, "secret")) << i;
+        EXPECT_FALSE(found.size > 0 && is_authentic(found.value, asked, "secret")) << i;
     }
 }
 
@@ -76,19 +76,19 @@ TEST(Preface, CutsLongTexts) {
     const auto found = read_preface(wire_of(preface));
     ASSERT_EQ(Found<SignedPreface>::State::whole, found.state);
     EXPECT_EQ(std::string(text_bytes_max, 'x'), found.value.preface.client);
-    EXPECT_TRUE(is_authentic(found.value, challenge, "secret"));
+    EXPECT_TRUE(is_authentic(found.value, asked, "secret"));
 }
 
 TEST(Challenge, IsReadAsItWasWritten) {
     std::string wire;
-    append_challenge(wire, challenge);
+    append_challenge(wire, asked);
     for (std::size_t bytes = 0; bytes < wire.size(); ++bytes) {
         EXPECT_EQ(Found<std::string>::State::incomplete,
                   read_challenge(std::string_view(wire).substr(0, bytes)).state);
     }
     const auto found = read_challenge(wire + "x");
     EXPECT_EQ(wire.size(), found.size);
-    EXPECT_EQ(challenge, found.value);
+    EXPECT_EQ(asked, found.value);
     EXPECT_EQ(Found<std::string>::State::broken, read_challenge("HTTP").state);
 }
 
@@ -100,13 +100,13 @@ TEST(Challenge, IsAnotherEachTime) {
 TEST(Answer, IsProvenIfItAccepts) {
     const std::string nonce(nonce_bytes, 'n');
     std::string wire;
-    append_accepted(wire, nonce, challenge, "secret");
+    append_accepted(wire, nonce, asked, "secret");
     const auto found = read_answer(wire);
     ASSERT_EQ(wire.size(), found.size);
-    EXPECT_TRUE(is_accepted(found.value, nonce, challenge, "secret"));
-    EXPECT_FALSE(is_accepted(found.value, std::string(nonce_bytes, 'm'), challenge, "secret"));
+    EXPECT_TRUE(is_accepted(found.value, nonce, asked, "secret"));
+    EXPECT_FALSE(is_accepted(found.value, std::string(nonce_bytes, 'm'), asked, "secret"));
     EXPECT_FALSE(is_accepted(found.value, nonce, std::string(challenge_bytes, 'd'), "secret"));
-    EXPECT_FALSE(is_accepted(found.value, nonce, challenge, "other"));
+    EXPECT_FALSE(is_accepted(found.value, nonce, asked, "other"));
 }
 
 TEST(Answer, SaysWhyItRefuses) {
@@ -115,7 +115,7 @@ TEST(Answer, SaysWhyItRefuses) {
     const auto found = read_answer(wire);
     ASSERT_EQ(wire.size(), found.size);
     EXPECT_EQ(Verdict::other_epoch, found.value.verdict);
-    EXPECT_FALSE(is_accepted(found.value, std::string(nonce_bytes, 'n'), challenge, "secret"));
+    EXPECT_FALSE(is_accepted(found.value, std::string(nonce_bytes, 'n'), asked, "secret"));
     wire[5] = '\x06';
     EXPECT_EQ(Found<Answer>::State::broken, read_answer(wire).state);
 }
@@ -125,7 +125,7 @@ TEST(Answer, WithoutProofIsNoAcceptance) {
     std::string wire;
     append_answer(wire, Verdict::accepted);
     const auto found = read_answer(wire);
-    EXPECT_FALSE(is_accepted(found.value, std::string(nonce_bytes, 'n'), challenge, "secret"));
+    EXPECT_FALSE(is_accepted(found.value, std::string(nonce_bytes, 'n'), asked, "secret"));
 }
 
 }  // namespace

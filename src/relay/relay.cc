@@ -8,29 +8,17 @@
 #include "base/check.h"
 #include "net/loop/outgoing.h"
 #include "relay/preface.h"
+#include "relay/splice_set.h"
 
 namespace holdfast::relay {
 
 namespace {
 
-constexpr std::size_t output_bytes_max = std::size_t{128} * 1024;
-
 // The leader may leave its input unread as long as a request waits for a lock, which is for ever if
 // need be. If the leader has died, another one is followed soon.
-net::ConnectionLimits link_limits() {
-    net::ConnectionLimits limits;
-    limits.write_timeout = std::chrono::milliseconds::zero();
-    limits.output_bytes_max = output_bytes_max;
-    return limits;
-}
-
+constexpr std::chrono::milliseconds link_write_timeout{0};
 // The leader's door decides when a client that does not read is too slow. This is the last resort.
-net::ConnectionLimits client_limits() {
-    net::ConnectionLimits limits;
-    limits.write_timeout = std::chrono::minutes(2);
-    limits.output_bytes_max = output_bytes_max;
-    return limits;
-}
+constexpr std::chrono::milliseconds client_write_timeout = std::chrono::minutes(2);
 
 }  // namespace
 
@@ -38,26 +26,13 @@ net::ConnectionLimits client_limits() {
 struct Relay::PerLoop {
     explicit PerLoop(net::EventLoop& its_loop)
         : loop(its_loop),
-          clients(its_loop, {.limits = limits_of_clients,
-                             .factory = no_factory,
-                             .waiting_room = waiting_room,
-                             .tls = nullptr,
-                             .divert = no_divert}),
-          links(its_loop, {.limits = limits_of_links,
-                           .factory = no_factory,
-                           .waiting_room = waiting_room,
-                           .tls = nullptr,
-                           .divert = no_divert}) {}
+          clients(its_loop, client_write_timeout),
+          links(its_loop, link_write_timeout) {}
 
     net::EventLoop& loop;
-    const net::ConnectionLimits limits_of_clients = client_limits();
-    const net::ConnectionLimits limits_of_links = link_limits();
-    const net::ProtocolFactory no_factory;
-    const net::Divert no_divert;
-    net::WaitingRoom waiting_room{0};
     std::unordered_set<Link*> open;
-    net::ConnectionSet clients;
-    net::ConnectionSet links;
+    SpliceSet clients;
+    SpliceSet links;
 };
 
 // One connection to the leader, for one client.
@@ -145,7 +120,7 @@ class Relay::Link final : public net::Protocol {
         splice_ = std::make_shared<Splice>(channel_, relay_.traffic_, nullptr);
         relay_.joined_.fetch_add(1, std::memory_order_relaxed);
         auto client = arrival_->take_transport();
-        here_.clients.add(std::move(client), [this](net::Channel& raw) {
+        here_.clients.connections.add(std::move(client), [this](net::Channel& raw) {
             return Splice::make_raw_side(splice_, raw, std::exchange(arrival_, std::nullopt));
         });
     }
@@ -195,7 +170,7 @@ bool Relay::take(const std::string& door, net::Arrival& arrival) {
     auto transport = net::begin_connect(target->peer);
     if (!transport) return give_back(std::move(arrival), transport.error().message), true;
     if (options_.trust) transport->encrypt(*options_.trust, target->host);
-    here->links.add(std::move(*transport), [&](net::Channel& channel) {
+    here->links.connections.add(std::move(*transport), [&](net::Channel& channel) {
         return std::make_unique<Link>(*this, *here, channel, std::move(arrival), target, door);
     });
     return true;
@@ -238,7 +213,7 @@ void Relay::give_back(net::Arrival arrival, const std::string& reason) {
 
 RelayCounts Relay::counts() const {
     RelayCounts counts;
-    for (const auto& each : loops_) counts.open += each->clients.size();
+    for (const auto& each : loops_) counts.open += each->clients.connections.size();
     counts.joined = joined_.load(std::memory_order_relaxed);
     counts.given_back = given_back_.load(std::memory_order_relaxed);
     counts.lost = traffic_.lost.load(std::memory_order_relaxed);

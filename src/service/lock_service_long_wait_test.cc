@@ -16,11 +16,6 @@ using ::testing::UnorderedElementsAre;
 constexpr core::Duration answer_max = WaitLimits{}.answer_max;
 constexpr core::Duration place_kept = WaitLimits{}.place_kept;
 
-core::AcquireRequest with_id(core::AcquireRequest request, std::string_view id) {
-    request.notes.request_id = id;
-    return request;
-}
-
 // A holder whose lease outlasts every wait here.
 core::AcquireRequest take_for_long(std::string_view owner) {
     core::AcquireRequest request = take(owner);
@@ -272,9 +267,7 @@ TEST(StoppingService, TellsEverybodyWhoWaits) {
     core::AcquireRequest shared = wait_for("c");
     shared.mode = core::Mode::shared;
     at.ask(shared, "c: ");
-    core::AcquireRequest with_id = wait_for("d");
-    with_id.notes.request_id = "r1";
-    at.ask(with_id, "d: ");
+    at.ask(with_id(wait_for("d"), "r1"), "d: ");
     at.service.begin_stop();
     at.executor.settle();
     EXPECT_THAT(at.take_notes(), UnorderedElementsAre("b: refused stopping", "c: refused stopping",

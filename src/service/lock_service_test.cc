@@ -202,11 +202,6 @@ TEST_F(VolatileService, ATimerThatRangTooEarlyIsSetAgain) {
     EXPECT_EQ(executor.wake_delay, std::nullopt);
 }
 
-core::AcquireRequest with_id(core::AcquireRequest request, std::string_view id) {
-    request.notes.request_id = id;
-    return request;
-}
-
 TEST(RepeatedRequest, IsToldOfTheSameLease) {
     TestService at(Durability::none);
     const Response* first = at.service.submit(with_id(take("laptop1"), "r1"));

@@ -76,6 +76,12 @@ inline core::AcquireRequest take(std::string_view owner, std::string_view job = 
     return {.scope = core::Scope::named(job), .owner = {.name = owner}, .ttl = 30s};
 }
 
+// The same request, to be repeated with this id.
+inline core::AcquireRequest with_id(core::AcquireRequest request, std::string_view id) {
+    request.notes.request_id = id;
+    return request;
+}
+
 // The same, ready to wait.
 inline core::AcquireRequest wait_for(std::string_view owner,
                                      core::Duration wait = core::wait_forever) {

@@ -27,10 +27,6 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-std::string reason() {
-    return std::strerror(errno);
-}
-
 bool exists(const std::string& path) {
     return ::access(path.c_str(), F_OK) == 0;
 }
@@ -38,7 +34,7 @@ bool exists(const std::string& path) {
 base::Result<void> make_durable(const std::string& path, int flags = O_RDONLY) {
     const base::Descriptor file(::open(path.c_str(), flags | O_CLOEXEC));
     if (!file || ::fsync(file.get()) != 0) {
-        return base::fail("cannot make " + path + " durable: " + reason());
+        return base::fail("cannot make " + path + " durable: " + std::strerror(errno));
     }
     return {};
 }
@@ -63,7 +59,7 @@ class Staged {
     // Replaces the file with this name.
     [[nodiscard]] base::Result<void> rename_to(const std::string& path) {
         if (::rename(path_.c_str(), path.c_str()) != 0) {
-            return base::fail("cannot put " + path + " in its place: " + reason());
+            return base::fail("cannot put " + path + " in its place: " + std::strerror(errno));
         }
         path_.clear();
         return make_folder_durable(path);
@@ -139,7 +135,8 @@ SqliteResult<Restored> raise_numbers(const std::string& path, const Numbers& bef
 
 base::Result<void> examine_copy(const std::string& path) {
     struct stat status {};
-    if (::stat(path.c_str(), &status) != 0) return base::fail("it cannot be read: " + reason());
+    if (::stat(path.c_str(), &status) != 0)
+        return base::fail(std::string("it cannot be read: ") + std::strerror(errno));
     if (!S_ISREG(status.st_mode)) return base::fail("it is no file");
     if (status.st_size == 0) return base::fail("it is empty");
     return {};
@@ -147,12 +144,13 @@ base::Result<void> examine_copy(const std::string& path) {
 
 base::Result<void> copy_file(const std::string& from, const std::string& to) {
     const base::Descriptor made(::open(to.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
-    if (!made) return base::fail("cannot make " + to + ": " + reason());
+    if (!made) return base::fail("cannot make " + to + ": " + std::strerror(errno));
     std::error_code error;
     fs::copy_file(from, to, fs::copy_options::overwrite_existing, error);
     if (error) return base::fail("cannot copy it: " + error.message());
     // copy_file() has copied the permissions, too.
-    if (::fchmod(made.get(), 0600) != 0) return base::fail("cannot keep it private: " + reason());
+    if (::fchmod(made.get(), 0600) != 0)
+        return base::fail(std::string("cannot keep it private: ") + std::strerror(errno));
     return {};
 }
 
@@ -175,11 +173,11 @@ base::Result<std::string> put_aside(const std::string& path) {
     for (const char* end : {"-wal", "-shm"}) {
         const std::string log = path + end;
         if (exists(log) && ::rename(log.c_str(), (aside + end).c_str()) != 0) {
-            return base::fail("cannot put " + log + " aside: " + reason());
+            return base::fail("cannot put " + log + " aside: " + std::strerror(errno));
         }
     }
     if (::link(path.c_str(), aside.c_str()) != 0) {
-        return base::fail("cannot put " + path + " aside: " + reason());
+        return base::fail("cannot put " + path + " aside: " + std::strerror(errno));
     }
     // The second name must be on disk before the first one names the new database: a power cut in
     // between must not lose the old database.
@@ -196,7 +194,7 @@ base::Result<void> back_up(const std::string& database_path, const std::string& 
     // SQLite accepts an empty file, and other users cannot read this one.
     const base::Descriptor made(
         ::open(copy_path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
-    if (!made) return base::fail("cannot make " + copy_path + ": " + reason());
+    if (!made) return base::fail("cannot make " + copy_path + ": " + std::strerror(errno));
     const auto copy = [&]() -> SqliteResult<void> {
         TRY(auto database, Database::open(database_path));
         database.set_busy_timeout(5s);

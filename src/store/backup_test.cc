@@ -46,12 +46,8 @@ ino_t inode_of(const std::string& path) {
     return ::stat(path.c_str(), &status) == 0 ? status.st_ino : 0;
 }
 
-LeaseRow lease(std::uint64_t fence, const std::string& name) {
-    return {.fence = fence, .secret = 7 * fence, .name = name, .owner = "w1", .ttl = 30s};
-}
-
 // Grants that lease, and shows its number for the bucket.
-void grant(SqliteStore& store, const LeaseRow& row) {
+void grant_and_show(SqliteStore& store, const LeaseRow& row) {
     CHECK(commit(store, changes_of({event_of(EventKind::granted, row)}),
                  {{.resource = "bucket", .highest = row.fence}}));
 }
@@ -61,9 +57,9 @@ class Backup : public ::testing::Test {
     Backup() {
         const auto store = open_store(database_);
         recover(*store);
-        grant(*store, lease(5, "kept"));
+        grant_and_show(*store, lease(5, "kept"));
         CHECK(back_up(database_, copy_));
-        grant(*store, lease(9, "later"));
+        grant_and_show(*store, lease(9, "later"));
     }
 
     base::Result<Restored> restore_to(const std::string& path, bool may_replace = false,
@@ -164,7 +160,7 @@ TEST_F(Backup, TokensDoNotGoBackWhenADatabaseIsReplaced) {
 TEST_F(Backup, TokensDoNotGoBackWhenTheDatabaseOfACrashedServerIsReplaced) {
     const auto store = open_store(database_);
     recover(*store);
-    grant(*store, lease(20, "last"));
+    grant_and_show(*store, lease(20, "last"));
     const std::string crashed = copy_as_if_crashed(database_, folder_ / "crashed.db");
     const auto restored = restore_to(crashed, true);
     ASSERT_TRUE(restored) << restored.error().message;

@@ -27,10 +27,6 @@ constexpr std::size_t header_size = 100, version_at = 60, application_id_at = 68
 constexpr std::string_view magic = "SQLite format 3\0"sv;
 using Header = std::array<unsigned char, header_size>;
 
-std::string reason() {
-    return std::strerror(errno);
-}
-
 std::uint32_t number_at(const Header& header, std::size_t at) {
     std::uint32_t number = 0;
     for (const unsigned char byte : std::span(header).subspan(at, 4)) number = number << 8 | byte;
@@ -57,13 +53,15 @@ base::Result<void> make_folder(const std::filesystem::path& folder) {
     if (folder.empty() || std::filesystem::is_directory(folder, ignored)) return {};
     TRY(make_folder(folder.parent_path()));
     if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
-        return base::fail("cannot make the folder " + folder.string() + ": " + reason());
+        return base::fail("cannot make the folder " + folder.string() + ": " +
+                          std::strerror(errno));
     }
     // The folder itself must survive a power cut too.
     const std::filesystem::path above = folder.has_parent_path() ? folder.parent_path() : ".";
     const base::Descriptor parent(open(above.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (parent.get() < 0 || fsync(parent.get()) != 0) {
-        return base::fail("cannot make the folder " + folder.string() + " durable: " + reason());
+        return base::fail("cannot make the folder " + folder.string() +
+                          " durable: " + std::strerror(errno));
     }
     return {};
 }
@@ -85,10 +83,11 @@ base::Result<void> make_folder_of(const std::string& path) {
 
 base::Result<void> make_or_examine_file(const std::string& path, std::uint32_t version_max) {
     const base::Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-    if (file.get() < 0) return base::fail("it cannot be opened for writing: " + reason());
+    if (file.get() < 0)
+        return base::fail(std::string("it cannot be opened for writing: ") + std::strerror(errno));
     Header header{};
     const ssize_t size = pread(file.get(), header.data(), header.size(), 0);
-    if (size < 0) return base::fail("it cannot be read: " + reason());
+    if (size < 0) return base::fail(std::string("it cannot be read: ") + std::strerror(errno));
     if (size == 0) {
         // SQLite would delete the log of a database that was lost.
         struct stat log {};
@@ -108,7 +107,7 @@ base::Result<DataLock> DataLock::acquire(const std::string& database_path) {
     const std::string path = database_path + ".lock";
     const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (descriptor < 0) {
-        return base::fail("cannot open " + path + ": " + reason());
+        return base::fail("cannot open " + path + ": " + std::strerror(errno));
     }
     DataLock lock(descriptor);
     if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {

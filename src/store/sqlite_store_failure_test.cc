@@ -22,11 +22,7 @@ using ::testing::AnyOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
-LeaseRow lease(std::uint64_t fence, std::string name) {
-    return {.fence = fence, .secret = 99, .name = std::move(name), .owner = "laptop1", .ttl = 30s};
-}
-
-core::Changes grant(std::uint64_t fence, std::string name) {
+core::Changes granting(std::uint64_t fence, std::string name) {
     return changes_of({event_of(EventKind::granted, lease(fence, std::move(name)))});
 }
 
@@ -201,13 +197,13 @@ TEST(SqliteStoreFailure, SaysItIsBusyWhileAnotherProgramWrites) {
     const std::string path = folder / "holdfast.db";
     const auto store = open_store(path, {.busy_timeout = 20ms});
     recover(*store);
-    ASSERT_TRUE(commit(*store, grant(1, "before")));
+    ASSERT_TRUE(commit(*store, granting(1, "before")));
     auto other = *Database::open(path);
     other.set_busy_timeout(3s);
     {
         const auto writing = Transaction::begin(other);
         ASSERT_TRUE(writing);
-        const auto refused = commit(*store, grant(2, "during"));
+        const auto refused = commit(*store, granting(2, "during"));
         ASSERT_FALSE(refused);
         EXPECT_TRUE(refused.error().is_busy);
         EXPECT_EQ(refused.error().message, path + ": database is locked");
@@ -218,7 +214,7 @@ TEST(SqliteStoreFailure, SaysItIsBusyWhileAnotherProgramWrites) {
         EXPECT_TRUE(recovered.error().is_busy);
     }
     EXPECT_EQ(recover(*store).leases, (Leases{{1, lease(1, "before")}}));
-    ASSERT_TRUE(commit(*store, grant(3, "after")));
+    ASSERT_TRUE(commit(*store, granting(3, "after")));
     EXPECT_EQ(recover(*store).leases, (Leases{{1, lease(1, "before")}, {3, lease(3, "after")}}));
 }
 
@@ -257,7 +253,7 @@ TEST(SqliteStoreFailure, AFullDiskTakesNothingAndHarmsNothing) {
     const std::string path = folder / "holdfast.db";
     auto store = open_store(path);
     recover(*store);
-    ASSERT_TRUE(commit(*store, grant(1, "before")));
+    ASSERT_TRUE(commit(*store, granting(1, "before")));
     core::Changes many;
     for (std::uint64_t fence = 2; fence < 10'000; ++fence) {
         many.add(event_of(EventKind::granted, lease(fence, "job" + std::to_string(fence))));
@@ -269,14 +265,14 @@ TEST(SqliteStoreFailure, AFullDiskTakesNothingAndHarmsNothing) {
         EXPECT_FALSE(refused.error().is_busy);
         EXPECT_THAT(refused.error().message, AnyOf(HasSubstr("disk I/O error"), HasSubstr("full")));
         EXPECT_EQ(recover(*store).leases, (Leases{{1, lease(1, "before")}}));
-        ASSERT_TRUE(commit(*store, grant(2, "small enough")));
+        ASSERT_TRUE(commit(*store, granting(2, "small enough")));
         ASSERT_FALSE(commit(*store, many));
     }
-    ASSERT_TRUE(commit(*store, grant(3, "after")));
+    ASSERT_TRUE(commit(*store, granting(3, "after")));
     const Leases expected{
         {1, lease(1, "before")}, {2, lease(2, "small enough")}, {3, lease(3, "after")}};
     EXPECT_EQ(recover(*store).leases, expected);
-    ASSERT_TRUE(commit(*store, grant(4, "and at the end")));
+    ASSERT_TRUE(commit(*store, granting(4, "and at the end")));
     store.reset();
     store = open_store(path);
     const Found found = recover(*store);

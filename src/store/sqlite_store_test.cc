@@ -14,10 +14,6 @@ using core::EventKind;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-LeaseRow lease(std::uint64_t fence, std::string name) {
-    return {.fence = fence, .secret = 99, .name = std::move(name), .owner = "laptop1", .ttl = 30s};
-}
-
 TEST(SqliteStore, FindsWhatWasCommitted) {
     const TemporaryFolder folder;
     const std::string path = folder / "data/holdfast.db";
@@ -68,10 +64,9 @@ TEST(SqliteStore, ShowsPeopleWhatIsCommittedWhileItRuns) {
     const LeaseRow binary = lease(2, "\xFF\x01");
     EXPECT_TRUE(commit(*store, changes_of({event_of(EventKind::granted, text),
                                            event_of(EventKind::granted, binary)})));
-    EXPECT_THAT(
-        rows_of(path),
-        ElementsAre("backup|laptop1|0000000000000063|1|0|3|named|exclusive|held|0|0|-1|1|",
-                    "x'ff01'|laptop1|0000000000000063|2|0|0|named|exclusive|held|0|0|-1|1|"));
+    EXPECT_THAT(rows_of(path),
+                ElementsAre("backup|w1|0000000000000007|1|0|3|named|exclusive|held|0|0|-1|1|",
+                            "x'ff01'|w1|000000000000000e|2|0|0|named|exclusive|held|0|0|-1|1|"));
     EXPECT_TRUE(commit(*store, changes_of({event_of(EventKind::released, text)})));
     EXPECT_EQ(rows_of(path).size(), 1U);
 }

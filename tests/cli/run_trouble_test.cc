@@ -144,8 +144,8 @@ TEST(RunTrouble, ALockThatIsTakenAwayEndsTheCommandAtOnce) {
 TEST(RunTrouble, ALeaseIsNotLostWhileTheCommandStandsStill) {
     const ServerProcess server;
     const Sign sign;
-    Process holder(run_command(server.address, {"x", "--ttl", "1500ms"},
-                               "echo ready $$; kill -STOP $$; echo on; exit 4"));
+    Process holder(
+        run_command(server.address, short_lease, "echo ready $$; kill -STOP $$; echo on; exit 4"));
     const std::string line = holder.wait_for_output("ready");
     const auto renewals = [&] {
         const std::string body = server.ask("GET /v1/status").body;

@@ -47,7 +47,7 @@ class MortalServer {
 };
 
 // What on_lost says, and when.
-struct Told {
+struct Reports {
     std::promise<std::pair<GuardLost, BootClock::time_point>> promise;
     std::future<std::pair<GuardLost, BootClock::time_point>> future = promise.get_future();
 
@@ -59,7 +59,7 @@ struct Told {
 TEST(ServerTrouble, AGuardIsLostBeforeItsLeaseEndsWhenTheServerStandsStill) {
     ServerProcess server;
     Client client = *Client::open(options_for(server));
-    Told told;
+    Reports told;
     // A large margin: this machine may be slow to tell.
     auto guard = client.hold(named("x", "a", 12s), 0s,
                              {.every = 200ms, .margin = 10s, .on_lost = told.on_lost()});

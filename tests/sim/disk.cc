@@ -76,24 +76,24 @@ void DiskStore::commit(const service::Commit& commit, service::CommitDone done) 
 void DiskStore::land(const service::CommitDone& done) {
     Disk& disk = parts_.disk;
     disk.last_landed = parts_.world.now();
-    using Kind = service::StoreFailure::Kind;
+    using FailureKind = service::StoreFailure::Kind;
     const auto fail = [&](const service::StoreFailure& failure) {
         hooks_.on_failure();
         done(tl::unexpected(failure));
     };
     if (disk.trouble) {
         parts_.world.note("disk: a commit failed");
-        if (disk.trouble->kind == Kind::not_done) disk.in_doubt.reset();
+        if (disk.trouble->kind == FailureKind::not_done) disk.in_doubt.reset();
         return fail(*disk.trouble);
     }
     if (parts_.world.random().chance(parts_.faults.unknown_commit)) {
         parts_.world.note("disk: the result of a commit is unknown");
-        return fail({.kind = Kind::unknown, .message = "no answer"});
+        return fail({.kind = FailureKind::unknown, .message = "no answer"});
     }
     if (parts_.world.random().chance(parts_.faults.deposed)) {
         parts_.world.note("disk: another server has it");
         hooks_.on_deposed();
-        return fail({.kind = Kind::deposed, .message = "another server has the disk"});
+        return fail({.kind = FailureKind::deposed, .message = "another server has the disk"});
     }
     disk.apply(*std::exchange(disk.in_doubt, std::nullopt));
     if (!is_time_to_crash()) done({});

@@ -12,6 +12,7 @@
 
 #include "sim/etcd/simulated_api.h"
 #include "sim/etcd/simulated_etcd.h"
+#include "sim/etcd/test_requests.h"
 
 namespace holdfast::sim {
 namespace {
@@ -21,14 +22,6 @@ using etcd::Compare;
 using etcd::Failure;
 using etcd::Operation;
 using etcd::Transaction;
-
-Compare is_absent(std::string key) {
-    return {.target = Compare::Target::create_revision, .key = std::move(key)};
-}
-
-Transaction put(std::string key, std::string value, etcd::LeaseId lease = 0) {
-    return {.then = {Operation::put(std::move(key), std::move(value), lease)}};
-}
 
 // One node and its etcd.
 class SimulatedEtcdTest : public ::testing::Test {

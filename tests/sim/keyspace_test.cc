@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "sim/etcd/test_requests.h"
+
 namespace holdfast::sim {
 namespace {
 
@@ -15,16 +17,8 @@ using etcd::Failure;
 using etcd::Operation;
 using etcd::Transaction;
 
-Compare is_absent(std::string key) {
-    return {.target = Compare::Target::create_revision, .key = std::move(key)};
-}
-
 Compare has_value(std::string key, std::string value) {
     return {.target = Compare::Target::value, .key = std::move(key), .value = std::move(value)};
-}
-
-Transaction put(std::string key, std::string value, etcd::LeaseId lease = 0) {
-    return {.then = {Operation::put(std::move(key), std::move(value), lease)}};
 }
 
 class KeyspaceTest : public ::testing::Test {

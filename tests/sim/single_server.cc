@@ -73,10 +73,11 @@ void SingleServer::set_authority_deadline(Moment deadline) {
 
 void SingleServer::trouble_disk() {
     if (disk_.trouble) return;
-    using Kind = service::StoreFailure::Kind;
+    using FailureKind = service::StoreFailure::Kind;
     World& world = around_.world;
     const bool is_busy = world.random().chance(0.3);
-    const Kind kind = world.random().chance(0.5) ? Kind::not_done : Kind::unknown;
+    const FailureKind kind =
+        world.random().chance(0.5) ? FailureKind::not_done : FailureKind::unknown;
     world.note("disk: in trouble");
     disk_.trouble = service::StoreFailure{.kind = kind, .is_busy = is_busy, .message = "disk full"};
     world.after(world.random().about(around_.settings.ttl), [this] {

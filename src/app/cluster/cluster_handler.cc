@@ -1,5 +1,7 @@
 #include "app/cluster/cluster_handler.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <utility>
 
@@ -7,22 +9,22 @@ namespace holdfast::app {
 
 namespace {
 
-enum class Action : std::uint8_t { show, resign, begin_epoch };
+enum class ClusterAction : std::uint8_t { show, resign, begin_epoch };
 
 using net::Privilege;
 using Body = net::BodyPolicy;
 
 constexpr net::Route cluster_routes[] = {
-    {"GET, HEAD", "/v1/cluster", Privilege::lock, Body::ignored, "cluster", Action::show},
+    {"GET, HEAD", "/v1/cluster", Privilege::lock, Body::ignored, "cluster", ClusterAction::show},
     {"POST", "/v1/cluster/resign", Privilege::administer, Body::ignored, "clusterResign",
-     Action::resign, "handing over needs the admin token"},
+     ClusterAction::resign, "handing over needs the admin token"},
     {"POST", "/v1/cluster/new-epoch", Privilege::administer, Body::ignored, "clusterNewEpoch",
-     Action::begin_epoch, "a new epoch needs the admin token"},
+     ClusterAction::begin_epoch, "a new epoch needs the admin token"},
 };
 
 // Shows nothing that a supervisor on this machine may not see.
 constexpr net::Route node_routes[] = {
-    {"GET, HEAD", "/v1/node", Privilege::lock, Body::ignored, "", Action::show},
+    {"GET, HEAD", "/v1/node", Privilege::lock, Body::ignored, "", ClusterAction::show},
 };
 
 constexpr std::string_view stands_alone =
@@ -48,9 +50,9 @@ void append_etcd(base::JsonWriter& json, const cluster::EtcdPicture& etcd) {
         .field("database_bytes", etcd.database_bytes)
         .field("in_use_bytes", etcd.in_use_bytes)
         .field("quota_bytes", etcd.quota_bytes);
-    std::string alarms;
-    for (const std::string& alarm : etcd.alarms) alarms += (alarms.empty() ? "" : ", ") + alarm;
-    if (!alarms.empty()) json.field("alarms", alarms);
+    if (!etcd.alarms.empty()) {
+        json.field("alarms", fmt::format("{}", fmt::join(etcd.alarms, ", ")));
+    }
     if (!etcd.refuses_growth.empty()) json.field("refuses_growth", etcd.refuses_growth);
     json.end_object();
 }
@@ -98,12 +100,12 @@ std::span<const net::Route> ClusterHandler::routes() {
 
 void ClusterHandler::handle(const net::RoutedRequest& request, net::HttpReply& reply) {
     if (!control_.picture) return reply.send(404, json_type, json_error(stands_alone));
-    switch (request.route.action.as<Action>()) {
-        case Action::show:
+    switch (request.route.action.as<ClusterAction>()) {
+        case ClusterAction::show:
             return reply.send(200, json_type, cluster_json(*control_.picture()),
                               {{"Cache-Control", "no-store"}});
-        case Action::resign: return change(control_.resign, reply);
-        case Action::begin_epoch: return change(control_.begin_epoch, reply);
+        case ClusterAction::resign: return change(control_.resign, reply);
+        case ClusterAction::begin_epoch: return change(control_.begin_epoch, reply);
     }
 }
 

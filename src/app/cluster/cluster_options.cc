@@ -29,15 +29,7 @@ void declare_etcd(const options::Command& command, ClusterOptions& options) {
             "etcd://h1:2379,h2:2379,h3:2379/holdfast (etcds:// for TLS); the path separates "
             "several clusters on one etcd")
         .takes("URL");
-    const auto add_file = [&](const char* flag, std::string& path, const char* help) {
-        command.add_option(flag, path, help).takes("FILE");
-    };
-    add_file("--cluster-ca", options.ca_file, "certificates that etcd's must be signed by");
-    add_file("--cluster-cert", options.tls.certificate_file, "certificate to show to etcd");
-    add_file("--cluster-key", options.tls.key_file, "the key of that certificate");
-    command.add_option("--cluster-user", options.user, "user of etcd").takes("NAME");
-    add_file("--cluster-password-file", options.password_file,
-             "file with that user's password in its first line");
+    declare_etcd_access(command, options);
     command.add_duration("--cluster-ttl", options.ttl,
                          "how long the others wait for a leader that is gone");
     command
@@ -72,19 +64,25 @@ void declare_peers(const options::Command& command, ClusterOptions& options) {
             "--advertise", options.advertised_host,
             "host by which the other nodes reach this one; not given: the address of --peer")
         .takes("HOST");
-    const auto add_file = [&](const char* flag, std::string& path, const char* help) {
-        command.add_option(flag, path, help).takes("FILE");
-    };
-    add_file("--peer-cert", options.peer_tls.certificate_file,
-             "nodes speak TLS among each other, with this certificate");
-    add_file("--peer-key", options.peer_tls.key_file, "the key of that certificate");
-    add_file("--peer-ca", options.peer_ca_file,
-             "certificates that those of other nodes must be signed by");
+    command.add_file("--peer-cert", options.peer_tls.certificate_file,
+                     "nodes speak TLS among each other, with this certificate");
+    command.add_file("--peer-key", options.peer_tls.key_file, "the key of that certificate");
+    command.add_file("--peer-ca", options.peer_ca_file,
+                     "certificates that those of other nodes must be signed by");
     command.add_flag("--files-shared", options.has_shared_files,
                      "all nodes of the cluster see the same folder of files");
 }
 
 }  // namespace
+
+void declare_etcd_access(const options::Command& command, ClusterOptions& options) {
+    command.add_file("--cluster-ca", options.ca_file, "certificates that etcd's must be signed by");
+    command.add_file("--cluster-cert", options.tls.certificate_file, "certificate to show to etcd");
+    command.add_file("--cluster-key", options.tls.key_file, "the key of that certificate");
+    command.add_option("--cluster-user", options.user, "user of etcd").takes("NAME");
+    command.add_file("--cluster-password-file", options.password_file,
+                     "file with that user's password in its first line");
+}
 
 void declare_cluster_options(const options::Command& command, ClusterOptions& options) {
     declare_etcd(command, options);

@@ -33,6 +33,8 @@ struct ClusterOptions {
     [[nodiscard]] bool is_on() const { return !etcd.empty(); }
 };
 
+// The options that say how to speak with etcd; declare_cluster_options() has them, too.
+void declare_etcd_access(const options::Command& command, ClusterOptions& options);
 void declare_cluster_options(const options::Command& command, ClusterOptions& options);
 
 // Refuses what cannot work or what strangers could use. `is_insecure` is the option --insecure.

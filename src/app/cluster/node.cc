@@ -8,9 +8,7 @@
 
 #include "base/log/log.h"
 #include "base/random.h"
-#include "base/token_file.h"
 #include "cluster/new_epoch.h"
-#include "etcd/cluster_url.h"
 #include "etcd/probe.h"
 #include "net/client/address_lookup.h"
 
@@ -71,25 +69,15 @@ base::Result<net::Endpoint> look_up(const HostPort& peer) {
 base::Result<std::unique_ptr<ClusterNode>> ClusterNode::open(const ClusterOptions& options,
                                                              net::EventLoop& loop,
                                                              const service::Clock& clock) {
-    TRY(auto url, etcd::ClusterUrl::parse(options.etcd));
-    etcd::ClientSettings settings{
-        .members = std::move(url.members),
-        .is_tls = url.is_tls || !options.ca_file.empty() || !options.tls.certificate_file.empty(),
-        .ca_file = options.ca_file,
-        .certificate = options.tls,
-        .user = options.user};
-    if (!options.password_file.empty()) {
-        TRY(settings.password, base::read_token_file(options.password_file));
-    }
-    std::unique_ptr<ClusterNode> node(new ClusterNode(options, loop, clock, url.prefix));
-    TRY(node->etcd_, etcd::Client::open(loop, std::move(settings)));
+    TRY(auto etcd, open_etcd(options, loop));
+    std::unique_ptr<ClusterNode> node(new ClusterNode(options, loop, clock, std::move(etcd)));
     if (!options.peer_tls.certificate_file.empty()) {
         TRY(node->peer_tls_, net::TlsSource::open(options.peer_tls));
         TRY(node->peer_trust_, net::TlsTrust::load(options.peer_ca_file));
     }
     TRY(const auto peer, net::parse_endpoint(options.peer_address));
     node->owned_store_ = std::make_unique<cluster::ClusterStore>(
-        cluster::ClusterOptions{.prefix = url.prefix,
+        cluster::ClusterOptions{.prefix = node->keys_.prefix(),
                                 .node = node_name(options),
                                 .peer = advertised_peer(options, peer),
                                 .version = HOLDFAST_VERSION,
@@ -106,13 +94,14 @@ base::Result<std::unique_ptr<ClusterNode>> ClusterNode::open(const ClusterOption
 }
 
 ClusterNode::ClusterNode(const ClusterOptions& options, net::EventLoop& loop,
-                         const service::Clock& clock, std::string prefix)
+                         const service::Clock& clock, EtcdAccess etcd)
     : options_(options),
       loop_(loop),
       clock_(clock),
-      keys_(std::move(prefix)),
+      keys_(etcd.prefix),
       timers_(loop, clock),
       probe_timer_(loop, [this] { probe(); }),
+      etcd_(std::move(etcd.client)),
       lookups_(std::make_unique<base::WorkPool>(1)) {}
 
 ClusterNode::~ClusterNode() = default;
@@ -216,10 +205,9 @@ void ClusterNode::on_recovered(const service::StoreResult<service::Recovered>& r
 
 void ClusterNode::on_deposed() {
     listeners_.on_not_leading();
-    if (!is_leaving_)
-        loop_.post([this] {
-            if (!is_leaving_) recover();
-        });
+    loop_.post([this] {
+        if (!is_leaving_) recover();
+    });
 }
 
 void ClusterNode::look_at(const cluster::Picture& picture) {
@@ -272,7 +260,6 @@ void ClusterNode::leave(std::function<void()> done) {
     probe_timer_.cancel();
     if (listeners_.on_not_leading) listeners_.on_not_leading();
     relay_->follow(std::nullopt);
-    relay_->close_all();
     store_->stop([this, done = std::move(done)]() mutable {
         peers_->stop_leading();
         peers_->shut_down(

@@ -19,11 +19,11 @@
 
 #include "app/cluster/cluster_handler.h"
 #include "app/cluster/cluster_options.h"
+#include "app/cluster/etcd_access.h"
 #include "app/cluster/loop_timers.h"
 #include "base/result.h"
 #include "base/work_pool.h"
 #include "cluster/cluster_store.h"
-#include "etcd/client.h"
 #include "net/loop/server.h"
 #include "net/tls/tls_trust.h"
 #include "relay/peer_server.h"
@@ -72,11 +72,10 @@ class ClusterNode {
     void close();
 
     [[nodiscard]] const ClusterControl& control() const { return control_; }
-    [[nodiscard]] const net::Endpoint& peer_endpoint() const { return peers_->endpoint(); }
 
   private:
     ClusterNode(const ClusterOptions& options, net::EventLoop& loop, const service::Clock& clock,
-                std::string prefix);
+                EtcdAccess etcd);
 
     [[nodiscard]] ClusterControl make_control();
     void probe();
@@ -92,7 +91,7 @@ class ClusterNode {
     const cluster::Keys keys_;
     LoopTimers timers_;
     net::LoopTimer probe_timer_;
-    std::unique_ptr<etcd::Client> etcd_;
+    const std::unique_ptr<etcd::Client> etcd_;
     std::unique_ptr<cluster::ClusterStore> owned_store_;
     cluster::ClusterStore* store_ = nullptr;
     std::unique_ptr<net::TlsSource> peer_tls_;  // null: nodes do not use TLS

@@ -8,7 +8,6 @@
 #include "app/cluster/transfer.h"
 #include "app/loop_executor.h"
 #include "base/random.h"
-#include "cluster/boottime_clock.h"
 #include "cluster/cluster_store.h"
 #include "etcd/test_etcd.h"
 #include "store/sqlite_store.h"
@@ -43,7 +42,7 @@ class RealNode {
                  .random = base::RandomBits()}) {}
 
   private:
-    const cluster::BoottimeClock clock_;
+    const service::BoottimeClock clock_;
     std::unique_ptr<etcd::Client> client_;
     LoopTimers timers_;
 
@@ -115,7 +114,7 @@ TEST_F(RealEtcd, HasTheLocksOfAServerAndGivesThemBack) {
     HOLDFAST_NEEDS_ETCD();
     const etcd::TestEtcd etcd;
     const lab::TemporaryFolder folder;
-    const cluster::BoottimeClock clock;
+    const service::BoottimeClock clock;
     LoopExecutor executor(loop_);
     const auto move = [&](service::Store& from, service::Store& to) {
         transfer(from, to, clock, executor, [&](const base::Result<Transferred>& done) {

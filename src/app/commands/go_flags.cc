@@ -41,22 +41,22 @@ std::optional<std::string> without_underscores(std::string_view digits, bool had
 }
 
 // A flag and its value, if that was behind a `=`.
-struct Flag {
+struct FlagWord {
     std::string_view name;
     std::optional<std::string_view> value;
 };
 
 // No value for a word that is no flag, or that Go refuses.
-std::optional<Flag> split_flag(std::string_view word) {
+std::optional<FlagWord> split_flag(std::string_view word) {
     word.remove_prefix(word.starts_with("--") ? 2 : 1);
     if (word.empty() || word.front() == '-' || word.front() == '=') return std::nullopt;
     const auto equals = word.find('=');
-    if (equals == std::string_view::npos) return Flag{.name = word, .value = std::nullopt};
-    return Flag{.name = word.substr(0, equals), .value = word.substr(equals + 1)};
+    if (equals == std::string_view::npos) return FlagWord{.name = word, .value = std::nullopt};
+    return FlagWord{.name = word.substr(0, equals), .value = word.substr(equals + 1)};
 }
 
 // A boolean flag as one word, or none if it says what is so anyway.
-std::optional<std::string> boolean_word(const Flag& flag) {
+std::optional<std::string> boolean_word(const FlagWord& flag) {
     const bool is_help = flag.name == "h" || flag.name == "help";
     const bool is_action = is_help || flag.name == "version";
     const std::string name = is_help ? "--help" : "--" + std::string(flag.name);

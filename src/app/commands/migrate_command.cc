@@ -5,17 +5,14 @@
 #include <memory>
 #include <string>
 
+#include "app/cluster/etcd_access.h"
 #include "app/cluster/loop_timers.h"
 #include "app/cluster/transfer.h"
 #include "app/commands/commands.h"
 #include "app/loop_executor.h"
 #include "app/serve_options.h"
 #include "base/random.h"
-#include "base/token_file.h"
-#include "cluster/boottime_clock.h"
 #include "cluster/cluster_store.h"
-#include "etcd/client.h"
-#include "etcd/cluster_url.h"
 #include "options/options.h"
 #include "store/sqlite_store.h"
 
@@ -37,15 +34,7 @@ void declare_migrate_options(const options::Command& command, MigrateCommand& mi
     command.add_option("--to", migrate.to, "the other one; it must have no locks yet")
         .takes("PLACE")
         .required();
-    const auto add_file = [&](const char* flag, std::string& path, const char* help) {
-        command.add_option(flag, path, help).takes("FILE");
-    };
-    add_file("--cluster-ca", migrate.cluster.ca_file, "certificates that etcd's must be signed by");
-    add_file("--cluster-cert", migrate.cluster.tls.certificate_file, "certificate to show to etcd");
-    add_file("--cluster-key", migrate.cluster.tls.key_file, "the key of that certificate");
-    command.add_option("--cluster-user", migrate.cluster.user, "user of etcd").takes("NAME");
-    add_file("--cluster-password-file", migrate.cluster.password_file,
-             "file with that user's password in its first line");
+    declare_etcd_access(command, migrate.cluster);
     command.footer(
         "Nothing may be running on either side: neither the server nor a node. Every lease begins "
         "its\n"
@@ -63,7 +52,7 @@ class Place {
     Place(net::EventLoop& loop, const service::Clock& clock) : loop_(loop), clock_(clock) {}
 
     base::Result<void> open(const std::string& text, const ClusterOptions& options) {
-        if (text.find("://") != std::string::npos) return open_etcd(text, options);
+        if (text.find("://") != std::string::npos) return open_cluster(text, options);
         TRY(store_, store::SqliteStore::open(database_file({.data_folder = text}), clock_));
         return {};
     }
@@ -85,21 +74,13 @@ class Place {
     [[nodiscard]] service::Store& store() { return *store_; }
 
   private:
-    base::Result<void> open_etcd(const std::string& text, const ClusterOptions& options) {
-        TRY(auto url, etcd::ClusterUrl::parse(text));
-        etcd::ClientSettings settings{.members = std::move(url.members),
-                                      .is_tls = url.is_tls || !options.ca_file.empty() ||
-                                                !options.tls.certificate_file.empty(),
-                                      .ca_file = options.ca_file,
-                                      .certificate = options.tls,
-                                      .user = options.user};
-        if (!options.password_file.empty()) {
-            TRY(settings.password, base::read_token_file(options.password_file));
-        }
-        TRY(etcd_, etcd::Client::open(loop_, std::move(settings)));
+    base::Result<void> open_cluster(const std::string& text, ClusterOptions options) {
+        options.etcd = text;
+        TRY(auto etcd, app::open_etcd(options, loop_));
+        etcd_ = std::move(etcd.client);
         timers_ = std::make_unique<LoopTimers>(loop_, clock_);
         auto opened = std::make_unique<cluster::ClusterStore>(
-            cluster::ClusterOptions{.prefix = url.prefix,
+            cluster::ClusterOptions{.prefix = etcd.prefix,
                                     .node = "migration",
                                     .peer = "127.0.0.1:1",  // nobody connects to it
                                     .version = HOLDFAST_VERSION},
@@ -121,7 +102,7 @@ class Place {
 base::Result<Transferred> migrate(const MigrateCommand& command) {
     net::EventLoop loop;
     LoopExecutor executor(loop);
-    const cluster::BoottimeClock clock;
+    const service::BoottimeClock clock;
     Place from(loop, clock), to(loop, clock);
     TRY(from.open(command.from, command.cluster));
     TRY(to.open(command.to, command.cluster));

@@ -16,7 +16,6 @@
 #include "app/serve_options.h"
 #include "app/service_manager.h"
 #include "base/log/log.h"
-#include "cluster/boottime_clock.h"
 #include "net/loop/loop_timer.h"
 #include "service/ports/clock.h"
 
@@ -92,7 +91,7 @@ int serve(const ServeOptions& options) {
     std::signal(SIGPIPE, SIG_IGN);
     raise_descriptor_limit();
     service::SystemClock own_clock;
-    cluster::BoottimeClock node_clock;
+    service::BoottimeClock node_clock;
     service::Clock& clock = options.cluster.is_on() ? static_cast<service::Clock&>(node_clock)
                                                     : static_cast<service::Clock&>(own_clock);
     auto host = Host::start(options, clock);

@@ -20,7 +20,7 @@ namespace holdfast::app {
 
 namespace {
 
-constexpr net::Route all_routes[] = {
+constexpr net::Route backup_routes[] = {
     {"GET", "/v1/backup", net::Privilege::administer, net::BodyPolicy::ignored, "backup",
      net::RouteAction(), "a backup holds all secrets: it needs the admin token"},
 };
@@ -91,7 +91,7 @@ std::shared_ptr<const void> BackupSlots::take() const {
 }
 
 std::span<const net::Route> BackupHandler::routes() {
-    return all_routes;
+    return backup_routes;
 }
 
 void BackupHandler::handle(const net::RoutedRequest& /*request*/, net::HttpReply& reply) {

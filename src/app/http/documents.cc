@@ -11,17 +11,19 @@ constexpr std::string_view content_security_policy =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-enum class Action : std::uint8_t { show_dashboard, show_openapi };
+enum class DocumentAction : std::uint8_t { show_dashboard, show_openapi };
 
 using net::Privilege;
 using Body = net::BodyPolicy;
 
 // The dashboard's files are the same for everybody and contain no secret. What the page then asks
 // for needs a token.
-constexpr net::Route all_routes[] = {
-    {"GET, HEAD", "/", Privilege::none, Body::ignored, "", Action::show_dashboard},
-    {"GET, HEAD", "/ui/{file...}", Privilege::none, Body::ignored, "", Action::show_dashboard},
-    {"GET, HEAD", "/openapi.json", Privilege::lock, Body::ignored, "openapi", Action::show_openapi},
+constexpr net::Route document_routes[] = {
+    {"GET, HEAD", "/", Privilege::none, Body::ignored, "", DocumentAction::show_dashboard},
+    {"GET, HEAD", "/ui/{file...}", Privilege::none, Body::ignored, "",
+     DocumentAction::show_dashboard},
+    {"GET, HEAD", "/openapi.json", Privilege::lock, Body::ignored, "openapi",
+     DocumentAction::show_openapi},
 };
 
 // Sends the file, or 304 to a browser that has it already.
@@ -42,11 +44,11 @@ void show_dashboard(const net::HttpRequest& request, net::HttpReply& reply) {
 }  // namespace
 
 std::span<const net::Route> DocumentHandler::routes() {
-    return all_routes;
+    return document_routes;
 }
 
 void DocumentHandler::handle(const net::RoutedRequest& request, net::HttpReply& reply) {
-    if (request.route.action.as<Action>() == Action::show_dashboard) {
+    if (request.route.action.as<DocumentAction>() == DocumentAction::show_dashboard) {
         return show_dashboard(request.http, reply);
     }
     reply.send(200, json_type, openapi_json());

@@ -14,15 +14,16 @@ namespace {
 
 constexpr std::size_t page_default = 100, page_max = 1'000;
 
-enum class Action : std::uint8_t { list, end };
+enum class SessionAction : std::uint8_t { list, end };
 
 using net::Privilege;
 using Body = net::BodyPolicy;
 
-constexpr net::Route all_routes[] = {
-    {"GET, HEAD", "/v1/sessions", Privilege::lock, Body::ignored, "listSessions", Action::list},
-    {"DELETE", "/v1/sessions/{id}", Privilege::administer, Body::ignored, "endSession", Action::end,
-     "ending a session needs the admin token"},
+constexpr net::Route session_routes[] = {
+    {"GET, HEAD", "/v1/sessions", Privilege::lock, Body::ignored, "listSessions",
+     SessionAction::list},
+    {"DELETE", "/v1/sessions/{id}", Privilege::administer, Body::ignored, "endSession",
+     SessionAction::end, "ending a session needs the admin token"},
 };
 
 std::string id_of(core::SessionId session) {
@@ -73,11 +74,12 @@ void answer_ended(const service::Response& response, Reply& reply) {
 }  // namespace
 
 std::span<const net::Route> SessionHandler::routes() {
-    return all_routes;
+    return session_routes;
 }
 
 void SessionHandler::handle(const net::RoutedRequest& request, net::HttpReply& reply) {
-    if (request.route.action.as<Action>() == Action::list) return list(request.http, reply);
+    if (request.route.action.as<SessionAction>() == SessionAction::list)
+        return list(request.http, reply);
     end(request.parameter, reply);
 }
 

@@ -13,17 +13,17 @@ namespace holdfast::app {
 
 namespace {
 
-enum class Action : std::uint8_t { health, readiness, metrics, status };
+enum class StatusAction : std::uint8_t { health, readiness, metrics, status };
 
 using net::Privilege;
 using Body = net::BodyPolicy;
 
 // Whether the server lives and is ready is for a supervisor to ask, which need not know secrets.
-constexpr net::Route all_routes[] = {
-    {"GET, HEAD", "/healthz", Privilege::none, Body::ignored, "health", Action::health},
-    {"GET, HEAD", "/readyz", Privilege::none, Body::ignored, "readiness", Action::readiness},
-    {"GET, HEAD", "/metrics", Privilege::lock, Body::ignored, "metrics", Action::metrics},
-    {"GET, HEAD", "/v1/status", Privilege::lock, Body::ignored, "status", Action::status},
+constexpr net::Route status_routes[] = {
+    {"GET, HEAD", "/healthz", Privilege::none, Body::ignored, "health", StatusAction::health},
+    {"GET, HEAD", "/readyz", Privilege::none, Body::ignored, "readiness", StatusAction::readiness},
+    {"GET, HEAD", "/metrics", Privilege::lock, Body::ignored, "metrics", StatusAction::metrics},
+    {"GET, HEAD", "/v1/status", Privilege::lock, Body::ignored, "status", StatusAction::status},
 };
 
 void append_listeners(base::JsonWriter& json, const Status& status) {
@@ -127,20 +127,20 @@ std::string status_json(const Status& status) {
 }
 
 std::span<const net::Route> StatusHandler::routes() {
-    return all_routes;
+    return status_routes;
 }
 
 void StatusHandler::handle(const net::RoutedRequest& request, net::HttpReply& reply) {
-    const auto action = request.route.action.as<Action>();
-    if (action == Action::health) return reply.send(200, json_type, "{\"status\":\"ok\"}\n");
+    const auto action = request.route.action.as<StatusAction>();
+    if (action == StatusAction::health) return reply.send(200, json_type, "{\"status\":\"ok\"}\n");
     reply_with(
         parts_.port, service::Measure{}, reply,
         [this, action, is_admin = request.is_admin()](const service::Response& response, auto& to) {
-            if (action == Action::readiness) {
+            if (action == StatusAction::readiness) {
                 return answer_readiness(why_not_ready(response.figures(), parts_.cluster), to);
             }
             const Figures figures = gather(response.figures());
-            if (action == Action::metrics) return answer_metrics(figures, to);
+            if (action == StatusAction::metrics) return answer_metrics(figures, to);
             answer_status(figures, is_admin, to);
         });
 }

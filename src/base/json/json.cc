@@ -16,7 +16,7 @@ constexpr bool is_plain(unsigned char byte) {
 
 // Appends what stands for a byte that cannot be copied.
 void append_escaped(std::string& out, unsigned char byte) {
-    constexpr std::string_view digits = "0123456789abcdef";
+    constexpr std::string_view hex = "0123456789abcdef";
     constexpr std::string_view with_short_form = "\"\\\b\f\n\r\t";
     constexpr std::string_view short_form = "\"\\bfnrt";
     const std::size_t at = with_short_form.find(static_cast<char>(byte));
@@ -27,8 +27,8 @@ void append_escaped(std::string& out, unsigned char byte) {
         out += short_form[at];
     } else {
         out += "\\u00";
-        out += digits[byte >> 4];
-        out += digits[byte & 0xF];
+        out += hex[byte >> 4];
+        out += hex[byte & 0xF];
     }
 }
 

@@ -7,14 +7,14 @@
 namespace holdfast::base {
 namespace {
 
-JsonValue read(std::string_view text) {
+JsonValue parse(std::string_view text) {
     auto value = JsonValue::parse(text);
     EXPECT_TRUE(value) << text;
     return value ? *value : JsonValue();
 }
 
 TEST(JsonValue, ReadsEveryKind) {
-    const JsonValue value = read(
+    const JsonValue value = parse(
         R"({"text":"a\nb","yes":true,"no":false,"none":null,"whole":-7,"large":18446744073709551615,)"
         R"("real":1.5,"list":[1,"two",[3]],"object":{"inner":"x"}})");
     EXPECT_EQ(value["text"].text(), "a\nb");
@@ -34,17 +34,17 @@ TEST(JsonValue, ReadsEveryKind) {
 
 TEST(JsonValue, KeepsTheOrderOfFields) {
     std::string names;
-    const JsonValue object = read(R"({"b":1,"a":2,"c":3})");
+    const JsonValue object = parse(R"({"b":1,"a":2,"c":3})");
     for (const auto& [name, value] : object.fields()) names += name;
     EXPECT_EQ(names, "bac");
 }
 
 TEST(JsonValue, TakesTheLastOfFieldsWithOneName) {
-    EXPECT_EQ(read(R"({"a":1,"a":2})")["a"].number(), 2);
+    EXPECT_EQ(parse(R"({"a":1,"a":2})")["a"].number(), 2);
 }
 
 TEST(JsonValue, IsEmptyWhereThereIsNothing) {
-    const JsonValue value = read(R"({"text":"x","number":1})");
+    const JsonValue value = parse(R"({"text":"x","number":1})");
     EXPECT_TRUE(value["missing"]["deeper"][7]["still"].is_null());
     EXPECT_EQ(value["number"].text(), "");
     EXPECT_EQ(value["text"].number(), std::nullopt);
@@ -57,7 +57,7 @@ TEST(JsonValue, IsEmptyWhereThereIsNothing) {
 }
 
 TEST(JsonValue, TellsNumbersApart) {
-    const JsonValue value = read(R"([-1,3.0,9223372036854775808,5])");
+    const JsonValue value = parse(R"([-1,3.0,9223372036854775808,5])");
     EXPECT_EQ(value[0].natural(), std::nullopt);
     EXPECT_EQ(value[1].number(), std::nullopt);
     EXPECT_EQ(value[1].real(), 3.0);
@@ -69,9 +69,9 @@ TEST(JsonValue, TellsNumbersApart) {
 }
 
 TEST(JsonValue, ReadsDocumentsOfAnyKind) {
-    EXPECT_EQ(read("\"x\"").text(), "x");
-    EXPECT_TRUE(read("[]").is_array());
-    EXPECT_EQ(read(" 12 \n").number(), 12);
+    EXPECT_EQ(parse("\"x\"").text(), "x");
+    EXPECT_TRUE(parse("[]").is_array());
+    EXPECT_EQ(parse(" 12 \n").number(), 12);
 }
 
 TEST(JsonValue, RefusesWhatIsNoJsonWhereverItIsCut) {

@@ -12,7 +12,7 @@
 namespace holdfast::core {
 namespace {
 
-Time at(std::int64_t us) {
+Time at_us(std::int64_t us) {
     return Time{Duration{us}};
 }
 
@@ -39,10 +39,10 @@ TEST(DeadlineHeap, IsEmptyAtFirst) {
 
 TEST(DeadlineHeap, GivesTheEarliestFirst) {
     DeadlineHeap heap;
-    heap.arm(1, at(30));
-    heap.arm(2, at(10));
-    heap.arm(3, at(20));
-    EXPECT_EQ(heap.top()->deadline, at(10));
+    heap.arm(1, at_us(30));
+    heap.arm(2, at_us(10));
+    heap.arm(3, at_us(20));
+    EXPECT_EQ(heap.top()->deadline, at_us(10));
     EXPECT_EQ(drain(heap), (std::vector<Slot>{2, 3, 1}));
 }
 
@@ -51,7 +51,7 @@ TEST(DeadlineHeap, KeepsOnlyWhatItIsTold) {
     std::mt19937 random(3);
     std::vector<std::pair<Time, Slot>> kept;
     for (Slot slot = 0; slot < 10'000; ++slot) {
-        const Time deadline = at(static_cast<std::int64_t>(random() % 100'000));
+        const Time deadline = at_us(static_cast<std::int64_t>(random() % 100'000));
         heap.arm(slot, deadline);
         if (slot % 7 == 0) kept.emplace_back(deadline, slot);
     }
@@ -64,7 +64,7 @@ TEST(DeadlineHeap, KeepsOnlyWhatItIsTold) {
     for (const auto& [deadline, slot] : kept) expected.push_back(slot);
     EXPECT_EQ(drain(heap), expected);
     heap.keep_only([](Slot) { return true; });
-    heap.arm(1, at(5));
+    heap.arm(1, at_us(5));
     heap.keep_only([](Slot) { return false; });
     EXPECT_EQ(heap.size(), 0U);
     heap.check_invariants();
@@ -72,28 +72,28 @@ TEST(DeadlineHeap, KeepsOnlyWhatItIsTold) {
 
 TEST(DeadlineHeap, GivesEqualDeadlinesInTheOrderOfSlots) {
     DeadlineHeap heap;
-    for (const Slot slot : {9U, 2U, 7U, 4U, 0U, 5U}) heap.arm(slot, at(1));
+    for (const Slot slot : {9U, 2U, 7U, 4U, 0U, 5U}) heap.arm(slot, at_us(1));
     EXPECT_EQ(drain(heap), (std::vector<Slot>{0, 2, 4, 5, 7, 9}));
 }
 
 TEST(DeadlineHeap, LeavesALaterDeadlineForLater) {
     DeadlineHeap heap;
-    heap.arm(1, at(10));
-    heap.arm(2, at(20));
-    heap.arm(1, at(100));
+    heap.arm(1, at_us(10));
+    heap.arm(2, at_us(20));
+    heap.arm(1, at_us(100));
     // Too early, as documented; the user of the heap postpones it.
     EXPECT_EQ(heap.top()->slot, 1U);
-    EXPECT_EQ(heap.top()->deadline, at(10));
-    heap.postpone_top(at(100));
+    EXPECT_EQ(heap.top()->deadline, at_us(10));
+    heap.postpone_top(at_us(100));
     heap.check_invariants();
     EXPECT_EQ(drain(heap), (std::vector<Slot>{2, 1}));
 }
 
 TEST(DeadlineHeap, MovesAnEarlierDeadlineForwardAtOnce) {
     DeadlineHeap heap;
-    heap.arm(1, at(10));
-    heap.arm(2, at(20));
-    heap.arm(2, at(5));
+    heap.arm(1, at_us(10));
+    heap.arm(2, at_us(20));
+    heap.arm(2, at_us(5));
     EXPECT_EQ(heap.top()->slot, 2U);
     EXPECT_EQ(heap.size(), 2U);
     heap.check_invariants();
@@ -101,11 +101,11 @@ TEST(DeadlineHeap, MovesAnEarlierDeadlineForwardAtOnce) {
 
 TEST(DeadlineHeap, PostponesTheTopToItsOwnMoment) {
     DeadlineHeap heap;
-    heap.arm(1, at(10));
-    heap.arm(2, at(10));
-    heap.postpone_top(at(10));
+    heap.arm(1, at_us(10));
+    heap.arm(2, at_us(10));
+    heap.postpone_top(at_us(10));
     EXPECT_EQ(heap.top()->slot, 1U);
-    heap.postpone_top(at(11));
+    heap.postpone_top(at_us(11));
     EXPECT_EQ(heap.top()->slot, 2U);
 }
 
@@ -115,7 +115,7 @@ TEST(DeadlineHeap, ForgetsFromTheMiddle) {
         std::set<std::pair<Time, Slot>> model;
         std::mt19937 random(gone);
         for (Slot slot = 0; slot < 100; ++slot) {
-            const Time deadline = at(static_cast<std::int64_t>(random() % 50));
+            const Time deadline = at_us(static_cast<std::int64_t>(random() % 50));
             heap.arm(slot, deadline);
             if (slot != gone) model.emplace(deadline, slot);
         }
@@ -141,7 +141,7 @@ TEST(DeadlineHeap, AgreesWithASetWhateverIsDone) {
     };
     for (int i = 0; i < 40'000; ++i) {
         const auto slot = static_cast<Slot>(random() % 500);
-        const Time deadline = at(static_cast<std::int64_t>(random() % 10'000));
+        const Time deadline = at_us(static_cast<std::int64_t>(random() % 10'000));
         const auto choice = random() % 4;
         if (choice < 2) {
             heap.arm(slot, deadline);
@@ -172,19 +172,19 @@ TEST(DeadlineHeap, KeepsItsOrderWhileItShrinks) {
     constexpr Slot many = 100'000;
     std::mt19937 random(1);
     for (Slot slot = 0; slot < many; ++slot)
-        heap.arm(slot, at(static_cast<std::int64_t>(random() % 1'000'000)));
+        heap.arm(slot, at_us(static_cast<std::int64_t>(random() % 1'000'000)));
     for (Slot slot = 0; slot < many; ++slot) {
         if (slot % 100 != 0) heap.disarm(slot);
     }
     heap.check_invariants();
     EXPECT_EQ(heap.size(), many / 100);
-    Time last = at(0);
+    Time last = at_us(0);
     while (const auto top = heap.top()) {
         ASSERT_GE(top->deadline, last);
         last = top->deadline;
         heap.disarm(top->slot);
     }
-    heap.arm(7, at(1));
+    heap.arm(7, at_us(1));
     heap.check_invariants();
     EXPECT_EQ(heap.top()->slot, 7U);
 }

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t reader_count = 4;
 // A writer mostly waits for the disk; several share one flush of the disk.
 constexpr std::size_t writer_count = 16;
-constexpr std::size_t page_size = 1000;
+constexpr std::size_t sweep_page_size = 1000;
 
 }  // namespace
 
@@ -88,7 +88,7 @@ void HengdangDoor::release_locks_of_ended_sessions(
 void HengdangDoor::release_locks_after(core::Fence after,
                                        const std::shared_ptr<const Sweep>& sweep) {
     const service::ListLeases page{
-        .query = {.kind = core::ScopeKind::path, .after = after, .limit = page_size}};
+        .query = {.kind = core::ScopeKind::path, .after = after, .limit = sweep_page_size}};
     ask(parts_.port, page, [self = shared_from_this(), sweep](const service::Response& response) {
         if (!response.failure.empty()) {
             return sweep->then(base::fail(std::string(response.failure)));
@@ -100,7 +100,7 @@ void HengdangDoor::release_locks_after(core::Fence after,
             if (lease.owner.door != service::hengdang_door) continue;
             if (!sweep->live.contains(lease.owner.name)) ended.push_back(lease.token);
         }
-        const bool has_more = response.leases().size() == page_size;
+        const bool has_more = response.leases().size() == sweep_page_size;
         for (const core::Token& token : ended) {
             ask(self->parts_.port, core::ReleaseRequest{.token = token},
                 [](const service::Response&) {});

@@ -11,7 +11,7 @@ namespace holdfast::doors::hengdang {
 
 namespace {
 
-constexpr std::uint64_t small_bytes = 64 * 1024;
+constexpr std::uint64_t small_read_bytes = 64 * 1024;
 constexpr std::uint64_t piece_bytes = 256 * 1024;
 
 // Reads `bytes` bytes; fewer if another program has truncated the file, or if the disk fails.
@@ -147,7 +147,7 @@ class Reading : public std::enable_shared_from_this<Reading> {
         context_.door->counts().count_answer(operation_, answer_.status);
         if (!has_content_) return send(reply_, answer_);
         const std::uint64_t size = span_.size();
-        if (!request_.is_head && size <= small_bytes) {
+        if (!request_.is_head && size <= small_read_bytes) {
             answer_.body = std::move(piece_);
             context_.door->counts().count_sent(answer_.body.size());
             return send(reply_, answer_);

@@ -12,7 +12,7 @@ namespace holdfast::doors::scoped {
 namespace {
 
 using Parsed = tl::expected<ScopedRequest, Fault>;
-using Number = std::optional<std::int64_t>;
+using Integer = std::optional<std::int64_t>;
 using Milliseconds = std::chrono::milliseconds;
 
 constexpr std::string_view leases_folder = "/v1/leases/", fence_folder = "/v1/fence/";
@@ -36,7 +36,7 @@ bool is_duration(std::int64_t milliseconds, const ScopedOptions& options) {
 }
 
 // The fault in the number of permits, if there is one. Only a semaphore has permits.
-std::optional<std::string> take_limit(Acquire& request, Number limit) {
+std::optional<std::string> take_limit(Acquire& request, Integer limit) {
     const bool is_semaphore = request.scope.kind == core::ScopeKind::semaphore;
     if (!is_semaphore && limit.value_or(1) != 1) return "a limit is for semaphores";
     if (!is_semaphore) return std::nullopt;
@@ -52,7 +52,7 @@ std::optional<std::string> take_limit(Acquire& request, Number limit) {
 Parsed parse_acquire(std::string_view body, const ScopedOptions& options) {
     Acquire request;
     base::JsonTextOrObject scope;
-    Number duration_ms, wait_ms, limit;
+    Integer duration_ms, wait_ms, limit;
     std::string mode;
     const auto read = base::read_json_object(body, {{"scope", &scope},
                                                     {"holder", &request.holder},
@@ -91,7 +91,7 @@ Parsed parse_acquire(std::string_view body, const ScopedOptions& options) {
 Parsed parse_renew(core::Token token, std::string_view body, const ScopedOptions& options) {
     Renew request{.token = token, .duration = std::nullopt};
     if (body.empty()) return request;
-    Number duration_ms;
+    Integer duration_ms;
     const auto read = base::read_json_object(body, {{"duration_ms", &duration_ms}});
     if (!read) return refuse(read.error().message);
     if (!duration_ms) return request;
@@ -164,7 +164,7 @@ Parsed parse_check(std::string_view body) {
 }
 
 Parsed parse_raise(std::string resource, std::string_view body) {
-    Number fencing_token;
+    Integer fencing_token;
     const auto read = base::read_json_object(body, {{"fencing_token", &fencing_token}});
     if (!read) return refuse(read.error().message);
     const auto largest = static_cast<std::int64_t>(core::as_number(core::fence_max));

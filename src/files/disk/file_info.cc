@@ -59,7 +59,7 @@ bool read_number(std::string_view& rest, Integer& number) {
     return error == std::errc() && end == field.end() && !field.empty();
 }
 
-std::optional<Attribute> parse(std::string_view text) {
+std::optional<Attribute> parse_attribute(std::string_view text) {
     Attribute attribute;
     if (next_field(text) != version) return std::nullopt;
     if (!read_number(text, attribute.own_inode) || !read_number(text, attribute.size_bytes) ||
@@ -83,7 +83,7 @@ std::optional<Attribute> read_attribute(int descriptor, const struct stat& statu
     char text[attribute_bytes_max];
     const ssize_t size = fgetxattr(descriptor, attribute_name, text, sizeof text);
     if (size < 0) return std::nullopt;
-    auto attribute = parse({text, static_cast<std::size_t>(size)});
+    auto attribute = parse_attribute({text, static_cast<std::size_t>(size)});
     if (!attribute || attribute->own_inode != status.st_ino) return std::nullopt;
     return attribute;
 }

@@ -44,7 +44,7 @@ bool is_hex(std::string_view text, std::size_t size) {
     return text.size() == size && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-NostrResult<NostrEvent> parse(std::string_view json) {
+NostrResult<NostrEvent> parse_event(std::string_view json) {
     NostrEvent event;
     std::optional<std::int64_t> created;
     std::optional<std::int64_t> kind;
@@ -126,7 +126,7 @@ std::string_view to_text(NostrFault fault) {
 }
 
 NostrResult<NostrEvent> verify_nostr_event(std::string_view json, const NostrRequest& request) {
-    TRY(auto event, parse(json));
+    TRY(auto event, parse_event(json));
     if (auto fault = fault_of(event, request)) {
         return refuse(NostrFault::invalid_auth_event, std::move(*fault));
     }

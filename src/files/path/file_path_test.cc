@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::string_literals;
 
-std::string read(std::string_view text) {
+std::string parsed(std::string_view text) {
     const auto path = FilePath::parse(text);
     return path ? path->text() : std::string(to_text(path.error()));
 }
@@ -19,28 +19,28 @@ TEST(FilePath, TakesOrdinaryNames) {
          {"/", "/a", "/documents/file.txt", "/a b/c", "/.hidden", "/a/...", "/..a/b..", "/a/.b.",
           "/%2e%2e", "/\xC3\xA4/\xE2\x82\xAC/\xF0\x9F\x98\x80", "/a\\b", "/a?b#c",
           "/C:", "/a/.holdfast", "/.holdfast2", "/holdfast", "/\xC2\xA0"}) {
-        EXPECT_EQ(read(text), text);
+        EXPECT_EQ(parsed(text), text);
     }
 }
 
 TEST(FilePath, SaysWhatIsWrong) {
-    EXPECT_EQ(read(""), "Path must start with /");
-    EXPECT_EQ(read("a/b"), "Path must start with /");
-    EXPECT_EQ(read("../a"), "Path must start with /");
+    EXPECT_EQ(parsed(""), "Path must start with /");
+    EXPECT_EQ(parsed("a/b"), "Path must start with /");
+    EXPECT_EQ(parsed("../a"), "Path must start with /");
     for (const char* text : {"/..", "/../", "/../etc/passwd", "/a/..", "/a/../b", "/a/../../b",
                              "/.", "/./a", "/a/.", "/a/./"}) {
-        EXPECT_EQ(read(text), "Path traversal not allowed") << text;
+        EXPECT_EQ(parsed(text), "Path traversal not allowed") << text;
     }
     for (const char* text : {"//", "//a", "/a//b", "/a//", "///"}) {
-        EXPECT_EQ(read(text), "Empty path segments not allowed") << text;
+        EXPECT_EQ(parsed(text), "Empty path segments not allowed") << text;
     }
     for (const std::string& text : {"/a\0b"s, "/\n"s, "/a\x7F"s, "/\x1F"s, "/\xC2\x80"s,
                                     "/a\xC2\x9F/b"s, "/../\0"s, "/a\0"s}) {
-        EXPECT_EQ(read(text), "Control characters not allowed in path");
+        EXPECT_EQ(parsed(text), "Control characters not allowed in path");
     }
     for (const char* text : {"/\xFF", "/\xC0\xAE\xC0\xAE/a", "/\xC3", "/\xED\xA0\x80",
                              "/\xF4\x90\x80\x80", "/a\xC2"}) {
-        EXPECT_EQ(read(text), "Path is not valid UTF-8") << text;
+        EXPECT_EQ(parsed(text), "Path is not valid UTF-8") << text;
     }
 }
 
@@ -50,17 +50,17 @@ TEST(FilePath, HasALongestLengthInCharactersAndInBytes) {
         for (std::size_t i = 0; i < count; ++i) text += i % 80 == 0 ? "/" : character;
         return text;
     };
-    EXPECT_EQ(read(long_path("a", 4096)), long_path("a", 4096));
-    EXPECT_EQ(read(long_path("a", 4097)), "Path too long (max 4096 characters)");
-    EXPECT_EQ(read(long_path("\xC3\xA4", 4097)), "Path too long (max 4096 characters)");
-    EXPECT_EQ(read(long_path("\xC3\xA4", 2100)), "Path too long (max 4096 bytes)");
-    EXPECT_EQ(read("/" + std::string(255, 'a')), "/" + std::string(255, 'a'));
-    EXPECT_EQ(read("/b/" + std::string(256, 'a')), "Path segment too long (max 255 bytes)");
+    EXPECT_EQ(parsed(long_path("a", 4096)), long_path("a", 4096));
+    EXPECT_EQ(parsed(long_path("a", 4097)), "Path too long (max 4096 characters)");
+    EXPECT_EQ(parsed(long_path("\xC3\xA4", 4097)), "Path too long (max 4096 characters)");
+    EXPECT_EQ(parsed(long_path("\xC3\xA4", 2100)), "Path too long (max 4096 bytes)");
+    EXPECT_EQ(parsed("/" + std::string(255, 'a')), "/" + std::string(255, 'a'));
+    EXPECT_EQ(parsed("/b/" + std::string(256, 'a')), "Path segment too long (max 255 bytes)");
 }
 
 TEST(FilePath, DoesNotLeadIntoTheStoresOwnFolder) {
     for (const char* text : {"/.holdfast", "/.holdfast/", "/.holdfast/tmp/0", "/.HoldFast/lock"}) {
-        EXPECT_EQ(read(text), "Path is reserved for the server") << text;
+        EXPECT_EQ(parsed(text), "Path is reserved for the server") << text;
     }
 }
 

@@ -73,24 +73,24 @@ class CrashTest : public ::testing::Test {
     // Lets a writer write for a while; returns the last version of each path it was told is there.
     void run_writer(std::chrono::microseconds time) {
         std::array<int, 2> ends{};
-        ASSERT_EQ(pipe(ends.data()), 0);
-        const pid_t child = fork();
+        ASSERT_EQ(::pipe(ends.data()), 0);
+        const pid_t child = ::fork();
         ASSERT_GE(child, 0);
         if (child == 0) {
-            close(ends[0]);
+            ::close(ends[0]);
             write_for_ever(folder_ / "root", next_serial_, ends[1]);
         }
-        close(ends[1]);
-        usleep(static_cast<useconds_t>(time.count()));
-        ASSERT_EQ(kill(child, SIGKILL), 0);
-        ASSERT_EQ(waitpid(child, nullptr, 0), child);
+        ::close(ends[1]);
+        ::usleep(static_cast<useconds_t>(time.count()));
+        ASSERT_EQ(::kill(child, SIGKILL), 0);
+        ASSERT_EQ(::waitpid(child, nullptr, 0), child);
         Report report{};
-        while (read(ends[0], &report, sizeof report) == sizeof report) {
+        while (::read(ends[0], &report, sizeof report) == sizeof report) {
             acknowledged_[report.path] = report.serial;
             next_serial_ = report.serial + 1;
             ++reports_;
         }
-        close(ends[0]);
+        ::close(ends[0]);
         // One more write may have been committed without being acknowledged.
         ++next_serial_;
     }

@@ -13,7 +13,7 @@
 namespace holdfast::files {
 namespace {
 
-constexpr int attempts_max = 5;
+constexpr int examine_attempts_max = 5;
 
 bool is_same_content(const struct stat& a, const struct stat& b) {
     return a.st_size == b.st_size && changed_ns(a) == changed_ns(b);
@@ -132,7 +132,7 @@ FileResult<FileInfo> complete_info(TreeState& tree, const FoundFile& file, const
                                    InfoDepth depth) {
     auto known = read_info(file.descriptor.get(), file.status);
     if (known && is_deep_enough(*known, depth)) return std::move(*known);
-    for (int attempt = 0; attempt < attempts_max; ++attempt) {
+    for (int attempt = 0; attempt < examine_attempts_max; ++attempt) {
         TRY(auto info, examine(tree, file, path, depth));
         if (info) return std::move(*info);
     }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t file_bytes_ever = std::uint64_t{1} << 62;  // so that sums do not overflow
 constexpr mode_t mode_of_new_files = 0644;
-constexpr int attempts_max = 100;
+constexpr int naming_attempts_max = 100;
 
 // The version at the path.
 FileResult<std::optional<OpenFile>> find_current(TreeState& tree, const FilePath& path) {
@@ -224,7 +224,7 @@ FileResult<void> Upload::replace(TemporaryFile file, const FileInfo* current, co
 FileResult<void> Upload::put_in_place(TemporaryFile file, const FileInfo* current,
                                       const CommitCheck& check) const {
     const std::string& path = plan_.path.text();
-    for (int attempt = 0; attempt < attempts_max; ++attempt) {
+    for (int attempt = 0; attempt < naming_attempts_max; ++attempt) {
         auto parent = open_parent(*tree_, plan_.path);
         if (!parent && parent.error().fault != Fault::not_found) {
             return tl::unexpected(std::move(parent).error());

@@ -2,7 +2,6 @@
 
 #include <netdb.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -79,16 +78,6 @@ base::Result<std::vector<SocketAddress>> AddressLookup::take() {
     if (search_->fault != 0) return base::fail(::gai_strerror(search_->fault));
     if (search_->found.empty()) return base::fail("the name server knows none");
     return std::move(search_->found);
-}
-
-void notice_lost_peer(int descriptor) {
-    const auto set = [&](int level, int option, int value) {
-        ::setsockopt(descriptor, level, option, &value, sizeof value);
-    };
-    set(SOL_SOCKET, SO_KEEPALIVE, 1);
-    set(IPPROTO_TCP, TCP_KEEPIDLE, 15);
-    set(IPPROTO_TCP, TCP_KEEPINTVL, 5);
-    set(IPPROTO_TCP, TCP_KEEPCNT, 3);
 }
 
 bool is_own_peer(int descriptor) {

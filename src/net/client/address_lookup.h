@@ -53,10 +53,6 @@ class AddressLookup {
     std::shared_ptr<Search> search_;
 };
 
-// Lets the system notice that the other side of a socket is gone for good while nothing is sent. A
-// Unix socket refuses these options of TCP, and does not need them.
-void notice_lost_peer(int descriptor);
-
 // A free port of this machine may be given to the very socket that wants to connect to it, and then
 // TCP connects the socket with itself.
 [[nodiscard]] bool is_own_peer(int descriptor);

@@ -31,7 +31,7 @@ std::string answer_of(std::string_view body, std::string_view headers = "") {
 }
 
 // Says what it was asked; /later answers when the client has gone.
-class Echo final : public HttpHandler {
+class RequestEcho final : public HttpHandler {
   public:
     void handle(const HttpRequest& request, HttpReply& reply) override {
         if (request.path == "/later") {
@@ -60,7 +60,7 @@ class HttpClientOfServer : public testing::Test {
     }
 
     HttpLimits limits_;
-    Echo echo_;
+    RequestEcho echo_;
     TestServer server_{[this](Channel& channel, EventLoop&) {
         return std::make_unique<HttpProtocol>(channel, echo_, limits_);
     }};

@@ -16,7 +16,7 @@ namespace {
 
 using Kind = HttpFailure::Kind;
 
-class Echo final : public HttpHandler {
+class BodyEcho final : public HttpHandler {
   public:
     void handle(const HttpRequest& request, HttpReply& reply) override {
         reply.send(200, "text/plain", request.body);
@@ -37,7 +37,7 @@ class HttpClientOverTls : public testing::Test {
     }
 
     HttpLimits limits_;
-    Echo echo_;
+    BodyEcho echo_;
     TestCertificate certificate_;
     std::unique_ptr<TlsSource> source_ = TlsSource::open(certificate_.files()).value();
     TestServer server_{[this](Channel& channel, EventLoop&) {

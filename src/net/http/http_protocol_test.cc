@@ -14,9 +14,9 @@ namespace {
 using std::chrono::milliseconds;
 
 // Echoes bodies; /later is answered in a later turn, as after a commit.
-class Echo final : public HttpHandler {
+class LateEcho final : public HttpHandler {
   public:
-    explicit Echo(EventLoop*& loop) : loop_(loop) {}
+    explicit LateEcho(EventLoop*& loop) : loop_(loop) {}
 
     void handle(const HttpRequest& request, HttpReply& reply) override {
         if (request.path != "/later") return reply.send(200, "text/plain", request.body);
@@ -47,7 +47,7 @@ class HttpProtocolTest : public testing::Test {
 
     HttpLimits limits_;
     EventLoop* loop_ = nullptr;
-    Echo echo_{loop_};
+    LateEcho echo_{loop_};
     TestServer server_;
     TestClient client_ = server_.connect();
 };

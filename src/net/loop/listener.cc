@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -41,18 +40,6 @@ bool concerns_peer_only(int error_number) {
         case EOPNOTSUPP: return true;
         default: return false;
     }
-}
-
-// A peer whose machine or network is gone says no farewell. Asking it every so often whether it is
-// there finds out; accepted connections inherit this. What the system does not do is done without.
-void watch_for_dead_peers(int listener) {
-    const auto set = [listener](int level, int option, int value) {
-        ::setsockopt(listener, level, option, &value, sizeof value);
-    };
-    set(SOL_SOCKET, SO_KEEPALIVE, 1);
-    set(IPPROTO_TCP, TCP_KEEPIDLE, 15);   // seconds of silence
-    set(IPPROTO_TCP, TCP_KEEPINTVL, 15);  // between questions
-    set(IPPROTO_TCP, TCP_KEEPCNT, 4);     // without an answer
 }
 
 base::Error fault(const Endpoint& endpoint, std::string_view why) {
@@ -130,7 +117,7 @@ base::Result<std::unique_ptr<Listener>> Listener::open_tcp(EventLoop& loop,
     if (error) return tl::unexpected(fault(endpoint, error.message()));
     auto bound = acceptor.local_endpoint(error);
     if (error) return tl::unexpected(fault(endpoint, error.message()));
-    watch_for_dead_peers(acceptor.native_handle());
+    notice_lost_peer(acceptor.native_handle(), {.interval_s = 15, .questions = 4});
     const int descriptor = acceptor.release(error);
     if (error) return tl::unexpected(fault(endpoint, error.message()));
     return std::unique_ptr<Listener>(new Listener(loop, descriptor, std::move(bound)));

@@ -10,9 +10,9 @@ namespace holdfast::net {
 namespace {
 
 // Says whose client it has, and returns every byte.
-class Echo final : public Protocol {
+class AddressEcho final : public Protocol {
   public:
-    Echo(Channel& channel, std::atomic<int>& lost) : channel_(channel), lost_(lost) {
+    AddressEcho(Channel& channel, std::atomic<int>& lost) : channel_(channel), lost_(lost) {
         channel_.output().append(channel_.client_address() + "\n");
         channel_.flush();
     }
@@ -103,9 +103,10 @@ class ServerDivertTest : public ::testing::Test {
     std::atomic<bool> diverts_ = false;
     std::atomic<int> lost_ = 0;
     std::optional<Arrival> taken_;  // on the loop
-    TestServer server_{
-        [this](Channel& channel, EventLoop&) { return std::make_unique<Echo>(channel, lost_); },
-        options()};
+    TestServer server_{[this](Channel& channel, EventLoop&) {
+                           return std::make_unique<AddressEcho>(channel, lost_);
+                       },
+                       options()};
 };
 
 TEST_F(ServerDivertTest, CountsAConnectionThatWasTaken) {

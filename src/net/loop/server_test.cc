@@ -51,14 +51,14 @@ class ServerTest : public testing::Test {
     Desk desk_;
 };
 
-constexpr auto* get = "GET / HTTP/1.1\r\n\r\n";
+constexpr auto* get_now = "GET / HTTP/1.1\r\n\r\n";
 constexpr auto* get_later = "GET /later HTTP/1.1\r\n\r\n";
 
 TEST_F(ServerTest, ListensOnAFreePortAndSaysWhich) {
     TestServer server(factory());
     EXPECT_NE(0, server.server().endpoint().port());
     auto client = server.connect();
-    client.send(get);
+    client.send(get_now);
     EXPECT_EQ(200, client.response().status);
 }
 
@@ -93,7 +93,7 @@ TEST_F(UnixServerTest, ServesItsOwnerAndGroupAndRemovesTheSocketAtTheEnd) {
         TestServer server(factory(), {}, 1, address_);
         EXPECT_EQ(address_, to_text(server.server().endpoint()));
         auto client = server.connect();
-        client.send(get);
+        client.send(get_now);
         EXPECT_EQ(200, client.response().status);
         using std::filesystem::perms;
         EXPECT_EQ(std::filesystem::status(path_).permissions(),
@@ -108,7 +108,7 @@ TEST_F(UnixServerTest, RefusesASocketAtWhichAnotherServerListens) {
     EXPECT_NE(std::string::npos, fault.find(address_)) << fault;
     EXPECT_NE(std::string::npos, fault.find("another server listens there")) << fault;
     auto client = server.connect();
-    client.send(get);
+    client.send(get_now);
     EXPECT_EQ(200, client.response().status);
 }
 
@@ -120,7 +120,7 @@ TEST_F(UnixServerTest, ReplacesTheSocketOfAServerThatWasKilled) {
     ASSERT_TRUE(std::filesystem::exists(path_));
     TestServer server(factory(), {}, 1, address_);
     auto client = server.connect();
-    client.send(get);
+    client.send(get_now);
     EXPECT_EQ(200, client.response().status);
 }
 
@@ -143,8 +143,8 @@ TEST_F(ServerTest, CountsItsConnections) {
     {
         auto a = server.connect();
         auto b = server.connect();
-        a.send(get);
-        b.send(get);
+        a.send(get_now);
+        b.send(get_now);
         a.response();
         b.response();
         EXPECT_EQ(2u, server.server().counts().connections);
@@ -177,12 +177,12 @@ TEST_F(ServerTest, AsksSilentPeersWhetherTheyAreThere) {
 TEST_F(ServerTest, ClosesConnectionsOverItsLimit) {
     TestServer server(factory(), {.connections_max = 1, .limits = {}, .on_error = {}});
     auto first = server.connect();
-    first.send(get);
+    first.send(get_now);
     EXPECT_EQ(200, first.response().status);
     auto second = server.connect();
     EXPECT_EQ("", second.read_to_end());
     EXPECT_EQ(1u, server.server().counts().refused);
-    first.send(get);
+    first.send(get_now);
     EXPECT_EQ(200, first.response().status);
 }
 
@@ -205,7 +205,7 @@ TEST_F(ServerTest, SurvivesALackOfDescriptors) {
     const rlimit tight{.rlim_cur = static_cast<rlim_t>(next) + 1, .rlim_max = before.rlim_max};
     ASSERT_EQ(0, ::setrlimit(RLIMIT_NOFILE, &tight));
     auto client = server.connect();
-    client.send(get);
+    client.send(get_now);
     while (faults == 0) std::this_thread::yield();
     ASSERT_EQ(0, ::setrlimit(RLIMIT_NOFILE, &before));
     EXPECT_EQ(200, client.response().status);
@@ -219,7 +219,7 @@ TEST_F(ServerTest, ShutsDownAtOnceWhenNothingIsConnected) {
 TEST_F(ServerTest, ClosesIdleConnectionsAtOnceWhenItShutsDown) {
     TestServer server(factory());
     auto client = server.connect();
-    client.send(get);
+    client.send(get_now);
     client.response();
     const auto done = server.shut_down(seconds(60));
     EXPECT_EQ("", client.read_to_end());
@@ -229,14 +229,14 @@ TEST_F(ServerTest, ClosesIdleConnectionsAtOnceWhenItShutsDown) {
 TEST_F(ServerTest, AnswersWhatIsInFlightWhenItShutsDown) {
     TestServer server(factory());
     auto deferred = server.connect();
-    deferred.send(std::string(get_later) + get);
+    deferred.send(std::string(get_later) + get_now);
     await_deferred(server, 1);
     auto half_sent = server.connect();
     half_sent.send("GET / HTTP/1.1\r\n");
     EXPECT_TRUE(server.eventually([&] { return server.server().counts().connections == 2; }));
     // The half request must be received before the shutdown, or the server does not know of it.
     auto marker = server.connect();
-    marker.send(get);
+    marker.send(get_now);
     marker.response();
 
     const auto done = server.shut_down(seconds(60));
@@ -256,15 +256,15 @@ TEST_F(ServerTest, AnswersWhatIsInFlightWhenItShutsDown) {
 TEST_F(ServerTest, GoesOnUntilWhatIsInFlightIsAnswered) {
     TestServer server(factory());
     auto deferred = server.connect(), old = server.connect();
-    old.send(get);
+    old.send(get_now);
     EXPECT_EQ(200, old.response().status);
     deferred.send(get_later);
     await_deferred(server, 1);
     const auto quiet = server.begin_shut_down();
-    old.send(get);
+    old.send(get_now);
     EXPECT_EQ(200, old.response().status) << "a connection that was idle is served";
     auto fresh = server.connect();
-    fresh.send(get);
+    fresh.send(get_now);
     EXPECT_EQ(200, fresh.response().status) << "and so is a new one";
     const auto silent = server.connect();  // asks for nothing, and holds up nothing
     EXPECT_NE(std::future_status::ready, quiet.wait_for(seconds(0)));

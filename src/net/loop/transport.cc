@@ -21,6 +21,16 @@ IoStatus status_of(int error_number) {
 
 }  // namespace
 
+void notice_lost_peer(int descriptor, const KeepAlive& times) {
+    const auto set = [descriptor](int level, int option, int value) {
+        ::setsockopt(descriptor, level, option, &value, sizeof value);
+    };
+    set(SOL_SOCKET, SO_KEEPALIVE, 1);
+    set(IPPROTO_TCP, TCP_KEEPIDLE, times.silence_s);
+    set(IPPROTO_TCP, TCP_KEEPINTVL, times.interval_s);
+    set(IPPROTO_TCP, TCP_KEEPCNT, times.questions);
+}
+
 Transport::Transport(int descriptor) : descriptor_(descriptor) {
     const int on = 1;
     ::setsockopt(descriptor_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);

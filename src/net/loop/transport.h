@@ -22,6 +22,16 @@
 
 namespace holdfast::net {
 
+// How long the system waits until it says that the other side of a TCP connection is gone for good.
+struct KeepAlive {
+    int silence_s = 15;  // nothing was received for so long
+    int interval_s = 5;  // between two questions
+    int questions = 3;   // that were not answered
+};
+// Lets the system notice that, while nothing is sent. Connections that a listener accepts inherit it. A
+// Unix socket refuses these options of TCP, and does not need them.
+void notice_lost_peer(int descriptor, const KeepAlive& times = {});
+
 class Transport {
   public:
     // Owns a connected, non-blocking TCP socket. Switches off the delaying of small answers.

@@ -32,6 +32,15 @@ WallTime SystemClock::wall(core::Time time) const {
     return WallTime{wall_now - steady_now + time.time_since_epoch()};
 }
 
+core::Time BoottimeClock::now() const {
+    return core::Time{read(CLOCK_BOOTTIME)};
+}
+
+WallTime BoottimeClock::wall(core::Time time) const {
+    const auto wall_now = read(CLOCK_REALTIME);
+    return WallTime{wall_now - read(CLOCK_BOOTTIME) + time.time_since_epoch()};
+}
+
 std::uint64_t first_number() {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     const auto now_us = std::chrono::duration_cast<std::chrono::microseconds>(now).count();

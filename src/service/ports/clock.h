@@ -33,6 +33,15 @@ class SystemClock final : public Clock {
     [[nodiscard]] WallTime wall(core::Time time) const override;
 };
 
+// The machine's clocks for a node of a cluster. Its time goes on while the machine sleeps
+// (CLOCK_BOOTTIME). The time of SystemClock does not, and a node that woke up would believe that it
+// still leads. Service, store and timers of a node all have this clock.
+class BoottimeClock final : public Clock {
+  public:
+    [[nodiscard]] core::Time now() const override;
+    [[nodiscard]] WallTime wall(core::Time time) const override;
+};
+
 // A clock that stands still until it is told to move: an hour of a test takes no time.
 class ManualClock final : public Clock {
   public:

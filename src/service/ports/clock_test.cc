@@ -46,5 +46,17 @@ TEST(SystemClock, TranslatesToTheWallClock) {
     EXPECT_LE(wall, after + 1h + 10s);
 }
 
+TEST(BoottimeClock, NeverGoesBackAndKnowsTheWallClock) {
+    const BoottimeClock clock;
+    const core::Time first = clock.now();
+    EXPECT_GT(first, core::Time{});
+    EXPECT_GE(clock.now(), first);
+    const auto before = std::chrono::system_clock::now() - 1h;
+    const WallTime shown = clock.wall(clock.now());
+    EXPECT_GT(shown, before);
+    EXPECT_LT(shown, std::chrono::system_clock::now() + 1h);
+    EXPECT_GT(clock.wall(first + 48h), shown + 24h);
+}
+
 }  // namespace
 }  // namespace holdfast::service

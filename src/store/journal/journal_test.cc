@@ -16,14 +16,6 @@ using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-LeaseRow lease(std::uint64_t fence) {
-    return {.fence = fence,
-            .secret = 7 * fence,
-            .name = "job" + std::to_string(fence),
-            .owner = "w1",
-            .ttl = 30s};
-}
-
 void grant(SqliteStore& store, const LeaseRow& row) {
     ASSERT_TRUE(commit(store, changes_of({event_of(EventKind::granted, row)})));
 }

@@ -143,6 +143,16 @@ inline core::Changes changes_of(std::initializer_list<core::Event> events) {
 
 using Leases = std::map<std::uint64_t, LeaseRow>;
 
+// A lease of w1, made up from its fencing token.
+inline LeaseRow lease(std::uint64_t fence, std::string name) {
+    return {
+        .fence = fence, .secret = 7 * fence, .name = std::move(name), .owner = "w1", .ttl = 30s};
+}
+
+inline LeaseRow lease(std::uint64_t fence) {
+    return lease(fence, "job" + std::to_string(fence));
+}
+
 // The row of a restored lease, as far as the request tells.
 inline LeaseRow row_of(const core::RestoreRequest& request) {
     return {.fence = core::as_number(request.token.fence),

@@ -228,10 +228,10 @@ std::vector<Dialogue> malformed() {
             {"LongestKey", {{0s, "a", "l|" + std::string(256, 'k') + "|0", "ok $1 33"}}}};
 }
 
-using Parameters = std::tuple<Dialogue, std::size_t, Start>;
-class DflockdDialogue : public ::testing::TestWithParam<Parameters> {};
+class DflockdDialogue : public ::testing::TestWithParam<std::tuple<Dialogue, std::size_t, Start>> {
+};
 
-std::string name_of(const ::testing::TestParamInfo<Parameters>& info) {
+std::string name_of(const ::testing::TestParamInfo<DflockdDialogue::ParamType>& info) {
     const bool is_alone = std::get<2>(info.param) == Start::dflockd;
     return std::get<0>(info.param).name + "With" + std::to_string(std::get<1>(info.param)) +
            (is_alone ? "Alone" : "");

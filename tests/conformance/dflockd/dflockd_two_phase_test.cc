@@ -150,25 +150,24 @@ std::vector<Dialogue> again() {
     };
 }
 
-using Parameters = std::tuple<Dialogue, std::size_t>;
-class DflockdTwoPhase : public ::testing::TestWithParam<Parameters> {};
+class DflockdTwoPhase : public ::testing::TestWithParam<std::tuple<Dialogue, std::size_t>> {};
 
-std::string name_of(const ::testing::TestParamInfo<Parameters>& info) {
+std::string name_of_two_phase(const ::testing::TestParamInfo<DflockdTwoPhase::ParamType>& info) {
     return std::get<0>(info.param).name + "With" + std::to_string(std::get<1>(info.param));
 }
 
 INSTANTIATE_TEST_SUITE_P(TwoPhases, DflockdTwoPhase,
                          ::testing::Combine(::testing::ValuesIn(two_phases()),
                                             ::testing::Values(1, 3)),
-                         name_of);
+                         name_of_two_phase);
 INSTANTIATE_TEST_SUITE_P(InBetween, DflockdTwoPhase,
                          ::testing::Combine(::testing::ValuesIn(in_between()),
                                             ::testing::Values(1, 3)),
-                         name_of);
+                         name_of_two_phase);
 
 INSTANTIATE_TEST_SUITE_P(Again, DflockdTwoPhase,
                          ::testing::Combine(::testing::ValuesIn(again()), ::testing::Values(1, 3)),
-                         name_of);
+                         name_of_two_phase);
 
 TEST_P(DflockdTwoPhase, GoesAsWritten) {
     const auto& [dialogue, threads] = GetParam();

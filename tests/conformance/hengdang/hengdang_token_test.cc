@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 class HengdangToken : public HengdangWriteTest {};
 INSTANTIATE_TEST_SUITE_P(Threads, HengdangToken, ::testing::Values(1, 3));
 
-constexpr std::size_t long_bytes = 300'000;
+constexpr std::size_t upload_bytes = 300'000;
 
 // The lease of the token lives on: it is the session that has no right to write any more.
 TEST_P(HengdangToken, OfASessionThatHasEndedChangesNothing) {
@@ -87,17 +87,17 @@ TEST_P(HengdangToken, ATokenOfSomethingElseIsRefused) {
 }
 
 TEST_P(HengdangToken, ATokenThatEndsDuringTheUploadLandsNothing) {
-    EXPECT_EQ(a_.put("/x", std::string(long_bytes, 'o')).status, 201);
+    EXPECT_EQ(a_.put("/x", std::string(upload_bytes, 'o')).status, 201);
     const std::string token = take_lease("path:/x");
     a_.connection().send("PUT /x HTTP/1.1\r\nHost: files\r\nLock-Token: " + token +
                          "\r\nAuthorization: Bearer " + a_.id +
-                         "\r\nContent-Length: " + std::to_string(long_bytes) + "\r\n\r\n" +
-                         std::string(long_bytes / 2, 'n'));
+                         "\r\nContent-Length: " + std::to_string(upload_bytes) + "\r\n\r\n" +
+                         std::string(upload_bytes / 2, 'n'));
     host_.pause();
     host_.advance(30s);
-    a_.connection().send(std::string(long_bytes / 2, 'n'));
+    a_.connection().send(std::string(upload_bytes / 2, 'n'));
     EXPECT_EQ(a_.connection().response().status, 410);
-    EXPECT_EQ(b_.get("/x").body, std::string(long_bytes, 'o'));
+    EXPECT_EQ(b_.get("/x").body, std::string(upload_bytes, 'o'));
 }
 
 TEST_P(HengdangToken, HoldersOfDisjointRangesWriteOneFileTogether) {

@@ -105,14 +105,15 @@ std::vector<Row> waits() {
 }
 
 std::vector<Row> sharing() {
-    const std::string shared = R"(,"mode":"shared")";
+    const std::string mode_shared = R"(,"mode":"shared")";
     return {
         {"ReadersTogetherAndAWriterAfterThem",
-         "a> " + wants("inode:7", "a", shared) + "a< " + granted("1", inode, "a", 0, "shared") +
-             "b> " + wants("range:7:0-10", "b", shared) + "b< " +
+         "a> " + wants("inode:7", "a", mode_shared) + "a< " +
+             granted("1", inode, "a", 0, "shared") + "b> " +
+             wants("range:7:0-10", "b", mode_shared) + "b< " +
              granted("2", range("0", "10"), "b", 0, "shared") + "c> " +
              wants("range:7:5-6", "c", waiting) + "waiting 1\nd> " +
-             wants("range:7:5-6", "d", shared) + R"(
+             wants("range:7:5-6", "d", mode_shared) + R"(
              d< 409 {"error":"LockHeld","message":"range:7:0-10 is held by b","scope":{"kind":"range","inode":7,"start":0,"end":10},"holder":"b","mode":"shared","expires_at":"@@5000","queue_length":1,"retry_after_ms":1000}
              +5000
              c< )" +

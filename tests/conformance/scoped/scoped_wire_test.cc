@@ -83,12 +83,12 @@ TEST_P(ScopedWire, AClosedConnectionDoesNotReleaseItsLease) {
 
 TEST_P(ScopedWire, TwoClientsAtOnceOneOfThemWins) {
     for (int round = 0; round < 50; ++round) {
-        const std::string inode = std::to_string(round);
+        const std::string number = std::to_string(round);
         net::TestClient first = host_.connect(), second = host_.connect();
         first.send(
-            http("POST /v1/leases", R"({"scope":"range:)" + inode + R"(:0-10","holder":"w1"})"));
+            http("POST /v1/leases", R"({"scope":"range:)" + number + R"(:0-10","holder":"w1"})"));
         second.send(
-            http("POST /v1/leases", R"({"scope":"range:)" + inode + R"(:9-20","holder":"w2"})"));
+            http("POST /v1/leases", R"({"scope":"range:)" + number + R"(:9-20","holder":"w2"})"));
         EXPECT_EQ(first.response().status + second.response().status, 200 + 409);
     }
 }

@@ -49,7 +49,7 @@ constexpr std::size_t batch_bytes = 256 * 1024;
 // How much may wait in memory meanwhile.
 constexpr std::size_t pending_bytes_max = 2 * batch_bytes;
 // A body up to this size is written and committed in one go, when it is whole and has its lock.
-constexpr std::uint64_t small_bytes = 64 * 1024;
+constexpr std::uint64_t small_body_bytes = 64 * 1024;
 // To keep the connection, the server reads and discards this much of a body that it has refused.
 constexpr std::uint64_t skipped_bytes_max = 256 * 1024;
 
@@ -164,7 +164,7 @@ class Writing : public std::enable_shared_from_this<Writing> {
         if (working == nullptr || working->disk == Working::Disk::busy) return;
         const bool is_whole = body_ == Body::whole;
         const bool may_commit = is_whole && working->lock == Working::Lock::held;
-        const bool is_small = request_.length && *request_.length <= small_bytes;
+        const bool is_small = request_.length && *request_.length <= small_body_bytes;
         const bool has_batch = pending_.size() >= batch_bytes || (is_whole && !pending_.empty());
         const bool has_work = working->disk == Working::Disk::unused ? !is_small : has_batch;
         if (!has_work && !may_commit) return;

@@ -14,7 +14,7 @@ namespace holdfast::bench {
 
 namespace {
 
-constexpr std::size_t batch_max = 256;  // ready connections taken from the kernel at once
+constexpr std::size_t load_batch_max = 256;  // ready connections taken from the kernel at once
 constexpr std::size_t buffer_bytes = std::size_t{64} * 1024;
 constexpr int patience_ms = 5000;
 
@@ -87,11 +87,11 @@ base::Result<void> LoadClient::open_line(std::size_t index) {
 
 base::Result<LoadResult> LoadClient::run(std::chrono::nanoseconds duration) {
     LoadResult result;
-    std::array<epoll_event, batch_max> events;
+    std::array<epoll_event, load_batch_max> events;
     const TimePoint begin = Clock::now();
     now_ = begin;
     while (now_ - begin < duration) {
-        const int count = ::epoll_wait(poll_, events.data(), batch_max, patience_ms);
+        const int count = ::epoll_wait(poll_, events.data(), load_batch_max, patience_ms);
         if (count < 0 && errno == EINTR) continue;
         if (count <= 0) return base::fail("the server answers nobody any more");
         for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {

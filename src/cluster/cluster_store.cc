@@ -68,7 +68,9 @@ Candidate::Hooks ClusterStore::make_hooks() {
 }
 
 service::CommitLimits ClusterStore::commit_limits() const {
-    return {.changes_max = operations_max, .text_bytes_max = text_bytes_max};
+    return {.changes_max = operations_max,
+            .text_bytes_max = text_bytes_max,
+            .gather_max = std::chrono::milliseconds{4}};
 }
 
 bool ClusterStore::is_leading() const {

@@ -133,7 +133,21 @@ TEST_F(ClusterStoreTest, ReadsEverythingAtTheRevisionOfTheElection) {
         ++reads;
         EXPECT_EQ(request.revision, leader.create_revision) << request.key;
     }
-    EXPECT_EQ(reads, 2U * Keys::buckets + 2U);
+    EXPECT_EQ(reads, 4U) << "leases, fences, epoch and counter";
+}
+
+TEST_F(ClusterStoreTest, ReadsManyLeasesBucketByBucket) {
+    constexpr int many = 600;
+    TestNode& a = lead();
+    TestNode& b = add("b");
+    for (int i = 0; i < many; ++i) ask(a, take("laptop1", "job" + std::to_string(i)));
+    advance(1s);
+    b.api.ranges.clear();
+    a.store->stop([] {});
+    settle();
+    ASSERT_EQ(b.service->role(), Role::serving);
+    EXPECT_EQ(b.service->counts().leases, std::size_t{many});
+    EXPECT_GT(b.api.ranges.size(), std::size_t{Keys::buckets});
 }
 
 TEST_F(ClusterStoreTest, ServesNothingBeforeItsFirstCommit) {

@@ -13,8 +13,9 @@ namespace holdfast::cluster {
 namespace {
 
 constexpr std::size_t parallel_max = 4;
-constexpr core::Duration pause = std::chrono::milliseconds{100};
-constexpr core::Duration timeout = std::chrono::seconds{3};
+constexpr std::int64_t few = 500;  // so many leases or fences are read by one request
+constexpr core::Duration reading_pause = std::chrono::milliseconds{100};
+constexpr core::Duration reading_timeout = std::chrono::seconds{3};
 
 }  // namespace
 
@@ -30,12 +31,10 @@ void SnapshotReader::read(etcd::Revision revision, Done done) {
     reading_ = std::make_shared<Reading>();
     reading_->revision = revision;
     reading_->done = std::move(done);
-    for (int bucket = Keys::buckets - 1; bucket >= 0; --bucket) {
-        reading_->parts.push_back({.kind = Part::Kind::fences, .bucket = bucket});
-        reading_->parts.push_back({.kind = Part::Kind::leases, .bucket = bucket});
+    for (const auto kind :
+         {Part::Kind::fences, Part::Kind::leases, Part::Kind::epoch, Part::Kind::counter}) {
+        reading_->parts.push_back({.kind = kind});
     }
-    reading_->parts.push_back({.kind = Part::Kind::epoch});
-    reading_->parts.push_back({.kind = Part::Kind::counter});
     ask_more();
 }
 
@@ -58,17 +57,24 @@ void SnapshotReader::ask(Part part) {
     switch (part.kind) {
         case Part::Kind::counter: request.key = keys_.counter(); break;
         case Part::Kind::epoch: request.key = keys_.epoch(); break;
-        case Part::Kind::leases: request.key = keys_.leases(part.bucket); break;
-        case Part::Kind::fences: request.key = keys_.fences(part.bucket); break;
+        case Part::Kind::leases: set_range(request, part, &Keys::leases); break;
+        case Part::Kind::fences: set_range(request, part, &Keys::fences); break;
     }
-    const bool is_range = part.kind == Part::Kind::leases || part.kind == Part::Kind::fences;
-    if (is_range) request.range_end = etcd::end_of_prefix(request.key);
     ++reading_->under_way;
-    etcd_.range(std::move(request), timeout,
+    etcd_.range(std::move(request), reading_timeout,
                 [this, part, reading = std::weak_ptr<Reading>(reading_)](
                     const etcd::Answer<etcd::RangeAnswer>& answer) {
                     if (!reading.expired()) on_answer(part, answer);
                 });
+}
+
+void SnapshotReader::set_range(etcd::RangeRequest& request, Part part,
+                               std::string (Keys::*bucket)(int) const) const {
+    const bool is_all = part.bucket == all_buckets;
+    request.key = (keys_.*bucket)(is_all ? 0 : part.bucket);
+    request.range_end =
+        etcd::end_of_prefix((keys_.*bucket)(is_all ? Keys::buckets - 1 : part.bucket));
+    if (is_all) request.limit = few;
 }
 
 void SnapshotReader::on_answer(Part part, const etcd::Answer<etcd::RangeAnswer>& answer) {
@@ -79,7 +85,8 @@ void SnapshotReader::on_answer(Part part, const etcd::Answer<etcd::RangeAnswer>&
             kind == etcd::Failure::Kind::compacted || kind == etcd::Failure::Kind::rejected;
         if (is_final) return end(tl::unexpected(answer.error()));
         reading_->parts.push_back(part);
-        return slots_.set(TimerSlots::Slot::reader, slots_.now() + pause, [this] { ask_more(); });
+        return slots_.set(TimerSlots::Slot::reader, slots_.now() + reading_pause,
+                          [this] { ask_more(); });
     }
     if (auto taken = take(part, *answer); !taken) {
         return end(tl::unexpected(etcd::Failure{.kind = etcd::Failure::Kind::rejected,
@@ -103,16 +110,21 @@ base::Result<void> SnapshotReader::take(Part part, const etcd::RangeAnswer& answ
         TRY(snapshot.epoch, parse_epoch(answer.found.front().value));
         return {};
     }
+    if (answer.has_more) {
+        for (int bucket = Keys::buckets - 1; bucket >= 0; --bucket) {
+            reading_->parts.push_back({.kind = part.kind, .bucket = bucket});
+        }
+        return {};
+    }
     const bool are_leases = part.kind == Part::Kind::leases;
     for (const etcd::KeyValue& entry : answer.found) {
-        TRY(are_leases ? take_lease(part, entry) : take_fence(part, entry));
+        TRY(are_leases ? take_lease(entry) : take_fence(entry));
     }
     return {};
 }
 
-base::Result<void> SnapshotReader::take_lease(Part part, const etcd::KeyValue& entry) {
-    const std::string_view digits =
-        std::string_view(entry.key).substr(keys_.leases(part.bucket).size());
+base::Result<void> SnapshotReader::take_lease(const etcd::KeyValue& entry) {
+    const std::string_view digits = std::string_view(entry.key).substr(keys_.leases(0).size());
     const auto fence = base::parse_hex(digits);
     if (!fence || *fence == 0 || *fence > core::as_number(core::fence_max)) {
         return base::fail(fmt::format("etcd has a lease whose number is damaged: '{}'", digits));
@@ -122,8 +134,8 @@ base::Result<void> SnapshotReader::take_lease(Part part, const etcd::KeyValue& e
     return {};
 }
 
-base::Result<void> SnapshotReader::take_fence(Part part, const etcd::KeyValue& entry) {
-    const std::string resource = entry.key.substr(keys_.fences(part.bucket).size());
+base::Result<void> SnapshotReader::take_fence(const etcd::KeyValue& entry) {
+    const std::string resource = entry.key.substr(keys_.fences(0).size());
     const auto highest = base::parse_decimal<std::uint64_t>(entry.value);
     if (!highest || *highest == 0 || *highest > core::as_number(core::fence_max)) {
         return base::fail(fmt::format("the fence of '{}' is damaged in etcd", resource));

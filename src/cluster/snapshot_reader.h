@@ -2,8 +2,9 @@
 
 // SnapshotReader: reads everything that a new leader must know, as it was at one revision of etcd.
 //
-// Leases and fences are divided into 256 ranges each, of which a few are read at a time. At the
-// revision of its own election a node sees whatever an older leader could commit: no member can
+// Leases and fences are divided into 256 buckets each. If there are few, one request reads all
+// buckets; if there are many, each bucket is read for itself, a few at a time. At the revision of
+// its own election a node sees whatever an older leader could commit: no member can
 // answer with less, and nothing of an older leader comes after it.
 //
 // Thread safety: none; on the thread of the loop.
@@ -52,18 +53,21 @@ class SnapshotReader {
 
   private:
     struct Reading;
+    static constexpr int all_buckets = -1;
     struct Part {
         enum class Kind : std::uint8_t { counter, epoch, leases, fences };
         Kind kind = Kind::counter;
-        int bucket = 0;
+        int bucket = all_buckets;
     };
 
     void ask_more();
     void ask(Part part);
+    void set_range(etcd::RangeRequest& request, Part part,
+                   std::string (Keys::*bucket)(int) const) const;
     void on_answer(Part part, const etcd::Answer<etcd::RangeAnswer>& answer);
     [[nodiscard]] base::Result<void> take(Part part, const etcd::RangeAnswer& answer);
-    [[nodiscard]] base::Result<void> take_lease(Part part, const etcd::KeyValue& entry);
-    [[nodiscard]] base::Result<void> take_fence(Part part, const etcd::KeyValue& entry);
+    [[nodiscard]] base::Result<void> take_lease(const etcd::KeyValue& entry);
+    [[nodiscard]] base::Result<void> take_fence(const etcd::KeyValue& entry);
     void end(tl::expected<void, etcd::Failure> result);
 
     etcd::Api& etcd_;

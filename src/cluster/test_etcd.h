@@ -38,6 +38,8 @@ class FakeEtcd {
             if (auto found = find_at(entry->second, at)) answer.found.push_back(*found);
         }
         answer.count = static_cast<std::int64_t>(answer.found.size());
+        answer.has_more = request.limit > 0 && answer.count > request.limit;
+        if (answer.has_more) answer.found.resize(static_cast<std::size_t>(request.limit));
         return answer;
     }
 

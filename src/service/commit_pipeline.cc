@@ -81,8 +81,11 @@ void Answers::clear() {
     texts_.clear();
 }
 
-CommitPipeline::CommitPipeline(const Store& store, FenceBook& fences)
-    : is_volatile_(store.is_volatile()), limits_(store.commit_limits()), fences_(fences) {
+CommitPipeline::CommitPipeline(const Store& store, FenceBook& fences, const Clock& clock)
+    : is_volatile_(store.is_volatile()),
+      limits_(store.commit_limits()),
+      fences_(fences),
+      gathering_(clock, limits_.gather_max) {
     open_next();
 }
 
@@ -217,14 +220,18 @@ void CommitPipeline::close() {
 }
 
 const Commit* CommitPipeline::start(core::LockTable& table) {
+    is_held_back_ = false;
     if (is_under_way_) return nullptr;
     if (parts_.size() == 1) {
         if (!has_uncommitted()) return nullptr;
+        is_held_back_ = gathering_.is_worth_it(parts_.back().answers.owed().size());
+        if (is_held_back_) return nullptr;
         parts_.back().end = table.changes().size();
         close();
     }
     if (drawn_off_ == 0) draw_off_changes(table);
     is_under_way_ = true;
+    gathering_.on_started();
     return &parts_.front().commit;
 }
 
@@ -266,6 +273,7 @@ CommitPipeline::Done CommitPipeline::finish() {
         const auto found = new_terms_.find(fence);
         if (found != new_terms_.end() && found->second == done_) new_terms_.erase(found);
     }
+    gathering_.on_done(part.answers.owed().size(), parts_.back().answers.owed().size());
     return {.changes = part.commit.changes, .answers = part.answers};
 }
 

@@ -11,7 +11,8 @@
 //   done           told to the observers; then its answers leave.
 //
 // There is always exactly one open commit. Usually it is closed and handed over at the end of the
-// turn, or as soon as the commit under way is done. A commit that reaches the store's CommitLimits
+// turn, or when the commit under way is done (if the store wants it so, a little later: see
+// gathering.h). A commit that reaches the store's CommitLimits
 // is closed earlier, between two requests, and the next one is opened behind it. Until the store is
 // ready for them, the changes of such commits stay in the lock table, too; each knows where its
 // changes end.
@@ -37,6 +38,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -44,6 +46,7 @@
 #include "core/lock_table.h"
 #include "service/books/fence.h"
 #include "service/events/texts.h"
+#include "service/gathering.h"
 #include "service/ports/port.h"
 #include "service/request.h"
 #include "service/store.h"
@@ -113,8 +116,8 @@ class CommitPipeline {
         Answers& answers;        // that may leave now; events are those of `changes`
     };
 
-    // `fences` has the marks of the open commit. Both outlive the pipeline.
-    CommitPipeline(const Store& store, FenceBook& fences);
+    // `fences` has the marks of the open commit. All of them outlive the pipeline.
+    CommitPipeline(const Store& store, FenceBook& fences, const Clock& clock);
 
     // --- What was decided ---
 
@@ -153,8 +156,12 @@ class CommitPipeline {
     // until the next call.
     [[nodiscard]] Answers* take_ready();
     // The commit to hand to the store now: the open one is closed if no other waits. nullptr if
-    // there is nothing to commit, or a commit is under way.
+    // there is nothing to commit, a commit is under way, or the open one is held back for a while.
     [[nodiscard]] const Commit* start(core::LockTable& table);
+    // Until when the last start() has held the open commit back, if it did.
+    [[nodiscard]] std::optional<core::Time> held_back_until() const {
+        return is_held_back_ ? std::optional(gathering_.until()) : std::nullopt;
+    }
     // The commit under way is done. The result is good until the next call of finish().
     // REQUIRES: there is one.
     [[nodiscard]] Done finish();
@@ -207,6 +214,8 @@ class CommitPipeline {
     std::list<Part> spare_;          // with memory for later ones
     std::size_t drawn_off_ = 0;      // so many of `parts_` have their changes
     bool is_under_way_ = false;
+    Gathering gathering_;
+    bool is_held_back_ = false;
     CommitNumber done_ = no_commit;
     CommitNumber last_number_ = no_commit;
 

@@ -50,7 +50,7 @@ LockService::LockService(const core::TableOptions& options, ServiceParts parts)
       wait_limits_(parts.wait_limits),
       table_(std::make_unique<core::LockTable>(options)),
       fences_(make_fence_book()),
-      pipeline_(parts.store, fences_) {
+      pipeline_(parts.store, fences_, parts.clock) {
     executor_.bind([this] { end_turn(); }, [this] { wake(); });
     store_.on_lost([this](const StoreFailure& why) { executor_.post([this, why] { lose(why); }); });
 }

@@ -363,5 +363,63 @@ TEST_F(LimitedCommits, FailTogether) {
     EXPECT_THAT(events, ElementsAre("granted w"));
 }
 
+// A store whose commits may be held back for a moment.
+struct GatheringService : ::testing::Test, TestService {
+    GatheringService() : TestService(Durability::full, {.gather_max = 2ms}) {}
+
+    void finish_commit_after(core::Duration time) {
+        clock.advance(time);
+        store.finish();
+        executor.settle();
+    }
+};
+
+TEST_F(GatheringService, WaitsForThoseWhoWereJustAnswered) {
+    ask(take("laptop1", "a"));
+    executor.settle();
+    ask(take("laptop2", "b"));
+    executor.settle();
+    finish_commit_after(4ms);
+    EXPECT_THAT(store.commits, SizeIs(1)) << "laptop1 may come again";
+    ask(give_back("laptop1", "a"));
+    executor.settle();
+    ASSERT_THAT(store.commits, SizeIs(2)) << "there is nobody else";
+    EXPECT_THAT(store.commits[1], ElementsAre("granted b laptop2", "released a laptop1"));
+}
+
+TEST_F(GatheringService, WaitsForHalfTheTimeOfACommit) {
+    ask(take("laptop1", "a"));
+    executor.settle();
+    ask(take("laptop2", "b"));
+    executor.settle();
+    finish_commit_after(2ms);
+    advance(999us);
+    executor.settle();
+    EXPECT_THAT(store.commits, SizeIs(1));
+    advance(1us);
+    executor.settle();
+    EXPECT_THAT(store.commits, SizeIs(2));
+}
+
+TEST_F(GatheringService, NeverWaitsLongerThanTheStoreAllows) {
+    ask(take("laptop1", "a"));
+    executor.settle();
+    ask(take("laptop2", "b"));
+    executor.settle();
+    finish_commit_after(1s);
+    advance(2ms);
+    executor.settle();
+    EXPECT_THAT(store.commits, SizeIs(2));
+}
+
+TEST_F(GatheringService, ASingleClientDoesNotWait) {
+    ask(take("laptop1", "a"));
+    executor.settle();
+    finish_commit_after(4ms);
+    ask(give_back("laptop1", "a"));
+    executor.settle();
+    EXPECT_THAT(store.commits, SizeIs(2));
+}
+
 }  // namespace
 }  // namespace holdfast::service::testing

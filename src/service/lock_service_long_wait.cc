@@ -130,6 +130,7 @@ std::optional<core::Time> LockService::next_deadline() const {
     if (const auto due = answer_deadlines_.top()) consider(due->deadline);
     if (const auto until = places_.next_deadline()) consider(*until);
     if (const auto removal = requests_.next_removal()) consider(*removal);
+    if (const auto until = pipeline_.held_back_until()) consider(*until);
     return next;
 }
 

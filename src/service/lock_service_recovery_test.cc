@@ -325,6 +325,20 @@ TEST_F(RoleOfAService, IsDeposedOnceByALossAndAFailedCommit) {
     EXPECT_THAT(take_notes(), ElementsAre("unknown: node b leads"));
 }
 
+// The service hears of the loss before it hears that the last commit was done.
+TEST_F(RoleOfAService, IsDeposedAfterACommitIfTheStoreWasLostMeanwhile) {
+    hold();
+    ask(wait_for("laptop2"), "waiter: ");
+    ask(take("laptop3", "other"));
+    executor.end_turn();
+    ASSERT_TRUE(store.is_committing());
+    store.lose("node b leads");
+    store.finish();
+    executor.settle();
+    EXPECT_THAT(take_notes(), ElementsAre("granted laptop3", "waiter: failed: node b leads"));
+    EXPECT_THAT(deposed, ElementsAre("node b leads"));
+}
+
 TEST_F(RoleOfAService, GrantsNothingNewWhileTheStoreIsFull) {
     const core::Token token = hold();
     ask(wait_for("laptop2"), "waiter: ");

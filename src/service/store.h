@@ -72,13 +72,16 @@ using OnRecoveredLease = std::function<bool(const core::RestoreRequest&)>;
 using RecoverDone = std::function<void(StoreResult<Recovered>)>;
 using CommitDone = std::function<void(const StoreResult<void>&)>;
 
-// How large a commit may be.
+// How large a commit may be, and how long it may be held back.
 //
 // A commit consists of whole requests: all changes of a request are in the same commit, which is
 // therefore larger than the limits if a single request is. (Ending a session ends all its leases.)
 struct CommitLimits {
     std::size_t changes_max = SIZE_MAX;     // changes that must survive a restart, and fences
     std::size_t text_bytes_max = SIZE_MAX;  // of the texts in them: names, owners, notes
+    // So long at most the service holds a commit back for clients that will probably ask in a
+    // moment (service/gathering.h). Pays where a commit takes long.
+    core::Duration gather_max{0};
 };
 
 // What is made durable together: those of the changes that must survive a restart (core::is_kept),

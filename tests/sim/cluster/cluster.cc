@@ -177,12 +177,13 @@ core::Duration Cluster::recovery_time_max() const {
 }
 
 void Cluster::look() {
+    const core::Duration lateness_max = around_.settings.faults.timer_lateness_max;
     if (etcd_.keyspace().revision() != looked_at_) check_authority();
     for (const auto& node : nodes_) {
         const bool is_serving =
             node->server.is_awake() && node->server.role() == service::Role::serving;
-        if (!is_serving || !node->store->is_quiet()) continue;
-        node->referee.look(around_.settings.faults.timer_lateness_max);
+        if (!is_serving || !node->store->is_quiet(lateness_max)) continue;
+        node->referee.look(lateness_max);
     }
 }
 

@@ -63,9 +63,10 @@ class NodeStore final : private NodeMeans, public cluster::ClusterStore {
     void recover(service::OnRecoveredLease on_lease, service::RecoverDone done) override;
     void commit(const service::Commit& commit, service::CommitDone done) override;
 
-    // No commit is under way, and the events of the last one are told.
-    [[nodiscard]] bool is_quiet() const {
-        return !is_committing_ && parts_.world.now() > last_commit_;
+    // No commit is under way or held back, and the events of the last one are told.
+    [[nodiscard]] bool is_quiet(core::Duration timer_lateness_max) const {
+        const core::Duration held_back_max = commit_limits().gather_max + timer_lateness_max;
+        return !is_committing_ && parts_.world.now() > last_commit_ + held_back_max;
     }
 
   private:

@@ -232,7 +232,8 @@ TEST(ClientTrouble, SaysThatTheDatabaseIsFull) {
     const TestEtcd etcd({.arguments = {"--quota-backend-bytes=200000"}});
     TestCalls calls(etcd.settings());
     std::optional<Failure> failure;
-    for (int i = 0; i < 100 && !failure; ++i) {
+    // etcd looks at the size of its file, which grows a while after the puts.
+    for (int i = 0; i < 3000 && !failure; ++i) {
         const auto put = calls.put("k" + std::to_string(i), std::string(20'000, 'x'));
         if (!put) failure = put.error();
     }

@@ -18,6 +18,8 @@ export async function follow(state, on) {
   let isComplete = false;
   for (;;) {
     try {
+      // Whoever has seen no event yet cannot say where to go on.
+      isComplete = isComplete && state.lastEventId !== null;
       const stream = await openStream(isComplete ? state.lastEventId : null);
       isComplete = await readStream(stream, state, on, isComplete, () => {
         retryMs = RETRY_MIN_MS;

@@ -178,6 +178,22 @@ scene(
 );
 
 scene(
+  'a connection that is lost before the first event heals, too',
+  async ({ page, server }) => {
+    await server.stop();
+    await page.getByText('The connection to the server is lost').waitFor();
+    const again = await startServer({ http: server.address });
+    try {
+      await createClient(again).acquire('after', 'w'); // mostly before the page is connected again
+      await row(page, 'after').waitFor();
+    } finally {
+      await again.stop();
+    }
+  },
+  { view: 'locks', mayComplain: true },
+);
+
+scene(
   'a lost connection shows, and heals by itself',
   async ({ page, server, client }) => {
     await client.acquire('before', 'w');

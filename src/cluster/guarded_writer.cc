@@ -45,20 +45,20 @@ void GuardedWriter::on_answer(const etcd::Answer<etcd::TransactionAnswer>& answe
     if (result.verdict != Verdict::done) {
         // An earlier attempt may still be done, so it would be wrong to say that nothing is written.
         if (may_have_happened_) result.verdict = Verdict::deposed;
-        return end(std::move(result));
+        return end(result);
     }
     term_.counter = step.after;
     may_have_happened_ = false;
     if (++next_ < steps_.size()) return send();
     result.revision = answer->revision;
-    end(std::move(result));
+    end(result);
 }
 
 void GuardedWriter::give_up(const std::string& why) {
     if (is_busy()) end({.verdict = Verdict::deposed, .why = why});
 }
 
-void GuardedWriter::end(Result result) {
+void GuardedWriter::end(const Result& result) {
     slots_.clear(TimerSlots::Slot::writer);
     attempt_.reset();
     steps_.clear();

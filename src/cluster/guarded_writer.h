@@ -48,7 +48,7 @@ class GuardedWriter {
   private:
     void send();
     void on_answer(const etcd::Answer<etcd::TransactionAnswer>& answer);
-    void end(Result result);
+    void end(const Result& result);
 
     etcd::Api& etcd_;
     TimerSlots& slots_;

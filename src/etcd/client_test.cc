@@ -18,19 +18,19 @@ class ClientTest : public testing::Test {
   protected:
     // One etcd for all tests of the suite. Each has keys of its own.
     static void SetUpTestSuite() {
-        if (TestEtcd::is_installed()) etcd_ = new TestEtcd();
+        if (TestEtcd::is_installed()) shared_etcd = new TestEtcd();
     }
-    static void TearDownTestSuite() { delete std::exchange(etcd_, nullptr); }
+    static void TearDownTestSuite() { delete std::exchange(shared_etcd, nullptr); }
 
     void SetUp() override {
         HOLDFAST_NEEDS_ETCD();
-        calls_ = std::make_unique<TestCalls>(etcd_->settings());
+        calls_ = std::make_unique<TestCalls>(shared_etcd->settings());
         prefix_ = std::string(testing::UnitTest::GetInstance()->current_test_info()->name()) + "/";
     }
 
     std::string key(const std::string& name) { return prefix_ + name; }
 
-    static inline TestEtcd* etcd_ = nullptr;
+    static inline TestEtcd* shared_etcd = nullptr;
     std::unique_ptr<TestCalls> calls_;
     std::string prefix_;
 };
@@ -151,7 +151,7 @@ TEST_F(ClientTest, SaysWhatEtcdWillNeverDo) {
     ASSERT_FALSE(twice);
     EXPECT_EQ(twice.error().kind, Kind::rejected);
     EXPECT_NE(twice.error().message.find("duplicate key"), std::string::npos);
-    EXPECT_NE(twice.error().message.find(etcd_->member(0).to_text()), std::string::npos);
+    EXPECT_NE(twice.error().message.find(shared_etcd->member(0).to_text()), std::string::npos);
     const auto too_large = calls_->put(key("a"), std::string(3 << 20, 'x'));
     ASSERT_FALSE(too_large);
     EXPECT_EQ(too_large.error().kind, Kind::rejected) << too_large.error().message;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <vector>
 
 #include "base/check.h"
@@ -61,7 +60,7 @@ struct Http2Session::Callbacks {
         Stream& stream = *static_cast<Stream*>(source->ptr);
         const std::string& frame = *stream.frame;
         const std::size_t count = std::min(size, frame.size() - stream.frame_sent);
-        std::memcpy(buffer, frame.data() + stream.frame_sent, count);
+        std::copy_n(frame.data() + stream.frame_sent, count, buffer);
         stream.frame_sent += count;
         const bool is_all = stream.frame_sent == frame.size();
         if (is_all && !stream.stays_open) *flags |= NGHTTP2_DATA_FLAG_EOF;

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <string>
@@ -101,7 +100,7 @@ class TestHttp2Server {
                         void*) {
         Reply& reply = *static_cast<Reply*>(source->ptr);
         const std::size_t count = std::min(size, reply.body.size() - reply.sent);
-        std::memcpy(buffer, reply.body.data() + reply.sent, count);
+        std::copy_n(reply.body.data() + reply.sent, count, buffer);
         reply.sent += count;
         if (reply.sent < reply.body.size()) return static_cast<ssize_t>(count);
         *flags |= NGHTTP2_DATA_FLAG_EOF | NGHTTP2_DATA_FLAG_NO_END_STREAM;

@@ -211,7 +211,7 @@ void PeerServer::stop_leading() {
 
 // A connection that is being accepted at this moment is closed, too: what is posted here comes after
 // it.
-void PeerServer::set_leadership(std::shared_ptr<const Leadership> fresh) {
+void PeerServer::set_leadership(const std::shared_ptr<const Leadership>& fresh) {
     {
         const std::lock_guard guard(mutex_);
         leadership_ = fresh;

@@ -101,7 +101,7 @@ class PeerServer {
     PeerServer(const std::vector<net::EventLoop*>& loops, PeerServerOptions options);
 
     [[nodiscard]] std::shared_ptr<const Leadership> leadership() const;
-    void set_leadership(std::shared_ptr<const Leadership> fresh);
+    void set_leadership(const std::shared_ptr<const Leadership>& fresh);
     [[nodiscard]] PerLoop& on(const net::EventLoop& loop);
 
     const PeerServerOptions options_;

@@ -63,6 +63,7 @@ Found<T> look_for(std::string_view input, std::string_view magic, std::size_t si
     return {.state = State::whole, .size = size};
 }
 
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): the secret first, then what it proves
 std::string prove(std::string_view secret, std::string_view word, std::string_view challenge,
                   std::string_view said) {
     std::string message(word);
@@ -70,6 +71,7 @@ std::string prove(std::string_view secret, std::string_view word, std::string_vi
     return base::hmac_sha256(secret, message);
 }
 
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): in the order in which they were sent
 std::string prove_acceptance(std::string_view nonce, std::string_view challenge,
                              std::string_view secret) {
     std::string said(nonce);
@@ -153,7 +155,7 @@ Found<std::string> read_challenge(std::string_view input) {
 Found<SignedPreface> read_preface(std::string_view input) {
     using State = Found<SignedPreface>::State;
     constexpr std::size_t before_body = preface_magic.size() + size_bytes;
-    const auto head = look_for<SignedPreface>(input, preface_magic, before_body);
+    auto head = look_for<SignedPreface>(input, preface_magic, before_body);
     if (head.state != State::whole) return head;
     const std::size_t body_size = to_number(input.substr(preface_magic.size(), size_bytes));
     if (body_size > body_bytes_max) return {.state = State::broken};

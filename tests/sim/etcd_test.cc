@@ -25,7 +25,7 @@ using etcd::Transaction;
 
 // One node and its etcd.
 class SimulatedEtcdTest : public ::testing::Test {
-  protected:
+  public:
     static constexpr auto timeout = std::chrono::microseconds{1s};
 
     SimulatedEtcdTest() : etcd(world, faults), api(make_api()) {}

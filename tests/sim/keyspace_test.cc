@@ -22,7 +22,7 @@ Compare has_value(std::string key, std::string value) {
 }
 
 class KeyspaceTest : public ::testing::Test {
-  protected:
+  public:
     etcd::TransactionAnswer transact(const Transaction& transaction) {
         auto answer = keyspace.transact(transaction, has_lease);
         EXPECT_TRUE(answer);

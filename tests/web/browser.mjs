@@ -29,7 +29,7 @@ export async function openPage(browser, url, { viewport = DESKTOP, colorScheme =
     (message) =>
       message.type() === 'error' && page.faults.push(`${message.text()} ${message.location().url}`),
   );
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(120_000); // under sanitizers, on a busy machine
   await page.goto(url);
   return page;
 }

@@ -135,7 +135,7 @@ std::string node_name(const ClusterOptions& options) {
 }
 
 std::string advertised_peer(const ClusterOptions& options, const net::Endpoint& bound) {
-    const std::string text = net::to_text(bound);
+    std::string text = net::to_text(bound);
     if (options.advertised_host.empty()) return text;
     const bool is_bare_v6 = options.advertised_host.find(':') != std::string::npos &&
                             !options.advertised_host.starts_with('[');

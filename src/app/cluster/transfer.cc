@@ -48,6 +48,7 @@ core::Event expiry_of(const core::RestoreRequest& lease, core::Time now) {
 // One transfer. Keeps itself alive until it has called `done`.
 class Transfer : public std::enable_shared_from_this<Transfer> {
   public:
+    // The order is that of cp. NOLINTNEXTLINE(bugprone-easily-swappable-parameters)
     Transfer(service::Store& from, service::Store& to, const service::Clock& clock,
              service::Executor& executor, TransferDone done)
         : from_(from), to_(to), clock_(clock), executor_(executor), done_(std::move(done)) {}

@@ -34,7 +34,7 @@ class TransferTest : public ::testing::Test {
         return result;
     }
 
-    const service::SystemClock clock_;
+    const service::SystemClock clock_{};
     const lab::TemporaryFolder folder_;
 };
 

@@ -94,9 +94,9 @@ foreach(target ${header_targets})
     endif()
 endforeach()
 
-# Several files of a library are compiled as one: what they include is read once. The preset tsan compiles every file
-# alone, so that a file which lacks an include is found.
-option(HOLDFAST_TOGETHER "Compile several files of a library as one" ON)
+# Several files of a library or a test program are compiled as one: what they include is read once. The preset tsan
+# compiles every file alone, so that a file which lacks an include is found.
+option(HOLDFAST_TOGETHER "Compile several files of a library or a test program as one" ON)
 if(HOLDFAST_TOGETHER)
     set(CMAKE_UNITY_BUILD ON)
     set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)

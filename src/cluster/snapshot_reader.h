@@ -3,9 +3,10 @@
 // SnapshotReader: reads everything that a new leader must know, as it was at one revision of etcd.
 //
 // Leases and fences are divided into 256 buckets each. If there are few, one request reads all
-// buckets; if there are many, each bucket is read for itself, a few at a time. At the revision of
-// its own election a node sees whatever an older leader could commit: no member can
-// answer with less, and nothing of an older leader comes after it.
+// buckets; if there are many, each bucket is read for itself, a few at a time.
+//
+// At the revision of its own election a node sees whatever an older leader could commit: no member
+// can answer with less, and nothing of an older leader comes after it.
 //
 // Thread safety: none; on the thread of the loop.
 // Lifetime: `etcd`, `slots` and `keys` outlive this; nothing is called after the destructor.

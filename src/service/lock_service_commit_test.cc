@@ -372,14 +372,18 @@ struct GatheringService : ::testing::Test, TestService {
         store.finish();
         executor.settle();
     }
+    // The grant of laptop1 is committed, which takes this time; that of laptop2 comes meanwhile.
+    void commit_one_of_two(core::Duration time) {
+        ask(take("laptop1", "a"));
+        executor.settle();
+        ask(take("laptop2", "b"));
+        executor.settle();
+        finish_commit_after(time);
+    }
 };
 
 TEST_F(GatheringService, WaitsForThoseWhoWereJustAnswered) {
-    ask(take("laptop1", "a"));
-    executor.settle();
-    ask(take("laptop2", "b"));
-    executor.settle();
-    finish_commit_after(4ms);
+    commit_one_of_two(4ms);
     EXPECT_THAT(store.commits, SizeIs(1)) << "laptop1 may come again";
     ask(give_back("laptop1", "a"));
     executor.settle();
@@ -388,11 +392,7 @@ TEST_F(GatheringService, WaitsForThoseWhoWereJustAnswered) {
 }
 
 TEST_F(GatheringService, WaitsForHalfTheTimeOfACommit) {
-    ask(take("laptop1", "a"));
-    executor.settle();
-    ask(take("laptop2", "b"));
-    executor.settle();
-    finish_commit_after(2ms);
+    commit_one_of_two(2ms);
     advance(999us);
     executor.settle();
     EXPECT_THAT(store.commits, SizeIs(1));
@@ -402,11 +402,7 @@ TEST_F(GatheringService, WaitsForHalfTheTimeOfACommit) {
 }
 
 TEST_F(GatheringService, NeverWaitsLongerThanTheStoreAllows) {
-    ask(take("laptop1", "a"));
-    executor.settle();
-    ask(take("laptop2", "b"));
-    executor.settle();
-    finish_commit_after(1s);
+    commit_one_of_two(1s);
     advance(2ms);
     executor.settle();
     EXPECT_THAT(store.commits, SizeIs(2));

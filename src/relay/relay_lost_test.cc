@@ -79,6 +79,7 @@ TEST_F(RelayTest, IsClosedAtOnceByANodeThatNoLongerLeads) {
     leader_.peer().stop_leading();
     EXPECT_EQ("", client.read_to_end());
     EXPECT_TRUE(eventually([&] { return leader_.peer().counts().open == 0; }));
+    EXPECT_TRUE(eventually([&] { return !leader_.farewells.all().empty(); }));
     EXPECT_THAT(leader_.farewells.all(), ElementsAre("lost"));
     EXPECT_EQ("follower\n", follower_.connect().read(9)) << "the own door says that nobody leads";
 }

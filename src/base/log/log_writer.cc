@@ -32,6 +32,7 @@ void LogWriter::write(std::string_view line) {
         ++lost_;
         return;
     }
+    if (lost_ > 0) append_notice();  // they were lost before this line
     queue_.append(line).push_back('\n');
     held_bytes_ += line.size() + 1;
     if (std::exchange(is_idle_, false)) has_work_.notify_one();
@@ -66,18 +67,22 @@ void LogWriter::run() {
     }
 }
 
-// Waits for lines. Lines were lost only while the queue was full, so their notice comes behind what
-// was in the queue.
+// REQUIRES: mutex_.
+void LogWriter::append_notice() {
+    const std::size_t before = queue_.size();
+    options_.append_loss(queue_, std::exchange(lost_, 0));
+    queue_.push_back('\n');
+    held_bytes_ += queue_.size() - before;
+}
+
+// Waits for lines.
 std::string LogWriter::take_queue() {
     std::unique_lock lock(mutex_);
     is_idle_ = queue_.empty() && lost_ == 0;
     has_work_.wait(lock, [this] { return !queue_.empty() || lost_ > 0 || is_stopping_; });
     is_idle_ = false;
+    if (lost_ > 0) append_notice();
     std::string bytes = std::exchange(queue_, {});
-    if (lost_ > 0) {
-        options_.append_loss(bytes, std::exchange(lost_, 0));
-        bytes.push_back('\n');
-    }
     is_writing_ = !bytes.empty();
     return bytes;
 }

@@ -52,6 +52,7 @@ class LogWriter {
 
     void run();
     // Empty: there is nothing more to write, and the thread ends.
+    void append_notice();
     [[nodiscard]] std::string take_queue();
     void write_out(std::string_view bytes);
     [[nodiscard]] bool is_given_up();

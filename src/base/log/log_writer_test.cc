@@ -58,6 +58,14 @@ TEST_F(LogWriterTest, WritesLinesInTheirOrder) {
     EXPECT_TRUE(writer.flush(10s));
 }
 
+TEST_F(LogWriterTest, TellsOfLostLinesWhereTheyWouldHaveBeen) {
+    LogWriter writer(options(10));
+    writer.write("longer than the queue");
+    writer.write("short");
+    EXPECT_EQ(read_line(), "lost 1");
+    EXPECT_EQ(read_line(), "short");
+}
+
 TEST_F(LogWriterTest, NeverWaitsForTheReaderAndSaysHowManyLinesWereLost) {
     constexpr std::uint64_t count = 1000;
     LogWriter writer(options());

@@ -1,33 +1,52 @@
-/// <reference lib="esnext.disposable" />
+// What holdfast.mjs exports. Times are milliseconds. `expiresAtMs`, `acquiredAtMs` and `atMs` are since 1970, by the
+// server's clock, and for people only.
 
-// What holdfast.mjs exports. Times are milliseconds; `expiresAtMs` is since 1970, by the server's clock.
+declare global {
+    // For compilers whose libraries do not have it yet.
+    interface SymbolConstructor {
+        readonly asyncDispose: unique symbol;
+    }
+}
 
+/** The base of all errors of this client. A signal rejects with its own reason, a senseless argument with TypeError. */
 export class HoldfastError extends Error {}
+/** Somebody else holds the lock. */
 export class LockHeld extends HoldfastError {
     readonly lockName: string;
     readonly holder?: string;
     readonly expiresAtMs?: number;
     readonly retryAfterMs?: number;
 }
+/** Somebody else held the lock until the end of the wait. */
 export class WaitTimedOut extends LockHeld {}
+/** The lease has ended, or may have ended: stop the work that it protects. */
 export class LockLost extends HoldfastError {
     readonly lockName: string;
     readonly reason: string;
 }
+/** The resource was used under a larger fencing token before: do not write. */
 export class StaleFence extends HoldfastError {
     readonly resource: string;
     readonly fencingToken: number;
     readonly highest: number;
 }
+/** The token is that of a live lease, but of one on another scope, or of a shared one. */
 export class ScopeMismatch extends HoldfastError {
     readonly scope: ScopeObject;
 }
+/** The server's secret is missing, or wrong. */
 export class Unauthorized extends HoldfastError {}
+/** The request needs the admin's secret. */
 export class Forbidden extends HoldfastError {}
+/** The server does not understand the request, or will never do it. */
 export class BadRequest extends HoldfastError {
     readonly status: number;
+    readonly code: string;
 }
+/** The server cannot be reached, does not answer in time, or cannot write to its disk. */
 export class ServerUnavailable extends HoldfastError {}
+/** The answer did not come from a Holdfast server. */
+export class NotHoldfast extends HoldfastError {}
 
 export type Mode = "exclusive" | "shared";
 
@@ -37,22 +56,35 @@ export type ScopeObject =
     | { kind: "inode"; inode: number }
     | { kind: "range"; inode: number; start: number; end?: number };
 
-/** An object, or its text: `"range:7:0-4096"`. Numbers of 2^53 and above need the text. */
+/**
+ * `"nightly-backup"`, `"named:x"`, `"path:/x"`, `"inode:7"`, `"range:7:0-4096"`, `"semaphore:x"`, or the object that
+ * the server shows. A text that begins with no known kind is a name. Numbers of 2^53 and above need the text.
+ */
 export type Scope = string | ScopeObject;
 
-export interface AcquireOptions {
-    /** How long the lease lasts; 30 s if not given. */
-    ttlMs?: number;
-    /** How long to wait in the server's queue; Infinity is without an end. */
+export interface SignalOptions {
+    /** Ends the call, which rejects with the signal's reason. An iterator ends without an error. */
+    signal?: AbortSignal;
+}
+
+export interface WaitOptions extends SignalOptions {
+    /** How long to wait in the server's queue: without an end if not given, not at all if 0. */
     waitMs?: number;
+}
+
+export interface AcquireOptions extends WaitOptions {
+    /** How long the lease lasts, unless it is renewed; 30 s if not given. */
+    ttlMs?: number;
     /** Holds together with others that are shared. */
     shared?: boolean;
-    /** More than 1: a semaphore of so many permits. Not for scopes. */
+    /** Above 1: the name is a semaphore, which has this many holders at most at the same time. */
     limit?: number;
-    /** Shown with the lease, at most 1024 bytes. */
+    /** Shown with the lease; at most 1024 bytes. */
     metadata?: string;
-    /** Ends the wait; what may have been granted meanwhile is given back. */
-    signal?: AbortSignal;
+    /** Requests of one owner with the same id have the effect of one: a program that restarts finds its lease. */
+    requestId?: string;
+    /** Instead of the client's. */
+    owner?: string;
 }
 
 export interface LockOptions extends AcquireOptions {
@@ -60,112 +92,177 @@ export interface LockOptions extends AcquireOptions {
     onLost?: (loss: LockLost) => void;
 }
 
-export interface RetryOptions extends Omit<AcquireOptions, "waitMs"> {
-    maxRetries?: number;
-    minRetryMs?: number;
-    maxRetryMs?: number;
-    jitter?: number;
-    maxTotalWaitMs?: number;
+export interface CampaignOptions extends WaitOptions {
+    /** Who stands for election; the owner of the client if not given. */
+    candidate?: string;
+    /** What others are told of the leader: its address, for example. */
+    value?: string;
+    /** How long nobody leads when the leader fails; 30 s if not given. */
+    ttlMs?: number;
+    onLost?: (loss: LockLost) => void;
+}
+
+export interface Leader {
+    readonly candidate: string;
+    readonly value: string;
+    /** Larger than that of every earlier leader. */
+    readonly fencingToken: number;
 }
 
 export interface ClientOptions {
-    /** A URL, or unix:/run/holdfast.sock; $HOLDFAST_SERVER, or http://127.0.0.1:8080. */
-    server?: string;
+    /**
+     * The addresses of one server: a list, or a text separated by commas. `http://`, `https://`, `host:port` or
+     * `unix:/run/holdfast.sock`. If not given: $HOLDFAST_SERVER, or http://127.0.0.1:8080.
+     */
+    servers?: string | readonly string[];
+    /** The server's secret; $HOLDFAST_TOKEN. */
     token?: string;
-    /** The secret is its first line; $HOLDFAST_TOKEN_FILE. Read again when the server has a new one. */
+    /** A file with the secret in its first line, read again when it is refused; $HOLDFAST_TOKEN_FILE. */
     tokenFile?: string;
-    /** How long to wait for one answer, beyond the time the server was asked to wait for a lock. */
+    /** The trusted certificates, instead of Node's; $HOLDFAST_CA_FILE. */
+    caFile?: string;
+    /** How long to wait for one answer, beyond the time that the server may wait for a lock; 10 s. */
     timeoutMs?: number;
-    /** How long to ask again when there is none. */
+    /** How long a request without an answer is repeated; 10 s. */
     retryForMs?: number;
-    /** Who we are; made up if not given. */
+    /** The name of this client; host, process and chance if not given. */
     owner?: string;
-    /** Instead of the global one, for example one that trusts other certificates. */
-    fetch?: typeof globalThis.fetch;
-    /** A wait is asked for anew, and keeps its place in the queue, when one fetch has taken so long: 120 s. */
-    fetchMaxMs?: number;
 }
 
-/** A lock that is ours for a while. Nobody renews it but you. */
+/** The right to hold a lock until a deadline. It is not renewed by itself; that of a `Lock` is. */
 export class Lease {
     private constructor();
+    /** The lock, as a text. */
     readonly name: string;
+    readonly scope: ScopeObject;
     readonly owner: string;
+    readonly mode: Mode;
     readonly fencingToken: number;
     readonly ttlMs: number;
-    readonly expiresAtMs: number;
-    /** By `performance.now()`. */
-    readonly guaranteedUntilMs: number;
-    readonly mode: Mode;
     readonly metadata: string;
-    readonly leaseId?: string;
-    readonly token?: string;
-    readonly scope?: ScopeObject;
-    readonly endMs: number;
+    readonly acquiredAtMs: number;
+    readonly expiresAtMs: number;
+    /** Proves that a client holds the lease. Secret: neither console.log nor JSON.stringify shows it. */
+    readonly token: string;
+    /** How long nobody else can have the lock, judged by the clock of this machine; 0 if that is not known. */
+    readonly guaranteedForMs: number;
     isGuaranteed(): boolean;
 }
 
-/** A lock that renews itself while it is held, and tells when it is lost. */
+/** A lease as everybody may see it. */
+export type ListedLease = Omit<Lease, "token" | "guaranteedForMs" | "isGuaranteed"> & { readonly door: string };
+
+/** A lock, to be acquired and released as often as needed. While it is held, it renews itself. */
 export class Lock {
-    private constructor();
-    readonly lease: Lease;
+    /** Takes nothing yet. */
+    constructor(client: Client, scope: Scope, options?: LockOptions);
     readonly name: string;
-    readonly fencingToken: number;
-    /** Aborts, with the LockLost as its reason, when the lock is lost. */
-    readonly signal: AbortSignal;
-    isHeld(): boolean;
+    /** The lease as last renewed; undefined before the first one, like the next two. */
+    readonly lease: Lease | undefined;
+    /** Larger than that of every grant before: pass it on with every write. */
+    readonly fencingToken: number | undefined;
+    /** Aborts, with the LockLost as its reason, when the lock is lost. Every acquisition has a signal of its own. */
+    readonly signal: AbortSignal | undefined;
+    acquire(options?: WaitOptions): Promise<HeldLock>;
+    /** Whether the lock is certainly ours now. */
+    locked(): boolean;
     /** Throws LockLost unless the lock is certainly ours now. */
     check(): void;
-    /** Gives the lock back, once. False if it was over already. */
-    release(): Promise<boolean>;
-    /** The same for `await using`, where that exists; a server that cannot be told is no error. */
+    /** Gives the lock back. False if it was lost, or not held. Further calls do nothing. */
+    release(options?: SignalOptions): Promise<boolean>;
+    /** The same for `await using`, where the runtime has it. A server that cannot be told is no error then. */
     [Symbol.asyncDispose](): Promise<void>;
 }
 
+/** A lock that was acquired, and so has had a lease. */
+export type HeldLock = Lock & { readonly lease: Lease; readonly fencingToken: number; readonly signal: AbortSignal };
+
 export interface LockEvent {
+    /** Grows with every event. Absent for a gap. */
     readonly id?: number;
-    /** `granted`, `renewed`, `released`, `expired`, `queued` ...; `gap` if some are missing. */
+    /** `granted`, `renewed`, `released`, `expired`, `queued` ...; `gap` if events are missing. */
     readonly kind: string;
+    /** Or the resource of a fence. */
+    readonly lockName?: string;
+    readonly lockKind?: string;
+    readonly owner?: string;
+    readonly fencingToken?: number;
+    readonly metadata: string;
+    readonly atMs?: number;
+    /** All that the server tells of the event. */
     readonly data: Record<string, unknown>;
 }
 
-type Shown = Record<string, any>;
+export interface LeaseFilters extends SignalOptions {
+    kind?: ScopeObject["kind"];
+    holder?: string;
+    inode?: number;
+    path?: string;
+    pageSize?: number;
+}
 
+export interface WatchOptions extends SignalOptions {
+    /** Of the names of the locks. */
+    prefix?: string;
+    /** The id of the last event that is known already. */
+    after?: number;
+}
+
+export interface AskOptions extends SignalOptions {
+    body?: object;
+    /** Whether the request may be sent again without harm; true for a GET. */
+    isRepeatable?: boolean;
+}
+
+type Work<T> = (lock: HeldLock) => Promise<T> | T;
+
+/** Talks to one Holdfast server, which may have several addresses. Any number of calls may be under way at once. */
 export class Client {
     constructor(options?: ClientOptions);
     readonly owner: string;
-    readonly timeoutMs: number;
-    readonly retryForMs: number;
-    readonly fetchMaxMs: number;
 
-    withLock<T>(name: string, options: LockOptions, work: (lock: Lock) => Promise<T> | T): Promise<T>;
-    withLease<T>(scope: Scope, options: LockOptions, work: (lock: Lock) => Promise<T> | T): Promise<T>;
-    lock(name: string, options?: LockOptions): Promise<Lock>;
-    tryLock(name: string, options?: Omit<LockOptions, "waitMs">): Promise<Lock | null>;
-    lease(scope: Scope, options?: LockOptions): Promise<Lock>;
+    /**
+     * Runs the work while the lock is held, and returns its result. Rejects with LockLost if the lock was lost, and with
+     * ServerUnavailable if the server does not answer to the release.
+     */
+    withLock<T>(scope: Scope, work: Work<T>): Promise<T>;
+    withLock<T>(scope: Scope, options: LockOptions, work: Work<T>): Promise<T>;
+    /** A lock that is held. */
+    lock(scope: Scope, options?: LockOptions): Promise<HeldLock>;
+    /** A lock that is held, or null if somebody else holds it. Does not wait. */
+    tryLock(scope: Scope, options?: Omit<LockOptions, "waitMs">): Promise<HeldLock | null>;
 
-    acquire(name: string, options?: AcquireOptions): Promise<Lease>;
-    acquireWithRetry(name: string, options?: RetryOptions): Promise<Lease>;
-    acquireLease(scope: Scope, options?: AcquireOptions): Promise<Lease>;
-    renew(lease: Lease, ttlMs?: number): Promise<Lease>;
-    release(lease: Lease): Promise<boolean>;
+    acquire(scope: Scope, options?: AcquireOptions): Promise<Lease>;
+    /** The lease lasts for `ttlMs`, or its old TTL, from now on. Rejects with LockLost if it has ended. */
+    renew(lease: Lease, options?: { ttlMs?: number } & SignalOptions): Promise<Lease>;
+    /** False if the lease had ended before. */
+    release(lease: Lease, options?: SignalOptions): Promise<boolean>;
+    /** The lease of this token. It is guaranteed only after a renewal. Rejects with LockLost if there is none. */
+    getLease(token: string, options?: SignalOptions): Promise<Lease>;
+    /** All live leases of the server, the oldest first. */
+    leases(filters?: LeaseFilters): AsyncGenerator<ListedLease, void, undefined>;
+    /** Ends every lease on a lock, whoever has it, and tells how many there were. An admin's; sent once. */
+    forceRelease(scope: Scope, options?: SignalOptions): Promise<number>;
 
-    get(name: string, options?: { queue?: boolean }): Promise<Shown>;
-    list(prefix?: string, options?: { pageSize?: number }): AsyncGenerator<Shown>;
-    leases(options?: {
-        kind?: string;
-        holder?: string;
-        inode?: number;
-        path?: string;
-        pageSize?: number;
-    }): AsyncGenerator<Shown>;
-    getLease(token: string): Promise<Shown>;
-    forceRelease(name: string): Promise<number>;
+    /** Before every use of a resource that cannot compare fencing tokens itself. Rejects with StaleFence. */
+    passFence(resource: string, held: number | Lease | HeldLock, options?: SignalOptions): Promise<number>;
+    /** The largest fencing token that was used for the resource, or null. */
+    getFence(resource: string, options?: SignalOptions): Promise<number | null>;
+    /** Forgets the resource. An admin's; sent once. */
+    dropFence(resource: string, options?: SignalOptions): Promise<void>;
+    /** The lease of this token, if it covers the scope. Rejects with LockLost or ScopeMismatch. */
+    check(
+        held: string | Lease | HeldLock,
+        scope: Scope,
+        options?: { shared?: boolean } & SignalOptions,
+    ): Promise<Lease>;
 
-    fence(resource: string, token: number | Lease | Lock): Promise<number>;
-    getFence(resource: string): Promise<number | null>;
-    dropFence(resource: string): Promise<void>;
-    check(token: string | Lease | Lock, scope: Scope): Promise<Shown>;
+    /** Waits until the candidate leads. It leads while the lock is held, and resigns by releasing the lock. */
+    campaign(election: string, options?: CampaignOptions): Promise<HeldLock>;
+    /** The leader now, or null, and after every change. */
+    observe(election: string, options?: SignalOptions): AsyncGenerator<Leader | null, void, undefined>;
 
-    events(options?: { prefix?: string; after?: number; signal?: AbortSignal }): AsyncGenerator<LockEvent>;
+    watch(options?: WatchOptions): AsyncGenerator<LockEvent, void, undefined>;
+    /** Any other request, with the server's own answer, whatever its status. */
+    ask(method: string, path: string, options?: AskOptions): Promise<{ status: number; body: Record<string, unknown> }>;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
-// Client: locks of a Holdfast server, for a program.
+// Client: locks of a Holdfast server, for a program. LockManager (holdfast/lock_manager.h) has the same
+// methods for locks inside a program.
 //
 //     auto client = holdfast::Client::open();
 //     auto guard = client->hold({.scope = LockScope::Named{"nightly"}}, 1min);
@@ -24,7 +25,6 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
 #include "holdfast/client_options.h"
@@ -37,6 +37,10 @@
 #include "holdfast/lock_result.h"
 
 namespace holdfast {
+
+namespace sdk {
+class Session;
+}  // namespace sdk
 
 // How acquire_with_retry() repeats its request.
 struct RetryOptions {
@@ -85,19 +89,11 @@ class HOLDFAST_API Client {
     // work of the function may have been too late. Exceptions of the function are passed on after
     // the release.
     template <class Function>
-    LockResult<std::decay_t<std::invoke_result_t<Function, LeaseGuard&>>> with_lock(
-        const LeaseRequest& request, std::chrono::milliseconds wait, Function&& function,
-        HeartbeatOptions options = {}, const std::stop_token& stop = {}) {
-        auto guard = hold(request, wait, std::move(options), stop);
-        if (!guard) return guard.error();
-        if constexpr (std::is_void_v<std::invoke_result_t<Function, LeaseGuard&>>) {
-            std::forward<Function>(function)(*guard);
-            return guard->release();
-        } else {
-            auto value = std::forward<Function>(function)(*guard);
-            if (auto released = guard->release(); !released) return released.error();
-            return value;
-        }
+    LockedResult<Function> with_lock(const LeaseRequest& request, std::chrono::milliseconds wait,
+                                     Function&& function, HeartbeatOptions options = {},
+                                     const std::stop_token& stop = {}) {
+        return call_under(hold(request, wait, std::move(options), stop),
+                          std::forward<Function>(function));
     }
 
     // Does not wait, and does not overtake waiters.
@@ -121,12 +117,12 @@ class HOLDFAST_API Client {
                                           std::optional<std::chrono::milliseconds> ttl = {});
     // Releases the lease. LockExpired if it has ended before. If an answer was lost and the
     // repetition finds no lease, the lease counts as released.
-    LockResult<void> release_once(const Lease& lease);
+    LockResult<void> release(const Lease& lease);
     // The lease of this token, as the server shows it. It is guaranteed only after a renewal.
     [[nodiscard]] LockResult<Lease> get_by_token(std::string_view token);
 
-    // Renews a lease from now on. Fails if the lease has ended, is not guaranteed any more, or would
-    // be lost before its first renewal.
+    // Renews a lease from now on. Fails if the lease has ended, is not guaranteed any more, has a
+    // guard already, or would be lost before its first renewal.
     [[nodiscard]] LockResult<LeaseGuard> start_heartbeat(const Lease& lease,
                                                          HeartbeatOptions options = {});
 
@@ -136,10 +132,16 @@ class HOLDFAST_API Client {
                                                        std::uint64_t fencing_token);
     // The largest fencing token that was used for the resource, if there was one.
     [[nodiscard]] LockResult<std::optional<std::uint64_t>> get_fence(std::string_view resource);
+    // Forgets the resource; for admins. Returns the largest fencing token so far, if there was one.
+    LockResult<std::optional<std::uint64_t>> drop_fence(std::string_view resource);
     // Whether the holder of `token` may now do work that needs a lock on `scope`. Returns the lease,
     // or LockExpired, LockNotFound or LockScopeMismatch. A shared lease is not enough to write.
     [[nodiscard]] LockResult<Lease> check(std::string_view token, const LockScope& scope,
                                           LockMode mode = LockMode::exclusive);
+
+    // Ends every lease on the scope, whoever holds it; for admins. The holders are not stopped by
+    // this: they learn of it at their next renewal. Returns how many there were.
+    LockResult<std::uint64_t> force_release(const LockScope& scope);
 
     // Waits until the candidate leads, or until `stop` is requested. The candidate leads while the
     // guard is guaranteed, and resigns by releasing the guard.

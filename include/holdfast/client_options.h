@@ -10,8 +10,8 @@ namespace holdfast {
 
 // The addresses of the server, the secret for it, and the time limits of a Client.
 struct HOLDFAST_API ClientOptions {
-    // The addresses of one server: http:// or https:// URLs, or unix:/run/holdfast.sock. The next is
-    // tried when one does not answer.
+    // The addresses of one server: host:port, http:// or https:// URLs, or unix:/run/holdfast.sock.
+    // The next is tried when one does not answer.
     std::vector<std::string> servers{"http://127.0.0.1:8080"};
     std::string token;       // the secret that the server wants, or
     std::string token_file;  // a file with it in the first line; read again when it is refused
@@ -22,7 +22,7 @@ struct HOLDFAST_API ClientOptions {
     std::chrono::milliseconds retry_for{10'000};
 
     // From the variables HOLDFAST_SERVER (several addresses are separated by commas),
-    // HOLDFAST_TOKEN_FILE and HOLDFAST_CA_FILE.
+    // HOLDFAST_TOKEN, HOLDFAST_TOKEN_FILE and HOLDFAST_CA_FILE.
     [[nodiscard]] static ClientOptions from_environment();
 };
 

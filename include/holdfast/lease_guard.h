@@ -4,18 +4,19 @@
 //
 // While a guard is guaranteed, nobody else holds the lock. The guarantee is measured by this
 // machine's clock (BootClock) from *before* the last confirmed request was sent, and ends a margin
-// before the lease. So a program that was stopped, whose machine slept, or whose server does not
+// before the lease. So a program that was stopped, whose machine slept, or whose renewals get no
 // answer, learns of the end before anybody else is granted the lock. A guarantee that has ended
 // never comes back.
 //
-// One thread watches over all guards of a client, others renew them. No code of the program runs on
-// these threads: `on_lost` and the callbacks of the stop token have a thread of their own. Their
-// exceptions are dropped.
+// One thread watches over all guards of a Client or LockManager. No code of the program runs on it:
+// `on_lost` and the callbacks of the stop token have a thread of their own. Their exceptions are
+// dropped.
 //
 // REQUIRES, except for destroying and assigning: the guard was not moved from.
-// Thread safety: const methods from any thread. Lifetime: the guard keeps the client's insides
-// alive. Destroying it (or assigning to it) waits until `on_lost` has returned, unless `on_lost`
-// itself destroys it, and releases the lease, which takes the client's `timeout` at most.
+// Thread safety: const methods from any thread. Lifetime: the guard keeps the insides of its Client
+// or LockManager alive. Destroying it (or assigning to it) waits until `on_lost` has returned, unless
+// `on_lost` itself destroys it, and releases the lease. That takes the `timeout` of a Client at most;
+// a LockManager does not wait for the disk.
 
 #include <chrono>
 #include <cstdint>
@@ -23,6 +24,8 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <type_traits>
+#include <utility>
 
 #include "holdfast/export.h"
 #include "holdfast/lease.h"
@@ -31,10 +34,10 @@
 
 namespace holdfast {
 
-namespace sdk {
-class Session;
-struct Hold;
-}  // namespace sdk
+namespace renewal {
+class Hold;
+class LeaseSource;
+}  // namespace renewal
 
 // Why a guard is no longer guaranteed.
 struct GuardLost {
@@ -77,13 +80,31 @@ class HOLDFAST_API LeaseGuard {
     LockResult<void> release();
 
   private:
-    friend class Client;
-    LeaseGuard(std::shared_ptr<sdk::Session> session, std::shared_ptr<sdk::Hold> hold);
+    friend class renewal::LeaseSource;
+    LeaseGuard(std::shared_ptr<renewal::LeaseSource> source, std::shared_ptr<renewal::Hold> hold);
     void let_go();
 
-    std::shared_ptr<sdk::Session> session_;
-    std::shared_ptr<sdk::Hold> hold_;  // null: moved from
+    std::shared_ptr<renewal::LeaseSource> source_;
+    std::shared_ptr<renewal::Hold> hold_;  // null: moved from
     bool is_released_ = false;
 };
+
+// What with_lock() returns: the result of the function.
+template <class Function>
+using LockedResult = LockResult<std::decay_t<std::invoke_result_t<Function, LeaseGuard&>>>;
+
+// What with_lock() does when hold() has returned.
+template <class Function>
+LockedResult<Function> call_under(LockResult<LeaseGuard> guard, Function&& function) {
+    if (!guard) return guard.error();
+    if constexpr (std::is_void_v<std::invoke_result_t<Function, LeaseGuard&>>) {
+        std::forward<Function>(function)(*guard);
+        return guard->release();
+    } else {
+        auto value = std::forward<Function>(function)(*guard);
+        if (auto released = guard->release(); !released) return released.error();
+        return value;
+    }
+}
 
 }  // namespace holdfast

@@ -11,13 +11,12 @@
 #include <variant>
 
 #include "holdfast/export.h"
-#include "holdfast/lock.h"
 #include "holdfast/lock_scope.h"
 
 namespace holdfast {
 
-// Somebody else has it, or something that conflicts with it. After a wait in the queue of a server
-// it is not known who: then the holder is empty, and the scope is what was asked for.
+// Somebody else has it, or something that conflicts with it. If a server does not say who, the holder
+// is empty, and the scope is what was asked for.
 struct LockHeld {
     LockScope scope;  // of the lock in the way
     std::string holder;
@@ -52,7 +51,7 @@ struct LockLimitReached {
     std::string message;
 };
 
-// The request makes no sense: an empty name, a range without bytes, a duration out of bounds.
+// The request makes no sense: an empty name, a range without bytes, a ttl out of bounds.
 struct InvalidLockRequest {
     std::string message;
 };

@@ -1,23 +1,25 @@
 #pragma once
 
-// LockManager: the lock engine inside a program, without a server.
+// LockManager: the lock engine inside a program, without a server. Client (holdfast/client.h) has the
+// same methods for the locks of a server.
 //
 //     auto manager = holdfast::LockManager::open({.path = "locks.db"});
-//     auto lock = manager->acquire({.scope = LockScope::Inode{7}, .holder = "writer-1"});
+//     auto lease = manager->acquire({.scope = LockScope::Inode{7}, .owner = "writer-1"}, 1min);
 //     ...
-//     if (auto checked = manager->check(lock->token, LockScope::ByteRange{7, 0, 4096}); !checked) {
+//     const LockScope written = LockScope::ByteRange{7, 0, 4096};
+//     if (auto checked = manager->check(lease->token, written); !checked) {
 //         return refuse(checked.error());
 //     }
 //     do_write(...);
-//     auto released = manager->release(lock->token);
+//     auto released = manager->release(*lease);
 //
-// Never two holders: a lock has one exclusive holder, or shared ones. Requests are granted in the
-// order in which they came; a waiting call wakes when it is granted the lock. A lease that has ended
-// never comes back. With a path, the results of calls survive the program: a lock that was held is
-// held again, for its whole duration, when the file is opened again, and fencing tokens never become
-// smaller. Without a path, nothing survives.
+// Never two holders: a lock has one exclusive holder, or shared ones; a semaphore has no more than
+// its limit. Requests are granted in the order in which they came; a waiting call wakes when it is
+// granted the lock. A lease that has ended never comes back. With a path, the results of calls
+// survive the program: a lease that was held is held again, for its whole ttl, when the file is
+// opened again, and fencing tokens never become smaller. Without a path, nothing survives.
 //
-// Thread safety: everything from any thread. Lifetime: destroyed when no call is under way; handles
+// Thread safety: everything from any thread. Lifetime: destroyed when no call is under way; guards
 // may outlive it. A child after fork() must not use its parent's manager.
 
 #include <chrono>
@@ -26,30 +28,37 @@
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <type_traits>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "holdfast/export.h"
-#include "holdfast/lock.h"
+#include "holdfast/lease.h"
+#include "holdfast/lease_guard.h"
 #include "holdfast/lock_error.h"
-#include "holdfast/lock_handle.h"
 #include "holdfast/lock_result.h"
 
 namespace holdfast {
 
+namespace embedded {
+class Engine;
+}  // namespace embedded
+
+// The name of a LeaseGuard in the design that the manager follows.
+using LockHandle = LeaseGuard;
+
 struct LockManagerOptions {
-    // The file that keeps the locks; it has one manager (or server) at a time. Empty: nothing is
+    // The file that keeps the leases; it has one manager (or server) at a time. Empty: nothing is
     // kept.
     std::string path;
-    // Held locks and waits together. A shared lock counts once for each holder.
-    std::size_t locks_max = 1'000'000;
-    // For one holder, including the locks that it waits for.
-    std::size_t locks_per_holder_max = 100'000;
+    // Leases and waits together. A shared lock counts once for each holder.
+    std::size_t leases_max = 1'000'000;
+    // Of one owner, including those that it waits for.
+    std::size_t leases_per_owner_max = 100'000;
     std::size_t waiters_max = 100'000;
-    std::chrono::milliseconds duration_max = std::chrono::hours{24 * 366};
-    // How many ended locks are remembered; older ones are LockNotFound.
-    std::size_t ended_locks_max = 100'000;
+    std::chrono::milliseconds ttl_max = std::chrono::hours{24 * 366};
+    // How many ended leases are remembered; older ones are LockNotFound.
+    std::size_t ended_leases_max = 100'000;
 };
 
 class HOLDFAST_API LockManager {
@@ -61,59 +70,57 @@ class HOLDFAST_API LockManager {
     LockManager& operator=(LockManager&&) noexcept;
     ~LockManager();
 
-    // Waits until the lock is granted, or `stop` is requested.
-    [[nodiscard]] LockResult<Lock> acquire(const LockRequest& request, std::stop_token stop = {});
+    // Waits for a lock, and renews it until the guard is destroyed.
+    [[nodiscard]] LockResult<LeaseGuard> hold(const LeaseRequest& request,
+                                              std::chrono::milliseconds wait,
+                                              HeartbeatOptions options = {},
+                                              const std::stop_token& stop = {});
+
+    // Calls function(LeaseGuard&) while the lock is held and renewed, and returns its result. An
+    // error if the lock was not granted, or if it was lost before the function returned: then the
+    // work of the function may have been too late. Exceptions of the function are passed on after
+    // the release.
+    template <class Function>
+    LockedResult<Function> with_lock(const LeaseRequest& request, std::chrono::milliseconds wait,
+                                     Function&& function, HeartbeatOptions options = {},
+                                     const std::stop_token& stop = {}) {
+        return call_under(hold(request, wait, std::move(options), stop),
+                          std::forward<Function>(function));
+    }
+
     // Does not wait, and does not overtake waiters.
-    [[nodiscard]] LockResult<Lock> try_acquire(const LockRequest& request);
-    // Waits for `timeout` at most, then fails with LockHeld.
-    [[nodiscard]] LockResult<Lock> acquire_for(const LockRequest& request,
-                                               std::chrono::milliseconds timeout,
-                                               std::stop_token stop = {});
+    [[nodiscard]] LockResult<Lease> try_acquire(const LeaseRequest& request);
+    // Waits in the queue for `wait` at most (milliseconds::max(): without an end), then fails with
+    // LockHeld. When `stop` is requested, fails with LockCancelled, and nothing is held.
+    [[nodiscard]] LockResult<Lease> acquire(const LeaseRequest& request,
+                                            std::chrono::milliseconds wait,
+                                            const std::stop_token& stop = {});
 
-    // The lease lasts for `duration` (or its old duration) from now on.
-    [[nodiscard]] LockResult<Lock> renew(LockToken token,
-                                         std::optional<std::chrono::milliseconds> duration = {});
-    LockResult<void> release(LockToken token);
+    // The lease lasts for `ttl` (or its old ttl) from now on. LockExpired or LockNotFound if it has
+    // ended.
+    [[nodiscard]] LockResult<Lease> renew(const Lease& lease,
+                                          std::optional<std::chrono::milliseconds> ttl = {});
+    // Releases the lease. LockExpired if it has ended before.
+    LockResult<void> release(const Lease& lease);
+    // The lease of this token.
+    [[nodiscard]] LockResult<Lease> get_by_token(std::string_view token);
 
-    [[nodiscard]] LockResult<Lock> get_by_token(LockToken token);
+    // Renews a lease from now on: one that was acquired without a guard, or found again after a
+    // restart. Fails if the lease has ended, is not guaranteed any more, has a guard already, or
+    // would be lost before its first renewal.
+    [[nodiscard]] LockResult<LeaseGuard> start_heartbeat(const Lease& lease,
+                                                         HeartbeatOptions options = {});
 
-    // Whether the holder of `token` may now do work that needs a lock on `scope`. Returns the lock, or
-    // LockExpired, LockNotFound or LockScopeMismatch. A shared lock is not enough to write.
+    // Whether the holder of `token` may now do work that needs a lock on `scope`. Returns the lease,
+    // or LockExpired, LockNotFound or LockScopeMismatch. A shared lease is not enough to write.
     //
     // The lease may end between this check and the write that follows. Where that matters, pass the
     // fencing token on to the storage, and let it refuse smaller ones than the largest it has seen.
-    [[nodiscard]] LockResult<Lock> check(LockToken token, const LockScope& scope,
-                                         LockMode mode = LockMode::exclusive);
+    [[nodiscard]] LockResult<Lease> check(std::string_view token, const LockScope& scope,
+                                          LockMode mode = LockMode::exclusive);
 
-    // Every lock that is held. Looks at all of them: for people. (A file that a server has written
-    // may hold semaphores, too; they are left out.)
-    [[nodiscard]] LockResult<std::vector<Lock>> list();
-
-    // Waits for a lock, and renews it until the handle is destroyed.
-    [[nodiscard]] LockResult<LockHandle> hold(const LockRequest& request,
-                                              HandleOptions options = {},
-                                              std::stop_token stop = {});
-    // The same for a lock that was acquired otherwise, or found again after a restart.
-    [[nodiscard]] LockResult<LockHandle> keep(const Lock& lock, HandleOptions options = {});
-
-    // Calls function(LockHandle&) with the lock held and renewed, and returns what that returns. An
-    // error if the lock could not be had, or if it was lost before the function was done: then what
-    // it did may have been too late. What the function throws goes through, after the release.
-    template <class Function>
-    LockResult<std::decay_t<std::invoke_result_t<Function, LockHandle&>>> with_lock(
-        const LockRequest& request, Function&& function, HandleOptions options = {},
-        std::stop_token stop = {}) {
-        auto handle = hold(request, std::move(options), std::move(stop));
-        if (!handle) return handle.error();
-        if constexpr (std::is_void_v<std::invoke_result_t<Function, LockHandle&>>) {
-            std::forward<Function>(function)(*handle);
-            return handle->release();
-        } else {
-            auto value = std::forward<Function>(function)(*handle);
-            if (auto released = handle->release(); !released) return released.error();
-            return value;
-        }
-    }
+    // Every lease that is held. Looks at all of them: for people.
+    [[nodiscard]] LockResult<std::vector<Lease>> list();
 
   private:
     friend class embedded::Engine;

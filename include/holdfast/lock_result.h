@@ -2,9 +2,9 @@
 
 // LockResult<T>: a value, or the reason why there is none.
 //
-//     const auto lock = manager.try_acquire(request);
-//     if (!lock) return complain(to_text(lock.error()));
-//     write_with(lock->token);
+//     const auto lease = manager.try_acquire(request);
+//     if (!lease) return complain(to_text(lease.error()));
+//     write_with(lease->token);
 //
 // The library throws nothing. Reading the value of a failure, or the error of a success, is a bug
 // in the program, and ends it.

@@ -1,8 +1,9 @@
 #pragma once
 
-// LockScope: what is locked.
+// LockScope: what is locked. LockMode: together with others, or alone.
 //
 //     LockScope::Named{"nightly"}                            a name that programs agreed on
+//     LockScope::Semaphore{"printers"}                       one of its permits
 //     LockScope::Path{"/a/b"}                                a path, compared byte by byte
 //     LockScope::Inode{7}                                    a whole file
 //     LockScope::ByteRange{.inode = 7, .start = 0, .end = 4096}   bytes 0 to 4095 of it
@@ -22,6 +23,9 @@
 
 namespace holdfast {
 
+// Shared holders coexist; an exclusive one is alone.
+enum class LockMode : std::uint8_t { exclusive, shared };
+
 class HOLDFAST_API LockScope {
   public:
     // As the end of a range: to the end of the file, and whatever will be appended.
@@ -30,6 +34,11 @@ class HOLDFAST_API LockScope {
     struct Named {
         std::string name;
         bool operator==(const Named&) const = default;
+    };
+    // How many permits it has is said by whoever asks for one.
+    struct Semaphore {
+        std::string name;
+        bool operator==(const Semaphore&) const = default;
     };
     struct Path {
         std::string path;
@@ -46,10 +55,11 @@ class HOLDFAST_API LockScope {
         std::uint64_t end = end_of_file;
         bool operator==(const ByteRange&) const = default;
     };
-    using Value = std::variant<Named, Path, Inode, ByteRange>;
+    using Value = std::variant<Named, Semaphore, Path, Inode, ByteRange>;
 
     // Each kind is a scope without further ado.
     LockScope(Named named) : value_(std::move(named)) {}
+    LockScope(Semaphore semaphore) : value_(std::move(semaphore)) {}
     LockScope(Path path) : value_(std::move(path)) {}
     LockScope(Inode inode) : value_(inode) {}
     LockScope(ByteRange range) : value_(range) {}
@@ -61,11 +71,13 @@ class HOLDFAST_API LockScope {
     // a range those within it.
     [[nodiscard]] bool covers(const LockScope& other) const;
 
-    // `named:nightly`, `path:/a/b`, `inode:7`, `range:7:0-4096`, and `range:7:4096-` for a range to
-    // the end of the file.
+    // The text form, the same at the command line, in JSON and in every client: `nightly` (a name),
+    // `semaphore:printers`, `path:/a/b`, `inode:7`, `range:7:0-4096`, and `range:7:4096-` for a
+    // range to the end of the file. A name that begins like another kind is written `named:...`.
     [[nodiscard]] std::string to_text() const;
 
-    // Reads the text form; nothing for anything else.
+    // Reads the text form: a text without one of the kinds in front is a name. Nothing for a kind
+    // with something that it cannot have, as in `inode:x`.
     [[nodiscard]] static std::optional<LockScope> parse(std::string_view text);
 
     bool operator==(const LockScope&) const = default;

@@ -1,11 +1,13 @@
 // The `holdfast` program: reads the command line and starts what it names.
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "app/commands/commands.h"
+#include "app/commands/complete.h"
 #include "app/commands/dflockd_command.h"
 
 namespace holdfast::app {
@@ -20,21 +22,28 @@ int run(std::vector<std::string> words) {
     program.requires_commands(1, 1);
     program.footer(
         "`holdfast serve --help` tells how to start it and how to take the first lock.\n"
-        "`holdfast run backup -- ./backup.sh` runs a command while it holds the lock `backup`.");
+        "`holdfast run backup ./backup.sh` runs a command while it holds the lock `backup`.");
     const cli::Command own[] = {declare_serve(program),      declare_dflockd(program),
                                 declare_config(program),     declare_restore(program),
                                 declare_migrate(program),    declare_bench(program),
                                 declare_completion(program), declare_manual(program)};
     const cli::Commands clients(program);
+    if (!words.empty() && words.front() == "complete") {
+        return print_completion(program, {words.begin() + 1, words.end()});
+    }
     words = clients.take(std::move(words));
     const bool is_dflockd = !words.empty() && words.front() == "dflockd";
     if (is_dflockd) words = with_flags_of_dflockd(std::move(words));
+    const bool is_json = std::ranges::find(words, "--json") != words.end();
     if (const auto stop = parser.parse(std::move(words))) {
-        const int code = clients.usage_exit_code(stop->show());
+        const bool is_told_as_json = is_json && stop->exit_code != 0;
+        const int code = is_told_as_json
+                             ? complain({stop->exit_code, stop->message}, cli::Telling::json)
+                             : stop->show();
         return code != 0 && is_dflockd ? exit_cannot_start : code;
     }
     for (const cli::Command& command : own) {
-        if (command.options.is_called()) return command.run();
+        if (command.options.is_called()) return cli::run(command);
     }
     return clients.run().value_or(EXIT_FAILURE);
 }

@@ -132,7 +132,7 @@ void declare_locks(const options::Command& command, ServeOptions& options) {
     command.add_duration("--grace", options.homelab.grace,
                          "how long an expired /lock is kept for its last holder");
     command.add_duration("--lease-duration", options.scoped.default_duration,
-                         "lease of a /v1/leases request that names no duration_ms");
+                         "lease of a /v1/leases request that names no ttl_ms");
     command.add_duration("--lease-max", options.scoped.duration_max,
                          "longest lease that can be asked for at /v1/leases");
     command

@@ -278,8 +278,8 @@ TEST(ServeOptions, FaultsAreNamed) {
         std::string named;
     };
     const Row rows[] = {
-        {{"--grace", "5"}, "--grace = 5"},
-        {{"--grace", "-1s"}, "--grace = -1s"},
+        {{"--grace", "5"}, "--grace: 5 has no unit"},
+        {{"--grace", "-1s"}, "--grace: -1s"},
         {{"--default-ttl", "x"}, "--default-ttl"},
         {{"--threads", "0"}, "--threads"},
         {{"--threads", "257"}, "--threads"},
@@ -301,7 +301,7 @@ TEST(ServeOptions, FaultsAreNamed) {
 
 TEST(ServeOptions, FaultsInAFileAreNamed) {
     for (const auto& [text, named] : {std::pair{"grce = 7s\n", "there is no option grce"},
-                                      {"grace = 7\n", "--grace = 7"},
+                                      {"grace = 7\n", "--grace: 7 has no unit"},
                                       {"[serve]\ngrace = 7s\n", "there is no option serve."},
                                       {"config = other\n", "there is no option config"}}) {
         const ConfigFile file(text);

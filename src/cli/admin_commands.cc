@@ -6,11 +6,15 @@
 #include <cstdio>
 #include <iostream>
 
+#include "base/result.h"
 #include "cli/command.h"
+#include "cli/lock_argument.h"
+#include "cli/lock_json.h"
 #include "cli/screen/lock_rows.h"
 #include "cli/screen/table.h"
 #include "cli/screen/terminal_text.h"
 #include "cli/server.h"
+#include "holdfast/client.h"
 #include "net/client/url.h"
 #include "options/options.h"
 
@@ -21,14 +25,12 @@ namespace {
 struct ForceOptions {
     ServerOptions server;
     std::string name;
-    std::string kind;
     bool is_sure = false;
 };
 
 struct SessionOptions {
     ServerOptions server;
     std::string id;
-    bool is_json = false;
 };
 
 // The holders, for the question whether their leases shall be ended.
@@ -43,9 +45,7 @@ std::string holders_text(const LockRow& lock) {
 
 // Asks the person at the terminal. True if the person agrees.
 Asked<bool> confirm(Server& server, const ForceOptions& options) {
-    const auto answer = server.get(shown_lock_target(options.name, options.kind));
-    if (!answer) return tl::unexpected(answer.error());
-    const LockRow lock = read_shown_lock(answer->json);
+    TRY(const LockRow lock, look_at(server, options.name));
     if (lock.holders.empty()) return true;  // the server will say so
     fmt::print(stderr,
                "{} is held by {}, who may be at work and is not stopped by this.\n"
@@ -56,34 +56,32 @@ Asked<bool> confirm(Server& server, const ForceOptions& options) {
     return line == "y" || line == "Y" || line == "yes";
 }
 
-int force_unlock(const ForceOptions& options) {
-    auto server = Server::open(options.server);
-    if (!server) return complain(server.error());
+Asked<int> force_unlock(const ForceOptions& options) {
+    TRY(const LockScope scope, read_scope(options.name));
     if (!options.is_sure) {
+        TRY(auto server, Server::open(options.server));
         if (::isatty(STDIN_FILENO) != 1) {
-            return complain({exit_usage, "nobody is there to be asked: say --yes if you are sure"});
+            return fail(exit_usage, "nobody is there to be asked: say --yes if you are sure");
         }
-        const auto is_sure = confirm(*server, options);
-        if (!is_sure) return complain(is_sure.error());
-        if (!*is_sure) return complain({exit_refused, "nothing was released"});
+        TRY(const bool is_sure, confirm(server, options));
+        if (!is_sure) return fail(exit_refused, "nothing was released");
     }
-    const auto answer = server->ask("DELETE", lock_target(options.name, options.kind));
-    if (!answer) return complain(answer.error());
-    if (!answer->json["released"].is_true()) {
-        return complain({exit_refused, options.name + " is not held"});
+    TRY(Client client, asked(Client::open(to_client_options(options.server))));
+    TRY(const std::uint64_t holders, asked(client.force_release(scope)));
+    if (holders == 0) return fail(exit_refused, options.name + " is not held");
+    if (options.server.is_json) {
+        fmt::print("{{\"released\":true,\"holders\":{}}}\n", holders);
+    } else {
+        fmt::print("released {} from {} {}\n", escape(options.name), holders,
+                   holders == 1 ? "holder" : "holders");
     }
-    const auto holders = number_of(answer->json["holders"]);
-    fmt::print("released {} from {} {}\n", escape(options.name), holders,
-               holders == 1 ? "holder" : "holders");
     return exit_success;
 }
 
-int list_sessions(const SessionOptions& options) {
-    auto server = Server::open(options.server);
-    if (!server) return complain(server.error());
-    const auto offset = server->clock_offset();
-    if (!offset) return complain(offset.error());
-    const std::int64_t now_ms = unix_now_ms() + offset->count();
+Asked<int> list_sessions(const SessionOptions& options) {
+    TRY(auto server, Server::open(options.server));
+    TRY(const auto offset, server.clock_offset());
+    const std::int64_t now_ms = unix_now_ms() + offset.count();
     Table table({{.title = "ID"},
                  {.title = "DOOR"},
                  {.title = "OWNER", .width_min = 8},
@@ -92,22 +90,21 @@ int list_sessions(const SessionOptions& options) {
                  {.title = "WAITS", .align = Align::right}});
     std::string after;
     do {
-        const auto page =
-            server->get("/v1/sessions?limit=1000" +
-                        (after.empty() ? "" : "&after=" + net::percent_encode(after)));
-        if (!page) return complain(page.error());
-        for (const base::JsonValue& session : page->json["sessions"].items()) {
-            if (options.is_json) std::puts(session.to_json().c_str());
+        TRY(const auto page,
+            server.get("/v1/sessions?limit=1000" +
+                       (after.empty() ? "" : "&after=" + net::percent_encode(after))));
+        for (const base::JsonValue& session : page.json["sessions"].items()) {
+            if (options.server.is_json) std::puts(session_json(session).c_str());
             const std::chrono::milliseconds age{now_ms - number_of(session["opened_at_ms"])};
             table.add({escape(session["id"].text()), escape(session["door"].text()),
                        escape(session["owner_id"].text()), countdown(age),
                        std::to_string(number_of(session["leases"])),
                        std::to_string(number_of(session["waits"]))});
         }
-        after = page->json["next"].is_null() ? "" : page->json["next"].text();
-        if (const auto number = page->json["next"].number()) after = std::to_string(*number);
+        after = page.json["next"].is_null() ? "" : page.json["next"].text();
+        if (const auto number = page.json["next"].number()) after = std::to_string(*number);
     } while (!after.empty());
-    if (options.is_json) return exit_success;
+    if (options.server.is_json) return exit_success;
     if (table.is_empty()) std::puts("there are no sessions");
     const TableLook look{.width_max = terminal_width(STDOUT_FILENO),
                          .has_colour = wants_colour(STDOUT_FILENO)};
@@ -117,13 +114,15 @@ int list_sessions(const SessionOptions& options) {
     return exit_success;
 }
 
-int end_session(const SessionOptions& options) {
-    auto server = Server::open(options.server);
-    if (!server) return complain(server.error());
-    const auto answer = server->ask("DELETE", "/v1/sessions/" + net::percent_encode(options.id));
-    if (!answer) return complain(answer.error());
-    if (answer->status != 200) return complain({exit_refused, "there is no session " + options.id});
-    fmt::print("ended {}\n", escape(options.id));
+Asked<int> end_session(const SessionOptions& options) {
+    TRY(auto server, Server::open(options.server));
+    TRY(const auto answer, server.ask("DELETE", "/v1/sessions/" + net::percent_encode(options.id)));
+    if (answer.status != 200) return fail(exit_refused, "there is no session " + options.id);
+    if (options.server.is_json) {
+        fmt::print("{{\"ended\":true}}\n");
+    } else {
+        fmt::print("ended {}\n", escape(options.id));
+    }
     return exit_success;
 }
 
@@ -133,8 +132,9 @@ Command declare_force_unlock(const options::Command& program) {
     const auto options = std::make_shared<ForceOptions>();
     const options::Command command = program.add_command(
         "force-unlock", "end every lease on a lock, whoever holds it; an admin's");
-    command.add_option("name", options->name, "the lock").takes("NAME").required();
-    declare_kind_option(command, options->kind);
+    command.add_option("lock", options->name, "a name, or what `ls` prints: path:/a, range:7:0-9")
+        .takes("LOCK")
+        .required();
     command.add_flag("-y,--yes", options->is_sure, "do not ask");
     declare_server_options(command, options->server);
     command.footer(
@@ -150,9 +150,6 @@ Command declare_session(const options::Command& program) {
     const options::Command command =
         program.add_command("session", "list or end the connections and logins that own locks");
     const options::Command ls = command.add_command("ls", "list them; so does no command");
-    for (options::Command list : {command, ls}) {
-        list.add_flag("--json", options->is_json, "a JSON object on each line");
-    }
     const options::Command end =
         command.add_command("end", "end one, and all it holds; an admin's");
     end.add_option("id", options->id, "the session, as `session ls` shows it")

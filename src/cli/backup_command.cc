@@ -9,6 +9,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/json/json_writer.h"
+#include "base/result.h"
 #include "cli/command.h"
 #include "cli/screen/terminal_text.h"
 #include "cli/server.h"
@@ -81,17 +83,23 @@ Asked<void> fetch_to_file(Server& server, const std::string& file) {
     return fetched;
 }
 
-int back_up(const BackupOptions& options) {
-    auto server = Server::open(options.server);
-    if (!server) return complain(server.error());
-    const bool is_to_output = options.file == "-";
-    if (is_to_output && ::isatty(STDOUT_FILENO) == 1) {
-        return complain({exit_usage, "a backup is nothing for a terminal: name a file"});
+Asked<int> back_up(const BackupOptions& options) {
+    TRY(auto server, Server::open(options.server));
+    if (options.file == "-") {
+        if (::isatty(STDOUT_FILENO) == 1) {
+            return fail(exit_usage, "a backup is nothing for a terminal: name a file");
+        }
+        TRY(fetch(server, STDOUT_FILENO, "the output"));
+        return exit_success;
     }
-    const auto done = is_to_output ? fetch(*server, STDOUT_FILENO, "the output")
-                                   : fetch_to_file(*server, options.file);
-    if (!done) return complain(done.error());
-    if (!is_to_output) fmt::print("wrote {}\n", escape(options.file));
+    TRY(fetch_to_file(server, options.file));
+    if (options.server.is_json) {
+        std::string text;
+        base::JsonWriter(text).begin_object().field("file", options.file).end_object();
+        fmt::print("{}\n", text);
+    } else {
+        fmt::print("wrote {}\n", escape(options.file));
+    }
     return exit_success;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <iostream>
 
+#include "base/result.h"
 #include "cli/command.h"
 #include "cli/screen/lock_rows.h"
 #include "cli/screen/table.h"
@@ -19,7 +20,6 @@ namespace {
 
 struct ClusterOptions {
     ServerOptions server;
-    bool is_json = false;
     bool is_sure = false;
 };
 
@@ -58,37 +58,35 @@ int print_cluster(const base::JsonValue& cluster, std::int64_t now_ms) {
     return leader.empty() ? exit_unavailable : exit_success;
 }
 
-int show_cluster(const ClusterOptions& options) {
-    auto server = Server::open(options.server);
-    if (!server) return complain(server.error());
-    const auto offset = server->clock_offset();
-    if (!offset) return complain(offset.error());
-    const auto answer = server->get("/v1/cluster");
-    if (!answer) return complain(answer.error());
-    if (!options.is_json) return print_cluster(answer->json, unix_now_ms() + offset->count());
-    std::fputs(answer->text.c_str(), stdout);
-    return answer->json["leader"].text().empty() ? exit_unavailable : exit_success;
+Asked<int> show_cluster(const ClusterOptions& options) {
+    TRY(auto server, Server::open(options.server));
+    TRY(const auto offset, server.clock_offset());
+    TRY(const auto answer, server.get("/v1/cluster"));
+    if (!options.server.is_json) return print_cluster(answer.json, unix_now_ms() + offset.count());
+    std::fputs(answer.text.c_str(), stdout);
+    return answer.json["leader"].text().empty() ? exit_unavailable : exit_success;
 }
 
 // Prints what the server says that it has done.
-int change(const ClusterOptions& options, const std::string& target) {
-    auto server = Server::open(options.server);
-    if (!server) return complain(server.error());
-    const auto answer = server->ask("POST", target);
-    if (!answer) return complain(answer.error());
-    if (answer->status != 200) {
-        return complain({exit_refused, std::string(answer->json["error"].text())});
+Asked<int> change(const ClusterOptions& options, const std::string& target) {
+    TRY(auto server, Server::open(options.server));
+    TRY(const auto answer, server.ask("POST", target));
+    if (answer.status != 200) {
+        return fail(exit_refused, std::string(answer.json["error"].text()));
     }
-    fmt::print("{}\n", escape(answer->json["done"].text()));
+    if (options.server.is_json) {
+        std::fputs(answer.text.c_str(), stdout);
+    } else {
+        fmt::print("{}\n", escape(answer.json["done"].text()));
+    }
     return exit_success;
 }
 
-int begin_epoch(const ClusterOptions& options) {
+Asked<int> begin_epoch(const ClusterOptions& options) {
     if (!options.is_sure) {
-        return complain(
-            {exit_usage,
-             "this is for an etcd that was restored from a backup: fencing numbers jump "
-             "ahead for good. Say --yes if you are sure"});
+        return fail(exit_usage,
+                    "this is for an etcd that was restored from a backup: fencing numbers jump "
+                    "ahead for good. Say --yes if you are sure");
     }
     return change(options, "/v1/cluster/new-epoch");
 }
@@ -100,9 +98,6 @@ Command declare_cluster(const options::Command& program) {
     const options::Command command =
         program.add_command("cluster", "show the nodes of a cluster, or hand over");
     const options::Command show = command.add_command("show", "show them; so does no command");
-    for (options::Command each : {command, show}) {
-        each.add_flag("--json", options->is_json, "the server's own answer");
-    }
     const options::Command resign =
         command.add_command("resign", "let another node lead, as before an upgrade; an admin's");
     const options::Command epoch = command.add_command(

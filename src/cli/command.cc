@@ -1,11 +1,18 @@
 #include "cli/command.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "cli/server.h"
 #include "options/options.h"
 
 namespace holdfast::cli {
+
+int run(const Command& command) {
+    const auto done = command.run();
+    if (done) return *done;
+    const bool is_json = command.options.has_flag("--json");
+    return complain(done.error(), is_json ? Telling::json : Telling::sentence);
+}
 
 Commands::Commands(const options::Command& program)
     : words_(std::make_shared<std::vector<std::string>>()),
@@ -21,28 +28,33 @@ Commands::Commands(const options::Command& program)
 }
 
 std::vector<std::string> Commands::take(std::vector<std::string> words) const {
-    is_one_of_ours_ = !words.empty() &&
-                      std::any_of(commands_.begin(), commands_.end(), [&](const Command& command) {
-                          return command.options.name() == words.front();
-                      });
-    const bool has_command = !words.empty() && words.front() == "run";
-    const auto dashes = std::find(words.begin(), words.end(), "--");
-    if (!has_command || dashes == words.end()) return words;
-    words_->assign(dashes + 1, words.end());
-    words.erase(dashes, words.end());
+    if (words.empty() || words.front() != "run") return words;
+    const auto command = find_command(words);
+    const bool has_dashes = command != words.end() && *command == "--";
+    words_->assign(has_dashes ? command + 1 : command, words.end());
+    words.erase(command, words.end());
     return words;
+}
+
+// Where the command begins in `run NAME command` or `run NAME -- command`: at the second word that is
+// neither an option nor its value, or at two dashes.
+std::vector<std::string>::iterator Commands::find_command(std::vector<std::string>& words) const {
+    const options::Command& run = commands_.front().options;
+    bool has_name = false;
+    for (auto word = words.begin() + 1; word != words.end(); ++word) {
+        if (*word == "--") return word;
+        const bool is_option = word->starts_with('-') && word->size() > 1;
+        if (!is_option && std::exchange(has_name, true)) return word;
+        if (is_option && run.takes_value(*word) && word + 1 != words.end()) ++word;
+    }
+    return words.end();
 }
 
 std::optional<int> Commands::run() const {
     for (const Command& command : commands_) {
-        if (!command.options.is_called()) continue;
-        return command.run();
+        if (command.options.is_called()) return cli::run(command);
     }
     return std::nullopt;
-}
-
-int Commands::usage_exit_code(int code) const {
-    return code != 0 && is_one_of_ours_ ? exit_usage : code;
 }
 
 }  // namespace holdfast::cli

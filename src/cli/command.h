@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/failure.h"
 #include "options/options.h"
 
 namespace holdfast::cli {
@@ -16,10 +17,13 @@ namespace holdfast::cli {
 // One command: its options, and the function that runs it and returns the exit code.
 struct Command {
     holdfast::options::Command options;
-    std::function<int()> run;
+    std::function<Asked<int>()> run;
 };
 
-// The words of a command line after the first `--`.
+// Runs a command that was called, and tells how it failed. Returns the exit code.
+int run(const Command& command);
+
+// The words of the command that `run` is to run.
 using CommandWords = std::shared_ptr<std::vector<std::string>>;
 
 class Commands {
@@ -27,20 +31,19 @@ class Commands {
     // Declares them all. `program` outlives this.
     explicit Commands(const options::Command& program);
 
-    // Removes the words after `--`, which are no options of ours: `run NAME -- rm -rf x`. To be
-    // called before the other words are parsed.
+    // Removes the command of `run NAME rm -rf x`, whose options are not ours. To be called before
+    // the other words are parsed.
     [[nodiscard]] std::vector<std::string> take(std::vector<std::string> words) const;
 
     // Runs the command that was called, and returns its exit code. Nothing if none of these was.
     [[nodiscard]] std::optional<int> run() const;
 
-    // The exit code for a command line that cannot be understood, where CLI11 would have `code`.
-    [[nodiscard]] int usage_exit_code(int code) const;
-
   private:
+    [[nodiscard]] std::vector<std::string>::iterator find_command(
+        std::vector<std::string>& words) const;
+
     CommandWords words_;
     std::vector<Command> commands_;
-    mutable bool is_one_of_ours_ = false;
 };
 
 [[nodiscard]] Command declare_run(const options::Command& program, const CommandWords& words);

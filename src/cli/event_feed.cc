@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/json/json.h"
 #include "base/json/json_value.h"
 #include "cli/screen/lock_rows.h"
 #include "cli/screen/terminal_text.h"
@@ -26,10 +25,7 @@ Style style_of(std::string_view kind) {
 
 // The thing that the event is about: a scope, a resource or a session.
 std::string subject(const base::JsonValue& data) {
-    if (!data["scope"].text().empty()) return escape(data["scope"].text());
-    if (!data["lock_name"].is_null()) {
-        return escape(data["kind"].text()) + ":" + escape(data["lock_name"].text());
-    }
+    if (const std::string scope = scope_of_event(data); !scope.empty()) return escape(scope);
     if (!data["resource"].is_null()) return "fence:" + escape(data["resource"].text());
     if (!data["session"].is_null()) return fmt::format("session:{}", number_of(data["session"]));
     return "";
@@ -103,13 +99,6 @@ std::string event_line(const LockEvent& event, bool has_colour) {
     }
     if (event.kind == "gap") line += "  some events are missing";
     return line;
-}
-
-std::string event_json(const LockEvent& event) {
-    std::string line =
-        fmt::format("{{\"id\":{},\"event\":", event.id ? std::to_string(*event.id) : "null");
-    base::append_json_string(line, event.kind);
-    return line + ",\"data\":" + event.data + "}";
 }
 
 }  // namespace holdfast::cli

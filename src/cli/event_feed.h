@@ -24,9 +24,7 @@ struct Follower {
 // the last event. Fails if there is no connection at the beginning, or if the server refuses.
 [[nodiscard]] Asked<void> follow_events(Server& server, const Follower& follower);
 
-// An event as a line for people: `2024-01-15T10:30:00.123Z  granted  named:x  w1  fence=34 ...`.
+// An event as a line for people: `2024-01-15T10:30:00.123Z  granted  x  w1  fence=34 ...`.
 [[nodiscard]] std::string event_line(const LockEvent& event, bool has_colour);
-// The same for programs: `{"id":5,"event":"granted","data":{..}}`.
-[[nodiscard]] std::string event_json(const LockEvent& event);
 
 }  // namespace holdfast::cli

@@ -16,7 +16,7 @@ TEST(EventLine, TellsPeopleWhatHappened) {
                 R"("owner_id":"w1","door":"scoped","fencing_token":34,)"
                 R"("lease_expiry_ms":1705314630123,"waited_ms":1500,"queue_length":2})"};
     EXPECT_EQ(event_line(granted, false),
-              "2024-01-15T10:30:00.123Z  granted         named:x  w1  mode=shared fence=34 "
+              "2024-01-15T10:30:00.123Z  granted         x  w1  mode=shared fence=34 "
               "ttl=30.0s waited=1.5s queue=2");
     const LockEvent refused{
         .kind = "fence_refused",
@@ -35,13 +35,7 @@ TEST(EventLine, CannotSpeakToTheTerminal) {
     const std::string line = event_line(event, false);
     EXPECT_THAT(line, Not(HasSubstr("\x1b")));
     EXPECT_THAT(line, Not(HasSubstr("\n")));
-    EXPECT_THAT(line, HasSubstr("named:\\x1b[2J"));
-}
-
-TEST(EventLine, ForProgramsIsJson) {
-    EXPECT_EQ(event_json({.id = 5, .kind = "granted", .data = "{\"a\":1}"}),
-              R"({"id":5,"event":"granted","data":{"a":1}})");
-    EXPECT_EQ(event_json({.kind = "gap", .data = "{}"}), R"({"id":null,"event":"gap","data":{}})");
+    EXPECT_THAT(line, HasSubstr("\\x1b[2J"));
 }
 
 }  // namespace

@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "base/json/json_writer.h"
+#include "base/result.h"
 #include "cli/command.h"
-#include "cli/screen/lock_rows.h"
 #include "cli/screen/terminal_text.h"
 #include "cli/server.h"
-#include "net/client/url.h"
+#include "holdfast/client.h"
 #include "options/options.h"
 
 namespace holdfast::cli {
@@ -21,48 +22,39 @@ struct FenceOptions {
     bool is_drop = false;
 };
 
-int show(Server& server, const std::string& target, const FenceOptions& options) {
-    const auto answer = server.ask("GET", target);
-    if (!answer) return complain(answer.error());
-    if (answer->status != 200) {
-        return complain({exit_refused, "no number was ever shown for " + options.resource});
+// Prints the largest number of the resource after what was done with it.
+void print_highest(const FenceOptions& options, std::uint64_t highest, const std::string& text) {
+    if (!options.server.is_json) {
+        fmt::print("{}", text);
+        return;
     }
-    fmt::print("{}\n", number_of(answer->json["highest"]));
-    return exit_success;
+    std::string json;
+    base::JsonWriter(json)
+        .begin_object()
+        .field("resource", options.resource)
+        .field("highest", highest)
+        .end_object();
+    fmt::print("{}\n", json);
 }
 
-int drop(Server& server, const std::string& target, const FenceOptions& options) {
-    const auto answer = server.ask("DELETE", target);
-    if (!answer) return complain(answer.error());
-    if (answer->status != 200) {
-        return complain({exit_refused, "no number was ever shown for " + options.resource});
-    }
-    fmt::print("dropped {}, which was at {}\n", escape(options.resource),
-               number_of(answer->json["highest"]));
-    return exit_success;
-}
-
-int pass(Server& server, const std::string& target, const FenceOptions& options) {
-    const auto answer =
-        server.ask("POST", target, fmt::format("{{\"fencing_token\":{}}}", options.number));
-    if (!answer) return complain(answer.error());
-    if (answer->status == 200) return exit_success;
-    return complain(
-        {exit_refused,
-         fmt::format("{} is too old for {}: somebody came with {}. Do not write.", options.number,
-                     options.resource, number_of(answer->json["highest"]))});
-}
-
-int fence(const FenceOptions& options, bool has_number) {
+Asked<int> fence(const FenceOptions& options, bool has_number) {
     if (int{options.is_show} + int{options.is_drop} + int{has_number} != 1) {
-        return complain({exit_usage, "say one of: a NUMBER to be checked, --show, --drop"});
+        return fail(exit_usage, "say one of: a NUMBER to be checked, --show, --drop");
     }
-    auto server = Server::open(options.server);
-    if (!server) return complain(server.error());
-    const std::string target = "/v1/fence/" + net::percent_encode(options.resource);
-    if (options.is_show) return show(*server, target, options);
-    if (options.is_drop) return drop(*server, target, options);
-    return pass(*server, target, options);
+    TRY(Client client, asked(Client::open(to_client_options(options.server))));
+    if (has_number) {
+        TRY(const auto highest, asked(client.pass_fence(options.resource, options.number)));
+        print_highest(options, highest, "");
+        return exit_success;
+    }
+    TRY(const auto highest, asked(options.is_show ? client.get_fence(options.resource)
+                                                  : client.drop_fence(options.resource)));
+    if (!highest) return fail(exit_refused, "no number was ever shown for " + options.resource);
+    print_highest(options, *highest,
+                  options.is_show ? fmt::format("{}\n", *highest)
+                                  : fmt::format("dropped {}, which was at {}\n",
+                                                escape(options.resource), *highest));
+    return exit_success;
 }
 
 }  // namespace

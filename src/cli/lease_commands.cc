@@ -2,32 +2,31 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/json/json_writer.h"
+#include "base/result.h"
 #include "cli/command.h"
 #include "cli/lease_options.h"
 #include "cli/screen/terminal_text.h"
 #include "cli/server.h"
-#include "net/client/url.h"
+#include "cli/wait_notice.h"
 #include "options/options.h"
 
 namespace holdfast::cli {
 
 namespace {
 
-struct LockOptions {
-    LeaseOptions lease;
-    bool is_json = false;
-};
+using std::chrono::milliseconds;
 
 struct TokenOptions {
     ServerOptions server;
     std::string token;
-    std::optional<std::chrono::milliseconds> ttl;
+    std::optional<milliseconds> ttl;
 };
 
 void print_lease(const Lease& lease, bool is_json) {
-    const auto expires =
-        std::chrono::floor<std::chrono::milliseconds>(lease.expires_at.time_since_epoch());
+    const auto expires = std::chrono::floor<milliseconds>(lease.expires_at.time_since_epoch());
     if (!is_json) {
         fmt::print("{} {} {}\n", lease.token, lease.fencing_token, moment(expires.count()));
         return;
@@ -38,50 +37,57 @@ void print_lease(const Lease& lease, bool is_json) {
         .field("token", lease.token)
         .field("fencing_token", lease.fencing_token)
         .field("scope", lease.scope.to_text())
-        .field("owner", lease.owner)
+        .field("holder", lease.owner)
+        .field("mode", lease.mode == LockMode::shared ? "shared" : "exclusive")
         .field("expires_at", moment(expires.count()))
         .field("ttl_ms", lease.ttl.count())
         .end_object();
     fmt::print("{}\n", text);
 }
 
-int lock(const LockOptions& options) {
-    const auto request = to_request(options.lease);
-    if (!request) return complain(request.error());
-    const std::string& title = options.lease.title();
-    auto client = Client::open(to_client_options(options.lease));
-    if (!client) return complain(to_failure(client.error(), title));
-    const auto lease = client->acquire(*request, wait_of(options.lease));
-    if (!lease) return complain(to_failure(lease.error(), title));
-    print_lease(*lease, options.is_json);
+// A lease of which only the token is known.
+Lease lease_of(const TokenOptions& options) {
+    return {.scope = LockScope::Named{},
+            .token = options.token,
+            .lasts_until = BootClock::now() + to_client_options(options.server).retry_for};
+}
+
+Asked<int> lock(const LeaseOptions& options) {
+    TRY(const LeaseRequest request, to_request(options));
+    const milliseconds wait = wait_of(options);
+    ClientOptions client_options = to_client_options(options);
+    // Nothing is renewed here, so a server that does not answer is not waited for any longer either.
+    client_options.timeout = std::clamp(wait, milliseconds{2'000}, client_options.timeout);
+    TRY(Client client, asked(Client::open(client_options)));
+    std::optional<WaitNotice> notice;
+    if (wait > milliseconds::zero()) {
+        notice.emplace(AwaitedLock{
+            .server = options.server, .lock = options.name, .owner = request.owner, .wait = wait});
+    }
+    auto lease = client.acquire(request, wait);
+    notice.reset();
+    TRY(const Lease held, asked(std::move(lease), options.name));
+    print_lease(held, options.server.is_json);
     return exit_success;
 }
 
-Failure no_lease(const Answer& answer) {
-    return {exit_refused, answer.reason() == "LockExpired"
-                              ? "the lease is over: somebody else may have the lock"
-                              : "this is the token of no lease"};
-}
-
-int renew(const TokenOptions& options) {
-    auto server = Server::open(options.server);
-    if (!server) return complain(server.error());
-    const std::string body =
-        options.ttl ? fmt::format("{{\"duration_ms\":{}}}", options.ttl->count()) : "{}";
-    const auto answer =
-        server->ask("POST", "/v1/leases/" + net::percent_encode(options.token) + "/renew", body);
-    if (!answer) return complain(answer.error());
-    if (answer->status != 200) return complain(no_lease(*answer));
-    fmt::print("{}\n", escape(answer->json["expires_at"].text()));
+Asked<int> renew(const TokenOptions& options) {
+    TRY(Client client, asked(Client::open(to_client_options(options.server))));
+    TRY(const Lease lease, asked(client.renew(lease_of(options), options.ttl)));
+    if (options.server.is_json) {
+        print_lease(lease, true);
+        return exit_success;
+    }
+    const auto expires = std::chrono::floor<milliseconds>(lease.expires_at.time_since_epoch());
+    fmt::print("{}\n", moment(expires.count()));
     return exit_success;
 }
 
-int unlock(const TokenOptions& options) {
-    auto server = Server::open(options.server);
-    if (!server) return complain(server.error());
-    const auto answer = server->ask("DELETE", "/v1/leases/" + net::percent_encode(options.token));
-    if (!answer) return complain(answer.error());
-    return answer->status == 200 ? exit_success : complain(no_lease(*answer));
+Asked<int> unlock(const TokenOptions& options) {
+    TRY(Client client, asked(Client::open(to_client_options(options.server))));
+    TRY(asked(client.release(lease_of(options))));
+    if (options.server.is_json) fmt::print("{{\"released\":true}}\n");
+    return exit_success;
 }
 
 options::Command declare_token_command(const options::Command& program, const std::string& name,
@@ -97,11 +103,10 @@ options::Command declare_token_command(const options::Command& program, const st
 }  // namespace
 
 Command declare_lock(const options::Command& program) {
-    const auto options = std::make_shared<LockOptions>();
+    const auto options = std::make_shared<LeaseOptions>();
     const options::Command command =
         program.add_command("lock", "take a lock, print its token, and leave the renewing to you");
-    declare_lease_options(command, options->lease);
-    command.add_flag("--json", options->is_json, "print a JSON object");
+    declare_lease_options(command, *options);
     command.footer(
         "Prints the token, the fencing number and when it ends. NOBODY RENEWS THIS LEASE: after\n"
         "--ttl the lock is somebody else's, whatever your script is doing then. Prefer `run`.\n"

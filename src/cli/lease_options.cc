@@ -1,11 +1,14 @@
 #include "cli/lease_options.h"
 
-#include <fmt/format.h>
+#include <algorithm>
 
-#include "cli/screen/terminal_text.h"
+#include "base/result.h"
+#include "cli/failure.h"
+#include "cli/lock_argument.h"
 #include "cli/server.h"
 #include "options/options.h"
 #include "sdk/http/exchange.h"
+#include "sdk/lease_calls.h"
 
 namespace holdfast::cli {
 
@@ -14,18 +17,20 @@ namespace {
 // A hundred years: in practice, without an end.
 constexpr std::chrono::milliseconds without_end = std::chrono::hours{24 * 36'525};
 
+// How long a server that is away is asked again, at least.
+constexpr std::chrono::milliseconds patience_min{1'000};
+
 tl::unexpected<Failure> usage(std::string message) {
-    return tl::unexpected<Failure>({.exit_code = exit_usage, .message = std::move(message)});
+    return fail(exit_usage, std::move(message));
 }
 
 }  // namespace
 
 void declare_lease_options(const options::Command& command, LeaseOptions& options) {
-    command.add_option("name", options.name, "the lock").takes("NAME");
     command
-        .add_option("--scope", options.scope,
-                    "instead of a name: path:/a/b, inode:7, range:7:0-4096, named:x")
-        .takes("SCOPE");
+        .add_option("lock", options.name,
+                    "a name, or path:/a/b, inode:7, range:7:0-4096, semaphore:x")
+        .takes("LOCK");
     command.add_duration("--ttl", options.ttl, "how long the lease lasts when nobody renews it");
     const auto set_wait = [&options](std::chrono::nanoseconds wait) {
         options.wait = std::chrono::ceil<std::chrono::milliseconds>(wait);
@@ -43,32 +48,24 @@ void declare_lease_options(const options::Command& command, LeaseOptions& option
     command
         .add_option("--owner", options.owner,
                     "who is shown to hold it; not given: this host and process")
-        .takes("TEXT");
+        .takes("TEXT")
+        .variable("HOLDFAST_OWNER");
     command.add_option("--metadata", options.metadata, "a note that is shown with it")
         .takes("TEXT");
     declare_server_options(command, options.server);
 }
 
 Asked<LeaseRequest> to_request(const LeaseOptions& options) {
-    if (options.name.empty() == options.scope.empty()) {
-        return usage(options.name.empty() ? "which lock? Say its NAME, or a --scope"
-                                          : "say a NAME or a --scope, not both");
-    }
-    auto scope = options.scope.empty() ? LockScope(LockScope::Named{options.name})
-                                       : LockScope::parse(options.scope);
-    if (!scope) {
-        return usage(
-            fmt::format("there is no scope {}: write path:/a/b, inode:7, range:7:0-4096 "
-                        "or named:x",
-                        options.scope));
-    }
-    const bool is_named = std::holds_alternative<LockScope::Named>(scope->value());
-    if (options.limit > 1 && (!is_named || options.is_shared)) {
-        return usage("--limit is for names, and not for --shared");
+    TRY(LockScope scope, read_scope(options.name));
+    const bool is_semaphore = std::holds_alternative<LockScope::Semaphore>(scope.value());
+    const bool is_named = std::holds_alternative<LockScope::Named>(scope.value());
+    if (options.limit > 1 && !is_named && !is_semaphore) return usage("--limit is for names");
+    if ((options.limit > 1 || is_semaphore) && options.is_shared) {
+        return usage("a semaphore has permits, so it cannot be --shared");
     }
     if (options.ttl <= std::chrono::milliseconds::zero()) return usage("--ttl must not be zero");
-    return LeaseRequest{.scope = std::move(*scope),
-                        .owner = options.owner,
+    return LeaseRequest{.scope = std::move(scope),
+                        .owner = options.owner.empty() ? sdk::make_owner() : options.owner,
                         .ttl = options.ttl,
                         .mode = options.is_shared ? LockMode::shared : LockMode::exclusive,
                         .limit = options.limit,
@@ -81,38 +78,10 @@ std::chrono::milliseconds wait_of(const LeaseOptions& options) {
 }
 
 ClientOptions to_client_options(const LeaseOptions& options) {
-    ClientOptions client;
-    client.servers = sdk::split_by_commas(options.server.server);
-    client.token_file = options.server.token_file;
-    client.ca_file = options.server.ca_file;
-    // A command that does not wait for the lock does not wait for the server either.
-    if (options.is_try) client.retry_for = std::chrono::seconds{2};
+    ClientOptions client = to_client_options(options.server);
+    // A command that does not wait long for the lock does not wait longer for the server.
+    client.retry_for = std::min(client.retry_for, std::max(wait_of(options), patience_min));
     return client;
-}
-
-Failure to_failure(const LockError& error, const std::string& title) {
-    if (const auto* const held = std::get_if<LockHeld>(&error)) {
-        if (held->holder.empty()) {
-            return {exit_not_got, fmt::format("{} was not to be had in time", title)};
-        }
-        const auto until =
-            std::chrono::floor<std::chrono::milliseconds>(held->expires_at.time_since_epoch());
-        return {exit_not_got, fmt::format("{} is held by {} until {}", title, held->holder,
-                                          moment(until.count()))};
-    }
-    const std::string message = to_text(error);
-    if (std::holds_alternative<ServerUnavailable>(error)) {
-        return {exit_unavailable, message + "; is `holdfast serve` running there? see --server"};
-    }
-    if (std::holds_alternative<NotPermitted>(error)) {
-        return {exit_not_permitted, message + "; see --token-file"};
-    }
-    if (std::holds_alternative<InvalidLockRequest>(error)) return {exit_usage, message};
-    if (std::holds_alternative<LockLimitReached>(error) ||
-        std::holds_alternative<LockStoreFailure>(error)) {
-        return {exit_unavailable, message};
-    }
-    return {exit_refused, message};
 }
 
 }  // namespace holdfast::cli

@@ -14,8 +14,7 @@ namespace holdfast::cli {
 
 struct LeaseOptions {
     ServerOptions server;
-    std::string name;
-    std::string scope;  // instead of a name
+    std::string name;  // or another scope
     std::string owner;
     std::string metadata;
     std::chrono::milliseconds ttl{30'000};
@@ -25,7 +24,7 @@ struct LeaseOptions {
     std::uint64_t limit = 1;
 
     // As people call it, for messages.
-    [[nodiscard]] const std::string& title() const { return scope.empty() ? name : scope; }
+    [[nodiscard]] const std::string& title() const { return name; }
 };
 
 void declare_lease_options(const options::Command& command, LeaseOptions& options);
@@ -34,8 +33,5 @@ void declare_lease_options(const options::Command& command, LeaseOptions& option
 [[nodiscard]] Asked<LeaseRequest> to_request(const LeaseOptions& options);
 [[nodiscard]] std::chrono::milliseconds wait_of(const LeaseOptions& options);
 [[nodiscard]] ClientOptions to_client_options(const LeaseOptions& options);
-
-// Why there is no lock, and what to do about it.
-[[nodiscard]] Failure to_failure(const LockError& error, const std::string& title);
 
 }  // namespace holdfast::cli

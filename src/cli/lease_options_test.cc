@@ -43,7 +43,7 @@ TEST(LeaseOptions, WaitWithoutAnEndUnlessToldOtherwise) {
 }
 
 TEST(LeaseOptions, AScopeStandsForAName) {
-    const auto request = to_request(*parse({"--scope", "range:7:0-4096"}));
+    const auto request = to_request(*parse({"range:7:0-4096"}));
     ASSERT_TRUE(request);
     EXPECT_EQ(request->scope.to_text(), "range:7:0-4096");
 }
@@ -54,10 +54,10 @@ TEST(LeaseOptions, FaultsAreNamed) {
         std::string named;
     };
     for (const Row& row :
-         {Row{{}, "which lock?"}, Row{{"x", "--scope", "inode:7"}, "not both"},
-          Row{{"--scope", "inode:x"}, "inode:x"},
-          Row{{"--scope", "inode:7", "--limit", "2"}, "--limit"},
-          Row{{"x", "--shared", "--limit", "2"}, "--limit"}, Row{{"x", "--ttl", "0"}, "--ttl"}}) {
+         {Row{{}, "which lock?"}, Row{{"inode:x"}, "inode:x"},
+          Row{{"inode:7", "--limit", "2"}, "--limit"},
+          Row{{"x", "--shared", "--limit", "2"}, "--shared"},
+          Row{{"semaphore:x", "--shared"}, "--shared"}, Row{{"x", "--ttl", "0"}, "--ttl"}}) {
         const auto request = to_request(*parse(row.words));
         ASSERT_FALSE(request) << row.named;
         EXPECT_EQ(request.error().exit_code, exit_usage);
@@ -75,15 +75,10 @@ TEST(LeaseOptions, ServersAreSeparatedByCommas) {
     EXPECT_THAT(client.servers, ::testing::ElementsAre("http://a", "https://b:1"));
 }
 
-TEST(LeaseOptions, RefusalsHaveCodesOfTheirOwn) {
-    const LockScope scope = LockScope::Named{"x"};
-    EXPECT_EQ(to_failure(LockHeld{.scope = scope, .holder = "w"}, "x").exit_code, exit_not_got);
-    EXPECT_EQ(to_failure(LockHeld{.scope = scope}, "x").exit_code, exit_not_got);
-    EXPECT_EQ(to_failure(ServerUnavailable{"gone"}, "x").exit_code, exit_unavailable);
-    EXPECT_EQ(to_failure(NotPermitted{"no"}, "x").exit_code, exit_not_permitted);
-    EXPECT_EQ(to_failure(InvalidLockRequest{"what"}, "x").exit_code, exit_usage);
-    EXPECT_EQ(to_failure(LockLimitReached{"full"}, "x").exit_code, exit_unavailable);
-    EXPECT_EQ(to_failure(LockExpired{}, "x").exit_code, exit_refused);
+TEST(LeaseOptions, AShortWaitForALockIsAShortWaitForTheServer) {
+    EXPECT_EQ(to_client_options(*parse({"x"})).retry_for, 10s);
+    EXPECT_EQ(to_client_options(*parse({"x", "--wait", "3s"})).retry_for, 3s);
+    EXPECT_EQ(to_client_options(*parse({"x", "--try"})).retry_for, 1s);
 }
 
 TEST(Supervisor, TheCommandIsDeadBeforeTheLeaseIsOver) {

@@ -5,8 +5,11 @@
 
 #include <cstdio>
 
+#include "base/result.h"
 #include "cli/command.h"
 #include "cli/event_feed.h"
+#include "cli/lock_argument.h"
+#include "cli/lock_json.h"
 #include "cli/screen/lock_rows.h"
 #include "cli/screen/table.h"
 #include "cli/screen/terminal_text.h"
@@ -21,8 +24,6 @@ namespace {
 struct LookOptions {
     ServerOptions server;
     std::string name;  // or the beginning of names, for ls
-    std::string kind;
-    bool is_json = false;
 };
 
 void print(const Table& table) {
@@ -40,21 +41,20 @@ Cell time_left(const HolderRow& holder, std::int64_t now_ms) {
 void add_rows(Table& table, const LockRow& lock, std::int64_t now_ms) {
     const std::string waiting = std::to_string(lock.waiter_count);
     for (const HolderRow& holder : lock.holders) {
-        table.add({escape(holder.scope.empty() ? lock.name : holder.scope), kind_text(lock),
-                   escape(holder.owner), holder.mode, time_left(holder, now_ms), waiting,
+        table.add({escape(scope_text(lock, holder)), kind_text(lock), escape(holder.owner),
+                   holder.mode, time_left(holder, now_ms), waiting,
                    std::to_string(holder.fencing_token), holder.door});
     }
     if (lock.holders.empty()) {
-        table.add({escape(lock.name), kind_text(lock), "-", "", "", waiting, "", ""});
+        table.add({escape(scope_text(lock)), kind_text(lock), "-", "", "", waiting, "", ""});
     }
 }
 
-int list(const LookOptions& options) {
-    auto server = Server::open(options.server);
-    if (!server) return complain(server.error());
-    const auto offset = server->clock_offset();
-    if (!offset) return complain(offset.error());
-    const std::int64_t now_ms = unix_now_ms() + offset->count();
+Asked<int> list(const LookOptions& options) {
+    TRY(auto server, Server::open(options.server));
+    TRY(const auto offset, server.clock_offset());
+    const std::int64_t now_ms = unix_now_ms() + offset.count();
+    const bool is_json = options.server.is_json;
     Table table({{.title = "LOCK", .width_min = 12},
                  {.title = "KIND"},
                  {.title = "HOLDER", .width_min = 8},
@@ -64,26 +64,22 @@ int list(const LookOptions& options) {
                  {.title = "FENCE", .align = Align::right},
                  {.title = "DOOR"}});
     std::string after;
-    while (true) {
+    do {
         std::string target = "/v1/locks?limit=1000&prefix=" + net::percent_encode(options.name);
         if (!after.empty()) target += "&after=" + net::percent_encode(after);
-        const auto page = server->get(target);
-        if (!page) return complain(page.error());
-        for (const base::JsonValue& lock : page->json["locks"].items()) {
-            if (options.is_json) {
-                std::puts(lock.to_json().c_str());
+        TRY(const auto page, server.get(target));
+        for (const base::JsonValue& lock : page.json["locks"].items()) {
+            LockRow row = read_listed_lock(lock);
+            TRY(add_other_holders(row, server));
+            if (is_json) {
+                std::puts(lock_json(row, scope_text(row), false).c_str());
             } else {
-                LockRow row = read_listed_lock(lock);
-                if (const auto all = add_other_holders(row, *server); !all) {
-                    return complain(all.error());
-                }
                 add_rows(table, row, now_ms);
             }
         }
-        after = page->json["next"].text();
-        if (after.empty()) break;
-    }
-    if (options.is_json) return exit_success;
+        after = page.json["next"].text();
+    } while (!after.empty());
+    if (is_json) return exit_success;
     if (table.is_empty()) {
         std::puts("nothing is held");
     } else {
@@ -113,8 +109,8 @@ void print_queue(const LockRow& lock, std::int64_t now_ms) {
     print(table);
 }
 
-void print_lock(const LockRow& lock, std::int64_t now_ms) {
-    const std::string name = escape(lock.name);
+void print_lock(const LockRow& lock, const std::string& text, std::int64_t now_ms) {
+    const std::string name = escape(text);
     if (lock.holders.empty()) {
         std::puts((name + " is free").c_str());
     } else {
@@ -138,38 +134,39 @@ void print_lock(const LockRow& lock, std::int64_t now_ms) {
     if (!lock.waiters.empty()) print_queue(lock, now_ms);
 }
 
-int show(const LookOptions& options) {
-    auto server = Server::open(options.server);
-    if (!server) return complain(server.error());
-    const auto lock = server->get(shown_lock_target(options.name, options.kind));
-    if (!lock) return complain(lock.error());
-    if (options.is_json) {
-        std::fputs(lock->text.c_str(), stdout);
+Asked<int> show(const LookOptions& options) {
+    TRY(auto server, Server::open(options.server));
+    TRY(const auto lock, look_at(server, options.name));
+    if (options.server.is_json) {
+        std::puts(lock_json(lock, options.name, true).c_str());
         return exit_success;
     }
-    const auto offset = server->clock_offset();
-    if (!offset) return complain(offset.error());
-    LockRow row = read_shown_lock(lock->json);
-    if (!options.kind.empty()) row.kind = options.kind;
-    if (const auto all = add_other_holders(row, *server); !all) return complain(all.error());
-    print_lock(row, unix_now_ms() + offset->count());
+    TRY(const auto offset, server.clock_offset());
+    const std::int64_t now_ms = unix_now_ms() + offset.count();
+    print_lock(lock, options.name, now_ms);
+    // Whoever writes a path as a name probably means the path.
+    if (!lock.holders.empty() || !options.name.starts_with('/')) return exit_success;
+    const std::string path = "path:" + options.name;
+    const auto lock_of_path = look_at(server, path);
+    if (lock_of_path && !lock_of_path->holders.empty()) {
+        std::puts("");
+        print_lock(*lock_of_path, path, now_ms);
+    }
     return exit_success;
 }
 
 struct WatchOptions {
     ServerOptions server;
     std::string prefix;
-    bool is_json = false;
 };
 
-int watch(const WatchOptions& options) {
-    auto server = Server::open(options.server);
-    if (!server) return complain(server.error());
+Asked<int> watch(const WatchOptions& options) {
+    TRY(auto server, Server::open(options.server));
     const bool has_colour = wants_colour(STDOUT_FILENO);
     std::stop_source stop;
     const auto say = [&](const LockEvent& event) {
         const std::string line =
-            options.is_json ? event_json(event) : event_line(event, has_colour);
+            options.server.is_json ? event_json(event) : event_line(event, has_colour);
         const bool is_said = std::fputs((line + "\n").c_str(), stdout) >= 0;
         if (std::fflush(stdout) != 0 || !is_said) stop.request_stop();  // nobody reads any more
     };
@@ -177,10 +174,10 @@ int watch(const WatchOptions& options) {
         const std::string text = trouble.empty() ? "connected again" : trouble;
         std::fprintf(stderr, "holdfast: %s\n", escape(text).c_str());
     };
-    const auto ended = follow_events(
-        *server,
-        {.prefix = options.prefix, .on_event = say, .on_trouble = warn, .stop = stop.get_token()});
-    return ended ? exit_success : complain(ended.error());
+    TRY(follow_events(
+        server,
+        {.prefix = options.prefix, .on_event = say, .on_trouble = warn, .stop = stop.get_token()}));
+    return exit_success;
 }
 
 }  // namespace
@@ -190,12 +187,11 @@ Command declare_ls(const options::Command& program) {
     const options::Command command =
         program.add_command("ls", "list what is held and waited for, of every kind and door");
     command.add_option("prefix", options->name, "only locks whose names begin so").takes("PREFIX");
-    command.add_flag("--json", options->is_json, "a JSON object on each line");
     declare_server_options(command, options->server);
     command.footer(
         "  holdfast ls\n"
         "  holdfast ls nightly-\n"
-        "  holdfast ls --json | jq -r 'select(.waiters > 0).lock_name'");
+        "  holdfast ls --json | jq -r 'select(.queue_length > 0).scope'");
     return {.options = command, .run = [options] { return list(*options); }};
 }
 
@@ -203,13 +199,13 @@ Command declare_show(const options::Command& program) {
     const auto options = std::make_shared<LookOptions>();
     const options::Command command =
         program.add_command("show", "show who holds a lock, and who waits for whom");
-    command.add_option("name", options->name, "the lock").takes("NAME").required();
-    declare_kind_option(command, options->kind);
-    command.add_flag("--json", options->is_json, "the server's own answer");
+    command.add_option("lock", options->name, "a name, or what `ls` prints: path:/a, range:7:0-9")
+        .takes("LOCK")
+        .required();
     declare_server_options(command, options->server);
     command.footer(
         "  holdfast show nightly\n"
-        "  holdfast show --kind path /srv/photos\n"
+        "  holdfast show path:/srv/photos\n"
         "  holdfast show --json nightly | jq .held");
     return {.options = command, .run = [options] { return show(*options); }};
 }
@@ -220,7 +216,6 @@ Command declare_watch(const options::Command& program) {
         program.add_command("watch", "show what happens to locks, as it happens");
     command.add_option("prefix", options->prefix, "only of locks whose names begin so")
         .takes("PREFIX");
-    command.add_flag("--json", options->is_json, "a JSON object on each line");
     declare_server_options(command, options->server);
     command.footer(
         "Without an end: when the connection breaks, it goes on after the last event seen.\n"

@@ -2,11 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include "base/token_file.h"
 #include "cli/screen/lock_rows.h"
-#include "cli/screen/terminal_text.h"
 #include "net/client/url.h"
 #include "options/options.h"
 
@@ -14,15 +11,14 @@ namespace holdfast::cli {
 
 namespace {
 
-tl::unexpected<Failure> fail(int exit_code, std::string message) {
-    return tl::unexpected<Failure>({.exit_code = exit_code, .message = std::move(message)});
-}
-
 // The failure that an answer means for every command, if it means one.
 std::optional<Failure> find_failure(const Answer& answer) {
     const auto failure = [&](int exit_code, const char* text) {
         return Failure{exit_code, fmt::format("{} ({})", text, answer.message())};
     };
+    if (answer.is_foreign() && answer.status != 401 && answer.status < 500) {
+        return Failure{exit_unavailable, to_text(answer.to_error()) + " See --server"};
+    }
     if (answer.status == 401) {
         return failure(exit_not_permitted,
                        "the server wants a secret, or another one: see --token-file");
@@ -41,14 +37,14 @@ std::optional<Failure> find_failure(const Answer& answer) {
 
 void declare_server_options(const options::Command& command, ServerOptions& options) {
     const std::string group = "Server";
-    command.add_option("--server", options.server, "the server: a URL, or unix:PATH")
+    command.add_option("--server", options.server, "the server: HOST:PORT, a URL, or unix:PATH")
         .takes("URL")
         .variable("HOLDFAST_SERVER")
         .shows_default()
         .group(group);
     command
         .add_option("--token-file", options.token_file,
-                    "file with the server's secret, if it has one")
+                    "file with the server's secret, if it has one; or HOLDFAST_TOKEN, the secret")
         .takes("FILE")
         .variable("HOLDFAST_TOKEN_FILE")
         .group(group);
@@ -58,14 +54,7 @@ void declare_server_options(const options::Command& command, ServerOptions& opti
         .takes("FILE")
         .variable("HOLDFAST_CA_FILE")
         .group(group);
-}
-
-void declare_kind_option(const options::Command& command, std::string& kind) {
-    command
-        .add_option("--kind", kind,
-                    "of things that share a name, this one: named, semaphore, path, inode")
-        .takes("KIND")
-        .among({"named", "semaphore", "path", "inode"}, false);
+    command.add_flag("--json", options.is_json, "print JSON, failures included");
 }
 
 // NOLINTNEXTLINE(bugprone-easily-swappable-parameters): as in the URL
@@ -75,20 +64,19 @@ std::string lock_target(std::string_view name, std::string_view kind) {
     return target;
 }
 
-std::string shown_lock_target(std::string_view name, std::string_view kind) {
-    const std::string target = lock_target(name, kind);
-    return target + (kind.empty() ? "?" : "&") + "queue=true";
+ClientOptions to_client_options(const ServerOptions& options) {
+    ClientOptions client = ClientOptions::from_environment();
+    if (!options.token_file.empty()) client.token.clear();
+    client.servers = sdk::split_by_commas(options.server);
+    client.token_file = options.token_file;
+    client.ca_file = options.ca_file;
+    return client;
 }
 
-int complain(const Failure& failure) {
-    std::fprintf(stderr, "holdfast: %s\n", escape(failure.message).c_str());
-    return failure.exit_code;
-}
-
-Asked<Server> Server::open(const ServerOptions& options) {
-    const ClientOptions client{.servers = sdk::split_by_commas(options.server),
-                               .token_file = options.token_file,
-                               .ca_file = options.ca_file};
+Asked<Server> Server::open(const ServerOptions& options,
+                           std::optional<std::chrono::milliseconds> timeout) {
+    ClientOptions client = to_client_options(options);
+    client.timeout = timeout.value_or(client.timeout);
     if (client.servers.empty()) return fail(exit_usage, "--server names no server");
     if (!options.token_file.empty() && !base::read_token_file(options.token_file)) {
         return fail(exit_usage, "there is no secret in " + options.token_file +

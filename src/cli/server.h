@@ -4,66 +4,42 @@
 // a message.
 
 #include <chrono>
-#include <cstdlib>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 #include <utility>
 
+#include "cli/failure.h"
 #include "options/options.h"
 #include "sdk/http/exchange.h"
 
 namespace holdfast::cli {
 
-// The options of every command that talks to a server.
+// The options of every command that talks to a server, and how it speaks to people.
 struct ServerOptions {
     std::string server = "http://127.0.0.1:8080";  // or several addresses, separated by commas
     std::string token_file;
     std::string ca_file;
+    bool is_json = false;
 };
 
 void declare_server_options(const options::Command& command, ServerOptions& options);
 
-// `--kind`, for commands that name a lock.
-void declare_kind_option(const options::Command& command, std::string& kind);
+// The same for a client, with the secret of HOLDFAST_TOKEN if there is no file with one.
+[[nodiscard]] ClientOptions to_client_options(const ServerOptions& options);
+
 // The target of requests about a lock. `kind` tells locks with the same name apart.
 [[nodiscard]] std::string lock_target(std::string_view name, std::string_view kind);
-// The same, to get the lock with its queue.
-[[nodiscard]] std::string shown_lock_target(std::string_view name, std::string_view kind);
-
-// How the commands end, for scripts: 0, the code of the command that was run, or one of these. They
-// are the codes of sysexits.h and of shells where those have one.
-constexpr int exit_success = EXIT_SUCCESS;
-constexpr int exit_refused = 1;           // refused: not held, not ours, a stale fence
-constexpr int exit_usage = 64;            // the command line makes no sense
-constexpr int exit_unavailable = 69;      // no server answers, or it cannot write
-constexpr int exit_internal = 70;         // a fault of this program
-constexpr int exit_cannot_write = 74;     // a file could not be written
-constexpr int exit_not_got = 75;          // the lock was not granted in time
-constexpr int exit_lost = 76;             // the lock was lost, so the command was stopped
-constexpr int exit_not_permitted = 77;    // a token is missing or wrong
-constexpr int exit_not_executable = 126;  // the command exists but cannot be run
-constexpr int exit_not_found = 127;       // there is no such command
-constexpr int exit_by_signal_base = 128;  // plus the number of the signal
-
-// Why a command did not do its work.
-struct Failure {
-    int exit_code;
-    std::string message;
-};
-template <class T>
-using Asked = tl::expected<T, Failure>;
-
-// Prints the message, and returns the exit code.
-int complain(const Failure& failure);
 
 using sdk::Answer;
 
 class Server {
   public:
-    [[nodiscard]] static Asked<Server> open(const ServerOptions& options);
+    // Waits for `timeout` for each answer; by default as long as any client.
+    [[nodiscard]] static Asked<Server> open(const ServerOptions& options,
+                                            std::optional<std::chrono::milliseconds> timeout = {});
 
     // Returns an answer, unless it is a failure for every command: the token is missing or wrong,
     // the request makes no sense, or the server cannot write.

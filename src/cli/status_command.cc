@@ -5,6 +5,7 @@
 
 #include <cstdio>
 
+#include "base/result.h"
 #include "cli/command.h"
 #include "cli/screen/lock_rows.h"
 #include "cli/screen/terminal_text.h"
@@ -14,11 +15,6 @@
 namespace holdfast::cli {
 
 namespace {
-
-struct StatusOptions {
-    ServerOptions server;
-    bool is_json = false;
-};
 
 std::string size_text(std::int64_t bytes) {
     static constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
@@ -78,20 +74,17 @@ int print_status(const base::JsonValue& status, const Server& server) {
     return is_ready ? exit_success : exit_unavailable;
 }
 
-int show_status(const StatusOptions& options) {
-    auto server = Server::open(options.server);
-    if (!server) return complain(server.error());
+Asked<int> show_status(const ServerOptions& options) {
+    TRY(auto server, Server::open(options));
     // Without permission to see the figures, say at least that the server is alive.
-    const auto health = server->get("/healthz");
-    if (!health) return complain(health.error());
-    const auto status = server->get("/v1/status");
+    TRY(server.get("/healthz"));
+    const auto status = server.get("/v1/status");
     if (!status) {
-        if (status.error().exit_code == exit_not_permitted) {
-            fmt::print("{}  alive\n", escape(server->address()));
-        }
-        return complain(status.error());
+        const bool is_alive = status.error().exit_code == exit_not_permitted;
+        if (is_alive && !options.is_json) fmt::print("{}  alive\n", escape(server.address()));
+        return tl::unexpected(status.error());
     }
-    if (!options.is_json) return print_status(status->json, *server);
+    if (!options.is_json) return print_status(status->json, server);
     std::fputs(status->text.c_str(), stdout);
     return status->json["ready"].is_true() ? exit_success : exit_unavailable;
 }
@@ -99,11 +92,10 @@ int show_status(const StatusOptions& options) {
 }  // namespace
 
 Command declare_status(const options::Command& program) {
-    const auto options = std::make_shared<StatusOptions>();
+    const auto options = std::make_shared<ServerOptions>();
     const options::Command command =
         program.add_command("status", "show whether the server is well, and its figures");
-    command.add_flag("--json", options->is_json, "the server's own answer");
-    declare_server_options(command, options->server);
+    declare_server_options(command, *options);
     command.footer(
         "Ends with 69 if the server cannot be reached or cannot write.\n"
         "\n"

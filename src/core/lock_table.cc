@@ -87,7 +87,10 @@ Slot LockTable::make_resource(const ResourceKey& key, std::uint32_t limit) {
         drop_resource(idle_.first);
     }
     const Slot slot = resources_.emplace(key);
-    if (key.kind() == ResourceKind::semaphore) resources_[slot].limit = limit;
+    if (key.kind() == ResourceKind::semaphore) {
+        resources_[slot].limit = limit;
+        ++semaphore_count_;
+    }
     resources_by_key_.insert({.slot = slot, .hash = key.hash()});
     return slot;
 }
@@ -120,6 +123,7 @@ void LockTable::wake_idle(Slot slot) {
 void LockTable::drop_resource(Slot slot) {
     wake_idle(slot);
     resources_by_key_.erase({.slot = slot, .hash = resources_[slot].hash});
+    if (resources_[slot].kind == ResourceKind::semaphore) --semaphore_count_;
     resources_.erase(slot);
 }
 

@@ -133,6 +133,10 @@ class LockTable {
                                                   std::size_t waiters_max = SIZE_MAX,
                                                   const HolderPage& holders = {}) const;
 
+    // A live lease that is in the way of a request for `scope` in this mode, or that a waiter in its
+    // way waits for. No value if nothing is in the way.
+    [[nodiscard]] std::optional<LeaseView> find_in_the_way(const Scope& scope, Mode mode) const;
+
     // The locks that match, ordered by kind and key. If the holders of a lock would exceed
     // query.holders_max in total, that lock is listed without its holders and ends the list; the
     // next page begins with it. This never happens to the first lock of a list.
@@ -189,8 +193,12 @@ class LockTable {
     std::optional<Outcome> admit_owner(Slot resource, const AcquireRequest& request);
     void reclaim(Slot lease, const AcquireRequest& request);
     [[nodiscard]] bool is_at_lease_limit() const;
+    [[nodiscard]] bool is_in_use(Slot resource) const;
+    [[nodiscard]] bool is_other_kind_in_use(const Scope& scope) const;
     [[nodiscard]] bool has_room_for(const Resource& resource, Mode mode) const;
     [[nodiscard]] bool is_free_for(Slot resource, const AcquireRequest& request) const;
+    [[nodiscard]] Slot holder_in_the_way(const Resource& resource, const Range& range,
+                                         Mode mode) const;
     [[nodiscard]] Outcome refuse_held(Slot resource, const AcquireRequest& request) const;
     Outcome join_queue(Slot resource, const AcquireRequest& request, bool is_two_phase);
     void watch_blocker(Resource& resource, Slot waiter, const Range& range);
@@ -275,8 +283,9 @@ class LockTable {
     DeadlineHeap waiter_deadlines_;
     SlotList idle_;  // resources, longest idle first
     std::size_t idle_count_ = 0;
-    std::size_t lapsed_count_ = 0;  // leases of which only the owner's name is remembered
-    SlotList expired_entries_;      // in the order of their expiry
+    std::size_t semaphore_count_ = 0;  // of the resources
+    std::size_t lapsed_count_ = 0;     // leases of which only the owner's name is remembered
+    SlotList expired_entries_;         // in the order of their expiry
     std::size_t expired_entry_count_ = 0;
 
     Changes changes_;

@@ -80,6 +80,9 @@ Outcome LockTable::admit(const AcquireRequest& request, bool is_two_phase) {
     }
     const ResourceKey key(request.scope, hash_seed_);
     Slot resource = find_resource(key);
+    if (request.is_only_kind && !is_in_use(resource) && is_other_kind_in_use(request.scope)) {
+        return Outcome::refuse(Refusal::other_kind);
+    }
     if (resource != no_slot) {
         if (request.scope.kind == ScopeKind::semaphore &&
             resources_[resource].limit != request.limit) {
@@ -95,6 +98,19 @@ Outcome LockTable::admit(const AcquireRequest& request, bool is_two_phase) {
     if (resource == no_slot) return Outcome::refuse(Refusal::locks_max);
     wake_idle(resource);
     return granted(grant(resource, request));
+}
+
+bool LockTable::is_in_use(Slot resource) const {
+    if (resource == no_slot) return false;
+    return resources_[resource].holder_count > 0 || resources_[resource].waiter_count > 0;
+}
+
+bool LockTable::is_other_kind_in_use(const Scope& scope) const {
+    if (scope.kind == ScopeKind::semaphore) {
+        return is_in_use(find_resource(ResourceKey(Scope::named(scope.name), hash_seed_)));
+    }
+    if (scope.kind != ScopeKind::named || semaphore_count_ == 0) return false;
+    return is_in_use(find_resource(ResourceKey(Scope::semaphore(scope.name), hash_seed_)));
 }
 
 // Whether the table is at its limit of leases. Waiters count, because they become leases.
@@ -165,16 +181,29 @@ bool LockTable::is_free_for(Slot slot, const AcquireRequest& request) const {
                                  after_everybody) == no_slot;
 }
 
-// The refusal names a holder that is in the way. A waiter in the way itself waits for a holder.
+// A waiter in the way itself waits for a holder.
+Slot LockTable::holder_in_the_way(const Resource& resource, const Range& range, Mode mode) const {
+    if (resource.kind != ResourceKind::inode) return resource.holders.first;
+    Slot item = ranges_.find_conflict(resource.ranges, range, mode, after_everybody);
+    if (item == no_slot) return no_slot;
+    while (ranges_[item].is_waiter) item = ranges_[item].watched;
+    return ranges_[item].record;
+}
+
+std::optional<LeaseView> LockTable::find_in_the_way(const Scope& scope, Mode mode) const {
+    const Slot slot = find_resource(scope);
+    if (slot == no_slot) return std::nullopt;
+    const Resource& resource = resources_[slot];
+    const bool is_free = resource.kind != ResourceKind::inode && resource.waiter_count == 0 &&
+                         has_room_for(resource, mode);
+    const Slot holder = is_free ? no_slot : holder_in_the_way(resource, scope.range, mode);
+    return holder == no_slot ? std::nullopt : std::optional(view(leases_[holder]));
+}
+
+// The refusal names a holder that is in the way.
 Outcome LockTable::refuse_held(Slot slot, const AcquireRequest& request) const {
     const Resource& resource = resources_[slot];
-    Slot holder = resource.holders.first;
-    if (resource.kind == ResourceKind::inode) {
-        Slot item = ranges_.find_conflict(resource.ranges, request.scope.range, request.mode,
-                                          after_everybody);
-        while (ranges_[item].is_waiter) item = ranges_[item].watched;
-        holder = ranges_[item].record;
-    }
+    const Slot holder = holder_in_the_way(resource, request.scope.range, request.mode);
     Outcome outcome = with_lease(Outcome::Kind::refused, holder);
     outcome.refusal = outcome.lease.state == LeaseState::grace ? Refusal::in_grace : Refusal::held;
     outcome.queue_length = resource.waiter_count;

@@ -103,13 +103,14 @@ std::uint64_t LockTable::digest() const {
 }
 
 void LockTable::check_invariants() const {
-    std::size_t holders = 0, queued = 0, lapsed = 0, items = 0, idle = 0;
+    std::size_t holders = 0, queued = 0, lapsed = 0, items = 0, idle = 0, semaphores = 0;
     resources_.for_each([&](Slot slot, const Resource& resource) {
         check_resource(slot, resource);
         holders += resource.holder_count;
         queued += resource.waiter_count;
         lapsed += resource.lapsed != no_slot ? 1 : 0;
         idle += resource.is_idle ? 1 : 0;
+        semaphores += resource.kind == ResourceKind::semaphore ? 1 : 0;
         items += ranges_.check_invariants(resource.ranges);
     });
     CHECK(holders + lapsed == leases_.size());
@@ -117,6 +118,7 @@ void LockTable::check_invariants() const {
     CHECK(queued == waiters_.size());
     CHECK(next_due_ <= next_deadline().value_or(Time::max()));
     CHECK(idle == idle_count_);
+    CHECK(semaphores == semaphore_count_);
     CHECK(items == ranges_.size());
     CHECK(resources_.size() == resources_by_key_.size());
     CHECK(resources_.size() <= limits_.locks_max);

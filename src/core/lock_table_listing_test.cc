@@ -83,7 +83,7 @@ TEST(LockTable, ListsNotMoreHoldersThanAskedFor) {
     table.acquire(at(0s), ask(Scope::path("/p"), "x"));
 
     auto page = table.list({.holders_max = 4});
-    EXPECT_EQ(names(page), (Texts{"named:a", "named:b", "semaphore:pool"}));
+    EXPECT_EQ(names(page), (Texts{"a", "b", "semaphore:pool"}));
     EXPECT_EQ(page[1].holders.size(), 1U);
     EXPECT_TRUE(page[2].holders.empty()) << "begins the next page";
     EXPECT_EQ(page[2].holder_count, 5U);
@@ -121,7 +121,7 @@ struct LeaseList : ::testing::Test {
 
 TEST_F(LeaseList, IsInTheOrderOfGrants) {
     EXPECT_EQ(scopes(table.list_leases({})),
-              (Texts{"named:job a", "range:9:5-9 b", "path:/web a", "range:9:0-5 a", "inode:10 b",
+              (Texts{"job a", "range:9:5-9 b", "path:/web a", "range:9:0-5 a", "inode:10 b",
                      "semaphore:job c"}));
 }
 
@@ -166,7 +166,7 @@ TEST_F(LeaseList, LeavesOutWhatIsOverOrKeptInGrace) {
     EXPECT_TRUE(table.list_leases({.holder = "d"}).empty());
     EXPECT_EQ(table.force_release(at(1s), Scope::of_inode(9)), 2U);
     EXPECT_EQ(scopes(table.list_leases({})),
-              (Texts{"named:job a", "path:/web a", "inode:10 b", "semaphore:job c"}));
+              (Texts{"job a", "path:/web a", "inode:10 b", "semaphore:job c"}));
 }
 
 }  // namespace

@@ -384,5 +384,28 @@ TEST(LockTable, EndsUpTheSameAfterTheSameCalls) {
     EXPECT_NE(run("x"), run("w"));
 }
 
+// A name that is a lock for one client and a semaphore for another protects nothing.
+TEST(LockTable, ANameIsALockOrASemaphoreForWhoeverAsksForThat) {
+    const auto only = [](AcquireRequest request) {
+        request.is_only_kind = true;
+        return request;
+    };
+    AcquireRequest permit = only(ask(Scope::semaphore("x"), "b"));
+    permit.limit = 2;
+    LockTable table;
+    const Token token = table.acquire(at(0s), only(ask("x", "a"))).lease.token;
+    EXPECT_EQ(table.acquire(at(0s), permit).refusal, Refusal::other_kind);
+    EXPECT_EQ(table.acquire(at(0s), queue(permit)).refusal, Refusal::other_kind);
+    table.release(at(1s), {.token = token});
+    EXPECT_EQ(table.acquire(at(1s), permit).kind, Kind::granted);
+    EXPECT_EQ(table.acquire(at(1s), only(ask("x", "a"))).refusal, Refusal::other_kind);
+    EXPECT_EQ(table.acquire(at(1s), only(ask("y", "a"))).kind, Kind::granted);
+    EXPECT_EQ(table.acquire(at(1s), ask("x", "a")).kind, Kind::granted) << "did not ask for it";
+    AcquireRequest again = only(ask("x", "a"));
+    again.renew_own = true;
+    EXPECT_EQ(table.acquire(at(2s), again).kind, Kind::renewed) << "it is a lock, too, by now";
+    table.check_invariants();
+}
+
 }  // namespace
 }  // namespace holdfast::core

@@ -28,17 +28,15 @@ void fill(LockTable& table) {
 TEST(LockTable, ListsByKindAndKey) {
     LockTable table({.hash_seed = 99});
     fill(table);
-    EXPECT_EQ(names(table.list({})),
-              (Texts{"named:job", "named:web/a", "named:web/b", "named:web/c", "semaphore:printers",
-                     "path:/web", "inode:9", "inode:10"}));
+    EXPECT_EQ(names(table.list({})), (Texts{"job", "web/a", "web/b", "web/c", "semaphore:printers",
+                                            "path:/web", "inode:9", "inode:10"}));
 }
 
 TEST(LockTable, ListsOneKindOrPrefix) {
     LockTable table;
     fill(table);
     EXPECT_EQ(names(table.list({.kind = ScopeKind::inode})), (Texts{"inode:9", "inode:10"}));
-    EXPECT_EQ(names(table.list({.prefix = "web/"})),
-              (Texts{"named:web/a", "named:web/b", "named:web/c"}));
+    EXPECT_EQ(names(table.list({.prefix = "web/"})), (Texts{"web/a", "web/b", "web/c"}));
     EXPECT_EQ(names(table.list({.kind = ScopeKind::path, .prefix = "/w"})), (Texts{"path:/web"}));
     EXPECT_TRUE(table.list({.prefix = "nothing"}).empty());
 }
@@ -65,7 +63,7 @@ TEST(LockTable, ListsIdleLocksOnlyWhenAsked) {
     const Token token = table.acquire(at(0s), ask("job", "x")).lease.token;
     table.release(at(0s), {.token = token});
     EXPECT_TRUE(table.list({}).empty());
-    EXPECT_EQ(names(table.list({.with_idle = true})), (Texts{"named:job"}));
+    EXPECT_EQ(names(table.list({.with_idle = true})), (Texts{"job"}));
 }
 
 TEST(LockTable, ShowsAQueueAndWhatEachWaitsFor) {
@@ -111,6 +109,31 @@ TEST(LockTable, ShowsWhatARangeWaitsFor) {
     EXPECT_EQ(lock->waiters[0].blocker_fence, fence(2));
     EXPECT_EQ(lock->waiters[1].blocker.name, "c");
     EXPECT_TRUE(lock->waiters[1].is_blocked_by_waiter);
+}
+
+// The name of whoever is in the way of such a request.
+std::string in_the_way(const LockTable& table, const Scope& scope, Mode mode = Mode::exclusive) {
+    const auto lease = table.find_in_the_way(scope, mode);
+    return lease ? std::string(lease->owner.name) : "nobody";
+}
+
+TEST(LockTable, FindsWhoIsInTheWay) {
+    LockTable table;
+    EXPECT_EQ(in_the_way(table, Scope::named("job")), "nobody");
+    table.acquire(at(0s), shared(ask("job", "a")));
+    EXPECT_EQ(in_the_way(table, Scope::named("job")), "a");
+    EXPECT_EQ(in_the_way(table, Scope::named("job"), Mode::shared), "nobody");
+    table.acquire(at(0s), queue(ask("job", "b")));
+    EXPECT_EQ(in_the_way(table, Scope::named("job"), Mode::shared), "a") << "b waits for a";
+}
+
+TEST(LockTable, FindsWhoIsInTheWayOfARange) {
+    LockTable table;
+    table.acquire(at(0s), ask(Scope::of_range(7, {0, 10}), "a"));
+    table.acquire(at(1s), queue(ask(Scope::of_range(7, {5, 30}), "b")));
+    EXPECT_EQ(in_the_way(table, Scope::of_range(7, {20, 25})), "a") << "b waits for a";
+    EXPECT_EQ(in_the_way(table, Scope::of_range(7, {30, 40})), "nobody");
+    EXPECT_EQ(in_the_way(table, Scope::of_inode(8)), "nobody");
 }
 
 TEST(LockTable, CountsWhatThereIs) {

@@ -1,44 +1,61 @@
 #include "embedded/engine.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
 #include "base/random.h"
+#include "core/values/token_text.h"
 #include "embedded/translate.h"
 #include "service/doors.h"
 #include "service/ports/clock.h"
+#include "values/lease_request.h"
+#include "values/lock_scope.h"
 
 namespace holdfast::embedded {
 
 namespace {
 
+// Times in nanoseconds have an end, in centuries.
+constexpr std::chrono::milliseconds longest_ttl = std::chrono::hours{24 * 365 * 100};
+
 core::TableOptions table_options(const LockManagerOptions& options, std::uint64_t hash_seed) {
-    return {.limits = {.locks_max = options.locks_max,
-                       .leases_max = options.locks_max,
+    return {.limits = {.locks_max = options.leases_max,
+                       .leases_max = options.leases_max,
                        .waiters_max = options.waiters_max,
                        .waiters_per_lock_max = options.waiters_max,
-                       .ttl_max = to_core(options.duration_max)},
+                       .ttl_max = to_core(std::min(options.ttl_max, longest_ttl))},
             .first_fence = service::first_number(),
             .hash_seed = hash_seed};
+}
+
+// The token of a text that is none: nobody has it.
+core::Token parse_token(std::string_view text) {
+    return core::parse_token(text).value_or(core::Token{});
 }
 
 }  // namespace
 
 // One call of acquire().
 struct Engine::Acquiring {
-    LockRequest request;
+    LeaseRequest request;  // with an owner
+    LockScope scope;
     core::Duration wait{0};
-    Call<LockResult<Lock>> call;
+    Call<LockResult<Lease>> call;
     // On the service's thread:
     bool is_counted = false;  // in Engine::waiting_
     std::optional<service::PromiseId> promise;
 
     [[nodiscard]] core::AcquireRequest to_request() const {
-        return {.scope = to_core(request.scope),
-                .owner = {.door = service::embedded_door, .name = request.holder},
+        const std::uint64_t limit = std::min<std::uint64_t>(request.limit, UINT32_MAX);
+        return {.scope = values::to_core(scope),
+                .owner = {.door = service::embedded_door, .name = request.owner},
                 .mode = to_core(request.mode),
-                .ttl = to_core(request.duration),
-                .wait = wait};
+                .limit = static_cast<std::uint32_t>(limit),
+                .ttl = to_core(request.ttl),
+                .wait = wait,
+                .is_only_kind = true,
+                .notes = {.request_id = request.request_id, .metadata = request.metadata}};
     }
 };
 
@@ -58,26 +75,20 @@ LockResult<std::shared_ptr<Engine>> Engine::start(const LockManagerOptions& opti
     CHECK(engine->service_->role() == service::Role::serving);
     engine->thread_.post([engine = engine.get()] { engine->recount_after(false); });
     engine->thread_.start();
-    engine->renewer_.start();
     return engine;
 }
 
 Engine::Engine(const LockManagerOptions& options, service::Clock& clock,
                std::unique_ptr<service::Store> store)
     : options_(options),
+      owner_(values::make_owner()),
       clock_(clock),
       store_(std::move(store)),
-      renewer_(clock,
-               [this](LockToken token, std::chrono::milliseconds duration, Renewer::Done done) {
-                   thread_.post([this, token, duration, done = std::move(done)] {
-                       const core::Token lease = to_core(token);
-                       submit(core::RenewRequest{.token = lease, .ttl = to_core(duration)},
-                              [this, lease, done](const service::Response& response) {
-                                  done(to_result(response, lease));
-                              });
-                   });
+      watcher_([&clock] { return to_boot_time(clock.now()); },
+               [this](const renewal::HoldPointer& hold, renewal::Time now) {
+                   start_renewal(hold, now);
                }),
-      book_(options.ended_locks_max) {
+      book_(options.ended_leases_max) {
     base::RandomBits random;
     service_ = std::make_unique<service::LockService>(
         table_options(options_, random()),
@@ -85,17 +96,17 @@ Engine::Engine(const LockManagerOptions& options, service::Clock& clock,
                               .store = *store_,
                               .executor = thread_,
                               .random = random,
-                              .on_changes = [this](const core::Changes& changes) {
-                                  for (const core::Event& event : changes) {
-                                      book_.on_event(event);
-                                      renewer_.on_event(event);
-                                  }
-                              }});
+                              .on_changes =
+                                  [this](const core::Changes& changes) {
+                                      for (const core::Event& event : changes) on_event(event);
+                                  },
+                              // Calls may wait for any time.
+                              .wait_limits = {.answer_max = core::wait_forever}});
 }
 
 // The store ends before the service: it may still finish a commit, and tells the service.
 Engine::~Engine() {
-    renewer_.stop();
+    watcher_.stop();
     for (int count = releases_under_way_; count > 0; count = releases_under_way_) {
         releases_under_way_.wait(count);
     }
@@ -103,26 +114,55 @@ Engine::~Engine() {
     store_.reset();
 }
 
-LockResult<Lock> Engine::acquire(const LockRequest& request, core::Duration wait,
-                                 std::stop_token stop) {
+LockResult<Lease> Engine::acquire(const LeaseRequest& request, std::chrono::milliseconds wait,
+                                  const std::stop_token& stop) {
+    if (auto fault = values::find_fault(request)) return *std::move(fault);
     if (stop.stop_requested()) return LockError{LockCancelled{}};
-    const std::shared_ptr<Acquiring> acquiring(new Acquiring{.request = request, .wait = wait});
+    const std::shared_ptr<Acquiring> acquiring(new Acquiring{
+        .request = request, .scope = values::scope_of(request), .wait = to_core(wait)});
+    if (request.owner.empty()) acquiring->request.owner = owner_;
     thread_.post([this, acquiring] { begin(acquiring); });
-    if (auto result = acquiring->call.wait(std::move(stop))) return std::move(*result);
-    thread_.post([this, acquiring] { give_up(*acquiring); });
-    return LockError{LockCancelled{}};
+    auto result = acquiring->call.wait(stop);
+    if (!result) {
+        thread_.post([this, acquiring] { give_up(*acquiring); });
+        return LockError{LockCancelled{}};
+    }
+    // An id of the program's may have found a lease that is not new.
+    if (*result && !request.request_id.empty()) return renew(**result, request.ttl);
+    return *std::move(result);
 }
 
-LockResult<Lock> Engine::renew(LockToken token, std::optional<std::chrono::milliseconds> duration) {
-    core::RenewRequest request{.token = to_core(token)};
-    if (duration) request.ttl = to_core(*duration);
-    return ask<LockResult<Lock>>(request, [this, request](const service::Response& response) {
-        return to_result(response, request.token);
+LockResult<Lease> Engine::renew(const Lease& lease, std::chrono::milliseconds ttl) {
+    core::RenewRequest request{.token = parse_token(lease.token)};
+    // A program that knows the token only does not know the ttl; the engine does.
+    if (ttl != std::chrono::milliseconds{0}) request.ttl = to_core(ttl);
+    auto renewed =
+        ask<LockResult<Lease>>(request, [this, request](const service::Response& response) {
+            return to_result(response, request.token);
+        });
+    if (renewed) renewed->limit = lease.limit;
+    return renewed;
+}
+
+// Does not wait for the answer, so a store that does not answer delays nothing else.
+void Engine::start_renewal(const renewal::HoldPointer& hold, renewal::Time now) {
+    const core::Token token = parse_token(hold->lease.token);
+    thread_.post([this, hold, now, token] {
+        const core::RenewRequest request{.token = token, .ttl = to_core(hold->pace.extend_by)};
+        submit(request, [this, hold, now, token](const service::Response& response) {
+            LockResult<Lease> renewed = to_result(response, token);
+            const auto guard = watcher_.guard();
+            if (renewed) {
+                renewed->limit = hold->lease.limit;
+                renewed->lasts_until = now + renewed->ttl;
+            }
+            watcher_.end_renewal(hold, renewed);
+        });
     });
 }
 
-LockResult<void> Engine::release(LockToken token) {
-    const core::ReleaseRequest request{.token = to_core(token)};
+LockResult<void> Engine::release(const Lease& lease) {
+    const core::ReleaseRequest request{.token = parse_token(lease.token)};
     return ask<LockResult<void>>(
         request, [this, request](const service::Response& response) -> LockResult<void> {
             const bool is_done =
@@ -132,30 +172,30 @@ LockResult<void> Engine::release(LockToken token) {
         });
 }
 
-void Engine::release_later(LockToken token) {
+void Engine::release_quietly(const Lease& lease) {
     ++releases_under_way_;
-    thread_.post([this, token] {
-        submit(core::ReleaseRequest{.token = to_core(token)}, [this](const service::Response&) {
+    thread_.post([this, token = parse_token(lease.token)] {
+        submit(core::ReleaseRequest{.token = token}, [this](const service::Response&) {
             --releases_under_way_;
             releases_under_way_.notify_all();
         });
     });
 }
 
-LockResult<Lock> Engine::find(LockToken token) {
-    const service::Find request{.token = to_core(token)};
-    return ask<LockResult<Lock>>(request, [this, request](const service::Response& response) {
+LockResult<Lease> Engine::find(std::string_view token) {
+    const service::Find request{.token = parse_token(token)};
+    return ask<LockResult<Lease>>(request, [this, request](const service::Response& response) {
         return to_result(response, request.token);
     });
 }
 
-LockResult<std::vector<Lock>> Engine::list() {
-    using Locks = LockResult<std::vector<Lock>>;
-    return ask<Locks>(service::List{.query = {.limit = SIZE_MAX}},
-                      [this](const service::Response& response) -> Locks {
-                          if (!response.failure.empty()) return to_error(response, clock_, false);
-                          return to_locks(response.locks(), clock_);
-                      });
+LockResult<std::vector<Lease>> Engine::list() {
+    using Leases = LockResult<std::vector<Lease>>;
+    return ask<Leases>(service::List{.query = {.limit = SIZE_MAX}},
+                       [this](const service::Response& response) -> Leases {
+                           if (!response.failure.empty()) return to_error(response, clock_, false);
+                           return to_leases(response.locks(), clock_);
+                       });
 }
 
 core::TableCounts Engine::counts() {
@@ -175,9 +215,9 @@ void Engine::wake() {
     };
     // One thread sends renewals and the other answers them; after that there may be more to do.
     wake_service();
-    renewer_.wake();
+    watcher_.wake();
     wake_service();
-    renewer_.wake();
+    watcher_.wake();
 }
 
 // Asks the service, and waits for its response.
@@ -191,6 +231,17 @@ Result Engine::ask(const service::Request& request,
         });
     });
     return *call->wait();
+}
+
+// Others may end or shorten a lease that has a guard.
+void Engine::on_event(const core::Event& event) {
+    book_.on_event(event);
+    const std::uint64_t fence = core::as_number(event.lease.token.fence);
+    if (event.kind == core::EventKind::released || event.kind == core::EventKind::expired) {
+        watcher_.on_ended(fence);
+    } else if (event.kind == core::EventKind::renewed) {
+        watcher_.on_renewed(fence, to_boot_time(event.lease.expires_at));
+    }
 }
 
 // Runs a request, and calls `then` with the response: now, or later if a promise is returned.
@@ -231,10 +282,10 @@ void Engine::recount() {
 void Engine::begin(const std::shared_ptr<Acquiring>& acquiring) {
     if (acquiring->call.is_abandoned()) return;
     const core::AcquireRequest request = acquiring->to_request();
-    std::size_t& waiting = waiting_[acquiring->request.holder];
-    if (book_.count_of(request.owner) + waiting >= options_.locks_per_holder_max) {
-        if (waiting == 0) waiting_.erase(acquiring->request.holder);
-        acquiring->call.give(LockError{LockLimitReached{"the holder has too many locks"}});
+    std::size_t& waiting = waiting_[acquiring->request.owner];
+    if (book_.count_of(request.owner) + waiting >= options_.leases_per_owner_max) {
+        if (waiting == 0) waiting_.erase(acquiring->request.owner);
+        acquiring->call.give(LockError{LockLimitReached{"the owner has too many leases"}});
         return;
     }
     ++waiting;
@@ -258,8 +309,9 @@ void Engine::finish(const std::shared_ptr<Acquiring>& acquiring,
         return;
     }
     end_waiting(*acquiring);
-    const LockResult<Lock> result = to_result(response, {});
-    if (!acquiring->call.give(result) && result) release_later(result->token);
+    LockResult<Lease> result = to_result(response, {});
+    if (result) result->limit = acquiring->request.limit;
+    if (!acquiring->call.give(result) && result) release_quietly(*result);
 }
 
 // The caller does not wait any more.
@@ -272,20 +324,16 @@ void Engine::give_up(Acquiring& acquiring) {
 void Engine::end_waiting(Acquiring& acquiring) {
     acquiring.promise.reset();
     if (!std::exchange(acquiring.is_counted, false)) return;
-    const auto count = waiting_.find(acquiring.request.holder);
+    const auto count = waiting_.find(acquiring.request.owner);
     if (--count->second == 0) waiting_.erase(count);
 }
 
-LockResult<Lock> Engine::to_result(const service::Response& response, core::Token token) const {
+LockResult<Lease> Engine::to_result(const service::Response& response, core::Token token) const {
     const bool has_lease = response.outcome.kind == core::Outcome::Kind::granted ||
                            response.outcome.kind == core::Outcome::Kind::renewed ||
                            response.outcome.kind == core::Outcome::Kind::found;
-    if (!response.failure.empty() || !has_lease) {
-        return to_error(response, clock_, book_.knows(token));
-    }
-    auto lock = to_lock(response.outcome.lease, clock_);
-    if (!lock) return LockError{LockNotFound{}};  // the token of a semaphore
-    return std::move(*lock);
+    if (response.failure.empty() && has_lease) return to_lease(response.outcome.lease, clock_);
+    return to_error(response, clock_, book_.knows(token));
 }
 
 }  // namespace holdfast::embedded

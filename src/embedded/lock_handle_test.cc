@@ -1,6 +1,5 @@
-// Handles in virtual time: what they promise, and how they say that they no longer can.
-
-#include "holdfast/lock_handle.h"
+// LockHandle (the LeaseGuard of a LockManager) in virtual time: what it promises, and how it says that
+// it no longer can.
 
 #include <gtest/gtest.h>
 
@@ -18,17 +17,17 @@ using namespace testing;
 
 // What on_lost was told, which is waited for.
 struct Told {
-    HandleOptions options() {
-        return {.on_lost = [this](const LeaseLost& loss) { promise.set_value(loss); }};
+    HeartbeatOptions options() {
+        return {.on_lost = [this](const GuardLost& loss) { promise.set_value(loss); }};
     }
-    LeaseLost get() { return promise.get_future().get(); }
+    GuardLost get() { return promise.get_future().get(); }
 
-    std::promise<LeaseLost> promise;
+    std::promise<GuardLost> promise;
 };
 
-LockHandle take(const TestManager& manager, const LockRequest& request,
-                HandleOptions options = {}) {
-    auto handle = manager->hold(request, std::move(options));
+LockHandle take(const TestManager& manager, const LeaseRequest& request,
+                HeartbeatOptions options = {}) {
+    auto handle = manager->hold(request, forever, std::move(options));
     CHECK(handle.has_value());
     return std::move(*handle);
 }
@@ -40,25 +39,25 @@ TEST(LockHandle, KeepsTheLockAsLongAsItIsThere) {
     EXPECT_TRUE(handle.is_guaranteed());
     EXPECT_FALSE(handle.stop_token().stop_requested());
     EXPECT_GE(handle.time_left(), 15s) << "renewed ten seconds ago at most";
-    EXPECT_GE(handle.lock().expires_at, test_epoch + 5min + 20s);
-    EXPECT_TRUE(manager->check(handle.token(), handle.lock().scope));
+    EXPECT_GE(handle.lease().expires_at, test_epoch + 5min + 20s);
+    EXPECT_TRUE(manager->check(handle.lease().token, handle.lease().scope));
     EXPECT_EQ(to_note(manager->try_acquire(job("b"))), "held by a");
 }
 
-TEST(LockHandle, RenewsEveryThirdOfTheDurationOrAsItIsTold) {
+TEST(LockHandle, RenewsEveryThirdOfTheTtlOrAsItIsTold) {
     TestManager manager;
     const LockHandle by_default = take(manager, job());
     const LockHandle by_option =
-        take(manager, ask_for(LockScope::Inode{1}), {.renew_every = 12s, .margin = 1s});
+        take(manager, ask_for(LockScope::Inode{1}), {.every = 12s, .margin = 1s});
     manager.advance(10s - 1us);
-    EXPECT_EQ(by_default.lock().expires_at, test_epoch + 30s);
+    EXPECT_EQ(by_default.lease().expires_at, test_epoch + 30s);
     manager.advance(1us);
-    EXPECT_EQ(by_default.lock().expires_at, test_epoch + 40s);
+    EXPECT_EQ(by_default.lease().expires_at, test_epoch + 40s);
     EXPECT_EQ(by_default.time_left(), 25s);
     manager.advance(2s - 1us);
-    EXPECT_EQ(by_option.lock().expires_at, test_epoch + 30s);
+    EXPECT_EQ(by_option.lease().expires_at, test_epoch + 30s);
     manager.advance(1us);
-    EXPECT_EQ(by_option.lock().expires_at, test_epoch + 42s);
+    EXPECT_EQ(by_option.lease().expires_at, test_epoch + 42s);
     EXPECT_EQ(by_option.time_left(), 29s);
 }
 
@@ -88,7 +87,7 @@ TEST(LockHandle, MovesWithItsLock) {
     EXPECT_EQ(to_note(manager->try_acquire(job("b"))), "held by a");
     moved = take(manager, ask_for(LockScope::Inode{1}));
     EXPECT_EQ(to_note(manager->try_acquire(job("b"))), "ok") << "the old one was given back";
-    EXPECT_EQ(moved.lock().scope, LockScope(LockScope::Inode{1}));
+    EXPECT_EQ(moved.lease().scope, LockScope(LockScope::Inode{1}));
 }
 
 TEST(LockHandle, IsLostAMarginBeforeTheLeaseEndsInAProcessThatStoodStill) {
@@ -100,9 +99,9 @@ TEST(LockHandle, IsLostAMarginBeforeTheLeaseEndsInAProcessThatStoodStill) {
     manager.clock.advance(1us);
     EXPECT_FALSE(handle.is_guaranteed()) << "known before any thread of ours has run";
     manager.engine->wake();
-    const LeaseLost loss = told.get();
+    const GuardLost loss = told.get();
     EXPECT_EQ(to_note(loss.error), "not guaranteed");
-    EXPECT_EQ(loss.lock.token, handle.token());
+    EXPECT_EQ(loss.lease.token, handle.lease().token);
     EXPECT_TRUE(handle.stop_token().stop_requested());
     EXPECT_EQ(handle.time_left(), 0s);
     EXPECT_EQ(to_note(manager->try_acquire(job("b"))), "held by a") << "nobody is let in early";
@@ -116,7 +115,7 @@ TEST(LockHandle, IsLostForGood) {
     LockHandle handle = take(manager, job(), told.options());
     manager.advance(26s);
     told.get();
-    ASSERT_TRUE(manager->renew(handle.token())) << "the lease itself lives on";
+    ASSERT_TRUE(manager->renew(handle.lease())) << "the lease itself lives on";
     manager.pass(20s);
     EXPECT_FALSE(handle.is_guaranteed());
     EXPECT_EQ(to_note(handle.release()), "not guaranteed");
@@ -129,7 +128,7 @@ TEST(LockHandle, SaysThatALeaseIsOverWhenItIs) {
     LockHandle handle = take(manager, job(), told.options());
     manager.advance(60s);
     told.get();
-    EXPECT_EQ(to_note(manager->check(handle.token(), handle.lock().scope)), "expired");
+    EXPECT_EQ(to_note(manager->check(handle.lease().token, handle.lease().scope)), "expired");
     const auto other = manager->try_acquire(job("b"));
     ASSERT_TRUE(other);
     EXPECT_NE(to_note(handle.release()), "ok");
@@ -140,7 +139,7 @@ TEST(LockHandle, HearsAtOnceWhenSomebodyElseReleasesItsLock) {
     TestManager manager;
     Told told;
     const LockHandle handle = take(manager, job(), told.options());
-    ASSERT_TRUE(manager->release(handle.token()));
+    ASSERT_TRUE(manager->release(handle.lease()));
     EXPECT_EQ(to_note(told.get().error), "expired");
     EXPECT_FALSE(handle.is_guaranteed());
 }
@@ -149,18 +148,18 @@ TEST(LockHandle, HeedsThatSomebodyElseMadeItsLeaseShorter) {
     TestManager manager;
     Told told;
     const LockHandle handle = take(manager, job(), told.options());
-    ASSERT_TRUE(manager->renew(handle.token(), 7s));
+    ASSERT_TRUE(manager->renew(handle.lease(), 7s));
     EXPECT_EQ(handle.time_left(), 2s);
     manager.advance(2s);
     EXPECT_EQ(to_note(told.get().error), "not guaranteed");
 }
 
-TEST(LockHandle, RenewsWithItsOwnDurationWhateverSomebodyElseDid) {
+TEST(LockHandle, RenewsWithItsOwnTtlWhateverSomebodyElseDid) {
     TestManager manager;
     const LockHandle handle = take(manager, job());
-    ASSERT_TRUE(manager->renew(handle.token(), 20s));
+    ASSERT_TRUE(manager->renew(handle.lease(), 20s));
     manager.advance(10s);
-    EXPECT_EQ(handle.lock().expires_at, test_epoch + 40s);
+    EXPECT_EQ(handle.lease().expires_at, test_epoch + 40s);
 }
 
 TEST(LockHandle, ACallbackThatBlocksOrThrowsDoesNotStopTheOthers) {
@@ -169,23 +168,23 @@ TEST(LockHandle, ACallbackThatBlocksOrThrowsDoesNotStopTheOthers) {
     std::atomic<bool> has_thrown = false;
     const LockHandle other = take(manager, ask_for(LockScope::Inode{1}));
     const LockHandle thrower =
-        take(manager, ask_for(LockScope::Inode{2}), {.on_lost = [&](const LeaseLost&) {
+        take(manager, ask_for(LockScope::Inode{2}), {.on_lost = [&](const GuardLost&) {
                  has_thrown = true;
                  throw std::runtime_error("no");
              }});
     const LockHandle blocker =
-        take(manager, ask_for(LockScope::Inode{3}), {.on_lost = [&](const LeaseLost&) {
+        take(manager, ask_for(LockScope::Inode{3}), {.on_lost = [&](const GuardLost&) {
                  blocked.set_value();
                  gate.get_future().wait();
              }});
-    ASSERT_TRUE(manager->release(thrower.token()));
-    ASSERT_TRUE(manager->release(blocker.token()));
+    ASSERT_TRUE(manager->release(thrower.lease()));
+    ASSERT_TRUE(manager->release(blocker.lease()));
     blocked.get_future().wait();
     manager.pass(2min);
     EXPECT_TRUE(other.is_guaranteed());
     Told told;
     const LockHandle late = take(manager, ask_for(LockScope::Inode{4}), told.options());
-    ASSERT_TRUE(manager->release(late.token()));
+    ASSERT_TRUE(manager->release(late.lease()));
     EXPECT_EQ(to_note(told.get().error), "expired") << "others are told, too";
     gate.set_value();
     while (!has_thrown) std::this_thread::yield();
@@ -196,12 +195,12 @@ TEST(LockHandle, WaitsForItsCallbackBeforeItIsGone) {
     std::promise<void> started;
     std::atomic<bool> is_done = false;
     {
-        const LockHandle handle = take(manager, job(), {.on_lost = [&](const LeaseLost&) {
+        const LockHandle handle = take(manager, job(), {.on_lost = [&](const GuardLost&) {
                                            started.set_value();
                                            std::this_thread::yield();
                                            is_done = true;
                                        }});
-        ASSERT_TRUE(manager->release(handle.token()));
+        ASSERT_TRUE(manager->release(handle.lease()));
         started.get_future().wait();
     }
     EXPECT_TRUE(is_done);
@@ -211,11 +210,11 @@ TEST(LockHandle, MayBeDestroyedByItsOwnCallback) {
     TestManager manager;
     std::promise<void> destroyed;
     std::optional<LockHandle> handle;
-    handle.emplace(take(manager, job(), {.on_lost = [&](const LeaseLost&) {
+    handle.emplace(take(manager, job(), {.on_lost = [&](const GuardLost&) {
                             handle.reset();
                             destroyed.set_value();
                         }}));
-    ASSERT_TRUE(manager->release(handle->token()));
+    ASSERT_TRUE(manager->release(handle->lease()));
     destroyed.get_future().wait();
     EXPECT_FALSE(handle.has_value());
 }
@@ -240,10 +239,10 @@ TEST(LockHandle, MayHaveACallbackThatOwnsAllThereIs) {
         auto manager = std::make_shared<LockManager>(std::move(*opened));
         const auto told = std::make_shared<std::promise<void>>();
         auto handle = std::make_optional(manager->hold(
-            job(), {.on_lost = [manager, told](const LeaseLost&) { told->set_value(); }}));
+            job(), forever, {.on_lost = [manager, told](const GuardLost&) { told->set_value(); }}));
         ASSERT_TRUE(*handle);
         if (is_lost) {
-            ASSERT_TRUE(manager->release((*handle)->token()));
+            ASSERT_TRUE(manager->release((*handle)->lease()));
             told->get_future().wait();
         }
         const std::weak_ptr<LockManager> watched = manager;
@@ -264,10 +263,10 @@ TEST(LockHandle, StopsWhatFollowsItsToken) {
 
 TEST(LockHandle, RefusesOptionsUnderWhichItWouldBeLostAtOnce) {
     TestManager manager;
-    const HandleOptions bad[] = {{.renew_every = 0s}, {.renew_every = 26s}, {.margin = 20s},
-                                 {.margin = -1s},     {.renew_every = 40s}, {.margin = 40s}};
-    for (const HandleOptions& options : bad) {
-        EXPECT_EQ(to_note(manager->hold(job(), options)), "invalid");
+    const HeartbeatOptions bad[] = {{.every = 0s},   {.every = 26s}, {.margin = 20s},
+                                    {.margin = -1s}, {.every = 40s}, {.margin = 40s}};
+    for (const HeartbeatOptions& options : bad) {
+        EXPECT_EQ(to_note(manager->hold(job(), forever, options)), "invalid");
     }
     EXPECT_EQ(to_note(manager->try_acquire(job())), "ok") << "nothing was taken";
 }
@@ -277,9 +276,9 @@ TEST(LockHandle, KeepsALockThatWasAcquiredOtherwise) {
     const auto lock = manager->try_acquire(job());
     ASSERT_TRUE(lock);
     manager.advance(20s);
-    const auto handle = manager->keep(*lock);
+    const auto handle = manager->start_heartbeat(*lock);
     ASSERT_TRUE(handle);
-    EXPECT_EQ(to_note(manager->keep(*lock)), "invalid") << "one handle is enough";
+    EXPECT_EQ(to_note(manager->start_heartbeat(*lock)), "invalid") << "one handle is enough";
     manager.pass(1min);
     EXPECT_TRUE(handle->is_guaranteed());
 }
@@ -289,18 +288,18 @@ TEST(LockHandle, DoesNotKeepALockThatIsOverOrNearly) {
     const auto lock = manager->try_acquire(job());
     ASSERT_TRUE(lock);
     manager.advance(25s);
-    EXPECT_EQ(to_note(manager->keep(*lock)), "not guaranteed");
+    EXPECT_EQ(to_note(manager->start_heartbeat(*lock)), "not guaranteed");
     manager.advance(5s);
-    EXPECT_EQ(to_note(manager->keep(*lock)), "expired");
+    EXPECT_EQ(to_note(manager->start_heartbeat(*lock)), "expired");
 }
 
 TEST(LockHandle, HasTheGuidelinesPresets) {
     TestManager manager;
     for (const LeasePreset preset : {short_lease, long_lease, batch_lease}) {
-        LockRequest request = job();
-        request.duration = preset.duration;
-        const LockHandle handle = take(manager, request, {.renew_every = preset.renew_every});
-        manager.pass(preset.duration * 3, preset.renew_every / 2);
+        LeaseRequest request = job();
+        request.ttl = preset.ttl;
+        const LockHandle handle = take(manager, request, {.every = preset.every});
+        manager.pass(preset.ttl * 3, preset.every / 2);
         EXPECT_TRUE(handle.is_guaranteed());
     }
 }

@@ -45,8 +45,8 @@ TEST(LockHandleTrouble, ReleasedTooLateIsLostThoughNobodyHasNoticed) {
     const TemporaryFolder folder;
     GatedManager gated(folder / "locks.db");
     int losses = 0;
-    auto handle =
-        gated.manager->hold(job(), {.on_lost = [&](const LeaseLost& /*loss*/) { ++losses; }});
+    auto handle = gated.manager->hold(job(), forever,
+                                      {.on_lost = [&](const GuardLost& /*loss*/) { ++losses; }});
     ASSERT_TRUE(handle);
     gated.clock.advance(29s);  // as if everything had stood still
     EXPECT_EQ(to_note(handle->release()), "not guaranteed");
@@ -56,9 +56,9 @@ TEST(LockHandleTrouble, ReleasedTooLateIsLostThoughNobodyHasNoticed) {
 TEST(LockHandleTrouble, SaysInTimeThatAStoreThatBrokeKeepsItFromRenewing) {
     const TemporaryFolder folder;
     GatedManager gated(folder / "locks.db");
-    std::promise<LeaseLost> told;
+    std::promise<GuardLost> told;
     auto handle = gated.manager->hold(
-        job(), {.on_lost = [&](const LeaseLost& loss) { told.set_value(loss); }});
+        job(), forever, {.on_lost = [&](const GuardLost& loss) { told.set_value(loss); }});
     ASSERT_TRUE(handle);
     gated.gate->set(Gate::broken);
     EXPECT_EQ(to_note(gated.manager->try_acquire(ask_for(LockScope::Inode{1}))), "store failure");
@@ -66,7 +66,7 @@ TEST(LockHandleTrouble, SaysInTimeThatAStoreThatBrokeKeepsItFromRenewing) {
     EXPECT_TRUE(handle->is_guaranteed());
     gated.advance(1s);
     EXPECT_FALSE(handle->is_guaranteed());
-    const LeaseLost loss = told.get_future().get();
+    const GuardLost loss = told.get_future().get();
     EXPECT_EQ(to_note(loss.error), "not guaranteed");
     EXPECT_THAT(to_text(loss.error), HasSubstr("the disk is gone")) << "says why";
 }
@@ -74,14 +74,14 @@ TEST(LockHandleTrouble, SaysInTimeThatAStoreThatBrokeKeepsItFromRenewing) {
 TEST(LockHandleTrouble, GetsOverAStoreThatBrokeForAWhile) {
     const TemporaryFolder folder;
     GatedManager gated(folder / "locks.db");
-    auto handle = gated.manager->hold(job());
+    auto handle = gated.manager->hold(job(), forever);
     ASSERT_TRUE(handle);
     gated.gate->set(Gate::broken);
     EXPECT_EQ(to_note(gated.manager->try_acquire(ask_for(LockScope::Inode{1}))), "store failure");
     for (int second = 0; second < 15; ++second) gated.advance(1s);
     gated.gate->set(Gate::open);
     // The first renewal after the store was read again is written down, by the store's own thread.
-    while (handle->lock().expires_at < test_epoch + 40s) {
+    while (handle->lease().expires_at < test_epoch + 40s) {
         if (handle->time_left() > 5s) gated.advance(100ms);
         gated.engine->wake();
         ASSERT_TRUE(handle->is_guaranteed());
@@ -90,22 +90,22 @@ TEST(LockHandleTrouble, GetsOverAStoreThatBrokeForAWhile) {
 }
 
 // A lock that was taken before the manager was started. Its first renewal is written down.
-LockToken take_before(const std::string& path) {
+Lease take_before(const std::string& path) {
     const GatedManager before(path);
     const auto lock = before.manager->try_acquire(job());
     CHECK(lock.has_value());
-    return lock->token;
+    return *lock;
 }
 
 TEST(LockHandleTrouble, SaysInTimeThatARenewalGetsNoAnswerAndStaysLost) {
     const TemporaryFolder folder;
-    const LockToken token = take_before(folder / "locks.db");
+    const Lease before = take_before(folder / "locks.db");
     GatedManager gated(folder / "locks.db");
-    const auto lock = gated.manager->get_by_token(token);
+    const auto lock = gated.manager->get_by_token(before.token);
     ASSERT_TRUE(lock) << "it survives";
-    std::promise<LeaseLost> told;
-    auto handle = gated.manager->keep(
-        *lock, {.on_lost = [&](const LeaseLost& loss) { told.set_value(loss); }});
+    std::promise<GuardLost> told;
+    auto handle = gated.manager->start_heartbeat(
+        *lock, {.on_lost = [&](const GuardLost& loss) { told.set_value(loss); }});
     ASSERT_TRUE(handle);
     gated.gate->set(Gate::stuck);
     gated.advance(10s);
@@ -114,7 +114,7 @@ TEST(LockHandleTrouble, SaysInTimeThatARenewalGetsNoAnswerAndStaysLost) {
     gated.advance(1s);
     EXPECT_EQ(to_note(told.get_future().get().error), "not guaranteed");
     gated.gate->set(Gate::open);
-    const auto found = gated.manager->get_by_token(token);
+    const auto found = gated.manager->get_by_token(before.token);
     ASSERT_TRUE(found);
     EXPECT_EQ(found->expires_at, test_epoch + 40s) << "it was confirmed in the end";
     EXPECT_FALSE(handle->is_guaranteed()) << "which comes too late";
@@ -122,17 +122,17 @@ TEST(LockHandleTrouble, SaysInTimeThatARenewalGetsNoAnswerAndStaysLost) {
 
 TEST(LockHandleTrouble, CountsFromBeforeARenewalWasSent) {
     const TemporaryFolder folder;
-    const LockToken token = take_before(folder / "locks.db");
+    const Lease before = take_before(folder / "locks.db");
     GatedManager gated(folder / "locks.db");
-    const auto lock = gated.manager->get_by_token(token);
+    const auto lock = gated.manager->get_by_token(before.token);
     ASSERT_TRUE(lock);
-    const auto handle = gated.manager->keep(*lock);
+    const auto handle = gated.manager->start_heartbeat(*lock);
     ASSERT_TRUE(handle);
     gated.gate->set(Gate::stuck);
     gated.advance(10s);  // it is sent,
     gated.advance(4s);
     gated.gate->set(Gate::open);  // and answered
-    while (handle->lock().expires_at == test_epoch + 30s) std::this_thread::yield();
+    while (handle->lease().expires_at == test_epoch + 30s) std::this_thread::yield();
     EXPECT_EQ(handle->time_left(), 10s + 25s - 14s);
 }
 
@@ -141,13 +141,14 @@ TEST(LockHandleTrouble, AWaitForAStoreThatDoesNotAnswerCanBeCancelled) {
     GatedManager gated(folder / "locks.db");
     gated.gate->set(Gate::stuck);
     std::stop_source stop;
-    auto waiting = std::async(std::launch::async,
-                              [&] { return gated.manager->acquire(job("a"), stop.get_token()); });
+    auto waiting = std::async(std::launch::async, [&] {
+        return gated.manager->acquire(job("a"), forever, stop.get_token());
+    });
     while (gated.engine->counts().leases == 0) std::this_thread::yield();
     stop.request_stop();
     EXPECT_EQ(to_note(waiting.get()), "cancelled");
     gated.gate->set(Gate::open);
-    EXPECT_EQ(to_note(gated.manager->acquire(job("b"))), "ok") << "it was given back";
+    EXPECT_EQ(to_note(gated.manager->acquire(job("b"), forever)), "ok") << "it was given back";
 }
 
 // The wall clock as somebody sets it, beside a monotonic one.
@@ -175,7 +176,7 @@ TEST(LockHandleTrouble, AWallClockThatIsFiveSecondsWrongChangesNothing) {
         Engine& engine = **started;
         LockManager manager = Engine::make_manager(*started);
         clock.advance(100s);
-        auto handle = manager.hold(job("a"));
+        auto handle = manager.hold(job("a"), forever);
         ASSERT_TRUE(handle);
         clock.set_ahead(skew);
         EXPECT_EQ(handle->time_left(), 25s);
@@ -188,7 +189,7 @@ TEST(LockHandleTrouble, AWallClockThatIsFiveSecondsWrongChangesNothing) {
         engine.wake();
         const auto next = manager.try_acquire(job("b"));
         ASSERT_TRUE(next);
-        EXPECT_EQ(to_note(manager.check(handle->token(), next->scope)), "expired");
+        EXPECT_EQ(to_note(manager.check(handle->lease().token, next->scope)), "expired");
         EXPECT_GT(next->fencing_token, handle->fencing_token());
     }
 }

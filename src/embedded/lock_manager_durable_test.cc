@@ -25,18 +25,18 @@ TEST(DurableLockManager, HoldsAfterARestartWhatWasHeldBefore) {
     std::optional<LockManager> manager(open(path));
     const auto kept = manager->try_acquire(ask_for(LockScope::ByteRange{7, 0, 10}, "a"));
     const auto gone = manager->try_acquire(ask_for(LockScope::Path{"/x"}, "a"));
-    ASSERT_TRUE(kept && gone && manager->release(gone->token));
+    ASSERT_TRUE(kept && gone && manager->release(*gone));
     manager.reset();
     manager.emplace(open(path));
     EXPECT_EQ(to_note(manager->try_acquire(ask_for(LockScope::Inode{7}, "b"))), "held by a");
     const auto found = manager->check(kept->token, LockScope::ByteRange{7, 2, 3});
     ASSERT_TRUE(found);
-    EXPECT_EQ(found->holder, "a");
-    EXPECT_EQ(found->duration, 30s);
-    EXPECT_TRUE(manager->renew(kept->token));
+    EXPECT_EQ(found->owner, "a");
+    EXPECT_EQ(found->ttl, 30s);
+    EXPECT_TRUE(manager->renew(*kept));
     EXPECT_EQ(to_note(manager->try_acquire(ask_for(LockScope::Path{"/x"}, "b"))), "ok");
-    EXPECT_TRUE(manager->release(kept->token));
-    EXPECT_EQ(to_note(manager->renew(kept->token)), "expired");
+    EXPECT_TRUE(manager->release(*kept));
+    EXPECT_EQ(to_note(manager->renew(*kept)), "expired");
 }
 
 TEST(DurableLockManager, NeverGivesOutASmallerFencingToken) {
@@ -49,7 +49,7 @@ TEST(DurableLockManager, NeverGivesOutASmallerFencingToken) {
             ASSERT_TRUE(lock);
             EXPECT_GT(lock->fencing_token, last);
             last = lock->fencing_token;
-            ASSERT_TRUE(manager.release(lock->token));
+            ASSERT_TRUE(manager.release(*lock));
         }
     }
 }
@@ -58,8 +58,8 @@ TEST(DurableLockManager, WhatAHandleGaveBackLastIsFreeAfterARestart) {
     const TemporaryFolder folder;
     {
         LockManager manager = open(folder / "locks.db");
-        const auto first = manager.hold(job());
-        const auto second = manager.hold(ask_for(LockScope::Inode{1}));
+        const auto first = manager.hold(job(), forever);
+        const auto second = manager.hold(ask_for(LockScope::Inode{1}), forever);
         ASSERT_TRUE(first && second);
     }
     LockManager manager = open(folder / "locks.db");
@@ -73,7 +73,7 @@ TEST(DurableLockManager, CountsWhatItFindsAgainstTheLimits) {
         LockManager manager = open(folder / "locks.db");
         ASSERT_TRUE(manager.try_acquire(ask_for(LockScope::Inode{1})));
     }
-    auto manager = LockManager::open({.path = folder / "locks.db", .locks_per_holder_max = 1});
+    auto manager = LockManager::open({.path = folder / "locks.db", .leases_per_owner_max = 1});
     ASSERT_TRUE(manager);
     EXPECT_EQ(to_note(manager->try_acquire(ask_for(LockScope::Inode{2}))), "limit");
     EXPECT_EQ(to_note(manager->try_acquire(ask_for(LockScope::Inode{2}, "b"))), "ok");

@@ -59,32 +59,32 @@ class Crowd {
   private:
     void act(int member, std::mt19937& random) {
         const std::size_t index = random() % protected_.size();
-        LockRequest request = ask_for(LockScope::Inode{index}, "m" + std::to_string(member));
-        request.duration = 10min;  // not to end because the machine is slow
+        LeaseRequest request = ask_for(LockScope::Inode{index}, "m" + std::to_string(member));
+        request.ttl = 10min;  // not to end because the machine is slow
         if (random() % 3 == 0) request.mode = LockMode::shared;
         switch (random() % 4) {
             case 0: return use(manager_.try_acquire(request), index);
-            case 1: return use(manager_.acquire_for(request, 1ms), index);
+            case 1: return use(manager_.acquire(request, 1ms), index);
             case 2: {
                 std::stop_source stop;
                 const std::jthread canceller([&stop] { stop.request_stop(); });
-                return use(manager_.acquire(request, stop.get_token()), index);
+                return use(manager_.acquire(request, forever, stop.get_token()), index);
             }
             default: break;
         }
-        auto handle = manager_.hold(request);
+        auto handle = manager_.hold(request, forever);
         ASSERT_TRUE(handle);
-        enter(handle->lock(), index);
+        enter(handle->lease(), index);
         EXPECT_TRUE(handle->is_guaranteed());
     }
 
-    void use(const LockResult<Lock>& lock, std::size_t index) {
+    void use(const LockResult<Lease>& lock, std::size_t index) {
         if (!lock) return;
         enter(*lock, index);
-        EXPECT_TRUE(manager_.release(lock->token));
+        EXPECT_TRUE(manager_.release(*lock));
     }
 
-    void enter(const Lock& lock, std::size_t index) {
+    void enter(const Lease& lock, std::size_t index) {
         ++grants;
         if (lock.mode == LockMode::shared) {
             protected_[index].read();
@@ -100,7 +100,8 @@ class Crowd {
 void expect_nothing_is_left(LockManager& manager) {
     // What was cancelled or let go may be on its way back.
     for (std::uint64_t index = 0; index < 3; ++index) {
-        EXPECT_TRUE(manager.with_lock(ask_for(LockScope::Inode{index}), [](LockHandle&) {}));
+        EXPECT_TRUE(
+            manager.with_lock(ask_for(LockScope::Inode{index}), forever, [](LockHandle&) {}));
     }
     const auto locks = manager.list();
     ASSERT_TRUE(locks);
@@ -132,17 +133,17 @@ TEST(LockManagerStress, ManyHandlesAreRenewedByOneThread) {
     ASSERT_TRUE(manager);
     std::atomic<int> lost = 0;
     std::vector<LockHandle> handles;
-    const auto begin = std::chrono::steady_clock::now();
+    const auto begin = BootClock::now();
     for (std::uint64_t inode = 0; inode < 500; ++inode) {
         // Long enough for a machine that stops for a minute, renewed often all the same.
         auto handle =
-            manager->hold({.scope = LockScope::Inode{inode}, .holder = "a", .duration = 5min},
-                          {.on_lost = [&](const LeaseLost&) { ++lost; }, .renew_every = 10ms});
+            manager->hold({.scope = LockScope::Inode{inode}, .owner = "a", .ttl = 5min}, forever,
+                          {.every = 10ms, .on_lost = [&](const GuardLost&) { ++lost; }});
         ASSERT_TRUE(handle);
         handles.push_back(std::move(*handle));
     }
     const auto is_renewed = [&](const LockHandle& handle) {
-        return handle.lock().deadline > begin + 5min + 200ms;
+        return handle.lease().lasts_until > begin + 5min + 200ms;
     };
     for (const LockHandle& handle : handles) {
         while (!is_renewed(handle) && handle.is_guaranteed()) std::this_thread::yield();

@@ -17,19 +17,17 @@ using ::testing::ElementsAre;
 TEST(LockManager, GrantsALockWithAllThereIsToKnowOfIt) {
     TestManager manager;
     manager.advance(100s);
-    const auto lock = manager->try_acquire({.scope = Range{7, 0, 4096},
-                                            .holder = "writer",
-                                            .duration = 10s,
-                                            .mode = LockMode::shared});
+    const auto lock = manager->try_acquire(
+        {.scope = Range{7, 0, 4096}, .owner = "writer", .ttl = 10s, .mode = LockMode::shared});
     ASSERT_TRUE(lock);
     EXPECT_EQ(lock->scope, LockScope(Range{7, 0, 4096}));
-    EXPECT_EQ(lock->holder, "writer");
+    EXPECT_EQ(lock->owner, "writer");
     EXPECT_EQ(lock->mode, LockMode::shared);
     EXPECT_EQ(lock->acquired_at, test_epoch + 100s);
     EXPECT_EQ(lock->expires_at, test_epoch + 110s);
-    EXPECT_EQ(lock->deadline.time_since_epoch(), 110s);
-    EXPECT_EQ(lock->duration, 10s);
-    EXPECT_EQ(lock->fencing_token, lock->token.fencing_number);
+    EXPECT_EQ(lock->lasts_until.time_since_epoch(), 110s);
+    EXPECT_EQ(lock->ttl, 10s);
+    EXPECT_EQ(lock->token.size(), 32U);
     EXPECT_GT(lock->fencing_token, 0U);
 }
 
@@ -79,9 +77,9 @@ TEST(LockManager, SharedLocksCoexistAndExcludeAnExclusiveOne) {
     const auto second = manager->try_acquire(shared(job("b")));
     ASSERT_TRUE(first && second);
     EXPECT_EQ(to_note(manager->try_acquire(job("c"))), "held by a");
-    EXPECT_TRUE(manager->release(first->token));
+    EXPECT_TRUE(manager->release(*first));
     EXPECT_EQ(to_note(manager->try_acquire(job("c"))), "held by b");
-    EXPECT_TRUE(manager->release(second->token));
+    EXPECT_TRUE(manager->release(*second));
     EXPECT_EQ(to_note(manager->try_acquire(job("c"))), "ok");
 }
 
@@ -90,9 +88,9 @@ TEST(LockManager, AReleasedLockIsFreeAndItsTokenIsOver) {
     const auto lock = manager->try_acquire(job());
     ASSERT_TRUE(lock);
     EXPECT_TRUE(manager->get_by_token(lock->token));
-    EXPECT_TRUE(manager->release(lock->token));
-    EXPECT_EQ(to_note(manager->release(lock->token)), "expired");
-    EXPECT_EQ(to_note(manager->renew(lock->token)), "expired");
+    EXPECT_TRUE(manager->release(*lock));
+    EXPECT_EQ(to_note(manager->release(*lock)), "expired");
+    EXPECT_EQ(to_note(manager->renew(*lock)), "expired");
     EXPECT_EQ(to_note(manager->get_by_token(lock->token)), "expired");
     const auto next = manager->try_acquire(job("b"));
     ASSERT_TRUE(next);
@@ -107,8 +105,8 @@ TEST(LockManager, ALeaseEndsToTheMomentAndIsNotResurrected) {
     EXPECT_TRUE(manager->check(lock->token, lock->scope));
     manager.advance(1us);
     EXPECT_EQ(to_note(manager->check(lock->token, lock->scope)), "expired");
-    EXPECT_EQ(to_note(manager->renew(lock->token)), "expired");
-    EXPECT_EQ(to_note(manager->release(lock->token)), "expired");
+    EXPECT_EQ(to_note(manager->renew(*lock)), "expired");
+    EXPECT_EQ(to_note(manager->release(*lock)), "expired");
     EXPECT_EQ(to_note(manager->try_acquire(job("b"))), "ok");
 }
 
@@ -117,43 +115,50 @@ TEST(LockManager, ARenewedLeaseBeginsAnew) {
     const auto lock = manager->try_acquire(job());
     ASSERT_TRUE(lock);
     manager.advance(20s);
-    const auto renewed = manager->renew(lock->token);
+    const auto renewed = manager->renew(*lock);
     ASSERT_TRUE(renewed);
     EXPECT_EQ(renewed->expires_at, test_epoch + 50s);
     EXPECT_EQ(renewed->token, lock->token);
     EXPECT_EQ(renewed->acquired_at, lock->acquired_at);
-    const auto longer = manager->renew(lock->token, 60s);
+    const auto longer = manager->renew(*lock, 60s);
     ASSERT_TRUE(longer);
     EXPECT_EQ(longer->expires_at, test_epoch + 80s);
-    EXPECT_EQ(longer->duration, 60s);
+    EXPECT_EQ(longer->ttl, 60s);
+    const auto by_token = manager->renew({.scope = lock->scope, .token = lock->token});
+    ASSERT_TRUE(by_token);
+    EXPECT_EQ(by_token->ttl, 60s) << "the lease is known by its token";
 }
 
 TEST(LockManager, KnowsNothingOfTokensItDidNotGiveOut) {
     TestManager manager;
     const auto lock = manager->try_acquire(job());
     ASSERT_TRUE(lock);
-    const LockToken guess{lock->fencing_token, lock->token.secret + 1};
-    for (const LockToken token : {LockToken{}, LockToken{1, 1}, guess}) {
-        EXPECT_EQ(to_note(manager->renew(token)), "not found");
-        EXPECT_EQ(to_note(manager->release(token)), "not found");
-        EXPECT_EQ(to_note(manager->get_by_token(token)), "not found");
+    Lease guess = *lock;
+    guess.token.back() = guess.token.back() == '0' ? '1' : '0';
+    Lease nonsense = *lock;
+    nonsense.token = "nonsense";
+    for (const Lease& lease : {guess, nonsense}) {
+        EXPECT_EQ(to_note(manager->renew(lease)), "not found");
+        EXPECT_EQ(to_note(manager->release(lease)), "not found");
+        EXPECT_EQ(to_note(manager->get_by_token(lease.token)), "not found");
+        EXPECT_EQ(to_note(manager->check(lease.token, lease.scope)), "not found");
     }
-    ASSERT_TRUE(manager->release(lock->token));
+    ASSERT_TRUE(manager->release(*lock));
     EXPECT_EQ(to_note(manager->renew(guess)), "not found") << "also when the lock is over";
 }
 
 TEST(LockManager, ForgetsLocksThatAreLongOver) {
-    TestManager manager({.ended_locks_max = 2});
-    std::vector<LockToken> tokens;
+    TestManager manager({.ended_leases_max = 2});
+    std::vector<Lease> leases;
     for (int count = 0; count < 3; ++count) {
         const auto lock = manager->try_acquire(job());
         ASSERT_TRUE(lock);
-        tokens.push_back(lock->token);
-        ASSERT_TRUE(manager->release(lock->token));
+        leases.push_back(*lock);
+        ASSERT_TRUE(manager->release(*lock));
     }
-    EXPECT_EQ(to_note(manager->renew(tokens[0])), "not found");
-    EXPECT_EQ(to_note(manager->renew(tokens[1])), "expired");
-    EXPECT_EQ(to_note(manager->renew(tokens[2])), "expired");
+    EXPECT_EQ(to_note(manager->renew(leases[0])), "not found");
+    EXPECT_EQ(to_note(manager->renew(leases[1])), "expired");
+    EXPECT_EQ(to_note(manager->renew(leases[2])), "expired");
 }
 
 TEST(LockManager, ChecksWhatALockIsGoodFor) {
@@ -185,41 +190,91 @@ TEST(LockManager, ListsWhatIsHeld) {
     ASSERT_TRUE(manager->try_acquire(ask_for(Range{7, 0, 10}, "b")));
     ASSERT_TRUE(manager->try_acquire(ask_for(Range{7, 10, 20}, "c")));
     const auto over = manager->try_acquire(ask_for(LockScope::Path{"/gone"}));
-    ASSERT_TRUE(over && manager->release(over->token));
+    ASSERT_TRUE(over && manager->release(*over));
     const auto locks = manager->list();
     ASSERT_TRUE(locks);
     std::vector<std::string> texts;
-    for (const Lock& lock : *locks) texts.push_back(lock.scope.to_text() + " " + lock.holder);
-    EXPECT_THAT(texts, ElementsAre("named:job a", "range:7:0-10 b", "range:7:10-20 c"));
+    for (const Lease& lease : *locks) texts.push_back(lease.scope.to_text() + " " + lease.owner);
+    EXPECT_THAT(texts, ElementsAre("job a", "range:7:0-10 b", "range:7:10-20 c"));
+}
+
+TEST(LockManager, LetsAsManyInAsASemaphoreHasPermits) {
+    TestManager manager;
+    const auto permit = [](std::string owner, std::uint64_t limit = 2) {
+        return LeaseRequest{
+            .scope = LockScope::Named{"printers"}, .owner = std::move(owner), .limit = limit};
+    };
+    const auto first = manager->try_acquire(permit("a"));
+    const auto second = manager->try_acquire(permit("b"));
+    ASSERT_TRUE(first && second);
+    EXPECT_EQ(first->scope, LockScope(LockScope::Semaphore{"printers"}));
+    EXPECT_EQ(first->limit, 2U);
+    EXPECT_EQ(to_note(manager->try_acquire(permit("c"))), "held by a");
+    EXPECT_EQ(to_note(manager->try_acquire(permit("c", 3))), "invalid") << "another limit";
+    EXPECT_EQ(to_note(manager->try_acquire(permit("c", 1))), "invalid") << "a lock";
+    const auto renewed = manager->renew(*first);
+    ASSERT_TRUE(renewed);
+    EXPECT_EQ(renewed->limit, 2U);
+    EXPECT_EQ(manager->list()->at(0).limit, 2U);
+    EXPECT_EQ(to_note(manager->check(first->token, LockScope::Semaphore{"printers"})), "ok");
+    ASSERT_TRUE(manager->release(*first));
+    EXPECT_EQ(to_note(manager->try_acquire(permit("c"))), "ok");
+    EXPECT_EQ(to_note(manager->try_acquire(permit("d", 0))), "invalid");
+    EXPECT_EQ(to_note(manager->try_acquire({.scope = LockScope::Inode{7}, .limit = 2})), "invalid");
+}
+
+TEST(LockManager, ShowsWhatBelongsToALeaseAndNamesItsOwner) {
+    TestManager manager;
+    const auto lease =
+        manager->try_acquire({.scope = LockScope::Named{"x"}, .metadata = "nightly run"});
+    ASSERT_TRUE(lease);
+    EXPECT_EQ(manager->get_by_token(lease->token)->metadata, "nightly run");
+    EXPECT_NE(lease->owner, "");
+    EXPECT_EQ(manager->try_acquire({.scope = LockScope::Named{"y"}})->owner, lease->owner);
+}
+
+TEST(LockManager, FindsAndRenewsWhatARequestIdWasGranted) {
+    TestManager manager;
+    LeaseRequest request = job();
+    request.request_id = "mine";
+    const auto lease = manager->try_acquire(request);
+    ASSERT_TRUE(lease);
+    manager.advance(20s);
+    const auto again = manager->try_acquire(request);
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again->token, lease->token);
+    EXPECT_EQ(again->expires_at, test_epoch + 50s);
+    ASSERT_TRUE(manager->release(*again));
+    EXPECT_EQ(to_note(manager->try_acquire(request)), "expired");
 }
 
 TEST(LockManager, RefusesWhatMakesNoSense) {
-    TestManager manager({.duration_max = 300s});
+    TestManager manager({.ttl_max = 300s});
     EXPECT_EQ(to_note(manager->try_acquire(ask_for(LockScope::Named{""}))), "invalid");
     EXPECT_EQ(to_note(manager->try_acquire(ask_for(Range{7, 5, 5}))), "invalid");
     EXPECT_EQ(to_note(manager->try_acquire(ask_for(LockScope::Path{std::string(5000, 'x')}))),
               "invalid");
     EXPECT_EQ(to_note(manager->try_acquire(job(std::string(5000, 'x')))), "invalid");
-    for (const std::chrono::milliseconds duration :
+    for (const std::chrono::milliseconds ttl :
          {0ms, -1ms, std::chrono::milliseconds{301s}, std::chrono::milliseconds::max(),
           std::chrono::milliseconds::min()}) {
-        LockRequest request = job();
-        request.duration = duration;
-        EXPECT_EQ(to_note(manager->try_acquire(request)), "invalid") << duration.count();
+        LeaseRequest request = job();
+        request.ttl = ttl;
+        EXPECT_EQ(to_note(manager->try_acquire(request)), "invalid") << ttl.count();
     }
     const auto lock = manager->try_acquire(job());
     ASSERT_TRUE(lock);
-    EXPECT_EQ(to_note(manager->renew(lock->token, 301s)), "invalid");
+    EXPECT_EQ(to_note(manager->renew(*lock, 301s)), "invalid");
 }
 
 TEST(LockManager, HasLimits) {
-    TestManager manager({.locks_max = 3, .locks_per_holder_max = 2});
+    TestManager manager({.leases_max = 3, .leases_per_owner_max = 2});
     const auto first = manager->try_acquire(ask_for(LockScope::Inode{1}, "a"));
     ASSERT_TRUE(first && manager->try_acquire(ask_for(LockScope::Inode{2}, "a")));
     EXPECT_EQ(to_note(manager->try_acquire(ask_for(LockScope::Inode{3}, "a"))), "limit");
     EXPECT_EQ(to_note(manager->try_acquire(ask_for(LockScope::Inode{3}, "b"))), "ok");
     EXPECT_EQ(to_note(manager->try_acquire(ask_for(LockScope::Inode{4}, "b"))), "limit");
-    EXPECT_TRUE(manager->release(first->token));
+    EXPECT_TRUE(manager->release(*first));
     EXPECT_EQ(to_note(manager->try_acquire(ask_for(LockScope::Inode{1}, "a"))), "ok");
     manager.advance(30s);
     EXPECT_EQ(to_note(manager->try_acquire(ask_for(LockScope::Inode{4}, "a"))), "ok")
@@ -227,7 +282,7 @@ TEST(LockManager, HasLimits) {
 }
 
 TEST(LockManager, CountsASharedLockForEachOfItsHolders) {
-    TestManager manager({.locks_max = 2});
+    TestManager manager({.leases_max = 2});
     EXPECT_EQ(to_note(manager->try_acquire(shared(job("a")))), "ok");
     EXPECT_EQ(to_note(manager->try_acquire(shared(job("b")))), "ok");
     EXPECT_EQ(to_note(manager->try_acquire(shared(job("c")))), "limit");
@@ -235,24 +290,24 @@ TEST(LockManager, CountsASharedLockForEachOfItsHolders) {
 
 TEST(LockManager, WithLockHoldsTheLockMeanwhileAndReleasesIt) {
     TestManager manager;
-    const auto length = manager->with_lock(job(), [&](LockHandle& handle) {
+    const auto length = manager->with_lock(job(), forever, [&](LockHandle& handle) {
         EXPECT_TRUE(handle.is_guaranteed());
         EXPECT_EQ(to_note(manager->try_acquire(job("b"))), "held by a");
         return std::string("done").size();
     });
     ASSERT_TRUE(length);
     EXPECT_EQ(*length, 4U);
-    EXPECT_TRUE(manager->with_lock(job("b"), [](LockHandle&) {}))
+    EXPECT_TRUE(manager->with_lock(job("b"), forever, [](LockHandle&) {}))
         << "a function may return nothing";
     EXPECT_THROW(static_cast<void>(manager->with_lock(
-                     job("c"), [](LockHandle&) { throw std::runtime_error("no"); })),
+                     job("c"), forever, [](LockHandle&) { throw std::runtime_error("no"); })),
                  std::runtime_error);
     EXPECT_EQ(to_note(manager->try_acquire(job("d"))), "ok");
 }
 
 TEST(LockManager, WithLockSaysSoWhenTheLockWasLostMeanwhile) {
     TestManager manager;
-    const auto result = manager->with_lock(job(), [&](LockHandle& handle) {
+    const auto result = manager->with_lock(job(), forever, [&](LockHandle& handle) {
         manager.advance(60s);  // nobody renews in a process that stands still
         EXPECT_TRUE(handle.stop_token().stop_requested() || !handle.is_guaranteed());
         return 1;

@@ -21,6 +21,9 @@ namespace holdfast::embedded {
 // A turn does everything that was posted since the last turn began, so the requests of many threads
 // are committed together.
 //
+// Timers stand still while the machine sleeps, and the clock of the service does not. What fell due
+// during a sleep is done with the next task, or when the timer rings: too late, but never too early.
+//
 // Thread safety: post() from any thread; start() and stop() from one; the rest on the thread
 // itself, or before start(). Lifetime: tasks that are posted after stop() are dropped.
 class ServiceThread final : public service::Executor {

@@ -21,16 +21,19 @@ using namespace std::chrono_literals;
 inline constexpr service::WallTime test_epoch{
     std::chrono::sys_days{std::chrono::January / 15 / 2024}};
 
-inline LockRequest ask_for(LockScope scope, std::string holder = "a") {
-    return {.scope = std::move(scope), .holder = std::move(holder), .duration = 30s};
+// As a wait: until it is granted.
+inline constexpr auto forever = std::chrono::milliseconds::max();
+
+inline LeaseRequest ask_for(LockScope scope, std::string owner = "a") {
+    return {.scope = std::move(scope), .owner = std::move(owner), .ttl = 30s};
 }
 
 // Thirty seconds of the lock `job`.
-inline LockRequest job(std::string holder = "a") {
-    return ask_for(LockScope::Named{"job"}, std::move(holder));
+inline LeaseRequest job(std::string owner = "a") {
+    return ask_for(LockScope::Named{"job"}, std::move(owner));
 }
 
-inline LockRequest shared(LockRequest request) {
+inline LeaseRequest shared(LeaseRequest request) {
     request.mode = LockMode::shared;
     return request;
 }

@@ -1,8 +1,11 @@
 #include "embedded/translate.h"
 
 #include <string>
+#include <utility>
 
 #include "base/check.h"
+#include "core/values/token_text.h"
+#include "values/lock_scope.h"
 
 namespace holdfast::embedded {
 
@@ -13,57 +16,29 @@ core::Duration to_core(std::chrono::milliseconds duration) {
     return duration;
 }
 
-core::Scope to_core(const LockScope& scope) {
-    struct Translate {
-        core::Scope operator()(const LockScope::Named& named) const {
-            return core::Scope::named(named.name);
-        }
-        core::Scope operator()(const LockScope::Path& path) const {
-            return core::Scope::path(path.path);
-        }
-        core::Scope operator()(const LockScope::Inode& inode) const {
-            return core::Scope::of_inode(inode.inode);
-        }
-        core::Scope operator()(const LockScope::ByteRange& range) const {
-            return core::Scope::of_range(range.inode, {range.start, range.end});
-        }
-    };
-    return std::visit(Translate{}, scope.value());
+Lease to_lease(const core::LeaseView& lease, const service::Clock& clock) {
+    std::string token;
+    core::append_token(token, lease.token);
+    return {.scope = values::to_scope(lease.scope),
+            .owner = std::string(lease.owner.name),
+            .mode = lease.mode == core::Mode::exclusive ? LockMode::exclusive : LockMode::shared,
+            .token = std::move(token),
+            .fencing_token = core::as_number(lease.token.fence),
+            .ttl = std::chrono::duration_cast<std::chrono::milliseconds>(lease.ttl),
+            .metadata = std::string(lease.notes.metadata),
+            .acquired_at = clock.wall(lease.acquired_at),
+            .expires_at = clock.wall(lease.expires_at),
+            .lasts_until = to_boot_time(lease.expires_at)};
 }
 
-std::optional<LockScope> to_scope(const core::Scope& scope) {
-    switch (scope.kind) {
-        case core::ScopeKind::named: return LockScope::Named{std::string(scope.name)};
-        case core::ScopeKind::path: return LockScope::Path{std::string(scope.name)};
-        case core::ScopeKind::inode: return LockScope::Inode{scope.inode};
-        case core::ScopeKind::range:
-            return LockScope::ByteRange{scope.inode, scope.range.start, scope.range.end};
-        case core::ScopeKind::semaphore: break;
-    }
-    return std::nullopt;
-}
-
-std::optional<Lock> to_lock(const core::LeaseView& lease, const service::Clock& clock) {
-    const auto scope = to_scope(lease.scope);
-    if (!scope) return std::nullopt;
-    return Lock{
-        .scope = *scope,
-        .holder = std::string(lease.owner.name),
-        .mode = lease.mode == core::Mode::exclusive ? LockMode::exclusive : LockMode::shared,
-        .acquired_at = clock.wall(lease.acquired_at),
-        .expires_at = clock.wall(lease.expires_at),
-        .token = to_token(lease.token),
-        .fencing_token = core::as_number(lease.token.fence),
-        .duration = std::chrono::duration_cast<std::chrono::milliseconds>(lease.ttl),
-        .deadline = std::chrono::steady_clock::time_point{lease.expires_at.time_since_epoch()}};
-}
-
-std::vector<Lock> to_locks(const std::vector<core::LockView>& locks, const service::Clock& clock) {
-    std::vector<Lock> held;
+std::vector<Lease> to_leases(const std::vector<core::LockView>& locks,
+                             const service::Clock& clock) {
+    std::vector<Lease> held;
     for (const core::LockView& lock : locks) {
         for (const core::LeaseView& lease : lock.holders) {
             if (lease.state != core::LeaseState::held) continue;
-            if (auto translated = to_lock(lease, clock)) held.push_back(std::move(*translated));
+            held.push_back(to_lease(lease, clock));
+            held.back().limit = lock.limit;
         }
     }
     return held;
@@ -72,13 +47,30 @@ std::vector<Lock> to_locks(const std::vector<core::LockView>& locks, const servi
 namespace {
 
 LockError held_by(const core::LeaseView& lease, const service::Clock& clock) {
-    // The lock in the way of such a scope is never a semaphore.
-    const auto scope = to_scope(lease.scope);
-    CHECK(scope);
-    return LockHeld{.scope = *scope,
+    return LockHeld{.scope = values::to_scope(lease.scope),
                     .holder = std::string(lease.owner.name),
                     // One that has ended may be kept for its last owner.
                     .expires_at = clock.wall(lease.grace_until)};
+}
+
+// What is wrong with a request, for people.
+std::string explain(core::Refusal refusal) {
+    switch (refusal) {
+        case core::Refusal::key_length_max: return "the name is too long";
+        case core::Refusal::owner_length_max: return "the owner's name is too long";
+        case core::Refusal::metadata_length_max: return "the metadata is too long";
+        case core::Refusal::request_id_length_max: return "the request id is too long";
+        case core::Refusal::ttl_out_of_range: return "the ttl is too short or too long";
+        case core::Refusal::permits_max: return "the limit is too large";
+        case core::Refusal::empty_key: return "the name is empty";
+        case core::Refusal::empty_range: return "the range has no bytes";
+        case core::Refusal::limit_mismatch: return "the semaphore has another limit";
+        case core::Refusal::other_kind:
+            return "the name is a lock and cannot be a semaphore, or the other way round";
+        case core::Refusal::request_superseded: return "a later request with this id waits";
+        // The rest is of sessions, which we do not use.
+        default: return std::string(core::to_text(refusal));
+    }
 }
 
 }  // namespace
@@ -98,21 +90,13 @@ LockError to_error(const service::Response& response, const service::Clock& cloc
         case core::Refusal::lease_ended:
             if (is_remembered) return LockExpired{};
             return LockNotFound{};
+        case core::Refusal::request_ended: return LockExpired{};
         case core::Refusal::locks_max:
-        case core::Refusal::leases_max: return LockLimitReached{"too many locks are held"};
+        case core::Refusal::leases_max: return LockLimitReached{"too many leases are held"};
         case core::Refusal::waiters_max:
         case core::Refusal::waiters_per_lock_max: return LockLimitReached{"too many requests wait"};
-        case core::Refusal::key_length_max: return InvalidLockRequest{"the name is too long"};
-        case core::Refusal::owner_length_max:
-            return InvalidLockRequest{"the holder's name is too long"};
-        case core::Refusal::ttl_out_of_range:
-            return InvalidLockRequest{"the duration is too short or too long"};
-        case core::Refusal::empty_key: return InvalidLockRequest{"the name is empty"};
-        case core::Refusal::empty_range: return InvalidLockRequest{"the range has no bytes"};
-        default: break;
+        default: return InvalidLockRequest{explain(outcome.refusal)};
     }
-    // The rest is of semaphores, sessions and request ids, none of which we use.
-    return InvalidLockRequest{std::string(core::to_text(outcome.refusal))};
 }
 
 }  // namespace holdfast::embedded

@@ -1,12 +1,17 @@
 #include "options/options.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <cstdio>
 #include <sstream>
 
 #include "base/text/duration.h"
+#include "options/faults.h"
 
 namespace holdfast::options {
 
@@ -47,20 +52,29 @@ Option Option::group(const std::string& heading) const {
 }
 
 Option Option::among(const std::vector<std::string>& words, bool is_listed) const {
-    CLI::IsMember check(words);
-    if (!is_listed) check.description("");
-    return Option(option_->check(check));
+    const auto find_fault = [words](const std::string& text) {
+        return find_choice_fault(text, words);
+    };
+    return Option(option_->check(
+        CLI::Validator(find_fault, is_listed ? fmt::format("{{{}}}", fmt::join(words, ",")) : "")));
 }
 
 Option Option::between(double least, double most, bool is_shown) const {
-    CLI::Range range(least, most);
-    if (!is_shown) range.description("");
-    return Option(option_->check(range));
+    const auto find_fault = [least, most](const std::string& text) {
+        return find_number_fault(text, least, most);
+    };
+    return Option(option_->check(
+        CLI::Validator(find_fault, is_shown ? fmt::format("in [{} - {}]", least, most) : "")));
 }
 
 Option Option::above_zero(bool is_shown) const {
-    if (is_shown) return Option(option_->check(CLI::PositiveNumber));
-    return Option(option_->check(CLI::PositiveNumber.description("")));
+    const auto find_fault = [](const std::string& text) {
+        const std::string fault = find_number_fault(text, 0, HUGE_VAL);
+        if (!fault.empty()) return fault;
+        return std::string(std::stod(text) > 0 ? ""
+                                               : text + " is too small; it must be at least 1");
+    };
+    return Option(option_->check(CLI::Validator(find_fault, is_shown ? "POSITIVE" : "")));
 }
 
 Option Option::existing_file() const {
@@ -157,12 +171,12 @@ Option Command::add_duration(const std::string& names,
                              std::function<void(std::chrono::nanoseconds)> take,
                              const std::string& help) const {
     const auto parse = [take = std::move(take)](const std::vector<std::string>& texts) {
-        const auto duration = base::parse_duration(texts.back());
-        if (!duration || *duration < std::chrono::nanoseconds::zero()) return false;
-        take(*duration);
+        take(base::parse_duration(texts.back()).value());
         return true;
     };
-    return add_option(names, TakeValues(parse), help).takes("DURATION");
+    return add_option(names, TakeValues(parse), help)
+        .takes("DURATION")
+        .checked_by(find_duration_fault);
 }
 
 std::string Command::to_text(std::chrono::nanoseconds duration) {
@@ -262,6 +276,19 @@ std::vector<Setting> Command::settings() const {
     return settings;
 }
 
+bool Command::takes_value(const std::string& name) const {
+    const CLI::Option* const option = app_->get_option_no_throw(name);
+    return option != nullptr && option->get_expected_max() > 0 && option->get_type_size() > 0;
+}
+
+bool Command::has_flag(const std::string& name) const {
+    const CLI::Option* const option = app_->get_option_no_throw(name);
+    if (option != nullptr && option->count() > 0) return true;
+    return std::ranges::any_of(app_->get_subcommands(), [&](CLI::App* const below) {
+        return Command(below).has_flag(name);
+    });
+}
+
 bool Command::is_called() const {
     return app_->parsed();
 }
@@ -295,18 +322,41 @@ Command Program::root() const {
 }
 
 std::optional<Stop> Program::parse(std::vector<std::string> words) const {
+    std::vector<std::string> commands;
+    for (const CLI::App* const command : app_->get_subcommands({})) {
+        commands.push_back(command->get_name());
+    }
+    const std::string first = words.empty() ? "" : words.front();
+    const bool is_word = !first.empty() && !first.starts_with('-') && !commands.empty();
+    if (is_word && first == "help") {  // `help` is --help, and `help run` is `run --help`
+        words.erase(words.begin());
+        words.emplace_back("--help");
+    } else if (is_word && first == "version") {
+        words.front() = "--version";
+    } else if (is_word && std::ranges::find(commands, first) == commands.end()) {
+        return refuse("", explain_unknown(first, commands));
+    }
+    const std::string command = is_word && first != "help" && first != "version" ? first : "";
     std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
     try {
         app_->parse(std::move(words));
         return std::nullopt;
-    } catch (const CLI::ParseError& error) {
+    } catch (const CLI::Success& success) {
         std::ostringstream output, errors;
-        const int exit_code = app_->exit(error, output, errors);
-        return Stop{.exit_code = exit_code,
-                    .message = error.what(),
-                    .output = output.str(),
-                    .errors = errors.str()};
+        app_->exit(success, output, errors);
+        return Stop{.output = output.str(), .errors = errors.str()};
+    } catch (const CLI::ParseError& error) {
+        return refuse(command, explain(error));
     }
+}
+
+Stop Program::refuse(const std::string& command, const std::string& message) const {
+    const std::string& name = app_->get_name();
+    return {.exit_code = exit_usage,
+            .message = message,
+            .errors = fmt::format("{0}: {1}\n  `{0}{2}{3} --help` tells what can be said\n",
+                                  name.empty() ? "error" : name, message,
+                                  command.empty() ? "" : " ", command)};
 }
 
 std::optional<Stop> Program::parse(int argument_count, char** arguments) const {

@@ -174,6 +174,13 @@ class Command {
     // Of all options that a file may name, in the order of the help.
     [[nodiscard]] std::vector<Setting> settings() const;
 
+    // Whether there is an option of this name, such as `--wait` or `-w`, that a value follows.
+    [[nodiscard]] bool takes_value(const std::string& name) const;
+
+    // Whether this flag was given to this command, or to the one below it that was called. Only after
+    // parsing.
+    [[nodiscard]] bool has_flag(const std::string& name) const;
+
     // Whether the command line called this command. Only after parsing.
     [[nodiscard]] bool is_called() const;
     [[nodiscard]] std::string name() const;
@@ -191,6 +198,9 @@ class Command {
 
 // Whether a text can be the value of a flag: true, false, on, off, yes, no, a number.
 [[nodiscard]] bool is_flag_value(const std::string& text);
+
+// The exit code for a command line that makes no sense, as sysexits.h has it.
+inline constexpr int exit_usage = 64;
 
 // Why a program has nothing more to do after parsing: help was asked for, or there is a fault.
 struct Stop {
@@ -217,6 +227,8 @@ class Program {
     [[nodiscard]] std::optional<Stop> parse(int argument_count, char** arguments) const;
 
   private:
+    [[nodiscard]] Stop refuse(const std::string& command, const std::string& message) const;
+
     std::unique_ptr<CLI::App> app_;
 };
 

@@ -70,7 +70,7 @@ TEST_F(OptionsTest, FaultsAreNamed) {
     EXPECT_THAT(message({"--count", "0"}), HasSubstr("--count"));
     EXPECT_THAT(message({"--wait", "-2s"}), HasSubstr("--wait"));
     EXPECT_THAT(message({"--wait", "soon"}), HasSubstr("--wait"));
-    EXPECT_THAT(message({"--colour", "green"}), HasSubstr("green not in {blue,red}"));
+    EXPECT_THAT(message({"--colour", "green"}), HasSubstr("green is none of blue, red"));
     EXPECT_THAT(message({"--config", "/nowhere"}), HasSubstr("--config"));
     EXPECT_THAT(message({"--config", write_file("nmae = x\n")}), HasSubstr("no option nmae"));
     EXPECT_THAT(message({"--nmae", "x"}), HasSubstr("--nmae"));

@@ -30,6 +30,11 @@ std::string make_request_id() {
     return id;
 }
 
+// Something between us and the server has ended our wait. The caller has not.
+bool is_cancelled(const Answer& answer) {
+    return answer.reason() == "Cancelled";
+}
+
 }  // namespace
 
 Acquisition::Acquisition(Exchange& exchange, LeaseCalls& calls, const LeaseRequest& request,
@@ -47,10 +52,11 @@ LockResult<Lease> Acquisition::run(milliseconds wait) {
     is_endless_ = wait >= endless_wait;
     deadline_ = sent_at_ + std::clamp(wait, milliseconds{0}, endless_wait);
     while (!stop_.stop_requested()) {
-        const auto answer = exchange_.ask_once(ask(wait_left()));
+        asked_wait_ = wait_left();
+        const auto answer = exchange_.ask_once(ask(asked_wait_));
         may_hold_ = answer ? false : may_hold_ || answer.error().may_have_effect;
         if (answer) {
-            patience_.reset();
+            if (!is_cancelled(*answer)) patience_.reset();
             if (auto result = judge(*answer)) return *std::move(result);
         } else if (!answer.error().is_final) {
             if (!patience_.pause(stop_) && !stop_.stop_requested()) return answer.error().error;
@@ -93,10 +99,16 @@ std::optional<LockResult<Lease>> Acquisition::judge(const Answer& answer) {
         return std::nullopt;
     }
     if (reason == "WaitTimedOut") {
-        if (wait_left() > milliseconds{0}) return std::nullopt;
-        return LockError{read_held(answer.json)};
+        LockHeld held = read_held(answer.json);
+        const bool is_known = !held.holder.empty() && wait_left() == milliseconds{0};
+        // Asked once more without a wait, the server says who has it.
+        if (asked_wait_ > milliseconds{0} && !is_known) return std::nullopt;
+        return LockError{std::move(held)};
     }
-    if (reason == "Cancelled" && patience_.pause(stop_)) return std::nullopt;
+    if (is_cancelled(answer)) {
+        if (patience_.pause(stop_) || stop_.stop_requested()) return std::nullopt;
+        return LockError{ServerUnavailable{.message = answer.message()}};
+    }
     return answer.to_error();
 }
 

@@ -47,7 +47,8 @@ class Acquisition {
     std::string request_id_;
     BootClock::time_point sent_at_;  // the first request with this id
     BootClock::time_point deadline_;
-    bool is_endless_ = false;  // there is no deadline
+    bool is_endless_ = false;                  // there is no deadline
+    std::chrono::milliseconds asked_wait_{0};  // of the last request
     Patience patience_;
     bool may_hold_ = false;  // perhaps we have the lease, or a place in the queue
 };

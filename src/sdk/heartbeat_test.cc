@@ -17,6 +17,7 @@ class FakeServer {
   public:
     enum class Mood { answers, fails, says_it_is_over, hangs };
 
+    [[nodiscard]] renewal::Watcher& watcher() { return heartbeat.watcher(); }
     [[nodiscard]] BootClock::time_point now() const { return now_.load(); }
     void set(Mood mood) { mood_ = mood; }
 
@@ -28,7 +29,7 @@ class FakeServer {
     // The same, but waits for no answer.
     void advance_while_it_hangs(milliseconds step) {
         advance_unnoticed(step);
-        heartbeat.wake();
+        watcher().wake();
     }
     void advance_unnoticed(milliseconds step) { now_ = now() + step; }
     // Waits until so many renewals were asked for.
@@ -42,10 +43,10 @@ class FakeServer {
         return begun_;
     }
 
-    [[nodiscard]] Lease lease(milliseconds ttl = 30s) const {
+    [[nodiscard]] Lease lease(milliseconds ttl = 30s) {
         return {.scope = LockScope::Named{"x"},
                 .token = "t",
-                .fencing_token = 7,
+                .fencing_token = ++last_fencing_token_,
                 .ttl = ttl,
                 .lasts_until = now() + ttl};
     }
@@ -80,6 +81,7 @@ class FakeServer {
 
     std::atomic<BootClock::time_point> now_{BootClock::time_point{1h}};
     std::atomic<Mood> mood_ = Mood::answers;
+    std::uint64_t last_fencing_token_ = 0;
     std::mutex mutex_;
     std::condition_variable changed_;
     int begun_ = 0;  // under mutex_
@@ -107,47 +109,47 @@ struct Told {
 
 TEST(Heartbeat, RenewsEveryThirdOfTheTtl) {
     FakeServer server;
-    const auto hold = *server.heartbeat.keep(server.lease(), {});
-    EXPECT_EQ(server.heartbeat.time_left(*hold), 25s);
+    const auto hold = *server.watcher().keep(server.lease(), {});
+    EXPECT_EQ(server.watcher().time_left(*hold), 25s);
     server.advance(9'999ms);
     EXPECT_EQ(server.renewals(), 0);
     server.advance(1ms);
     EXPECT_EQ(server.renewals(), 1);
-    EXPECT_EQ(server.heartbeat.time_left(*hold), 25s);
+    EXPECT_EQ(server.watcher().time_left(*hold), 25s);
     for (int round = 2; round < 100; ++round) {
         server.advance(10s);
         EXPECT_EQ(server.renewals(), round);
-        EXPECT_EQ(server.heartbeat.time_left(*hold), 25s);
+        EXPECT_EQ(server.watcher().time_left(*hold), 25s);
     }
-    EXPECT_EQ(server.heartbeat.let_go(hold), std::nullopt);
-    EXPECT_EQ(server.heartbeat.time_left(*hold), 0s);
+    EXPECT_EQ(server.watcher().let_go(hold), std::nullopt);
+    EXPECT_EQ(server.watcher().time_left(*hold), 0s);
 }
 
 TEST(Heartbeat, KeepsItsOwnPace) {
     FakeServer server;
     const auto hold =
-        *server.heartbeat.keep(server.lease(), {.every = 2s, .extend_by = 12s, .margin = 1s});
-    EXPECT_EQ(server.heartbeat.time_left(*hold), 29s);
+        *server.watcher().keep(server.lease(), {.every = 2s, .extend_by = 12s, .margin = 1s});
+    EXPECT_EQ(server.watcher().time_left(*hold), 29s);
     server.advance(2s);
-    EXPECT_EQ(server.heartbeat.time_left(*hold), 11s);
-    EXPECT_EQ(server.heartbeat.lease_of(*hold).ttl, 12s);
-    server.heartbeat.let_go(hold);
+    EXPECT_EQ(server.watcher().time_left(*hold), 11s);
+    EXPECT_EQ(server.watcher().lease_of(*hold).ttl, 12s);
+    server.watcher().let_go(hold);
 }
 
 TEST(Heartbeat, CountsAShorterLeaseFromTheRequestAlsoIfItsAnswerIsLost) {
     FakeServer server;
     server.set(FakeServer::Mood::fails);
     const auto hold =
-        *server.heartbeat.keep(server.lease(), {.every = 2s, .extend_by = 12s, .margin = 1s});
+        *server.watcher().keep(server.lease(), {.every = 2s, .extend_by = 12s, .margin = 1s});
     server.advance(2s);
-    EXPECT_EQ(server.heartbeat.time_left(*hold), 11s);
-    server.heartbeat.let_go(hold);
+    EXPECT_EQ(server.watcher().time_left(*hold), 11s);
+    server.watcher().let_go(hold);
 }
 
 TEST(Heartbeat, TriesMoreOftenAfterAFailureAndGoesOn) {
     FakeServer server;
     server.set(FakeServer::Mood::fails);
-    const auto hold = *server.heartbeat.keep(server.lease(), {});
+    const auto hold = *server.watcher().keep(server.lease(), {});
     server.advance(10s);
     server.advance(2'499ms);
     EXPECT_EQ(server.renewals(), 1);
@@ -156,37 +158,37 @@ TEST(Heartbeat, TriesMoreOftenAfterAFailureAndGoesOn) {
     server.set(FakeServer::Mood::answers);
     server.advance(2'500ms);
     EXPECT_EQ(server.renewals(), 3);
-    EXPECT_EQ(server.heartbeat.time_left(*hold), 25s);
+    EXPECT_EQ(server.watcher().time_left(*hold), 25s);
     EXPECT_FALSE(hold->stop.stop_requested());
-    server.heartbeat.let_go(hold);
+    server.watcher().let_go(hold);
 }
 
 TEST(Heartbeat, IsLostAMarginBeforeTheLeaseEndsWhenNothingIsConfirmed) {
     FakeServer server;
     server.set(FakeServer::Mood::fails);
     Told told;
-    const auto hold = *server.heartbeat.keep(server.lease(), told.options());
+    const auto hold = *server.watcher().keep(server.lease(), told.options());
     server.advance(10s);
     server.advance(14'999ms);
-    EXPECT_EQ(server.heartbeat.time_left(*hold), 1ms);
+    EXPECT_EQ(server.watcher().time_left(*hold), 1ms);
     EXPECT_FALSE(hold->stop.stop_requested());
     server.advance(1ms);
-    EXPECT_EQ(server.heartbeat.time_left(*hold), 0ms);
+    EXPECT_EQ(server.watcher().time_left(*hold), 0ms);
     EXPECT_EQ(told.wait(), "the lock may be over: no renewal was confirmed in time (no answer)");
     EXPECT_TRUE(hold->stop.stop_requested());
-    EXPECT_TRUE(server.heartbeat.let_go(hold));
+    EXPECT_TRUE(server.watcher().let_go(hold));
 }
 
 TEST(Heartbeat, IsLostInTimeWhileARenewalHangs) {
     FakeServer server;
     server.set(FakeServer::Mood::hangs);
     Told told;
-    const auto hold = *server.heartbeat.keep(server.lease(), told.options());
+    const auto hold = *server.watcher().keep(server.lease(), told.options());
     server.advance_while_it_hangs(10s);
     server.wait_for_renewals(1);
     server.advance_while_it_hangs(15s);
     EXPECT_EQ(told.wait(), "the lock may be over: no renewal was confirmed in time");
-    server.heartbeat.let_go(hold);
+    server.watcher().let_go(hold);
     server.heartbeat.wait_for_renewals();  // the renewal was stopped, too
 }
 
@@ -194,33 +196,33 @@ TEST(Heartbeat, IsLostAtOnceWhenTheServerSaysSo) {
     FakeServer server;
     server.set(FakeServer::Mood::says_it_is_over);
     Told told;
-    const auto hold = *server.heartbeat.keep(server.lease(), told.options());
+    const auto hold = *server.watcher().keep(server.lease(), told.options());
     server.advance(10s);
-    EXPECT_EQ(server.heartbeat.time_left(*hold), 0s);
+    EXPECT_EQ(server.watcher().time_left(*hold), 0s);
     EXPECT_EQ(told.wait(), "the lock is over");
     server.advance(30s);
     EXPECT_EQ(server.renewals(), 1) << "it is over for good";
-    server.heartbeat.let_go(hold);
+    server.watcher().let_go(hold);
 }
 
 TEST(Heartbeat, IsNotBroughtBackByALateConfirmation) {
     FakeServer server;
     Told told;
-    const auto hold = *server.heartbeat.keep(server.lease(), told.options());
+    const auto hold = *server.watcher().keep(server.lease(), told.options());
     server.advance(25s);  // it stood still: the renewal that is due comes too late
     EXPECT_EQ(told.wait(), "the lock may be over: no renewal was confirmed in time");
-    EXPECT_EQ(server.heartbeat.time_left(*hold), 0s);
+    EXPECT_EQ(server.watcher().time_left(*hold), 0s);
     server.advance(1s);
-    EXPECT_EQ(server.heartbeat.time_left(*hold), 0s);
-    server.heartbeat.let_go(hold);
+    EXPECT_EQ(server.watcher().time_left(*hold), 0s);
+    server.watcher().let_go(hold);
 }
 
 TEST(Heartbeat, IsLostWhenItIsLetGoTooLateThoughNobodyHasNoticedYet) {
     FakeServer server;
     Told told;
-    const auto hold = *server.heartbeat.keep(server.lease(), told.options());
+    const auto hold = *server.watcher().keep(server.lease(), told.options());
     server.advance_unnoticed(25s);
-    const auto loss = server.heartbeat.let_go(hold);
+    const auto loss = server.watcher().let_go(hold);
     ASSERT_TRUE(loss);
     EXPECT_TRUE(std::holds_alternative<LockNotGuaranteed>(*loss));
     EXPECT_TRUE(hold->stop.stop_requested());
@@ -230,65 +232,81 @@ TEST(Heartbeat, IsLostWhenItIsLetGoTooLateThoughNobodyHasNoticedYet) {
 TEST(Heartbeat, DoesNotLetAHangingRenewalHoldUpOthers) {
     FakeServer server;
     server.set(FakeServer::Mood::hangs);
-    const auto stuck = *server.heartbeat.keep(server.lease(), {});
+    const auto stuck = *server.watcher().keep(server.lease(), {});
     server.advance_while_it_hangs(10s);
     server.wait_for_renewals(1);
     server.set(FakeServer::Mood::answers);
-    const auto other = *server.heartbeat.keep(server.lease(), {});
+    const auto other = *server.watcher().keep(server.lease(), {});
     server.advance_while_it_hangs(10s);
     server.wait_for_renewals(2);
-    EXPECT_EQ(server.heartbeat.time_left(*stuck), 5s);
-    server.heartbeat.let_go(stuck);
+    EXPECT_EQ(server.watcher().time_left(*stuck), 5s);
+    server.watcher().let_go(stuck);
     server.heartbeat.wait_for_renewals();
-    EXPECT_EQ(server.heartbeat.time_left(*other), 25s);
-    server.heartbeat.let_go(other);
+    EXPECT_EQ(server.watcher().time_left(*other), 25s);
+    server.watcher().let_go(other);
 }
 
 TEST(Heartbeat, KeepsManyMoreHoldsThanItHasThreads) {
     FakeServer server;
-    std::vector<std::shared_ptr<Hold>> holds(100);
-    for (auto& hold : holds) hold = *server.heartbeat.keep(server.lease(), {});
+    std::vector<renewal::HoldPointer> holds(100);
+    for (auto& hold : holds) hold = *server.watcher().keep(server.lease(), {});
     server.advance(10s);
     EXPECT_EQ(server.renewals(), 100);
-    for (const auto& hold : holds) EXPECT_EQ(server.heartbeat.time_left(*hold), 25s);
-    for (const auto& hold : holds) server.heartbeat.let_go(hold);
+    for (const auto& hold : holds) EXPECT_EQ(server.watcher().time_left(*hold), 25s);
+    for (const auto& hold : holds) server.watcher().let_go(hold);
 }
 
 TEST(Heartbeat, MayBeLetGoByTheOneItTells) {
     FakeServer server;
     server.set(FakeServer::Mood::says_it_is_over);
     std::promise<void> done;
-    std::shared_ptr<Hold> hold;
+    renewal::HoldPointer hold;
     std::latch is_set(1);
-    hold = *server.heartbeat.keep(server.lease(), {.on_lost = [&](const GuardLost&) {
+    hold = *server.watcher().keep(server.lease(), {.on_lost = [&](const GuardLost&) {
                                       is_set.wait();
-                                      server.heartbeat.let_go(hold);
+                                      server.watcher().let_go(hold);
                                       done.set_value();
                                   }});
     is_set.count_down();
     server.advance(10s);
     EXPECT_EQ(done.get_future().wait_for(60s), std::future_status::ready);
-    server.heartbeat.let_go(hold);
+    server.watcher().let_go(hold);
 }
 
 TEST(Heartbeat, RefusesAPaceThatCannotBeKept) {
-    EXPECT_FALSE(Heartbeat::find_fault({}, 30s));
-    EXPECT_FALSE(Heartbeat::find_fault({.every = 200ms, .extend_by = 500ms}, 500ms));
-    EXPECT_TRUE(Heartbeat::find_fault({.every = 30s}, 30s));
-    EXPECT_TRUE(Heartbeat::find_fault({.every = 26s}, 30s));
-    EXPECT_TRUE(Heartbeat::find_fault({.every = 0s}, 30s));
-    EXPECT_TRUE(Heartbeat::find_fault({.extend_by = 10s}, 2s));
-    EXPECT_TRUE(Heartbeat::find_fault({.margin = 30s}, 30s));
-    EXPECT_TRUE(Heartbeat::find_fault({.margin = -1s}, 30s));
+    const auto is_refused = [](const HeartbeatOptions& options, milliseconds ttl) {
+        return renewal::Pace::of(options, ttl).find_fault(ttl).has_value();
+    };
+    EXPECT_FALSE(is_refused({}, 30s));
+    EXPECT_FALSE(is_refused({.every = 200ms, .extend_by = 500ms}, 500ms));
+    EXPECT_TRUE(is_refused({.every = 30s}, 30s));
+    EXPECT_TRUE(is_refused({.every = 26s}, 30s));
+    EXPECT_TRUE(is_refused({.every = 0s}, 30s));
+    EXPECT_TRUE(is_refused({.extend_by = 10s}, 2s));
+    EXPECT_TRUE(is_refused({.margin = 30s}, 30s));
+    EXPECT_TRUE(is_refused({.margin = -1s}, 30s));
+    EXPECT_TRUE(is_refused({}, milliseconds::min()));
+    EXPECT_FALSE(is_refused({}, milliseconds::max()));
+}
+
+TEST(Heartbeat, KeepsALeaseOnce) {
+    FakeServer server;
+    const Lease lease = server.lease();
+    const auto hold = *server.watcher().keep(lease, {});
+    EXPECT_EQ(to_text(server.watcher().keep(lease, {}).error()), "the lease has a guard already");
+    server.watcher().let_go(hold);
+    const auto again = server.watcher().keep(lease, {});
+    ASSERT_TRUE(again);
+    server.watcher().let_go(*again);
 }
 
 TEST(Heartbeat, DoesNotKeepWhatIsLostAlready) {
     FakeServer server;
     Lease lease = server.lease();
     lease.lasts_until = server.now();
-    EXPECT_EQ(to_text(server.heartbeat.keep(lease, {}).error()), "the lock is over");
+    EXPECT_EQ(to_text(server.watcher().keep(lease, {}).error()), "the lock is over");
     lease.lasts_until = server.now() + 5s;
-    EXPECT_EQ(to_text(server.heartbeat.keep(lease, {}).error()),
+    EXPECT_EQ(to_text(server.watcher().keep(lease, {}).error()),
               "the lock may be over: no renewal was confirmed in time");
 }
 

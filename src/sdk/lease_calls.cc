@@ -1,13 +1,9 @@
 #include "sdk/lease_calls.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "base/json/json_writer.h"
-#include "base/text/hex.h"
 #include "net/client/url.h"
 #include "sdk/acquisition.h"
 #include "sdk/lease_json.h"
@@ -17,16 +13,6 @@ namespace holdfast::sdk {
 namespace {
 
 using std::chrono::milliseconds;
-
-std::string make_owner() {
-    std::array<char, 256> host{};
-    if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
-    std::string owner = std::string(host.data()) + "-" + std::to_string(::getpid()) + "-";
-    base::RandomBits random;
-    std::string digits;
-    base::append_hex(digits, random());
-    return owner + digits.substr(0, 8);
-}
 
 std::string lease_target(std::string_view token) {
     return "/v1/leases/" + net::percent_encode(token);
@@ -49,6 +35,16 @@ milliseconds time_until(BootClock::time_point time) {
 }
 
 }  // namespace
+
+std::string lock_target(const LockScope& scope) {
+    if (const auto* const named = std::get_if<LockScope::Named>(&scope.value())) {
+        return "/v1/locks/" + net::percent_encode(named->name);
+    }
+    const std::string text = scope.to_text();
+    const std::size_t colon = text.find(':');
+    return "/v1/locks/" + net::percent_encode(std::string_view(text).substr(colon + 1)) +
+           "?kind=" + text.substr(0, colon);
+}
 
 LeaseCalls::LeaseCalls(Exchange& exchange) : exchange_(exchange), owner_(make_owner()) {}
 
@@ -94,7 +90,11 @@ LockResult<Lease> LeaseCalls::renew(const Lease& lease, milliseconds ttl,
 
 Answered<Lease> LeaseCalls::renew_once(const Lease& lease, const Renewal& renewal) {
     std::string body;
-    base::JsonWriter(body).begin_object().field("duration_ms", renewal.ttl.count()).end_object();
+    base::JsonWriter json(body);
+    json.begin_object();
+    // A client that knows the token only does not know the ttl; the server does.
+    if (renewal.ttl > milliseconds{0}) json.field("ttl_ms", renewal.ttl.count());
+    json.end_object();
     const auto sent_at = BootClock::now();
     TRY(const Answer answer, exchange_.ask_once({.method = "POST",
                                                  .target = lease_target(lease.token) + "/renew",
@@ -172,13 +172,37 @@ LockResult<std::uint64_t> LeaseCalls::pass_fence(std::string_view resource,
 }
 
 LockResult<std::optional<std::uint64_t>> LeaseCalls::get_fence(std::string_view resource) {
-    const auto answer = ask("GET", fence_target(resource));
+    return ask_fence("GET", resource);
+}
+
+LockResult<std::optional<std::uint64_t>> LeaseCalls::drop_fence(std::string_view resource) {
+    return ask_fence("DELETE", resource);
+}
+
+LockResult<std::optional<std::uint64_t>> LeaseCalls::ask_fence(const char* method,
+                                                               std::string_view resource) {
+    const auto answer = ask(method, fence_target(resource));
     if (!answer) return answer.error().error;
     if (answer->reason() == "FenceNotFound") return std::optional<std::uint64_t>();
     if (answer->status != 200) return answer->to_error();
     const auto highest = answer->json["highest"].natural();
     if (!highest) return nonsense();
     return highest;
+}
+
+// Sent once: the lock may have another holder when it is sent again.
+LockResult<std::uint64_t> LeaseCalls::force_release(const LockScope& scope) {
+    const ClientOptions& options = exchange_.options();
+    const auto answer = exchange_.ask({.method = "DELETE",
+                                       .target = lock_target(scope),
+                                       .timeout = options.timeout,
+                                       .is_repeatable = false},
+                                      Patience(options.retry_for));
+    if (!answer) return answer.error().error;
+    if (answer->status != 200) return answer->to_error();
+    const auto holders = answer->json["holders"].natural();
+    if (!holders) return nonsense();
+    return *holders;
 }
 
 LockResult<Lease> LeaseCalls::check(std::string_view token, const LockScope& scope, LockMode mode) {

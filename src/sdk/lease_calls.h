@@ -13,6 +13,7 @@
 
 #include "holdfast/client.h"
 #include "sdk/http/exchange.h"
+#include "values/lease_request.h"
 
 namespace holdfast::sdk {
 
@@ -21,6 +22,11 @@ struct Renewal {
     std::chrono::milliseconds timeout;
     std::stop_token stop;
 };
+
+using values::make_owner;
+
+// The target of requests about a lock: `/v1/locks/x`. A name may be a lock or a semaphore.
+[[nodiscard]] std::string lock_target(const LockScope& scope);
 
 class LeaseCalls {
   public:
@@ -45,12 +51,16 @@ class LeaseCalls {
     [[nodiscard]] LockResult<std::uint64_t> pass_fence(std::string_view resource,
                                                        std::uint64_t fencing_token);
     [[nodiscard]] LockResult<std::optional<std::uint64_t>> get_fence(std::string_view resource);
+    LockResult<std::optional<std::uint64_t>> drop_fence(std::string_view resource);
+    LockResult<std::uint64_t> force_release(const LockScope& scope);
     [[nodiscard]] LockResult<Lease> check(std::string_view token, const LockScope& scope,
                                           LockMode mode);
 
   private:
     Answered<Answer> ask(std::string method, std::string target, std::string body = "");
     LockResult<void> release(const Lease& lease, std::chrono::milliseconds retry_for);
+    LockResult<std::optional<std::uint64_t>> ask_fence(const char* method,
+                                                       std::string_view resource);
 
     Exchange& exchange_;
     const std::string owner_;  // for requests that name no owner

@@ -16,7 +16,7 @@ std::string lease_json(const std::string& token, int ttl_ms = 30'000) {
     return R"({"token":")" + token +
            R"(","fencing_token":7,"scope":{"kind":"named","name":"x"},"holder":"w",)"
            R"("mode":"exclusive","acquired_at":"2024-01-15T10:30:00.000Z",)"
-           R"("expires_at":"2024-01-15T10:30:30.000Z","duration_ms":)" +
+           R"("expires_at":"2024-01-15T10:30:30.000Z","ttl_ms":)" +
            std::to_string(ttl_ms) + "}";
 }
 
@@ -145,6 +145,34 @@ TEST(LeaseCalls, SaysHowLongItWantsToWaitWhateverTheServerAnswersMeanwhile) {
     EXPECT_LE(seen[1].body["wait_ms"].number(), 3'600'000);
 }
 
+// Something between us and the server ends our waits.
+TEST(LeaseCalls, AsksAgainWhenItsWaitWasEndedButNotForever) {
+    TestCalls once([](const SeenRequest&, int index) {
+        return index == 0 ? refused("Cancelled") : granted();
+    });
+    ASSERT_TRUE(once.calls.acquire(wanted(), 1h, {}));
+    EXPECT_EQ(once.request_id(0), once.request_id(1));
+
+    JsonPeer always([](const SeenRequest&, int) { return refused("Cancelled"); });
+    ClientOptions options = always.options();
+    options.retry_for = 200ms;
+    const auto exchange = *Exchange::open(options);
+    const auto refusal = LeaseCalls(*exchange).acquire(wanted(), 1h, {});
+    ASSERT_FALSE(refusal);
+    EXPECT_TRUE(std::holds_alternative<ServerUnavailable>(refusal.error()));
+    EXPECT_EQ(note_of(refusal), "Cancelled");
+}
+
+TEST(LeaseCalls, IsCancelledByItsCallerAlsoWhenItsWaitWasEnded) {
+    std::stop_source stop;
+    TestCalls test([&](const SeenRequest&, int) {
+        stop.request_stop();
+        return refused("Cancelled");
+    });
+    EXPECT_EQ(note_of(test.calls.acquire(wanted(), 1h, stop.get_token())),
+              "the request was cancelled");
+}
+
 TEST(LeaseCalls, WaitsOnWithTheSameIdWhenTheServerShutsDown) {
     TestCalls test([](const SeenRequest&, int index) {
         return index == 0 ? refused("ShuttingDown", 503) : granted();
@@ -178,7 +206,17 @@ TEST(LeaseCalls, SaysWhoHasItAndWhatItWaitedForInVain) {
     ASSERT_TRUE(reason);
     EXPECT_EQ(reason->holder, "other");
     EXPECT_EQ(reason->retry_after, 1ms);
-    EXPECT_EQ(note_of(test.calls.acquire(wanted(), 0s, {})), "named:x was not to be had in time");
+    EXPECT_EQ(note_of(test.calls.acquire(wanted(), 0s, {})), "x was not to be had in time");
+}
+
+TEST(LeaseCalls, AsksWhoHasItWhenAWaitIsOver) {
+    TestCalls test([](const SeenRequest&, int index) {
+        return index == 0 ? refused("WaitTimedOut") : refused("LockHeld", 409, by_other);
+    });
+    const auto held = test.calls.acquire(wanted(), 1ms, {});
+    ASSERT_TRUE(!held && std::holds_alternative<LockHeld>(held.error()));
+    EXPECT_EQ(std::get<LockHeld>(held.error()).holder, "other");
+    EXPECT_EQ(test.request_id(0), test.request_id(1));
 }
 
 TEST(LeaseCalls, TellsRefusalsApart) {
@@ -283,7 +321,7 @@ TEST(LeaseCalls, RenewsUntilThereIsAnAnswer) {
     const auto renewed = test.calls.renew(held(), 60s);
     ASSERT_TRUE(renewed);
     EXPECT_GE(renewed->lasts_until, before + 60s);
-    EXPECT_EQ(test.peer.seen()[2].body["duration_ms"].number(), 60'000);
+    EXPECT_EQ(test.peer.seen()[2].body["ttl_ms"].number(), 60'000);
 }
 
 TEST(LeaseCalls, SaysThatWhatIsRenewedIsOver) {
@@ -335,7 +373,7 @@ TEST(Fences, CheckWhatATokenIsGoodFor) {
     const LockScope inode = LockScope::Inode{7};
     TestCalls shared(
         PeerAnswer{.body = R"({"token":"t","fencing_token":7,"scope":{"kind":"inode","inode":7},)"
-                           R"("holder":"w","mode":"shared","duration_ms":5})"});
+                           R"("holder":"w","mode":"shared","ttl_ms":5})"});
     EXPECT_TRUE(shared.calls.check("t", inode, LockMode::shared));
     EXPECT_EQ(to_text(shared.calls.check("t", inode, LockMode::exclusive).error()),
               "a lock on shared inode:7 is not enough for inode:7");

@@ -12,10 +12,7 @@
 
 namespace holdfast::sdk {
 
-// The text of the scope. With a limit above 1 it is the text of a semaphore.
-[[nodiscard]] std::string to_scope_text(const LockScope& scope, std::uint64_t limit);
-
-// Reads the scope in an answer. A semaphore becomes its name.
+// Reads the scope in an answer.
 [[nodiscard]] std::optional<LockScope> read_scope(const base::JsonValue& value);
 
 // Reads a lease. The server does not know its limit, nor how long it lasts by our clock: the caller

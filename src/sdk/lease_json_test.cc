@@ -14,7 +14,7 @@ TEST(LeaseJson, ReadsALease) {
         R"({"token":"0006604efeeb32d670ecdeec23021d23","fencing_token":1794742260806358,)"
         R"("scope":{"kind":"range","inode":7,"start":0,"end":4096},"holder":"w1","mode":"shared",)"
         R"("acquired_at":"2024-01-15T10:30:00.000Z","expires_at":"2024-01-15T10:30:30.500Z",)"
-        R"("duration_ms":30500,"metadata":"m"})"));
+        R"("ttl_ms":30500,"metadata":"m"})"));
     ASSERT_TRUE(lease);
     EXPECT_EQ(lease->token, "0006604efeeb32d670ecdeec23021d23");
     EXPECT_EQ(lease->fencing_token, 1794742260806358U);
@@ -30,7 +30,7 @@ TEST(LeaseJson, ReadsALease) {
 TEST(LeaseJson, ReadsEveryKindOfScope) {
     EXPECT_EQ(read_scope(json(R"({"kind":"named","name":"x"})")), LockScope(LockScope::Named{"x"}));
     EXPECT_EQ(read_scope(json(R"({"kind":"semaphore","name":"x"})")),
-              LockScope(LockScope::Named{"x"}));
+              LockScope(LockScope::Semaphore{"x"}));
     EXPECT_EQ(read_scope(json(R"({"kind":"path","path":"/a"})")), LockScope(LockScope::Path{"/a"}));
     EXPECT_EQ(read_scope(json(R"({"kind":"inode","inode":18446744073709551615})")),
               LockScope(LockScope::Inode{UINT64_MAX}));
@@ -44,15 +44,14 @@ TEST(LeaseJson, ReadsEveryKindOfScope) {
 TEST(LeaseJson, ReadsNoLeaseFromWhatIsNone) {
     EXPECT_FALSE(read_lease({}));
     EXPECT_FALSE(read_lease(json(R"({"error":"LockHeld"})")));
-    EXPECT_FALSE(read_lease(
-        json(R"({"fencing_token":1,"scope":{"kind":"inode","inode":7},"duration_ms":5})")));
+    EXPECT_FALSE(
+        read_lease(json(R"({"fencing_token":1,"scope":{"kind":"inode","inode":7},"ttl_ms":5})")));
 }
 
 TEST(LeaseJson, WritesWhatIsAskedFor) {
     const LeaseRequest plain{.scope = LockScope::Named{"x"}, .owner = "w"};
-    EXPECT_EQ(
-        to_json({.request = plain, .request_id = "r", .wait = {}}),
-        R"({"scope":"named:x","holder":"w","duration_ms":30000,"request_id":"r","wait_ms":0})");
+    EXPECT_EQ(to_json({.request = plain, .request_id = "r", .wait = {}}),
+              R"({"scope":"x","holder":"w","ttl_ms":30000,"request_id":"r","wait_ms":0})");
     const LeaseRequest semaphore{.scope = LockScope::Named{"x"},
                                  .owner = "w",
                                  .ttl = std::chrono::milliseconds{5},
@@ -61,7 +60,7 @@ TEST(LeaseJson, WritesWhatIsAskedFor) {
                                  .metadata = "m"};
     EXPECT_EQ(
         to_json({.request = semaphore, .request_id = "r", .wait = std::chrono::milliseconds{7}}),
-        R"({"scope":"semaphore:x","holder":"w","duration_ms":5,"request_id":"r","wait_ms":7,)"
+        R"({"scope":"semaphore:x","holder":"w","ttl_ms":5,"request_id":"r","wait_ms":7,)"
         R"("mode":"shared","limit":3,"metadata":"m"})");
 }
 

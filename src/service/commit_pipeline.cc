@@ -163,8 +163,8 @@ CommitNumber CommitPipeline::rests_on(const Statement& statement,
     }
 }
 
-// The same for an answer that names a lease that lives.
 CommitNumber CommitPipeline::rests_on(const core::LeaseView& lease) const {
+    if (is_volatile_) return no_commit;
     const std::uint64_t fence = fence_of(lease);
     CommitNumber number = no_commit;
     if (fence > done_fence_) {

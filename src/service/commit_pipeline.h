@@ -145,6 +145,8 @@ class CommitPipeline {
 
     [[nodiscard]] CommitNumber rests_on(const Statement& statement,
                                         const core::Outcome& outcome) const;
+    // The same for an answer that names a lease that lives.
+    [[nodiscard]] CommitNumber rests_on(const core::LeaseView& lease) const;
     [[nodiscard]] bool is_done(CommitNumber number) const { return number <= done_; }
     // The answers that leave when the commit is done; those that leave at the end of the turn if it
     // is done already.
@@ -194,7 +196,6 @@ class CommitPipeline {
         Answers answers;
     };
 
-    [[nodiscard]] CommitNumber rests_on(const core::LeaseView& lease) const;
     [[nodiscard]] CommitNumber rests_on_everything() const;
     void make_room(const CommitSize& size, std::size_t begin);
     void open_next();

@@ -182,15 +182,20 @@ void LockService::resolve_waiter(const core::Event& event, bool is_uncommitted) 
         return;
     }
     Response response{.now = event.at};
-    response.outcome.lease = event.lease;
     if (is_granted) {
         response.outcome.kind = core::Outcome::Kind::granted;
+        response.outcome.lease = event.lease;
         response.outcome.previous_owner = event.previous_owner;
         if (names_lease(response)) promises_[id->slot].lease = event.lease.token;
+    } else if (event.kind == core::EventKind::wait_timed_out) {
+        response.outcome.refusal = core::Refusal::timed_out;
+        response.outcome.queue_length = event.queue_length;
+        const auto blocker = table_->find_in_the_way(event.lease.scope, event.lease.mode);
+        // The answer waits for no commit, so it names only what is on disk.
+        const bool is_told = blocker && pipeline_.is_done(pipeline_.rests_on(*blocker));
+        if (is_told) response.outcome.lease = *blocker;
     } else {
-        const bool is_timeout = event.kind == core::EventKind::wait_timed_out;
-        response.outcome.refusal =
-            is_timeout ? core::Refusal::timed_out : core::Refusal::unknown_session;
+        response.outcome.refusal = core::Refusal::unknown_session;
     }
     const CommitNumber commit =
         pipeline_.rests_on({.has_changes = is_uncommitted}, response.outcome);

@@ -46,17 +46,18 @@ TEST(Output, LsIsATable) {
     EXPECT_EQ(run_client(server, {"ls"}).output, "nothing is held\n");
     take(server, {"nightly", "--owner", "w1"});
     take(server, {"builders", "--limit", "3", "--owner", "b1"});
-    take(server, {"--scope", "range:7:0-4096", "--owner", "w2", "--shared"});
+    take(server, {"range:7:0-4096", "--owner", "w2", "--shared"});
     const Finished listed = run_client(server, {"ls"});
     EXPECT_EQ(listed.exit_code, 0) << listed.error;
     EXPECT_EQ(
         normalised(listed.output),
-        "LOCK            KIND           HOLDER  MODE        LEFT  WAITING             FENCE  DOOR\n"
-        "nightly         named          w1      exclusive  <1.5h>        0  <----number---->  "
+        "LOCK                KIND           HOLDER  MODE        LEFT  WAITING             FENCE  "
+        "DOOR\n"
+        "nightly             named          w1      exclusive  <1.5h>        0  <----number---->  "
         "scoped\n"
-        "builders        semaphore 1/3  b1      exclusive  <1.5h>        0  <----number---->  "
+        "semaphore:builders  semaphore 1/3  b1      exclusive  <1.5h>        0  <----number---->  "
         "scoped\n"
-        "range:7:0-4096  inode          w2      shared     <1.5h>        0  <----number---->  "
+        "range:7:0-4096      inode          w2      shared     <1.5h>        0  <----number---->  "
         "scoped\n");
     const std::string named = run_client(server, {"ls", "night"}).output;
     EXPECT_THAT(named, AllOf(HasSubstr("nightly"), Not(HasSubstr("builders"))));
@@ -155,13 +156,13 @@ TEST(Output, WatchTellsWhatHappens) {
     });
     const std::string line = people.wait_for_output("released");
     EXPECT_THAT(normalised(line),
-                MatchesRegex("<-+moment-+>  released        named:x  w1  fence=<-+number-+> "
+                MatchesRegex("<-+moment-+>  released        x  w1  fence=<-+number-+> "
                              "held=<sec>"));
     const std::string json = programs.wait_for_output("\"event\":\"granted\"");
-    EXPECT_THAT(json, AllOf(StartsWith("{\"id\":"), HasSubstr("\"owner_id\":\"w1\"")));
+    EXPECT_THAT(json, AllOf(StartsWith("{\"id\":"), HasSubstr("\"holder\":\"w1\"")));
     is_seen = true;
     noise.join();
-    EXPECT_THAT(people.output(), Not(HasSubstr("named:y")));
+    EXPECT_THAT(people.output(), Not(HasSubstr("  y  ")));
 }
 
 TEST(Output, LeasesByHand) {
@@ -179,8 +180,29 @@ TEST(Output, LeasesByHand) {
     EXPECT_EQ(run_client(server, {"renew", token}).exit_code, 1);
     EXPECT_EQ(run_client(server, {"unlock", "nonsense"}).exit_code, 1);
     EXPECT_THAT(run_client(server, {"lock", "x", "--json"}).output,
-                AllOf(StartsWith("{\"token\":\""), HasSubstr("\"scope\":\"named:x\"")));
+                AllOf(StartsWith("{\"token\":\""), HasSubstr("\"scope\":\"x\"")));
     EXPECT_EQ(run_client(server, {"lock", "x", "--try"}).exit_code, 75);
+}
+
+TEST(Output, FailuresAreJsonIfThatIsWanted) {
+    const ServerProcess server;
+    take(server, {"x", "--owner", "w1"});
+    const Finished held = run_client(server, {"lock", "x", "--try", "--json"});
+    EXPECT_EQ(held.exit_code, 75);
+    EXPECT_THAT(held.output, AllOf(HasSubstr("\"error\":\"LockHeld\""), HasSubstr("\"w1\"")));
+    EXPECT_EQ(held.error, "");
+    const Finished late = run_client(server, {"lock", "x", "--wait", "10ms", "--json"});
+    EXPECT_EQ(late.exit_code, 75);
+    EXPECT_THAT(late.output, HasSubstr("\"holder\":\"w1\""));
+    const Finished usage = run_client(server, {"lock", "x", "--ttl", "5", "--json"});
+    EXPECT_EQ(usage.exit_code, 64);
+    EXPECT_THAT(usage.output, StartsWith("{\"error\":\"BadRequest\",\"message\":\""));
+    const Finished ran = run_client(server, {"run", "x", "--try", "--json", "true"});
+    EXPECT_EQ(ran.exit_code, 75);
+    EXPECT_EQ(ran.output, "");
+    EXPECT_THAT(ran.error, HasSubstr("\"error\":\"LockHeld\""));
+    EXPECT_THAT(run_client(server, {"unlock", "nonsense", "--json"}).output,
+                HasSubstr("\"error\":\"LockNotFound\""));
 }
 
 TEST(Output, FencesRefuseWhatIsOld) {

@@ -31,13 +31,12 @@ TEST(Run, HoldsTheLockWhileTheCommandRuns) {
 
 TEST(Run, TellsTheCommandWhatItHolds) {
     const ServerProcess server;
-    const Finished finished = run(
-        run_command(server.address, {"a lock"},
-                    "echo \"$HOLDFAST_LOCK/$HOLDFAST_LEASE/$HOLDFAST_TOKEN/$HOLDFAST_FENCE\"; "
-                    "$HOLDFAST fence bucket $HOLDFAST_FENCE && $HOLDFAST renew $HOLDFAST_TOKEN"));
+    const Finished finished = run(run_command(
+        server.address, {"a lock"},
+        "echo \"$HOLDFAST_LOCK/$HOLDFAST_LEASE/$HOLDFAST_LEASE_TOKEN/$HOLDFAST_FENCING_TOKEN\"; "
+        "$HOLDFAST fence bucket $HOLDFAST_FENCE && $HOLDFAST renew $HOLDFAST_LEASE_TOKEN"));
     EXPECT_EQ(finished.exit_code, 0) << finished.error;
-    EXPECT_THAT(finished.output,
-                MatchesRegex("a lock/named:a lock/[0-9a-f]{32}/[0-9]+\n[0-9T:.-]+Z\n"));
+    EXPECT_THAT(finished.output, MatchesRegex("a lock/a lock/[0-9a-f]{32}/[0-9]+\n[0-9T:.-]+Z\n"));
 }
 
 TEST(Run, ServerOptionsReachHoldfastInTheCommand) {
@@ -66,14 +65,13 @@ TEST(Run, FaultsOfTheCommandLineAreNamed) {
     };
     const Row rows[] = {{{"run", "x"}, "which command?"},
                         {{"run", "--", "true"}, "which lock?"},
-                        {{"run", "x", "--scope", "named:y", "--", "true"}, "not both"},
-                        {{"run", "--scope", "nonsense", "--", "true"}, "nonsense"},
+                        {{"run", "inode:nonsense", "--", "true"}, "nonsense"},
                         {{"run", "x", "--ttl", "5", "--", "true"}, "--ttl"},
                         {{"run", "x", "--ttl", "10ms", "--", "true"}, "--ttl"},
                         {{"run", "x", "--try", "--wait", "1s", "--", "true"}, "--try"},
-                        {{"run", "x", "--limit", "2", "--shared", "--", "true"}, "--limit"},
+                        {{"run", "x", "--limit", "2", "--shared", "--", "true"}, "--shared"},
                         {{"run", "x", "--frobnicate", "--", "true"}, "--frobnicate"},
-                        {{"run", "x", "--server", "nowhere", "--", "true"}, "nowhere"}};
+                        {{"run", "x", "--server", "ftp://nowhere", "--", "true"}, "nowhere"}};
     for (const Row& row : rows) {
         const Finished finished = run(client_command("127.0.0.1:1", row.words));
         EXPECT_EQ(finished.exit_code, 64) << row.named;
@@ -138,11 +136,11 @@ TEST(Run, ALimitLetsSoManyIn) {
 TEST(Run, ScopesConflictAsTheServerHasIt) {
     const ServerProcess server;
     const Sign sign;
-    Process writer(run_command(server.address, {"--scope", "range:7:0-4096"},
+    Process writer(run_command(server.address, {"range:7:0-4096"},
                                "echo $HOLDFAST_LEASE; " + sign.wait_line()));
     writer.wait_for_output("range:7:0-4096");
     const auto exit_code_of = [&](const char* scope) {
-        return run(run_command(server.address, {"--scope", scope, "--try"}, "exit 0")).exit_code;
+        return run(run_command(server.address, {scope, "--try"}, "exit 0")).exit_code;
     };
     EXPECT_EQ(exit_code_of("range:7:4000-5000"), 75);
     EXPECT_EQ(exit_code_of("inode:7"), 75);

@@ -82,7 +82,7 @@ TEST_P(Bench, ShowsATokenWhereOneIsWanted) {
         {"--http", "127.0.0.1:0", "--log-level", "off", "--auth-token-file", path});
     const std::vector<std::string> flags = address_flags(server);
     const Finished refused = bench(flags, {"--door", GetParam()});
-    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_EQ(refused.exit_code, 69);
     EXPECT_EQ(refused.output, "");
     EXPECT_THAT(refused.error, StartsWith("holdfast: "));
     const Finished let_in =
@@ -107,9 +107,9 @@ TEST(BenchFault, AServerThatHasTwoHoldersIsCaught) {
 
 TEST(BenchFault, AServerThatIsNotThereIsAnotherMatter) {
     const Finished finished = bench({"--url", "http://127.0.0.1:1"}, {});
-    EXPECT_EQ(finished.exit_code, 2);
+    EXPECT_EQ(finished.exit_code, 69);
     EXPECT_THAT(finished.error, HasSubstr("127.0.0.1:1"));
-    EXPECT_EQ(bench({"--door", "dflockd", "--dflockd", "127.0.0.1:1"}, {}).exit_code, 2);
+    EXPECT_EQ(bench({"--door", "dflockd", "--dflockd", "127.0.0.1:1"}, {}).exit_code, 69);
 }
 
 TEST(BenchFault, NonsenseIsNamed) {

@@ -138,7 +138,7 @@ TEST(CommandLine, JsonLogLinesAreJson) {
 
 TEST(CommandLine, TextLogLinesAreForPeople) {
     const std::string log = log_of("debug", {"--log-format", "text"});
-    EXPECT_THAT(log, HasSubstr(" info    granted lock=named:laptop1 owner=laptop1 door=homelab "));
+    EXPECT_THAT(log, HasSubstr(" info    granted lock=laptop1 owner=laptop1 door=homelab "));
     EXPECT_THAT(log, HasSubstr("owner=\"two\\nlines\""));
     EXPECT_THAT(log, Not(HasSubstr("\nlines")));
     EXPECT_THAT(log, Not(HasSubstr("{\"time\"")));

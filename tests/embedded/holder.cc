@@ -1,7 +1,7 @@
 // A program with the engine inside, for tests to stop and kill.
 //
-//     embedded_holder write DURATION_MS         holds a lock and writes under it until it may not
-//     embedded_holder keep FILE HOLDER          takes the lock, says its token, and holds it
+//     embedded_holder write TTL_MS              holds a lock and writes under it until it may not
+//     embedded_holder keep FILE OWNER           takes the lock, says its token, and holds it
 //     embedded_holder take FILE COUNT           takes and gives back locks, saying each token
 //     embedded_holder check FILE TOKEN          says what a token is worth
 
@@ -37,19 +37,19 @@ int to_number(std::string_view text) {
     return number;
 }
 
-int write_until_refused(std::chrono::milliseconds duration) {
+int write_until_refused(std::chrono::milliseconds ttl) {
     auto manager = holdfast::LockManager::open();
     if (!manager) return complain(manager.error());
     std::atomic<bool> is_told = false;
-    auto handle = manager->hold({.scope = job, .holder = "writer", .duration = duration},
-                                {.on_lost = [&](const holdfast::LeaseLost& loss) {
+    auto handle = manager->hold({.scope = job, .owner = "writer", .ttl = ttl}, 0s,
+                                {.on_lost = [&](const holdfast::GuardLost& loss) {
                                     say("told: " + to_text(loss.error));
                                     is_told = true;
                                 }});
     if (!handle) return complain(handle.error());
     say("writing");
     while (true) {
-        const auto checked = manager->check(handle->token(), job);
+        const auto checked = manager->check(handle->lease().token, job);
         if (!checked) {
             say("write refused: " + to_text(checked.error()));
             break;
@@ -62,10 +62,10 @@ int write_until_refused(std::chrono::milliseconds duration) {
     return 0;
 }
 
-int keep(holdfast::LockManager& manager, const std::string& holder) {
-    const auto lock = manager.acquire({.scope = job, .holder = holder, .duration = 10min});
-    if (!lock) return complain(lock.error());
-    say("token " + lock->token.to_text());
+int keep(holdfast::LockManager& manager, const std::string& owner) {
+    const auto lease = manager.try_acquire({.scope = job, .owner = owner, .ttl = 10min});
+    if (!lease) return complain(lease.error());
+    say("token " + lease->token);
     std::this_thread::sleep_for(1h);
     return 0;
 }
@@ -75,10 +75,10 @@ int take(holdfast::LockManager& manager, int count) {
     const std::string prefix = std::to_string(::getpid()) + "-";
     for (int taken = 0; taken < count; ++taken) {
         const LockScope scope = LockScope::Named{prefix + std::to_string(taken)};
-        const auto lock = manager.acquire({.scope = scope, .holder = "taker", .duration = 10min});
-        if (!lock) return complain(lock.error());
-        say("token " + lock->token.to_text());
-        if (const auto released = manager.release(lock->token); !released) {
+        const auto lease = manager.try_acquire({.scope = scope, .owner = "taker", .ttl = 10min});
+        if (!lease) return complain(lease.error());
+        say("token " + lease->token);
+        if (const auto released = manager.release(*lease); !released) {
             return complain(released.error());
         }
     }
@@ -86,12 +86,10 @@ int take(holdfast::LockManager& manager, int count) {
     return 0;
 }
 
-int check(holdfast::LockManager& manager, const std::string& text) {
-    const auto token = holdfast::LockToken::parse(text);
-    if (!token) return 2;
-    const auto lock = manager.get_by_token(*token);
-    if (!lock) return complain(lock.error());
-    say("good: " + lock->scope.to_text() + " of " + lock->holder);
+int check(holdfast::LockManager& manager, const std::string& token) {
+    const auto lease = manager.get_by_token(token);
+    if (!lease) return complain(lease.error());
+    say("good: " + lease->scope.to_text() + " of " + lease->owner);
     return 0;
 }
 

@@ -10,12 +10,12 @@ namespace {
 
 std::string to_text(const AcquireRequest& request) {
     return fmt::format(
-        "{} {} by {} limit {} ttl {} grace {} memory {} wait {}{}{} secret {}",
+        "{} {} by {} limit {} ttl {} grace {} memory {} wait {}{}{}{} secret {}",
         core::to_text(request.scope), core::to_text(request.mode), model::to_text(request.owner),
         request.limit, request.ttl.count(), request.grace.count(), request.memory.count(),
         request.wait == wait_forever ? "forever" : fmt::to_string(request.wait.count()),
-        request.renew_own ? " renew_own" : "", request.is_transient ? " transient" : "",
-        static_cast<std::uint64_t>(request.secret));
+        request.renew_own ? " renew_own" : "", request.is_only_kind ? " only_kind" : "",
+        request.is_transient ? " transient" : "", static_cast<std::uint64_t>(request.secret));
 }
 
 std::string to_text_of_token(const Call& call) {

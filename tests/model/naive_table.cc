@@ -63,6 +63,22 @@ Refusal NaiveTable::find_flaw(const AcquireRequest& request) const {
     return Refusal::none;
 }
 
+// The scope that rule C8 keeps apart from this one; for most kinds there is none, and it is this one.
+Scope NaiveTable::other_kind(Scope scope) {
+    if (scope.kind == ScopeKind::named) return Scope::semaphore(scope.name);
+    if (scope.kind == ScopeKind::semaphore) return Scope::named(scope.name);
+    return scope;
+}
+
+// Whether somebody holds or wants exactly this lock.
+bool NaiveTable::is_used(const Scope& scope) const {
+    return std::any_of(leases_.begin(), leases_.end(),
+                       [&](const Lease& lease) { return is_same_lock(lease.view.scope, scope); }) ||
+           std::any_of(waiters_.begin(), waiters_.end(), [&](const Waiter& waiter) {
+               return is_same_lock(waiter.request.scope, scope);
+           });
+}
+
 Outcome NaiveTable::ask(const AcquireRequest& request, bool is_two_phase) {
     if (is_two_phase) {
         if (!has_session(request.session)) return Outcome::refuse(Refusal::unknown_session);  // S4
@@ -76,6 +92,9 @@ Outcome NaiveTable::ask(const AcquireRequest& request, bool is_two_phase) {
     }
     if (request.session && !has_session(request.session)) {
         return Outcome::refuse(Refusal::unknown_session);  // S4
+    }
+    if (request.is_only_kind && !is_used(request.scope) && is_used(other_kind(request.scope))) {
+        return Outcome::refuse(Refusal::other_kind);  // C8
     }
     const Lock* lock = find_lock(request.scope);
     if (request.scope.kind == ScopeKind::semaphore && lock != nullptr &&

@@ -112,6 +112,8 @@ class NaiveTable {
     // naive_table.cc: requests
     [[nodiscard]] core::Refusal find_flaw(const core::AcquireRequest& request) const;
     core::Outcome ask(const core::AcquireRequest& request, bool is_two_phase);
+    [[nodiscard]] static core::Scope other_kind(core::Scope scope);
+    [[nodiscard]] bool is_used(const core::Scope& scope) const;
     std::optional<core::Outcome> come_back(const core::AcquireRequest& request, bool is_two_phase);
     core::Outcome join_queue(const core::AcquireRequest& request, bool is_two_phase);
     void add_entry(const core::AcquireRequest& request, Entry entry);

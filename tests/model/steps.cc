@@ -162,6 +162,7 @@ Call make_call_of(const Step& step, const Situation& situation, std::uint64_t se
                     .memory = milliseconds{step.memory},
                     .wait = step.wait == for_ever ? wait_forever : milliseconds{step.wait},
                     .renew_own = step.flag,
+                    .is_only_kind = step.again,
                     .is_transient = step.is_transient,
                     .secret = Secret{serial * 0x9e3779b97f4a7c15}};
     if (step.with_ttl) call.request.notes.metadata = "for people";

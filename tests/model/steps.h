@@ -60,7 +60,7 @@ struct Step {
     std::uint8_t session = 0;                     // 0: none; 1: the latest
     std::uint8_t reference = 0;                   // which token, waiter or entry; 0: the latest
     bool flag = false;   // renew_own, never_shorten or keep, depending on the operation
-    bool again = false;  // enqueue: for the session and scope of an earlier one
+    bool again = false;  // enqueue: for the session and scope of an earlier one; is_only_kind
     bool is_transient = false;
     bool with_scope = false, with_owner = false, with_ttl = false;
 };

@@ -106,7 +106,7 @@ TEST(Script, NamesTheLineThatIsNoStep) {
 TEST(Stage, RefusesWhatItDoesNotUnderstand) {
     for (const auto* command :
          {"grab job by a", "lock job", "lock job by", "lock job by a ttl", "lock job by a ttl soon",
-          "lock job by a permits some", "lock colour:red by a", "lock", "renew job by a",
+          "lock job by a permits some", "lock inode:red by a", "lock", "renew job by a",
           "renew job with 1", "cancel job by a", "disconnect a", "lock job by a politely"}) {
         EXPECT_FALSE(Stage().play({.at = {}, .command = command, .expected = {}})) << command;
     }

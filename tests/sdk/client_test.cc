@@ -1,12 +1,16 @@
-// Client, Lease and LeaseGuard with a server that does what it should.
+// Client, Lease and LeaseGuard with a server that does what it should. S1 ... S14 are the scenarios of
+// clients/scenarios.md; the others are in the files beside this one.
 
 #include "holdfast/client.h"
 
 #include <gtest/gtest.h>
 
 #include <future>
+#include <mutex>
 #include <optional>
 #include <set>
+#include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "test_server.h"
@@ -20,7 +24,7 @@ class ClientOfServer : public ::testing::Test {
     Client client_ = server_.connect();
 };
 
-TEST_F(ClientOfServer, TakesRenewsAndGivesBack) {
+TEST_F(ClientOfServer, S1TakesRenewsAndGivesBack) {
     auto lease = client_.try_acquire(
         {.scope = LockScope::Named{"x"}, .owner = "a", .ttl = 60s, .metadata = "nightly"});
     ASSERT_TRUE(lease) << to_note(lease);
@@ -42,13 +46,14 @@ TEST_F(ClientOfServer, TakesRenewsAndGivesBack) {
     EXPECT_EQ(found->owner, "a");
     EXPECT_FALSE(found->is_guaranteed()) << "nobody knows since when";
 
-    EXPECT_TRUE(client_.release_once(*renewed));
-    EXPECT_EQ(to_note(client_.release_once(*renewed)), "the lock is over");
+    EXPECT_TRUE(client_.release(*renewed));
+    EXPECT_EQ(to_note(client_.release(*renewed)), "the lock is over");
     EXPECT_EQ(to_note(client_.renew(*renewed)), "the lock is over");
     EXPECT_FALSE(look(client_, "x")["held"].is_true());
+    EXPECT_GT(client_.try_acquire(named("x"))->fencing_token, lease->fencing_token);
 }
 
-TEST_F(ClientOfServer, SaysWhoHoldsIt) {
+TEST_F(ClientOfServer, S2SaysWhoHoldsIt) {
     const auto lease = client_.try_acquire(named("x", "a"));
     ASSERT_TRUE(lease);
     const auto refused = client_.try_acquire(named("x", "b"));
@@ -58,7 +63,9 @@ TEST_F(ClientOfServer, SaysWhoHoldsIt) {
     EXPECT_EQ(held->holder, "a");
     EXPECT_EQ(held->expires_at, lease->expires_at);
     EXPECT_EQ(held->scope, lease->scope);
-    EXPECT_TRUE(failed_with<LockHeld>(client_.acquire(named("x", "b"), 10ms)));
+    EXPECT_GT(held->retry_after, 0ms);
+    ASSERT_TRUE(client_.release(*lease));
+    EXPECT_FALSE(look(client_, "x")["held"].is_true()) << "nothing was taken meanwhile";
 }
 
 TEST_F(ClientOfServer, LocksRegionsPathsAndShares) {
@@ -75,17 +82,38 @@ TEST_F(ClientOfServer, LocksRegionsPathsAndShares) {
     EXPECT_TRUE(failed_with<LockHeld>(client_.try_acquire({.scope = LockScope::Path{"/ä b"}})));
 }
 
-TEST_F(ClientOfServer, WaitsItsTurn) {
-    auto first = client_.hold(named("x", "a"), 0s);
+TEST_F(ClientOfServer, S3ServesWaitersInTheOrderInWhichTheyCame) {
+    const auto first = client_.try_acquire(named("x", "a"));
     ASSERT_TRUE(first);
-    auto second =
-        std::async(std::launch::async, [&] { return client_.acquire(named("x", "b"), 1h); });
-    ASSERT_TRUE(eventually([&] { return look(client_, "x")["queue_length"].number() == 1; }));
-    const std::uint64_t token = first->fencing_token();
-    EXPECT_TRUE(first->release());
-    const auto lease = second.get();
-    ASSERT_TRUE(lease) << to_note(lease);
-    EXPECT_GT(lease->fencing_token, token);
+    std::mutex mutex;
+    std::vector<std::string> served;
+    std::vector<std::jthread> waiters;
+    for (const std::string owner : {"b", "c", "d"}) {
+        waiters.emplace_back([&, owner] {
+            const auto lease = client_.acquire(named("x", owner), 1h);
+            {
+                const std::lock_guard guard(mutex);
+                served.push_back(to_note(lease) + " " + owner);
+            }
+            EXPECT_TRUE(lease && client_.release(*lease));
+        });
+        const auto count = static_cast<std::int64_t>(waiters.size());
+        ASSERT_TRUE(
+            eventually([&] { return look(client_, "x")["queue_length"].number() == count; }));
+    }
+    EXPECT_TRUE(client_.release(*first));
+    waiters.clear();
+    EXPECT_EQ(served, (std::vector<std::string>{"ok b", "ok c", "ok d"}));
+}
+
+TEST_F(ClientOfServer, S4EndsAWaitInTimeAndSaysWhoHoldsIt) {
+    ASSERT_TRUE(client_.try_acquire(named("x", "a")));
+    const auto begin = BootClock::now();
+    const auto refused = client_.acquire(named("x", "b"), 300ms);
+    EXPECT_GE(BootClock::now() - begin, 300ms);
+    ASSERT_TRUE(failed_with<LockHeld>(refused)) << to_note(refused);
+    EXPECT_EQ(std::get<LockHeld>(refused.error()).holder, "a");
+    EXPECT_EQ(look(client_, "x")["queue_length"].number(), 0);
 }
 
 TEST_F(ClientOfServer, CountsALeaseItWaitedForFromAfterTheGrant) {
@@ -97,13 +125,13 @@ TEST_F(ClientOfServer, CountsALeaseItWaitedForFromAfterTheGrant) {
     // Longer than a third of the ttl: counted from the request, little of it would be left.
     ASSERT_TRUE(eventually([&] { return BootClock::now() - begin > 1'500ms; }));
     const auto released_at = BootClock::now();
-    ASSERT_TRUE(client_.release_once(*first));
+    ASSERT_TRUE(client_.release(*first));
     const auto lease = second.get();
     ASSERT_TRUE(lease) << to_note(lease);
     EXPECT_GE(lease->lasts_until, released_at + 3s);
 }
 
-TEST_F(ClientOfServer, LeavesTheQueueWhenItIsStopped) {
+TEST_F(ClientOfServer, S5LeavesTheQueueWhenItIsStopped) {
     const auto first = client_.try_acquire(named("x", "a"));
     ASSERT_TRUE(first);
     std::stop_source stop;
@@ -113,7 +141,7 @@ TEST_F(ClientOfServer, LeavesTheQueueWhenItIsStopped) {
     stop.request_stop();
     EXPECT_TRUE(failed_with<LockCancelled>(second.get()));
     EXPECT_TRUE(eventually([&] { return look(client_, "x")["queue_length"].number() == 0; }));
-    ASSERT_TRUE(client_.release_once(*first));
+    ASSERT_TRUE(client_.release(*first));
     EXPECT_FALSE(look(client_, "x")["held"].is_true());
 }
 
@@ -127,11 +155,11 @@ TEST_F(ClientOfServer, AsksAgainAndAgainUntilItIsFree) {
                                           {.retries_max = 1'000'000, .delay_max = 50ms});
     });
     EXPECT_EQ(second.wait_for(200ms), std::future_status::timeout);
-    ASSERT_TRUE(client_.release_once(*first));
+    ASSERT_TRUE(client_.release(*first));
     EXPECT_TRUE(second.get());
 }
 
-TEST_F(ClientOfServer, LetsOneInAtATimeEachWithALargerToken) {
+TEST_F(ClientOfServer, S14LetsManyThreadsInOneAtATimeEachWithALargerToken) {
     std::optional<std::uint64_t> inside;
     std::vector<std::uint64_t> tokens;
     {
@@ -156,10 +184,14 @@ TEST_F(ClientOfServer, LetsOneInAtATimeEachWithALargerToken) {
     EXPECT_EQ(std::set<std::uint64_t>(tokens.begin(), tokens.end()).size(), 60U);
 }
 
-TEST_F(ClientOfServer, ReturnsWhatWasDoneUnderTheLock) {
+TEST_F(ClientOfServer, S1ReturnsWhatWasDoneUnderTheLockAndGivesItBackAlsoIfThatFails) {
     const auto sum = client_.with_lock(named("x"), 0s, [](LeaseGuard&) { return 1 + 2; });
     ASSERT_TRUE(sum);
     EXPECT_EQ(*sum, 3);
+    EXPECT_FALSE(look(client_, "x")["held"].is_true());
+    EXPECT_THROW((void)client_.with_lock(named("x"), 0s,
+                                         [](LeaseGuard&) { throw std::runtime_error("no"); }),
+                 std::runtime_error);
     EXPECT_FALSE(look(client_, "x")["held"].is_true());
 }
 
@@ -205,7 +237,7 @@ TEST_F(ClientOfServer, KeepsAGuardAliveFarBeyondItsTtl) {
     EXPECT_TRUE(client_.try_acquire(named("x", "b")));
 }
 
-TEST_F(ClientOfServer, GivesAGuardsLockBackWhenItIsDestroyedOrReplaced) {
+TEST_F(ClientOfServer, S1GivesAGuardsLockBackWhenItIsDestroyedOrReplaced) {
     { const auto guard = client_.hold(named("x"), 0s); }
     EXPECT_FALSE(look(client_, "x")["held"].is_true());
     auto guard = *client_.hold(named("x"), 0s);
@@ -223,20 +255,21 @@ TEST_F(ClientOfServer, LetsAGuardOutliveIt) {
     EXPECT_FALSE(look(client_, "x")["held"].is_true());
 }
 
-TEST_F(ClientOfServer, LearnsThatItsLeaseWasEnded) {
+TEST_F(ClientOfServer, S10LearnsThatItsLockWasTakenAway) {
     std::promise<GuardLost> lost;
     auto guard = client_.hold(
         named("x", "a"), 0s,
         {.every = 100ms, .on_lost = [&](const GuardLost& loss) { lost.set_value(loss); }});
     ASSERT_TRUE(guard);
-    ASSERT_EQ(
-        client_.ask({.method = "DELETE", .target = "/v1/locks/x", .is_repeatable = false})->status,
-        200);
+    EXPECT_EQ(*client_.force_release(LockScope::Named{"x"}), 1U);
+    EXPECT_EQ(*client_.force_release(LockScope::Path{"/x"}), 0U);
     auto told = lost.get_future();
     ASSERT_EQ(told.wait_for(patience), std::future_status::ready);
     EXPECT_EQ(to_text(told.get().error), "the lock is over");
     EXPECT_TRUE(guard->stop_token().stop_requested());
     EXPECT_FALSE(guard->is_guaranteed());
+    EXPECT_EQ(to_note(client_.check(guard->lease().token, LockScope::Named{"x"})),
+              "the lock is over");
     EXPECT_EQ(to_note(guard->release()), "the lock is over");
 }
 
@@ -259,7 +292,7 @@ TEST_F(ClientOfServer, TellsWhatHappens) {
     ASSERT_TRUE(client_.try_acquire(named("other")));
     const auto lease = client_.try_acquire(named("wanted"));
     ASSERT_TRUE(lease);
-    ASSERT_TRUE(client_.release_once(*lease));
+    ASSERT_TRUE(client_.release(*lease));
     EXPECT_TRUE(watching.get());
     EXPECT_EQ(told, (std::vector<std::string>{"granted wanted", "released wanted"}));
 

@@ -56,7 +56,7 @@ class LossyRelay {
 
 using Fate = LossyRelay::Fate;
 
-TEST(LostAnswers, OfAnAcquireLeaveNoHoldThatNobodyKnowsOf) {
+TEST(LostAnswers, S6OfAnAcquireLeaveNoHoldThatNobodyKnowsOf) {
     TestServer server;
     Client direct = server.connect();
     LossyRelay relay(server, [](const std::string&, int index) {
@@ -83,14 +83,14 @@ TEST(LostAnswers, OfAWaitingAcquireAreAskedForAgain) {
     auto second =
         std::async(std::launch::async, [&] { return client.acquire(named("x", "b"), 1h); });
     ASSERT_TRUE(eventually([&] { return look(direct, "x")["queue_length"].number() == 1; }));
-    ASSERT_TRUE(direct.release_once(*first));
+    ASSERT_TRUE(direct.release(*first));
     const auto lease = second.get();
     ASSERT_TRUE(lease) << to_note(lease);
     EXPECT_EQ(relay.lost(), 1);
     EXPECT_EQ(look(direct, "x")["fencing_token"].natural(), lease->fencing_token);
 }
 
-TEST(LostAnswers, OfAnAcquireThatIsStoppedMeanwhileAreGivenBack) {
+TEST(LostAnswers, S5OfAnAcquireThatIsStoppedMeanwhileAreGivenBack) {
     TestServer server;
     Client direct = server.connect();
     LossyRelay relay(server, [](const std::string&, int index) {
@@ -106,7 +106,7 @@ TEST(LostAnswers, OfAnAcquireThatIsStoppedMeanwhileAreGivenBack) {
     EXPECT_FALSE(look(direct, "x")["held"].is_true());
 }
 
-TEST(LostAnswers, OfAReleaseCountAsReleased) {
+TEST(LostAnswers, S7OfAReleaseCountAsReleased) {
     TestServer server;
     LossyRelay relay(server, [](const std::string& line, int index) {
         return line.starts_with("DELETE") && index == 1 ? Fate::is_lost : Fate::passes;
@@ -114,9 +114,9 @@ TEST(LostAnswers, OfAReleaseCountAsReleased) {
     Client client = relay.connect();
     const auto lease = client.try_acquire(named("x", "a"));
     ASSERT_TRUE(lease);
-    EXPECT_EQ(to_note(client.release_once(*lease)), "ok");
+    EXPECT_EQ(to_note(client.release(*lease)), "ok");
     EXPECT_EQ(relay.lost(), 1);
-    EXPECT_EQ(to_note(client.release_once(*lease)), "the lock is over");
+    EXPECT_EQ(to_note(client.release(*lease)), "the lock is over");
 }
 
 TEST(LostAnswers, OfRenewalsDoNotLoseAGuardThatHasTime) {

@@ -4,11 +4,11 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <memory>
 
 #include "app/commands/commands.h"
+#include "cli/failure.h"
 #include "load/load_run.h"
 #include "options/options.h"
 
@@ -17,7 +17,6 @@ namespace holdfast::app {
 namespace {
 
 constexpr int exit_broken_word = 1;
-constexpr int exit_unreachable = 2;
 
 // Only for a person: a line that is written over every second.
 void show_progress(const load::LoadCounts& counts) {
@@ -95,22 +94,17 @@ void declare_bench_options(const options::Command& command, load::LoadOptions& o
         "Clients take a lock, hold it, write to something that remembers the largest fencing\n"
         "number and refuses smaller ones, and give it back. A witness looks whether two ever held\n"
         "the lock at once, numbers grow, and no stale write is accepted.\n"
-        "Exit status: 0 if so, 1 if not, 2 if the server cannot be reached.");
+        "Exit status: 0 if so, 1 if not, 69 if the server cannot be reached.");
 }
 
-// Runs it and prints what came of it. The exit code of the program: 0, 1 if the server broke its
-// word, 2 if it cannot be reached.
-int run_bench(const load::LoadOptions& options) {
+// Runs it and prints what came of it.
+cli::Asked<int> run_bench(const load::LoadOptions& options) {
     if (options.ttl <= options.ttl.zero()) {
-        fmt::print(stderr, "holdfast: --ttl must be longer than zero\n");
-        return exit_unreachable;
+        return cli::fail(cli::exit_usage, "--ttl must be longer than zero");
     }
     const auto result = load::run_load(options, show_progress);
     end_progress();
-    if (!result) {
-        fmt::print(stderr, "holdfast: {}\n", result.error().message);
-        return exit_unreachable;
-    }
+    if (!result) return cli::fail(cli::exit_unavailable, result.error().message);
     fmt::print("{}\n{}", load::counts_text(result->counts), load::latency_text(*result));
     if (result->counts.errors > 0) {
         fmt::print(stderr, "holdfast: {} requests failed; the first: {}\n", result->counts.errors,
@@ -118,11 +112,11 @@ int run_bench(const load::LoadOptions& options) {
     }
     for (const std::string& fault : result->faults) fmt::print(stderr, "BROKEN: {}\n", fault);
     if (result->fault_count > 0) {
-        fmt::print(stderr, "holdfast: the server broke its word {} times\n", result->fault_count);
-        return exit_broken_word;
+        return cli::fail(exit_broken_word,
+                         fmt::format("the server broke its word {} times", result->fault_count));
     }
     const bool has_answered = result->acquire_latency.count() > 0;
-    return has_answered ? EXIT_SUCCESS : exit_unreachable;
+    return has_answered ? cli::exit_success : cli::exit_unavailable;
 }
 
 }  // namespace

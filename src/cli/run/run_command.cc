@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "base/result.h"
 #include "cli/command.h"
 #include "cli/lease_options.h"
 #include "cli/run/keeper.h"
@@ -27,6 +28,10 @@ struct RunOptions {
     bool is_verbose = false;
 };
 
+Telling telling_of(const RunOptions& options) {
+    return options.lease.server.is_json ? Telling::json_on_standard_error : Telling::sentence;
+}
+
 // The signals that are passed on to the command, in the order in which they arrive.
 sigset_t signals_to_forward() {
     sigset_t signals;
@@ -45,14 +50,13 @@ bool takes_terminal() {
 }
 
 // The signal mask is set and the keeper is started before the client starts threads.
-int run(const RunOptions& options, const std::vector<std::string>& words) {
-    auto request = to_request(options.lease);
-    if (!request) return complain(request.error());
+Asked<int> run(const RunOptions& options, const std::vector<std::string>& words) {
+    TRY(LeaseRequest request, to_request(options.lease));
     if (words.empty()) {
-        return complain({exit_usage, "which command? Write it after two dashes: holdfast run " +
-                                         options.lease.title() + " -- command"});
+        return fail(exit_usage, "which command? holdfast run " + options.lease.title() +
+                                    " command arguments...");
     }
-    if (options.lease.ttl < ttl_min) return complain({exit_usage, "--ttl must be at least 1s"});
+    if (options.lease.ttl < ttl_min) return fail(exit_usage, "--ttl must be at least 1s");
 
     const sigset_t forwarded = signals_to_forward();
     sigset_t blocked = forwarded;
@@ -63,20 +67,19 @@ int run(const RunOptions& options, const std::vector<std::string>& words) {
     keeper_options.takes_terminal_first = takes_terminal();
     const int signals = ::signalfd(-1, &forwarded, SFD_CLOEXEC | SFD_NONBLOCK);
     auto opened = Keeper::open(std::move(keeper_options));
-    if (!opened) return complain({exit_internal, opened.error().message});
+    if (!opened) return fail(exit_internal, opened.error().message);
     std::optional<Keeper> keeper(std::move(*opened));
 
     std::signal(SIGPIPE, SIG_IGN);  // our complaints may have no reader
-    auto client = Client::open(to_client_options(options.lease));
-    if (!client) return complain(to_failure(client.error(), options.lease.title()));
-    Supervisor supervisor({.request = std::move(*request),
+    TRY(Client client, asked(Client::open(to_client_options(options.lease))));
+    Supervisor supervisor({.request = std::move(request),
                            .wait = wait_of(options.lease),
                            .kill_after = options.kill_after,
-                           .title = options.lease.title(),
+                           .lease = options.lease,
                            .command = words.front(),
-                           .server = options.lease.server,
+                           .telling = telling_of(options),
                            .is_verbose = options.is_verbose},
-                          *client, *keeper, signals);
+                          client, *keeper, signals);
     const int exit_code = supervisor.run();
     keeper.reset();  // after this, no process of the command is left
     ::sigprocmask(SIG_UNBLOCK, &forwarded, nullptr);  // Ctrl-C ends the wait for the release
@@ -98,23 +101,30 @@ Command declare_run(const options::Command& program, const CommandWords& words) 
                          "between SIGTERM and SIGKILL, at most, when we stop the command");
     command.add_flag("-v,--verbose", options->is_verbose, "say what happens to the lock");
     command.footer(
-        "holdfast run NAME [OPTIONS] -- command arguments...\n"
+        "holdfast run LOCK [OPTIONS] command arguments...\n"
+        "\n"
+        "Options behind the command are the command's own; two dashes before it do no harm.\n"
         "\n"
         "The lease is renewed while the command runs, and given back when it and everything it\n"
         "started are gone. If the lock is lost they are stopped (SIGTERM), and killed before\n"
         "anybody else can get it; also if `run` itself is stopped or killed.\n"
         "\n"
-        "In its environment: HOLDFAST_LOCK (the name), HOLDFAST_FENCE (the fencing number),\n"
-        "HOLDFAST_TOKEN and HOLDFAST_LEASE (the lease's token and scope), HOLDFAST_SERVER.\n"
+        "In its environment: HOLDFAST_LEASE (what is locked), HOLDFAST_FENCING_TOKEN (also as\n"
+        "HOLDFAST_FENCE), HOLDFAST_LEASE_TOKEN (for `renew` and `unlock`), HOLDFAST_OWNER,\n"
+        "HOLDFAST_LOCK (as you wrote it), HOLDFAST_SERVER.\n"
         "\n"
         "Ends with the command's code (128 + signal), or: 64 usage, 69 no server, 75 not got in\n"
         "time, 76 lost, 77 not permitted, 126 not executable, 127 no such command.\n"
         "\n"
-        "  holdfast run nightly -- rsync -a photos/ backup:\n"
-        "  holdfast run deploy --wait 10m --ttl 1m -- ./deploy.sh production\n"
-        "  holdfast run cron-cleanup --try -- ./cleanup.sh\n"
-        "  holdfast run builders --limit 3 -- make");
-    return {.options = command, .run = [options, words] { return run(*options, *words); }};
+        "  holdfast run nightly rsync -a photos/ backup:\n"
+        "  holdfast run deploy --wait 10m --ttl 1m ./deploy.sh production\n"
+        "  holdfast run cron-cleanup --try ./cleanup.sh\n"
+        "  holdfast run builders --limit 3 make -j4");
+    // The standard output belongs to the command, so failures are told on the other one.
+    return {.options = command, .run = [options, words]() -> Asked<int> {
+                const auto done = run(*options, *words);
+                return done ? *done : complain(done.error(), telling_of(*options));
+            }};
 }
 
 }  // namespace holdfast::cli

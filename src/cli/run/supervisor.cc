@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "cli/screen/terminal_text.h"
 #include "cli/server.h"
@@ -33,6 +34,13 @@ bool is_over(const LockError& error) {
 // Whether we are the job of a shell. If not, nobody would continue us after a stop.
 bool is_job() {
     return ::getpgrp() != ::getsid(0);
+}
+
+// The command may change its folder.
+std::string absolute(const std::string& path) {
+    std::error_code ignored;
+    const std::string found = std::filesystem::absolute(path, ignored).string();
+    return found.empty() ? path : found;
 }
 
 }  // namespace
@@ -75,6 +83,12 @@ void Supervisor::wait_for_lock() {
 
 int Supervisor::run() {
     note("waiting for the lock");
+    if (options_.wait > milliseconds::zero()) {
+        notice_.emplace(AwaitedLock{.server = options_.lease.server,
+                                    .lock = options_.lease.name,
+                                    .owner = options_.request.owner,
+                                    .wait = options_.wait});
+    }
     std::array<pollfd, 3> waiting{{{.fd = signals_, .events = POLLIN, .revents = 0},
                                    {.fd = wake_, .events = POLLIN, .revents = 0},
                                    {.fd = keeper_.descriptor(), .events = POLLIN, .revents = 0}}};
@@ -117,6 +131,7 @@ void Supervisor::handle_signal(int signal) {
 void Supervisor::look_at_lock() {
     const std::unique_lock guard(mutex_);
     if (held_) {
+        notice_.reset();
         if (*held_ && cancelling_signal_ == 0) {
             guard_.emplace(std::move(**held_));
             start_command();
@@ -124,14 +139,14 @@ void Supervisor::look_at_lock() {
             end(exit_by_signal_base +
                 cancelling_signal_);  // the destructor of held_ releases the lock
         } else {
-            end(to_failure(held_->error(), options_.title));
+            end(to_failure(held_->error(), options_.lease.title()));
         }
         if (guard_) held_.reset();
     }
     if (loss_ && !is_lost_) {
         is_lost_ = true;
         fmt::print(stderr, "holdfast: the lock {} is lost: {}; stopping the command\n",
-                   escape(options_.title), escape(to_text(loss_->error)));
+                   escape(options_.lease.title()), escape(to_text(loss_->error)));
         limits_ = limits_of(loss_->lease, options_.kill_after);
         // If somebody else may have the lock already, there is no time for SIGTERM.
         keeper_.stop(is_over(loss_->error) ? BootClock::now() : limits_.kill_at);
@@ -144,17 +159,19 @@ void Supervisor::start_command() {
     limits_ = limits_of(lease, options_.kill_after);
     overdue_at_ = lease.lasts_until - lease.margin() / 4;
     std::vector<std::string> environment{
-        "HOLDFAST_TOKEN=" + lease.token,
+        "HOLDFAST_LEASE_TOKEN=" + lease.token,
+        "HOLDFAST_FENCING_TOKEN=" + std::to_string(lease.fencing_token),
         "HOLDFAST_FENCE=" + std::to_string(lease.fencing_token),
         "HOLDFAST_LEASE=" + lease.scope.to_text(),
-        "HOLDFAST_LOCK=" + options_.title,
-        "HOLDFAST_SERVER=" + options_.server.server,
+        "HOLDFAST_OWNER=" + lease.owner,
+        "HOLDFAST_LOCK=" + options_.lease.title(),
+        "HOLDFAST_SERVER=" + options_.lease.server.server,
     };
-    if (!options_.server.token_file.empty()) {
-        environment.push_back("HOLDFAST_TOKEN_FILE=" + options_.server.token_file);
+    if (!options_.lease.server.token_file.empty()) {
+        environment.push_back("HOLDFAST_TOKEN_FILE=" + absolute(options_.lease.server.token_file));
     }
-    if (!options_.server.ca_file.empty()) {
-        environment.push_back("HOLDFAST_CA_FILE=" + options_.server.ca_file);
+    if (!options_.lease.server.ca_file.empty()) {
+        environment.push_back("HOLDFAST_CA_FILE=" + absolute(options_.lease.server.ca_file));
     }
     keeper_.start(limits_, environment);
     is_running_ = true;
@@ -186,12 +203,12 @@ void Supervisor::handle_report(const Report& report) {
             if (!is_lost_ && !report.is_out_of_time) return end(exit_code_of(report.value));
             is_lost_ = true;
             return end({exit_lost, fmt::format("the command was stopped, for the lock {} was lost",
-                                               options_.title)});
+                                               options_.lease.title())});
         case ReportKind::gone:
             if (is_lost_) {
                 return end({exit_lost, fmt::format("the command was killed, for the lock {} was "
                                                    "lost",
-                                                   options_.title)});
+                                                   options_.lease.title())});
             }
             return end({exit_internal,
                         "the process that guards the command was killed, so the command was, too"});
@@ -211,12 +228,12 @@ void Supervisor::release() {
     const auto released = guard_->release();
     if (released) return note("gave the lock back");
     fmt::print(stderr, "holdfast: {} could not be given back, and ends by itself: {}\n",
-               escape(options_.title), escape(to_text(released.error())));
+               escape(options_.lease.title()), escape(to_text(released.error())));
 }
 
 void Supervisor::note(const std::string& text) const {
     if (!options_.is_verbose) return;
-    fmt::print(stderr, "holdfast: {}: {}\n", escape(options_.title), text);
+    fmt::print(stderr, "holdfast: {}: {}\n", escape(options_.lease.title()), text);
 }
 
 }  // namespace holdfast::cli

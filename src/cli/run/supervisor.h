@@ -21,6 +21,7 @@
 #include "cli/lease_options.h"
 #include "cli/run/keeper.h"
 #include "cli/run/process_control.h"
+#include "cli/wait_notice.h"
 #include "holdfast/client.h"
 
 namespace holdfast::cli {
@@ -29,9 +30,9 @@ struct SupervisorOptions {
     LeaseRequest request;
     std::chrono::milliseconds wait{0};
     std::chrono::nanoseconds kill_after{0};
-    std::string title;     // of the lock, for messages
-    std::string command;   // the first word of the command
-    ServerOptions server;  // for the environment of the command
+    LeaseOptions lease;   // as the person has written it
+    std::string command;  // the first word of the command
+    Telling telling = Telling::sentence;
     bool is_verbose = false;
 };
 
@@ -61,7 +62,7 @@ class Supervisor {
     void handle_report(const Report& report);
     void stop_like_the_command();
     void end(int exit_code) { exit_code_ = exit_code; }
-    void end(const Failure& failure) { exit_code_ = complain(failure); }
+    void end(const Failure& failure) { exit_code_ = complain(failure, options_.telling); }
     void note(const std::string& text) const;
 
     const SupervisorOptions options_;
@@ -81,7 +82,8 @@ class Supervisor {
     CommandLimits limits_;
     BootTime overdue_at_ = BootTime::max();  // the keeper must have ended the command before
     std::optional<int> exit_code_;
-    std::jthread waiter_;  // last: it uses the others
+    std::optional<WaitNotice> notice_;  // while the lock is waited for
+    std::jthread waiter_;               // last: it uses the others
 };
 
 // When the command must be stopped and killed if the lease is not renewed again.

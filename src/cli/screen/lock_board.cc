@@ -110,7 +110,7 @@ void LockBoard::apply(std::string_view kind, const base::JsonValue& data) {
     lock.waiter_count = static_cast<std::uint64_t>(number_of(data["queue_length"]));
     if (lock.waiters.size() > lock.waiter_count) lock.waiters.resize(lock.waiter_count);
     say_who_waits_for_whom(lock);
-    lock.limit = std::max<std::uint64_t>(lock.limit, lock.holders.size());
+    if (const auto limit = data["limit"].natural()) lock.limit = *limit;
     if (lock.holders.empty() && lock.waiter_count == 0) {
         locks_.erase({lock.kind, lock.name});
     }

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "holdfast/lock_scope.h"
 #include "net/client/url.h"
 
 namespace holdfast::cli {
@@ -94,6 +95,22 @@ Asked<void> add_other_holders(LockRow& lock, Server& server) {
     return add_other_holders(lock, [&server](const std::string& target) {
         return server.get(target).map([](Answer answer) { return std::move(answer.json); });
     });
+}
+
+std::string scope_text(const LockRow& lock) {
+    if (lock.kind == "named") return LockScope(LockScope::Named{lock.name}).to_text();
+    return fmt::format("{}:{}", lock.kind, lock.name);
+}
+
+std::string scope_text(const LockRow& lock, const HolderRow& holder) {
+    return holder.scope.empty() ? scope_text(lock) : holder.scope;
+}
+
+std::string scope_of_event(const base::JsonValue& data) {
+    if (!data["scope"].text().empty()) return std::string(data["scope"].text());
+    if (data["lock_name"].is_null()) return "";
+    return scope_text(
+        {.name = std::string(data["lock_name"].text()), .kind = std::string(data["kind"].text())});
 }
 
 std::string kind_text(const LockRow& lock) {

@@ -61,6 +61,13 @@ using GetJson = std::function<Asked<base::JsonValue>(const std::string& target)>
 [[nodiscard]] Asked<void> add_other_holders(LockRow& lock, const GetJson& get);
 [[nodiscard]] Asked<void> add_other_holders(LockRow& lock, Server& server);
 
+// The lock, and the part of it that somebody holds, as every command takes it: `path:/srv/photos`.
+[[nodiscard]] std::string scope_text(const LockRow& lock);
+[[nodiscard]] std::string scope_text(const LockRow& lock, const HolderRow& holder);
+
+// The lock that an event is about; empty if it is about none.
+[[nodiscard]] std::string scope_of_event(const base::JsonValue& data);
+
 // `semaphore 2/3`, or the name of another kind.
 [[nodiscard]] std::string kind_text(const LockRow& lock);
 

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/result.h"
 #include "cli/command.h"
 #include "cli/event_feed.h"
 #include "cli/screen/screen.h"
@@ -134,7 +135,7 @@ class Top {
     }
 
     // Returns the exit code when the user quits.
-    int run() {
+    Asked<int> run() {
         while (true) {
             if (const auto failure = apply_news()) return finish(*failure);
             draw();
@@ -203,9 +204,9 @@ class Top {
         return TopStep::go_on;
     }
 
-    int finish(const Failure& failure) {
+    Asked<int> finish(const Failure& failure) {
         screen_.leave();
-        return complain(failure);
+        return tl::unexpected(failure);
     }
 
     Screen& screen_;
@@ -217,15 +218,14 @@ class Top {
     std::chrono::milliseconds clock_offset_{0};
 };
 
-int show_top(const TopOptions& options) {
-    auto server = Server::open(options.server);
-    if (!server) return complain(server.error());
-    if (const auto health = server->get("/v1/status"); !health) return complain(health.error());
+Asked<int> show_top(const TopOptions& options) {
+    TRY(auto server, Server::open(options.server));
+    TRY(server.get("/v1/status"));
     const int signals = open_signals();
-    LiveFeed feed(*server, options.prefix);
+    LiveFeed feed(server, options.prefix);
     auto screen = Screen::open();
-    if (!screen) return complain({exit_usage, screen.error().message});
-    return Top(*screen, feed, signals, server->address()).run();
+    if (!screen) return fail(exit_usage, screen.error().message);
+    return Top(*screen, feed, signals, server.address()).run();
 }
 
 }  // namespace

@@ -66,10 +66,6 @@ Style urgency(milliseconds left) {
     return left < 2s ? Style::red : left < 10s ? Style::yellow : Style::green;
 }
 
-std::string name_text(const LockRow& lock, const std::string& scope) {
-    return scope.empty() ? escape(lock.name) : escape(scope);
-}
-
 // The table. All rows are counted, but only those on the screen are made.
 class Rows {
   public:
@@ -80,7 +76,7 @@ class Rows {
             if (is_next_shown()) add_holder(lock, holder);
         }
         if (lock.holders.empty() && is_next_shown()) {
-            table_.add({escape(lock.name), kind_text(lock), "", "", "", "",
+            table_.add({escape(scope_text(lock)), kind_text(lock), "", "", "", "",
                         std::to_string(lock.waiter_count), ""});
         }
         add_waiters(lock);
@@ -102,7 +98,7 @@ class Rows {
         const std::int64_t end_ms = is_over ? holder.grace_until_ms : holder.expires_ms;
         const milliseconds left{end_ms - state_.now_ms};
         const Style style = is_over ? Style::faint : urgency(left);
-        table_.add({name_text(lock, holder.scope), kind_text(lock), escape(holder.owner),
+        table_.add({escape(scope_text(lock, holder)), kind_text(lock), escape(holder.owner),
                     is_over ? "grace" : holder.mode, Cell(countdown(left), style),
                     Cell(is_over ? "" : gauge(holder, state_.now_ms), style),
                     lock.waiter_count == 0 ? "" : std::to_string(lock.waiter_count),
@@ -121,8 +117,8 @@ class Rows {
                         Cell("waiting", Style::cyan), "",
                         blocker.empty() ? "" : "for " + escape(blocker)});
         }
-        const std::uint64_t unknown = lock.waiter_count - lock.waiters.size();
-        if (unknown > 0 && is_next_shown()) {
+        if (lock.waiter_count > lock.waiters.size() && is_next_shown()) {
+            const std::uint64_t unknown = lock.waiter_count - lock.waiters.size();
             table_.add({Cell(fmt::format("  └ {} more", unknown), Style::faint), "", "", "", "", "",
                         "", ""});
         }

@@ -18,7 +18,7 @@ LockRow lock(const std::string& name, const std::string& owner, std::int64_t exp
                          .acquired_ms = 1'000}}};
 }
 
-LockBoard example() {
+LockBoard example_board() {
     LockRow nightly = lock("nightly", "w1", 25'000);
     nightly.waiter_count = 3;
     nightly.waiters = {{.owner = "w2", .waits_for = "w1", .since_ms = 7'000},
@@ -34,7 +34,7 @@ TopState state(std::size_t height = 10) {
 
 TEST(TopView, ShowsHoldersQueuesAndCountdowns) {
     EXPECT_THAT(
-        draw_top(example(), state()).lines,
+        draw_top(example_board(), state()).lines,
         ElementsAre(
             "holdfast  http://127.0.0.1:8080  2 held  3 waiting  2 locks  00:00:10", "",
             "LOCK                 KIND   OWNER   MODE        LEFT              QUEUE  NOTE",
@@ -50,7 +50,7 @@ TEST(TopView, IsAsLargeAsTheScreen) {
         for (std::size_t width = 1; width < 100; width += 7) {
             TopState small = state(height);
             small.width = width;
-            const TopPicture picture = draw_top(example(), small);
+            const TopPicture picture = draw_top(example_board(), small);
             EXPECT_EQ(picture.lines.size(), std::max<std::size_t>(height, 1)) << height;
         }
     }
@@ -58,12 +58,12 @@ TEST(TopView, IsAsLargeAsTheScreen) {
 
 TEST(TopView, ScrollsAsFarAsThereIsSomething) {
     TopState now = state(6);  // two rows
-    TopPicture picture = draw_top(example(), now);
+    TopPicture picture = draw_top(example_board(), now);
     EXPECT_EQ(picture.row_count, 5U);
     EXPECT_EQ(picture.rows_shown, 2U);
     EXPECT_THAT(picture.lines.back(), HasSubstr("1-2 of 5"));
     EXPECT_EQ(press_key(now, picture, "down"), TopStep::go_on);
-    EXPECT_THAT(draw_top(example(), now).lines.back(), HasSubstr("2-3 of 5"));
+    EXPECT_THAT(draw_top(example_board(), now).lines.back(), HasSubstr("2-3 of 5"));
     press_key(now, picture, "end");
     EXPECT_EQ(now.first_row, 3U);
     press_key(now, picture, "page down");
@@ -76,21 +76,21 @@ TEST(TopView, ScrollsAsFarAsThereIsSomething) {
 
 TEST(TopView, FiltersByLockAndOwner) {
     TopState now = state();
-    const TopPicture picture = draw_top(example(), now);
+    const TopPicture picture = draw_top(example_board(), now);
     for (const char* const key : {"/", "w", "3", "x", "backspace"}) press_key(now, picture, key);
     EXPECT_EQ(now.filter, "w3");
-    EXPECT_EQ(draw_top(example(), now).lines.at(1), "/w3_");
+    EXPECT_EQ(draw_top(example_board(), now).lines.at(1), "/w3_");
     press_key(now, picture, "enter");
     EXPECT_FALSE(now.is_typing_filter);
-    EXPECT_EQ(draw_top(example(), now).row_count, 4U);
-    EXPECT_THAT(draw_top(example(), now).lines, Not(testing::Contains(HasSubstr("deploy"))));
+    EXPECT_EQ(draw_top(example_board(), now).row_count, 4U);
+    EXPECT_THAT(draw_top(example_board(), now).lines, Not(testing::Contains(HasSubstr("deploy"))));
     press_key(now, picture, "escape");
-    EXPECT_EQ(draw_top(example(), now).row_count, 5U);
+    EXPECT_EQ(draw_top(example_board(), now).row_count, 5U);
 }
 
 TEST(TopView, LettersOfAFilterAreNoOrders) {
     TopState now = state();
-    const TopPicture picture = draw_top(example(), now);
+    const TopPicture picture = draw_top(example_board(), now);
     press_key(now, picture, "/");
     EXPECT_EQ(press_key(now, picture, "q"), TopStep::go_on);
     press_key(now, picture, "escape");
@@ -99,12 +99,12 @@ TEST(TopView, LettersOfAFilterAreNoOrders) {
 
 TEST(TopView, SortsByWhatMattersNow) {
     TopState now = state();
-    const TopPicture picture = draw_top(example(), now);
+    const TopPicture picture = draw_top(example_board(), now);
     press_key(now, picture, "s");
     EXPECT_EQ(now.sort, TopSort::by_time_left);
-    EXPECT_THAT(draw_top(example(), now).lines.at(3), HasSubstr("deploy"));
+    EXPECT_THAT(draw_top(example_board(), now).lines.at(3), HasSubstr("deploy"));
     press_key(now, picture, "s");
-    EXPECT_THAT(draw_top(example(), now).lines.at(3), HasSubstr("nightly"));
+    EXPECT_THAT(draw_top(example_board(), now).lines.at(3), HasSubstr("nightly"));
 }
 
 TEST(TopView, NamesCannotSpeakToTheTerminal) {
@@ -121,7 +121,7 @@ TEST(TopView, SaysWhenThereIsNothing) {
     EXPECT_EQ(draw_top({}, state()).lines.at(3), "nothing is held");
     TopState filtered = state();
     filtered.filter = "zzz";
-    EXPECT_EQ(draw_top(example(), filtered).lines.at(3), "nothing matches");
+    EXPECT_EQ(draw_top(example_board(), filtered).lines.at(3), "nothing matches");
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ std::string_view to_text(Refusal refusal) {
         case Refusal::in_grace: return "in_grace";
         case Refusal::timed_out: return "timed_out";
         case Refusal::limit_mismatch: return "limit_mismatch";
+        case Refusal::other_kind: return "other_kind";
         case Refusal::locks_max: return "locks_max";
         case Refusal::leases_max: return "leases_max";
         case Refusal::waiters_max: return "waiters_max";

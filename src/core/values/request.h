@@ -54,6 +54,8 @@ struct AcquireRequest {
     SessionId session;
     // If the owner holds the lock already, renew its lease instead of queueing behind it.
     bool renew_own = false;
+    // named, semaphore: refused while the other of the two is held or wanted under this name.
+    bool is_only_kind = false;
     bool is_transient = false;
     Secret secret{};  // random bits for the token of the lease
     Notes notes;
@@ -132,7 +134,8 @@ enum class Refusal : std::uint8_t {
     in_grace,        // the lease has expired; until its grace is over only its owner gets the lock
     timed_out,       // two-phase: a wait without any time, while the entry queues
     limit_mismatch,  // the semaphore exists with another number of permits
-    locks_max,       // Limits, by name
+    other_kind,  // the name is a semaphore now, and a lock was asked for; or the other way round
+    locks_max,   // Limits, by name
     leases_max,
     waiters_max,
     waiters_per_lock_max,
@@ -203,7 +206,8 @@ struct Outcome {
     Kind kind = Kind::refused;
     Refusal refusal = Refusal::none;
     // granted, renewed, found, refused as scope_mismatch: the lease of the caller.
-    // refused as held or in_grace: a lease that is in the way.
+    // refused as held or in_grace: a lease that is in the way; by the service also as timed_out, if
+    // there is one.
     // Otherwise empty.
     LeaseView lease;
     // granted: the owner before this one, if its name is still remembered.
@@ -211,7 +215,7 @@ struct Outcome {
     // queued: the waiter; after acquire and enqueue also its place in the queue, from 1.
     WaiterId waiter;
     std::size_t position = 0;
-    // refused as held: how many waiters there are.
+    // refused as held, or by the service as timed_out: how many waiters there are.
     std::size_t queue_length = 0;
 
     static Outcome refuse(Refusal why) { return {.kind = Kind::refused, .refusal = why}; }

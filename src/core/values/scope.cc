@@ -51,7 +51,22 @@ std::string_view to_text(Mode mode) {
     return mode == Mode::exclusive ? "exclusive" : "shared";
 }
 
+std::optional<ScopeKind> parse_kind(std::string_view text) {
+    using enum ScopeKind;
+    for (const ScopeKind kind : {named, semaphore, path, inode, range}) {
+        if (to_text(kind) == text) return kind;
+    }
+    return std::nullopt;
+}
+
+std::optional<ScopeKind> kind_in_front(std::string_view text) {
+    const std::size_t colon = text.find(':');
+    return colon == std::string_view::npos ? std::nullopt : parse_kind(text.substr(0, colon));
+}
+
 std::string to_text(const Scope& scope) {
+    const bool is_plain_name = scope.kind == ScopeKind::named && !kind_in_front(scope.name);
+    if (is_plain_name) return std::string(scope.name);
     std::string text{to_text(scope.kind)};
     text += ':';
     if (!scope.is_of_inode()) return text.append(scope.name);
@@ -63,18 +78,18 @@ std::string to_text(const Scope& scope) {
 }
 
 std::optional<Scope> parse_scope(std::string_view text) {
-    const std::size_t colon = text.find(':');
-    if (colon == std::string_view::npos || colon + 1 == text.size()) return std::nullopt;
-    const std::string_view kind = text.substr(0, colon);
-    const std::string_view rest = text.substr(colon + 1);
-    if (kind == "named") return Scope::named(rest);
-    if (kind == "semaphore") return Scope::semaphore(rest);
-    if (kind == "path") return Scope::path(rest);
-    if (kind == "range") return parse_range(rest);
-    if (kind != "inode") return std::nullopt;
-    const auto inode = parse_number(rest);
-    if (!inode) return std::nullopt;
-    return Scope::of_inode(*inode);
+    const auto kind = kind_in_front(text);
+    const std::string_view what = kind ? text.substr(to_text(*kind).size() + 1) : text;
+    if (what.empty()) return std::nullopt;
+    switch (kind.value_or(ScopeKind::named)) {
+        case ScopeKind::named: return Scope::named(what);
+        case ScopeKind::semaphore: return Scope::semaphore(what);
+        case ScopeKind::path: return Scope::path(what);
+        case ScopeKind::range: return parse_range(what);
+        case ScopeKind::inode: break;
+    }
+    const auto inode = parse_number(what);
+    return inode ? std::optional(Scope::of_inode(*inode)) : std::nullopt;
 }
 
 }  // namespace holdfast::core

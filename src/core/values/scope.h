@@ -74,14 +74,19 @@ struct Scope {
 
 // `named`, `semaphore`, `path`, `inode`, `range`.
 [[nodiscard]] std::string_view to_text(ScopeKind kind);
+[[nodiscard]] std::optional<ScopeKind> parse_kind(std::string_view text);
+// The kind that a text form begins with; nothing if the text is a name without it.
+[[nodiscard]] std::optional<ScopeKind> kind_in_front(std::string_view text);
 [[nodiscard]] std::string_view to_text(Mode mode);
 
-// The text form: `named:x`, `semaphore:x`, `path:/a/b`, `inode:7`, `range:7:0-4096`,
-// `range:7:4096-`.
+// The text form, the same everywhere: `nightly` (a name), `semaphore:x`, `path:/a/b`, `inode:7`,
+// `range:7:0-4096`, `range:7:4096-`. A name that begins like another kind of scope is written with
+// its own kind: `named:path:/a`.
 [[nodiscard]] std::string to_text(const Scope& scope);
 
-// Reads the text form. No value for any other text: an unknown kind, an empty name, a start that is
-// not before its end. The name of the result points into `text`.
+// Reads the text form. A text that does not begin with a kind and a colon is a name. No value for a
+// kind with something that it cannot have: an empty name, a start that is not before its end. The
+// name of the result points into `text`.
 [[nodiscard]] std::optional<Scope> parse_scope(std::string_view text);
 
 }  // namespace holdfast::core

@@ -56,24 +56,24 @@ struct Row {
 
 const std::vector<Row>& good_rows() {
     static const std::vector<Row> rows{
-        {"l\nk\n10\n", "lock named:k timeout 10"},
-        {"l\nk\n0\n", "lock named:k timeout 0"},
-        {"l\nk\n10 60\n", "lock named:k timeout 10 lease 60"},
-        {"l\r\nk\r\n10 60\r\n", "lock named:k timeout 10 lease 60"},
-        {"l\r\r\nk\r\r\r\n10\r\r\n", "lock named:k timeout 10"},
-        {"l\nk\n10\r60\n", "lock named:k timeout 10 lease 60"},
-        {"l\nk\n+5 +7\n", "lock named:k timeout 5 lease 7"},
-        {"l\nk\n-0\n", "lock named:k timeout 0"},
+        {"l\nk\n10\n", "lock k timeout 10"},
+        {"l\nk\n0\n", "lock k timeout 0"},
+        {"l\nk\n10 60\n", "lock k timeout 10 lease 60"},
+        {"l\r\nk\r\n10 60\r\n", "lock k timeout 10 lease 60"},
+        {"l\r\r\nk\r\r\r\n10\r\r\n", "lock k timeout 10"},
+        {"l\nk\n10\r60\n", "lock k timeout 10 lease 60"},
+        {"l\nk\n+5 +7\n", "lock k timeout 5 lease 7"},
+        {"l\nk\n-0\n", "lock k timeout 0"},
         {"sl\nk\n+1 +2 +3\n", "lock semaphore:k timeout 1 limit 2 lease 3"},
-        {"l\nk\n  10\t 60 \n", "lock named:k timeout 10 lease 60"},
-        {"l\nk\n007\n", "lock named:k timeout 7"},
-        {"l\nk\n18446744073709551615\n", "lock named:k for ever"},
-        {"r\nk\n" + token + "\n", "release named:k token 7/9"},
-        {"n\nk\n" + token + "\n", "renew named:k token 7/9"},
-        {"n\nk\n" + token + " 5\n", "renew named:k token 7/9 lease 5"},
-        {"e\nk\n\n", "enqueue named:k"},
-        {"e\nk\n5\n", "enqueue named:k lease 5"},
-        {"w\nk\n5\n", "wait named:k timeout 5"},
+        {"l\nk\n  10\t 60 \n", "lock k timeout 10 lease 60"},
+        {"l\nk\n007\n", "lock k timeout 7"},
+        {"l\nk\n18446744073709551615\n", "lock k for ever"},
+        {"r\nk\n" + token + "\n", "release k token 7/9"},
+        {"n\nk\n" + token + "\n", "renew k token 7/9"},
+        {"n\nk\n" + token + " 5\n", "renew k token 7/9 lease 5"},
+        {"e\nk\n\n", "enqueue k"},
+        {"e\nk\n5\n", "enqueue k lease 5"},
+        {"w\nk\n5\n", "wait k timeout 5"},
         {"sl\nk\n10 3\n", "lock semaphore:k timeout 10 limit 3"},
         {"sl\nk\n10 3 60\n", "lock semaphore:k timeout 10 limit 3 lease 60"},
         {"se\nk\n3\n", "enqueue semaphore:k limit 3"},
@@ -88,7 +88,7 @@ const std::vector<Row>& good_rows() {
         {"auth\n_\n \ta secret \r\v \r\n", "auth a secret"},
         {"auth\n_\n \t \n", "auth "},
         {"auth\n_\n\n", "auth "},
-        {"l\nB\xc3\xbcro:\xff\n1\n", "lock named:B\xc3\xbcro:\xff timeout 1"},
+        {"l\nB\xc3\xbcro:\xff\n1\n", "lock B\xc3\xbcro:\xff timeout 1"},
     };
     return rows;
 }
@@ -162,8 +162,7 @@ TEST(DflockdRequest, IsMalformed) {
     EXPECT_EQ(read("r\nk\n0000000000000007000000000000000A\n"), "malformed");
     EXPECT_EQ(read("n\nk\n" + token + " 0\n"), "malformed");
     EXPECT_EQ(read("n\nk\n" + token + " 1 1\n"), "malformed");
-    EXPECT_EQ(read(std::string("l\n\0\n1\n", 6)),
-              "lock named:" + std::string(1, '\0') + " timeout 1");
+    EXPECT_EQ(read(std::string("l\n\0\n1\n", 6)), "lock " + std::string(1, '\0') + " timeout 1");
 }
 
 // The input of a browser that a web page makes send requests in a body, and of other clients that
@@ -194,14 +193,14 @@ TEST(DflockdRequest, WhatAnotherProtocolSendsIsForeign) {
                       cut < row.known_after ? "incomplete" : "foreign")
                 << row.input << cut;
         }
-        EXPECT_EQ(read("l\nk\n1\n" + row.input), "lock named:k timeout 1");
+        EXPECT_EQ(read("l\nk\n1\n" + row.input), "lock k timeout 1");
     }
     EXPECT_EQ(read("!~/x:\nk\n1\n"), "malformed") << "a word, though none of dflockd's";
 }
 
 TEST(DflockdRequest, ALineMayBeAsLongAsItsLimit) {
     const std::string longest(line_bytes_max, 'k');
-    EXPECT_EQ(read("l\n" + longest + "\n1\n"), "lock named:" + longest + " timeout 1");
+    EXPECT_EQ(read("l\n" + longest + "\n1\n"), "lock " + longest + " timeout 1");
     EXPECT_EQ(read("l\n" + longest), "incomplete");
     EXPECT_EQ(read("l\n" + longest + "k"), "too long") << "that is known before it ends";
     EXPECT_EQ(read("l\n" + longest + "k\n1\n"), "too long");

@@ -59,6 +59,8 @@ Answer refused_by_limit(core::Refusal refusal) {
             return {.status = 503, .error = "too many locks on this server"};
         case core::Refusal::leases_max:
             return {.status = 503, .error = "too many leases on this server"};
+        case core::Refusal::other_kind:
+            return {.status = 409, .error = "this name is a semaphore at the moment"};
         case core::Refusal::stopping:
             return {.status = 503, .error = "the server is shutting down; ask again later"};
         default: return {.status = 500, .error = core::to_text(refusal)};

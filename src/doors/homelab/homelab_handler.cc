@@ -73,7 +73,8 @@ service::Request HomelabHandler::to_service(const HomelabRequest& request) const
                                         .ttl = request.ttl.value_or(options_.default_ttl),
                                         .grace = options_.grace,
                                         .memory = owner_memory,
-                                        .renew_own = true};
+                                        .renew_own = true,
+                                        .is_only_kind = true};
         case Action::release: return service::ReleaseOwn{.scope = scope, .owner = owner};
         case Action::status: break;
     }

@@ -34,6 +34,7 @@ void append_data(base::JsonWriter& json, const core::Event& event, const service
         if (lease.scope.kind == core::ScopeKind::range) {
             json.field("scope", core::to_text(lease.scope));
         }
+        if (lease.scope.kind == core::ScopeKind::semaphore) json.field("limit", event.limit);
     }
     json.field("owner_id", lease.owner.name).field("door", service::to_text(lease.owner.door));
     if (lease.session) json.field("session", lease.session.serial);

@@ -119,7 +119,13 @@ void append_lock(std::string& out, const Get& request, const core::LockView* loc
     if (is_held) {
         // A later page does not contain the oldest holder.
         const bool is_first_page = !request.holders_after.has_value();
-        if (is_first_page) append_lease(json, lock->holders.front(), ids, clock);
+        if (is_first_page) {
+            const core::LeaseView& oldest = lock->holders.front();
+            append_lease(json, oldest, ids, clock);
+            if (oldest.scope.kind == core::ScopeKind::range) {
+                json.field("scope", core::to_text(oldest.scope));
+            }
+        }
         json.field("version", lock->version);
         if (lock->scope.kind == core::ScopeKind::semaphore) json.field("limit", lock->limit);
         const bool has_more = lock->holders.size() > shown_holders_max;

@@ -159,6 +159,8 @@ struct Writer {
                 return append_not_acquired(body, request, "BUSY_RETRY", answers::busy_retry_ms);
             case core::Refusal::limit_mismatch:
                 return append_not_acquired(body, request, "LIMIT_MISMATCH");
+            case core::Refusal::other_kind:
+                return append_not_acquired(body, request, "KIND_MISMATCH");
             case core::Refusal::request_ended:
                 return append_not_acquired(body, request, "REQUEST_ENDED");
             case core::Refusal::request_superseded:

@@ -34,8 +34,11 @@ core::Scope scope_of(const OneLock& request) {
         case core::ScopeKind::path: return core::Scope::path(name);
         case core::ScopeKind::inode:
             return core::Scope::of_inode(base::parse_decimal<std::uint64_t>(name).value_or(0));
-        default: return core::Scope::named(name);
+        case core::ScopeKind::range:
+            return core::parse_scope("range:" + name).value_or(core::Scope::of_inode(0));
+        case core::ScopeKind::named: break;
     }
+    return core::Scope::named(name);
 }
 
 // Where to look if nothing is known of that.
@@ -57,6 +60,7 @@ struct Translator {
             .limit = request.limit,
             .ttl = request.ttl,
             .wait = service::to_wait(request.wait),
+            .is_only_kind = true,
             .notes = {.request_id = request.request_id, .metadata = request.metadata}};
     }
     service::Request operator()(const Renew& request) const {

@@ -106,22 +106,25 @@ Parsed parse_release(std::string lock_name, std::string_view body) {
     return request;
 }
 
-// The kind of scope that the query names. Ranges are shown together with their inode.
+// The kind of scope that the query names. The name of a range is `7:0-4096`.
 tl::expected<std::optional<core::ScopeKind>, Fault> parse_kind(const std::string& lock_name,
                                                                std::string_view query) {
     using core::ScopeKind;
     const auto text = net::query_parameter(query, "kind");
     if (!text) return refuse(text.error().message);
     if (!*text) return std::nullopt;
-    for (const ScopeKind kind :
-         {ScopeKind::named, ScopeKind::semaphore, ScopeKind::path, ScopeKind::inode}) {
+    for (const ScopeKind kind : {ScopeKind::named, ScopeKind::semaphore, ScopeKind::path,
+                                 ScopeKind::inode, ScopeKind::range}) {
         if (**text != core::to_text(kind)) continue;
+        if (kind == ScopeKind::range && !core::parse_scope("range:" + lock_name)) {
+            return refuse("a range is written <inode>:<start>-<end>");
+        }
         if (kind == ScopeKind::inode && !base::parse_decimal<std::uint64_t>(lock_name)) {
             return refuse("an inode is a number");
         }
         return kind;
     }
-    return refuse("kind must be named, semaphore, path or inode");
+    return refuse("kind must be named, semaphore, path, inode or range");
 }
 
 Parsed parse_get(std::string lock_name, const RequestParts& parts) {

@@ -201,7 +201,8 @@ TEST(LockserverRequest, ReadsLooks) {
     EXPECT_EQ(std::get<ListLocks>(*page).limit, 5U);
     EXPECT_EQ(fault("GET", "/v1/locks?limit=0"), "400 limit must be in [1, 1000]");
     EXPECT_EQ(fault("GET", "/v1/locks?limit=1001"), "400 limit must be in [1, 1000]");
-    EXPECT_EQ(fault("GET", "/v1/locks?after=x"), "400 after must be the `next` of an earlier page");
+    EXPECT_EQ(fault("GET", "/v1/locks?after=inode:x"),
+              "400 after must be the `next` of an earlier page");
     EXPECT_EQ(std::get<ForceRelease>(*parse("DELETE", "/v1/locks/x")).lock_name, "x");
 }
 
@@ -212,8 +213,10 @@ TEST(LockserverRequest, ReadsWhichThingOfANameIsMeant) {
     EXPECT_EQ(std::get<ForceRelease>(*parse("DELETE", "/v1/locks/7?kind=inode")).kind,
               ScopeKind::inode);
     for (const char* method : {"GET", "DELETE"}) {
+        EXPECT_EQ(fault(method, "/v1/locks/x?kind=galaxy"),
+                  "400 kind must be named, semaphore, path, inode or range");
         EXPECT_EQ(fault(method, "/v1/locks/x?kind=range"),
-                  "400 kind must be named, semaphore, path or inode");
+                  "400 a range is written <inode>:<start>-<end>");
         EXPECT_EQ(fault(method, "/v1/locks/x?kind=inode"), "400 an inode is a number");
     }
 }

@@ -1,5 +1,7 @@
 #include "doors/scoped/scope_json.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 namespace holdfast::doors::scoped {
@@ -67,7 +69,7 @@ base::Result<OwnedScope> to_scope(Fields fields, ScopeKind kind) {
 }
 
 base::Result<ScopeKind> known_kind(std::string_view text) {
-    const auto kind = parse_kind(text);
+    const auto kind = core::parse_kind(text);
     if (kind) return *kind;
     return base::fail("unknown kind of scope \"" + std::string(text.substr(0, 64)) +
                       "\"; there are " + kinds);
@@ -87,11 +89,6 @@ base::Result<OwnedScope> read_object(const std::string& object) {
 }
 
 base::Result<OwnedScope> read_text(const std::string& text) {
-    const std::size_t colon = text.find(':');
-    if (colon == std::string::npos) {
-        return base::fail("a scope is written <kind>:<what>, such as range:7:0-4096");
-    }
-    TRY(const ScopeKind kind, known_kind(std::string_view(text).substr(0, colon)));
     const auto scope = core::parse_scope(text);
     if (scope) {
         return OwnedScope{.kind = scope->kind,
@@ -99,26 +96,21 @@ base::Result<OwnedScope> read_text(const std::string& text) {
                           .inode = scope->inode,
                           .range = scope->range};
     }
-    switch (kind) {
+    const auto kind = core::kind_in_front(text);
+    if (!kind) return base::fail("scope required");
+    switch (*kind) {
         case ScopeKind::range:
             return base::fail(
                 "a range is written range:<inode>:<start>-<end>, in whole numbers, its start less "
                 "than its end; without an end it reaches to the end of the file");
         case ScopeKind::inode:
             return base::fail("an inode is written inode:<number>, a whole number, not negative");
-        default: return base::fail("a scope of kind " + text.substr(0, colon) + " needs a name");
+        default:
+            return base::fail(fmt::format("a scope of kind {} needs a name", core::to_text(*kind)));
     }
 }
 
 }  // namespace
-
-std::optional<ScopeKind> parse_kind(std::string_view text) {
-    using enum ScopeKind;
-    for (const ScopeKind kind : {named, semaphore, path, inode, range}) {
-        if (core::to_text(kind) == text) return kind;
-    }
-    return std::nullopt;
-}
 
 base::Result<OwnedScope> read_scope(const base::JsonTextOrObject& value) {
     if (value.object) return read_object(*value.object);

@@ -27,8 +27,6 @@ struct OwnedScope {
     }
 };
 
-[[nodiscard]] std::optional<core::ScopeKind> parse_kind(std::string_view text);
-
 // Fails with a sentence about the fault.
 [[nodiscard]] base::Result<OwnedScope> read_scope(const base::JsonTextOrObject& value);
 

@@ -35,12 +35,13 @@ void append_lease(base::JsonWriter& json, const core::LeaseView& lease, LeaseFie
     }
     json.field("fencing_token", core::as_number(lease.token.fence));
     append_scope(json, "scope", lease.scope);
+    const auto ttl = std::chrono::duration_cast<std::chrono::milliseconds>(lease.ttl);
     json.field("holder", lease.owner.name)
         .field("mode", core::to_text(lease.mode))
         .field("acquired_at", to_text(lease.acquired_at, clock))
         .field("expires_at", to_text(lease.expires_at, clock))
-        .field("duration_ms",
-               std::chrono::duration_cast<std::chrono::milliseconds>(lease.ttl).count());
+        .field("ttl_ms", ttl.count())
+        .field("duration_ms", ttl.count());  // as the original calls it
     if (fields == LeaseFields::with_door) json.field("door", service::to_text(lease.owner.door));
     if (!lease.notes.metadata.empty()) json.field("metadata", lease.notes.metadata);
 }
@@ -78,7 +79,7 @@ Problem problem_of(core::Refusal refusal) {
             return {400, "BadRequest", "request_id is too long"};
         case core::Refusal::metadata_length_max: return {400, "BadRequest", "metadata is too long"};
         case core::Refusal::ttl_out_of_range:
-            return {400, "BadRequest", "duration_ms is beyond a limit of this server"};
+            return {400, "BadRequest", "ttl_ms is beyond a limit of this server"};
         case core::Refusal::locks_max:
             return {503, "LimitReached", "there are too many locks on this server"};
         case core::Refusal::leases_max:
@@ -214,13 +215,20 @@ struct Writer {
         switch (response.outcome.refusal) {
             case core::Refusal::held:
             case core::Refusal::in_grace: return held();
-            case core::Refusal::timed_out:
-                return append_problem(
-                    body, {409, "WaitTimedOut", "it was not granted within wait_ms"}, scope);
+            case core::Refusal::timed_out: return timed_out(scope);
             case core::Refusal::still_waiting: return still_waiting(scope);
             case core::Refusal::limit_mismatch:
                 return append_problem(
                     body, {409, "LimitMismatch", "the semaphore has another limit"}, scope);
+            case core::Refusal::other_kind:
+                return append_problem(
+                    body,
+                    {409, "KindMismatch",
+                     scope.kind == core::ScopeKind::semaphore
+                         ? "the name is a lock at the moment, so it cannot be a semaphore"
+                         : "the name is a semaphore at the moment: ask for semaphore:NAME and its "
+                           "limit"},
+                    scope);
             case core::Refusal::request_ended:
                 return append_problem(
                     body, {409, "RequestEnded", "what this request_id was granted is over"}, scope);
@@ -243,13 +251,30 @@ struct Writer {
     }
 
     [[nodiscard]] int held() const {
+        append_blocker("LockHeld", "");
+        return 409;
+    }
+
+    [[nodiscard]] int timed_out(const core::Scope& scope) const {
+        constexpr std::string_view message = "it was not granted within wait_ms";
+        if (core::as_number(response.outcome.lease.token.fence) == 0) {  // it is free by now
+            return append_problem(body, {409, "WaitTimedOut", message}, scope);
+        }
+        append_blocker("WaitTimedOut", message);
+        return 409;
+    }
+
+    // An error about the lease that is in the way.
+    void append_blocker(std::string_view code, std::string_view what) const {
         const core::LeaseView& lease = response.outcome.lease;
-        const bool is_in_grace = response.outcome.refusal == core::Refusal::in_grace;
-        std::string message = core::to_text(lease.scope);
+        std::string message = what.empty() ? "" : std::string(what) + ": ";
+        message += core::to_text(lease.scope);
+        const bool is_in_grace = response.outcome.refusal == core::Refusal::in_grace ||
+                                 lease.state == core::LeaseState::grace;
         message += is_in_grace ? " is kept for its last holder, " : " is held by ";
         message += lease.owner.name;
         base::JsonWriter json(body);
-        json.begin_object().field("error", "LockHeld").field("message", message);
+        json.begin_object().field("error", code).field("message", message);
         append_scope(json, "scope", lease.scope);
         json.field("holder", lease.owner.name)
             .field("mode", core::to_text(lease.mode))
@@ -257,7 +282,6 @@ struct Writer {
             .field("queue_length", response.outcome.queue_length)
             .field("retry_after_ms", answers::recommend_retry_ms(response));
         json.end_object();
-        return 409;
     }
 };
 

@@ -50,7 +50,7 @@ TEST(ScopedAnswer, ShowsALeaseToWhoSpeaksForIt) {
         R"(200 {"token":"000000000000002a00000000000000ff","fencing_token":42,)"
         R"("scope":{"kind":"range","inode":7,"start":0,"end":4096},"holder":"w1",)"
         R"("mode":"exclusive","acquired_at":"2024-01-15T10:30:01.500Z",)"
-        R"("expires_at":"2024-01-15T10:30:31.500Z","duration_ms":30000})";
+        R"("expires_at":"2024-01-15T10:30:31.500Z","ttl_ms":30000,"duration_ms":30000})";
     EXPECT_EQ(answer(acquire(), with({.kind = Outcome::Kind::granted, .lease = lease()})), shown);
     EXPECT_EQ(answer(Renew{}, with({.kind = Outcome::Kind::renewed, .lease = lease()})), shown);
     EXPECT_EQ(answer(Look{}, with({.kind = Outcome::Kind::found, .lease = lease()})), shown);
@@ -71,6 +71,18 @@ TEST(ScopedAnswer, TellsWhoIsInTheWay) {
                 HasSubstr(R"("message":"range:7:0-4096 is kept for its last holder, w1")"));
     EXPECT_THAT(answer(acquire(), with(outcome)),
                 HasSubstr(R"("expires_at":"2024-01-15T10:30:36.500Z")"));
+}
+
+TEST(ScopedAnswer, TellsWhoHeldTheLockUntilTheEndOfAWait) {
+    Outcome outcome{
+        .kind = Outcome::Kind::refused, .refusal = Refusal::timed_out, .lease = lease()};
+    outcome.queue_length = 2;
+    EXPECT_EQ(answer(acquire(), with(outcome)),
+              R"(409 {"error":"WaitTimedOut",)"
+              R"("message":"it was not granted within wait_ms: range:7:0-4096 is held by w1",)"
+              R"("scope":{"kind":"range","inode":7,"start":0,"end":4096},"holder":"w1",)"
+              R"("mode":"exclusive","expires_at":"2024-01-15T10:30:31.500Z","queue_length":2,)"
+              R"("retry_after_ms":1000})");
 }
 
 TEST(ScopedAnswer, NamesEveryRefusal) {
@@ -96,7 +108,7 @@ TEST(ScopedAnswer, NamesEveryRefusal) {
         {acquire(), Refusal::metadata_length_max,
          R"(400 {"error":"BadRequest","message":"metadata is too long"})"},
         {acquire(), Refusal::ttl_out_of_range,
-         R"(400 {"error":"BadRequest","message":"duration_ms is beyond a limit of this server"})"},
+         R"(400 {"error":"BadRequest","message":"ttl_ms is beyond a limit of this server"})"},
         {acquire(), Refusal::locks_max,
          R"(503 {"error":"LimitReached","message":"there are too many locks on this server"})"},
         {acquire(), Refusal::leases_max,
@@ -131,7 +143,7 @@ TEST(ScopedAnswer, ListsWithoutTokens) {
     const std::string one =
         R"({"fencing_token":42,"scope":{"kind":"range","inode":7,"start":0,"end":4096},)"
         R"("holder":"w1","mode":"exclusive","acquired_at":"2024-01-15T10:30:01.500Z",)"
-        R"("expires_at":"2024-01-15T10:30:31.500Z","duration_ms":30000,"door":"scoped"})";
+        R"("expires_at":"2024-01-15T10:30:31.500Z","ttl_ms":30000,"duration_ms":30000,"door":"scoped"})";
     EXPECT_EQ(answer(ListLeases{.limit = 2}, response),
               R"(200 {"leases":[)" + one + "," + one + "]}");
     EXPECT_EQ(answer(ListLeases{.limit = 1}, response),

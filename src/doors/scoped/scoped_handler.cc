@@ -23,6 +23,7 @@ struct Translator {
             .limit = request.limit,
             .ttl = request.duration,
             .wait = service::to_wait(request.wait),
+            .is_only_kind = true,
             .notes = {.request_id = request.request_id, .metadata = request.metadata}};
     }
     service::Request operator()(const Renew& request) const {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/text/duration.h"
 #include "base/text/number.h"
 #include "core/values/token_text.h"
 #include "net/client/url.h"
@@ -31,9 +32,26 @@ std::string between(std::string_view field, std::int64_t from, Milliseconds to) 
            std::to_string(to.count()) + "]";
 }
 
-bool is_duration(std::int64_t milliseconds, const ScopedOptions& options) {
-    return milliseconds > 0 && milliseconds <= options.duration_max.count();
-}
+// How long a lease shall last: `ttl_ms`, or `duration_ms` as clients of the original call it.
+struct TtlFields {
+    Integer ttl_ms, duration_ms;
+
+    // Nothing, if neither was given.
+    [[nodiscard]] base::Result<std::optional<Milliseconds>> read(
+        const ScopedOptions& options) const {
+        if (ttl_ms && duration_ms && *ttl_ms != *duration_ms) {
+            return base::fail("ttl_ms and duration_ms are the same thing; give one of them");
+        }
+        const Integer given = ttl_ms ? ttl_ms : duration_ms;
+        if (!given) return std::nullopt;
+        if (*given < 1 || *given > options.duration_max.count()) {
+            return base::fail(between(ttl_ms ? "ttl_ms" : "duration_ms", 1, options.duration_max) +
+                              ": a lease lasts for " + base::format_duration(options.duration_max) +
+                              " at most here, and can be renewed");
+        }
+        return Milliseconds{*given};
+    }
+};
 
 // The fault in the number of permits, if there is one. Only a semaphore has permits.
 std::optional<std::string> take_limit(Acquire& request, Integer limit) {
@@ -52,11 +70,13 @@ std::optional<std::string> take_limit(Acquire& request, Integer limit) {
 Parsed parse_acquire(std::string_view body, const ScopedOptions& options) {
     Acquire request;
     base::JsonTextOrObject scope;
-    Integer duration_ms, wait_ms, limit;
+    TtlFields ttl;
+    Integer wait_ms, limit;
     std::string mode;
     const auto read = base::read_json_object(body, {{"scope", &scope},
                                                     {"holder", &request.holder},
-                                                    {"duration_ms", &duration_ms},
+                                                    {"ttl_ms", &ttl.ttl_ms},
+                                                    {"duration_ms", &ttl.duration_ms},
                                                     {"wait_ms", &wait_ms},
                                                     {"mode", &mode},
                                                     {"limit", &limit},
@@ -67,13 +87,9 @@ Parsed parse_acquire(std::string_view body, const ScopedOptions& options) {
     if (!wanted) return refuse(std::move(wanted).error().message);
     request.scope = std::move(*wanted);
     if (request.holder.empty()) return refuse("holder required");
-    request.duration = options.default_duration;
-    if (duration_ms) {
-        if (!is_duration(*duration_ms, options)) {
-            return refuse(between("duration_ms", 1, options.duration_max));
-        }
-        request.duration = Milliseconds{*duration_ms};
-    }
+    const auto duration = ttl.read(options);
+    if (!duration) return refuse(duration.error().message);
+    request.duration = duration->value_or(options.default_duration);
     if (wait_ms.value_or(0) < 0) return refuse("wait_ms must not be negative");
     if (wait_ms.value_or(0) > wait_max.count() && request.request_id.empty()) {
         return refuse(between("wait_ms", 0, wait_max) + "; to wait longer takes a request_id");
@@ -91,14 +107,13 @@ Parsed parse_acquire(std::string_view body, const ScopedOptions& options) {
 Parsed parse_renew(core::Token token, std::string_view body, const ScopedOptions& options) {
     Renew request{.token = token, .duration = std::nullopt};
     if (body.empty()) return request;
-    Integer duration_ms;
-    const auto read = base::read_json_object(body, {{"duration_ms", &duration_ms}});
+    TtlFields ttl;
+    const auto read =
+        base::read_json_object(body, {{"ttl_ms", &ttl.ttl_ms}, {"duration_ms", &ttl.duration_ms}});
     if (!read) return refuse(read.error().message);
-    if (!duration_ms) return request;
-    if (!is_duration(*duration_ms, options)) {
-        return refuse(between("duration_ms", 1, options.duration_max));
-    }
-    request.duration = Milliseconds{*duration_ms};
+    const auto duration = ttl.read(options);
+    if (!duration) return refuse(duration.error().message);
+    if (*duration) request.duration = **duration;
     return request;
 }
 
@@ -123,7 +138,7 @@ Parsed parse_list(std::string_view query) {
     if (!read) return refuse(read.error().message);
     ListLeases request{.holder = read->holder.value_or("")};
     if (read->kind) {
-        request.kind = parse_kind(*read->kind);
+        request.kind = core::parse_kind(*read->kind);
         if (!request.kind) return refuse("kind must be named, semaphore, path, inode or range");
     }
     if (read->inode && read->path) return refuse("inode and path exclude one another");

@@ -100,18 +100,21 @@ TEST(ScopedRequest, AcquireNamesTheFault) {
         {R"({"scope":"inode:7"})", "holder required"},
         {R"({"scope":"inode:7","holder":7})", "holder must be a string"},
         {R"({"scope":"inode:7","holder":"w1","duration_ms":0})",
-         "duration_ms must be in [1, 60000]"},
+         "duration_ms must be in [1, 60000]: a lease lasts for 1m at most here, and can be "
+         "renewed"},
         {R"({"scope":"inode:7","holder":"w1","duration_ms":-5})",
-         "duration_ms must be in [1, 60000]"},
+         "duration_ms must be in [1, 60000]: a lease lasts for 1m at most here, and can be "
+         "renewed"},
         {R"({"scope":"inode:7","holder":"w1","duration_ms":60001})",
-         "duration_ms must be in [1, 60000]"},
+         "duration_ms must be in [1, 60000]: a lease lasts for 1m at most here, and can be "
+         "renewed"},
         {R"({"scope":"inode:7","holder":"w1","duration_ms":"30s"})",
          "duration_ms must be a whole number"},
         {R"({"scope":"inode:7","holder":"w1","wait_ms":-1})", "wait_ms must not be negative"},
         {R"({"scope":"inode:7","holder":"w1","wait_ms":600001})",
          "wait_ms must be in [0, 600000]; to wait longer takes a request_id"},
         {R"({"scope":"inode:7","holder":"w1","mode":"both"})", "mode must be exclusive or shared"},
-        {R"({"scope":"inode:7","holder":"w1","ttl_ms":5})", "unknown field \"ttl_ms\""},
+        {R"({"scope":"inode:7","holder":"w1","ttl":5})", "unknown field \"ttl\""},
     };
     for (const auto& [body, message] : rows) {
         const std::string seen = fault("POST", "/v1/leases", body);
@@ -140,7 +143,9 @@ TEST(ScopedRequest, LeasesAreKnownByTheirToken) {
     EXPECT_EQ(read<Renew>("POST", path + "/renew", R"({"duration_ms":5})").duration, 5ms);
     EXPECT_EQ(read<Look>("GET", "/v1/leases/nonsense").token, core::Token{});
     EXPECT_EQ(fault("POST", path + "/renew", R"({"duration_ms":60001})"),
-              "400 BadRequest: duration_ms must be in [1, 60000]");
+              "400 BadRequest: duration_ms must be in [1, 60000]: a lease lasts for 1m at most "
+              "here, and can be "
+              "renewed");
     EXPECT_EQ(fault("POST", path + "/renew", "{"),
               "400 BadRequest: the body is not valid JSON: its object has no end, or something "
               "follows it");

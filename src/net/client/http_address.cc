@@ -82,12 +82,9 @@ base::Result<HttpAddress> HttpAddress::parse(std::string_view url) {
 
 base::Result<HttpAddress> HttpAddress::parse_server(std::string_view text) {
     if (!text.starts_with(unix_scheme)) {
-        auto address = parse(text);
-        if (!address && text.find("://") == std::string_view::npos) {
-            return base::fail(
-                fmt::format("'{}' does not begin with http://, https:// or unix:", text));
-        }
-        return address;
+        const bool has_scheme = text.find("://") != std::string_view::npos;
+        if (has_scheme || text.empty()) return parse(text);
+        return parse(std::string(plain_scheme).append(text));
     }
     TRY(const Endpoint endpoint, parse_endpoint(text));
     return HttpAddress{.host = "localhost",

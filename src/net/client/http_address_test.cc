@@ -34,6 +34,11 @@ TEST(HttpAddress, IsReadAgainAsItIsWritten) {
     }
 }
 
+TEST(HttpAddress, OfAServerNeedsNoScheme) {
+    EXPECT_EQ(HttpAddress::parse_server("localhost:8080").value().to_text(),
+              "http://localhost:8080");
+}
+
 TEST(HttpAddress, OfAServerMayBeAUnixSocket) {
     const auto address = HttpAddress::parse_server("unix:/run/holdfast.sock").value();
     EXPECT_TRUE(address.is_unix());
@@ -52,8 +57,6 @@ TEST(HttpAddress, OfAUnixSocketNamesTheFault) {
     };
     EXPECT_EQ(fault_of("unix:"), "'unix:' has no path after unix:");
     EXPECT_NE(fault_of("unix:/" + std::string(108, 'p')).find("is longer than"), std::string::npos);
-    EXPECT_EQ(fault_of("localhost:8080"),
-              "'localhost:8080' does not begin with http://, https:// or unix:");
     EXPECT_EQ(fault_of("http://"), "'http://' names no host");
     EXPECT_FALSE(HttpAddress::parse("unix:/run/holdfast.sock"));
 }

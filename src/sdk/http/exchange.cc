@@ -1,5 +1,7 @@
 #include "sdk/http/exchange.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -62,8 +64,21 @@ bool Answer::is_temporary() const {
     return status == 502 || status == 503 || status == 504;
 }
 
+// What Holdfast does not know, it says in JSON, and of a thing it has a code.
+bool Answer::is_foreign() const {
+    if (!json.is_object()) return true;
+    const std::string_view code = reason();
+    return code == "NotFound" || code.starts_with("no such path");
+}
+
 LockError Answer::to_error() const {
     const std::string_view code = reason();
+    if (is_foreign() && status != 401 && status < 500) {
+        return ServerUnavailable{
+            .message = fmt::format("{} is no Holdfast server: it answers with status {}; is the "
+                                   "address right, and its path?",
+                                   server, status)};
+    }
     if (code == "LockHeld") return read_held(json);
     if (code == "LockExpired" || code == "RequestEnded") return LockExpired{};
     if (code == "LockNotFound") return LockNotFound{};
@@ -143,6 +158,7 @@ Answered<Answer> Exchange::ask_server(std::size_t index, const Ask& ask) {
     if (sent && sent->status == 401 && has_new_token()) sent = send(index, ask);
     if (!sent) return tl::unexpected(to_no_answer(sent.error()));
     Answer answer = to_answer(*std::move(sent));
+    answer.server = options_.servers[index];
     if (answer.is_temporary()) return tl::unexpected(to_no_answer(std::move(answer)));
     return answer;
 }
@@ -192,6 +208,7 @@ Answered<void> Exchange::stream_from(std::size_t index, const Stream& stream) {
     if (!done) return tl::unexpected(to_no_answer(done.error()));
     if (refusal.status == 200) return {};
     Answer answer = to_answer(std::move(refusal));
+    answer.server = options_.servers[index];
     NoAnswer none = to_no_answer(std::move(answer));
     const bool may_help_to_repeat =
         none.answer->is_temporary() || (none.answer->status == 401 && has_new_token());

@@ -32,7 +32,10 @@ struct Answer {
     std::string text;
     base::JsonValue json;      // null if the text is not JSON
     bool is_repeated = false;  // the request was sent twice; the first may have had its effect
+    std::string server;        // the address that it came from
 
+    // Whether it did not come from a Holdfast server, or from another path of one.
+    [[nodiscard]] bool is_foreign() const;
     // The code of a refusal: `LockHeld`.
     [[nodiscard]] std::string_view reason() const;
     // The sentence that explains it.

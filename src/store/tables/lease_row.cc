@@ -24,11 +24,6 @@ std::optional<Value> parse_one_of(std::initializer_list<Value> values, std::stri
     return std::nullopt;
 }
 
-std::optional<core::ScopeKind> parse_kind(std::string_view text) {
-    using enum core::ScopeKind;
-    return parse_one_of({named, semaphore, path, inode, range}, text);
-}
-
 std::optional<core::Mode> parse_mode(std::string_view text) {
     return parse_one_of({core::Mode::exclusive, core::Mode::shared}, text);
 }
@@ -179,7 +174,7 @@ struct Reader {
         set(value, base::parse_hex(next_bytes()));
     }
     void word(std::string_view /*name*/, core::ScopeKind& value) {
-        set(value, parse_kind(next_bytes()));
+        set(value, core::parse_kind(next_bytes()));
     }
     void word(std::string_view /*name*/, core::Mode& value) {
         set(value, parse_mode(next_bytes()));

@@ -306,7 +306,7 @@ std::vector<Row> faults_of_paths() {
             < 400 {"error":"limit must be in [1, 1000]"}
             > GET /v1/locks?limit=1001
             < 400 {"error":"limit must be in [1, 1000]"}
-            > GET /v1/locks?after=x
+            > GET /v1/locks?after=inode:x
             < 400 {"error":"after must be the `next` of an earlier page"}
         )"},
     };

@@ -124,7 +124,7 @@ std::vector<Row> long_waits() {
     )";
     const std::string b_still_waits = R"(
         a> POST /v1/leases {"scope":"named:x","holder":"a","duration_ms":86400000}
-        a< 200 {"token":"$secret1","fencing_token":$token1,"scope":{"kind":"named","name":"x"},"holder":"a","mode":"exclusive","acquired_at":"@@0","expires_at":"@@86400000","duration_ms":86400000}
+        a< 200 {"token":"$secret1","fencing_token":$token1,"scope":{"kind":"named","name":"x"},"holder":"a","mode":"exclusive","acquired_at":"@@0","expires_at":"@@86400000","ttl_ms":86400000,"duration_ms":86400000}
     )" + b_asks + R"(
         queue x 1
         +599999

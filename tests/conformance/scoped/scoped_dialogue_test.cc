@@ -12,7 +12,7 @@ namespace {
 
 const std::string w1_holds = R"(
     > POST /v1/leases {"scope":{"kind":"range","inode":7,"start":0,"end":4096},"holder":"w1","duration_ms":5000}
-    < 200 {"token":"$secret1","fencing_token":$token1,"scope":{"kind":"range","inode":7,"start":0,"end":4096},"holder":"w1","mode":"exclusive","acquired_at":"@@0","expires_at":"@@5000","duration_ms":5000}
+    < 200 {"token":"$secret1","fencing_token":$token1,"scope":{"kind":"range","inode":7,"start":0,"end":4096},"holder":"w1","mode":"exclusive","acquired_at":"@@0","expires_at":"@@5000","ttl_ms":5000,"duration_ms":5000}
 )";
 const std::string not_found =
     R"({"error":"LockNotFound","message":"no lease was ever given this token"})";
@@ -26,23 +26,23 @@ std::vector<Row> taking() {
             > POST /v1/leases {"scope":"range:7:4095-5000","holder":"w2"}
             < 409 {"error":"LockHeld","message":"range:7:0-4096 is held by w1","scope":{"kind":"range","inode":7,"start":0,"end":4096},"holder":"w1","mode":"exclusive","expires_at":"@@5000","queue_length":0,"retry_after_ms":1000}
             > POST /v1/leases {"scope":"range:7:4096-5000","holder":"w2"}
-            < 200 {"token":"$secret2","fencing_token":$token2,"scope":{"kind":"range","inode":7,"start":4096,"end":5000},"holder":"w2","mode":"exclusive","acquired_at":"@@1000","expires_at":"@@31000","duration_ms":30000}
+            < 200 {"token":"$secret2","fencing_token":$token2,"scope":{"kind":"range","inode":7,"start":4096,"end":5000},"holder":"w2","mode":"exclusive","acquired_at":"@@1000","expires_at":"@@31000","ttl_ms":30000,"duration_ms":30000}
         )"},
         {"EveryKind", R"(
             > POST /v1/leases {"scope":{"kind":"named","name":"x"},"holder":"w1"}
-            < 200 {"token":"$secret1","fencing_token":$token1,"scope":{"kind":"named","name":"x"},"holder":"w1","mode":"exclusive","acquired_at":"@@0","expires_at":"@@30000","duration_ms":30000}
+            < 200 {"token":"$secret1","fencing_token":$token1,"scope":{"kind":"named","name":"x"},"holder":"w1","mode":"exclusive","acquired_at":"@@0","expires_at":"@@30000","ttl_ms":30000,"duration_ms":30000}
             > POST /v1/leases {"scope":{"kind":"path","path":"/a \"b\""},"holder":"w1","mode":"shared"}
-            < 200 {"token":"$secret2","fencing_token":$token2,"scope":{"kind":"path","path":"/a \"b\""},"holder":"w1","mode":"shared","acquired_at":"@@0","expires_at":"@@30000","duration_ms":30000}
+            < 200 {"token":"$secret2","fencing_token":$token2,"scope":{"kind":"path","path":"/a \"b\""},"holder":"w1","mode":"shared","acquired_at":"@@0","expires_at":"@@30000","ttl_ms":30000,"duration_ms":30000}
             > POST /v1/leases {"scope":{"kind":"inode","inode":18446744073709551615},"holder":"w1"}
-            < 200 {"token":"$secret3","fencing_token":$token3,"scope":{"kind":"inode","inode":18446744073709551615},"holder":"w1","mode":"exclusive","acquired_at":"@@0","expires_at":"@@30000","duration_ms":30000}
+            < 200 {"token":"$secret3","fencing_token":$token3,"scope":{"kind":"inode","inode":18446744073709551615},"holder":"w1","mode":"exclusive","acquired_at":"@@0","expires_at":"@@30000","ttl_ms":30000,"duration_ms":30000}
             > POST /v1/leases {"scope":{"kind":"range","inode":7,"start":4096},"holder":"w1","metadata":"tail"}
-            < 200 {"token":"$secret4","fencing_token":$token4,"scope":{"kind":"range","inode":7,"start":4096},"holder":"w1","mode":"exclusive","acquired_at":"@@0","expires_at":"@@30000","duration_ms":30000,"metadata":"tail"}
+            < 200 {"token":"$secret4","fencing_token":$token4,"scope":{"kind":"range","inode":7,"start":4096},"holder":"w1","mode":"exclusive","acquired_at":"@@0","expires_at":"@@30000","ttl_ms":30000,"duration_ms":30000,"metadata":"tail"}
         )"},
         {"ASemaphoreByPermits", R"(
             > POST /v1/leases {"scope":"semaphore:x","holder":"w1","limit":2}
-            < 200 {"token":"$secret1","fencing_token":$token1,"scope":{"kind":"semaphore","name":"x"},"holder":"w1","mode":"exclusive","acquired_at":"@@0","expires_at":"@@30000","duration_ms":30000}
+            < 200 {"token":"$secret1","fencing_token":$token1,"scope":{"kind":"semaphore","name":"x"},"holder":"w1","mode":"exclusive","acquired_at":"@@0","expires_at":"@@30000","ttl_ms":30000,"duration_ms":30000}
             > POST /v1/leases {"scope":{"kind":"semaphore","name":"x"},"holder":"w2","limit":2}
-            < 200 {"token":"$secret2","fencing_token":$token2,"scope":{"kind":"semaphore","name":"x"},"holder":"w2","mode":"exclusive","acquired_at":"@@0","expires_at":"@@30000","duration_ms":30000}
+            < 200 {"token":"$secret2","fencing_token":$token2,"scope":{"kind":"semaphore","name":"x"},"holder":"w2","mode":"exclusive","acquired_at":"@@0","expires_at":"@@30000","ttl_ms":30000,"duration_ms":30000}
             > POST /v1/leases {"scope":"semaphore:x","holder":"w3","limit":2}
             < 409 {"error":"LockHeld","message":"semaphore:x is held by w1","scope":{"kind":"semaphore","name":"x"},"holder":"w1","mode":"exclusive","expires_at":"@@30000","queue_length":0,"retry_after_ms":1000}
             > POST /v1/leases {"scope":"semaphore:x","holder":"w3","limit":3}
@@ -58,7 +58,7 @@ std::vector<Row> taking() {
             < 409 {"error":"LockHeld","message":"range:7:0-4096 is held by w1","scope":{"kind":"range","inode":7,"start":0,"end":4096},"holder":"w1","mode":"exclusive","expires_at":"@@5000","queue_length":0,"retry_after_ms":25}
             +1
             > POST /v1/leases {"scope":"inode:7","holder":"w2"}
-            < 200 {"token":"$secret2","fencing_token":$token2,"scope":{"kind":"inode","inode":7},"holder":"w2","mode":"exclusive","acquired_at":"@@5000","expires_at":"@@35000","duration_ms":30000}
+            < 200 {"token":"$secret2","fencing_token":$token2,"scope":{"kind":"inode","inode":7},"holder":"w2","mode":"exclusive","acquired_at":"@@5000","expires_at":"@@35000","ttl_ms":30000,"duration_ms":30000}
         )"},
     };
 }
@@ -68,27 +68,27 @@ std::vector<Row> keeping() {
         {"RenewedFromNowOn", w1_holds + R"(
             +4000
             > POST /v1/leases/$secret1/renew {"duration_ms":10000}
-            < 200 {"token":"$secret1","fencing_token":$token1,"scope":{"kind":"range","inode":7,"start":0,"end":4096},"holder":"w1","mode":"exclusive","acquired_at":"@@0","expires_at":"@@14000","duration_ms":10000}
+            < 200 {"token":"$secret1","fencing_token":$token1,"scope":{"kind":"range","inode":7,"start":0,"end":4096},"holder":"w1","mode":"exclusive","acquired_at":"@@0","expires_at":"@@14000","ttl_ms":10000,"duration_ms":10000}
             > POST /v1/leases/$secret1/renew {"duration_ms":1000}
-            < 200 {"token":"$secret1","fencing_token":$token1,"scope":{"kind":"range","inode":7,"start":0,"end":4096},"holder":"w1","mode":"exclusive","acquired_at":"@@0","expires_at":"@@5000","duration_ms":1000}
+            < 200 {"token":"$secret1","fencing_token":$token1,"scope":{"kind":"range","inode":7,"start":0,"end":4096},"holder":"w1","mode":"exclusive","acquired_at":"@@0","expires_at":"@@5000","ttl_ms":1000,"duration_ms":1000}
         )"},
         {"RenewedForItsOwnDuration", w1_holds + R"(
             +4000
             > POST /v1/leases/$secret1/renew
-            < 200 {"token":"$secret1","fencing_token":$token1,"scope":{"kind":"range","inode":7,"start":0,"end":4096},"holder":"w1","mode":"exclusive","acquired_at":"@@0","expires_at":"@@9000","duration_ms":5000}
+            < 200 {"token":"$secret1","fencing_token":$token1,"scope":{"kind":"range","inode":7,"start":0,"end":4096},"holder":"w1","mode":"exclusive","acquired_at":"@@0","expires_at":"@@9000","ttl_ms":5000,"duration_ms":5000}
             > POST /v1/leases/$secret1/renew {}
-            < 200 {"token":"$secret1","fencing_token":$token1,"scope":{"kind":"range","inode":7,"start":0,"end":4096},"holder":"w1","mode":"exclusive","acquired_at":"@@0","expires_at":"@@9000","duration_ms":5000}
+            < 200 {"token":"$secret1","fencing_token":$token1,"scope":{"kind":"range","inode":7,"start":0,"end":4096},"holder":"w1","mode":"exclusive","acquired_at":"@@0","expires_at":"@@9000","ttl_ms":5000,"duration_ms":5000}
         )"},
         {"LookedAt", w1_holds + R"(
             +1
             > GET /v1/leases/$secret1
-            < 200 {"token":"$secret1","fencing_token":$token1,"scope":{"kind":"range","inode":7,"start":0,"end":4096},"holder":"w1","mode":"exclusive","acquired_at":"@@0","expires_at":"@@5000","duration_ms":5000}
+            < 200 {"token":"$secret1","fencing_token":$token1,"scope":{"kind":"range","inode":7,"start":0,"end":4096},"holder":"w1","mode":"exclusive","acquired_at":"@@0","expires_at":"@@5000","ttl_ms":5000,"duration_ms":5000}
         )"},
         {"GivenBack", w1_holds + R"(
             > DELETE /v1/leases/$secret1
             < 200 {"released":true}
             > POST /v1/leases {"scope":"inode:7","holder":"w2"}
-            < 200 {"token":"$secret2","fencing_token":$token2,"scope":{"kind":"inode","inode":7},"holder":"w2","mode":"exclusive","acquired_at":"@@0","expires_at":"@@30000","duration_ms":30000}
+            < 200 {"token":"$secret2","fencing_token":$token2,"scope":{"kind":"inode","inode":7},"holder":"w2","mode":"exclusive","acquired_at":"@@0","expires_at":"@@30000","ttl_ms":30000,"duration_ms":30000}
         )"},
     };
 }
@@ -113,7 +113,7 @@ std::vector<Row> ended() {
     return {
         {"ByItself", w1_holds + "+5000\n" + all_are("410 ", expired) + R"(
             > POST /v1/leases {"scope":"inode:7","holder":"w2"}
-            < 200 {"token":"$secret2","fencing_token":$token2,"scope":{"kind":"inode","inode":7},"holder":"w2","mode":"exclusive","acquired_at":"@@5000","expires_at":"@@35000","duration_ms":30000}
+            < 200 {"token":"$secret2","fencing_token":$token2,"scope":{"kind":"inode","inode":7},"holder":"w2","mode":"exclusive","acquired_at":"@@5000","expires_at":"@@35000","ttl_ms":30000,"duration_ms":30000}
         )" + all_are("410 ", expired) +
                          "+100000000\n" + all_are("410 ", expired)},
         {"ByItsHolder", w1_holds + R"(
@@ -142,16 +142,16 @@ std::vector<Row> unknown() {
 std::vector<Row> listing() {
     const std::string three = w1_holds + R"(
         > POST /v1/leases {"scope":"path:/a","holder":"w2","mode":"shared","metadata":"m"}
-        < 200 {"token":"$secret2","fencing_token":$token2,"scope":{"kind":"path","path":"/a"},"holder":"w2","mode":"shared","acquired_at":"@@0","expires_at":"@@30000","duration_ms":30000,"metadata":"m"}
+        < 200 {"token":"$secret2","fencing_token":$token2,"scope":{"kind":"path","path":"/a"},"holder":"w2","mode":"shared","acquired_at":"@@0","expires_at":"@@30000","ttl_ms":30000,"duration_ms":30000,"metadata":"m"}
         > POST /v1/locks/x/acquire {"owner_id":"w1","ttl_ms":5000}
         < 200 {"acquired":true,"lock_name":"x","owner_id":"w1","lease_id":"$lease3","fencing_token":$token3,"lease_expiry_ms":@5000}
     )";
     const std::string first =
-        R"({"fencing_token":$token1,"scope":{"kind":"range","inode":7,"start":0,"end":4096},"holder":"w1","mode":"exclusive","acquired_at":"@@0","expires_at":"@@5000","duration_ms":5000,"door":"scoped"})";
+        R"({"fencing_token":$token1,"scope":{"kind":"range","inode":7,"start":0,"end":4096},"holder":"w1","mode":"exclusive","acquired_at":"@@0","expires_at":"@@5000","ttl_ms":5000,"duration_ms":5000,"door":"scoped"})";
     const std::string second =
-        R"({"fencing_token":$token2,"scope":{"kind":"path","path":"/a"},"holder":"w2","mode":"shared","acquired_at":"@@0","expires_at":"@@30000","duration_ms":30000,"door":"scoped","metadata":"m"})";
+        R"({"fencing_token":$token2,"scope":{"kind":"path","path":"/a"},"holder":"w2","mode":"shared","acquired_at":"@@0","expires_at":"@@30000","ttl_ms":30000,"duration_ms":30000,"door":"scoped","metadata":"m"})";
     const std::string third =
-        R"({"fencing_token":$token3,"scope":{"kind":"named","name":"x"},"holder":"w1","mode":"exclusive","acquired_at":"@@0","expires_at":"@@5000","duration_ms":5000,"door":"lockserver"})";
+        R"({"fencing_token":$token3,"scope":{"kind":"named","name":"x"},"holder":"w1","mode":"exclusive","acquired_at":"@@0","expires_at":"@@5000","ttl_ms":5000,"duration_ms":5000,"door":"lockserver"})";
     const auto page = [](const std::string& query, const std::string& leases) {
         return "> GET /v1/leases" + query + "\n< 200 {\"leases\":[" + leases + "]";
     };

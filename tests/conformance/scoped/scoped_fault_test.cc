@@ -59,11 +59,14 @@ const FaultRow faults[] = {
     {leases, R"({"scope":"inode:7","holder":)" + quoted('h', 1025) + "}", 400, "BadRequest",
      "holder is too long"},
     {leases, R"({"scope":"inode:7","holder":"w","duration_ms":86400001})", 400, "BadRequest",
-     "duration_ms must be in [1, 86400000]"},
+     "duration_ms must be in [1, 86400000]: a lease lasts for 24h at most here, and can be "
+     "renewed"},
     {leases, R"({"scope":"inode:7","holder":"w","duration_ms":0})", 400, "BadRequest",
-     "duration_ms must be in [1, 86400000]"},
+     "duration_ms must be in [1, 86400000]: a lease lasts for 24h at most here, and can be "
+     "renewed"},
     {leases, R"({"scope":"inode:7","holder":"w","duration_ms":-1})", 400, "BadRequest",
-     "duration_ms must be in [1, 86400000]"},
+     "duration_ms must be in [1, 86400000]: a lease lasts for 24h at most here, and can be "
+     "renewed"},
     {leases, R"({"scope":"inode:7","holder":"w","duration_ms":1.5})", 400, "BadRequest",
      "duration_ms must be a whole number"},
     {leases, R"({"scope":"inode:7","holder":"w","wait_ms":600001})", 400, "BadRequest",
@@ -79,7 +82,8 @@ const FaultRow faults[] = {
     {leases, R"({"scope":"inode:7","holder":"w","ttl":5})", 400, "BadRequest",
      "unknown field \\\"ttl\\\""},
     {"POST " + some_token + "/renew", R"({"duration_ms":0})", 400, "BadRequest",
-     "duration_ms must be in [1, 86400000]"},
+     "duration_ms must be in [1, 86400000]: a lease lasts for 24h at most here, and can be "
+     "renewed"},
     {"GET /v1/leases?limit=x", "", 400, "BadRequest", "limit must be in [1, 1000]"},
     {"GET /v1/leases?kind=x", "", 400, "BadRequest",
      "kind must be named, semaphore, path, inode or range"},

@@ -17,7 +17,7 @@ std::string granted(const std::string& number, const std::string& scope, const s
     return R"(200 {"token":"$secret)" + number + R"(","fencing_token":$token)" + number +
            R"(,"scope":)" + scope + R"(,"holder":")" + holder + R"(","mode":")" + mode +
            R"(","acquired_at":"@@)" + std::to_string(at) + R"(","expires_at":"@@)" +
-           std::to_string(at + 5000) + R"(","duration_ms":5000})" + "\n";
+           std::to_string(at + 5000) + R"(","ttl_ms":5000,"duration_ms":5000})" + "\n";
 }
 
 std::string wants(const std::string& scope, const std::string& holder,
@@ -83,7 +83,7 @@ std::vector<Row> waits() {
             +3999
             waiting 1
             +1
-            b< 409 {"error":"WaitTimedOut","message":"it was not granted within wait_ms","scope":{"kind":"range","inode":7,"start":0,"end":1}}
+            b< 409 {"error":"WaitTimedOut","message":"it was not granted within wait_ms: inode:7 is held by a","scope":{"kind":"inode","inode":7},"holder":"a","mode":"exclusive","expires_at":"@@5000","queue_length":0,"retry_after_ms":250}
             waiting 0
         )"},
         {"OneWhoStopsSendingLeavesTheQueueAndIsTold",
@@ -145,7 +145,7 @@ std::vector<Row> long_waits() {
     const std::string without_end = R"(,"request_id":"q1","wait_ms":31536000000)";
     const std::string b_still_waits = R"(
         a> POST /v1/leases {"scope":"inode:7","holder":"a","duration_ms":86400000}
-        a< 200 {"token":"$secret1","fencing_token":$token1,"scope":{"kind":"inode","inode":7},"holder":"a","mode":"exclusive","acquired_at":"@@0","expires_at":"@@86400000","duration_ms":86400000}
+        a< 200 {"token":"$secret1","fencing_token":$token1,"scope":{"kind":"inode","inode":7},"holder":"a","mode":"exclusive","acquired_at":"@@0","expires_at":"@@86400000","ttl_ms":86400000,"duration_ms":86400000}
         b> )" + wants("inode:7", "b", without_end) +
                                       R"(
         waiting 1
@@ -156,7 +156,7 @@ std::vector<Row> long_waits() {
         waiting 2
         +1
         b< 409 {"error":"StillWaiting","message":"ask again with the same request_id: the place in the queue is kept","scope":{"kind":"inode","inode":7},"place_kept_ms":5000}
-        c< 409 {"error":"WaitTimedOut","message":"it was not granted within wait_ms","scope":{"kind":"range","inode":7,"start":0,"end":1}}
+        c< 409 {"error":"WaitTimedOut","message":"it was not granted within wait_ms: inode:7 is held by a","scope":{"kind":"inode","inode":7},"holder":"a","mode":"exclusive","expires_at":"@@86400000","queue_length":1,"retry_after_ms":1000}
         waiting 1
     )";
     const std::string a_releases = R"(
@@ -191,7 +191,7 @@ std::vector<Row> doors() {
             b> POST /v1/locks/x/acquire {"owner_id":"b","ttl_ms":5000}
             b< 200 {"acquired":true,"lock_name":"x","owner_id":"b","lease_id":"$lease2","fencing_token":$token2,"lease_expiry_ms":@5000}
             a> )" + wants("named:x", "b") + R"(
-            a< 409 {"error":"LockHeld","message":"named:x is held by b","scope":{"kind":"named","name":"x"},"holder":"b","mode":"exclusive","expires_at":"@@5000","queue_length":0,"retry_after_ms":1000}
+            a< 409 {"error":"LockHeld","message":"x is held by b","scope":{"kind":"named","name":"x"},"holder":"b","mode":"exclusive","expires_at":"@@5000","queue_length":0,"retry_after_ms":1000}
         )"},
         {"WhatIsKeptInGraceIsHeld", R"(
             a> POST /lock?client=a&job=x&ttl=5s
@@ -199,7 +199,7 @@ std::vector<Row> doors() {
             +5000
             b> )" + wants("named:x", "b") +
                                         R"(
-            b< 409 {"error":"LockHeld","message":"named:x is kept for its last holder, a","scope":{"kind":"named","name":"x"},"holder":"a","mode":"exclusive","expires_at":"@@10000","queue_length":0,"retry_after_ms":1000}
+            b< 409 {"error":"LockHeld","message":"x is kept for its last holder, a","scope":{"kind":"named","name":"x"},"holder":"a","mode":"exclusive","expires_at":"@@10000","queue_length":0,"retry_after_ms":1000}
             +5000
             b> )" + wants("named:x", "b") +
                                         "b< " + granted("1", name, "b", 10000)},

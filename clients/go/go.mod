@@ -1,0 +1,3 @@
+module holdfast/clients/go
+
+go 1.19

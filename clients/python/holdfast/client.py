@@ -1,0 +1,203 @@
+"""The blocking client."""
+
+from __future__ import annotations
+
+import dataclasses
+import ssl
+from types import TracebackType
+from typing import Callable, Iterator, Optional, Type, Union
+
+from . import calls, following, renewal
+from .acquisition import Acquisition, LeaseRequest
+from .base import BaseClient, token_of
+from .errors import Cancelled, LockHeld
+from .heartbeat import Heartbeat, OnLost
+from .lease import Event, Json, Leader, Lease, clock
+from .lock import LeaseGuard, Lock
+from .runner import Runner
+from .scope import Scope
+from .stop import Stop
+from .transport import Transport
+
+_LAST_TRY_FOR = 3.0
+
+
+class Client(BaseClient):
+    __doc__ = f"{BaseClient.__doc__}\n    May be used by many threads at once."
+
+    def _connect_by(self, tls: Optional[ssl.SSLContext]) -> None:
+        self._transport = Transport(tls)
+        self._runner = Runner(self._transport)
+        self._heartbeat = Heartbeat(self._renew_once)
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 traceback: Optional[TracebackType]) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the idle connections. What is held stays held."""
+        self._transport.close()
+
+    # Locks that renew themselves.
+
+    def lock(self, scope: Scope, ttl: float = 30.0, *, wait: Optional[float] = None, shared: bool = False,
+             limit: Optional[int] = None, metadata: str = "", on_lost: Optional[OnLost] = None,
+             stop: Optional[Stop] = None) -> Lock:
+        """A lock for `with`, or for a function as a decorator. It is not acquired yet.
+
+        `shared` locks are held together; with a `limit`, so many may hold it at the same time. `metadata` is shown with
+        the lease. Setting `stop` ends the wait.
+        """
+        request = self._request(scope, ttl, shared, limit, metadata)  # raises what is wrong at once
+
+        def hold(its_wait: Optional[float]) -> LeaseGuard:
+            return self._guard(self._acquire(dataclasses.replace(request, wait=its_wait), stop), on_lost)
+
+        return Lock(request.scope, hold, wait)
+
+    locked = lock
+
+    def try_lock(self, scope: Scope, ttl: float = 30.0, *, shared: bool = False, limit: Optional[int] = None,
+                 metadata: str = "", on_lost: Optional[OnLost] = None) -> Optional[LeaseGuard]:
+        """The lock, held, or None if somebody else holds it."""
+        return self.lock(scope, ttl, shared=shared, limit=limit, metadata=metadata, on_lost=on_lost).try_acquire()
+
+    def start_heartbeat(self, lease: Lease, *, on_lost: Optional[OnLost] = None) -> LeaseGuard:
+        """Renews a lease, now and from now on. Raises LockLost if it has ended."""
+        return self._guard(self.renew(lease), on_lost)
+
+    # Leases that you renew.
+
+    def acquire(self, scope: Scope, ttl: float = 30.0, *, wait: Optional[float] = 0, shared: bool = False,
+                limit: Optional[int] = None, metadata: str = "", request_id: Optional[str] = None,
+                stop: Optional[Stop] = None) -> Lease:
+        """Acquires a lock, or waits for it in the server's queue. Raises LockHeld or, after a wait, WaitTimedOut.
+
+        With a `request_id` of your own, a program that was restarted (and has the same owner) finds its lease again.
+        """
+        request = self._request(scope, ttl, shared, limit, metadata, request_id)
+        return self._acquire(dataclasses.replace(request, wait=wait), stop)
+
+    def acquire_with_retry(self, scope: Scope, ttl: float = 30.0, *, shared: bool = False,
+                           limit: Optional[int] = None, metadata: str = "", max_retries: int = 50,
+                           min_retry: float = 0.025, max_retry: float = 1.0, jitter: float = 0.2,
+                           max_total_wait: Optional[float] = None, stop: Optional[Stop] = None) -> Lease:
+        """Acquires a lock by repeated requests, at the pace that the server recommends, without a place in the queue.
+        Prefer `acquire(wait=...)`, which is served in order. Raises the last LockHeld."""
+        request = self._request(scope, ttl, shared, limit, metadata)
+        pace = calls.RetryPace(max_retries, min_retry, max_retry, jitter, max_total_wait)
+        while True:
+            try:
+                return self._acquire(request, stop)
+            except LockHeld as held:
+                self._runner.run(pace.pause_after(held), stop)
+
+    def renew(self, lease: Lease, ttl: Optional[float] = None) -> Lease:
+        """The lease lasts for `ttl` (or its old TTL) from now on. Raises LockLost if it has ended. Returns the same
+        object."""
+        return self._runner.run(renewal.renew(self._exchange, lease, lease.ttl if ttl is None else ttl))
+
+    def release(self, lease: Lease) -> bool:
+        """Gives the lease back. False if it had ended before."""
+        try:
+            return self._runner.run(renewal.release(self._exchange, lease))
+        except Exception:
+            raise
+        except BaseException:  # interrupted: it is given back nevertheless
+            self._runner.run(renewal.release_within(self._exchange, lease, clock() + _LAST_TRY_FOR))
+            raise
+
+    # Looking at locks, and ending those of others.
+
+    def get(self, scope: Scope, *, queue: bool = False) -> Json:
+        """A lock as the server shows it: `held`, `owner_id`, `fencing_token` ...; with `queue`, also the waiters."""
+        return self._runner.run(calls.get_lock(self._exchange, scope, queue))
+
+    def list(self, prefix: str = "", *, page_size: int = 100) -> Iterator[Json]:
+        """All locks that are held or waited for, and whose names begin with the prefix."""
+        return self._runner.iterate(calls.list_pages(self._exchange, "locks", prefix=prefix, limit=page_size))
+
+    def leases(self, *, kind: str = "", holder: str = "", inode: Optional[int] = None, path: str = "",
+               page_size: int = 100) -> Iterator[Json]:
+        """All live leases, the oldest first, without their tokens."""
+        return self._runner.iterate(calls.list_pages(self._exchange, "leases", kind=kind, holder=holder, inode=inode,
+                                                     path=path, limit=page_size))
+
+    def get_lease(self, token: str) -> Lease:
+        """The lease with this token. It is guaranteed only after a renewal. Raises LockLost if there is none."""
+        return self._runner.run(calls.get_lease(self._exchange, token))
+
+    def force_release(self, scope: Scope) -> int:
+        """Ends every lease on a lock, whoever holds it, and returns their number. For admins. Asked only once."""
+        return self._runner.run(calls.force_release(self._exchange, scope))
+
+    # Fences.
+
+    def pass_fence(self, resource: str, token: Union[int, Lease, LeaseGuard]) -> int:
+        """To be called before every use of a resource that cannot compare fencing tokens itself. Raises StaleFence if a
+        larger one was used before; else returns the largest, which is this one."""
+        fencing_token = token if isinstance(token, int) else token.fencing_token
+        return self._runner.run(calls.pass_fence(self._exchange, resource, fencing_token))
+
+    def get_fence(self, resource: str) -> Optional[int]:
+        """The largest fencing token that was used for the resource, if there was one."""
+        return self._runner.run(calls.get_fence(self._exchange, resource))
+
+    def drop_fence(self, resource: str) -> None:
+        """Forgets the resource: the next fencing token is accepted, whatever it is. For admins. Asked only once."""
+        self._runner.run(calls.drop_fence(self._exchange, resource))
+
+    def check(self, token: Union[str, Lease, LeaseGuard], scope: Scope) -> Lease:
+        """Whether the holder of a lease's token may now do work that needs a lock on `scope`. Returns the lease: a
+        shared one (`mode`) is not enough to write. Raises LockLost or ScopeMismatch."""
+        lease = token.lease if isinstance(token, LeaseGuard) else token
+        return self._runner.run(calls.check(self._exchange, token_of(lease), scope))
+
+    # Elections: an election is a lock, and the leader is its holder.
+
+    def campaign(self, election: str, value: str = "", ttl: float = 30.0, *, wait: Optional[float] = None,
+                 on_lost: Optional[OnLost] = None, stop: Optional[Stop] = None) -> LeaseGuard:
+        """Waits until this client leads. It leads while the guard is held, and resigns by releasing it. Others see the
+        `value`, for example an address."""
+        return self.lock(f"named:{election}", ttl, wait=wait, metadata=value, on_lost=on_lost, stop=stop).acquire()
+
+    def observe(self, election: str, *, stop: Optional[Stop] = None) -> Iterator[Optional[Leader]]:
+        """The leader, or None: now, and after every change. Without an end, until `stop` is set."""
+        return self._runner.iterate(following.observe(self._exchange, election), stop)
+
+    # What happens.
+
+    def watch(self, prefix: str = "", *, after: Optional[int] = None, on_open: Optional[Callable[[], None]] = None,
+              stop: Optional[Stop] = None) -> Iterator[Event]:
+        """The events of locks whose names begin with the prefix: from now on, or after the event with that id.
+
+        Without an end, until `stop` is set: if the connection breaks, it goes on after the last event. An event `gap`
+        says that the server does not remember all that happened meanwhile. `on_open` is called whenever a stream of
+        events begins.
+        """
+        return self._runner.iterate(following.watch(self._exchange, prefix, after, on_open), stop)
+
+    # How it is done.
+
+    def _acquire(self, request: LeaseRequest, stop: Optional[Stop]) -> Lease:
+        acquisition = Acquisition(self._exchange, request)
+        try:
+            return self._runner.run(acquisition.run(), stop)
+        except BaseException as problem:
+            is_stopped = isinstance(problem, Cancelled) or not isinstance(problem, Exception)
+            if is_stopped and acquisition.may_hold:
+                self._runner.run(acquisition.abandon())
+            raise
+
+    def _guard(self, lease: Lease, on_lost: Optional[OnLost]) -> LeaseGuard:
+        try:
+            return LeaseGuard(self._heartbeat, lease, self.release, on_lost)
+        except BaseException:  # the system has no thread
+            self.release(lease)
+            raise
+
+    def _renew_once(self, lease: Lease, timeout: float) -> None:
+        self._runner.run(renewal.renew_once(self._exchange, lease, lease.ttl, timeout))

@@ -1,0 +1,163 @@
+"""Locks of the blocking client: `Lock` says what to lock, and `LeaseGuard` holds it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import logging
+import os
+import threading
+from types import TracebackType
+from typing import Any, Callable, Optional, Type, TypeVar, cast
+
+from .entered import Entered
+from .errors import HoldfastError, LockHeld, LockLost
+from .heartbeat import Heartbeat, OnLost, WatchedHold
+from .lease import Lease, clock
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_log = logging.getLogger("holdfast")
+
+
+class LeaseGuard:
+    """A lock that is held, and whose lease renews itself.
+
+    While `is_held()`, nobody else holds the lock. When that ends, `lost` (a threading.Event) is set, `on_lost` is
+    called with the LockLost, once, in a thread of its own, and `check()` raises. A lock that is lost stays lost.
+
+    As a context manager it is released at the end of the block. Unless the block raises something else, the end of the
+    block raises LockLost if the lock was lost before, and ServerUnavailable if the server did not answer: then nobody
+    knows whether the lock was held to the end. May be used by many threads at once.
+    """
+
+    def __init__(self, heartbeat: Heartbeat, lease: Lease, give_back: Callable[[Lease], bool],
+                 on_lost: Optional[OnLost]) -> None:
+        self._heartbeat, self._give_back = heartbeat, give_back
+        self._hold = WatchedHold(lease, on_lost)
+        self._mutex = threading.Lock()
+        self._was_released: Optional[bool] = None
+        self._process = os.getpid()
+        heartbeat.keep(self._hold)
+
+    def __repr__(self) -> str:
+        return f"<LeaseGuard {self.name!r}, fencing token {self.fencing_token}, {'held' if self.is_held() else 'over'}>"
+
+    @property
+    def name(self) -> str:
+        return self._hold.lease.name
+
+    @property
+    def lease(self) -> Lease:
+        """The lease as last renewed."""
+        return self._hold.lease
+
+    @property
+    def fencing_token(self) -> int:
+        """Larger than that of every earlier grant. Send it with every write."""
+        return self._hold.lease.fencing_token
+
+    @property
+    def lost(self) -> threading.Event:
+        return self._hold.lost
+
+    def is_held(self) -> bool:
+        """Whether the lock is certainly held now. Correct also in a process that was stopped and goes on."""
+        return self._heartbeat.is_guaranteed(self._hold)
+
+    def time_left(self) -> float:
+        """For how long the lock is certain without another renewal; never below zero."""
+        return max(self._hold.lease.guaranteed_until - clock(), 0.0) if self.is_held() else 0.0
+
+    def check(self) -> None:
+        """Raises LockLost unless the lock is certainly held now."""
+        if not self.is_held():
+            self._hold.check()
+
+    def release(self) -> bool:
+        """Gives the lock back. False if the lease had ended before. Further calls do nothing. Waits for `on_lost`, too,
+        unless `on_lost` itself calls this.
+
+        Raises ServerUnavailable if the server cannot be told; then the lease ends after its TTL. In a child after
+        fork(), this does nothing: the lock is the parent's.
+        """
+        if self._process != os.getpid():
+            return False
+        self._heartbeat.let_go(self._hold)
+        self._hold.wait_for_on_lost()  # without the mutex, which on_lost may need
+        with self._mutex:
+            if self._was_released is None:
+                self._was_released = False
+                self._was_released = self._give_back(self._hold.lease)
+            return self._was_released
+
+    def __enter__(self) -> LeaseGuard:
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 traceback: Optional[TracebackType]) -> None:
+        loss: Optional[LockLost] = None
+        try:
+            if not self.release() and self._process == os.getpid():
+                loss = LockLost(self.name, "it had ended when it was released")
+        except HoldfastError as problem:
+            if error is None and self._hold.loss is None:
+                raise
+            _log.warning("%s could not be released. It ends in %.1f s at the latest: %s", self.name, self.lease.ttl,
+                         problem)
+        loss = self._hold.loss or loss
+        if loss is not None and error is None:
+            raise loss
+
+
+class Lock:
+    """What to lock, and how. Made by `Client.lock`. It can be used again and again, also by many threads at once:
+
+        with lock as guard: ...     waits, and gives back at the end of the block
+        @lock                       the same around every call of a function
+        lock.acquire()              waits; returns a LeaseGuard
+        lock.try_acquire()          does not wait; returns a LeaseGuard, or None
+
+    Every use asks for a lease of its own. A lock is not reentrant: a thread that holds it waits for itself.
+    """
+
+    def __init__(self, name: str, hold: Callable[[Optional[float]], LeaseGuard], wait: Optional[float]) -> None:
+        self.name = name
+        self._hold, self._wait = hold, wait
+        self._entered: Entered[LeaseGuard] = Entered(name)
+
+    def acquire(self) -> LeaseGuard:
+        """Raises LockHeld or, after a wait, WaitTimedOut."""
+        return self._hold(self._wait)
+
+    def try_acquire(self) -> Optional[LeaseGuard]:
+        """None if somebody else holds the lock."""
+        try:
+            return self._hold(0)
+        except LockHeld:
+            return None
+
+    @property
+    def guard(self) -> LeaseGuard:
+        """The guard of the innermost block, or decorated function, that this thread is in."""
+        return self._entered.innermost(threading.get_ident())
+
+    def __enter__(self) -> LeaseGuard:
+        guard = self.acquire()
+        self._entered.push(threading.get_ident(), guard)
+        return guard
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 traceback: Optional[TracebackType]) -> None:
+        self._entered.pop(threading.get_ident()).__exit__(kind, error, traceback)
+
+    def __call__(self, function: F) -> F:
+        if inspect.iscoroutinefunction(function):
+            raise TypeError(f"{function.__qualname__} is a coroutine function: lock it with holdfast.aio")
+
+        @functools.wraps(function)
+        def locked(*arguments: Any, **named: Any) -> Any:
+            with self:
+                return function(*arguments, **named)
+
+        return cast(F, locked)

@@ -1,0 +1,66 @@
+#include "cli/failure.h"
+
+#include <gmock/gmock.h>
+
+namespace holdfast::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+
+std::string told(const Failure& failure, Telling telling) {
+    ::testing::internal::CaptureStdout();
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(complain(failure, telling), failure.exit_code);
+    const std::string output = ::testing::internal::GetCapturedStdout();
+    return output + "|" + ::testing::internal::GetCapturedStderr();
+}
+
+LockHeld held() {
+    return {.scope = LockScope::Path{"/a"},
+            .holder = "w\"1",
+            .expires_at = std::chrono::system_clock::time_point{1'700'000'000s},
+            .retry_after = 25ms};
+}
+
+TEST(Failure, HasACodeOfItsOwn) {
+    const LockScope scope = LockScope::Named{"x"};
+    const std::pair<LockError, int> rows[] = {
+        {held(), exit_not_got},
+        {LockHeld{.scope = scope}, exit_not_got},
+        {ServerUnavailable{"gone"}, exit_unavailable},
+        {NotPermitted{"no"}, exit_not_permitted},
+        {InvalidLockRequest{"what"}, exit_usage},
+        {LockLimitReached{"full"}, exit_unavailable},
+        {LockExpired{}, exit_refused},
+        {LockNotFound{}, exit_refused},
+        {StaleFence{.resource = "r", .fencing_token = 3, .highest = 4}, exit_refused},
+        {LockCancelled{}, exit_refused},
+    };
+    for (const auto& [error, exit_code] : rows) {
+        EXPECT_EQ(to_failure(error, "x").exit_code, exit_code) << to_text(error);
+    }
+}
+
+TEST(Failure, IsASentenceForPeople) {
+    EXPECT_EQ(told(to_failure(held(), "path:/a"), Telling::sentence),
+              "|holdfast: path:/a is held by w\"1 until 2023-11-14T22:13:20.000Z\n");
+}
+
+TEST(Failure, IsJsonForScripts) {
+    EXPECT_EQ(told(to_failure(held(), "path:/a"), Telling::json),
+              R"({"error":"LockHeld","scope":"path:/a","holder":"w\"1",)"
+              R"("expires_at":"2023-11-14T22:13:20.000Z","retry_after_ms":25,)"
+              R"("message":"path:/a is held by w\"1 until 2023-11-14T22:13:20.000Z",)"
+              R"("exit_code":75})"
+              "\n|");
+    const LockError stale = StaleFence{.resource = "r", .fencing_token = 3, .highest = 4};
+    EXPECT_THAT(told(to_failure(stale, ""), Telling::json),
+                HasSubstr(R"("error":"StaleFence","resource":"r","fencing_token":3,"highest":4)"));
+    EXPECT_THAT(told({exit_usage, "what"}, Telling::json_on_standard_error),
+                EndsWith("|{\"error\":\"BadRequest\",\"message\":\"what\",\"exit_code\":64}\n"));
+}
+
+}  // namespace
+}  // namespace holdfast::cli

@@ -1,0 +1,44 @@
+#pragma once
+
+// LeaseSource: where the leases of guards come from: the engine inside a program, or a server.
+//
+// What a LockManager and a Client do alike is here. They differ in the virtual functions.
+//
+// Thread safety: everything from any thread. Lifetime: shared by a manager or client and its guards.
+
+#include <chrono>
+#include <memory>
+#include <stop_token>
+
+#include "holdfast/lease_guard.h"
+#include "renewal/watcher.h"
+
+namespace holdfast::renewal {
+
+class LeaseSource : public std::enable_shared_from_this<LeaseSource> {
+  public:
+    LeaseSource() = default;
+    LeaseSource(const LeaseSource&) = delete;
+    LeaseSource& operator=(const LeaseSource&) = delete;
+    virtual ~LeaseSource() = default;
+
+    // As Client and LockManager say.
+    [[nodiscard]] LockResult<LeaseGuard> hold(const LeaseRequest& request,
+                                              std::chrono::milliseconds wait,
+                                              HeartbeatOptions options,
+                                              const std::stop_token& stop);
+    [[nodiscard]] LockResult<LeaseGuard> start_heartbeat(const Lease& lease,
+                                                         HeartbeatOptions options);
+    [[nodiscard]] virtual LockResult<Lease> acquire(const LeaseRequest& request,
+                                                    std::chrono::milliseconds wait,
+                                                    const std::stop_token& stop) = 0;
+
+    // Waits until the release is certain.
+    virtual LockResult<void> release(const Lease& lease) = 0;
+    // Asks once, and does not say whether it helped.
+    virtual void release_quietly(const Lease& lease) = 0;
+
+    [[nodiscard]] virtual Watcher& watcher() = 0;
+};
+
+}  // namespace holdfast::renewal

@@ -1,0 +1,62 @@
+#include "holdfast/lock_error.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/text/rfc3339.h"
+#include "holdfast/lock_result.h"
+
+namespace holdfast {
+
+namespace {
+
+std::string describe(const LockScope& scope, LockMode mode) {
+    return (mode == LockMode::shared ? "shared " : "") + scope.to_text();
+}
+
+struct ToText {
+    std::string operator()(const LockHeld& error) const {
+        if (error.holder.empty()) return error.scope.to_text() + " was not to be had in time";
+        std::string text = error.scope.to_text() + " is held by " + error.holder + " until ";
+        base::append_rfc3339(text, std::chrono::floor<std::chrono::milliseconds>(error.expires_at));
+        return text;
+    }
+    std::string operator()(const LockNotFound&) const { return "there is no such lock"; }
+    std::string operator()(const LockExpired&) const { return "the lock is over"; }
+    std::string operator()(const LockScopeMismatch& error) const {
+        return "a lock on " + describe(error.held, error.held_mode) + " is not enough for " +
+               describe(error.wanted, error.wanted_mode);
+    }
+    std::string operator()(const LockNotGuaranteed& error) const {
+        const std::string text = "the lock may be over: no renewal was confirmed in time";
+        return error.message.empty() ? text : text + " (" + error.message + ")";
+    }
+    std::string operator()(const LockCancelled&) const { return "the request was cancelled"; }
+    std::string operator()(const LockLimitReached& error) const { return error.message; }
+    std::string operator()(const InvalidLockRequest& error) const { return error.message; }
+    std::string operator()(const LockStoreFailure& error) const { return error.message; }
+    std::string operator()(const ServerUnavailable& error) const { return error.message; }
+    std::string operator()(const NotPermitted& error) const { return error.message; }
+    std::string operator()(const StaleFence& error) const {
+        return error.resource + " was used under fencing token " + std::to_string(error.highest) +
+               ", which is larger than " + std::to_string(error.fencing_token);
+    }
+};
+
+}  // namespace
+
+std::string to_text(const LockError& error) {
+    return std::visit(ToText{}, error);
+}
+
+void bad_lock_result_access(const LockError* error) {
+    if (error != nullptr) {
+        std::fprintf(stderr, "holdfast: the value of a failure was read: %s\n",
+                     to_text(*error).c_str());
+    } else {
+        std::fprintf(stderr, "holdfast: the error of a success was read\n");
+    }
+    std::abort();
+}
+
+}  // namespace holdfast

@@ -1,5 +1,5 @@
 // bench_files: the file door against nginx, for reads, and against a bare loop that writes, syncs
-// and renames, for writes.
+// and renames, with a hash and without one, for writes.
 //
 // Both servers run on one core, the clients on another, as many at a time as the loop has threads.
 // They take turns, round by round; each figure is the median of the rounds, and the ratio that of
@@ -25,6 +25,7 @@
 #include <thread>
 #include <vector>
 
+#include "files/disk/sha256.h"
 #include "options/options.h"
 #include "wire/round.h"
 #include "wire/server_process.h"
@@ -135,11 +136,15 @@ double measure_requests(const Options& options, std::uint16_t port,
     });
 }
 
-// What a careful program does to replace a file, and no more.
-double measure_loop(const Options& options, const std::string& folder, const std::string& content) {
+// What a careful program does to replace a file, and no more; or with the SHA-256 of the content,
+// which the door needs for its ETag.
+enum class LoopHash { none, sha256 };
+double measure_loop(const Options& options, const std::string& folder, const std::string& content,
+                    LoopHash hash) {
     std::filesystem::create_directories(folder);
     return measure(options, [&](std::size_t id) -> std::function<void()> {
-        return [path = folder + "/" + std::to_string(id), folder, &content] {
+        return [path = folder + "/" + std::to_string(id), folder, &content, hash] {
+            if (hash == LoopHash::sha256 && files::sha256_hex(content).empty()) give_up("no hash");
             const std::string temporary = path + ".tmp";
             const int file =
                 ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -190,9 +195,12 @@ class FilesBench {
         fmt::print("|---|--:|---|--:|--:|--:|\n");
         for (const std::size_t bytes : {std::size_t{1024}, std::size_t{1024} * 1024}) {
             const std::string content(bytes, 'x');
-            std::vector<double> loop, puts, static_gets, gets;
+            std::vector<double> loop, hashing_loop, puts, static_gets, gets;
             for (int round = 0; round < options_.rounds; ++round) {
-                loop.push_back(measure_loop(options_, folder_ + "/loop", content));
+                const std::string loop_folder = folder_ + "/loop";
+                loop.push_back(measure_loop(options_, loop_folder, content, LoopHash::none));
+                hashing_loop.push_back(
+                    measure_loop(options_, loop_folder, content, LoopHash::sha256));
                 puts.push_back(measure_requests(options_, holdfast.port(), [&](std::size_t id) {
                     return request("PUT", id, bytes) + content;
                 }));
@@ -200,6 +208,7 @@ class FilesBench {
                 static_gets.push_back(measure_requests(options_, nginx.port(), get));
                 gets.push_back(measure_requests(options_, holdfast.port(), get));
             }
+            print_row("PUT", bytes, "SHA-256, write, fsync, rename, fsync", hashing_loop, puts);
             print_row("PUT", bytes, "write, fsync, rename, fsync", loop, puts);
             print_row("GET", bytes, "nginx", static_gets, gets);
         }

@@ -1,5 +1,7 @@
 #include "app/doors.h"
 
+#include <algorithm>
+
 #include "app/http/http_router.h"
 #include "app/loop_parts.h"
 #include "base/log/log.h"
@@ -128,6 +130,12 @@ constexpr Door doors_table[] = {
      .make_protocol = make_status},
 };
 
+// Whether browsers reach the files by a proxy that speaks TLS.
+bool has_https_url(const ServeOptions& options) {
+    return std::ranges::any_of(options.files.urls,
+                               [](const std::string& url) { return url.starts_with("https://"); });
+}
+
 // Whether strangers are kept out.
 base::Result<void> check_guard(const Door& door, const net::Endpoint& endpoint,
                                const ServeOptions& options) {
@@ -195,7 +203,15 @@ void warn_of_open_doors(const ServeOptions& options) {
         if (has_tls) continue;
         constexpr std::string_view remedy = "--tls-cert and --tls-key";
         // After a login, whatever kind of login it was, the id of the session is the proof.
-        if (door->guard == Guard::login) warn("sessions and files travel in the clear", remedy);
+        if (door->guard == Guard::login) {
+            warn("sessions and files travel in the clear", remedy);
+            if (!options.files.origins.empty() && !has_https_url(options)) {
+                warn(
+                    "browsers send no cookie of the files for the pages of --files-origin, because "
+                    "that needs TLS: those apps cannot stay logged in",
+                    remedy);
+            }
+        }
         if (door->guard == Guard::token && has_tokens) warn("tokens travel in the clear", remedy);
     }
 }

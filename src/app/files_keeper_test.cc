@@ -31,7 +31,8 @@ struct Node {
                   .door = {.clock = service.clock,
                            .port = service.service,
                            .executor = service.executor,
-                           .is_secret = [](std::string_view) { return false; }},
+                           .is_secret = [](std::string_view) { return false; },
+                           .origins = origins},
                   .loop = loop,
                   .servers = {{.loop = &loop,
                                .open = [this](const auto& door) { served = door; },
@@ -45,6 +46,7 @@ struct Node {
         keeper.close();
     }
 
+    const doors::hengdang::Origins origins{std::vector<std::string>{}};
     FilesKeeper::DoorPointer served;  // what the loop has
     std::string refusal;              // the last one
     FilesKeeper keeper;

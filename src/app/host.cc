@@ -69,6 +69,7 @@ Host::Host(const ServeOptions& options, service::Clock& clock, Foundation founda
       clock_(clock),
       credentials_(std::move(foundation.credentials)),
       host_names_(HostNames::of_this_machine(options.host_names)),
+      origins_(options.files.origins),
       main_loop_(std::move(foundation.main_loop)),
       node_(std::move(foundation.node)),
       main_executor_(std::make_unique<LoopExecutor>(*main_loop_)),
@@ -132,6 +133,7 @@ SharedParts Host::shared_parts() {
             .store = *store_,
             .disk = *disk_,
             .backup_slots = backup_slots_,
+            .origins = origins_,
             .dflockd_door = dflockd_door_,
             .count_connections = [this] { return count_connections(); },
             .cluster = node_ ? node_->control() : alone_};
@@ -162,6 +164,7 @@ base::Result<void> Host::open_files() {
                                       .port = *service_,
                                       .executor = *main_executor_,
                                       .is_secret = is_secret,
+                                      .origins = origins_,
                                       .has_tls = credentials_->tls() != nullptr},
                              .loop = *main_loop_,
                              .servers = {}};
@@ -200,6 +203,9 @@ base::Result<void> Host::open_listeners() {
         listeners_.push_back({.door = door, .server = std::move(server)});
     }
     if (files_) files_->listen_at(endpoint("files"));
+    if (const net::Endpoint* const dashboard = find_endpoint("http")) {
+        origins_.allow_dashboard(*dashboard, credentials_->tls() != nullptr);
+    }
     if (node_) TRY(node_->listen(loops(), std::move(shared_doors)));
     return {};
 }

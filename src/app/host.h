@@ -101,6 +101,7 @@ class Host {
     service::Clock& clock_;
     const std::unique_ptr<Credentials> credentials_;
     const HostNames host_names_;
+    doors::hengdang::Origins origins_;
     std::unique_ptr<FilesKeeper> files_;  // null: the file door is switched off
     const std::unique_ptr<net::EventLoop> main_loop_;
     const std::unique_ptr<ClusterNode> node_;  // null: the server stands alone

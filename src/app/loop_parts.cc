@@ -17,7 +17,8 @@ LoopParts::LoopParts(const SharedParts& shared, bool has_own_loop)
     : loop(&shared.main_loop),
       port(&shared.service),
       http_limits(shared.http_limits),
-      dflockd_door(shared.dflockd_door) {
+      dflockd_door(shared.dflockd_door),
+      files(shared.origins, "the files are not open yet") {
     service::Executor* loop_executor = &shared.main_executor;
     if (has_own_loop) {
         own_loop = std::make_unique<net::EventLoop>();
@@ -53,7 +54,16 @@ LoopParts::LoopParts(const SharedParts& shared, bool has_own_loop)
                              .disk = shared.disk,
                              .slots = shared.backup_slots,
                              .database_path = has_database(options) ? database_file(options) : ""});
-    documents = std::make_unique<DocumentHandler>();
+    documents = std::make_unique<DocumentHandler>(
+        [&shared_options = options, count = shared.count_connections] {
+            FilesPlace place{.urls = shared_options.files.urls,
+                             .has_tls = !shared_options.tls.certificate_file.empty()};
+            for (const ListenerFigures& listener : count()) {
+                const bool is_files = listener.name == std::string_view("files");
+                if (is_files && !listener.endpoint.is_unix()) place.port = listener.endpoint.port();
+            }
+            return place;
+        });
     cluster = std::make_unique<ClusterHandler>(shared.cluster, *loop);
     router = std::make_unique<HttpRouter>(http_routes({.homelab = *homelab,
                                                        .lockserver = *lockserver,

@@ -60,6 +60,7 @@ struct SharedParts {
     const service::Store& store;
     base::WorkPool& disk;
     const BackupSlots& backup_slots;
+    const doors::hengdang::Origins& origins;  // of the pages that may use the files
     doors::dflockd::DflockdDoor& dflockd_door;
     std::function<std::vector<ListenerFigures>()> count_connections;
     const ClusterControl& cluster;
@@ -96,7 +97,7 @@ struct LoopParts {
     std::unique_ptr<HttpRouter> router;  // for all of these
     std::unique_ptr<NodeHandler> node;
     std::unique_ptr<HttpRouter> node_router;  // for status and node
-    doors::hengdang::DoorGate files{"the files are not open yet"};
+    doors::hengdang::DoorGate files;
     std::shared_ptr<doors::hengdang::HengdangHandler> files_handler;  // null: they are closed
 };
 

@@ -91,12 +91,34 @@ void declare_file_logins(const options::Command& command, ServeOptions& options)
         .checked_by(find_fault);
 }
 
+void declare_file_origins(const options::Command& command, ServeOptions& options) {
+    const auto take_origins = [&options](const std::vector<std::string>& texts) {
+        options.files.origins.clear();
+        for (const std::string& text : texts) {
+            options.files.origins.push_back(doors::hengdang::read_origin(text).value());
+        }
+        return true;
+    };
+    const auto find_fault = [](const std::string& text) {
+        const auto origin = doors::hengdang::read_origin(text);
+        return origin ? std::string() : origin.error().message;
+    };
+    command
+        .add_option("--files-origin", take_origins,
+                    "origin of a web app that may use the files from a browser, such as "
+                    "https://drive.example.org; may be repeated")
+        .takes("ORIGIN")
+        .repeatable()
+        .checked_by(find_fault);
+}
+
 void declare_files(const options::Command& command, ServeOptions& options) {
     command
         .add_option("--files-root", options.files.root,
                     "folder whose files are served, with locks; made if it is not there")
         .takes("DIR");
     declare_file_logins(command, options);
+    declare_file_origins(command, options);
     command
         .add_option("--files-quota", options.files.quota_bytes,
                     "bytes that all files together may have; 0: no limit")

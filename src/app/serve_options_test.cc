@@ -126,6 +126,20 @@ TEST(ServeOptions, HaveAnyNumberOfHostNames) {
     EXPECT_THAT(refused.error().message, HasSubstr("'box:8080' is no host name"));
 }
 
+TEST(ServeOptions, OfFilesNameTheOriginsOfWebApps) {
+    const auto apps = parse({"--files-origin", "https://Drive.example.org:443", "--files-origin",
+                             "http://localhost:5173"});
+    ASSERT_TRUE(apps);
+    EXPECT_THAT(apps->files.origins,
+                ::testing::ElementsAre("https://drive.example.org", "http://localhost:5173"));
+    for (const char* origin : {"*", "null", "drive.example.org", "https://x/app"}) {
+        const auto no_origin = parse({"--files-origin", origin});
+        ASSERT_FALSE(no_origin) << origin;
+        EXPECT_THAT(no_origin.error().message,
+                    HasSubstr("'" + std::string(origin) + "' is no origin"));
+    }
+}
+
 TEST(ServeOptions, OfFilesNameTheAddressesThatLoginsAreSignedFor) {
     const std::string key(64, 'a');
     const std::vector<std::string> everywhere{"--files-root", "f",    "--files-owner", key,

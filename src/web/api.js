@@ -4,6 +4,11 @@ let token = '';
 
 export class NeedsToken extends Error {}
 
+/** The token that a person has given this page; empty if there is none. */
+export function knownToken() {
+  return token;
+}
+
 export function setToken(value) {
   token = value;
 }

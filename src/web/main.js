@@ -9,7 +9,7 @@ import { aboutView } from './view_about.js';
 import { lockView } from './view_lock.js';
 import { locksView } from './view_locks.js';
 import { overviewView } from './view_overview.js';
-import { filesView } from './view_ranges.js';
+import { filesView } from './view_files.js';
 import { sessionsView } from './view_sessions.js';
 import { timelineView } from './view_timeline.js';
 import { tryView } from './view_try.js';
@@ -97,8 +97,10 @@ function say(text) {
   setTimeout(() => note.remove(), 4000);
 }
 
-function confirm(title, text) {
+function confirm(title, text, { no = 'Keep it', yes = 'Force release' } = {}) {
   const dialog = find('confirm');
+  find('confirm-no').textContent = no;
+  find('confirm-yes').textContent = yes;
   find('confirm-title').textContent = title;
   find('confirm-text').textContent = text;
   dialog.returnValue = 'no';

@@ -65,71 +65,66 @@ export function rangeChart(lock, queue = []) {
   );
 }
 
-/** The files: inodes with their ranges, and paths. */
-export function filesView(root) {
-  return {
-    title: 'Files',
-    update({ state }) {
-      const inodes = [...state.locks.values()]
-        .filter((lock) => lock.kind === 'inode')
-        .sort((a, b) => b.holders.size - a.holders.size || Number(a.name) - Number(b.name));
-      const paths = [...state.locks.values()]
-        .filter((lock) => lock.kind === 'path')
-        .sort((a, b) => (a.name < b.name ? -1 : 1));
-      morph(
-        root,
-        h('div', { class: 'toolbar' }, h('h1', {}, 'Files')),
-        inodes.length + paths.length === 0
-          ? h(
-              'p',
-              { class: 'quiet' },
-              'No file, and no part of one, is locked. Files are locked at ',
-              h('code', {}, '/v1/leases'),
-              '.',
-            )
-          : null,
-        inodes
-          .slice(0, 50)
-          .map((lock) =>
-            h(
-              'section',
-              { class: 'card' },
-              h(
-                'h2',
-                {},
-                h('a', { href: lockHref(lock) }, `Inode ${lock.name}`),
-                h('span', { class: 'quiet' }, ` ${lock.holders.size} held, ${lock.waiters} waiting`),
-              ),
-              rangeChart(lock),
-            ),
+/** What is locked of the files, by their inodes and by their paths. */
+export function lockedFiles(state, hasFiles) {
+  const inodes = [...state.locks.values()]
+    .filter((lock) => lock.kind === 'inode')
+    .sort((a, b) => b.holders.size - a.holders.size || Number(a.name) - Number(b.name));
+  const paths = [...state.locks.values()]
+    .filter((lock) => lock.kind === 'path')
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+  if (inodes.length + paths.length === 0)
+    return hasFiles
+      ? h('p', { class: 'quiet' }, 'No file, and no part of one, is locked.')
+      : h(
+          'p',
+          { class: 'quiet' },
+          'No file, and no part of one, is locked. Files are locked at ',
+          h('code', {}, '/v1/leases'),
+          '. A server with ',
+          h('code', {}, '--files-root'),
+          ' serves files, too.',
+        );
+  return h(
+    'div',
+    { class: 'stack', id: 'locked-files' },
+    inodes.slice(0, 50).map((lock) =>
+      h(
+        'section',
+        { class: 'card' },
+        h(
+          'h2',
+          {},
+          h('a', { href: lockHref(lock) }, `Inode ${lock.name}`),
+          h('span', { class: 'quiet' }, ` ${lock.holders.size} held, ${lock.waiters} waiting`),
+        ),
+        rangeChart(lock),
+      ),
+    ),
+    inodes.length > 50 ? h('p', { class: 'quiet' }, `and ${inodes.length - 50} more inodes`) : null,
+    paths.length > 0 ? pathsCard(paths) : null,
+  );
+}
+
+function pathsCard(paths) {
+  const owners = (lock) => [...lock.holders.values()].map((holder) => holder.owner).join(', ');
+  return h(
+    'section',
+    { class: 'card' },
+    h('h2', {}, 'Locked paths'),
+    h(
+      'ul',
+      { class: 'paths' },
+      paths
+        .slice(0, 200)
+        .map((lock) =>
+          h(
+            'li',
+            {},
+            h('a', { href: lockHref(lock) }, lock.name),
+            h('span', { class: 'quiet' }, ` ${owners(lock)}${lock.waiters ? `, ${lock.waiters} waiting` : ''}`),
           ),
-        inodes.length > 50 ? h('p', { class: 'quiet' }, `and ${inodes.length - 50} more inodes`) : null,
-        paths.length > 0
-          ? h(
-              'section',
-              { class: 'card' },
-              h('h2', {}, 'Paths'),
-              h(
-                'ul',
-                { class: 'paths' },
-                paths
-                  .slice(0, 200)
-                  .map((lock) =>
-                    h(
-                      'li',
-                      {},
-                      h('a', { href: lockHref(lock) }, lock.name),
-                      h(
-                        'span',
-                        { class: 'quiet' },
-                        ` ${[...lock.holders.values()].map((holder) => holder.owner).join(', ')}${lock.waiters ? `, ${lock.waiters} waiting` : ''}`,
-                      ),
-                    ),
-                  ),
-              ),
-            )
-          : null,
-      );
-    },
-  };
+        ),
+    ),
+  );
 }

@@ -6,10 +6,16 @@ const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Two people who have logged in to the files and edit some. */
 async function editFiles(server, token) {
-  const send = async (method, path, bearer) => {
-    const response = await fetch(server.files + path, { method, headers: { Authorization: `Bearer ${bearer}` } });
+  const send = async (method, path, bearer, body) => {
+    const headers = { Authorization: `Bearer ${bearer}` };
+    const response = await fetch(server.files + path, { method, headers, body });
     return response.json();
   };
+  const writer = await send('POST', '/auth/session', token);
+  const notes = ['# Welcome\n\n- buy milk\n- call the plumber', '# Ideas\n', '- backup\n- taxes\n'];
+  for (const [index, path] of ['/notes/welcome.md', '/notes/ideas.md', '/notes/todo.md'].entries())
+    await send('PUT', path, writer.sessionId, notes[index]);
+  await send('PUT', '/ledger/november.csv', writer.sessionId, 'day,amount\n1,20\n');
   for (const paths of [['/notes/todo.md', '/notes/ideas.md'], ['/ledger/november.csv']]) {
     const { sessionId } = await send('POST', '/auth/session', token);
     for (const path of paths) await send('GET', `${path}?lock=acquire`, sessionId);

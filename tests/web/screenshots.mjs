@@ -38,6 +38,34 @@ const ALL = VIEWS.flatMap(({ name }) => [
   [name, 'light', PHONE],
 ]);
 
+/** Two windows side by side on the files page: one edits a file, the other sees who has it locked. */
+async function takeTwoWindows() {
+  const viewport = { width: 760, height: 620 };
+  const windows = [];
+  for (const _ of ['one', 'other']) {
+    const page = await openPage(browser, `${server.http}/#/files`, { viewport });
+    await page.getByLabel('Token', { exact: true }).fill('the-auth-token');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Log in', exact: true }).click();
+    await page.getByRole('button', { name: 'notes/' }).click();
+    await page.getByRole('cell', { name: 'welcome.md', exact: true }).waitFor();
+    windows.push(page);
+  }
+  await windows[0].getByRole('button', { name: 'Edit welcome.md' }).click();
+  await windows[0].getByLabel('Text of /notes/welcome.md').press('Control+End');
+  await windows[0].keyboard.type('\n- water the plants');
+  await windows[0].getByText('Not saved yet').waitFor();
+  await windows[1].waitForTimeout(900);
+  const shots = [];
+  for (const page of windows) shots.push((await page.screenshot()).toString('base64'));
+  const both = await openPage(browser, 'about:blank', { viewport: { width: 1572, height: 654 } });
+  const image = (shot) => `<img src="data:image/png;base64,${shot}" style="border-radius:10px;border:1px solid #b8c2c6">`;
+  await both.setContent(
+    `<body style="margin:0;background:#dfe5e7;display:flex;gap:16px;padding:16px">${shots.map(image).join('')}</body>`,
+  );
+  await both.screenshot({ path: `${folder}/files-light.png` });
+}
+
 const data = fs.mkdtempSync(path.join(os.tmpdir(), 'holdfast-screenshots-'));
 // The files ask for a secret, and then so do all doors.
 const flags = ['auth', 'admin'].flatMap((name) => {
@@ -77,6 +105,7 @@ for (const [name, scheme, viewport] of process.env.ALL_VIEWS ? ALL : KEPT) {
   await page.waitForTimeout(900);
   await page.screenshot({ path: `${folder}/${name}-${scheme}${viewport === PHONE ? '-phone' : ''}.png` });
 }
+if (!process.env.ALL_VIEWS) await takeTwoWindows();
 life.stop();
 await browser.close();
 await server.stop();

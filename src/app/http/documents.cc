@@ -1,15 +1,44 @@
 #include "app/http/documents.h"
 
+#include <algorithm>
+#include <cctype>
+
 #include "web/assets.h"
 
 namespace holdfast::app {
 
 namespace {
 
-// The page may run its own scripts, talk to its own server, and nothing else.
-constexpr std::string_view content_security_policy =
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+// The page may run its own scripts, talk to its own server and its file door, and nothing else.
+constexpr std::string_view policy_begin =
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'";
+constexpr std::string_view policy_end =
+    "; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+// The host in a Host header, without its port; empty if a policy cannot name it.
+std::string_view host_in(std::string_view authority) {
+    const std::size_t colon = authority.rfind(':');
+    const std::size_t bracket = authority.rfind(']');
+    const bool has_port =
+        colon != std::string_view::npos && (bracket == std::string_view::npos || colon > bracket);
+    const std::string_view host = has_port ? authority.substr(0, colon) : authority;
+    const bool is_plain = std::all_of(host.begin(), host.end(), [](unsigned char c) {
+        return std::isalnum(c) != 0 ||
+               std::string_view("-._:[]").find(static_cast<char>(c)) != std::string_view::npos;
+    });
+    return is_plain ? host : std::string_view();
+}
+
+std::string content_security_policy(const net::HttpRequest& request, const FilesPlace& files) {
+    std::string policy(policy_begin);
+    for (const std::string& url : files.urls) policy += " " + url;
+    const std::string_view host = host_in(request.header("Host").value_or(""));
+    if (files.port != 0 && !host.empty()) {
+        policy.append(files.has_tls ? " https://" : " http://").append(host);
+        policy.append(":").append(std::to_string(files.port));
+    }
+    return policy.append(policy_end);
+}
 
 enum class DocumentAction : std::uint8_t { show_dashboard, show_openapi };
 
@@ -26,8 +55,10 @@ constexpr net::Route document_routes[] = {
      DocumentAction::show_openapi},
 };
 
+}  // namespace
+
 // Sends the file, or 304 to a browser that has it already.
-void show_dashboard(const net::HttpRequest& request, net::HttpReply& reply) {
+void DocumentHandler::show_dashboard(const net::HttpRequest& request, net::HttpReply& reply) const {
     const web::Asset* const asset = web::find_asset(request.path);
     if (asset == nullptr) return reply.send(404, json_type, json_error("no such file"));
     const bool is_known = request.header("If-None-Match") == asset->tag;
@@ -36,12 +67,10 @@ void show_dashboard(const net::HttpRequest& request, net::HttpReply& reply) {
                is_known ? "" : asset->bytes,
                {{"ETag", asset->tag},
                 {"Cache-Control", "no-cache"},
-                {"Content-Security-Policy", content_security_policy},
+                {"Content-Security-Policy", content_security_policy(request, find_files_())},
                 {"X-Content-Type-Options", "nosniff"},
                 {"Referrer-Policy", "no-referrer"}});
 }
-
-}  // namespace
 
 std::span<const net::Route> DocumentHandler::routes() {
     return document_routes;

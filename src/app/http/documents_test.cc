@@ -25,7 +25,8 @@ class DashboardTest : public testing::Test {
         return channel_.take();
     }
 
-    DocumentHandler documents_;
+    FilesPlace files_;
+    DocumentHandler documents_{[this] { return files_; }};
     TestRouter router_{DocumentHandler::routes(), documents_, net::Privilege::none};
     net::HttpLimits limits_;
     net::TestChannel channel_;
@@ -39,6 +40,21 @@ TEST_F(DashboardTest, IsAPageThatMayRunOnlyItsOwnScripts) {
                       HasSubstr("Content-Security-Policy: default-src 'none'; script-src 'self'; "),
                       HasSubstr("X-Content-Type-Options: nosniff\r\n"), HasSubstr("<title>"),
                       Not(HasSubstr("onclick")), Not(HasSubstr("style=")), Not(HasSubstr("//"))));
+}
+
+TEST_F(DashboardTest, MayTalkToTheFileDoor) {
+    const auto policy = [&](const std::string& host) {
+        return ask("GET /", "Host: " + host + "\r\n");
+    };
+    EXPECT_THAT(policy("box:8080"), HasSubstr("; connect-src 'self'; "));
+    files_ = {.urls = {"https://files.example.org"}, .port = 8081};
+    EXPECT_THAT(policy("box:8080"),
+                HasSubstr("; connect-src 'self' https://files.example.org http://box:8081; "));
+    EXPECT_THAT(policy("[::1]:8080"), HasSubstr(" http://[::1]:8081; "));
+    EXPECT_THAT(policy("evil.example;script-src *"),
+                HasSubstr("; connect-src 'self' https://files.example.org; "));
+    files_ = {.has_tls = true, .port = 8081};
+    EXPECT_THAT(policy("box"), HasSubstr("; connect-src 'self' https://box:8081; "));
 }
 
 TEST_F(DashboardTest, NamesTheTypesOfItsFiles) {

@@ -57,6 +57,7 @@ void append_configuration(base::JsonWriter& json, const ServeOptions& options) {
         .field("leases-max", std::to_string(options.limits.leases_max))
         .field("fences-max", std::to_string(options.fences_max))
         .field("connections-max", std::to_string(options.connections_max))
+        .field("files-url", options.files.urls.empty() ? "" : options.files.urls.front())
         .end_object();
 }
 

@@ -1,6 +1,5 @@
 #include "doors/hengdang/change_streams.h"
 
-#include <chrono>
 #include <memory>
 #include <utility>
 
@@ -10,29 +9,21 @@ namespace holdfast::doors::hengdang {
 
 namespace {
 
-std::int64_t now_ms(const HengdangDoor& door) {
-    const auto now = door.wall_now().time_since_epoch();
-    return std::chrono::floor<std::chrono::milliseconds>(now).count();
-}
-
-// Whether `path` is the watched path or lies beneath it.
-bool is_within(const std::string& path, const std::string& watched) {
-    if (watched == "/" || path == watched) return true;
-    return path.size() > watched.size() && path.starts_with(watched) && path[watched.size()] == '/';
-}
-
 std::string to_event(const files::Change& change, std::int64_t timestamp_ms) {
     using Kind = files::Change::Kind;
     const bool is_file = change.kind == Kind::file_put || change.kind == Kind::file_deleted;
     const bool is_there = change.kind == Kind::file_put || change.kind == Kind::directory_made;
-    const char* const file_type = is_there ? "PUT" : "DELETE";
-    const char* const directory_type = is_there ? "MKDIR" : "RMDIR";
-    std::string text = is_file ? "event: file_change\ndata: " : "event: directory_change\ndata: ";
+    const char* const file_operation = is_there ? "PUT" : "DELETE";
+    const char* const directory_operation = is_there ? "MKDIR" : "RMDIR";
+    std::string text = "data: ";
     base::JsonWriter json(text);
-    json.begin_object().field("type", is_file ? file_type : directory_type);
-    json.field("path", change.path);
+    json.begin_object()
+        .field("type", is_file ? "file_change" : "directory_change")
+        .field("operation", is_file ? file_operation : directory_operation)
+        .field("path", shown_path(change.path, is_file ? PathKind::file : PathKind::directory))
+        .field("timestamp", timestamp_ms);
     if (!change.etag.empty()) json.field("etag", change.etag);
-    json.field("timestamp", timestamp_ms).end_object();
+    json.end_object();
     return text + "\n\n";
 }
 
@@ -58,23 +49,24 @@ void ChangeStreams::open(Watch watch, net::HttpReply& reply) {
             loop_.post([this, change] { tell(change); });
         });
     }
-    std::string text = "event: connected\ndata: ";
+    std::string text = "data: ";
     base::JsonWriter(text)
         .begin_object()
-        .field("path", stream->reader.path)
-        .field("timestamp", now_ms(door_))
+        .field("type", "connected")
+        .field("path", stream->reader.filter.text())
+        .field("timestamp", door_.wall_now_ms())
         .end_object();
     stream->reply.send(text + "\n\n");
 }
 
 bool ChangeStreams::may_hear(const Watch& watch) const {
-    return door_.sessions().find(watch.session_id, door_.wall_now()).has_value();
+    return door_.sessions().is_live(watch.session_name, door_.wall_now());
 }
 
 void ChangeStreams::tell(const files::Change& change) {
-    const std::string text = to_event(change, now_ms(door_));
+    const std::string text = to_event(change, door_.wall_now_ms());
     streams_.visit_all([&](auto& stream) {
-        if (!is_within(change.path, stream.reader.path)) return true;
+        if (!stream.reader.filter.includes(change.path)) return true;
         if (!may_hear(stream.reader) || stream.reply.is_congested()) return false;
         stream.reply.send(text);
         return true;

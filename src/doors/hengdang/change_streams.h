@@ -3,12 +3,14 @@
 // ChangeStreams: `GET /events/stream?path=/documents`, the changes of the tree as server-sent
 // events.
 //
-//     event: connected
-//     data: {"path":"/documents","timestamp":1736726400000}
+//     data: {"type":"connected","path":"/documents","timestamp":1736726400000}
 //
-//     event: file_change
-//     data: {"type":"PUT","path":"/documents/a","etag":"\"...\"","timestamp":1736726400000}
+//     data: {"type":"file_change","operation":"PUT","path":"/documents/a","timestamp":1736726400000,
+//     "etag":"\"...\""}
 //
+//     data: {"type":"directory_change","operation":"MKDIR","path":"/documents/new/",...}
+//
+// The messages have no names, so that a browser's EventSource gives all of them to its `onmessage`.
 // A reader that does not keep up is disconnected, and looks at the directory when it comes back. A
 // reader whose session has ended is disconnected, too.
 //
@@ -16,6 +18,7 @@
 
 #include <string>
 
+#include "doors/hengdang/change_filter.h"
 #include "doors/hengdang/hengdang_door.h"
 #include "doors/streams/sse_streams.h"
 
@@ -30,8 +33,8 @@ class ChangeStreams {
     ChangeStreams& operator=(const ChangeStreams&) = delete;
 
     struct Watch {
-        std::string path;
-        std::string session_id;  // of a live session
+        ChangeFilter filter;
+        std::string session_name;  // of a live session
     };
     void open(Watch watch, net::HttpReply& reply);
 

@@ -76,6 +76,8 @@ void DoorGate::refuse_closed(net::HttpReply& reply) const {
 }
 
 void DoorGate::handle(const net::HttpRequest& request, net::HttpReply& reply) {
+    reply.add_headers(origins_.headers_for(request));
+    if (Origins::is_preflight(request)) return origins_.answer_preflight(request, reply);
     if (!handler_) return refuse_closed(reply);
     handler_->handle(request, reply);
 }
@@ -87,6 +89,7 @@ bool DoorGate::takes_pieces(std::string_view method) const {
 
 std::unique_ptr<net::BodySink> DoorGate::receive(const net::HttpRequest& request,
                                                  net::HttpReply& reply, net::BodySource& source) {
+    reply.add_headers(origins_.headers_for(request));
     if (!handler_) {
         refuse_closed(reply);
         return nullptr;

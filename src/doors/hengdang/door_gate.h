@@ -22,14 +22,17 @@
 #include <string>
 #include <string_view>
 
+#include "doors/hengdang/http/origins.h"
 #include "net/http/http_protocol.h"
 
 namespace holdfast::doors::hengdang {
 
 class DoorGate final : public net::HttpHandler {
   public:
-    // Closed at first. `why` is a sentence for people, as for close().
-    explicit DoorGate(std::string why) : why_closed_(std::move(why)) {}
+    // Closed at first. `why` is a sentence for people, as for close(). The origins outlive the
+    // gate: it tells browsers which pages may see the answers, also those of a closed door.
+    DoorGate(const Origins& origins, std::string why)
+        : origins_(origins), why_closed_(std::move(why)) {}
     DoorGate(const DoorGate&) = delete;
     DoorGate& operator=(const DoorGate&) = delete;
     ~DoorGate();
@@ -49,6 +52,7 @@ class DoorGate final : public net::HttpHandler {
 
     void refuse_closed(net::HttpReply& reply) const;
 
+    const Origins& origins_;
     std::shared_ptr<net::HttpHandler> handler_;  // null: closed
     std::string why_closed_;
     std::list<Body*> bodies_;  // that are arriving

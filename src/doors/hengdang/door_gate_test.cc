@@ -10,10 +10,12 @@
 namespace holdfast::doors::hengdang {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 // Receives the body of a PUT in pieces, and answers everything else with its path.
@@ -65,7 +67,8 @@ class DoorGateTest : public ::testing::Test {
     void open() { gate_.open(std::make_shared<Shelf>(notes_)); }
 
     std::vector<std::string> notes_;
-    DoorGate gate_{"nobody leads"};
+    const Origins origins_{{"https://drive.example.org"}};
+    DoorGate gate_{origins_, "nobody leads"};
     net::HttpLimits limits_{.body_bytes_max = 4};
     net::TestChannel channel_;
     std::unique_ptr<net::HttpProtocol> protocol_ =
@@ -133,6 +136,24 @@ TEST_F(DoorGateTest, GoesOnReadingABodyThatWasPausedWhenItIsBrokenOff) {
     open();
     feed("llo" + get);
     EXPECT_THAT(take_output(), EndsWith("\r\n\r\n/a"));
+}
+
+// A page that may use the files learns why it cannot just now.
+TEST_F(DoorGateTest, LetsPagesOfAllowedOriginsSeeEveryAnswer) {
+    const std::string origin = "Origin: https://drive.example.org\r\n";
+    const std::string allowed = "\r\nAccess-Control-Allow-Origin: https://drive.example.org\r\n";
+    const std::string preflight = "OPTIONS /a HTTP/1.1\r\nAccess-Control-Request-Method: PUT\r\n";
+    feed("GET /a HTTP/1.1\r\n" + origin + "\r\n");
+    EXPECT_THAT(take_output(), AllOf(StartsWith("HTTP/1.1 503 "), HasSubstr(allowed)));
+    feed("PUT /a HTTP/1.1\r\nContent-Length: 5\r\n" + origin + "\r\nhello");
+    EXPECT_THAT(take_output(), AllOf(StartsWith("HTTP/1.1 503 "), HasSubstr(allowed)));
+    feed(preflight + origin + "\r\n");
+    EXPECT_THAT(take_output(), AllOf(StartsWith("HTTP/1.1 204 "), HasSubstr(allowed)));
+    open();
+    feed("PUT /a HTTP/1.1\r\nContent-Length: 5\r\n" + origin + "\r\nhello");
+    EXPECT_THAT(take_output(), AllOf(StartsWith("HTTP/1.1 201 "), HasSubstr(allowed)));
+    feed(preflight + "Origin: https://evil.example\r\n\r\n");
+    EXPECT_THAT(take_output(), AllOf(StartsWith("HTTP/1.1 403 "), Not(HasSubstr(allowed))));
 }
 
 TEST_F(DoorGateTest, ForgetsABodyWhoseConnectionIsGone) {

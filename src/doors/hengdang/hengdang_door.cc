@@ -1,5 +1,6 @@
 #include "doors/hengdang/hengdang_door.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -111,6 +112,12 @@ void HengdangDoor::release_locks_after(core::Fence after,
 
 void HengdangDoor::listen_at(const net::Endpoint& endpoint) {
     own_urls_ = OwnUrls({.named = options_.urls, .endpoint = endpoint, .has_tls = parts_.has_tls});
+}
+
+bool HengdangDoor::is_reached_by_tls() const {
+    return parts_.has_tls || std::ranges::any_of(options_.urls, [](const std::string& url) {
+               return url.starts_with("https://");
+           });
 }
 
 void HengdangDoor::close() {

@@ -24,6 +24,7 @@
 #include "base/result.h"
 #include "base/work_pool.h"
 #include "doors/hengdang/file_figures.h"
+#include "doors/hengdang/http/origins.h"
 #include "doors/hengdang/http/own_urls.h"
 #include "doors/hengdang/writing/blocking_locks.h"
 #include "doors/hengdang/writing/session_locks.h"
@@ -40,6 +41,7 @@ struct HengdangOptions {
     std::string root;
     std::vector<std::string> owner_keys;  // 64 lower-case digits each
     std::vector<std::string> urls;        // of this door, as read_own_url() returns them
+    std::vector<std::string> origins;     // of web apps, as read_origin() returns them
     std::uint64_t quota_bytes = 0;        // 0: no limit
     std::uint64_t file_bytes_max = 0;     // 0: no limit
 };
@@ -51,6 +53,7 @@ struct HengdangParts {
     service::Executor& executor;  // of the service
     // Whether the text is the secret that logs in without a key. Any thread.
     std::function<bool(std::string_view)> is_secret;
+    const Origins& origins;
     bool has_tls = false;
 };
 
@@ -117,6 +120,10 @@ class HengdangDoor : public std::enable_shared_from_this<HengdangDoor> {
     [[nodiscard]] service::WallTime wall_now() const {
         return parts_.clock.wall(parts_.clock.now());
     }
+    [[nodiscard]] std::int64_t wall_now_ms() const {
+        const auto now = wall_now().time_since_epoch();
+        return std::chrono::floor<std::chrono::milliseconds>(now).count();
+    }
     [[nodiscard]] const HengdangOptions& options() const { return options_; }
     [[nodiscard]] const HengdangParts& parts() const { return parts_; }
     [[nodiscard]] const OwnUrls& own_urls() const { return own_urls_; }
@@ -131,6 +138,8 @@ class HengdangDoor : public std::enable_shared_from_this<HengdangDoor> {
     [[nodiscard]] LockTimes& times() { return times_; }
     [[nodiscard]] FileCounts& counts() { return counts_; }
     [[nodiscard]] ChangeHub& changes() { return changes_; }
+    // Whether browsers reach the door by https: its own, or that of a proxy before it.
+    [[nodiscard]] bool is_reached_by_tls() const;
     // Two pools: writes wait for the disk and for one another, and reads should not wait for
     // writes.
     [[nodiscard]] base::WorkPool& readers() { return *readers_; }

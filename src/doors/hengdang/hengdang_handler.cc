@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/text/number.h"
+#include "doors/hengdang/admission.h"
 #include "doors/hengdang/http/request_parts.h"
 #include "doors/hengdang/requests.h"
 #include "net/client/url.h"
@@ -47,7 +48,8 @@ Parsed<WriteRequest> read_write_request(const net::HttpRequest& request, files::
     }
     TRY(const auto action, read_lock_action(request.query));
     if (action) return tl::unexpected(refuse_method("GET"));
-    WriteRequest write{.path = std::move(path), .conditions = read_conditions(request)};
+    TRY(auto conditions, read_conditions(request));
+    WriteRequest write{.path = std::move(path), .conditions = std::move(conditions)};
     write.is_asked_first = request.header("Expect").has_value();
     if (const auto length = request.header("Content-Length")) {
         write.length = base::parse_decimal<std::uint64_t>(*length);
@@ -97,10 +99,9 @@ std::unique_ptr<net::BodySink> HengdangHandler::receive(const net::HttpRequest& 
         answer(operation, path.error(), reply);
         return nullptr;
     }
-    const auto session =
-        find_session(request, context_.door->sessions(), context_.door->wall_now());
-    if (!session) {
-        answer(operation, session.error(), reply);
+    const auto visitor = admit(*context_.door, request, Deed::change);
+    if (!visitor) {
+        answer(operation, visitor.error(), reply);
         return nullptr;
     }
     auto write = read_write_request(request, std::move(*path));
@@ -108,7 +109,7 @@ std::unique_ptr<net::BodySink> HengdangHandler::receive(const net::HttpRequest& 
         answer(operation, write.error(), reply);
         return nullptr;
     }
-    write->session_name = session->name;
+    write->session_name = visitor->session.name;
     return begin_writing(context_, std::move(*write), reply, source);
 }
 
@@ -138,25 +139,22 @@ void HengdangHandler::handle_file(const net::HttpRequest& request, const files::
     if (!is_look(request) && !is_delete && !is_post) {
         return answer(FileOperation::other, refuse_method(file_methods), reply);
     }
-    const auto session =
-        find_session(request, context_.door->sessions(), context_.door->wall_now());
-    if (!session) return answer(operation_of(request, path), session.error(), reply);
-    const Asker asker{.session_id = std::string(session_id_of(request)),
-                      .session_name = session->name};
     const auto action = read_lock_action(request.query);
+    const bool is_lock_change = action && *action && *action != LockAction::status;
+    const Deed deed = is_look(request) && !is_lock_change ? Deed::look : Deed::change;
+    const auto visitor = admit(*context_.door, request, deed);
+    if (!visitor) return answer(operation_of(request, path), visitor.error(), reply);
+    const files::Session& session = visitor->session;
     if (!action) return answer(FileOperation::lock, action.error(), reply);
     if (*action && request.method != "GET") {
         return answer(FileOperation::lock, refuse_method("GET"), reply);
     }
     if (*action) {
         return run_lock_request(defer(FileOperation::lock, reply),
-                                {.action = **action,
-                                 .path = path,
-                                 .session_id = asker.session_id,
-                                 .session_name = asker.session_name});
+                                {.action = **action, .path = path, .session_name = session.name});
     }
-    if (is_delete) return remove(asker, request, path, reply);
-    if (is_post) return make_directory(asker, path, reply);
+    if (is_delete) return remove(session, request, path, reply);
+    if (is_post) return make_directory(session, path, reply);
     look_at_file(request, path, reply);
 }
 
@@ -164,9 +162,11 @@ void HengdangHandler::look_at_file(const net::HttpRequest& request, const files:
                                    net::HttpReply& reply) {
     auto list = read_list_options(request.query);
     if (!list) return answer(FileOperation::list, list.error(), reply);
+    auto conditions = read_conditions(request);
+    if (!conditions) return answer(FileOperation::get, conditions.error(), reply);
     begin_reading(context_,
                   {.path = path,
-                   .conditions = read_conditions(request),
+                   .conditions = std::move(*conditions),
                    .range = request.method == "GET" ? text_of(request, "Range") : "",
                    .if_range = text_of(request, "If-Range"),
                    .is_head = request.method == "HEAD",
@@ -175,43 +175,40 @@ void HengdangHandler::look_at_file(const net::HttpRequest& request, const files:
 }
 
 // Makes a change that needs no lock on a thread of the disk, if the session is still live then.
-void HengdangHandler::run_change(FileOperation operation, const Asker& asker, net::HttpReply& reply,
-                                 std::function<FileAnswer()> change) const {
+void HengdangHandler::run_change(FileOperation operation, const files::Session& session,
+                                 net::HttpReply& reply, std::function<FileAnswer()> change) const {
     HengdangDoor& door = *context_.door;
     answer_from(door.writers(), defer(operation, reply),
-                [&door, name = asker.session_name, change = std::move(change)] {
+                [&door, name = session.name, change = std::move(change)] {
                     const auto begun = door.sessions().begin_change(name, door.wall_now());
                     return begun ? change() : refuse(NoSession::unknown);
                 });
 }
 
-void HengdangHandler::make_directory(const Asker& asker, const files::FilePath& path,
+// Also without a slash at the end of its path: not all clients send it.
+void HengdangHandler::make_directory(const files::Session& session, const files::FilePath& path,
                                      net::HttpReply& reply) {
-    if (!path.ends_in_slash()) {
-        return answer(FileOperation::make_directory,
-                      refuse(400, "Invalid path",
-                             "POST makes a directory, whose path ends in /; PUT writes a file"),
-                      reply);
-    }
-    run_change(FileOperation::make_directory, asker, reply, [&door = *context_.door, path] {
-        if (const auto done = door.tree().make_directory(path); !done) return refuse(done.error());
-        FileAnswer answer = tell_lock("Directory created", path.text() + "/");
-        answer.status = 201;
-        answer.headers.emplace_back("Location", net::percent_encode_path(path.text()) + "/");
-        return answer;
-    });
+    run_change(
+        FileOperation::make_directory, session, reply,
+        [&door = *context_.door, path, owner = session.owner] {
+            const auto done = door.tree().make_directory(path);
+            if (!done) return refuse(done.error());
+            return tell_made({.path = path, .owner = owner, .created_ms = door.wall_now_ms()});
+        });
 }
 
-void HengdangHandler::remove(const Asker& asker, const net::HttpRequest& request,
+void HengdangHandler::remove(const files::Session& session, const net::HttpRequest& request,
                              const files::FilePath& path, net::HttpReply& reply) {
     if (!path.ends_in_slash()) {
+        auto conditions = read_conditions(request);
+        if (!conditions) return answer(FileOperation::remove, conditions.error(), reply);
         RemoveRequest removal{.path = path,
-                              .conditions = read_conditions(request),
+                              .conditions = std::move(*conditions),
                               .lock_token = read_lock_token(request),
-                              .session_name = asker.session_name};
+                              .session_name = session.name};
         return begin_removing(context_, std::move(removal), reply);
     }
-    run_change(FileOperation::remove_directory, asker, reply, [&door = *context_.door, path] {
+    run_change(FileOperation::remove_directory, session, reply, [&door = *context_.door, path] {
         if (const auto done = door.tree().remove_directory(path); !done) {
             return refuse(done.error());
         }
@@ -220,19 +217,17 @@ void HengdangHandler::remove(const Asker& asker, const net::HttpRequest& request
 }
 
 void HengdangHandler::watch(const net::HttpRequest& request, net::HttpReply& reply) {
-    const auto session =
-        find_session(request, context_.door->sessions(), context_.door->wall_now());
-    if (!session) return answer(FileOperation::events, session.error(), reply);
+    const auto visitor = admit(*context_.door, request, Deed::look);
+    if (!visitor) return answer(FileOperation::events, visitor.error(), reply);
     const auto wanted = net::query_parameter(request.query, "path");
     if (!wanted) {
         return answer(FileOperation::events, refuse(400, "Invalid query", wanted.error().message),
                       reply);
     }
-    const auto watched = files::FilePath::parse(wanted->value_or("/"));
-    if (!watched) return answer(FileOperation::events, refuse(watched.error()), reply);
+    auto filter = ChangeFilter::read(wanted->value_or("/"));
+    if (!filter) return answer(FileOperation::events, filter.error(), reply);
     context_.door->counts().count_answer(FileOperation::events, 200);
-    streams_.open({.path = watched->text(), .session_id = std::string(session_id_of(request))},
-                  reply);
+    streams_.open({.filter = std::move(*filter), .session_name = visitor->session.name}, reply);
 }
 
 }  // namespace holdfast::doors::hengdang

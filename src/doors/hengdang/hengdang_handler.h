@@ -7,8 +7,8 @@
 //     POST, GET, DELETE /auth/session          GET /auth/sessions, DELETE /auth/sessions/<name>
 //     GET /events/stream?path=
 //
-// A request is checked in this order: the path, the session, the rest of the request, the
-// conditional headers, the lock. So a client without a session does not learn what exists.
+// A request is checked in this order: the path, the session and its permission (admission.h), the
+// rest of the request, the conditional headers, the lock. So a client without a session does not learn what exists.
 //
 // Thread safety: one handler per loop.
 // Lifetime: while no request is being handed over. Requests that are under way do not need it. While
@@ -45,15 +45,13 @@ class HengdangHandler final : public net::HttpHandler {
   private:
     void handle_file(const net::HttpRequest& request, const files::FilePath& path,
                      net::HttpReply& reply);
-    struct Asker {  // a live session
-        std::string session_id, session_name;
-    };
     void look_at_file(const net::HttpRequest& request, const files::FilePath& path,
                       net::HttpReply& reply);
-    void make_directory(const Asker& asker, const files::FilePath& path, net::HttpReply& reply);
-    void remove(const Asker& asker, const net::HttpRequest& request, const files::FilePath& path,
-                net::HttpReply& reply);
-    void run_change(FileOperation operation, const Asker& asker, net::HttpReply& reply,
+    void make_directory(const files::Session& session, const files::FilePath& path,
+                        net::HttpReply& reply);
+    void remove(const files::Session& session, const net::HttpRequest& request,
+                const files::FilePath& path, net::HttpReply& reply);
+    void run_change(FileOperation operation, const files::Session& session, net::HttpReply& reply,
                     std::function<FileAnswer()> change) const;
     void handle_reserved(const net::HttpRequest& request, const files::FilePath& path,
                          net::HttpReply& reply);

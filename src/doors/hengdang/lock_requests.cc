@@ -27,7 +27,7 @@ const core::LeaseView* find_lease(const service::Response& response, const LockR
 void answer_acquired(const ExchangePtr& exchange, const LockRequest& lock,
                      const core::Token& token) {
     HengdangDoor& door = *exchange->context().door;
-    if (door.sessions().find(lock.session_id, door.wall_now())) {
+    if (door.sessions().is_live(lock.session_name, door.wall_now())) {
         return exchange->answer(tell_lock("Lock acquired", lock.path.text(), lock.session_name));
     }
     door.locks().release(token, BlockingLocks::Until::done, [kept = exchange->context().door] {});

@@ -83,10 +83,14 @@ class Reading : public std::enable_shared_from_this<Reading> {
 
     Found open() {
         files::FileTree& tree = context_.door->tree();
-        if (request_.path.ends_in_slash()) return {.answer = list()};
+        // A HEAD is for files: clients tell directories from files by it.
+        const FileAnswer no_file = refuse(404, "Not found", "File not found");
+        if (request_.path.ends_in_slash()) return {.answer = request_.is_head ? no_file : list()};
         auto file = tree.open_file(request_.path);
         if (file) return {.file = std::move(*file)};
-        if (file.error().fault == files::Fault::is_directory) return {.answer = list()};
+        if (file.error().fault == files::Fault::is_directory) {
+            return {.answer = request_.is_head ? no_file : list()};
+        }
         return {.answer = refuse(file.error())};
     }
 

@@ -73,8 +73,7 @@ void begin_removing(const HengdangContext& context, RemoveRequest request, net::
 struct LockRequest {
     LockAction action;
     files::FilePath path;
-    std::string session_id;  // of a live session
-    std::string session_name;
+    std::string session_name;  // of a live session
 };
 void run_lock_request(const std::shared_ptr<Exchange>& exchange, const LockRequest& lock);
 

@@ -1,10 +1,12 @@
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "base/json/json_writer.h"
+#include "base/json/json.h"
+#include "doors/hengdang/admission.h"
 #include "doors/hengdang/http/request_parts.h"
 #include "doors/hengdang/requests.h"
 #include "files/login/nostr_event.h"
@@ -17,59 +19,81 @@ constexpr std::string_view own_path = "/auth/session", list_path = "/auth/sessio
 // The owner of a session that began with the server's secret.
 constexpr std::string_view secret_owner = "secret";
 
-constexpr std::string_view permissions = R"("permissions":["read","write"])";
-constexpr std::string_view cookie_terms = "; Path=/; HttpOnly; SameSite=Strict";
+// The header that gives a browser its session, or takes it away. A browser sends the cookie with
+// requests of its own site only, unless the page that logs in is of another one; that needs TLS.
+class CookieForm {
+  public:
+    CookieForm(const HengdangDoor& door, const net::HttpRequest& request)
+        : is_for_others_(door.parts().origins.find(request) == OriginKind::named &&
+                         door.is_reached_by_tls()),
+          is_secure_(door.parts().has_tls || is_for_others_) {}
+
+    [[nodiscard]] std::pair<std::string, std::string> header(std::string_view id,
+                                                             std::chrono::seconds age) const {
+        std::string text(session_cookie);
+        text.append("=").append(id).append("; Path=/; HttpOnly; SameSite=");
+        text.append(is_for_others_ ? "None" : "Strict");
+        text.append("; Max-Age=").append(std::to_string(age.count()));
+        if (is_secure_) text += "; Secure";
+        return {"Set-Cookie", std::move(text)};
+    }
+
+  private:
+    bool is_for_others_;
+    bool is_secure_;
+};
+
+// What is told about a session wherever it is told about, without the braces.
+std::string fields_of(const files::Session& session) {
+    std::string fields = "\"permissions\":" + std::string(to_json(session.permission)) +
+                         ",\"expiresAt\":" + std::to_string(session.expires_ms) +
+                         ",\"createdAt\":" + std::to_string(session.created_ms) +
+                         ",\"lastUsed\":" + std::to_string(session.last_used_ms) + ",\"name\":\"" +
+                         session.name + "\",\"owner\":";
+    base::append_json_string(fields, session.owner);
+    return fields;
+}
+
+FileAnswer answer_in_private(int status, std::string body) {
+    return {.status = status,
+            .body = std::move(body.append("\n")),
+            .headers = {{"Cache-Control", "no-store"}}};
+}
+
+FileAnswer tell_session(int status, std::string_view id, const files::Session& session) {
+    return answer_in_private(
+        status, "{\"sessionId\":\"" + std::string(id) + "\"," + fields_of(session) + "}");
+}
 
 // 201 with the id, which is told only here, and the cookie.
-FileAnswer tell_new_session(const files::SessionBook::NewSession& session, bool is_secure) {
+FileAnswer tell_new_session(const files::SessionBook::NewSession& made, const CookieForm& cookie) {
+    FileAnswer answer = tell_session(201, made.id, made.session);
     const auto age = std::chrono::duration_cast<std::chrono::seconds>(files::session_time);
-    std::string cookie = "hengdang_session=" + session.id + std::string(cookie_terms) +
-                         "; Max-Age=" + std::to_string(age.count());
-    if (is_secure) cookie += "; Secure";
-    std::string body = R"({"sessionId":")" + session.id + "\"," + std::string(permissions) +
-                       ",\"expiresAt\":" + std::to_string(session.session.expires_ms) +
-                       ",\"name\":\"" + session.session.name + "\"}\n";
-    return {.status = 201,
-            .body = std::move(body),
-            .headers = {{"Set-Cookie", std::move(cookie)}, {"Cache-Control", "no-store"}}};
-}
-
-// Without the id: scripts cannot read the cookie, and must not learn the id from this answer.
-FileAnswer tell_session(const files::Session& session) {
-    std::string body = "{" + std::string(permissions) +
-                       ",\"expiresAt\":" + std::to_string(session.expires_ms) +
-                       ",\"createdAt\":" + std::to_string(session.created_ms) + ",\"name\":\"" +
-                       session.name + "\",\"owner\":";
-    base::append_json_string(body, session.owner);
-    body += "}\n";
-    return {.status = 200, .body = std::move(body), .headers = {{"Cache-Control", "no-store"}}};
-}
-
-FileAnswer tell_sessions(const std::vector<files::Session>& sessions, std::string_view own_name) {
-    FileAnswer answer{.status = 200, .headers = {{"Cache-Control", "no-store"}}};
-    base::JsonWriter json(answer.body);
-    json.begin_object().begin_array("sessions");
-    for (const files::Session& session : sessions) {
-        json.begin_object()
-            .field("name", session.name)
-            .field("owner", session.owner)
-            .field("createdAt", session.created_ms)
-            .field("expiresAt", session.expires_ms)
-            .field("current", session.name == own_name)
-            .end_object();
-    }
-    json.end_array().end_object();
-    answer.body += '\n';
+    answer.headers.push_back(cookie.header(made.id, age));
     return answer;
 }
 
-// 204. The session's own cookie is replaced by an empty one.
-FileAnswer tell_session_ended(bool is_own) {
-    FileAnswer answer{.status = 204, .content_type = ""};
-    if (is_own) {
-        answer.headers.emplace_back(
-            "Set-Cookie", "hengdang_session=" + std::string(cookie_terms) + "; Max-Age=0");
+// Tells the id only to a client that has just sent it. Otherwise the name stands in its place, as in
+// the answers about locks: scripts cannot read the cookie, and must not learn the id from here.
+FileAnswer tell_own_session(const Visitor& visitor) {
+    const bool has_shown_id = !visitor.shown_id.empty();
+    return tell_session(200, has_shown_id ? visitor.shown_id : visitor.session.name,
+                        visitor.session);
+}
+
+FileAnswer tell_sessions(const std::vector<files::Session>& sessions, std::string_view own_name) {
+    std::string list;
+    for (const files::Session& session : sessions) {
+        list += (list.empty() ? "{" : ",{") + fields_of(session);
+        list += session.name == own_name ? ",\"current\":true}" : ",\"current\":false}";
     }
+    return answer_in_private(200, "{\"sessions\":[" + list + "]}");
+}
+
+// 204. The session's own cookie is replaced by an empty one.
+FileAnswer tell_session_ended(const std::optional<CookieForm>& own_cookie) {
+    FileAnswer answer{.status = 204, .content_type = ""};
+    if (own_cookie) answer.headers.push_back(own_cookie->header("", std::chrono::seconds::zero()));
     return answer;
 }
 
@@ -83,10 +107,11 @@ int status_of(files::NostrFault fault) {
     return 400;
 }
 
-FileAnswer begin_session(HengdangDoor& door, std::string_view owner) {
-    const auto session = door.sessions().create(owner, door.wall_now());
+FileAnswer begin_session(HengdangDoor& door, std::string_view owner, files::Permission permission,
+                         const CookieForm& cookie) {
+    const auto session = door.sessions().create(owner, door.wall_now(), permission);
     if (!session) return refuse(503, "No session", session.error().message);
-    return tell_new_session(*session, door.parts().has_tls);
+    return tell_new_session(*session, cookie);
 }
 
 // The request that the event of a login must be signed for.
@@ -94,7 +119,12 @@ struct LoginRequest {
     std::string method;
     std::string target;
     std::string event;  // the body
+    CookieForm cookie;
 };
+
+FileAnswer refuse_login(const files::NostrRefusal& why) {
+    return refuse(status_of(why.fault), files::to_text(why.fault), why.message);
+}
 
 FileAnswer log_in_by_event(HengdangDoor& door, const LoginRequest& request) {
     const std::vector<std::string> urls = door.own_urls().of(request.target);
@@ -103,16 +133,15 @@ FileAnswer log_in_by_event(HengdangDoor& door, const LoginRequest& request) {
                                                   .method = request.method,
                                                   .owner_keys = door.options().owner_keys,
                                                   .now = door.wall_now()});
-    if (!event) {
-        const files::NostrRefusal& why = event.error();
-        return refuse(status_of(why.fault), files::to_text(why.fault), why.message);
-    }
+    if (!event) return refuse_login(event.error());
+    const auto permission = files::permission_of(*event);
+    if (!permission) return refuse_login(permission.error());
     const auto is_fresh = door.used_events().use(*event, door.wall_now());
     if (!is_fresh) return refuse(503, "No session", is_fresh.error().message);
     if (!*is_fresh) {
         return refuse(400, "Invalid auth event", "The event has been used to log in before");
     }
-    return begin_session(door, event->public_key);
+    return begin_session(door, event->public_key, *permission, request.cookie);
 }
 
 void answer_now(const HengdangContext& context, const FileAnswer& answer, net::HttpReply& reply) {
@@ -140,26 +169,34 @@ void log_in(const HengdangContext& context, const net::HttpRequest& request,
             return answer_now(
                 context, refuse(401, "Unauthorized", "The secret is not the right one"), reply);
         }
-        answer_from(door.writers(), defer(context, reply),
-                    [&door] { return begin_session(door, secret_owner); });
+        answer_from(
+            door.writers(), defer(context, reply), [&door, cookie = CookieForm(door, request)] {
+                return begin_session(door, secret_owner, files::Permission::read_write, cookie);
+            });
         return;
+    }
+    const bool is_same_page = request.header("Sec-Fetch-Site") == "same-origin";
+    if (!is_same_page && door.parts().origins.find(request) == OriginKind::foreign) {
+        return answer_now(context, refuse_origin(), reply);
     }
     LoginRequest login{.method = std::string(request.method),
                        .target = std::string(own_path),
-                       .event = std::string(request.body)};
+                       .event = std::string(request.body),
+                       .cookie = CookieForm(door, request)};
     if (!request.query.empty()) login.target.append("?").append(request.query);
     answer_from(door.writers(), defer(context, reply),
                 [&door, login = std::move(login)] { return log_in_by_event(door, login); });
 }
 
-void end_session(const HengdangContext& context, std::string name, bool is_own,
-                 net::HttpReply& reply) {
+// `own_cookie`: of the client, if it ends its own session.
+void end_session(const HengdangContext& context, std::string name,
+                 const std::optional<CookieForm>& own_cookie, net::HttpReply& reply) {
     HengdangDoor& door = *context.door;
-    answer_from(door.writers(), defer(context, reply), [&door, name = std::move(name), is_own] {
+    answer_from(door.writers(), defer(context, reply), [&door, name = std::move(name), own_cookie] {
         const auto has_ended = door.end_session(name);
         if (!has_ended) return refuse(500, "Storage failed", has_ended.error().message);
         if (!*has_ended) return refuse(404, "Not found", "There is no session of this name");
-        return tell_session_ended(is_own);
+        return tell_session_ended(own_cookie);
     });
 }
 
@@ -183,18 +220,20 @@ void handle_session_request(const HengdangContext& context, std::string_view pat
         return answer_now(context, refuse_method(allowed), reply);
     }
     HengdangDoor& door = *context.door;
-    auto session = find_session(request, door.sessions(), door.wall_now());
-    if (!session) return answer_now(context, session.error(), reply);
-    if (is_one) {
-        std::string name(path.substr(list_path.size() + 1));
-        const bool is_own = name == session->name;
-        return end_session(context, std::move(name), is_own, reply);
+    const Deed deed = is_one ? Deed::change : is_delete ? Deed::leave : Deed::look;
+    const auto visitor = admit(door, request, deed);
+    if (!visitor) return answer_now(context, visitor.error(), reply);
+    const std::string& own_name = visitor->session.name;
+    if (is_delete) {
+        std::string name = is_one ? std::string(path.substr(list_path.size() + 1)) : own_name;
+        std::optional<CookieForm> own_cookie;
+        if (name == own_name) own_cookie.emplace(door, request);
+        return end_session(context, std::move(name), own_cookie, reply);
     }
-    if (is_delete) return end_session(context, session->name, true, reply);
     const bool is_list = path == list_path;
     answer_now(context,
-               is_list ? tell_sessions(door.sessions().list(door.wall_now()), session->name)
-                       : tell_session(*session),
+               is_list ? tell_sessions(door.sessions().list(door.wall_now()), own_name)
+                       : tell_own_session(*visitor),
                reply);
 }
 

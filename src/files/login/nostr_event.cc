@@ -59,7 +59,6 @@ NostrResult<NostrEvent> parse_event(std::string_view json) {
         return refuse(NostrFault::invalid_event, std::move(message));
     };
     if (!read) return invalid(read.error().message);
-    if (!is_hex(event.id, 64)) return invalid("id must be 64 lower-case hexadecimal digits");
     if (!is_hex(event.public_key, 64)) {
         return invalid("pubkey must be 64 lower-case hexadecimal digits");
     }
@@ -69,8 +68,9 @@ NostrResult<NostrEvent> parse_event(std::string_view json) {
     if (!created || !kind) return invalid("created_at and kind must be there");
     event.created_s = *created;
     event.kind = *kind;
+    // An event that was changed, or that has no id, is one that nobody has signed.
     if (sha256_hex(canonical_text(event)) != event.id) {
-        return invalid("id is not the hash of the event");
+        return refuse(NostrFault::invalid_signature, "id is not the hash of the event");
     }
     return event;
 }
@@ -138,6 +138,27 @@ NostrResult<NostrEvent> verify_nostr_event(std::string_view json, const NostrReq
         return refuse(NostrFault::unauthorized, "the author is not an owner of this server");
     }
     return event;
+}
+
+NostrResult<Permission> permission_of(const NostrEvent& event) {
+    bool is_limited = false, reads = false, writes = false;
+    for (const auto& tag : event.tags) {
+        if (tag.empty() || tag[0] != "scope") continue;
+        is_limited = true;
+        if (tag.size() < 2) {
+            return refuse(NostrFault::invalid_auth_event, "the tag scope must be read or write");
+        }
+        for (const std::string& scope : std::span(tag).subspan(1)) {
+            reads = reads || scope == "read";
+            writes = writes || scope == "write";
+            if (scope == "read" || scope == "write") continue;
+            return refuse(NostrFault::invalid_auth_event,
+                          "the scope '" + scope + "' is not known; it must be read or write");
+        }
+    }
+    if (!is_limited || (reads && writes)) return Permission::read_write;
+    if (reads) return Permission::read;
+    return refuse(NostrFault::invalid_auth_event, "the scope write needs the scope read beside it");
 }
 
 std::string canonical_text(const NostrEvent& event) {

@@ -26,6 +26,7 @@
 #include "base/descriptor.h"
 #include "base/result.h"
 #include "files/disk/state_folder.h"
+#include "files/login/permission.h"
 #include "service/ports/clock.h"
 
 namespace holdfast::files {
@@ -45,10 +46,10 @@ inline constexpr std::int64_t nostr_auth_kind = 27235;
 inline constexpr std::chrono::seconds nostr_window{60};
 
 enum class NostrFault : std::uint8_t {
-    invalid_event,       // not an event, or its id is not the hash of its content
-    invalid_auth_event,  // for another request or another time
-    invalid_signature,
-    unauthorized,  // signed by somebody who is not an owner
+    invalid_event,       // not an event
+    invalid_auth_event,  // for another request or another time, or of an unknown scope
+    invalid_signature,   // also if its id is not the hash of its content
+    unauthorized,        // signed by somebody who is not an owner
 };
 
 // The word of the protocol: `Invalid Nostr event`, `Invalid auth event`, `Invalid signature`,
@@ -77,6 +78,10 @@ struct NostrRequest {
 // whether it was used before.
 [[nodiscard]] NostrResult<NostrEvent> verify_nostr_event(std::string_view json,
                                                          const NostrRequest& request);
+
+// What the author of a login asks for, with tags such as `["scope","read"]`. An event without such
+// a tag asks for everything.
+[[nodiscard]] NostrResult<Permission> permission_of(const NostrEvent& event);
 
 // The text whose hash is the id: `[0,<pubkey>,<created_at>,<kind>,<tags>,<content>]` without
 // spaces, and with no other escapes than NIP-01 names.

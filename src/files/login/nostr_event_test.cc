@@ -79,7 +79,7 @@ TEST_F(NostrTest, IsForThisRequest) {
 TEST_F(NostrTest, CannotBeChangedAfterwards) {
     NostrEvent event = login();
     event.content = "changed";
-    EXPECT_EQ(verify(event), "Invalid Nostr event");
+    EXPECT_EQ(verify(event), "Invalid signature");
     event.id = sha256_hex(canonical_text(event));
     EXPECT_EQ(verify(event), "Invalid signature");
     event = login();
@@ -105,13 +105,39 @@ TEST_F(NostrTest, IsAnEventInTheFirstPlace) {
     EXPECT_EQ(verify("[]"), "Invalid Nostr event");
     NostrEvent event = login();
     event.id[0] = 'G';
-    EXPECT_EQ(verify(event), "Invalid Nostr event");
+    EXPECT_EQ(verify(event), "Invalid signature");
+    event = login();
+    event.id.clear();
+    EXPECT_EQ(verify(event), "Invalid signature");
+    std::string without_id = good;
+    without_id.erase(1, without_id.find(','));
+    EXPECT_EQ(verify(without_id), "Invalid signature");
     event = login();
     event.signature += "00";
     EXPECT_EQ(verify(event), "Invalid Nostr event");
     event = login();
     event.public_key.pop_back();
     EXPECT_EQ(verify(event), "Invalid Nostr event");
+}
+
+// The scopes of a login, in the order of its tags.
+TEST(NostrScope, IsWhatALoginAsksFor) {
+    using Tags = std::vector<std::vector<std::string>>;
+    const auto scope_of = [](Tags tags) -> std::string {
+        tags.push_back({"method", "POST"});
+        const auto permission = permission_of({.tags = std::move(tags)});
+        if (!permission) return permission.error().message;
+        return *permission == Permission::read ? "read" : "read and write";
+    };
+    EXPECT_EQ(scope_of({}), "read and write");
+    EXPECT_EQ(scope_of({{"scope", "read"}}), "read");
+    EXPECT_EQ(scope_of({{"scope", "read"}, {"scope", "write"}}), "read and write");
+    EXPECT_EQ(scope_of({{"scope", "write", "read"}}), "read and write");
+    EXPECT_EQ(scope_of({{"scope", "read"}, {"scope", "admin"}}),
+              "the scope 'admin' is not known; it must be read or write");
+    EXPECT_EQ(scope_of({{"scope"}}), "the tag scope must be read or write");
+    EXPECT_EQ(scope_of({{"scope", ""}}), "the scope '' is not known; it must be read or write");
+    EXPECT_EQ(scope_of({{"scope", "write"}}), "the scope write needs the scope read beside it");
 }
 
 TEST_F(NostrTest, TakesAKeyThatIsNoneForAWrongSignature) {

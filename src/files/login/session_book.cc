@@ -38,10 +38,12 @@ bool is_over(const Session& session, service::WallTime now) {
     return session.expires_ms <= to_ms(now);
 }
 
-// On disk: `1 <created> <expires> <owner>`.
+// On disk: `2 <created> <expires> <owner>`, where `2` is the kind of a session that may only read;
+// others are of kind `1`.
 std::string to_text(const Session& session) {
-    return "1 " + std::to_string(session.created_ms) + ' ' + std::to_string(session.expires_ms) +
-           ' ' + session.owner + '\n';
+    return std::string(session.permission == Permission::read ? "2 " : "1 ") +
+           std::to_string(session.created_ms) + ' ' + std::to_string(session.expires_ms) + ' ' +
+           session.owner + '\n';
 }
 
 // Reads a session from the name and the text of its file.
@@ -50,16 +52,19 @@ std::optional<Session> parse(const std::pair<const std::string, std::string>& fi
     std::string_view text = file.second;
     std::array<std::uint8_t, 32> digest{};
     if (!base::parse_hex_bytes(id_hash, digest)) return std::nullopt;
-    if (!text.starts_with("1 ") || !text.ends_with('\n')) return std::nullopt;
+    const bool is_reader = text.starts_with("2 ");
+    if ((!is_reader && !text.starts_with("1 ")) || !text.ends_with('\n')) return std::nullopt;
     text.remove_prefix(2);
     text.remove_suffix(1);
-    Session session{.name = id_hash.substr(0, name_size)};
+    Session session{.name = id_hash.substr(0, name_size),
+                    .permission = is_reader ? Permission::read : Permission::read_write};
     for (std::int64_t* number : {&session.created_ms, &session.expires_ms}) {
         const auto [end, error] = std::from_chars(text.begin(), text.end(), *number);
         if (error != std::errc() || end == text.end() || *end != ' ') return std::nullopt;
         text.remove_prefix(static_cast<std::size_t>(end - text.begin()) + 1);
     }
     session.owner = text;
+    session.last_used_ms = session.created_ms;
     return session;
 }
 
@@ -95,7 +100,8 @@ base::Result<void> SessionBook::read() {
 }
 
 base::Result<SessionBook::NewSession> SessionBook::create(std::string_view owner,
-                                                          service::WallTime now) {
+                                                          service::WallTime now,
+                                                          Permission permission) {
     CHECK(std::all_of(owner.begin(), owner.end(), [](char c) { return c > ' ' && c <= '~'; }));
     const std::lock_guard disk_lock(disk_mutex_);
     if (count(now) >= sessions_max_) {
@@ -107,7 +113,9 @@ base::Result<SessionBook::NewSession> SessionBook::create(std::string_view owner
     made.session = {.name = id_hash.substr(0, name_size),
                     .owner = std::string(owner),
                     .created_ms = to_ms(now),
-                    .expires_ms = to_ms(now + session_time)};
+                    .expires_ms = to_ms(now + session_time),
+                    .permission = permission,
+                    .last_used_ms = to_ms(now)};
     const auto written = folder_.write_small_file(sessions_.get(), id_hash, to_text(made.session));
     if (!written) return fail_at("keep the session", written.error());
     const std::lock_guard lock(mutex_);
@@ -116,13 +124,14 @@ base::Result<SessionBook::NewSession> SessionBook::create(std::string_view owner
     return made;
 }
 
-std::optional<Session> SessionBook::find(std::string_view id, service::WallTime now) const {
+std::optional<Session> SessionBook::find(std::string_view id, service::WallTime now) {
     const std::string id_hash = sha256_hex(id);
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(id_hash.substr(0, name_size));
     if (found == entries_.end()) return std::nullopt;
     if (!base::equal_in_constant_time(found->second.id_hash, id_hash)) return std::nullopt;
     if (is_over(found->second.session, now)) return std::nullopt;
+    found->second.session.last_used_ms = to_ms(now);
     return found->second.session;
 }
 

@@ -30,6 +30,7 @@
 #include "base/descriptor.h"
 #include "base/result.h"
 #include "files/disk/state_folder.h"
+#include "files/login/permission.h"
 #include "service/ports/clock.h"
 
 namespace holdfast::files {
@@ -42,6 +43,8 @@ struct Session {
     std::string owner;  // the public key of 64 digits, or the word for another way in
     std::int64_t created_ms = 0;
     std::int64_t expires_ms = 0;
+    Permission permission = Permission::read_write;
+    std::int64_t last_used_ms = 0;  // when find() found it last; not on disk
 
     bool operator==(const Session&) const = default;
 };
@@ -58,11 +61,12 @@ class SessionBook {
         std::string id;
         Session session;
     };
-    [[nodiscard]] base::Result<NewSession> create(std::string_view owner, service::WallTime now);
+    [[nodiscard]] base::Result<NewSession> create(std::string_view owner, service::WallTime now,
+                                                  Permission permission = Permission::read_write);
 
-    // The session with this id, unless it is over. The time that this takes does not show how much
-    // of the id was right.
-    [[nodiscard]] std::optional<Session> find(std::string_view id, service::WallTime now) const;
+    // The session with this id, unless it is over, and notes that it was used. The time that this
+    // takes does not show how much of the id was right.
+    [[nodiscard]] std::optional<Session> find(std::string_view id, service::WallTime now);
 
     // Whether the session with this name is not over.
     [[nodiscard]] bool is_live(const std::string& name, service::WallTime now) const;

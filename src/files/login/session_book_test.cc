@@ -64,11 +64,11 @@ TEST_F(SessionBookTest, GivesEveryoneAnotherIdAndName) {
 
 TEST_F(SessionBookTest, OutlivesTheServer) {
     const auto one = create();
-    const auto two = book_->create(std::string(64, 'a'), start + 1s);
+    const auto two = book_->create(std::string(64, 'a'), start + 1s, Permission::read);
     ASSERT_TRUE(two);
     open_book();
     EXPECT_EQ(book_->find(one.id, start), one.session);
-    EXPECT_EQ(book_->find(two->id, start), two->session);
+    EXPECT_EQ(book_->find(two->id, start + 1s), two->session);
     EXPECT_EQ(book_->list(start), (std::vector<Session>{one.session, two->session}));
 }
 
@@ -147,7 +147,7 @@ TEST_F(SessionBookTest, PassesOverFilesThatAreNoSessions) {
     const auto made = create();
     const std::string folder = real("/.holdfast/sessions/");
     write_foreign_file(folder + "readme", "1 1 2 bearer\n");
-    for (const char* text : {"", "1", "1 a b c\n", "2 1 2 bearer\n", "1 1 2 bearer", "1 1\n"}) {
+    for (const char* text : {"", "1", "1 a b c\n", "3 1 2 bearer\n", "1 1 2 bearer", "1 1\n"}) {
         write_foreign_file(folder + std::string(64, 'a'), text);
         open_book();
         EXPECT_EQ(book_->list(service::WallTime{}), std::vector<Session>{made.session}) << text;

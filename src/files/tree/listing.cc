@@ -45,14 +45,11 @@ class Lister {
         if (!cursor.empty()) {
             TRY(list_below(child(directory, cursor[0]), cursor.subspan(1)));
         }
-        TRY(const auto names, next_names(directory, cursor));
-        for (const Name& name : names) {
-            if (listing_.has_more) break;
-            const std::string path = child(directory, name.text);
-            TRY(add(path, name.is_directory));
-            if (name.is_directory) TRY(list_below(path, {}));
-        }
-        return {};
+        return list_names(directory, cursor,
+                          [this](const std::string& path, bool is_directory) -> FileResult<void> {
+                              TRY(add(path, is_directory));
+                              return is_directory ? list_below(path, {}) : FileResult<void>{};
+                          });
     }
 
     FileResult<void> list_backwards(const std::string& directory, Segments cursor) {
@@ -61,11 +58,31 @@ class Lister {
             TRY(list_below(path, cursor.subspan(1)));
             TRY(add(path, true));
         }
-        TRY(const auto names, next_names(directory, cursor));
-        for (auto name = names.rbegin(); name != names.rend() && !listing_.has_more; ++name) {
-            const std::string path = child(directory, name->text);
-            if (name->is_directory) TRY(list_below(path, {}));
-            TRY(add(path, name->is_directory));
+        return list_names(directory, cursor,
+                          [this](const std::string& path, bool is_directory) -> FileResult<void> {
+                              if (is_directory) TRY(list_below(path, {}));
+                              return add(path, is_directory);
+                          });
+    }
+
+    // Calls `visit` with each name in `directory` after the cursor, in order, until the page is
+    // full. Some names are not added to the page: their files were removed meanwhile or cannot be
+    // read. Then the names that were read are too few, and the next ones are read.
+    template <class Visit>
+    FileResult<void> list_names(const std::string& directory, Segments cursor, Visit visit) {
+        std::string last;
+        while (!listing_.has_more) {
+            const std::string_view after = !last.empty()    ? std::string_view(last)
+                                           : cursor.empty() ? std::string_view()
+                                                            : cursor[0];
+            const std::size_t wanted = options_.limit - listing_.entries.size() + 1;
+            TRY(const auto names, next_names(directory, after, wanted));
+            for (const Name& name : names) {
+                if (listing_.has_more) break;
+                TRY(visit(child(directory, name.text), name.is_directory));
+            }
+            if (names.size() < wanted) break;
+            last = names.back().text;
         }
         return {};
     }
@@ -86,18 +103,17 @@ class Lister {
     };
     using Names = std::set<Name, ByText>;
 
-    // The names in `directory` that come next after the cursor: as many as the page still has room
-    // for, and one more.
-    FileResult<Names> next_names(const std::string& directory, Segments cursor) {
+    // The first `wanted` names in `directory` behind the name `after` (empty: all of them), in the
+    // order of the listing.
+    FileResult<std::vector<Name>> next_names(const std::string& directory, std::string_view after,
+                                             std::size_t wanted) {
         Names names;
-        if (listing_.has_more) return names;
-        const std::size_t wanted = options_.limit - listing_.entries.size() + 1;
         auto opened = open_beneath(tree_.root.get(), directory.empty() ? "." : directory.substr(1),
                                    O_RDONLY | O_DIRECTORY);
         if (!opened) return fault_of(opened.error(), directory);
         const auto add_name = [&](const std::string& text, unsigned char type) {
             if (type != DT_REG && type != DT_DIR) return;
-            if (!cursor.empty() && !is_behind(text, cursor[0])) return;
+            if (!after.empty() && !is_behind(text, after)) return;
             if (names.size() == wanted && !is_behind(farthest(names), text)) return;
             if (!is_segment(text) || (directory.empty() && is_own_folder(text))) return;
             names.insert({.text = text, .is_directory = type == DT_DIR});
@@ -108,7 +124,8 @@ class Lister {
         if (const auto done = read_directory(std::move(*opened), add_name); !done) {
             return fault_of(done.error(), directory);
         }
-        return names;
+        if (options_.is_reverse) return std::vector<Name>(names.rbegin(), names.rend());
+        return std::vector<Name>(names.begin(), names.end());
     }
 
     [[nodiscard]] std::string_view farthest(const Names& names) const {

@@ -23,7 +23,7 @@ struct ListOptions {
     // The page begins after this path, the last one of the page before. It need not exist any more.
     std::optional<FilePath> cursor;
     bool is_reverse = false;
-    bool is_shallow = false;  // only the directory itself, not the directories in it
+    bool is_shallow = true;  // only the directory itself, not the directories in it
 };
 
 struct ListEntry {

@@ -1,5 +1,6 @@
 #include "files/tree/listing.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "files/disk/system.h"
 #include "files/tree/test_tree.h"
 
 namespace holdfast::files::testing {
@@ -49,9 +51,11 @@ const Texts everything{"/a",     "/b/",    "/b/1",    "/b/2", "/b/c/",  "/b/c/x"
 
 TEST_F(ListingTest, NamesEverythingInOrderOnPagesOfAnySize) {
     for (std::size_t limit = 1; limit <= everything.size() + 1; ++limit) {
-        EXPECT_EQ(list_all(*tree_, "/", {.limit = limit}), everything) << limit;
+        EXPECT_EQ(list_all(*tree_, "/", {.limit = limit, .is_shallow = false}), everything)
+            << limit;
     }
-    EXPECT_EQ(list_all(*tree_, "/b", {}), (Texts{"/b/1", "/b/2", "/b/c/", "/b/c/x", "/b/c/y"}));
+    EXPECT_EQ(list_all(*tree_, "/b", {.is_shallow = false}),
+              (Texts{"/b/1", "/b/2", "/b/c/", "/b/c/x", "/b/c/y"}));
     EXPECT_EQ(list_all(*tree_, "/empty", {}), Texts{});
 }
 
@@ -59,18 +63,19 @@ TEST_F(ListingTest, GoesBackwardsThroughExactlyTheSame) {
     Texts reversed = everything;
     std::reverse(reversed.begin(), reversed.end());
     for (std::size_t limit = 1; limit <= everything.size() + 1; ++limit) {
-        EXPECT_EQ(list_all(*tree_, "/", {.limit = limit, .is_reverse = true}), reversed) << limit;
+        EXPECT_EQ(list_all(*tree_, "/", {.limit = limit, .is_reverse = true, .is_shallow = false}),
+                  reversed)
+            << limit;
     }
 }
 
-TEST_F(ListingTest, StaysInTheDirectoryIfItIsShallow) {
+TEST_F(ListingTest, StaysInTheDirectoryUnlessItIsDeep) {
     const Texts shallow{"/a", "/b/", "/b.txt", "/empty/", "/z/"};
     Texts reversed = shallow;
     std::reverse(reversed.begin(), reversed.end());
     for (std::size_t limit = 1; limit <= 6; ++limit) {
-        EXPECT_EQ(list_all(*tree_, "/", {.limit = limit, .is_shallow = true}), shallow);
-        EXPECT_EQ(list_all(*tree_, "/", {.limit = limit, .is_reverse = true, .is_shallow = true}),
-                  reversed);
+        EXPECT_EQ(list_all(*tree_, "/", {.limit = limit}), shallow);
+        EXPECT_EQ(list_all(*tree_, "/", {.limit = limit, .is_reverse = true}), reversed);
     }
 }
 
@@ -90,11 +95,11 @@ TEST_F(ListingTest, DescribesItsEntries) {
 }
 
 TEST_F(ListingTest, GoesOnBehindWhatIsGone) {
-    auto page = tree_->list(path_of("/"), {.limit = 3});
+    auto page = tree_->list(path_of("/"), {.limit = 3, .is_shallow = false});
     ASSERT_TRUE(page);
     const FilePath cursor = path_of(page->entries.back().path);
     ASSERT_TRUE(tree_->remove_file(cursor, always));
-    page = tree_->list(path_of("/"), {.limit = 2, .cursor = cursor});
+    page = tree_->list(path_of("/"), {.limit = 2, .cursor = cursor, .is_shallow = false});
     ASSERT_TRUE(page);
     EXPECT_EQ(page->entries.at(0).path, "/b/2");
     page = tree_->list(path_of("/"), {.limit = 1, .cursor = path_of("/a/was/a/directory")});
@@ -121,8 +126,38 @@ TEST_F(ListingTest, LeavesOutWhatNoPathCanName) {
     std::filesystem::create_symlink("/etc/passwd", real("/b/link"));
     std::filesystem::create_directory_symlink("/etc", real("/b/links"));
     ASSERT_EQ(mkfifo(real("/b/pipe").c_str(), 0600), 0);
-    EXPECT_EQ(list_all(*tree_, "/", {}), everything);
+    EXPECT_EQ(list_all(*tree_, "/", {.is_shallow = false}), everything);
     EXPECT_EQ(fault_of(tree_->list(path_of("/b/links"), {})), Fault::not_found);
+}
+
+// Some names of a directory are on no page: here they are too long for a path. Those behind them
+// must not be lost with them.
+TEST_F(TreeTest, ListsWhatIsBehindNamesThatCannotBeListed) {
+    std::string deep;
+    while (deep.size() < 3850) deep += "/" + std::string(200, 'd');
+    deep += "/" + std::string(path_bytes_max - deep.size() - 6, 'e');
+    std::string made;
+    const FilePath directory_path = path_of(deep);
+    for (const std::string_view segment : directory_path.segments()) {
+        made.append("/").append(segment);
+        ASSERT_TRUE(tree_->make_directory(path_of(made)));
+    }
+    for (const char* name : {"/b", "/d", "/f"}) ASSERT_TRUE(put(*tree_, deep + name, "x"));
+    const auto directory =
+        open_beneath(base::Descriptor(::open(real("/").c_str(), O_RDONLY | O_CLOEXEC)).get(),
+                     deep.substr(1), O_RDONLY | O_DIRECTORY);
+    ASSERT_TRUE(directory);
+    for (const char* name : {"aaaaaaaaaa", "cccccccccc", "eeeeeeeeee", "gggggggggg"}) {
+        const base::Descriptor file(
+            ::openat(directory->get(), name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+        ASSERT_GE(file.get(), 0);
+    }
+    for (std::size_t limit = 1; limit <= 4; ++limit) {
+        EXPECT_EQ(list_all(*tree_, deep, {.limit = limit}),
+                  (Texts{deep + "/b", deep + "/d", deep + "/f"}));
+        EXPECT_EQ(list_all(*tree_, deep, {.limit = limit, .is_reverse = true}),
+                  (Texts{deep + "/f", deep + "/d", deep + "/b"}));
+    }
 }
 
 TEST_F(ListingTest, NumbersFilesThatCameByOtherMeans) {
@@ -158,9 +193,10 @@ TEST_F(TreeTest, ListsRandomTreesLikeASortedWalk) {
     }
     std::sort(paths.begin(), paths.end());  // names here have nothing that sorts before a slash
     for (const std::size_t limit : {1, 2, 7, 1000}) {
-        EXPECT_EQ(list_all(*tree_, "/", {.limit = limit}), paths);
+        EXPECT_EQ(list_all(*tree_, "/", {.limit = limit, .is_shallow = false}), paths);
         Texts reversed(paths.rbegin(), paths.rend());
-        EXPECT_EQ(list_all(*tree_, "/", {.limit = limit, .is_reverse = true}), reversed);
+        EXPECT_EQ(list_all(*tree_, "/", {.limit = limit, .is_reverse = true, .is_shallow = false}),
+                  reversed);
     }
 }
 

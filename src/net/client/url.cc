@@ -41,6 +41,21 @@ std::string percent_encode_path(std::string_view path) {
 
 namespace {
 
+// What may stand in a path, and every byte of a character beyond ASCII.
+struct ReadableChars {
+    bool operator()(char c) const {
+        return static_cast<unsigned char>(c) >= 0x80 || c == '/' || urls::pchars(c);
+    }
+};
+
+}  // namespace
+
+std::string percent_encode_readably(std::string_view path) {
+    return urls::encode({path.data(), path.size()}, ReadableChars{});
+}
+
+namespace {
+
 base::Result<bool> decodes_to(std::string_view text, std::string_view name) {
     if (is_plain(text)) return text == name;
     TRY(const auto decoded, form_decode(text));

@@ -24,6 +24,10 @@ namespace holdfast::net {
 // The same for a whole path: slashes, and all that may stand in a path, stay as they are.
 [[nodiscard]] std::string percent_encode_path(std::string_view path);
 
+// The same, but letters beyond ASCII stay as they are: for a path that a person reads and a program
+// puts into a URL. REQUIRES: the path is UTF-8.
+[[nodiscard]] std::string percent_encode_readably(std::string_view path);
+
 // The decoded value of the first parameter called `name` in `client=a&ttl=5`; empty if it has no
 // `=`, nullopt if there is no such parameter. Fails if its value, or a name before it, is
 // malformed.

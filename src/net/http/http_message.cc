@@ -72,6 +72,7 @@ void append_last_headers(std::string& out, const HttpResponse& response, const H
     } else if (terms.http_1_0) {
         out.append("Connection: keep-alive\r\n");
     }
+    if (terms.more_headers) out.append(*terms.more_headers);
     for (const auto& header : response.headers) {
         append_harmless(out, header.name);
         out.append(": ");

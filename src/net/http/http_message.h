@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -74,6 +75,8 @@ struct HttpTerms {
     bool http_1_0 = false;     // a header must say that the connection stays open
     bool plain = false;        // of a stream: its length is known, so pieces need no chunks
     bool may_be_long = false;  // a GET, whose response may be long
+    // Whole header lines that the response has beside its own; null: none.
+    std::shared_ptr<const std::string> more_headers = {};
 };
 
 // Appends the response: status line, Date, Content-Type, Content-Length, Connection where needed,

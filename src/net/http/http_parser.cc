@@ -14,7 +14,8 @@ namespace http = boost::beast::http;
 
 namespace {
 
-#define HOLDFAST_FAULT(reason) "{\"error\":\"" reason "\"}\n"
+#define HOLDFAST_FAULT(reason) \
+    "{\"error\":\"" reason "\",\"message\":\"The request cannot be read: " reason "\"}\n"
 constexpr HttpFault malformed{400, HOLDFAST_FAULT("malformed HTTP request")};
 constexpr HttpFault folded{400, HOLDFAST_FAULT("header field folded over several lines")};
 constexpr HttpFault chunked_1_0{400, HOLDFAST_FAULT("Transfer-Encoding in an HTTP/1.0 request")};

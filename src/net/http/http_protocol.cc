@@ -6,7 +6,9 @@ namespace holdfast::net {
 
 namespace {
 
-constexpr HttpFault too_slow{408, "{\"error\":\"the request did not arrive in time\"}\n"};
+constexpr HttpFault too_slow{408,
+                             "{\"error\":\"the request did not arrive in time\",\"message\":"
+                             "\"The rest of the request was waited for in vain\"}\n"};
 
 // A refused body of at most this size is skipped, so that the connection can go on.
 constexpr std::uint64_t skipped_bytes_max = 256 * 1024;

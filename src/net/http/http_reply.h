@@ -11,6 +11,7 @@
 
 #include <functional>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -140,6 +141,12 @@ class HttpReply {
     ~HttpReply();
     HttpReply(const HttpReply&) = delete;
     HttpReply& operator=(const HttpReply&) = delete;
+
+    // Adds whole header lines, each with its line end, to the answer, whichever way it is given. Null
+    // adds none. REQUIRES: the request is not answered yet.
+    void add_headers(const std::shared_ptr<const std::string>& lines) {
+        terms_.more_headers = terms_at_once_.more_headers = lines;
+    }
 
     // Writes straight into the connection's output, unless earlier requests are still unanswered.
     void send(int status, std::string_view content_type, std::string_view body,

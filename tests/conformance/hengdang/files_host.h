@@ -69,6 +69,7 @@ class FilesHost {
     [[nodiscard]] std::string port() const {
         return std::to_string(host_->endpoint("files").port());
     }
+    [[nodiscard]] std::uint16_t locks_port() const { return host_->endpoint("http").port(); }
     [[nodiscard]] const files::testing::NostrSigner& owner() const { return owner_; }
     [[nodiscard]] std::int64_t now_s() const {
         const auto now = clock_.wall(clock_.now()).time_since_epoch();

@@ -120,6 +120,12 @@ TEST_P(HengdangSession, BeginsWithNoOtherEvent) {
     files::NostrEvent forged = owner.sign_login(host_.login_url(), now_s);
     forged.signature[5] = forged.signature[5] == '0' ? '1' : '0';
     expect_refused(to_json(forged), 401, "Invalid signature");
+    files::NostrEvent tampered = owner.sign_login(host_.login_url(), now_s);
+    tampered.content = "changed";
+    expect_refused(to_json(tampered), 401, "Invalid signature");
+    files::NostrEvent unknown_scope = owner.sign_login(host_.login_url(), now_s);
+    unknown_scope.tags.push_back({"scope", "admin"});
+    expect_refused(to_json(owner.sign(unknown_scope)), 400, "Invalid auth event");
     expect_refused(signed_by(files::testing::NostrSigner(8), now_s), 403, "Unauthorized");
 }
 
@@ -145,13 +151,73 @@ TEST_P(HengdangSession, IsShownByCookieOrHeader) {
         const auto response = client.ask({.line = "GET /auth/session", .headers = {header}});
         EXPECT_EQ(response.status, 200) << header;
         EXPECT_THAT(response.body, HasSubstr(known.name));
-        EXPECT_THAT(response.body, Not(HasSubstr(known.id)));
+        const bool is_cookie = header.starts_with("Cookie");
+        EXPECT_EQ(field_of(response.body, "sessionId"), is_cookie ? known.name : known.id);
     }
+    EXPECT_EQ(client
+                  .ask({.line = "GET /auth/session",
+                        .headers = {"Authorization: Bearer " + known.name,
+                                    "Cookie: hengdang_session=" + known.id}})
+                  .status,
+              200)
+        << "the cookie counts where the header means nothing";
     EXPECT_EQ(client
                   .ask({.line = "GET /auth/session",
                         .headers = {"Cookie: xhengdang_session=" + known.id}})
                   .status,
               401);
+}
+
+TEST_P(HengdangSession, TellsWhenItWasUsedLast) {
+    FilesClient a = FilesClient::logged_in(host_), b = FilesClient::logged_in(host_);
+    host_.advance(5s);
+    EXPECT_EQ(a.get("/").status, 200);
+    const auto times = [](std::int64_t used_ms) {
+        return R"("createdAt":)" + std::to_string(files_start_ms) + R"(,"lastUsed":)" +
+               std::to_string(files_start_ms + used_ms);
+    };
+    host_.advance(5s);
+    const std::string list = b.get("/auth/sessions").body;
+    EXPECT_THAT(list, HasSubstr(times(5000)));
+    EXPECT_THAT(list, HasSubstr(times(10000)));
+}
+
+// The scopes of the login decide what the session may do, also after a restart.
+TEST_P(HengdangSession, MayDoWhatItsLoginAskedFor) {
+    files::NostrEvent event = host_.owner().sign_login(host_.login_url(), host_.now_s());
+    event.tags.push_back({"scope", "read"});
+    const auto login = log_in(to_json(host_.owner().sign(event)));
+    EXPECT_EQ(login.status, 201);
+    EXPECT_THAT(login.body, HasSubstr(R"("permissions":["read"],)"));
+    FilesClient writer = FilesClient::logged_in(host_);
+    EXPECT_EQ(writer.put("/x", "hi").status, 201);
+    for (const bool is_first_time : {true, false}) {
+        if (!is_first_time) host_.restart();
+        FilesClient reader(host_);
+        reader.id = field_of(login.body, "sessionId");
+        for (const char* line : {"GET /x", "HEAD /x", "GET /", "GET /x?lock=status",
+                                 "GET /auth/session", "GET /auth/sessions"}) {
+            EXPECT_EQ(reader.ask({.line = line}).status, 200) << line;
+        }
+        for (const char* line :
+             {"PUT /x", "DELETE /x", "POST /d/", "DELETE /d/", "GET /x?lock=acquire",
+              "GET /x?lock=refresh", "GET /x?lock=release", "DELETE /auth/sessions/nobody"}) {
+            const auto refused = reader.ask({.line = line});
+            EXPECT_EQ(refused.status, 403) << line;
+            EXPECT_EQ(refused.body,
+                      R"({"error":"Insufficient permissions","message":"Required permissions: )"
+                      R"(write","userPermissions":["read"]})"
+                      "\n")
+                << line;
+        }
+        EXPECT_EQ(
+            reader.ask({.line = "PATCH /x", .body = "X", .headers = {"Content-Range: bytes 0-0/*"}})
+                .status,
+            403);
+        EXPECT_EQ(reader.get("/x").body, "hi");
+        if (is_first_time) continue;
+        EXPECT_EQ(reader.ask({.line = "DELETE /auth/session"}).status, 204);
+    }
 }
 
 TEST_P(HengdangSession, EndsWithEverythingItHas) {
@@ -183,7 +249,7 @@ TEST_P(HengdangSession, IsListedAndEndedByName) {
     FilesClient a = FilesClient::logged_in(host_), b = FilesClient::logged_in(host_);
     EXPECT_EQ(a.get("/x?lock=acquire").status, 200);
     const std::string list = b.get("/auth/sessions").body;
-    EXPECT_THAT(list, HasSubstr(R"({"name":")" + a.name + R"(","owner":"secret","createdAt":)"));
+    EXPECT_THAT(list, HasSubstr(R"("name":")" + a.name + R"(","owner":"secret")"));
     EXPECT_THAT(list, HasSubstr(R"("current":true)"));
     EXPECT_THAT(list, Not(HasSubstr(a.id)));
     EXPECT_EQ(b.ask({.line = "DELETE /auth/sessions/nobody"}).status, 404);

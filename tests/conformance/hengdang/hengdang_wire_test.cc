@@ -189,17 +189,20 @@ TEST_P(HengdangWire, ChangesAreToldToThoseWhoWatch) {
     watcher.send({.line = "GET /events/stream?path=/d"});
     const std::string begin = read_until(watcher.connection(), "\n\n");
     EXPECT_THAT(begin, HasSubstr("Content-Type: text/event-stream\r\n"));
-    EXPECT_THAT(begin, HasSubstr("event: connected\ndata: {\"path\":\"/d\",\"timestamp\":"));
+    EXPECT_THAT(begin,
+                HasSubstr("\r\ndata: {\"type\":\"connected\",\"path\":\"/d\",\"timestamp\":"));
     EXPECT_EQ(a_.put("/elsewhere", "hi").status, 201);
     EXPECT_EQ(a_.ask({.line = "POST /d/"}).status, 201);
     const auto put = a_.put("/d/x", "hi");
     EXPECT_EQ(a_.ask({.line = "DELETE /d/x"}).status, 204);
     EXPECT_EQ(a_.ask({.line = "DELETE /d/"}).status, 204);
     const std::string told = read_until(watcher.connection(), "RMDIR");
-    EXPECT_THAT(told, HasSubstr("event: directory_change\ndata: {\"type\":\"MKDIR\","
-                                "\"path\":\"/d\""));
-    EXPECT_THAT(told, HasSubstr("event: file_change\ndata: {\"type\":\"PUT\",\"path\":\"/d/x\","));
-    EXPECT_THAT(told, HasSubstr("{\"type\":\"DELETE\",\"path\":\"/d/x\""));
+    EXPECT_THAT(told, HasSubstr(R"(data: {"type":"directory_change","operation":"MKDIR",)"
+                                R"("path":"/d/","timestamp":)"));
+    EXPECT_THAT(told, HasSubstr(R"(data: {"type":"file_change","operation":"PUT","path":"/d/x",)"));
+    EXPECT_THAT(told, HasSubstr(R"("etag":"\")"));
+    EXPECT_THAT(told, HasSubstr(R"({"type":"file_change","operation":"DELETE","path":"/d/x")"));
+    EXPECT_THAT(told, ::testing::Not(HasSubstr("event:"))) << "onmessage gets no others";
     EXPECT_THAT(told, ::testing::Not(HasSubstr("elsewhere")));
     EXPECT_EQ(a_.ask({.line = "DELETE /auth/session"}).status, 204);
     FilesClient b = FilesClient::logged_in(host_);
@@ -207,6 +210,23 @@ TEST_P(HengdangWire, ChangesAreToldToThoseWhoWatch) {
     EXPECT_THAT(read_until(watcher.connection(), "\r\n0\r\n\r\n"),
                 ::testing::Not(HasSubstr("/d/y")))
         << "who has logged out is told no more";
+}
+
+TEST_P(HengdangWire, AWatcherNamesWhatItWants) {
+    FilesClient watcher(host_);
+    watcher.id = a_.id;
+    watcher.send({.line = "GET /events/stream?path=%2Fa%2520b%2F%2F*"});
+    EXPECT_THAT(read_until(watcher.connection(), "\n\n"), HasSubstr(R"("path":"/a%20b/*")"));
+    EXPECT_EQ(a_.ask({.line = "POST /a%20b"}).status, 201);
+    EXPECT_EQ(a_.put("/a", "hi").status, 201);
+    EXPECT_EQ(a_.put("/a%20b/x%20y", "hi").status, 201);
+    const std::string told = read_until(watcher.connection(), "\n\n");
+    EXPECT_THAT(told, HasSubstr(R"("operation":"PUT","path":"/a%20b/x%20y")"));
+    for (const char* filter : {"x", "%2F100%25", "/../x", "/a//b", "%zz"}) {
+        const auto refused = a_.get("/events/stream?path=" + std::string(filter));
+        EXPECT_EQ(refused.status, 400) << filter;
+        EXPECT_THAT(refused.body, HasSubstr(R"("message":)")) << filter;
+    }
 }
 
 }  // namespace

@@ -22,32 +22,52 @@ std::string_view trim(std::string_view text) {
     return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-// Some clients send tags without quotes. Our tags differ without them, too.
-std::string_view without_quotes(std::string_view tag) {
-    if (tag.size() >= 2 && tag.front() == '"' && tag.back() == '"') {
-        return tag.substr(1, tag.size() - 2);
-    }
-    return tag;
+tl::unexpected<FileAnswer> refuse_header(std::string_view name, std::string_view form) {
+    return tl::unexpected(refuse(400, "Invalid " + std::string(name) + " header format",
+                                 std::string(name) + " must be " + std::string(form)));
 }
 
-std::optional<std::chrono::sys_seconds> read_date(const net::HttpRequest& request,
-                                                  std::string_view name) {
+Parsed<std::optional<std::chrono::sys_seconds>> read_date(const net::HttpRequest& request,
+                                                          std::string_view name) {
     const auto value = request.header(name);
-    return value ? parse_http_date(*value) : std::nullopt;
+    if (!value) return std::nullopt;
+    const auto date = parse_http_date(*value);
+    if (!date) return refuse_header(name, "a date such as Sun, 06 Nov 1994 08:49:37 GMT");
+    return date;
 }
 
-std::optional<std::string> read_text(const net::HttpRequest& request, std::string_view name) {
+Parsed<std::optional<std::string>> read_tags(const net::HttpRequest& request,
+                                             std::string_view name) {
     const auto value = request.header(name);
-    return value ? std::optional(std::string(*value)) : std::nullopt;
+    if (!value) return std::nullopt;
+    if (!is_tag_list(*value)) return refuse_header(name, "*, or ETags in double quotes");
+    return std::string(*value);
 }
 
 }  // namespace
 
-Conditions read_conditions(const net::HttpRequest& request) {
-    return {.if_match = read_text(request, "If-Match"),
-            .if_none_match = read_text(request, "If-None-Match"),
-            .if_unmodified_since = read_date(request, "If-Unmodified-Since"),
-            .if_modified_since = read_date(request, "If-Modified-Since")};
+Parsed<Conditions> read_conditions(const net::HttpRequest& request) {
+    Conditions conditions;
+    TRY(conditions.if_match, read_tags(request, "If-Match"));
+    TRY(conditions.if_none_match, read_tags(request, "If-None-Match"));
+    TRY(conditions.if_unmodified_since, read_date(request, "If-Unmodified-Since"));
+    TRY(conditions.if_modified_since, read_date(request, "If-Modified-Since"));
+    return conditions;
+}
+
+bool is_tag_list(std::string_view text) {
+    if (trim(text) == "*") return true;
+    while (true) {
+        text = trim(text);
+        if (text.starts_with("W/")) text.remove_prefix(2);
+        if (!text.starts_with('"')) return false;
+        const std::size_t end = text.find('"', 1);
+        if (end == std::string_view::npos) return false;
+        text = trim(text.substr(end + 1));
+        if (text.empty()) return true;
+        if (!text.starts_with(',')) return false;
+        text.remove_prefix(1);
+    }
 }
 
 // Our tags contain neither commas nor quotes, so a list may be split at each comma.
@@ -62,7 +82,7 @@ bool names_tag(std::string_view list, std::string_view tag, TagComparison compar
             if (comparison == TagComparison::strong) continue;
             item.remove_prefix(2);
         }
-        if (!item.empty() && without_quotes(item) == without_quotes(tag)) return true;
+        if (item == tag) return true;
     }
     return false;
 }

@@ -8,14 +8,14 @@
 #include <string>
 #include <string_view>
 
+#include "doors/hengdang/http/file_answer.h"
 #include "files/disk/file_info.h"
 #include "net/http/http_message.h"
 
 namespace holdfast::doors::hengdang {
 
 struct Conditions {
-    std::optional<std::string> if_match, if_none_match;  // as sent
-    // A malformed date counts as no condition.
+    std::optional<std::string> if_match, if_none_match;  // lists of tags, as sent
     std::optional<std::chrono::sys_seconds> if_unmodified_since, if_modified_since;
 
     [[nodiscard]] bool is_empty() const {
@@ -23,7 +23,9 @@ struct Conditions {
     }
 };
 
-[[nodiscard]] Conditions read_conditions(const net::HttpRequest& request);
+// Refuses a condition that cannot be read with 400, whatever HTTP says about dates: a write whose
+// condition is ignored could overwrite what the condition was to protect.
+[[nodiscard]] Parsed<Conditions> read_conditions(const net::HttpRequest& request);
 
 // A sentence that says why `current` must not be replaced (null: there is no file); nothing if it
 // may.
@@ -33,6 +35,9 @@ struct Conditions {
 // Whether a reader gets the content, or an answer instead of it.
 enum class ReadVerdict { send, not_modified, precondition_failed };
 [[nodiscard]] ReadVerdict judge_read(const Conditions& conditions, const files::FileInfo& current);
+
+// Whether the text is `*`, or a list of tags such as `"a", W/"b"`.
+[[nodiscard]] bool is_tag_list(std::string_view text);
 
 // Whether a list such as `"a", W/"b"`, or `*`, contains the tag. A strong comparison ignores the
 // weak tags of the list.

@@ -24,12 +24,18 @@ TEST(HttpDate, IsReadAsItIsWritten) {
 TEST(Conditions, TagsAreNamedInLists) {
     const std::string tag = version.etag();
     EXPECT_EQ(tag, "\"abc-784111777500\"");
-    for (const std::string& list : {tag, "\"x\", " + tag, tag + ",\"x\"", "\"x\"  ,\t" + tag,
-                                    std::string("*"), std::string("abc-784111777500")}) {
+    for (const std::string& list :
+         {tag, "\"x\", " + tag, tag + ",\"x\"", "\"x\"  ,\t" + tag, std::string("*")}) {
+        EXPECT_TRUE(is_tag_list(list)) << list;
         EXPECT_TRUE(names_tag(list, tag, TagComparison::strong)) << list;
     }
-    for (const std::string& list : {std::string(), std::string(","), std::string("\"x\""),
-                                    std::string("\"abc\""), std::string("**")}) {
+    for (const char* list : {"", ",", "abc", "**", "\"", "\"a", "a\"", "\"a\" \"b\"", "\"a\",",
+                             "w/\"a\"", "W/", "\"a\",*", "abc-784111777500"}) {
+        EXPECT_FALSE(is_tag_list(list)) << list;
+    }
+    for (const std::string& list :
+         {std::string(), std::string(","), std::string("\"x\""), std::string("\"abc\""),
+          std::string("**"), std::string("abc-784111777500")}) {
         EXPECT_FALSE(names_tag(list, tag, TagComparison::weak)) << list;
     }
     EXPECT_TRUE(names_tag("W/" + tag, tag, TagComparison::weak));

@@ -47,6 +47,10 @@ FileAnswer answer_with(int status, std::string body) {
     return {.status = status, .body = std::move(body)};
 }
 
+std::string shown_path_of(const files::ListEntry& entry) {
+    return shown_path(entry.path, entry.is_directory ? PathKind::directory : PathKind::file);
+}
+
 void append_lock(base::JsonWriter& json, const LockNote& lock) {
     json.field("lockedBy", lock.locked_by)
         .field("lockedAt", lock.locked_at_ms)
@@ -54,6 +58,12 @@ void append_lock(base::JsonWriter& json, const LockNote& lock) {
 }
 
 }  // namespace
+
+std::string shown_path(std::string_view path, PathKind kind) {
+    std::string shown = net::percent_encode_readably(path);
+    if (kind == PathKind::directory && !shown.ends_with('/')) shown += '/';
+    return shown;
+}
 
 std::vector<net::HttpHeader> headers_of(const FileAnswer& answer) {
     std::vector<net::HttpHeader> headers;
@@ -116,6 +126,17 @@ FileAnswer refuse(NoSession why) {
     return answer;
 }
 
+std::string_view to_json(files::Permission permission) {
+    return permission == files::Permission::read ? R"(["read"])" : R"(["read","write"])";
+}
+
+FileAnswer refuse_permission(files::Permission permission) {
+    std::string body =
+        R"({"error":"Insufficient permissions","message":"Required permissions: write",)"
+        R"("userPermissions":)";
+    return answer_with(403, body.append(to_json(permission)).append("}"));
+}
+
 void add_version_headers(FileAnswer& answer, const files::FileInfo& info) {
     answer.headers.emplace_back("ETag", info.etag());
     answer.headers.emplace_back("Last-Modified", to_http_date(modified_at(info)));
@@ -128,7 +149,7 @@ FileAnswer tell_written(const files::FilePath& path, const files::Committed& com
     std::string body;
     base::JsonWriter(body)
         .begin_object()
-        .field("path", path.text())
+        .field("path", shown_path(path.text()))
         .field("size", committed.info.size_bytes)
         .field("contentType", committed.info.content_type)
         .field("hash", committed.info.hash)
@@ -141,13 +162,26 @@ FileAnswer tell_written(const files::FilePath& path, const files::Committed& com
     return answer;
 }
 
+FileAnswer tell_made(const MadeDirectory& made) {
+    std::string body;
+    base::JsonWriter(body)
+        .begin_object()
+        .field("path", shown_path(made.path.text(), PathKind::directory))
+        .field("owner", made.owner)
+        .field("created", made.created_ms)
+        .end_object();
+    FileAnswer answer = answer_with(201, std::move(body));
+    answer.headers.emplace_back("Location", net::percent_encode_path(made.path.text()) + "/");
+    return answer;
+}
+
 FileAnswer tell_listing(const files::Listing& listing) {
     std::string body;
     base::JsonWriter json(body);
     json.begin_object().begin_array("entries");
     for (const files::ListEntry& entry : listing.entries) {
         json.begin_object()
-            .field("path", entry.path)
+            .field("path", shown_path_of(entry))
             .field("type", entry.is_directory ? "directory" : "file");
         if (!entry.is_directory) {
             json.field("size", entry.size_bytes).field("contentType", entry.content_type);
@@ -157,7 +191,7 @@ FileAnswer tell_listing(const files::Listing& listing) {
     }
     json.end_array();
     if (listing.has_more && !listing.entries.empty()) {
-        json.field("nextCursor", listing.entries.back().path);
+        json.field("nextCursor", shown_path_of(listing.entries.back()));
     }
     json.field("hasMore", listing.has_more).end_object();
     return answer_with(200, std::move(body));
@@ -210,7 +244,7 @@ FileAnswer tell_lock(std::string_view message, std::string_view path,
                      std::string_view session_name) {
     std::string body;
     base::JsonWriter json(body);
-    json.begin_object().field("message", message).field("path", path);
+    json.begin_object().field("message", message).field("path", shown_path(path));
     if (!session_name.empty()) json.field("sessionId", session_name);
     json.end_object();
     return answer_with(200, std::move(body));
@@ -230,7 +264,9 @@ FileAnswer tell_status(const std::optional<LockNote>& lock, bool is_own) {
 }
 
 FileAnswer refuse_not_owned() {
-    return answer_with(404, R"({"error":"No lock found or not owned by this session"})");
+    return refuse(404, "No lock found or not owned by this session",
+                  "This session does not hold the lock of this file: it was not acquired, was "
+                  "released, or has expired");
 }
 
 }  // namespace holdfast::doors::hengdang

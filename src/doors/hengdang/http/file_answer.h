@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tl/expected.hpp>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,15 @@ struct FileAnswer {
     std::string content_type{json_type};  // empty: no Content-Type header
 };
 
+// What was read from a request, or the answer that refuses the request.
+template <class T>
+using Parsed = tl::expected<T, FileAnswer>;
+
+// The path as answers show it: a client that puts the text into a URL gets back to the file. So `%`,
+// `?`, `#`, blanks and the like are percent-encoded. A directory ends in a slash.
+enum class PathKind { file, directory };
+[[nodiscard]] std::string shown_path(std::string_view path, PathKind kind = PathKind::file);
+
 // The headers in the form that replies take. They point into the answer.
 [[nodiscard]] std::vector<net::HttpHeader> headers_of(const FileAnswer& answer);
 void send(net::DeferredReply& reply, const FileAnswer& answer);
@@ -52,10 +62,22 @@ void send(net::DeferredReply& reply, const FileAnswer& answer);
 enum class NoSession { none_shown, unknown };
 [[nodiscard]] FileAnswer refuse(NoSession why);
 
+// `["read"]` or `["read","write"]`.
+[[nodiscard]] std::string_view to_json(files::Permission permission);
+// 403: the session may only read.
+[[nodiscard]] FileAnswer refuse_permission(files::Permission permission);
+
 // Adds the headers that describe a version: ETag, Last-Modified, X-Inode.
 void add_version_headers(FileAnswer& answer, const files::FileInfo& info);
 [[nodiscard]] FileAnswer tell_written(const files::FilePath& path,
                                       const files::Committed& committed);
+// 201. `owner` is that of the session that has made the directory.
+struct MadeDirectory {
+    const files::FilePath& path;
+    std::string_view owner;
+    std::int64_t created_ms = 0;
+};
+[[nodiscard]] FileAnswer tell_made(const MadeDirectory& made);
 [[nodiscard]] FileAnswer tell_listing(const files::Listing& listing);
 
 // The holder of a lock, as other sessions may see it.

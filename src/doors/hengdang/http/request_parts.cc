@@ -22,27 +22,15 @@ Parameter read_parameter(std::string_view query, std::string_view name) {
     return std::move(*value);
 }
 
-// `?shallow`, `?shallow=true`, `?shallow=1`; or `?shallow=false`, `?shallow=0`, or no parameter.
-Parsed<bool> read_flag(std::string_view query, std::string_view name) {
+// `?shallow`, `?shallow=true`, `?shallow=1`; or `?shallow=false`, `?shallow=0`. Without the
+// parameter the flag stays as it is.
+Parsed<bool> read_flag(std::string_view query, std::string_view name, bool is_set) {
     TRY(const auto value, read_parameter(query, name));
-    const std::string text = value.value_or("false");
+    if (!value) return is_set;
+    const std::string& text = *value;
     if (text == "false" || text == "0") return false;
     if (text.empty() || text == "true" || text == "1") return true;
     return refuse_query(std::string(name) + " must be true or false");
-}
-
-std::string_view cookie_of(const net::HttpRequest& request, std::string_view name) {
-    std::string_view rest = request.header("Cookie").value_or("");
-    while (!rest.empty()) {
-        const std::size_t end = std::min(rest.find(';'), rest.size());
-        std::string_view item = rest.substr(0, end);
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-        item.remove_prefix(std::min(item.find_first_not_of(' '), item.size()));
-        if (item.starts_with(name) && item.substr(name.size()).starts_with('=')) {
-            return item.substr(name.size() + 1);
-        }
-    }
-    return {};
 }
 
 using Number = std::optional<std::uint64_t>;
@@ -97,12 +85,15 @@ Parsed<files::ListOptions> read_list_options(std::string_view query) {
     }
     TRY(const auto cursor, read_parameter(query, "cursor"));
     if (cursor && !cursor->empty()) {
-        auto path = files::FilePath::parse(*cursor);
-        if (!path) return refuse_query("cursor must be the nextCursor of the page before");
+        auto path = read_path(*cursor);
+        if (!path) {
+            return tl::unexpected(
+                refuse(400, "Invalid cursor", "cursor must be the nextCursor of the page before"));
+        }
         options.cursor = std::move(*path);
     }
-    TRY(options.is_reverse, read_flag(query, "reverse"));
-    TRY(options.is_shallow, read_flag(query, "shallow"));
+    TRY(options.is_reverse, read_flag(query, "reverse", options.is_reverse));
+    TRY(options.is_shallow, read_flag(query, "shallow", options.is_shallow));
     return options;
 }
 
@@ -147,18 +138,18 @@ std::optional<core::Token> read_lock_token(const net::HttpRequest& request) {
     return core::parse_token(*text).value_or(core::Token{});
 }
 
-std::string_view session_id_of(const net::HttpRequest& request) {
-    const std::string_view bearer = net::bearer_token(request);
-    return bearer.empty() ? cookie_of(request, "hengdang_session") : bearer;
-}
-
-Parsed<files::Session> find_session(const net::HttpRequest& request,
-                                    const files::SessionBook& sessions, service::WallTime now) {
-    const std::string_view id = session_id_of(request);
-    if (id.empty()) return tl::unexpected(refuse(NoSession::none_shown));
-    auto session = sessions.find(id, now);
-    if (!session) return tl::unexpected(refuse(NoSession::unknown));
-    return std::move(*session);
+std::string_view cookie_of(const net::HttpRequest& request, std::string_view name) {
+    std::string_view rest = request.header("Cookie").value_or("");
+    while (!rest.empty()) {
+        const std::size_t end = std::min(rest.find(';'), rest.size());
+        std::string_view item = rest.substr(0, end);
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+        item.remove_prefix(std::min(item.find_first_not_of(' '), item.size()));
+        if (item.starts_with(name) && item.substr(name.size()).starts_with('=')) {
+            return item.substr(name.size() + 1);
+        }
+    }
+    return {};
 }
 
 }  // namespace holdfast::doors::hengdang

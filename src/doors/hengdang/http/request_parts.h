@@ -1,25 +1,19 @@
 #pragma once
 
-// Reading the parts of a request to the file door: path, query, ranges, token and session.
+// Reading the parts of a request to the file door: path, query, ranges and token.
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 
 #include "core/values/ids.h"
 #include "doors/hengdang/http/file_answer.h"
-#include "files/login/session_book.h"
 #include "files/path/file_path.h"
 #include "files/tree/listing.h"
 #include "net/http/http_message.h"
-#include "service/ports/clock.h"
 
 namespace holdfast::doors::hengdang {
-
-template <class T>
-using Parsed = tl::expected<T, FileAnswer>;
 
 // The decoded path of the request.
 [[nodiscard]] Parsed<files::FilePath> read_path(std::string_view encoded);
@@ -28,7 +22,8 @@ enum class LockAction { acquire, release, refresh, status };
 // The value of `?lock=`; nothing if the query has none.
 [[nodiscard]] Parsed<std::optional<LockAction>> read_lock_action(std::string_view query);
 
-// The parameters of a listing: limit, cursor, reverse and shallow.
+// The parameters of a listing: limit, cursor, reverse and shallow. The cursor is a path as answers
+// show it: see shown_path().
 [[nodiscard]] Parsed<files::ListOptions> read_list_options(std::string_view query);
 
 // Half-open: [start, end).
@@ -61,12 +56,9 @@ struct RangeChoice {
 // The Lock-Token header. Nothing if there is none; a malformed one is a token that no lease has.
 [[nodiscard]] std::optional<core::Token> read_lock_token(const net::HttpRequest& request);
 
-// The session id in the Authorization header or the cookie; empty if there is none.
-[[nodiscard]] std::string_view session_id_of(const net::HttpRequest& request);
+inline constexpr std::string_view session_cookie = "hengdang_session";
 
-// The session of the client, or the refusal if it has none that is live.
-[[nodiscard]] Parsed<files::Session> find_session(const net::HttpRequest& request,
-                                                  const files::SessionBook& sessions,
-                                                  service::WallTime now);
+// The value of a cookie; empty if there is none of this name.
+[[nodiscard]] std::string_view cookie_of(const net::HttpRequest& request, std::string_view name);
 
 }  // namespace holdfast::doors::hengdang

@@ -48,6 +48,8 @@ namespace {
 constexpr std::size_t batch_bytes = 256 * 1024;
 // How much may wait in memory meanwhile.
 constexpr std::size_t pending_bytes_max = 2 * batch_bytes;
+// A batch, and what the last read of a connection adds to it.
+constexpr std::size_t buffer_bytes = batch_bytes + net::EventLoop::read_buffer_bytes;
 // A body up to this size is written and committed in one go, when it is whole and has its lock.
 constexpr std::uint64_t small_body_bytes = 64 * 1024;
 // To keep the connection, the server reads and discards this much of a body that it has refused.
@@ -98,7 +100,7 @@ class Writing : public std::enable_shared_from_this<Writing> {
         received_bytes_ += piece.size();
         context_.door->counts().count_received(piece.size());
         if (is_concluded()) return;
-        pending_.append(piece);
+        append_pending(piece);
         work_on();
     }
     void on_body_whole() {
@@ -169,13 +171,26 @@ class Writing : public std::enable_shared_from_this<Writing> {
         const bool has_work = working->disk == Working::Disk::unused ? !is_small : has_batch;
         if (!has_work && !may_commit) return;
         working->disk = Working::Disk::busy;
-        auto bytes = std::make_shared<std::string>(std::exchange(pending_, {}));
+        auto bytes = std::make_shared<std::string>(std::exchange(pending_, std::move(spare_)));
+        spare_ = {};
         context_.door->writers().run([self = shared_from_this(), bytes, may_commit]() mutable {
             auto step = std::make_shared<Step>(self->work(*bytes, may_commit));
             net::EventLoop& loop = self->context_.loop;
-            loop.post([self = std::move(self), step] { self->on_worked(std::move(*step)); });
+            loop.post([self = std::move(self), step, bytes] {
+                self->spare_ = std::move(*bytes);
+                self->spare_.clear();
+                self->on_worked(std::move(*step));
+            });
         });
         resume_body();
+    }
+
+    // A long body has two buffers, which the loop and the thread of the disk exchange. A buffer gets
+    // its full size at once, but not before the client has sent more than a small body.
+    void append_pending(std::string_view piece) {
+        const bool is_full = pending_.size() + piece.size() > pending_.capacity();
+        if (is_full && received_bytes_ > small_body_bytes) pending_.reserve(buffer_bytes);
+        pending_.append(piece);
     }
 
     void on_worked(Step step) {
@@ -286,6 +301,7 @@ class Writing : public std::enable_shared_from_this<Writing> {
     Exchange exchange_;
     net::BodySource& source_;  // there only while the body arrives
     std::string pending_;      // has arrived and is not being written yet
+    std::string spare_;        // empty: the buffer that was written last
     std::uint64_t received_bytes_ = 0;
     Body body_ = Body::arriving;
     State state_;

@@ -4,7 +4,8 @@
 // Clients take locks of their own and give them back. The servers run on one core, the client on
 // another, and take turns, round by round; each figure is the median of the rounds, each ratio that
 // of the ratios within a round. Then the same with one lock that all want, and with every lock on
-// disk before it is told of. Prints Markdown tables.
+// disk before it is told of. Then Redis' own two commands, at the Redis door and at Redis. Prints
+// Markdown tables.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -33,6 +34,7 @@ struct Options {
     int rounds = 5;
     double seconds = 1;
     std::size_t connections_max = 5000;
+    bool is_redis_door_only = false;
 };
 
 struct Setting {
@@ -115,6 +117,18 @@ base::Result<Participant> start_holdfast(const Options& options, int core,
     command.words.insert(command.words.end(), flags.begin(), flags.end());
     TRY(auto process, ServerProcess::start(command));
     return Participant{.process = std::move(process), .speech = Speech::dflockd};
+}
+
+// The Redis door of Holdfast, which is spoken to as Redis is.
+base::Result<Participant> start_redis_door(const Options& options, int core,
+                                           const std::vector<std::string>& flags) {
+    ServerCommand command{.words = {options.holdfast, "serve", "--http", "none", "--dflockd",
+                                    "none", "--redis", "127.0.0.1:0", "--log-level", "warning"},
+                          .door = "redis",
+                          .core = core};
+    command.words.insert(command.words.end(), flags.begin(), flags.end());
+    TRY(auto process, ServerProcess::start(command));
+    return Participant{.process = std::move(process), .speech = Speech::redis};
 }
 
 base::Result<Participant> start_redis(const Options& options, int core,
@@ -235,16 +249,47 @@ base::Result<void> compare_durable(const Options& options, int core, const std::
                          {.connections = 80, .pipeline = 16}});
 }
 
+// The same two commands, SET NX PX and the script that releases, at the Redis door and at Redis.
+base::Result<void> compare_redis_door(const Options& options, int core, const std::string& folder) {
+    const std::vector<Setting> settings{{.connections = 1},
+                                        {.connections = 80},
+                                        {.connections = 500},
+                                        {.connections = 80, .pipeline = 16},
+                                        {.connections = 500, .pipeline = 16}};
+    std::vector<Participant> in_memory;
+    TRY(auto door, start_redis_door(options, core, {"--memory"}));
+    in_memory.push_back(std::move(door));
+    TRY(auto redis, start_redis(options, core, {"--appendonly", "no"}));
+    in_memory.push_back(std::move(redis));
+    fmt::print("\nThe Redis door: `SET NX PX` and the script that releases, in memory.\n\n");
+    fmt::print(fmt::runtime(pair_head), "req");
+    TRY(compare_pair(options, std::move(in_memory), settings));
+    std::vector<Participant> on_disk;
+    TRY(auto durable_door, start_redis_door(options, core, {"--data", folder + "/redis-door"}));
+    on_disk.push_back(std::move(durable_door));
+    TRY(auto durable_redis,
+        start_redis(options, core,
+                    {"--dir", folder, "--appendonly", "yes", "--appendfsync", "always"}));
+    on_disk.push_back(std::move(durable_redis));
+    fmt::print("\nThe same on disk; Redis with `appendfsync always`.\n\n");
+    fmt::print(fmt::runtime(pair_head), "req");
+    return compare_pair(options, std::move(on_disk), settings);
+}
+
 base::Result<void> run(const Options& options) {
     const auto cores = find_two_cores();
     if (!cores) return base::fail("this takes two cores: one for the server, one for the client");
     stay_on_core(cores->client);
     raise_descriptor_limit();
-    TRY(compare_in_memory(options, cores->server));
-    TRY(compare_hot(options, cores->server));
+    if (!options.is_redis_door_only) {
+        TRY(compare_in_memory(options, cores->server));
+        TRY(compare_hot(options, cores->server));
+    }
     std::string folder = std::filesystem::absolute(options.folder).string() + "/dflockd-XXXXXX";
     CHECK(::mkdtemp(folder.data()) != nullptr);
-    const auto done = compare_durable(options, cores->server, folder);
+    auto done = options.is_redis_door_only ? base::Result<void>()
+                                           : compare_durable(options, cores->server, folder);
+    if (done) done = compare_redis_door(options, cores->server, folder);
     std::filesystem::remove_all(folder);
     return done;
 }
@@ -263,6 +308,7 @@ int main(int argument_count, char** arguments) {
     program.add_option("--folder", options.folder, "on the disk to be measured");
     program.add_option("--rounds", options.rounds, "for each setting and server").between(1, 101);
     program.add_option("--seconds", options.seconds, "for each round").between(0.05, 60.0);
+    program.add_flag("--redis-door-only", options.is_redis_door_only, "leave out the dflockd door");
     program.add_option("--connections-max", options.connections_max,
                        "leave out what takes more connections");
     if (const auto stop = parser.parse(argument_count, arguments)) return stop->show();

@@ -64,8 +64,10 @@ base::Result<Requests> redis_requests(Peer& peer, const LockTraffic& traffic) {
         "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) "
         "else return 0 end";
     TRY(const auto loaded, peer.exchange(redis_command({"SCRIPT", "LOAD", script}), two_lines));
-    // Connections that ended with locks in their hands have left them behind.
-    if (traffic.connection == 0) TRY(peer.exchange(redis_command({"FLUSHALL"}), line_answer));
+    // A connection before this one that ended with locks in its hands has left them behind.
+    for (std::size_t slot = 0; slot < traffic.pipeline; ++slot) {
+        TRY(peer.exchange(redis_command({"DEL", key_of(traffic, slot)}), line_answer));
+    }
     const std::string hash = loaded.substr(line_answer(loaded), 40);
     Requests requests;
     for (std::size_t slot = 0; slot < traffic.pipeline; ++slot) {

@@ -20,7 +20,7 @@ namespace holdfast {
 struct LockHeld {
     LockScope scope;  // of the lock in the way
     std::string holder;
-    std::chrono::system_clock::time_point expires_at;
+    std::chrono::system_clock::time_point expires_at;           // max(): without an end
     std::optional<std::chrono::milliseconds> retry_after = {};  // what a server recommends
 };
 

@@ -92,12 +92,12 @@ base::Result<void> Credentials::read_again() {
     return {};
 }
 
-bool DflockdTokenGate::is_open() const {
-    return source_.current()->auth.empty();
+bool is_open(const TokenSource& source) {
+    return source.current()->auth.empty();
 }
 
-bool DflockdTokenGate::admits(std::string_view secret) const {
-    const auto tokens = source_.current();
+bool admits(const TokenSource& source, std::string_view secret) {
+    const auto tokens = source.current();
     const bool is_user = base::equal_in_constant_time(secret, tokens->auth);
     const bool is_admin = base::equal_in_constant_time(secret, tokens->admin);
     return (is_user && !tokens->auth.empty()) || (is_admin && !tokens->admin.empty());

@@ -18,6 +18,7 @@
 #include "app/serve_options.h"
 #include "base/result.h"
 #include "doors/dflockd/dflockd_door.h"
+#include "doors/redis/redis_door.h"
 #include "net/tls/tls_context.h"
 
 namespace holdfast::app {
@@ -80,19 +81,29 @@ class Credentials {
     const std::unique_ptr<net::TlsSource> tls_;
 };
 
-// DflockdTokenGate: lets those into the dflockd door who know the auth token, or the admin's.
+// Lets those in who know the auth token, or the admin's.
+[[nodiscard]] bool is_open(const TokenSource& source);
+[[nodiscard]] bool admits(const TokenSource& source, std::string_view secret);
+
+// TokenGate: the same as the gate of a door.
 //
 // Thread safety: every method from any thread.
-class DflockdTokenGate final : public doors::dflockd::DflockdGate {
+template <class Gate>
+class TokenGate final : public Gate {
   public:
     // The source outlives the gate.
-    explicit DflockdTokenGate(const TokenSource& source) : source_(source) {}
+    explicit TokenGate(const TokenSource& source) : source_(source) {}
 
-    [[nodiscard]] bool is_open() const override;
-    [[nodiscard]] bool admits(std::string_view secret) const override;
+    [[nodiscard]] bool is_open() const override { return app::is_open(source_); }
+    [[nodiscard]] bool admits(std::string_view secret) const override {
+        return app::admits(source_, secret);
+    }
 
   private:
     const TokenSource& source_;
 };
+
+using DflockdTokenGate = TokenGate<doors::dflockd::DflockdGate>;
+using RedisTokenGate = TokenGate<doors::redis::RedisGate>;
 
 }  // namespace holdfast::app

@@ -7,6 +7,7 @@
 #include "base/log/log.h"
 #include "doors/dflockd/dflockd_protocol.h"
 #include "doors/hengdang/hengdang_handler.h"
+#include "doors/redis/redis_protocol.h"
 #include "net/http/http_protocol.h"
 
 namespace holdfast::app {
@@ -35,6 +36,23 @@ net::ConnectionLimits dflockd_limits(const ServeOptions& options) {
 std::unique_ptr<net::Protocol> make_dflockd(net::Channel& channel, LoopParts& parts) {
     return std::make_unique<doors::dflockd::DflockdProtocol>(
         channel, doors::dflockd::DflockdContext{parts.dflockd_door, *parts.port, *parts.loop});
+}
+
+// A client may be silent for hours between two commands.
+net::ConnectionLimits redis_limits(const ServeOptions& options) {
+    net::ConnectionLimits limits;
+    limits.request_timeout = options.redis_request_timeout;
+    limits.idle_timeout = std::chrono::milliseconds::zero();
+    return limits;
+}
+
+bool opens_never(const ServeOptions& /*options*/) {
+    return false;
+}
+
+std::unique_ptr<net::Protocol> make_redis(net::Channel& channel, LoopParts& parts) {
+    return std::make_unique<doors::redis::RedisProtocol>(
+        channel, doors::redis::RedisContext{parts.redis_door, *parts.port, *parts.loop});
 }
 
 bool has_file_root(const ServeOptions& options) {
@@ -102,6 +120,19 @@ constexpr Door doors_table[] = {
      .check_needs = nullptr,
      .limits = dflockd_limits,
      .make_protocol = make_dflockd},
+    {.name = "redis",
+     .tls_name = "redis",
+     .help = "where to listen for lock clients of Redis: ADDR:PORT (Redis has 127.0.0.1:6379), "
+             "unix:PATH, or none; not given: none",
+     .default_address = "127.0.0.1:6379",
+     .address = &ServeOptions::redis_address,
+     .guard = Guard::token,
+     .is_http = false,
+     .is_shared = true,
+     .opens_by_default = opens_never,
+     .check_needs = nullptr,
+     .limits = redis_limits,
+     .make_protocol = make_redis},
     {.name = "files",
      .tls_name = "files",
      .help = "where to serve files: ADDR:PORT, unix:PATH, or none; not given: 127.0.0.1:8081, if "

@@ -77,7 +77,9 @@ Host::Host(const ServeOptions& options, service::Clock& clock, Foundation founda
       store_(std::move(foundation.store)),
       disk_(std::make_unique<base::WorkPool>(1)),
       dflockd_gate_(credentials_->tokens()),
-      dflockd_door_(dflockd_options(options), dflockd_gate_) {
+      dflockd_door_(dflockd_options(options), dflockd_gate_),
+      redis_gate_(credentials_->tokens()),
+      redis_door_(options.redis, redis_gate_, clock_) {
     base::RandomBits random;
     service_ = std::make_unique<service::LockService>(
         core::TableOptions{.limits = options.limits,
@@ -103,6 +105,12 @@ Host::Host(const ServeOptions& options, service::Clock& clock, Foundation founda
                 [this](const service::StoreFailure& /*why*/) {
                     if (node_) node_->on_deposed();
                 }});
+    terraform_door_ = std::make_unique<doors::terraform::TerraformDoor>(
+        options_.terraform, doors::terraform::TerraformDoor::Parts{.port = *service_,
+                                                                   .executor = *main_executor_,
+                                                                   .clock = clock_,
+                                                                   .place = state_place(options_)});
+    if (!node_) terraform_door_->serve();
     http_limits_.body_bytes_max = options_.http_body_bytes_max;
     http_limits_.needs_host = true;
     http_limits_.body_pace = {.grace = options_.http_request_timeout,
@@ -135,6 +143,8 @@ SharedParts Host::shared_parts() {
             .backup_slots = backup_slots_,
             .origins = origins_,
             .dflockd_door = dflockd_door_,
+            .redis_door = redis_door_,
+            .terraform_door = *terraform_door_,
             .count_connections = [this] { return count_connections(); },
             .cluster = node_ ? node_->control() : alone_};
 }
@@ -146,6 +156,7 @@ Host::~Host() {
     if (node_) node_->close();
     listeners_.clear();
     if (files_) files_->close();
+    terraform_door_->close();
     disk_.reset();
     loops_.clear();
     store_.reset();
@@ -263,15 +274,24 @@ void Host::run() {
                                     },
                                 .on_leading =
                                     [this] {
+                                        terraform_door_->serve();
                                         if (files_) files_->lead();
                                     },
                                 .on_not_leading =
                                     [this] {
+                                        stop_serving_states();
                                         if (files_) files_->stop_leading();
                                     }});
     }
     main_loop_->run();
     for (std::thread& thread : threads) thread.join();
+}
+
+void Host::stop_serving_states() {
+    terraform_door_->stop_serving();
+    for (const auto& parts : loops_) {
+        parts->loop->post([loop = parts.get()] { loop->break_off_states(); });
+    }
 }
 
 void Host::shut_down() {

@@ -92,6 +92,7 @@ class Host {
     [[nodiscard]] SharedParts shared_parts();
     LoopParts& parts_of(const net::EventLoop& loop);
     [[nodiscard]] std::vector<net::EventLoop*> loops() const;
+    void stop_serving_states();
     void close_doors();
     void close_one();
     void stop_loops();
@@ -116,6 +117,9 @@ class Host {
     net::HttpLimits http_limits_;
     const DflockdTokenGate dflockd_gate_;
     doors::dflockd::DflockdDoor dflockd_door_;
+    std::unique_ptr<doors::terraform::TerraformDoor> terraform_door_;
+    const RedisTokenGate redis_gate_;
+    doors::redis::RedisDoor redis_door_;
     std::vector<std::unique_ptr<LoopParts>> loops_;
     std::vector<Listening> listeners_;
     // While shutting down, on the main loop:

@@ -10,6 +10,7 @@
 #include "doors/homelab/homelab_handler.h"
 #include "doors/lockserver/lockserver_handler.h"
 #include "doors/scoped/scoped_handler.h"
+#include "doors/terraform/terraform_handler.h"
 
 namespace holdfast::app {
 
@@ -18,6 +19,7 @@ LoopParts::LoopParts(const SharedParts& shared, bool has_own_loop)
       port(&shared.service),
       http_limits(shared.http_limits),
       dflockd_door(shared.dflockd_door),
+      redis_door(shared.redis_door),
       files(shared.origins, "the files are not open yet") {
     service::Executor* loop_executor = &shared.main_executor;
     if (has_own_loop) {
@@ -37,6 +39,7 @@ LoopParts::LoopParts(const SharedParts& shared, bool has_own_loop)
     lockserver =
         std::make_unique<doors::lockserver::LockserverHandler>(*port, *streams, shared.clock);
     scoped = std::make_unique<doors::scoped::ScopedHandler>(options.scoped, *port, shared.clock);
+    terraform = std::make_unique<doors::terraform::TerraformHandler>(shared.terraform_door, *loop);
     status = std::make_unique<StatusHandler>(StatusHandler::Parts{
         .port = *port,
         .store = shared.store,
@@ -68,6 +71,7 @@ LoopParts::LoopParts(const SharedParts& shared, bool has_own_loop)
     router = std::make_unique<HttpRouter>(http_routes({.homelab = *homelab,
                                                        .lockserver = *lockserver,
                                                        .scoped = *scoped,
+                                                       .terraform = *terraform,
                                                        .status = *status,
                                                        .sessions = *sessions,
                                                        .backup = *backup,
@@ -86,6 +90,10 @@ void LoopParts::open_files(const std::shared_ptr<doors::hengdang::HengdangDoor>&
     files_handler = std::make_shared<doors::hengdang::HengdangHandler>(
         doors::hengdang::HengdangContext{.door = door, .loop = *loop, .port = *port});
     files.open(files_handler);
+}
+
+void LoopParts::break_off_states() {
+    terraform->break_off();
 }
 
 // What the handler has posted to the loop runs before the turn that destroys it.

@@ -20,6 +20,8 @@
 #include "doors/hengdang/door_gate.h"
 #include "doors/hengdang/hengdang_door.h"
 #include "doors/lockserver/event_streams.h"
+#include "doors/redis/redis_door.h"
+#include "doors/terraform/terraform_door.h"
 #include "net/http/http_protocol.h"
 #include "net/loop/event_loop.h"
 #include "service/events/event_feed.h"
@@ -34,6 +36,9 @@ class LockserverHandler;
 }
 namespace holdfast::doors::scoped {
 class ScopedHandler;
+}
+namespace holdfast::doors::terraform {
+class TerraformHandler;
 }
 namespace holdfast::doors::hengdang {
 class HengdangHandler;
@@ -62,6 +67,8 @@ struct SharedParts {
     const BackupSlots& backup_slots;
     const doors::hengdang::Origins& origins;  // of the pages that may use the files
     doors::dflockd::DflockdDoor& dflockd_door;
+    doors::redis::RedisDoor& redis_door;
+    doors::terraform::TerraformDoor& terraform_door;
     std::function<std::vector<ListenerFigures>()> count_connections;
     const ClusterControl& cluster;
 };
@@ -76,6 +83,8 @@ struct LoopParts {
     // Refuses requests for files from now on, for the reason, and drops this loop's share of the
     // door. Does nothing more if it was closed.
     void close_files(const std::string& why);
+    // Breaks off the uploads of Terraform's states: this node does not lead any more.
+    void break_off_states();
 
     std::unique_ptr<net::EventLoop> own_loop;          // absent: the main loop serves itself
     std::unique_ptr<LoopExecutor> executor;            // with own_loop
@@ -84,11 +93,13 @@ struct LoopParts {
     service::Port* port;
     const net::HttpLimits& http_limits;
     doors::dflockd::DflockdDoor& dflockd_door;
+    doors::redis::RedisDoor& redis_door;
     std::shared_ptr<doors::hengdang::HengdangDoor> files_door;  // null: closed, or there is none
     std::unique_ptr<doors::homelab::HomelabHandler> homelab;
     std::unique_ptr<doors::lockserver::EventStreams> streams;
     std::unique_ptr<doors::lockserver::LockserverHandler> lockserver;
     std::unique_ptr<doors::scoped::ScopedHandler> scoped;
+    std::unique_ptr<doors::terraform::TerraformHandler> terraform;
     std::unique_ptr<StatusHandler> status;
     std::unique_ptr<SessionHandler> sessions;
     std::unique_ptr<BackupHandler> backup;

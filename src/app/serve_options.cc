@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <vector>
 
 #include "app/doors.h"
 #include "app/http/host_names.h"
 #include "files/login/nostr_event.h"
+#include "files/path/file_path.h"
 #include "options/options.h"
 
 namespace holdfast::app {
@@ -137,6 +139,11 @@ void declare_files(const options::Command& command, ServeOptions& options) {
         .shows_default();
 }
 
+void declare_redis(const options::Command& command, ServeOptions& options) {
+    command.add_flag("--redis-strict", options.redis.is_strict,
+                     "refuse Redis commands that end or prolong a lock without naming its value");
+}
+
 void declare_secrets(const options::Command& command, ServeOptions& options) {
     command.add_file(
         "--auth-token-file", options.auth_token_file,
@@ -157,6 +164,8 @@ void declare_locks(const options::Command& command, ServeOptions& options) {
                          "lease of a /v1/leases request that names no ttl_ms");
     command.add_duration("--lease-max", options.scoped.duration_max,
                          "longest lease that can be asked for at /v1/leases");
+    command.add_duration("--terraform-hold-max", options.terraform.hold_max,
+                         "how long a lock of Terraform lasts at most; 0s: until it is released");
     command
         .add_option("--leases-max", options.limits.leases_max,
                     "leases of all doors together, those that are waited for included")
@@ -231,6 +240,7 @@ void declare_config_file(const options::Command& command, ServeOptions& options)
 void declare_serve_options(const options::Command& command, ServeOptions& options) {
     declare_listeners(command, options);
     declare_files(command, options);
+    declare_redis(command, options);
     declare_secrets(command, options);
     declare_locks(command, options);
     declare_cluster_options(command, options.cluster);
@@ -267,6 +277,23 @@ std::string database_file(const ServeOptions& options) {
     return options.data_folder + "/holdfast.db";
 }
 
+doors::terraform::StatePlace state_place(const ServeOptions& options) {
+    if (options.cluster.is_on()) {
+        if (options.files.root.empty() || !options.cluster.has_shared_files) {
+            return {.refusal =
+                        "in a cluster, the states of Terraform are in the files' folder that "
+                        "all nodes share: start every node with --files-root and "
+                        "--files-shared"};
+        }
+        // No path of the file door leads there.
+        return {.folder =
+                    options.files.root + "/" + std::string(files::own_folder_name) + "/terraform"};
+    }
+    if (options.is_in_memory) return {.is_temporary = true};
+    const std::filesystem::path database = database_file(options);
+    return {.folder = (database.parent_path() / "terraform").string()};
+}
+
 base::Result<void> check(const ServeOptions& options) {
     TRY(check_doors(options));
     TRY(check_cluster(options.cluster, options.is_insecure));
@@ -286,6 +313,10 @@ base::Result<void> check(const ServeOptions& options) {
         return base::fail(
             "--lease-duration must be longer than zero and at most --lease-max, and that at most "
             "366 days");
+    }
+    const core::Duration hold_max = options.terraform.hold_max;
+    if (hold_max < core::Duration::zero() || hold_max > options.limits.ttl_max) {
+        return base::fail("--terraform-hold-max must be at most 366 days");
     }
     if (options.dflockd.default_lease < options.limits.ttl_min ||
         options.dflockd.default_lease > options.limits.ttl_max) {

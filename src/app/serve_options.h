@@ -15,7 +15,9 @@
 #include "doors/dflockd/dflockd_door.h"
 #include "doors/hengdang/hengdang_door.h"
 #include "doors/homelab/homelab_handler.h"
+#include "doors/redis/redis_door.h"
 #include "doors/scoped/scoped_request.h"
+#include "doors/terraform/terraform_door.h"
 #include "net/tls/tls_context.h"
 #include "options/options.h"
 #include "service/books/fence.h"
@@ -31,6 +33,7 @@ struct ServeOptions {
     // tests have that door only if they ask for it.
     std::string http_address = "127.0.0.1:8080";
     std::string dflockd_address = no_address;
+    std::string redis_address;
     std::string files_address;
     std::string status_address;
     bool is_insecure = false;
@@ -50,9 +53,12 @@ struct ServeOptions {
     doors::homelab::HomelabOptions homelab;
     doors::scoped::ScopedOptions scoped;
     doors::dflockd::DflockdOptions dflockd;
+    doors::terraform::TerraformOptions terraform;
+    doors::redis::RedisOptions redis;
     doors::hengdang::HengdangOptions files;  // without a root, that door is switched off
     std::chrono::milliseconds dflockd_read_timeout{23'000};
     std::chrono::milliseconds dflockd_write_timeout{5'000};
+    std::chrono::milliseconds redis_request_timeout{30'000};
     std::size_t http_body_bytes_max = std::size_t{1024} * 1024;
     std::chrono::milliseconds http_request_timeout{10'000};
     // Of an upload, in bytes a second on average, after the first http_request_timeout; 0: none.
@@ -74,6 +80,8 @@ void declare_serve_options(const options::Command& command, ServeOptions& option
 // Whether the locks are in a file of this machine, and which.
 [[nodiscard]] bool has_database(const ServeOptions& options);
 [[nodiscard]] std::string database_file(const ServeOptions& options);
+// Where the states of Terraform are: beside the database, or in the folder that all nodes share.
+[[nodiscard]] doors::terraform::StatePlace state_place(const ServeOptions& options);
 // Where the locks are, for people.
 [[nodiscard]] std::string where_locks_are(const ServeOptions& options);
 

@@ -418,5 +418,33 @@ TEST(ServeOptions, AVariableOfLockServerBeatsTheFile) {
     EXPECT_EQ(options->http_address, "127.0.0.1:9090");
 }
 
+TEST(StatePlace, IsBesideTheDatabase) {
+    EXPECT_EQ(state_place({}).folder, "./holdfast-data/terraform");
+    EXPECT_EQ(state_place({.data_folder = "/var/lib/holdfast"}).folder,
+              "/var/lib/holdfast/terraform");
+    EXPECT_EQ(state_place({.lockserver_database = "/srv/locks.db"}).folder, "/srv/terraform");
+    EXPECT_TRUE(state_place({.is_in_memory = true}).is_temporary);
+}
+
+TEST(StatePlace, OfAClusterIsInTheSharedFolderOrNowhere) {
+    ServeOptions options;
+    options.cluster.etcd = "etcd://127.0.0.1:2379/x";
+    EXPECT_THAT(state_place(options).refusal, HasSubstr("--files-root and --files-shared"));
+    options.files.root = "/mnt/shared";
+    EXPECT_THAT(state_place(options).refusal, HasSubstr("--files-root and --files-shared"));
+    options.cluster.has_shared_files = true;
+    EXPECT_EQ(state_place(options).refusal, "");
+    EXPECT_EQ(state_place(options).folder, "/mnt/shared/.holdfast/terraform");
+}
+
+TEST(ServeOptions, LimitHowLongTerraformMayHoldALock) {
+    EXPECT_EQ(parse({})->terraform.hold_max, 0s);
+    EXPECT_EQ(parse({"--terraform-hold-max", "4h"})->terraform.hold_max, 4h);
+    ServeOptions options;
+    EXPECT_TRUE(check(options));
+    options.terraform.hold_max = 367 * 24h;
+    EXPECT_THAT(check(options).error().message, HasSubstr("--terraform-hold-max"));
+}
+
 }  // namespace
 }  // namespace holdfast::app

@@ -60,5 +60,6 @@ class Commands {
 [[nodiscard]] Command declare_status(const options::Command& program);
 [[nodiscard]] Command declare_cluster(const options::Command& program);
 [[nodiscard]] Command declare_backup(const options::Command& program);
+[[nodiscard]] Command declare_terraform(const options::Command& program);
 
 }  // namespace holdfast::cli

@@ -43,8 +43,9 @@ std::string details(const std::string& kind, const base::JsonValue& data) {
     if (const auto fence = data["fencing_token"].number()) add("fence", std::to_string(*fence));
     if (const auto highest = data["highest"].number()) add("highest", std::to_string(*highest));
     if (kind == "granted" || kind == "renewed") {
-        add("ttl", countdown(std::chrono::milliseconds{number_of(data["lease_expiry_ms"]) -
-                                                       number_of(data["at_ms"])}));
+        const auto end_ms = data["lease_expiry_ms"].number();
+        add("ttl", end_ms ? countdown(std::chrono::milliseconds{*end_ms - number_of(data["at_ms"])})
+                          : "none");
     }
     if (!data["held_ms"].is_null()) add("held", milliseconds("held_ms"));
     if (!data["waited_ms"].is_null()) add("waited", milliseconds("waited_ms"));

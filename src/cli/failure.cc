@@ -58,14 +58,13 @@ Failure held_failure(const LockHeld& held, const std::string& title) {
         return {exit_not_got, fmt::format("{} was not to be had in time", title),
                 Facts().text("error", "WaitTimedOut").text("scope", title).take()};
     }
+    const bool is_endless = held.expires_at == std::chrono::system_clock::time_point::max();
     const auto until =
         std::chrono::floor<std::chrono::milliseconds>(held.expires_at.time_since_epoch());
-    const std::string end = moment(until.count());
+    const std::string end = is_endless ? "it is given back" : moment(until.count());
     Facts facts;
-    facts.text("error", "LockHeld")
-        .text("scope", held.scope.to_text())
-        .text("holder", held.holder)
-        .text("expires_at", end);
+    facts.text("error", "LockHeld").text("scope", held.scope.to_text()).text("holder", held.holder);
+    if (!is_endless) facts.text("expires_at", end);
     if (held.retry_after) {
         facts.number("retry_after_ms", static_cast<std::uint64_t>(held.retry_after->count()));
     }

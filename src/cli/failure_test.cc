@@ -48,6 +48,13 @@ TEST(Failure, IsASentenceForPeople) {
               "|holdfast: path:/a is held by w\"1 until 2023-11-14T22:13:20.000Z\n");
 }
 
+TEST(Failure, KnowsLocksWithoutAnEnd) {
+    LockHeld held_for_ever = held();
+    held_for_ever.expires_at = std::chrono::system_clock::time_point::max();
+    EXPECT_EQ(to_failure(held_for_ever, "x").message, "x is held by w\"1 until it is given back");
+    EXPECT_EQ(to_text(LockError(held_for_ever)), "path:/a is held by w\"1");
+}
+
 TEST(Failure, IsJsonForScripts) {
     EXPECT_EQ(told(to_failure(held(), "path:/a"), Telling::json),
               R"({"error":"LockHeld","scope":"path:/a","holder":"w\"1",)"

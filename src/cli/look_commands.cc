@@ -34,6 +34,7 @@ void print(const Table& table) {
 
 Cell time_left(const HolderRow& holder, std::int64_t now_ms) {
     if (holder.grace_until_ms > 0) return {"grace", Style::faint};
+    if (holder.is_endless()) return "no end";
     const std::chrono::milliseconds left{holder.expires_ms - now_ms};
     return {countdown(left), left < std::chrono::seconds{2} ? Style::red : Style::plain};
 }
@@ -126,8 +127,8 @@ void print_lock(const LockRow& lock, const std::string& text, std::int64_t now_m
                      {.title = "METADATA", .width_min = 8}});
         for (const HolderRow& holder : lock.holders) {
             table.add({escape(holder.owner), holder.mode, time_left(holder, now_ms),
-                       moment(holder.expires_ms), std::to_string(holder.fencing_token),
-                       escape(holder.metadata)});
+                       holder.is_endless() ? "-" : moment(holder.expires_ms),
+                       std::to_string(holder.fencing_token), escape(holder.metadata)});
         }
         print(table);
     }

@@ -18,6 +18,9 @@ namespace holdfast::cluster {
 
 namespace {
 
+// The TTL in the record of a lease without an end.
+constexpr core::Duration no_end{0};
+
 constexpr std::string_view hex_suffix = "_hex", state_held = "held", state_grace = "grace";
 
 // Visits every field with the value that `lease` has for it. The name of the visitor's function says
@@ -199,7 +202,7 @@ std::string to_record(const core::Event& event, service::WallTime epoch) {
                            .mode = lease.mode,
                            .permits = event.limit,
                            .is_in_grace = event.kind == core::EventKind::expired,
-                           .ttl = lease.ttl,
+                           .ttl = lease.is_endless() ? no_end : lease.ttl,
                            .grace = event.grace,
                            .memory = event.memory,
                            .version = lease.version,
@@ -238,7 +241,7 @@ core::RestoreRequest to_request(const LeaseRecord& record, const service::Clock&
          .owner = {.door = record.door, .name = record.owner},
          .mode = record.mode,
          .limit = record.permits,
-         .ttl = record.ttl,
+         .ttl = record.ttl == no_end ? core::endless : record.ttl,
          .grace = record.grace,
          .memory = record.memory,
          .notes = {.request_id = record.request_id, .metadata = record.metadata}}};

@@ -62,6 +62,17 @@ TEST(LeaseRecord, ComesBackAsItWas) {
     }
 }
 
+TEST(LeaseRecord, HasNoEndIfTheLeaseHasNone) {
+    const service::ManualClock clock(wall);
+    const core::Event event{.lease = {.scope = core::Scope::named("job"),
+                                      .token = {.fence = core::Fence{7}},
+                                      .expires_at = core::Time::max(),
+                                      .ttl = core::endless}};
+    const auto record = parse_lease(core::Fence{7}, to_record(event, wall));
+    ASSERT_TRUE(record) << record.error().message;
+    EXPECT_EQ(to_request(*record, clock).ttl, core::endless);
+}
+
 // Written to etcd: another version must be able to read it.
 TEST(LeaseRecord, StaysAsItIs) {
     core::Event event{.lease = {.scope = core::Scope::named("job"),

@@ -28,7 +28,9 @@ void LockTable::run_due() {
             continue;
         }
         const Time deadline = leases_[due->slot].deadline();
-        if (deadline > due->deadline) {
+        if (deadline == Time::max()) {  // the lease was renewed without an end
+            lease_deadlines_.disarm(due->slot);
+        } else if (deadline > due->deadline) {
             lease_deadlines_.postpone_top(deadline);
         } else {
             expire(due->slot);
@@ -40,8 +42,9 @@ void LockTable::run_due() {
     next_due_ = next_deadline().value_or(Time::max());
 }
 
-// Makes run_due() look at the record at `deadline`.
+// Makes run_due() look at the record at `deadline`, unless that is never.
 void LockTable::arm(DeadlineHeap& heap, Slot slot, Time deadline) {
+    if (deadline == Time::max()) return;
     heap.arm(slot, deadline);
     next_due_ = std::min(next_due_, deadline);
 }
@@ -137,6 +140,7 @@ std::size_t LockTable::lease_deadlines_max() const {
 // The entry of a lease that has ended stays in the heap of deadlines until it comes to the top. When
 // most entries are of such leases, they are all removed.
 void LockTable::drop_lease(Slot slot) {
+    count_endless(leases_[slot].ttl, {});
     leases_.erase(slot);
     if (lease_deadlines_.size() > lease_deadlines_max()) {
         lease_deadlines_.keep_only([this](Slot lease) { return leases_.contains(lease); });

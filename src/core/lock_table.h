@@ -16,6 +16,8 @@
 //     that its token proves nothing, for ever.
 //   - Grace: after a lease has expired, only its last owner can get the lock until the grace is
 //     over. It is then granted a new lease. A lease that was released has no grace.
+//   - A lease without an end (TTL `endless`) never expires by itself. There are at most
+//     Limits::endless_leases_max of them.
 //   - Fencing numbers grow with every grant over the whole table. No number is used twice.
 //   - At every moment, waits time out before anything is granted. If the caller comes late (its
 //     process was stopped), waits time out first for the whole missed time: no waiter is granted a
@@ -93,7 +95,8 @@ class LockTable {
     // From now on gives out no fencing number below this one.
     void skip_fences_below(std::uint64_t number) { next_fence_ = std::max(next_fence_, number); }
 
-    // Extends a lease: renewed, or refused as unknown_lease, lease_ended or ttl_out_of_range.
+    // Extends a lease: renewed, or refused as unknown_lease, lease_ended, ttl_out_of_range or
+    // endless_leases_max.
     Outcome renew(Time now, const RenewRequest& request);
 
     // Ends a lease: released, or refused as unknown_lease or lease_ended.
@@ -153,6 +156,10 @@ class LockTable {
     // nothing. REQUIRES: advance() was called for the present.
     [[nodiscard]] Outcome find(Token token) const;
 
+    // Looks up the oldest lease on a name, semaphore or path that is held or in grace: found, or
+    // refused as unknown_lease. Changes nothing. REQUIRES: advance() was called for the present.
+    [[nodiscard]] Outcome find_holder(const Scope& scope) const;
+
     [[nodiscard]] TableCounts counts() const;
     [[nodiscard]] Time now() const { return now_; }
     [[nodiscard]] std::uint64_t next_fence() const { return next_fence_; }
@@ -193,6 +200,9 @@ class LockTable {
     std::optional<Outcome> admit_owner(Slot resource, const AcquireRequest& request);
     void reclaim(Slot lease, const AcquireRequest& request);
     [[nodiscard]] bool is_at_lease_limit() const;
+    [[nodiscard]] bool is_valid(Duration ttl) const;
+    [[nodiscard]] bool is_one_endless_too_many(Duration ttl_before, Duration ttl) const;
+    void count_endless(Duration ttl_before, Duration ttl);
     [[nodiscard]] bool is_in_use(Slot resource) const;
     [[nodiscard]] bool is_other_kind_in_use(const Scope& scope) const;
     [[nodiscard]] bool has_room_for(const Resource& resource, Mode mode) const;
@@ -224,7 +234,8 @@ class LockTable {
     };
     [[nodiscard]] Found find_held(Token token, const std::optional<Scope>& scope,
                                   const std::optional<Owner>& owner) const;
-    void restart_lease(Slot lease, Time expires_at, const LeaseTerms& terms);
+    void restart_lease(Slot lease, Time expires_at, const LeaseTerms& terms,
+                       Cause cause = Cause::request);
     void end_lease(Slot lease, EventKind kind, Cause cause);
     void expire(Slot lease);
     void drop_lapsed(Slot resource);
@@ -252,7 +263,7 @@ class LockTable {
     [[nodiscard]] Outcome with_lease(Outcome::Kind kind, Slot lease) const;
     [[nodiscard]] Outcome granted(Slot lease) const;
     void emit(EventKind kind, Cause cause, const Lease& lease, const Waiter* waited = nullptr);
-    void emit_renewed(const Lease& lease, bool has_new_terms);
+    void emit_renewed(const Lease& lease, bool has_new_terms, Cause cause);
     void emit(EventKind kind, Cause cause, const Waiter& waiter);
     void emit(EventKind kind, const Session& session);
 
@@ -284,6 +295,7 @@ class LockTable {
     SlotList idle_;  // resources, longest idle first
     std::size_t idle_count_ = 0;
     std::size_t semaphore_count_ = 0;  // of the resources
+    std::size_t endless_count_ = 0;    // leases and waiters without an end
     std::size_t lapsed_count_ = 0;     // leases of which only the owner's name is remembered
     SlotList expired_entries_;         // in the order of their expiry
     std::size_t expired_entry_count_ = 0;

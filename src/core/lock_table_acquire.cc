@@ -39,7 +39,7 @@ bool LockTable::wait_at_most(Time now, WaiterId id, Duration wait) {
 void LockTable::set_deadline(Waiter& waiter, Time deadline) {
     waiter.deadline = deadline;
     waiter_deadlines_.disarm(waiter.id.slot);
-    if (deadline != Time::max()) arm(waiter_deadlines_, waiter.id.slot, deadline);
+    arm(waiter_deadlines_, waiter.id.slot, deadline);
 }
 
 Refusal LockTable::find_fault(const AcquireRequest& request) const {
@@ -55,8 +55,8 @@ Refusal LockTable::find_fault(const AcquireRequest& request) const {
     if (request.notes.metadata.size() > limits_.metadata_length_max) {
         return Refusal::metadata_length_max;
     }
-    if (request.ttl < limits_.ttl_min || request.ttl > limits_.ttl_max ||
-        request.grace < Duration::zero() || request.memory < Duration::zero()) {
+    if (!is_valid(request.ttl) || request.grace < Duration::zero() ||
+        request.memory < Duration::zero()) {
         return Refusal::ttl_out_of_range;
     }
     const bool is_semaphore = scope.kind == ScopeKind::semaphore;
@@ -93,6 +93,9 @@ Outcome LockTable::admit(const AcquireRequest& request, bool is_two_phase) {
     const bool is_free = resource == no_slot || is_free_for(resource, request);
     if (!is_free && request.wait <= Duration::zero()) return refuse_held(resource, request);
     if (is_at_lease_limit()) return Outcome::refuse(Refusal::leases_max);
+    if (is_one_endless_too_many({}, request.ttl)) {
+        return Outcome::refuse(Refusal::endless_leases_max);
+    }
     if (!is_free) return join_queue(resource, request, is_two_phase);
     if (resource == no_slot) resource = make_resource(key, request.limit);
     if (resource == no_slot) return Outcome::refuse(Refusal::locks_max);
@@ -118,6 +121,21 @@ bool LockTable::is_at_lease_limit() const {
     return leases_.size() - lapsed_count_ + waiters_.size() >= limits_.leases_max;
 }
 
+bool LockTable::is_valid(Duration ttl) const {
+    return ttl == endless || (ttl >= limits_.ttl_min && ttl <= limits_.ttl_max);
+}
+
+// Whether a lease that gets this TTL would be one more without an end than there may be.
+bool LockTable::is_one_endless_too_many(Duration ttl_before, Duration ttl) const {
+    return ttl == endless && ttl_before != endless && endless_count_ >= limits_.endless_leases_max;
+}
+
+// A lease or waiter has another TTL than before. Zero: it did not exist, or is about to go.
+void LockTable::count_endless(Duration ttl_before, Duration ttl) {
+    if (ttl_before == endless) --endless_count_;
+    if (ttl == endless) ++endless_count_;
+}
+
 // If the owner has a lease in grace, it gets the lock again. If it holds the lock and wants to, it
 // renews.
 std::optional<Outcome> LockTable::admit_owner(Slot slot, const AcquireRequest& request) {
@@ -128,6 +146,10 @@ std::optional<Outcome> LockTable::admit_owner(Slot slot, const AcquireRequest& r
         if (lease.owner != request.owner || lease.mode != request.mode ||
             lease.scope != request.scope) {
             continue;
+        }
+        const bool is_asked = lease.state == LeaseState::grace || request.renew_own;
+        if (is_asked && is_one_endless_too_many(lease.ttl, request.ttl)) {
+            return Outcome::refuse(Refusal::endless_leases_max);
         }
         if (lease.state == LeaseState::grace) {
             reclaim(holder, request);
@@ -156,6 +178,7 @@ void LockTable::reclaim(Slot slot, const AcquireRequest& request) {
     drop_lapsed(lease.resource);
     previous_owner_ = lease.owner;
     lease.notes = OwnedNotes(request.notes);
+    count_endless(lease.ttl, request.ttl);
     lease.set_terms(request.terms());
     start_lease(slot, request.secret, request.session ? request.session.slot : no_slot);
     // It is the youngest of the holders now.
@@ -220,6 +243,7 @@ Outcome LockTable::join_queue(Slot resource_slot, const AcquireRequest& request,
     const Slot slot = waiters_.emplace();
     Waiter& waiter = waiters_[slot];
     fill(waiter, resource_slot, request);
+    count_endless({}, request.ttl);
     waiter.has_entry = is_two_phase;
     waiter.id = {.serial = next_serial_++, .slot = slot};
     waiter.secret = request.secret;
@@ -235,7 +259,7 @@ Outcome LockTable::join_queue(Slot resource_slot, const AcquireRequest& request,
         append(waiters_, session_waiter_links, sessions_[waiter.session].waiters, slot);
         ++sessions_[waiter.session].waiter_count;
     }
-    if (waiter.deadline != Time::max()) arm(waiter_deadlines_, slot, waiter.deadline);
+    arm(waiter_deadlines_, slot, waiter.deadline);
     emit(EventKind::queued, Cause::request, waiter);
     return {.kind = Outcome::Kind::queued, .waiter = waiter.id, .position = resource.waiter_count};
 }
@@ -270,6 +294,7 @@ Slot LockTable::grant(Slot resource, const AcquireRequest& request) {
     const Slot slot = leases_.emplace();
     Lease& lease = leases_[slot];
     fill(lease, resource, request);
+    count_endless({}, request.ttl);
     add_holder(slot, request.scope.range);
     start_lease(slot, request.secret, request.session ? request.session.slot : no_slot);
     emit(EventKind::granted, Cause::request, lease);

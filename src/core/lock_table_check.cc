@@ -123,11 +123,14 @@ void LockTable::check_invariants() const {
     CHECK(resources_.size() == resources_by_key_.size());
     CHECK(resources_.size() <= limits_.locks_max);
 
-    std::size_t held = 0;
+    std::size_t held = 0, endless_count = 0;
     leases_.for_each([&](Slot slot, const Lease& lease) {
+        endless_count += lease.ttl == endless ? 1 : 0;
+        CHECK(lease.ttl != endless || lease.state == LeaseState::held);
         CHECK(as_number(lease.token.fence) < next_fence_);
         CHECK(lease.deadline() > now_);
-        CHECK(lease_deadlines_.is_armed_by(slot, lease.deadline()));
+        CHECK(lease.deadline() == Time::max() ||
+              lease_deadlines_.is_armed_by(slot, lease.deadline()));
         if (lease.state != LeaseState::held) {
             CHECK(lease.session == no_slot);
             return;
@@ -140,10 +143,12 @@ void LockTable::check_invariants() const {
     lease_deadlines_.check_invariants();
 
     waiters_.for_each([&](Slot slot, const Waiter& waiter) {
+        endless_count += waiter.ttl == endless ? 1 : 0;
         CHECK(waiter.deadline > now_);
         CHECK(waiter_deadlines_.is_armed(slot) == (waiter.deadline != Time::max()));
         CHECK(!waiter.has_entry || waiter.session != no_slot);
     });
+    CHECK(endless_count == endless_count_);
     waiter_deadlines_.check_invariants();
     check_sessions();
     check_entries();

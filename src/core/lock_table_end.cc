@@ -35,14 +35,26 @@ Outcome LockTable::find(Token token) const {
     return with_lease(Outcome::Kind::found, found.slot);
 }
 
+Outcome LockTable::find_holder(const Scope& scope) const {
+    if (scope.kind == ScopeKind::semaphore && semaphore_count_ == 0) {
+        return Outcome::refuse(Refusal::unknown_lease);
+    }
+    const Slot slot = find_resource(scope);
+    if (slot == no_slot || resources_[slot].holders.first == no_slot) {
+        return Outcome::refuse(Refusal::unknown_lease);
+    }
+    return with_lease(Outcome::Kind::found, resources_[slot].holders.first);
+}
+
 Outcome LockTable::renew(Time now, const RenewRequest& request) {
     advance(now);
     const Found found = find_held(request.token, request.scope, request.owner);
     if (found.slot == no_slot) return Outcome::refuse(found.refusal);
     const Lease& lease = leases_[found.slot];
     const Duration ttl = request.ttl.value_or(lease.ttl);
-    if (ttl < limits_.ttl_min || ttl > limits_.ttl_max) {
-        return Outcome::refuse(Refusal::ttl_out_of_range);
+    if (!is_valid(ttl)) return Outcome::refuse(Refusal::ttl_out_of_range);
+    if (is_one_endless_too_many(lease.ttl, ttl)) {
+        return Outcome::refuse(Refusal::endless_leases_max);
     }
     Time expires_at = add_saturating(now_, ttl);
     LeaseTerms terms = lease.terms();
@@ -53,7 +65,7 @@ Outcome LockTable::renew(Time now, const RenewRequest& request) {
         // the holder was told.
         terms.ttl = std::max(ttl, lease.ttl);
     }
-    restart_lease(found.slot, expires_at, terms);
+    restart_lease(found.slot, expires_at, terms, request.is_forced ? Cause::force : Cause::request);
     return with_lease(Outcome::Kind::renewed, found.slot);
 }
 
@@ -103,10 +115,11 @@ std::size_t LockTable::force_release(Time now, const Scope& scope) {
 }
 
 // Renews a held lease: it now expires at `expires_at` and has these terms.
-void LockTable::restart_lease(Slot slot, Time expires_at, const LeaseTerms& terms) {
+void LockTable::restart_lease(Slot slot, Time expires_at, const LeaseTerms& terms, Cause cause) {
     Lease& lease = leases_[slot];
     const bool has_new_terms = lease.terms() != terms || lease.is_restored;
     if (has_new_terms) {
+        count_endless(lease.ttl, terms.ttl);
         lease.set_terms(terms);
         lease.is_restored = false;
     }
@@ -114,7 +127,7 @@ void LockTable::restart_lease(Slot slot, Time expires_at, const LeaseTerms& term
     if (expires_at < lease.expires_at) arm(lease_deadlines_, slot, expires_at);
     lease.expires_at = expires_at;
     ++resources_[lease.resource].version;
-    emit_renewed(lease, has_new_terms);
+    emit_renewed(lease, has_new_terms, cause);
 }
 
 // Ends a lease that is held or in grace, and erases it. Waiters may be granted after that.
@@ -218,6 +231,7 @@ void LockTable::remove_waiter(Slot slot, EventKind kind, Cause cause) {
 std::vector<Slot> LockTable::erase_waiter(Slot slot, EventKind kind, Cause cause) {
     const Waiter& waiter = waiters_[slot];
     if (waiter.has_entry) drop_entry(find_entry(waiter));
+    count_endless(waiter.ttl, {});
     --resources_[waiter.resource].waiter_count;
     emit(kind, cause, waiter);
     const Slot item = waiter.range_item, resource = waiter.resource;

@@ -13,6 +13,8 @@ bool LockTable::restore(Time now, const RestoreRequest& request) {
         find_lease(request.token.fence) != no_slot) {
         return false;
     }
+    const bool is_endless = request.ttl == endless;
+    if (is_endless && request.is_in_grace) return false;  // it cannot have expired
     const ResourceKey key(request.scope, hash_seed_);
     Slot resource = find_resource(key);
     if (resource == no_slot) resource = make_resource(key, request.limit);
@@ -21,6 +23,7 @@ bool LockTable::restore(Time now, const RestoreRequest& request) {
     const Slot slot = leases_.emplace();
     Lease& lease = leases_[slot];
     fill(lease, resource, request);
+    count_endless({}, request.ttl);
     lease.is_transient = false;
     lease.token = request.token;
     add_holder(slot, request.scope.range);
@@ -37,7 +40,8 @@ bool LockTable::restore(Time now, const RestoreRequest& request) {
     lease.acquired_at = std::min(request.acquired_at, now_);
     lease.is_restored = true;
     lease.renewals = renewals_counted_max;  // how many there were is not known
-    const Time deadline = add_saturating(now_, std::max(request.remaining, Duration{1}));
+    const Duration remaining = is_endless ? endless : std::max(request.remaining, Duration{1});
+    const Time deadline = add_saturating(now_, remaining);
     if (request.is_in_grace) {
         lease.state = LeaseState::grace;
         lease.expires_at = deadline - request.grace;

@@ -300,9 +300,9 @@ void LockTable::emit(EventKind kind, Cause cause, const Lease& lease, const Wait
     });
 }
 
-void LockTable::emit_renewed(const Lease& lease, bool has_new_terms) {
+void LockTable::emit_renewed(const Lease& lease, bool has_new_terms, Cause cause) {
     changes_.add_filled([&](Event& event) {
-        describe(EventKind::renewed, Cause::request, lease, event);
+        describe(EventKind::renewed, cause, lease, event);
         event.has_new_terms = has_new_terms;
     });
 }

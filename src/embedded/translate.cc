@@ -11,10 +11,22 @@ namespace holdfast::embedded {
 
 core::Duration to_core(std::chrono::milliseconds duration) {
     constexpr auto longest = std::chrono::floor<std::chrono::milliseconds>(core::Duration::max());
-    if (duration >= longest) return core::Duration::max();
+    if (duration >= longest) return core::ttl_below_endless;
     if (duration <= -longest) return -core::Duration::max();
     return duration;
 }
+
+namespace {
+
+// When others can have the lock: a lease that has expired may be kept for its last owner. The last
+// moment of all stands for a lease without an end, which a server may have left in the database.
+std::chrono::system_clock::time_point end_of(const core::LeaseView& lease,
+                                             const service::Clock& clock) {
+    if (lease.is_endless()) return std::chrono::system_clock::time_point::max();
+    return clock.wall(lease.grace_until);
+}
+
+}  // namespace
 
 Lease to_lease(const core::LeaseView& lease, const service::Clock& clock) {
     std::string token;
@@ -27,8 +39,9 @@ Lease to_lease(const core::LeaseView& lease, const service::Clock& clock) {
             .ttl = std::chrono::duration_cast<std::chrono::milliseconds>(lease.ttl),
             .metadata = std::string(lease.notes.metadata),
             .acquired_at = clock.wall(lease.acquired_at),
-            .expires_at = clock.wall(lease.expires_at),
-            .lasts_until = to_boot_time(lease.expires_at)};
+            .expires_at = lease.is_endless() ? end_of(lease, clock) : clock.wall(lease.expires_at),
+            .lasts_until =
+                lease.is_endless() ? BootClock::time_point::max() : to_boot_time(lease.expires_at)};
 }
 
 std::vector<Lease> to_leases(const std::vector<core::LockView>& locks,
@@ -49,8 +62,7 @@ namespace {
 LockError held_by(const core::LeaseView& lease, const service::Clock& clock) {
     return LockHeld{.scope = values::to_scope(lease.scope),
                     .holder = std::string(lease.owner.name),
-                    // One that has ended may be kept for its last owner.
-                    .expires_at = clock.wall(lease.grace_until)};
+                    .expires_at = end_of(lease, clock)};
 }
 
 // What is wrong with a request, for people.

@@ -54,6 +54,8 @@ LockHeld read_held(const JsonValue& value) {
     LockHeld held{.scope = read_scope(value["scope"]).value_or(LockScope::Named{}),
                   .holder = std::string(value["holder"].text()),
                   .expires_at = read_time(value["expires_at"])};
+    const bool is_endless = !held.holder.empty() && value["expires_at"].is_null();
+    if (is_endless) held.expires_at = std::chrono::system_clock::time_point::max();
     if (const auto hint_ms = value["retry_after_ms"].number()) {
         held.retry_after = std::chrono::milliseconds{*hint_ms};
     }

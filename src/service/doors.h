@@ -14,6 +14,8 @@ inline constexpr core::Door dflockd_door{3};
 inline constexpr core::Door scoped_door{4};
 inline constexpr core::Door hengdang_door{5};
 inline constexpr core::Door embedded_door{6};  // no door: the program the engine is part of
+inline constexpr core::Door redis_door{7};
+inline constexpr core::Door terraform_door{8};
 
 // What people call it.
 [[nodiscard]] constexpr std::string_view to_text(core::Door door) {
@@ -23,6 +25,8 @@ inline constexpr core::Door embedded_door{6};  // no door: the program the engin
     if (door == scoped_door) return "scoped";
     if (door == hengdang_door) return "hengdang";
     if (door == embedded_door) return "embedded";
+    if (door == redis_door) return "redis";
+    if (door == terraform_door) return "terraform";
     return "unknown";
 }
 

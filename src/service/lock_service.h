@@ -141,6 +141,7 @@ class LockService final : public Port {
     [[nodiscard]] bool is_refused_while_stopping(Request& request) const;
     [[nodiscard]] bool asks_for_new_lock(const Request& request) const;
     bool refuse_growth(const Request& request);
+    [[nodiscard]] std::string why_no_growth() const;
     [[nodiscard]] FenceBook make_fence_book() const;
 
     // lock_service_failure.cc

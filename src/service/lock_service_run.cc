@@ -19,6 +19,7 @@ struct Runner {
     const std::function<std::uint64_t()>& random;
     Response& response;
     Statement& statement;
+    std::string_view why_no_grant;
 
     core::Outcome operator()(core::AcquireRequest& request) const {
         request.secret = core::Secret{random()};
@@ -110,6 +111,10 @@ struct Runner {
     core::Outcome operator()(const DropFence& request) const {
         return show(fences.drop(request.resource, begin_fence_change(request.resource)));
     }
+    core::Outcome operator()(const RunStep& request) const {
+        table.advance(response.now);
+        return request.step->run({.table = table, .random = random, .why_no_grant = why_no_grant});
+    }
     core::Outcome operator()(const Measure&) const { return {}; }  // measure() has answered it
 
     void show(Details&& details) const {
@@ -155,8 +160,10 @@ void LockService::run(Request& request) {
         return;
     }
     if (store_.refuses_growth() && refuse_growth(request)) return;
-    response_.outcome =
-        std::visit(Runner{*table_, fences_, pipeline_, random_, response_, statement_}, request);
+    const std::string why_no_grant =
+        std::holds_alternative<RunStep>(request) ? why_no_growth() : "";
+    response_.outcome = std::visit(
+        Runner{*table_, fences_, pipeline_, random_, response_, statement_, why_no_grant}, request);
 }
 
 FenceBook LockService::make_fence_book() const {
@@ -230,6 +237,12 @@ bool LockService::refuse_growth(const Request& request) {
     response_.failure = refusal_;
     response_.outcome = {};
     return true;
+}
+
+// Why a step may not grant anything now. Every other request is refused as a whole.
+std::string LockService::why_no_growth() const {
+    if (is_stopping_) return "the server is about to end: ask again when it is back";
+    return store_.refuses_growth() ? store_.why_no_growth() : std::string();
 }
 
 // Whether the request asks for something that it does not have yet. Of a two-phase entry a grant may

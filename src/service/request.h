@@ -7,6 +7,8 @@
 // live longer.
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -103,6 +105,34 @@ struct DropFence {
     std::string_view resource;
 };
 
+// What a step may use. The present is the table's now().
+struct StepContext {
+    core::LockTable& table;
+    const std::function<std::uint64_t()>& random;  // 64 bits, for the secret of a token
+    // Why no new lease may be granted now; empty: it may.
+    std::string_view why_no_grant;
+};
+
+// Several looks and changes as one request: nothing happens between them, and their changes are
+// in one commit. For doors whose clients say in one breath what to do with several locks. A step is
+// run once, on the thread of the service; its owner looks at what it has found when the request was
+// answered. Why: docs/decisions/0031.
+class Step {
+  public:
+    virtual ~Step() = default;
+
+    // Does not wait for a lock: all requests have a wait of zero. Returns what the answer rests on
+    // if nothing was changed: an outcome with the one lease that the step has seen; released if the
+    // step may have seen anything.
+    virtual core::Outcome run(const StepContext& context) = 0;
+    // The step is handed to another thread: its views are not good any more after this call.
+    virtual void keep_texts() = 0;
+};
+
+struct RunStep {
+    std::shared_ptr<Step> step;
+};
+
 // What the service has counted.
 struct Measure {};
 
@@ -111,7 +141,7 @@ struct Measure {};
 using Request =
     std::variant<core::AcquireRequest, Enqueue, Wait, core::RenewRequest, core::ReleaseRequest,
                  ReleaseOwn, ForceRelease, OpenSession, EndSession, Inspect, List, Find, CheckToken,
-                 ListLeases, ListSessions, RaiseFence, ReadFence, DropFence, Measure>;
+                 ListLeases, ListSessions, RaiseFence, ReadFence, DropFence, RunStep, Measure>;
 
 // What few requests are answered with, besides the decision.
 struct Details {

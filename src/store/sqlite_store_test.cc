@@ -40,6 +40,23 @@ TEST(SqliteStore, FindsWhatWasCommitted) {
     EXPECT_EQ(found.next_fence, 4U);
 }
 
+TEST(SqliteStore, FindsALeaseWithoutAnEndAgain) {
+    const TemporaryFolder folder;
+    const std::string path = folder / "holdfast.db";
+    LeaseRow row = lease(1, "job");
+    row.ttl = core::endless;
+    {
+        const auto store = open_store(path);
+        recover(*store);
+        EXPECT_TRUE(commit(*store, changes_of({event_of(EventKind::granted, row)})));
+    }
+    for (int start = 0; start < 3; ++start) {  // from the journal, then from the table
+        const Found found = recover(*open_store(path));
+        ASSERT_EQ(found.leases.count(1), 1U);
+        EXPECT_EQ(found.leases.at(1).ttl, core::endless);
+    }
+}
+
 TEST(SqliteStore, WritesOnlyWhatABatchChangesInTheEnd) {
     const TemporaryFolder folder;
     const std::string path = folder / "holdfast.db";

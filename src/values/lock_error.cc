@@ -17,7 +17,9 @@ std::string describe(const LockScope& scope, LockMode mode) {
 struct ToText {
     std::string operator()(const LockHeld& error) const {
         if (error.holder.empty()) return error.scope.to_text() + " was not to be had in time";
-        std::string text = error.scope.to_text() + " is held by " + error.holder + " until ";
+        std::string text = error.scope.to_text() + " is held by " + error.holder;
+        if (error.expires_at == std::chrono::system_clock::time_point::max()) return text;
+        text += " until ";
         base::append_rfc3339(text, std::chrono::floor<std::chrono::milliseconds>(error.expires_at));
         return text;
     }

@@ -17,6 +17,7 @@ function join(big, bigUnit, small, smallUnit) {
 
 /** What is left, to the tenth of a second at the end. */
 export function countdown(ms) {
+  if (ms === Infinity) return 'no end';
   return ms > 0 && ms < 10_000
     ? `${(Math.ceil(ms / 100) / 10).toFixed(1)} s`
     : span(Math.ceil(ms / 1000) * 1000);

@@ -11,12 +11,16 @@ const SORTS = {
   owner: (a, b) => compareText(firstHolder(a)?.owner, firstHolder(b)?.owner),
   door: (a, b) => compareText(firstHolder(a)?.door, firstHolder(b)?.door),
   age: (a, b) => (firstHolder(a)?.acquired ?? Infinity) - (firstHolder(b)?.acquired ?? Infinity),
-  lease: (a, b) => (firstHolder(a)?.expiry ?? Infinity) - (firstHolder(b)?.expiry ?? Infinity),
+  lease: (a, b) => byNumber(firstHolder(a)?.expiry ?? Infinity, firstHolder(b)?.expiry ?? Infinity),
   token: (a, b) => (firstHolder(b)?.token ?? 0) - (firstHolder(a)?.token ?? 0),
   queue: (a, b) => b.waiters - a.waiters,
   kind: (a, b) => compareText(a.kind, b.kind),
 };
 export const SORT_NAMES = Object.keys(SORTS);
+
+function byNumber(a, b) {
+  return a < b ? -1 : a > b ? 1 : 0; // a difference of two infinities is no number
+}
 
 function compareText(a = '', b = '') {
   return a < b ? -1 : a > b ? 1 : 0;
@@ -72,6 +76,7 @@ export function rowsOf(
 /** How much of a lease is left, from 0 to 1. */
 export function shareLeft(holder, now) {
   const end = holder.inGrace ? holder.graceUntil : holder.expiry;
+  if (end === Infinity) return 1;
   const whole = holder.inGrace ? holder.graceUntil - holder.expiry : holder.ttl;
   return whole <= 0 ? 0 : Math.max(0, Math.min(1, (end - now) / whole));
 }

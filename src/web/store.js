@@ -72,7 +72,7 @@ export function applySnapshot(state, listed, now) {
     lock.limit = entry.limit ?? 1;
     setWaiters(state, lock, entry.waiters);
     for (const shown of entry.holders) {
-      const holder = holderOf(shown, shown.acquired_ms, shown.ttl_ms);
+      const holder = holderOf(shown, shown.acquired_ms, shown.ttl_ms ?? Infinity);
       holder.inGrace = shown.grace_until_ms !== undefined;
       addHolder(state, lock, holder);
       living.add(holder.token);
@@ -93,7 +93,7 @@ function holderOf(data, acquired, ttl) {
     door: data.door,
     mode: data.mode ?? 'exclusive',
     acquired,
-    expiry: data.lease_expiry_ms,
+    expiry: data.lease_expiry_ms ?? Infinity, // no end
     ttl,
     graceUntil: data.grace_until_ms ?? 0,
     inGrace: false,
@@ -145,14 +145,14 @@ function rememberSession(state, id, owner, door, opened) {
 
 const APPLY = {
   granted(state, lock, data) {
-    const holder = holderOf(data, data.at_ms, data.lease_expiry_ms - data.at_ms);
+    const holder = holderOf(data, data.at_ms, (data.lease_expiry_ms ?? Infinity) - data.at_ms);
     addHolder(state, lock, holder);
     openHold(state, lock, holder);
     state.granted += 1;
   },
   renewed(state, lock, data) {
     const known = lock.holders.get(data.fencing_token);
-    const holder = holderOf(data, known?.acquired ?? data.at_ms, data.lease_expiry_ms - data.at_ms);
+    const holder = holderOf(data, known?.acquired ?? data.at_ms, (data.lease_expiry_ms ?? Infinity) - data.at_ms);
     addHolder(state, lock, holder);
   },
   released(state, lock, data) {

@@ -24,7 +24,10 @@ class Answer:
 
 def fill_in(path):
     """A path of the document as one that can be asked for."""
-    return path.replace("{lock}", "x").replace("{token}", "0" * 32).replace("{resource}", "r").replace("{id}", "0-0")
+    words = {"{lock}": "x", "{token}": "0" * 32, "{resource}": "r", "{id}": "0-0", "{name}": "x"}
+    for word, value in words.items():
+        path = path.replace(word, value)
+    return path
 
 
 class Server:

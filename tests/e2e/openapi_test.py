@@ -23,6 +23,7 @@ import threading
 from openapi_document import Document, require
 from openapi_scoped import fences, scopes, scopes_refused
 from openapi_server import PATIENCE_S, Answer, Server, X, until
+from openapi_terraform import STATE, states, states_refused, states_without_a_folder
 
 AUTH, ADMIN = "the-users-token", "the-admins-token"
 
@@ -239,6 +240,8 @@ def secrets(server):
     server.ask("POST", "/v1/cluster/new-epoch", 403, headers=user)
     server.ask("DELETE", "/v1/fence/{resource}", 403, headers=user)
     server.ask("DELETE", "/v1/fence/{resource}", 404, headers=admin)
+    server.ask("DELETE", STATE + "/lock", 403, headers=user)
+    server.ask("DELETE", STATE + "/lock", 200, headers=admin)
     for path in (X + "/acquire", X + "/renew", X + "/release", "/v1/leases", "/v1/leases/{token}/renew",
                  "/v1/fence/check", "/v1/fence/{resource}"):
         server.ask("POST", path, 413, body=" " * 1000, headers=user)
@@ -247,6 +250,8 @@ def secrets(server):
 def failures(server, folder):
     """Every operation that needs the store says so when that is locked by somebody else, and when it is broken."""
     server.ask("GET", "/v1/backup", 200)
+    (folder / "terraform").write_text("no folder")
+    states_without_a_folder(server)
     lease = server.acquire(200, lock="kept")
     renewal = {**proof(lease), "extend_by_ms": 1000}
     changes = (("acquire", {"owner_id": "w1", "ttl_ms": 1000}), ("renew", renewal), ("release", proof(lease)))
@@ -312,8 +317,8 @@ def main(program, document_file):
             return server
 
         server = start("--memory")
-        for part in (itself, jobs, leases, refusals, views, scopes, scopes_refused, fences, events, sessions,
-                     stands_alone):
+        for part in (itself, jobs, leases, refusals, views, scopes, scopes_refused, fences, states, states_refused,
+                     events, sessions, stands_alone):
             part(server)
         secrets(start("--memory", "--body-max", "500", "--auth-token-file", write(folder / "auth", AUTH),
                       "--admin-token-file", write(folder / "admin", ADMIN)))

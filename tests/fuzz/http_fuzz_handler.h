@@ -58,7 +58,7 @@ class FuzzHandler final : public HttpHandler {
         reply.send(200, "text/plain", exchange.body, {{"X-N", exchange.number}});
     }
 
-    bool takes_pieces(std::string_view method) const override {
+    bool takes_pieces(std::string_view method, std::string_view /*target*/) const override {
         return method == "PUT" || method == "PATCH";
     }
 

@@ -125,6 +125,11 @@ void wind_down(Replica& replica) {
         table.end_session(table.now(), session);
     }
     for (const core::WaiterId waiter : replica.names().waiters) table.cancel(table.now(), waiter);
+    std::vector<core::Token> endless;
+    for (const core::LeaseView& lease : table.list_leases({.limit = SIZE_MAX})) {
+        if (lease.is_endless()) endless.push_back(lease.token);
+    }
+    for (const core::Token& token : endless) table.release(table.now(), {.token = token});
     while (const auto deadline = table.next_deadline()) {
         RC_ASSERT(*deadline >= table.now());
         table.advance(*deadline);

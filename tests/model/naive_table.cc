@@ -55,9 +55,7 @@ Refusal NaiveTable::find_flaw(const AcquireRequest& request) const {
     if (request.notes.metadata.size() > limits.metadata_length_max) {
         return Refusal::metadata_length_max;
     }
-    if (request.ttl < limits.ttl_min || request.ttl > limits.ttl_max) {
-        return Refusal::ttl_out_of_range;
-    }
+    if (!is_good(request.ttl)) return Refusal::ttl_out_of_range;
     const bool is_count_good = request.limit >= 1 && request.limit <= limits.permits_max;
     if (kind == ScopeKind::semaphore && !is_count_good) return Refusal::permits_max;
     return Refusal::none;
@@ -104,11 +102,14 @@ Outcome NaiveTable::ask(const AcquireRequest& request, bool is_two_phase) {
     std::optional<Outcome> outcome = come_back(request, is_two_phase);
     if (!outcome) {
         if (is_blocked(request, waiters_.size())) return join_queue(request, is_two_phase);
-        if (is_full()) return Outcome::refuse(Refusal::leases_max);                     // N4
+        if (is_full()) return Outcome::refuse(Refusal::leases_max);  // N4
+        if (request.ttl == endless && has_endless_in_full()) {
+            return Outcome::refuse(Refusal::endless_leases_max);  // N7
+        }
         if (!make_room_for(request.scope)) return Outcome::refuse(Refusal::locks_max);  // N2
         outcome = grant(request, nullptr);                                              // Q1
     }
-    if (is_two_phase) {
+    if (is_two_phase && outcome->kind != Outcome::Kind::refused) {
         add_entry(request, {.state = Entry::State::granted, .fence = outcome->lease.token.fence});
     }
     return *outcome;
@@ -137,6 +138,9 @@ std::optional<Outcome> NaiveTable::come_back(const AcquireRequest& request, bool
         if (own == nullptr || witness_.is_chosen(lease.view.token.fence)) own = &lease;  // R2
     }
     if (own == nullptr) return std::nullopt;
+    if (request.ttl == endless && own->view.ttl != endless && has_endless_in_full()) {
+        return Outcome::refuse(Refusal::endless_leases_max);  // N7
+    }
     if (own->view.state == LeaseState::held) {
         restart(*own,
                 {.ttl = request.ttl,
@@ -163,6 +167,9 @@ Outcome NaiveTable::join_queue(const AcquireRequest& request, bool is_two_phase)
         return outcome;
     }
     if (is_full()) return Outcome::refuse(Refusal::leases_max);
+    if (request.ttl == endless && has_endless_in_full()) {
+        return Outcome::refuse(Refusal::endless_leases_max);  // N7
+    }
     if (waiters_.size() >= options_.limits.waiters_max) {
         return Outcome::refuse(Refusal::waiters_max);  // N3
     }
@@ -183,6 +190,19 @@ Outcome NaiveTable::join_queue(const AcquireRequest& request, bool is_two_phase)
 // Rule N4.
 bool NaiveTable::is_full() const {
     return leases_.size() + waiters_.size() >= options_.limits.leases_max;
+}
+
+// Rules N1 and L13.
+bool NaiveTable::is_good(Duration ttl) const {
+    return ttl == endless || (ttl >= options_.limits.ttl_min && ttl <= options_.limits.ttl_max);
+}
+
+// Rule N7.
+bool NaiveTable::has_endless_in_full() const {
+    std::size_t count = 0;
+    for (const Lease& lease : leases_) count += lease.view.ttl == endless ? 1 : 0;
+    for (const Waiter& waiter : waiters_) count += waiter.request.ttl == endless ? 1 : 0;
+    return count >= options_.limits.endless_leases_max;
 }
 
 // Rule N2. False if there is no room.
@@ -255,13 +275,15 @@ Outcome NaiveTable::renew(Time now, const RenewRequest& request) {
     begin(now);
     const Refusal refusal = judge(request.token, request.scope, request.owner);
     if (refusal != Refusal::none) return Outcome::refuse(refusal);
-    const Limits& limits = options_.limits;
-    if (request.ttl && (*request.ttl < limits.ttl_min || *request.ttl > limits.ttl_max)) {
+    if (request.ttl && !is_good(*request.ttl)) {
         return Outcome::refuse(Refusal::ttl_out_of_range);  // N1
     }
     Lease& lease = *find_lease(request.token.fence);
     Duration ttl = request.ttl.value_or(lease.view.ttl);  // L5
     Time expires_at = add_saturating(now_, ttl);          // L3
+    if (ttl == endless && lease.view.ttl != endless && has_endless_in_full()) {
+        return Outcome::refuse(Refusal::endless_leases_max);  // N7
+    }
     if (request.never_shorten) {
         expires_at = std::max(expires_at, lease.view.expires_at);  // L4
         ttl = std::max(ttl, lease.view.ttl);

@@ -119,6 +119,8 @@ class NaiveTable {
     void add_entry(const core::AcquireRequest& request, Entry entry);
     bool make_room_for(const core::Scope& scope);
     [[nodiscard]] bool is_full() const;
+    [[nodiscard]] bool is_good(core::Duration ttl) const;
+    [[nodiscard]] bool has_endless_in_full() const;
     [[nodiscard]] core::Refusal judge(core::Token token, const std::optional<core::Scope>& scope,
                                       const std::optional<core::Owner>& owner) const;
     void restart(Lease& lease, const core::LeaseTerms& terms, core::Time expires_at);

@@ -178,7 +178,15 @@ std::string SideBySide::find_difference_of_sessions() const {
 
 std::string SideBySide::find_difference_of_deadlines() const {
     const auto promised = engine_.next_deadline(), due = model_.next_due();
-    if (!due) return promised ? "a deadline, but nothing is due" : "";
+    if (!due) {
+        // A lease without an end may have had one, and the engine forgets that deadline when it
+        // comes.
+        const auto leases = engine_.list_leases({.limit = SIZE_MAX});
+        const bool has_endless =
+            std::any_of(leases.begin(), leases.end(),
+                        [](const LeaseView& lease) { return lease.is_endless(); });
+        return promised && !has_endless ? "a deadline, but nothing is due" : "";
+    }
     if (!promised) return "no deadline, but something is due";
     if (*promised > *due) return "the next deadline is late";
     return {};

@@ -119,7 +119,8 @@ rc::Gen<Step> arbitrary_step() {
         set(&Step::scope, inRange<Small>(0, 255)), set(&Step::owner, inRange<Small>(0, 255)),
         set(&Step::mode, element(Mode::exclusive, Mode::shared)),
         set(&Step::limit, element<Small>(2, 2, 2, 1, 3)),
-        set(&Step::ttl, element<Small>(1, 2, 4, 8, 20, 60)),
+        set(&Step::ttl, rc::gen::weightedElement<Small>(
+                            {{6, 1}, {6, 2}, {6, 4}, {6, 8}, {6, 20}, {6, 60}, {1, for_ever}})),
         set(&Step::grace, element<Small>(0, 0, 0, 2, 5)),
         set(&Step::memory, element<Small>(0, 0, 3, 9)),
         set(&Step::wait, element<Small>(0, 0, 1, 2, 5, 15, for_ever, for_ever)),
@@ -157,7 +158,7 @@ Call make_call_of(const Step& step, const Situation& situation, std::uint64_t se
                     .owner = universe.owners[step.owner % universe.owners.size()],
                     .mode = step.mode,
                     .limit = step.limit,
-                    .ttl = milliseconds{step.ttl},
+                    .ttl = step.ttl == for_ever ? endless : Duration{milliseconds{step.ttl}},
                     .grace = milliseconds{step.grace},
                     .memory = milliseconds{step.memory},
                     .wait = step.wait == for_ever ? wait_forever : milliseconds{step.wait},

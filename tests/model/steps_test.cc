@@ -178,7 +178,7 @@ TEST(Steps, ReachEveryAnswerAndEvent) {
 // A session comes back to what it enqueued, whatever has become of it.
 TEST(Steps, ReachEveryFateOfATwoPhaseRequest) {
     Tally tally;
-    for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
         for (const Universe& universe : {one_name(), one_of_each(), idle_permits()}) {
             run(universe, seed, tally);
         }

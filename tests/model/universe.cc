@@ -79,6 +79,7 @@ Universe tight_limits() {
 Universe few_leases() {
     Universe universe = one_of_each();
     universe.options.limits.leases_max = 5;
+    universe.options.limits.endless_leases_max = 1;
     universe.options.limits.sessions_max = 4;
     universe.options.limits.expired_entries_max = 2;
     return universe;

@@ -75,6 +75,7 @@ struct Describe {
     std::string operator()(const service::ReadFence& request) const {
         return fmt::format("read fence {}", request.resource);
     }
+    std::string operator()(const service::RunStep& /*request*/) const { return "step"; }
     std::string operator()(const service::DropFence& request) const {
         return fmt::format("drop fence {}", request.resource);
     }

@@ -19,16 +19,17 @@ core::Event grant_of(const core::RestoreRequest& lease, core::Time now) {
     core::Event event;
     event.kind = core::EventKind::granted;
     event.at = now;
-    event.lease = {.scope = lease.scope,
-                   .owner = lease.owner,
-                   .mode = lease.mode,
-                   .token = lease.token,
-                   .acquired_at = lease.acquired_at,
-                   .expires_at = now + lease.ttl,
-                   .grace_until = now + lease.ttl + lease.grace,
-                   .ttl = lease.ttl,
-                   .version = lease.version,
-                   .notes = lease.notes};
+    event.lease = {
+        .scope = lease.scope,
+        .owner = lease.owner,
+        .mode = lease.mode,
+        .token = lease.token,
+        .acquired_at = lease.acquired_at,
+        .expires_at = core::add_saturating(now, lease.ttl),
+        .grace_until = core::add_saturating(core::add_saturating(now, lease.ttl), lease.grace),
+        .ttl = lease.ttl,
+        .version = lease.version,
+        .notes = lease.notes};
     event.grace = lease.grace;
     event.memory = lease.memory;
     event.limit = lease.limit;

@@ -59,14 +59,15 @@ void refuse_name(net::HttpReply& reply, std::string_view name) {
 void refuse_page(net::HttpReply& reply) {
     reply.send(
         403, "application/json",
-        "{\"error\":\"another web page asks for this; where there is no token, only pages of "
-        "this server may\"}\n");
+        "{\"error\":\"another web page asks for this; where a browser needs no token or sends it "
+        "by itself, only pages of this server may\"}\n");
 }
 
 void refuse(net::HttpReply& reply, bool has_token) {
     const std::string_view body =
         has_token ? "{\"error\":\"the token is not the right one\"}\n"
-                  : "{\"error\":\"a token is needed: Authorization: Bearer <token>\"}\n";
+                  : "{\"error\":\"a token is needed: Authorization: Bearer <token>, or Basic with "
+                    "the token as the password\"}\n";
     reply.send(401, "application/json", body, {{"WWW-Authenticate", "Bearer realm=\"holdfast\""}});
 }
 
@@ -104,7 +105,12 @@ std::optional<net::Privilege> HttpGate::admit(const net::HttpRequest& request,
         if (refuses_stranger(request, route, reply)) return std::nullopt;
         if (tokens_->admin.empty()) return Privilege::administer;
     }
-    const std::string_view shown = net::bearer_token(request);
+    std::string_view shown = net::bearer_token(request);
+    const auto password = shown.empty() ? net::basic_password(request) : std::nullopt;
+    if (password) {
+        if (is_of_another_page(request, route)) return refuse_page(reply), std::nullopt;
+        shown = *password;
+    }
     const bool is_user = is_same(tokens_->auth, shown);
     const bool is_admin = is_same(tokens_->admin, shown);
     if (is_admin) return Privilege::administer;

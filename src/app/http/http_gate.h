@@ -3,7 +3,9 @@
 // HttpGate: decides who a client of the HTTP listener is, and whether it may pass at all.
 //
 // While there is an auth token, a request must bear it, or the admin token: `Authorization: Bearer
-// <token>`. Other requests are answered 401, except for routes that need no privilege. The admin
+// <token>`, or, for clients that know nothing else, `Basic` with the token as the password and any
+// user. Browsers remember a password and send it by themselves, so a request with one is refused if
+// a page of somebody else asks for a change, as below. Other requests are answered 401, except for routes that need no privilege. The admin
 // token gives the privilege to administer; so does a server that has no tokens at all.
 //
 // While there is no auth token, the gate refuses web pages that somebody has open in a browser

@@ -21,6 +21,11 @@ class Handler final : public net::RouteHandler {
     void handle(const net::RoutedRequest& request, net::HttpReply& reply) override {
         reply.send(200, "", request.is_admin() ? "privileged" : "ordinary");
     }
+    std::unique_ptr<net::BodySink> receive(const net::RoutedRequest& request, net::HttpReply& reply,
+                                           net::BodySource& /*source*/) override {
+        handle(request, reply);
+        return nullptr;
+    }
     void refuse(const net::HttpRequest& /*request*/, const net::RouteRefusal& refusal,
                 net::HttpReply& reply) override {
         refuse_as_json(refusal, reply);
@@ -50,7 +55,7 @@ class HttpGateTest : public testing::Test {
     Handler all_;
     TokenSource source_{{}};
     const HostNames names_{{"box", "locks.example.org"}};
-    HttpRouter router_{http_routes({all_, all_, all_, all_, all_, all_, all_, all_}),
+    HttpRouter router_{http_routes({all_, all_, all_, all_, all_, all_, all_, all_, all_}),
                        HttpGate(source_, names_)};
     net::HttpLimits limits_;
     net::TestChannel channel_;
@@ -174,6 +179,30 @@ TEST_F(HttpGateTest, TakesTheSchemeInAnyCaseAndAnySpacesBehindIt) {
          {"Bearer secret", "bearer secret", "BEARER secret", "bEaReR    secret"}) {
         EXPECT_THAT(ask(right), ordinary) << right;
     }
+}
+
+TEST_F(HttpGateTest, TakesTheTokenAsThePasswordOfAnyUser) {
+    source_.replace({.auth = "secret:1", .admin = "root"});
+    EXPECT_THAT(ask("Basic YW55Ym9keTpzZWNyZXQ6MQ=="), ordinary);  // anybody:secret:1
+    EXPECT_THAT(ask("basic  OnNlY3JldDox"), ordinary);             // :secret:1
+    EXPECT_THAT(ask("Basic dGVycmFmb3JtOnJvb3Q="), privileged);    // terraform:root
+    for (const char* wrong : {"Basic", "Basic ", "Basic c2VjcmV0OjE6",
+                              "Basic cm9vdA==", "Basic eDpzZWNyZXQ=", "Basic YW55Ym9keTpzZWNyZXQ6M",
+                              "Basic YW55Ym9keTpzZWNyZXQ6MQ==!"}) {
+        EXPECT_THAT(ask(wrong), refused) << wrong;
+    }
+}
+
+TEST_F(HttpGateTest, RefusesChangesThatOtherWebPagesAskForWithARememberedPassword) {
+    source_.replace({.auth = "user", .admin = "root"});
+    const std::string password = "Authorization: Basic eDpyb290\r\n";  // x:root
+    EXPECT_THAT(ask_with(password + "Origin: https://evil.example\r\n", "POST /lock"), forbidden);
+    EXPECT_THAT(ask_with(password + "Sec-Fetch-Site: cross-site\r\n", "GET /v1/backup"), forbidden);
+    EXPECT_THAT(ask_with(password + "Origin: http://localhost:8080\r\n", "POST /lock"), privileged);
+    EXPECT_THAT(ask_with(password, "POST /lock"), privileged);
+    EXPECT_THAT(
+        ask_with("Authorization: Bearer root\r\nOrigin: https://good.example\r\n", "POST /lock"),
+        privileged);
 }
 
 TEST_F(HttpGateTest, LetsTheAdminPassAndBePrivileged) {

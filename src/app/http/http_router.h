@@ -8,6 +8,9 @@
 //
 // Thread safety: one router per loop, like the handlers behind it.
 
+#include <memory>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "app/http/http_gate.h"
@@ -21,6 +24,7 @@ struct HttpHandlers {
     net::RouteHandler& homelab;
     net::RouteHandler& lockserver;
     net::RouteHandler& scoped;
+    net::RouteHandler& terraform;
     net::RouteHandler& status;
     net::RouteHandler& sessions;
     net::RouteHandler& backup;
@@ -41,8 +45,17 @@ class HttpRouter final : public net::HttpHandler {
         : table_(std::move(routes)), gate_(std::move(gate)) {}
 
     void handle(const net::HttpRequest& request, net::HttpReply& reply) override;
+    [[nodiscard]] bool takes_pieces(std::string_view method,
+                                    std::string_view target) const override;
+    [[nodiscard]] std::unique_ptr<net::BodySink> receive(const net::HttpRequest& request,
+                                                         net::HttpReply& reply,
+                                                         net::BodySource& source) override;
 
   private:
+    [[nodiscard]] std::optional<net::Privilege> admit(const net::RouteMatch& match,
+                                                      const net::HttpRequest& request,
+                                                      net::HttpReply& reply);
+
     const net::RouteTable table_;
     HttpGate gate_;
 };

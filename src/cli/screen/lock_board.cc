@@ -25,7 +25,7 @@ void put_holder(LockRow& lock, const base::JsonValue& data) {
     }
     holder->metadata = data["metadata"].text();
     holder->expires_ms = number_of(data["lease_expiry_ms"]);
-    holder->ttl_ms = holder->expires_ms - number_of(data["at_ms"]);
+    holder->ttl_ms = holder->is_endless() ? 0 : holder->expires_ms - number_of(data["at_ms"]);
     holder->grace_until_ms = 0;
 }
 

@@ -21,10 +21,12 @@ struct HolderRow {
     std::string scope;  // for a range: which part of the inode
     std::string metadata;
     std::uint64_t fencing_token = 0;
-    std::int64_t expires_ms = 0;
+    std::int64_t expires_ms = 0;  // 0: the lease has no end
     std::int64_t ttl_ms = 0;
     std::int64_t acquired_ms = 0;
     std::int64_t grace_until_ms = 0;  // expired; reserved for its last owner until then
+
+    [[nodiscard]] bool is_endless() const { return expires_ms == 0; }
 };
 
 struct WaiterRow {

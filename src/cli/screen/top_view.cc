@@ -30,7 +30,9 @@ bool is_wanted(const LockRow& lock, const std::string& filter) {
 
 std::int64_t first_end(const LockRow& lock) {
     std::int64_t end = INT64_MAX;
-    for (const HolderRow& holder : lock.holders) end = std::min(end, holder.expires_ms);
+    for (const HolderRow& holder : lock.holders) {
+        if (!holder.is_endless()) end = std::min(end, holder.expires_ms);
+    }
     return end;
 }
 
@@ -97,10 +99,12 @@ class Rows {
         const bool is_over = holder.grace_until_ms > 0;
         const std::int64_t end_ms = is_over ? holder.grace_until_ms : holder.expires_ms;
         const milliseconds left{end_ms - state_.now_ms};
-        const Style style = is_over ? Style::faint : urgency(left);
+        const bool is_endless = !is_over && holder.is_endless();
+        const Style style = is_over ? Style::faint : is_endless ? Style::plain : urgency(left);
         table_.add({escape(scope_text(lock, holder)), kind_text(lock), escape(holder.owner),
-                    is_over ? "grace" : holder.mode, Cell(countdown(left), style),
-                    Cell(is_over ? "" : gauge(holder, state_.now_ms), style),
+                    is_over ? "grace" : holder.mode,
+                    Cell(is_endless ? "no end" : countdown(left), style),
+                    Cell(is_over || is_endless ? "" : gauge(holder, state_.now_ms), style),
                     lock.waiter_count == 0 ? "" : std::to_string(lock.waiter_count),
                     escape(holder.metadata)});
     }

@@ -37,6 +37,7 @@ std::string_view to_text(Refusal refusal) {
         case Refusal::other_kind: return "other_kind";
         case Refusal::locks_max: return "locks_max";
         case Refusal::leases_max: return "leases_max";
+        case Refusal::endless_leases_max: return "endless_leases_max";
         case Refusal::waiters_max: return "waiters_max";
         case Refusal::waiters_per_lock_max: return "waiters_per_lock_max";
         case Refusal::sessions_max: return "sessions_max";

@@ -28,9 +28,10 @@ struct EngineClock {
 using Duration = EngineClock::duration;
 using Time = EngineClock::time_point;
 
-// a + b, or the last representable moment when that lies beyond it. REQUIRES: b >= 0.
+// a + b, or the last representable moment when that lies beyond it, or when b is the longest
+// duration: that one stands for "without an end". REQUIRES: b >= 0.
 [[nodiscard]] constexpr Time add_saturating(Time a, Duration b) {
-    return a > Time::max() - b ? Time::max() : a + b;
+    return b == Duration::max() || a > Time::max() - b ? Time::max() : a + b;
 }
 
 // ---- Names ----

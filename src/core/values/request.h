@@ -18,6 +18,13 @@ namespace holdfast::core {
 // A wait without a time limit: it ends with a grant, a cancellation or the end of the session.
 inline constexpr Duration wait_forever = Duration::max();
 
+// The TTL of a lease without an end: it has no deadline (it expires at Time::max()), and lasts until
+// it is released. A renewal with another TTL gives it an end.
+inline constexpr Duration endless = Duration::max();
+// For doors that read a TTL of any length: the longest one that is not without an end. (It is beyond
+// Limits::ttl_max, and so refused.)
+inline constexpr Duration ttl_below_endless = endless - Duration{1};
+
 // Texts that belong to a lease and are shown with it. The engine does not read them.
 struct Notes {
     std::string_view request_id;  // by which a repeated request is recognised
@@ -81,6 +88,8 @@ struct RenewRequest {
     std::optional<Duration> ttl;  // if not given, the TTL of the lease
     // The renewal makes neither the end of the lease earlier nor its TTL shorter.
     bool never_shorten = false;
+    // Somebody else than the holder asks for it. Only the event says so.
+    bool is_forced = false;
 };
 
 // End a lease.
@@ -96,6 +105,8 @@ struct Limits {
     // Leases that are held or in grace, and waiters, because a waiter becomes a lease without asking
     // again. Remembered owners do not count: there is at most one for each lock.
     std::size_t leases_max = 4'000'000;
+    // Those of them that are without an end. Nothing but a release makes room again.
+    std::size_t endless_leases_max = 100'000;
     std::size_t waiters_max = 1'000'000;
     std::size_t waiters_per_lock_max = 100'000;
     std::size_t sessions_max = 1'000'000;
@@ -137,6 +148,7 @@ enum class Refusal : std::uint8_t {
     other_kind,  // the name is a semaphore now, and a lock was asked for; or the other way round
     locks_max,   // Limits, by name
     leases_max,
+    endless_leases_max,
     waiters_max,
     waiters_per_lock_max,
     sessions_max,
@@ -184,12 +196,14 @@ struct LeaseView {
     std::uint8_t renewals = 0;  // since the grant; renewals_counted_max if it was restored
     Token token;
     Time acquired_at;
-    Time expires_at;   // when the lease expires, or has expired
+    Time expires_at;   // when the lease expires, or has expired; Time::max(): it has no end
     Time grace_until;  // when others can be granted; expires_at if there is no grace
     Duration ttl{0};
     SessionId session;
     std::uint64_t version = 0;  // of the lock
     Notes notes;
+
+    [[nodiscard]] bool is_endless() const { return ttl == endless; }
 };
 
 // The decision on a request.

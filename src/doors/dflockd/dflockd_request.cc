@@ -120,7 +120,7 @@ class FieldReader {
     // Nothing if there is no field left.
     std::optional<core::Duration> lease() {
         if (at_ == end_) return std::nullopt;
-        const core::Duration lease = seconds();
+        const core::Duration lease = std::min(seconds(), core::ttl_below_endless);
         is_good_ = is_good_ && lease > core::Duration::zero();
         return lease;
     }

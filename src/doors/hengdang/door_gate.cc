@@ -83,8 +83,9 @@ void DoorGate::handle(const net::HttpRequest& request, net::HttpReply& reply) {
 }
 
 // Also while it is closed: so a large body is refused before it is read.
-bool DoorGate::takes_pieces(std::string_view method) const {
-    return handler_ ? handler_->takes_pieces(method) : method == "PUT" || method == "PATCH";
+// The order is that of HttpHandler. NOLINTNEXTLINE(bugprone-easily-swappable-parameters)
+bool DoorGate::takes_pieces(std::string_view method, std::string_view target) const {
+    return handler_ ? handler_->takes_pieces(method, target) : method == "PUT" || method == "PATCH";
 }
 
 std::unique_ptr<net::BodySink> DoorGate::receive(const net::HttpRequest& request,

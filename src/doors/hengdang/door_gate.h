@@ -42,7 +42,8 @@ class DoorGate final : public net::HttpHandler {
     void close(std::string why);
 
     void handle(const net::HttpRequest& request, net::HttpReply& reply) override;
-    [[nodiscard]] bool takes_pieces(std::string_view method) const override;
+    [[nodiscard]] bool takes_pieces(std::string_view method,
+                                    std::string_view target) const override;
     [[nodiscard]] std::unique_ptr<net::BodySink> receive(const net::HttpRequest& request,
                                                          net::HttpReply& reply,
                                                          net::BodySource& source) override;

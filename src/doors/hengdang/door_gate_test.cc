@@ -27,7 +27,9 @@ class Shelf final : public net::HttpHandler {
     void handle(const net::HttpRequest& request, net::HttpReply& reply) override {
         reply.send(200, "", request.path);
     }
-    bool takes_pieces(std::string_view method) const override { return method == "PUT"; }
+    bool takes_pieces(std::string_view method, std::string_view /*target*/) const override {
+        return method == "PUT";
+    }
     std::unique_ptr<net::BodySink> receive(const net::HttpRequest& request, net::HttpReply& reply,
                                            net::BodySource& /*source*/) override {
         if (request.path == "/no") {

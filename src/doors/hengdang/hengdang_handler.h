@@ -35,7 +35,8 @@ class HengdangHandler final : public net::HttpHandler {
     void close() { streams_.close(); }
 
     void handle(const net::HttpRequest& request, net::HttpReply& reply) override;
-    [[nodiscard]] bool takes_pieces(std::string_view method) const override {
+    [[nodiscard]] bool takes_pieces(std::string_view method,
+                                    std::string_view /*target*/) const override {
         return method == "PUT" || method == "PATCH";
     }
     [[nodiscard]] std::unique_ptr<net::BodySink> receive(const net::HttpRequest& request,

@@ -49,6 +49,11 @@ void append(std::string& body, const Answer& answer, std::string_view job,
     body.append("}\n");
 }
 
+// When the lease ends. A lease without an end, which other doors grant, is shown without one.
+std::optional<core::Time> end_of(const core::LeaseView& lease) {
+    return lease.is_endless() ? std::nullopt : std::optional(lease.expires_at);
+}
+
 // The server refuses because of a limit or an invalid value.
 Answer refused_by_limit(core::Refusal refusal) {
     switch (refusal) {
@@ -74,17 +79,16 @@ Answer acquired(const HomelabRequest& request, const core::Outcome& outcome) {
             return {.status = 409,
                     .holder = lease.owner.name,
                     .error = "grace period active",
-                    .expires_at = lease.expires_at,
+                    .expires_at = end_of(lease),
                     .grace_until = lease.grace_until};
         }
         if (outcome.refusal != core::Refusal::held) return refused_by_limit(outcome.refusal);
         return {.status = 409,
                 .holder = lease.owner.name,
                 .message = "held by another client",
-                .expires_at = lease.expires_at};
+                .expires_at = end_of(lease)};
     }
-    Answer answer{
-        .holder = lease.owner.name, .message = "acquired", .expires_at = lease.expires_at};
+    Answer answer{.holder = lease.owner.name, .message = "acquired", .expires_at = end_of(lease)};
     const bool is_back = outcome.previous_owner == request.client;
     if (outcome.kind == Kind::renewed || is_back) {
         answer.message = "renewed";
@@ -116,9 +120,9 @@ Answer status(const service::Response& response) {
     if (lease == nullptr) return {.message = "no lock held", .is_expired = true};
     return {.holder = lease->owner.name,
             .message = "lock held",
-            .expires_at = lease->expires_at,
+            .expires_at = end_of(*lease),
             .is_expired = lease->state != core::LeaseState::held,
-            .grace_until = lease->grace_until};
+            .grace_until = lease->is_endless() ? std::nullopt : std::optional(lease->grace_until)};
 }
 
 }  // namespace

@@ -40,8 +40,8 @@ void append_data(base::JsonWriter& json, const core::Event& event, const service
     if (lease.session) json.field("session", lease.session.serial);
     if (is_of_session) return;
     if (const std::uint64_t fence = core::as_number(lease.token.fence); fence > 0) {
-        json.field("fencing_token", fence)
-            .field("lease_expiry_ms", unix_ms(lease.expires_at, clock));
+        json.field("fencing_token", fence);
+        append_end(json, "lease_expiry_ms", lease.expires_at, clock);
         if (lease.grace_until > lease.expires_at) {
             json.field("grace_until_ms", unix_ms(lease.grace_until, clock));
         }

@@ -44,8 +44,10 @@ void append_holders(base::JsonWriter& json, const core::LockView& lock, LeaseIds
         append_lease(json, lease, ids, clock);
         json.field("door", service::to_text(lease.owner.door));
         json.field("acquired_ms", unix_ms(lease.acquired_at, clock));
-        json.field("ttl_ms",
-                   std::chrono::duration_cast<std::chrono::milliseconds>(lease.ttl).count());
+        if (!lease.is_endless()) {
+            json.field("ttl_ms",
+                       std::chrono::duration_cast<std::chrono::milliseconds>(lease.ttl).count());
+        }
         if (lease.session) json.field("session", lease.session.serial);
         if (lease.scope.kind == core::ScopeKind::range) {
             json.field("scope", core::to_text(lease.scope));
@@ -89,6 +91,11 @@ std::int64_t unix_ms(core::Time time, const service::Clock& clock) {
         .count();
 }
 
+void append_end(base::JsonWriter& json, std::string_view name, core::Time time,
+                const service::Clock& clock) {
+    if (time != core::Time::max()) json.field(name, unix_ms(time, clock));
+}
+
 std::string shown_name(const core::Scope& scope) {
     return scope.is_of_inode() ? std::to_string(scope.inode) : std::string(scope.name);
 }
@@ -101,8 +108,8 @@ void append_lease(base::JsonWriter& json, const core::LeaseView& lease, LeaseIds
         append_lease_id(lease_id, {.kind = lease.scope.kind, .token = lease.token});
         json.field("lease_id", lease_id);
     }
-    json.field("fencing_token", core::as_number(lease.token.fence))
-        .field("lease_expiry_ms", unix_ms(lease.expires_at, clock));
+    json.field("fencing_token", core::as_number(lease.token.fence));
+    append_end(json, "lease_expiry_ms", lease.expires_at, clock);
     if (lease.mode == core::Mode::shared) json.field("mode", core::to_text(lease.mode));
     if (lease.state == core::LeaseState::grace) {
         json.field("grace_until_ms", unix_ms(lease.grace_until, clock));

@@ -21,6 +21,10 @@ inline constexpr std::size_t shown_holders_max = 1'000;
 
 [[nodiscard]] std::int64_t unix_ms(core::Time time, const service::Clock& clock);
 
+// `"name":..`: when a lease ends. A lease without an end has no such field.
+void append_end(base::JsonWriter& json, std::string_view name, core::Time time,
+                const service::Clock& clock);
+
 // The name of a lock; of an inode, its number.
 [[nodiscard]] std::string shown_name(const core::Scope& scope);
 

@@ -84,7 +84,7 @@ struct Writer {
         if (response.outcome.kind != Kind::renewed) return not_renewed("NOT_OWNER_OR_EXPIRED");
         base::JsonWriter json(body);
         json.begin_object().field("renewed", true);
-        json.field("lease_expiry_ms", unix_ms(response.outcome.lease.expires_at, clock));
+        append_end(json, "lease_expiry_ms", response.outcome.lease.expires_at, clock);
         json.end_object();
         return 200;
     }
@@ -172,9 +172,9 @@ struct Writer {
         json.begin_object()
             .field("acquired", false)
             .field("lock_name", request.lock_name)
-            .field("current_owner_id", lease.owner.name)
-            .field("current_expiry_ms", unix_ms(lease.grace_until, clock))
-            .field("recommended_retry_ms", answers::recommend_retry_ms(response))
+            .field("current_owner_id", lease.owner.name);
+        append_end(json, "current_expiry_ms", lease.grace_until, clock);
+        json.field("recommended_retry_ms", answers::recommend_retry_ms(response))
             .field("reason", "HELD");
         json.end_object();
         return 409;

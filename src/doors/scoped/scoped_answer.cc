@@ -35,13 +35,15 @@ void append_lease(base::JsonWriter& json, const core::LeaseView& lease, LeaseFie
     }
     json.field("fencing_token", core::as_number(lease.token.fence));
     append_scope(json, "scope", lease.scope);
-    const auto ttl = std::chrono::duration_cast<std::chrono::milliseconds>(lease.ttl);
     json.field("holder", lease.owner.name)
         .field("mode", core::to_text(lease.mode))
-        .field("acquired_at", to_text(lease.acquired_at, clock))
-        .field("expires_at", to_text(lease.expires_at, clock))
-        .field("ttl_ms", ttl.count())
-        .field("duration_ms", ttl.count());  // as the original calls it
+        .field("acquired_at", to_text(lease.acquired_at, clock));
+    if (!lease.is_endless()) {
+        const auto ttl = std::chrono::duration_cast<std::chrono::milliseconds>(lease.ttl);
+        json.field("expires_at", to_text(lease.expires_at, clock))
+            .field("ttl_ms", ttl.count())
+            .field("duration_ms", ttl.count());  // as the original calls it
+    }
     if (fields == LeaseFields::with_door) json.field("door", service::to_text(lease.owner.door));
     if (!lease.notes.metadata.empty()) json.field("metadata", lease.notes.metadata);
 }
@@ -276,10 +278,9 @@ struct Writer {
         base::JsonWriter json(body);
         json.begin_object().field("error", code).field("message", message);
         append_scope(json, "scope", lease.scope);
-        json.field("holder", lease.owner.name)
-            .field("mode", core::to_text(lease.mode))
-            .field("expires_at", to_text(lease.grace_until, clock))
-            .field("queue_length", response.outcome.queue_length)
+        json.field("holder", lease.owner.name).field("mode", core::to_text(lease.mode));
+        if (!lease.is_endless()) json.field("expires_at", to_text(lease.grace_until, clock));
+        json.field("queue_length", response.outcome.queue_length)
             .field("retry_after_ms", answers::recommend_retry_ms(response));
         json.end_object();
     }

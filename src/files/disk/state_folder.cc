@@ -66,7 +66,7 @@ base::Result<std::unique_ptr<StateFolder>> StateFolder::open(int root) {
     std::unique_ptr<StateFolder> state(
         new StateFolder(std::move(folder), std::move(lock), std::move(temporary)));
     TRY(state->remove_leftovers());
-    TRY(state->examine_file_system());
+    TRY(state->check_case());
     if (const auto done = sync(root); !done) return fail_at("sync the files' root", done.error());
     return state;
 }
@@ -146,15 +146,17 @@ base::Result<void> StateFolder::remove_leftovers() const {
     return {};
 }
 
-base::Result<void> StateFolder::examine_file_system() {
+base::Result<void> StateFolder::check_attributes() {
     const auto probe = make_temporary_file();
     if (!probe) return fail_at("write into the files' root", probe.error());
-    if (fsetxattr(probe->descriptor(), "user.holdfast.probe", "1", 1, 0) != 0) {
-        return base::fail(
-            "the file system of the files' root keeps no user attributes, in which hashes and "
-            "inode numbers are kept (ext4, xfs, btrfs and, from Linux 6.6 on, tmpfs do): " +
-            std::generic_category().message(errno));
-    }
+    if (fsetxattr(probe->descriptor(), "user.holdfast.probe", "1", 1, 0) == 0) return {};
+    return base::fail(
+        "the file system of the files' root keeps no user attributes, in which hashes and "
+        "inode numbers are kept (ext4, xfs, btrfs and, from Linux 6.6 on, tmpfs do): " +
+        std::generic_category().message(errno));
+}
+
+base::Result<void> StateFolder::check_case() const {
     if (stat_in(folder_.get(), "LOCK")) {
         return base::fail(
             "the file system of the files' root takes upper and lower case for the same, so that "

@@ -50,8 +50,11 @@ class StateFolder {
   public:
     // Opens the folder in `root`, or makes it, and removes the files that an earlier run left in
     // `tmp`. Fails with a sentence when another server uses the root, or when its file system lacks
-    // something that the store needs: user attributes, case-sensitive names, openat2.
+    // something that every store needs: case-sensitive names, openat2.
     [[nodiscard]] static base::Result<std::unique_ptr<StateFolder>> open(int root);
+
+    // Fails with a sentence if the file system has no user attributes, for stores that need them.
+    [[nodiscard]] base::Result<void> check_attributes();
 
     [[nodiscard]] SystemResult<TemporaryFile> make_temporary_file();
 
@@ -76,7 +79,7 @@ class StateFolder {
         : folder_(std::move(folder)), lock_(std::move(lock)), temporary_(std::move(temporary)) {}
 
     [[nodiscard]] base::Result<void> remove_leftovers() const;
-    [[nodiscard]] base::Result<void> examine_file_system();
+    [[nodiscard]] base::Result<void> check_case() const;
 
     base::Descriptor folder_;
     base::Descriptor lock_;  // the kernel drops the flock when the process ends, also by a crash

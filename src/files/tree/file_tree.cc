@@ -60,6 +60,7 @@ base::Result<std::unique_ptr<FileTree>> FileTree::open(FileTreeOptions options,
                                                        const service::Clock& clock) {
     TRY(auto root, open_root(options.root));
     TRY(auto own_folder, StateFolder::open(root.get()));
+    TRY(own_folder->check_attributes());
     TRY(auto inode_numbers, InodeNumbers::open(*own_folder));
     const std::uint64_t used_bytes = options.quota_bytes == 0 ? 0 : count_bytes(root.get());
     std::unique_ptr<TreeState> state(

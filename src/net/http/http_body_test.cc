@@ -31,7 +31,9 @@ class Depot final : public HttpHandler {
         reply.send(200, "", std::string(request.path).append(" ").append(request.body));
     }
 
-    bool takes_pieces(std::string_view method) const override { return method == "PUT"; }
+    bool takes_pieces(std::string_view method, std::string_view /*target*/) const override {
+        return method == "PUT";
+    }
 
     std::unique_ptr<BodySink> receive(const HttpRequest& request, HttpReply& reply,
                                       BodySource& where_from) override {

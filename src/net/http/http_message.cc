@@ -8,6 +8,8 @@
 #include <boost/beast/http/status.hpp>
 #include <ctime>
 
+#include "base/text/base64.h"
+
 namespace holdfast::net {
 
 namespace {
@@ -51,6 +53,32 @@ void append_harmless(std::string& out, std::string_view text) {
         const bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
         out.push_back(control ? ' ' : c);
     }
+}
+
+// The size of the part of an absolute target before its path: `http://` or `https://`, in upper or
+// lower case, and the authority; 0 if the target is not absolute.
+std::size_t origin_bytes(std::string_view target) {
+    for (const std::string_view scheme : {"http://", "https://"}) {
+        const auto start = target.substr(0, scheme.size());
+        if (!boost::beast::iequals({start.data(), start.size()}, {scheme.data(), scheme.size()})) {
+            continue;
+        }
+        return std::min(target.find_first_of("/?", scheme.size()), target.size());
+    }
+    return 0;
+}
+
+// What follows the scheme, such as `Bearer `, in the header Authorization; empty if another scheme is
+// there.
+std::string_view credentials(const HttpRequest& request, std::string_view scheme) {
+    std::string_view value = request.header("Authorization").value_or("");
+    const std::string_view start = value.substr(0, scheme.size());
+    if (!boost::beast::iequals({start.data(), start.size()}, {scheme.data(), scheme.size()})) {
+        return {};
+    }
+    value.remove_prefix(scheme.size());
+    value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
+    return value;
 }
 
 // Whether responses of this status end with their header, by definition.
@@ -104,16 +132,26 @@ std::optional<std::string_view> HttpFields::find(const char* message, std::strin
     return std::nullopt;
 }
 
-std::string_view bearer_token(const HttpRequest& request) {
-    constexpr std::string_view scheme = "Bearer ";
-    std::string_view value = request.header("Authorization").value_or("");
-    const std::string_view start = value.substr(0, scheme.size());
-    if (!boost::beast::iequals({start.data(), start.size()}, {scheme.data(), scheme.size()})) {
-        return {};
+TargetParts split_target(std::string_view target) {
+    TargetParts parts{.path = target, .query = {}};
+    parts.path.remove_prefix(origin_bytes(target));
+    if (const auto mark = parts.path.find('?'); mark != parts.path.npos) {
+        parts.query = parts.path.substr(mark + 1);
+        parts.path = parts.path.substr(0, mark);
     }
-    value.remove_prefix(scheme.size());
-    value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
-    return value;
+    if (parts.path.empty()) parts.path = "/";
+    return parts;
+}
+
+std::string_view bearer_token(const HttpRequest& request) {
+    return credentials(request, "Bearer ");
+}
+
+std::optional<std::string> basic_password(const HttpRequest& request) {
+    const auto pair = base::decode_base64(credentials(request, "Basic "));
+    const std::size_t colon = pair ? pair->find(':') : std::string::npos;
+    if (colon == std::string::npos) return std::nullopt;
+    return pair->substr(colon + 1);
 }
 
 void append_response(std::string& out, const HttpResponse& response, const HttpTerms& terms) {

@@ -57,8 +57,19 @@ struct HttpRequest {
     const char* message;
 };
 
+// The path in a target, and the query behind it. A client that thinks this server is a proxy sends an
+// absolute target, `http://box:8080/lock`; its path begins after the authority.
+struct TargetParts {
+    std::string_view path;   // never empty
+    std::string_view query;  // empty when there is none
+};
+[[nodiscard]] TargetParts split_target(std::string_view target);
+
 // The token in `Authorization: Bearer <token>`; empty if there is none.
 [[nodiscard]] std::string_view bearer_token(const HttpRequest& request);
+// The password in `Authorization: Basic <user:password in Base64>`, whoever the user is; nullopt if
+// there is none.
+[[nodiscard]] std::optional<std::string> basic_password(const HttpRequest& request);
 
 struct HttpResponse {
     int status;

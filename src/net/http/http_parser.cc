@@ -46,20 +46,6 @@ bool names_http_version(std::string_view message) {
     return version.size() == 8 && version.starts_with("HTTP/") && version[6] == '.';
 }
 
-// A client that thinks this server is a proxy sends an absolute target. Returns the size of the
-// part before the path: `http://` or `https://`, in upper or lower case, and the authority; 0 if
-// the target is not absolute.
-std::size_t origin_bytes(std::string_view target) {
-    for (const std::string_view scheme : {"http://", "https://"}) {
-        const auto start = target.substr(0, scheme.size());
-        if (!boost::beast::iequals({start.data(), start.size()}, {scheme.data(), scheme.size()})) {
-            continue;
-        }
-        return std::min(target.find_first_of("/?", scheme.size()), target.size());
-    }
-    return 0;
-}
-
 }  // namespace
 
 HttpParser::HttpParser(const HttpLimits& limits) : limits_(limits) {
@@ -174,13 +160,9 @@ HttpRequest HttpParser::request(std::string_view message) const {
     HttpRequest request{};
     request.method = message.substr(method_.at, method_.bytes);
     request.target = message.substr(target_.at, target_.bytes);
-    request.path = request.target;
-    request.path.remove_prefix(origin_bytes(request.path));
-    if (const auto mark = request.path.find('?'); mark != request.path.npos) {
-        request.query = request.path.substr(mark + 1);
-        request.path = request.path.substr(0, mark);
-    }
-    if (request.path.empty()) request.path = "/";
+    const TargetParts parts = split_target(request.target);
+    request.path = parts.path;
+    request.query = parts.query;
     if (size_ > 0) {
         request.body = chunked() ? std::string_view(chunks_)
                                  : message.substr(header_bytes_, size_ - header_bytes_);

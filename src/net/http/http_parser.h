@@ -64,6 +64,7 @@ class HttpParser final : private boost::beast::http::basic_parser<true> {
     [[nodiscard]] std::optional<std::uint64_t> body_size() const;
 
     [[nodiscard]] std::string_view method() const { return {message_ + method_.at, method_.bytes}; }
+    [[nodiscard]] std::string_view target() const { return {message_ + target_.at, target_.bytes}; }
 
     // After `refused`.
     [[nodiscard]] const HttpFault& fault() const { return *fault_; }

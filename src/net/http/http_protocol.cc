@@ -53,7 +53,8 @@ std::size_t HttpProtocol::take_request(std::string_view input) {
     HttpParser& parser = begun ? *begun : fresh;
     auto outcome = parser.parse_header(input);
     if (outcome == HttpParser::Outcome::complete) {
-        if (handler_.takes_pieces(parser.method())) return begin_body(parser, input);
+        if (handler_.takes_pieces(parser.method(), parser.target()))
+            return begin_body(parser, input);
         outcome = parser.parse(input);
     }
     if (outcome != HttpParser::Outcome::need_more) return finish(parser, outcome, input);

@@ -35,9 +35,12 @@ class HttpHandler {
   public:
     virtual void handle(const HttpRequest& request, HttpReply& reply) = 0;
 
-    // Whether bodies of requests with this method come in pieces. Then receive() is called instead
-    // of handle(), as soon as the header is complete.
-    [[nodiscard]] virtual bool takes_pieces(std::string_view /*method*/) const { return false; }
+    // Whether the body of a request with this method and target comes in pieces. Then receive() is
+    // called instead of handle(), as soon as the header is complete.
+    [[nodiscard]] virtual bool takes_pieces(std::string_view /*method*/,
+                                            std::string_view /*target*/) const {
+        return false;
+    }
 
     // The request has no body yet. Either defers the reply and returns the sink of the body; or
     // answers at once and returns null. Then a short body is skipped, and a longer one makes the

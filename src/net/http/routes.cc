@@ -10,7 +10,7 @@ namespace holdfast::net {
 
 namespace {
 
-constexpr std::size_t other_method = 6;
+constexpr std::size_t other_method = 8;
 
 // The index of a method in RouteTable::Path::routes.
 std::size_t index_of(std::string_view method) {
@@ -20,6 +20,8 @@ std::size_t index_of(std::string_view method) {
     if (method == "HEAD") return 3;
     if (method == "PUT") return 4;
     if (method == "PATCH") return 5;
+    if (method == "LOCK") return 6;
+    if (method == "UNLOCK") return 7;
     return other_method;
 }
 
@@ -73,6 +75,10 @@ void RouteTable::add(const RouteGroup& group, const Route& route) {
         folder.is_open = pattern.ends_with("...}");
         paths = &folder.paths;
         text = pattern.substr(end + 1);
+    }
+    if (route.body == BodyPolicy::pieces) {
+        CHECK(begin != std::string_view::npos);
+        piece_folders_.push_back(pattern.substr(0, begin));
     }
     auto path = std::find_if(paths->begin(), paths->end(),
                              [&](const Path& one) { return one.text == text; });
@@ -148,6 +154,16 @@ RouteMatch RouteTable::find(std::string_view method, std::string_view path) cons
         }
     }
     return {};
+}
+
+// The order reads as a request line does. NOLINTNEXTLINE(bugprone-easily-swappable-parameters)
+bool RouteTable::takes_pieces(std::string_view method, std::string_view path) const {
+    for (const std::string_view folder : piece_folders_) {
+        if (!begins_with(path, folder)) continue;
+        const RouteMatch match = find(method, path);
+        return match.route != nullptr && match.route->body == BodyPolicy::pieces;
+    }
+    return false;
 }
 
 }  // namespace holdfast::net

@@ -18,11 +18,13 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "net/http/http_body.h"
 #include "net/http/http_message.h"
 #include "net/http/http_reply.h"
 
@@ -31,11 +33,11 @@ namespace holdfast::net {
 // What a client may do. Each includes those before it.
 enum class Privilege : std::uint8_t { none, lock, administer };
 
-// What becomes of the body of a request. (Bodies that arrive in pieces are for handlers without a
-// table: see HttpHandler::receive().)
+// What becomes of the body of a request.
 enum class BodyPolicy : std::uint8_t {
     ignored,  // read, so that the next request is found, and not looked at
     whole,    // handed over at once; larger ones than HttpLimits::body_bytes_max are refused
+    pieces,   // may have any size: RouteHandler::receive() is called instead of handle()
 };
 
 // Which of its routes a handler is called for: an enumerator of the handler's own.
@@ -88,6 +90,12 @@ struct RouteRefusal {
 class RouteHandler {
   public:
     virtual void handle(const RoutedRequest& request, HttpReply& reply) = 0;
+    // The same for a route whose body comes in pieces; see HttpHandler::receive().
+    [[nodiscard]] virtual std::unique_ptr<BodySink> receive(const RoutedRequest& /*request*/,
+                                                            HttpReply& /*reply*/,
+                                                            BodySource& /*source*/) {
+        return nullptr;
+    }
     // Answers, in the words of its protocol, a request that is refused.
     virtual void refuse(const HttpRequest& request, const RouteRefusal& refusal,
                         HttpReply& reply) = 0;
@@ -113,7 +121,8 @@ struct RouteMatch {
 class RouteTable {
   public:
     // REQUIRES: every pattern is as described above, and has one of the methods GET, HEAD, POST,
-    // PUT, PATCH and DELETE. Patterns with the same text before their parameter are of one group.
+    // PUT, PATCH, DELETE, LOCK and UNLOCK. Patterns with the same text before their parameter are
+    // of one group. A pattern whose body comes in pieces has a parameter.
     explicit RouteTable(std::vector<RouteGroup> groups);
     RouteTable(const RouteTable&) = delete;  // its paths point to its groups
     RouteTable& operator=(const RouteTable&) = delete;
@@ -121,10 +130,14 @@ class RouteTable {
     // Never allocates. The parameter points into `path`, the rest into this table.
     [[nodiscard]] RouteMatch find(std::string_view method, std::string_view path) const;
 
+    // Whether the body of a request comes in pieces. Every request asks this before its body is
+    // read, so it costs next to nothing for paths that begin differently.
+    [[nodiscard]] bool takes_pieces(std::string_view method, std::string_view path) const;
+
     [[nodiscard]] std::span<const RouteGroup> groups() const { return groups_; }
 
   private:
-    static constexpr std::size_t methods_max = 7;  // six, and all others
+    static constexpr std::size_t methods_max = 9;  // eight, and all others
     static constexpr std::size_t literal_bytes_max = 32;
 
     // All routes of one pattern.
@@ -152,6 +165,7 @@ class RouteTable {
     std::vector<RouteGroup> groups_;
     std::array<std::vector<Path>, literal_bytes_max + 1> literals_;  // by their size
     std::vector<Folder> folders_;
+    std::vector<std::string_view> piece_folders_;  // their texts: with routes that take pieces
 };
 
 }  // namespace holdfast::net

@@ -25,6 +25,13 @@ constexpr Route other_routes[] = {
     {.methods = "GET, HEAD", .pattern = "/fence/{resource}", .action = 8},
     {.methods = "POST", .pattern = "/fence/{resource}", .action = 9},
 };
+constexpr Route state_routes[] = {
+    {.methods = "GET", .pattern = "/states/{state}", .action = 10},
+    {.methods = "POST", .pattern = "/states/{state}", .body = BodyPolicy::pieces, .action = 11},
+    {.methods = "LOCK", .pattern = "/states/{state}", .body = BodyPolicy::whole, .action = 12},
+    {.methods = "UNLOCK", .pattern = "/states/{state}", .body = BodyPolicy::whole, .action = 13},
+    {.methods = "POST", .pattern = "/states/{state}/lock", .body = BodyPolicy::whole, .action = 14},
+};
 
 class Routes : public ::testing::Test {
   protected:
@@ -42,7 +49,8 @@ class Routes : public ::testing::Test {
     }
 
     Nobody locks_, others_;
-    const RouteTable table_{{{lock_routes, &locks_, true}, {other_routes, &others_}}};
+    const RouteTable table_{
+        {{lock_routes, &locks_, true}, {other_routes, &others_}, {state_routes, &others_}}};
 };
 
 TEST_F(Routes, AreFoundByMethodAndPath) {
@@ -52,6 +60,23 @@ TEST_F(Routes, AreFoundByMethodAndPath) {
     EXPECT_EQ(find("DELETE", "/locks/x%2Fy"), "3 x%2Fy");
     EXPECT_EQ(find("POST", "/locks/x/acquire"), "4 x");
     EXPECT_EQ(find("GET", "/"), "5");
+}
+
+TEST_F(Routes, MayHaveTheMethodsOfALock) {
+    EXPECT_EQ(find("LOCK", "/states/x"), "12 x");
+    EXPECT_EQ(find("UNLOCK", "/states/x"), "13 x");
+    EXPECT_EQ(find("LOCK", "/locks/x"), "405 GET, HEAD, DELETE");
+    EXPECT_EQ(find("RELOCK", "/states/x"), "405 GET, POST, LOCK, UNLOCK");
+}
+
+TEST_F(Routes, SayWhichBodiesComeInPieces) {
+    EXPECT_TRUE(table_.takes_pieces("POST", "/states/x"));
+    EXPECT_FALSE(table_.takes_pieces("GET", "/states/x"));
+    EXPECT_FALSE(table_.takes_pieces("LOCK", "/states/x"));
+    EXPECT_FALSE(table_.takes_pieces("POST", "/states/"));
+    EXPECT_FALSE(table_.takes_pieces("POST", "/states"));
+    EXPECT_FALSE(table_.takes_pieces("POST", "/states/x/lock"));
+    EXPECT_FALSE(table_.takes_pieces("POST", "/locks/x/acquire"));
 }
 
 TEST_F(Routes, OfALiteralComeBeforeThoseOfAParameter) {

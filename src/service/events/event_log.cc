@@ -57,7 +57,7 @@ void EventLog::on_event(base::LogLevel level, const core::Event& event) {
                        {"owner", event.lease.owner.name},
                        {"door", door},
                        {"fencing_token", number},
-                       {"ttl_ms", milliseconds(event.lease.ttl)},
+                       {"ttl_ms", event.lease.is_endless() ? 0 : milliseconds(event.lease.ttl)},
                        {"queue", std::uint64_t{event.queue_length}}});
             break;
         case core::EventKind::released:

@@ -42,6 +42,7 @@ struct PartsOf {
     void operator()(ReadFence& request) const { visit(request.resource); }
     void operator()(DropFence& request) const { visit(request.resource); }
     void operator()(ListSessions&) const {}
+    void operator()(RunStep& request) const { request.step->keep_texts(); }
     void operator()(Measure&) const {}
 
     template <class Either>

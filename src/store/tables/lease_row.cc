@@ -237,6 +237,7 @@ Row to_row(const core::Event& event, service::WallTime epoch, std::int64_t start
     using Text = decltype(Row::name);
     const core::LeaseView& lease = event.lease;
     const bool is_in_grace = event.kind == core::EventKind::expired;
+    const core::Time end = lease.is_endless() ? lease.acquired_at : lease.expires_at;
     return {.fence = static_cast<std::uint64_t>(lease.token.fence),
             .secret = static_cast<std::uint64_t>(lease.token.secret),
             .kind = lease.scope.kind,
@@ -248,12 +249,12 @@ Row to_row(const core::Event& event, service::WallTime epoch, std::int64_t start
             .mode = lease.mode,
             .permits = event.limit,
             .state = is_in_grace ? core::LeaseState::grace : core::LeaseState::held,
-            .ttl = lease.ttl,
+            .ttl = lease.is_endless() ? no_end : lease.ttl,
             .grace = event.grace,
             .memory = event.memory,
             .version = lease.version,
             .acquired_at = epoch + lease.acquired_at.time_since_epoch(),
-            .expires_at = epoch + lease.expires_at.time_since_epoch(),
+            .expires_at = epoch + end.time_since_epoch(),
             .request_id = Text(lease.notes.request_id),
             .metadata = Text(lease.notes.metadata),
             .start_number = start_number};
@@ -271,7 +272,7 @@ core::RestoreRequest to_request(const LeaseRow& row, const LeaseAges& ages,
          .owner = {.door = row.door, .name = row.owner},
          .mode = row.mode,
          .limit = row.permits,
-         .ttl = row.ttl,
+         .ttl = row.ttl == no_end ? core::endless : row.ttl,
          .grace = row.grace,
          .memory = row.memory,
          .notes = {.request_id = row.request_id, .metadata = row.metadata}}};

@@ -19,6 +19,10 @@
 
 namespace holdfast::store {
 
+// The TTL in the row of a lease without an end. Such a row expires when it was acquired: sums of its
+// columns stay in range.
+inline constexpr core::Duration no_end{0};
+
 // Everything that a restarted server must know of a lease.
 template <class Text>
 struct BasicLeaseRow {

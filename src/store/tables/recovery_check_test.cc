@@ -132,10 +132,11 @@ TEST_F(RecoveryCheck, ALeaseMustBeOfAStartThatWas) {
 }
 
 TEST_F(RecoveryCheck, TheTimesOfALeaseMustBeTimes) {
+    // A ttl_us of 0 is that of a lease without an end.
     for (const char* change :
-         {"ttl_us = 0", "ttl_us = -1", "ttl_us = 9223372036854775807", "ttl_us = 'long'",
-          "grace_us = -1", "grace_us = 'long'", "memory_us = 1.5", "acquired_ns = 'yesterday'",
-          "version = -1", "version = 9007199254740992"}) {
+         {"ttl_us = -1", "ttl_us = 9223372036854775807", "ttl_us = 'long'", "grace_us = -1",
+          "grace_us = 'long'", "memory_us = 1.5", "acquired_ns = 'yesterday'", "version = -1",
+          "version = 9007199254740992"}) {
         SCOPED_TRACE(change);
         damage(
             "BEGIN; UPDATE locks SET ttl_us = 30000000, grace_us = 0, memory_us = 0, "

@@ -52,9 +52,8 @@ std::string shown_path_of(const files::ListEntry& entry) {
 }
 
 void append_lock(base::JsonWriter& json, const LockNote& lock) {
-    json.field("lockedBy", lock.locked_by)
-        .field("lockedAt", lock.locked_at_ms)
-        .field("expiresAt", lock.expires_at_ms);
+    json.field("lockedBy", lock.locked_by).field("lockedAt", lock.locked_at_ms);
+    if (lock.expires_at_ms != 0) json.field("expiresAt", lock.expires_at_ms);
 }
 
 }  // namespace
@@ -201,7 +200,7 @@ LockNote note_of(const core::LeaseView& lease, const LockTimes& times,
                  const service::Clock& clock) {
     return {.locked_by = std::string(lease.owner.name),
             .locked_at_ms = to_ms(times.locked_at(lease), clock),
-            .expires_at_ms = to_ms(lease.grace_until, clock)};
+            .expires_at_ms = lease.is_endless() ? 0 : to_ms(lease.grace_until, clock)};
 }
 
 FileAnswer refuse_locked(const LockNote& lock) {

@@ -84,7 +84,7 @@ struct MadeDirectory {
 struct LockNote {
     std::string locked_by;
     std::int64_t locked_at_ms = 0;
-    std::int64_t expires_at_ms = 0;
+    std::int64_t expires_at_ms = 0;  // 0: the lock has no end
 };
 [[nodiscard]] LockNote note_of(const core::LeaseView& lease, const LockTimes& times,
                                const service::Clock& clock);

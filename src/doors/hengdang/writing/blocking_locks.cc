@@ -1,7 +1,6 @@
 #include "doors/hengdang/writing/blocking_locks.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <utility>
 #include <vector>
 
@@ -40,16 +39,6 @@ FileAnswer refuse_scope(const core::LeaseView& lease) {
                             : "the lease is on " + what);
 }
 
-}  // namespace
-
-void ask(service::Port& port, const service::Request& request,
-         std::function<void(const service::Response&)> then) {
-    if (const service::Response* const response = port.submit(request)) return then(*response);
-    port.await(service::answer_by(std::move(then)));
-}
-
-namespace {
-
 // The owner of the lease that has a token.
 struct Holder {
     core::Door door{};
@@ -74,45 +63,11 @@ void find_holder(service::Port& port, const core::Token& token,
 
 }  // namespace
 
-// One answer that a thread waits for.
-class BlockingLocks::Question {
-  public:
-    // The first answer counts.
-    void finish(Objection objection) {
-        const std::lock_guard lock(mutex_);
-        if (answer_) return;
-        answer_.emplace(std::move(objection));
-        changed_.notify_one();
-    }
-    Objection wait() {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [this] { return answer_.has_value(); });
-        return std::move(*answer_);
-    }
-
-  private:
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    std::optional<Objection> answer_;
-};
-
-BlockingLocks::Objection BlockingLocks::wait_for(
-    const std::function<void(const QuestionPtr&)>& work) {
-    const auto question = std::make_shared<Question>();
-    {
-        const std::lock_guard lock(mutex_);
-        if (is_closed_) return refuse_closing();
-        open_.insert(question);
-    }
-    parts_.executor.post([work, question] { work(question); });
-    Objection objection = question->wait();
-    const std::lock_guard lock(mutex_);
-    open_.erase(question);
-    return objection;
-}
+BlockingLocks::BlockingLocks(const Parts& parts)
+    : parts_(parts), questions_(parts.executor, refuse_closing()) {}
 
 BlockingLocks::Objection BlockingLocks::keep(const Own& own) {
-    return wait_for([this, own](const QuestionPtr& question) {
+    return questions_.ask([this, own](const QuestionPtr& question) {
         const core::RenewRequest request{.token = own.token,
                                          .scope = core::Scope::path(own.path),
                                          .ttl = commit_time,
@@ -139,7 +94,7 @@ void BlockingLocks::answer_lost(const QuestionPtr& question, const std::string& 
 }
 
 BlockingLocks::Objection BlockingLocks::check(const TokenClaim& claim) {
-    return wait_for([this, claim](const QuestionPtr& question) {
+    return questions_.ask([this, claim](const QuestionPtr& question) {
         // The scope of the lease decides whether the path or the bytes are checked.
         const service::Find find{.token = claim.token};
         ask(parts_.port, find, [this, claim, question](const service::Response& response) {
@@ -206,7 +161,7 @@ void BlockingLocks::check_path(const TokenClaim& claim, std::function<void(Objec
 }
 
 BlockingLocks::Objection BlockingLocks::borrow(const TokenClaim& claim) {
-    return wait_for([this, claim](const QuestionPtr& question) {
+    return questions_.ask([this, claim](const QuestionPtr& question) {
         const auto judge = [this, claim, question](const Holder& token_holder,
                                                    const service::Response& response) {
             const core::Outcome& outcome = response.outcome;
@@ -263,7 +218,7 @@ void BlockingLocks::leave(const WriteHolds::Key& key, bool has_written,
 }
 
 void BlockingLocks::release_all(const std::string& session_name) {
-    const Objection ignored = wait_for([this, session_name](const QuestionPtr& question) {
+    const Objection ignored = questions_.ask([this, session_name](const QuestionPtr& question) {
         release_page(question, session_name);
     });
     static_cast<void>(ignored);  // a lock that could not be released will expire
@@ -288,12 +243,6 @@ void BlockingLocks::release_page(const QuestionPtr& question, const std::string&
                 });
         }
     });
-}
-
-void BlockingLocks::close() {
-    const std::lock_guard lock(mutex_);
-    is_closed_ = true;
-    for (const QuestionPtr& question : open_) question->finish(refuse_closing());
 }
 
 }  // namespace holdfast::doors::hengdang

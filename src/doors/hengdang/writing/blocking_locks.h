@@ -14,26 +14,19 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <memory>
-#include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "core/values/request.h"
 #include "doors/hengdang/http/file_answer.h"
 #include "doors/hengdang/writing/session_locks.h"
-#include "service/ports/executor.h"
-#include "service/ports/port.h"
+#include "service/ports/ask.h"
+#include "service/ports/blocking_questions.h"
 
 namespace holdfast::doors::hengdang {
 
 // How long a lock on a file lasts.
 inline constexpr std::chrono::seconds lock_time{1800};
-
-// Submits the request and calls `then` with the response, at once or later, on the port's thread.
-void ask(service::Port& port, const service::Request& request,
-         std::function<void(const service::Response&)> then);
 
 class BlockingLocks {
   public:
@@ -45,7 +38,7 @@ class BlockingLocks {
         WriteHolds& holds;
     };
 
-    explicit BlockingLocks(const Parts& parts) : parts_(parts) {}
+    explicit BlockingLocks(const Parts& parts);
 
     // Nothing if the file may be written now, else the answer that says why not. If it may, nobody
     // else is granted the lock for at least as long as a commit should take.
@@ -92,13 +85,12 @@ class BlockingLocks {
     void release_all(const std::string& session_name);
 
     // REQUIRES: the service's thread has stopped.
-    void close();
+    void close() { questions_.close(); }
 
   private:
-    class Question;
-    using QuestionPtr = std::shared_ptr<Question>;
+    using Questions = service::BlockingQuestions<Objection>;
+    using QuestionPtr = Questions::QuestionPtr;
 
-    Objection wait_for(const std::function<void(const QuestionPtr&)>& work);
     void answer_lost(const QuestionPtr& question, const std::string& path);
     void check_scope(const QuestionPtr& question, const TokenClaim& claim,
                      const core::LeaseView& lease);
@@ -108,9 +100,7 @@ class BlockingLocks {
     void release_page(const QuestionPtr& question, const std::string& session_name);
 
     const Parts parts_;
-    std::mutex mutex_;
-    bool is_closed_ = false;
-    std::set<QuestionPtr> open_;
+    Questions questions_;
 };
 
 }  // namespace holdfast::doors::hengdang

@@ -1,0 +1,74 @@
+#pragma once
+
+// KeyStep: commands on keys as one step of the engine. A command alone, a script, or everything
+// between MULTI and EXEC.
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "doors/redis/commands/key_commands.h"
+#include "doors/redis/redis_door.h"
+#include "doors/redis/script/tree.h"
+#include "service/request.h"
+
+namespace holdfast::doors::redis {
+
+// One command of a step: on keys, or a script.
+struct KeyCall {
+    const KeyCommand* command = nullptr;
+    std::shared_ptr<const Script> script;  // if there is no command
+    std::size_t script_keys = 0;           // so many of the words behind the number are keys
+    std::vector<std::string_view> words;
+    std::vector<std::string> kept;  // that the words point into, after keep_texts()
+
+    void keep_texts();
+};
+
+// What WATCH has seen. EXEC looks at it in a later step.
+struct WatchStep final : service::Step {
+    WatchStep(const RedisDoor& its_door, unsigned its_database)
+        : door(its_door), database(its_database) {}
+
+    core::Outcome run(const service::StepContext& context) override;
+    void keep_texts() override {}
+
+    const RedisDoor& door;
+    const unsigned database;
+    std::vector<std::string> keys;
+    std::vector<Watched> seen;
+};
+
+class KeyStep final : public service::Step {
+  public:
+    // The door outlives the step.
+    explicit KeyStep(const RedisDoor& door) : door_(door) {}
+
+    // Prepares a step of one command, which the caller fills in. The words may be views until the
+    // step was run.
+    KeyCall& begin(unsigned database);
+    // Prepares the step of an EXEC.
+    void begin_exec(std::vector<KeyCall> calls, std::vector<std::shared_ptr<WatchStep>> watches,
+                    unsigned database);
+
+    core::Outcome run(const service::StepContext& context) override;
+    void keep_texts() override;
+
+    // After the step was run.
+    [[nodiscard]] const Reply& reply() const { return reply_; }
+
+  private:
+    [[nodiscard]] Reply run_call(Keyspace& keys, const KeyCall& call);
+    [[nodiscard]] Reply run_exec(Keyspace& keys);
+
+    const RedisDoor& door_;
+    unsigned database_ = 0;
+    bool is_exec_ = false;
+    std::vector<KeyCall> calls_;
+    std::vector<std::shared_ptr<WatchStep>> watches_;
+    core::Time now_;
+    Reply reply_;
+};
+
+}  // namespace holdfast::doors::redis

@@ -1,0 +1,118 @@
+#pragma once
+
+// Keyspace: the lock table as the keys of Redis, during one step of the engine.
+//
+// A key is a named lock, its value the owner, its time to live the lease. What SET NX would refuse is
+// there for GET, EXISTS and PTTL, too: a lock of another door, and one that is kept for its last
+// owner.
+//
+// A lock is never overwritten: its value is the name of its owner, and the lease goes from one owner
+// to the next only by its end. Commands that do not name the owner (DEL, PEXPIRE, SET XX, PERSIST)
+// end or prolong locks of this door only. A client that has shown the owner's name in the same step
+// acts as the owner. Otherwise the event says that it was forced, and a strict server refuses.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "doors/redis/redis_door.h"
+#include "doors/redis/resp/reply.h"
+#include "service/request.h"
+
+namespace holdfast::doors::redis {
+
+// Why the engine has not granted or renewed a lock, for refusals that Redis does not know.
+// `command` is in lower case.
+[[nodiscard]] Reply explain(core::Refusal refusal, std::string_view command);
+
+// What SET is asked to do.
+struct SetRequest {
+    enum class Condition : std::uint8_t {
+        none,
+        if_absent,   // NX
+        if_present,  // XX
+        if_equal,    // IFEQ
+    };
+
+    std::string_view key;
+    std::string_view value;
+    Condition condition = Condition::none;
+    std::string_view compared;  // if_equal
+    // The time to live; core::endless: none.
+    core::Duration ttl = core::endless;
+    bool keeps_ttl = false;  // KEEPTTL: a lock that is held keeps its time
+};
+
+// What a connection has seen of a key with WATCH.
+struct Watched {
+    std::string key;
+    unsigned database = 0;
+    std::uint64_t fence = 0;  // 0: the key was not there
+    std::uint64_t version = 0;
+
+    bool operator==(const Watched&) const = default;
+};
+
+class Keyspace {
+  public:
+    Keyspace(const service::StepContext& context, const RedisDoor& door, unsigned database)
+        : table_(context.table), context_(context), door_(door), database_(database) {}
+
+    void select(unsigned database) { database_ = database; }
+    // The client has shown these texts in this step. They outlive the keyspace.
+    void show(std::span<const std::string_view> texts) {
+        shown_.insert(shown_.end(), texts.begin(), texts.end());
+    }
+    // The client has watched the key, so it has read the value since.
+    void show_watched(const Watched& watched) { watched_.push_back(&watched); }
+
+    [[nodiscard]] Reply get(std::string_view key);
+    [[nodiscard]] bool exists(std::string_view key);
+    // Milliseconds; -1: without an end; -2: the key is not there.
+    [[nodiscard]] std::int64_t time_to_live_ms(std::string_view key);
+    // The fencing number of the lock; null if the key is not there.
+    [[nodiscard]] Reply fence(std::string_view key);
+    [[nodiscard]] Watched watch(std::string_view key);
+
+    Reply set(const SetRequest& request);
+    // Several keys, or none of them if one cannot be set: as plain SET, or only if all are absent.
+    Reply set_all(std::span<const SetRequest> requests, bool if_absent);
+    // Ends the lock if it has this owner.
+    Reply remove_if_equal(std::string_view key, std::string_view value);
+    // Ends the locks, or none of them if one may not be ended.
+    Reply remove_all(std::span<const std::string_view> keys);
+    // Gives the lock another time to live. Zero or less ends it. `command` is for the error.
+    Reply expire(std::string_view key, core::Duration ttl, std::string_view command);
+    Reply persist(std::string_view key);
+
+    // What an answer rests on that tells of all this: see service::Step.
+    [[nodiscard]] core::Outcome rests_on() const;
+
+  private:
+    using Lease = core::LeaseView;
+
+    [[nodiscard]] core::Scope scope_of(std::string_view key);
+    [[nodiscard]] std::optional<Lease> find(std::string_view key);
+    [[nodiscard]] bool is_shown(const Lease& lease, std::string_view key) const;
+    [[nodiscard]] std::optional<Reply> refuse_change(const Lease& lease,
+                                                     std::string_view key) const;
+    Reply acquire(const SetRequest& request);
+    Reply renew(const Lease& lease, core::Duration ttl, bool is_forced, std::string_view command);
+    void end(const Lease& lease, std::string_view key);
+    void note(const core::Outcome& outcome);
+
+    core::LockTable& table_;
+    const service::StepContext& context_;
+    const RedisDoor& door_;
+    unsigned database_;
+    std::string name_;  // of the last scope_of()
+    std::vector<std::string_view> shown_;
+    std::vector<const Watched*> watched_;
+    core::Outcome outcome_;  // of the only call so far
+    int calls_ = 0;
+};
+
+}  // namespace holdfast::doors::redis

@@ -1,0 +1,71 @@
+#pragma once
+
+// RedisDoor: what all Redis connections of a server share.
+//
+// Thread safety: every method from any thread.
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+
+#include "doors/redis/script/script_cache.h"
+#include "service/ports/clock.h"
+
+namespace holdfast::doors::redis {
+
+// What HELLO and INFO call themselves. Clients of StackExchange.Redis use DELEX and SET ... IFEQ
+// instead of WATCH and MULTI from this version on.
+inline constexpr std::string_view redis_version = "8.4.0";
+
+// Databases by number, as Redis has them by default.
+inline constexpr unsigned databases = 16;
+
+// So many keys may be named by one command or script: their changes are one commit, and a commit of
+// a cluster has a limit.
+inline constexpr std::size_t keys_max = 64;
+
+// The options of the operator.
+struct RedisOptions {
+    // Refuses commands that would end or prolong a lock whose value the client has not shown.
+    bool is_strict = false;
+    // How long a peer with a wrong password waits for its answer: guessing must take time.
+    std::chrono::milliseconds refusal_delay{100};
+    // How long a connection may take to show the password, if one is needed.
+    std::chrono::milliseconds auth_timeout{10'000};
+};
+
+// Decides which peers are admitted.
+class RedisGate {
+  public:
+    // Whether no password is needed.
+    [[nodiscard]] virtual bool is_open() const = 0;
+    [[nodiscard]] virtual bool admits(std::string_view password) const = 0;
+
+  protected:
+    ~RedisGate() = default;
+};
+
+class RedisDoor {
+  public:
+    // The gate and the clock outlive the door.
+    RedisDoor(const RedisOptions& options, const RedisGate& gate, const service::Clock& clock)
+        : options_(options), gate_(gate), clock_(clock) {}
+
+    [[nodiscard]] const RedisOptions& options() const { return options_; }
+    [[nodiscard]] const RedisGate& gate() const { return gate_; }
+    [[nodiscard]] const service::Clock& clock() const { return clock_; }
+    [[nodiscard]] ScriptCache& scripts() { return scripts_; }
+
+    // The number of a new connection.
+    [[nodiscard]] std::int64_t enter() { return next_id_.fetch_add(1, std::memory_order_relaxed); }
+
+  private:
+    const RedisOptions options_;
+    const RedisGate& gate_;
+    const service::Clock& clock_;
+    ScriptCache scripts_;
+    std::atomic<std::int64_t> next_id_ = 1;
+};
+
+}  // namespace holdfast::doors::redis

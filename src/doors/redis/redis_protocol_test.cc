@@ -1,0 +1,453 @@
+#include "doors/redis/redis_protocol.h"
+
+#include <gmock/gmock.h>
+
+#include <string>
+
+#include "doors/redis/test_line.h"
+#include "service/doors.h"
+#include "service/ports/remote_port.h"
+
+namespace holdfast::doors::redis {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+TEST_F(RedisProtocolTest, TakesAndReleasesALockAsRedisDoes) {
+    Line line = connect();
+    EXPECT_EQ(line.say("SET k me NX PX 30000"), "+OK|");
+    EXPECT_EQ(line.say("set k you nx px 30000"), "$-1|");
+    EXPECT_EQ(line.say("GET k"), "$2|me|");
+    EXPECT_EQ(line.say("PTTL k"), ":30000|");
+    at_.clock.advance(1500ms);
+    EXPECT_EQ(line.say("PTTL k"), ":28500|");
+    EXPECT_EQ(line.say("TTL k"), ":29|");
+    EXPECT_EQ(line.say("EXISTS k none k"), ":2|");
+    EXPECT_EQ(line.say("TYPE k"), "+string|");
+    EXPECT_EQ(line.say("DELEX k IFEQ you"), ":0|");
+    EXPECT_EQ(line.say("DELEX k IFEQ me"), ":1|");
+    EXPECT_EQ(line.say("GET k"), "$-1|");
+    EXPECT_EQ(line.say("PTTL k"), ":-2|");
+    EXPECT_EQ(line.say("TYPE k"), "+none|");
+}
+
+TEST_F(RedisProtocolTest, UnderstandsEveryFormOfExpiry) {
+    Line line = connect();
+    const std::int64_t now_s = service::testing::test_epoch.time_since_epoch() / 1s;
+    const std::string in_ten = std::to_string(now_s + 10);
+    for (const std::string& form : std::initializer_list<std::string>{
+             "EX 10", "PX 10000", "EXAT " + in_ten, "PXAT " + in_ten + "000"}) {
+        EXPECT_EQ(line.say("SET k v NX " + form), "+OK|") << form;
+        EXPECT_EQ(line.say("PTTL k"), ":10000|") << form;
+        EXPECT_EQ(line.say("DEL k"), ":1|");
+    }
+    EXPECT_EQ(line.say("SETEX k 10 v"), "+OK|");
+    EXPECT_EQ(line.say("PSETEX k 5000 v"), "+OK|");
+    EXPECT_EQ(line.say("PTTL k"), ":5000|");
+    EXPECT_EQ(line.say("PERSIST k"), ":1|");
+    EXPECT_EQ(line.say("PTTL k"), ":-1|");
+    EXPECT_EQ(line.say("PERSIST k"), ":0|");
+    EXPECT_EQ(line.say("EXPIRE k 20"), ":1|");
+    EXPECT_EQ(line.say("PEXPIREAT k " + in_ten + "000"), ":1|");
+    EXPECT_EQ(line.say("PTTL k"), ":10000|");
+    EXPECT_EQ(line.say("SET k v XX KEEPTTL"), "+OK|");
+    EXPECT_EQ(line.say("PTTL k"), ":10000|");
+    EXPECT_EQ(line.say("EXPIREAT k 1"), ":1|") << "that is over: the lock ends";
+    EXPECT_EQ(line.say("EXISTS k"), ":0|");
+    EXPECT_EQ(line.say("PEXPIRE k 10"), ":0|");
+}
+
+TEST_F(RedisProtocolTest, HasLocksWithoutAnEnd) {
+    Line line = connect();
+    EXPECT_EQ(line.say("SETNX k v"), ":1|");
+    EXPECT_EQ(line.say("SETNX k v"), ":0|");
+    at_.advance(24h * 400);
+    EXPECT_EQ(line.say("TTL k"), ":-1|");
+    EXPECT_EQ(line.say("UNLINK k"), ":1|");
+}
+
+TEST_F(RedisProtocolTest, NeverOverwritesALock) {
+    Line line = connect();
+    EXPECT_EQ(line.say("SET k me PX 5000"), "+OK|");
+    EXPECT_EQ(line.say("SET k me PX 9000"), "+OK|") << "its own value renews it";
+    EXPECT_EQ(line.say("PTTL k"), ":9000|");
+    EXPECT_THAT(line.say("SET k you PX 5000"), StartsWith("-ERR 'k' is held with another value"));
+    EXPECT_EQ(line.say("SET k you IFEQ you PX 1"), "$-1|");
+    EXPECT_THAT(line.say("SET k you IFEQ me PX 1000"), StartsWith("-ERR 'k' is held"));
+    EXPECT_EQ(line.say("SET k me IFEQ me PX 7000"), "+OK|");
+    EXPECT_EQ(line.say("SET k you XX PX 8000"), "+OK|") << "prolongs it, whoever asks";
+    EXPECT_EQ(line.say("GET k"), "$2|me|");
+    EXPECT_EQ(line.say("PTTL k"), ":8000|");
+    EXPECT_EQ(line.say("SET none you XX PX 8000"), "$-1|");
+    EXPECT_EQ(line.say("MSETNX a 1 k 2"), ":0|");
+    EXPECT_THAT(line.say("MSET a 1 k 2"), StartsWith("-ERR 'k'"));
+    EXPECT_EQ(line.say("MGET a k"), "*2|$-1|$2|me|") << "all or nothing";
+    EXPECT_EQ(line.say("MSETNX a 1 b 2"), ":1|");
+}
+
+TEST_F(RedisProtocolTest, AnswersMistakesAsRedisDoes) {
+    Line line = connect();
+    EXPECT_EQ(line.say("NOSUCH a b"),
+              "-ERR unknown command 'NOSUCH', with args beginning with: 'a' 'b' |");
+    EXPECT_EQ(line.say("LPUSH list x"),
+              "-ERR unknown command 'LPUSH', with args beginning with: 'list' 'x' |");
+    EXPECT_EQ(line.say("GET"), "-ERR wrong number of arguments for 'get' command|");
+    EXPECT_EQ(line.say("SET k v PX"), "-ERR syntax error|");
+    EXPECT_EQ(line.say("SET k v NX XX"), "-ERR syntax error|");
+    EXPECT_EQ(line.say("SET k v PX 1 EX 1"), "-ERR syntax error|");
+    EXPECT_EQ(line.say("SET k v PX abc"), "-ERR value is not an integer or out of range|");
+    EXPECT_EQ(line.say("SET k v PX 0"), "-ERR invalid expire time in 'set' command|");
+    EXPECT_EQ(line.say("SET k v EX -1"), "-ERR invalid expire time in 'set' command|");
+    EXPECT_EQ(line.say("SET k v PX 9223372036854775807"),
+              "-ERR invalid expire time in 'set' command|");
+    EXPECT_EQ(line.say("SET k v EX 99999999999"), "-ERR invalid expire time in 'set' command|");
+    EXPECT_EQ(line.say("SELECT 16"), "-ERR DB index is out of range|");
+    EXPECT_EQ(line.say("SELECT x"), "-ERR invalid DB index|");
+    EXPECT_THAT(line.send({"SET", "", "v", "NX"}), StartsWith("-ERR the key is empty"));
+    EXPECT_THAT(line.send({"SET", std::string(5000, 'k'), "v", "NX"}), StartsWith("-ERR the key"));
+    EXPECT_THAT(line.send({"SET", "k", std::string(5000, 'v'), "NX"}),
+                StartsWith("-ERR the value"));
+    EXPECT_EQ(at_.service.counts().leases, 0U);
+    EXPECT_FALSE(line.channel.closed);
+    EXPECT_EQ(line.say_bytes("*1\r\n:1\r\n"), "-ERR Protocol error: expected '$', got ':'|");
+    EXPECT_TRUE(line.channel.closed);
+}
+
+TEST_F(RedisProtocolTest, EndsTheConnectionOfAnHttpClient) {
+    Line line = connect();
+    EXPECT_EQ(line.say_bytes("POST / HTTP/1.1\r\nHost: x\r\n\r\nSET k v NX\r\n"), "");
+    EXPECT_TRUE(line.channel.closed);
+    EXPECT_EQ(at_.service.counts().leases, 0U);
+}
+
+TEST_F(RedisProtocolTest, SpeaksBothVersionsAndAnswersHandshakes) {
+    Line line = connect();
+    EXPECT_EQ(line.say("PING"), "+PONG|");
+    EXPECT_EQ(line.say("PING hi"), "$2|hi|");
+    EXPECT_THAT(line.say("HELLO 3 SETNAME lib"), StartsWith("%7|$6|server|$5|redis|"));
+    EXPECT_EQ(line.say("GET none"), "_|");
+    EXPECT_EQ(line.say("CLIENT GETNAME"), "$3|lib|");
+    EXPECT_EQ(line.say("CLIENT SETINFO LIB-NAME x"), "+OK|");
+    EXPECT_THAT(line.say("CLIENT MAINT_NOTIFICATIONS ON"), StartsWith("-ERR unknown subcommand"));
+    EXPECT_THAT(line.say("HELLO 2"), StartsWith("*14|"));
+    EXPECT_EQ(line.say("HELLO 4"), "-NOPROTO unsupported protocol version|");
+    EXPECT_THAT(line.say("INFO"), HasSubstr("|loading:0|"));
+    EXPECT_EQ(line.say("COMMAND DOCS"), "*0|");
+    EXPECT_EQ(line.say("ECHO x"), "$1|x|");
+    EXPECT_EQ(line.say("QUIT"), "+OK|");
+    EXPECT_TRUE(line.channel.closed);
+}
+
+TEST_F(RedisProtocolTest, KeepsDatabasesApart) {
+    Line line = connect();
+    EXPECT_EQ(line.say("SELECT 3"), "+OK|");
+    EXPECT_EQ(line.say("SET k v NX PX 1000"), "+OK|");
+    EXPECT_EQ(line.say("SELECT 0"), "+OK|");
+    EXPECT_EQ(line.say("GET k"), "$-1|");
+    EXPECT_EQ(line.say("GET db3:k"), "$1|v|") << "that is its name at all doors";
+}
+
+TEST_F(RedisProtocolTest, AnswersEverythingThatArrivedTogetherInOrder) {
+    Line line = connect();
+    const std::string bytes =
+        "SET a 1 NX PX 1000\r\nGET a\r\n*2\r\n$3\r\nDEL\r\n$1\r\na\r\nGET a\r\n";
+    EXPECT_EQ(line.say_bytes(bytes), "+OK|$1|1|:1|$-1|");
+    std::string heard;
+    for (const char byte : bytes) heard += line.say_bytes({&byte, 1});
+    EXPECT_EQ(heard, "+OK|$1|1|:1|$-1|");
+}
+
+// --- Other doors, and other people's locks ---
+
+TEST_F(RedisProtocolTest, SeesLocksOfOtherDoorsAndLeavesThemAlone) {
+    Line line = connect();
+    at_.ask(core::AcquireRequest{.scope = core::Scope::named("job"),
+                                 .owner = {.door = service::lockserver_door, .name = "w1"},
+                                 .ttl = 30s});
+    EXPECT_EQ(line.say("SET job w1 NX PX 1000"), "$-1|");
+    EXPECT_EQ(line.say("GET job"), "$2|w1|");
+    EXPECT_EQ(line.say("PTTL job"), ":30000|");
+    EXPECT_THAT(line.say("DEL job"), StartsWith("-ERR 'job' is held at another door (lockserver)"));
+    EXPECT_THAT(line.say("PEXPIRE job 1"), StartsWith("-ERR 'job' is held at another door"));
+    EXPECT_THAT(line.say("SET job w1 XX PX 1"), StartsWith("-ERR 'job' is held at another door"));
+    EXPECT_EQ(line.say("DELEX job IFEQ w1"), ":0|") << "the same name at two doors is two owners";
+    EXPECT_THAT(line.say("DEL mine job"), StartsWith("-ERR 'job'"));
+    EXPECT_EQ(line.say("PTTL job"), ":30000|");
+}
+
+TEST_F(RedisProtocolTest, SeesALockThatIsKeptForItsLastOwner) {
+    Line line = connect();
+    at_.ask(core::AcquireRequest{.scope = core::Scope::named("job"),
+                                 .owner = {.door = service::homelab_door, .name = "laptop1"},
+                                 .ttl = 1s,
+                                 .grace = 5s});
+    at_.advance(2s);
+    EXPECT_EQ(line.say("EXISTS job"), ":1|");
+    EXPECT_EQ(line.say("SET job x NX PX 1000"), "$-1|");
+    EXPECT_EQ(line.say("PTTL job"), ":4000|");
+}
+
+TEST_F(RedisProtocolTest, SeesTheNameOfASemaphore) {
+    Line line = connect();
+    at_.ask(core::AcquireRequest{.scope = core::Scope::semaphore("pool"),
+                                 .owner = {.door = service::dflockd_door, .name = "c1"},
+                                 .limit = 2,
+                                 .ttl = 30s});
+    EXPECT_EQ(line.say("EXISTS pool"), ":1|");
+    EXPECT_EQ(line.say("SET pool x NX PX 1000"), "$-1|");
+}
+
+TEST_F(RedisProtocolTest, IsStrictIfItIsTold) {
+    RedisDoor strict({.is_strict = true}, gate_, at_.clock);
+    Line line = connect(strict);
+    EXPECT_EQ(line.say("SET k me NX PX 5000"), "+OK|");
+    for (const char* command : {"DEL k", "PEXPIRE k 1", "PERSIST k", "SET k you XX PX 1"}) {
+        EXPECT_THAT(line.say(command), HasSubstr("--redis-strict")) << command;
+    }
+    EXPECT_EQ(line.say("SET k me XX PX 6000"), "+OK|") << "the value was shown";
+    const std::string release =
+        "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end";
+    EXPECT_EQ(line.send({"EVAL", "return redis.call('del', KEYS[1])", "1", "k"}).substr(0, 8),
+              "-ERR 'k'");
+    EXPECT_EQ(line.send({"EVAL", release, "1", "k", "me"}), ":1|");
+}
+
+TEST_F(RedisProtocolTest, TellsWhyALockHasEnded) {
+    Line line = connect();
+    const auto cause_of = [&](const std::string& command) {
+        line.say("SET k me NX PX 5000");
+        const std::uint64_t forced = at_.service.submit(service::Measure{})->figures().forced;
+        line.say(command);
+        at_.executor.settle();
+        return at_.service.submit(service::Measure{})->figures().forced - forced;
+    };
+    EXPECT_EQ(cause_of("DEL k"), 1U) << "anybody could have sent that";
+    EXPECT_EQ(cause_of("DELEX k IFEQ me"), 0U);
+}
+
+// --- Scripts ---
+
+TEST_F(RedisProtocolTest, RunsScriptsByTextAndBySha1) {
+    Line line = connect();
+    const std::string text = "return {KEYS[1], ARGV[1]}";
+    EXPECT_EQ(line.send({"EVAL", text, "1", "k", "a"}), "*2|$1|k|$1|a|");
+    const std::string sha1 = sha1_hex(text);
+    EXPECT_EQ(line.say("EVALSHA " + sha1 + " 1 k a"), "*2|$1|k|$1|a|");
+    EXPECT_EQ(line.say("SCRIPT EXISTS " + sha1 + " " + std::string(40, '0')), "*2|:1|:0|");
+    EXPECT_EQ(line.say("SCRIPT FLUSH"), "+OK|");
+    EXPECT_EQ(line.say("EVALSHA " + sha1 + " 1 k a"),
+              "-NOSCRIPT No matching script. Please use EVAL.|");
+    EXPECT_EQ(line.send({"SCRIPT", "LOAD", text}), "$40|" + sha1 + "|");
+    EXPECT_THAT(line.send({"SCRIPT", "LOAD", "while 1 do end"}),
+                StartsWith("-ERR Error compiling script: line 1: 'while' is not understood"));
+    EXPECT_THAT(line.send({"EVAL", "return redis.call('lpush', 'a', 1)", "0"}),
+                StartsWith("-ERR Unknown Redis command called from script"));
+    EXPECT_EQ(line.send({"EVAL", text, "3", "k"}),
+              "-ERR Number of keys can't be greater than number of args|");
+    EXPECT_EQ(line.send({"EVAL", text, "-1"}), "-ERR Number of keys can't be negative|");
+    EXPECT_EQ(line.send({"EVAL", text, "x"}), "-ERR value is not an integer or out of range|");
+}
+
+// As npm's redlock 5 does it.
+TEST_F(RedisProtocolTest, TakesSeveralKeysOrNone) {
+    Line line = connect();
+    const std::string acquire = R"(
+      for i, key in ipairs(KEYS) do
+        if redis.call("exists", key) == 1 then return 0 end
+      end
+      for i, key in ipairs(KEYS) do
+        redis.call("set", key, ARGV[1], "PX", ARGV[2])
+      end
+      return #KEYS)";
+    EXPECT_EQ(line.send({"EVAL", acquire, "2", "a", "b", "me", "5000"}), ":2|");
+    EXPECT_EQ(line.send({"EVAL", acquire, "2", "b", "c", "you", "5000"}), ":0|");
+    EXPECT_EQ(line.say("MGET a b c"), "*3|$2|me|$2|me|$-1|");
+}
+
+// As redis-py's Lock extends.
+TEST_F(RedisProtocolTest, AddsToTheTimeThatIsLeft) {
+    Line line = connect();
+    line.say("SET k me NX PX 5000");
+    const std::string extend = R"(
+        local token = redis.call('get', KEYS[1])
+        if not token or token ~= ARGV[1] then return 0 end
+        local expiration = redis.call('pttl', KEYS[1])
+        if not expiration then expiration = 0 end
+        if expiration < 0 then return 0 end
+        local newttl = ARGV[2]
+        if ARGV[3] == "0" then newttl = ARGV[2] + expiration end
+        redis.call('pexpire', KEYS[1], newttl)
+        return 1)";
+    EXPECT_EQ(line.send({"EVAL", extend, "1", "k", "me", "1000", "0"}), ":1|");
+    EXPECT_EQ(line.say("PTTL k"), ":6000|");
+    EXPECT_EQ(line.send({"EVAL", extend, "1", "k", "you", "1000", "0"}), ":0|");
+}
+
+// A script that has looked and then takes must not believe that it has what it was refused.
+TEST_F(RedisProtocolTest, EndsAScriptWhoseSetIsRefused) {
+    Line line = connect();
+    line.say("SET k me NX PX 5000");
+    EXPECT_THAT(line.send({"EVAL", "redis.call('set', KEYS[1], ARGV[1], 'PX', 10) return 1", "1",
+                           "k", "you"}),
+                StartsWith("-ERR 'k' is held with another value"));
+}
+
+// --- WATCH, MULTI, EXEC ---
+
+TEST_F(RedisProtocolTest, ComparesAndDeletesWithATransaction) {
+    Line line = connect();
+    Line other = connect();
+    line.say("SET k me NX PX 5000");
+    EXPECT_EQ(line.say_bytes("WATCH k\r\nGET k\r\nMULTI\r\nDEL k\r\nGET k\r\nEXEC\r\n"),
+              "+OK|$2|me|+OK|+QUEUED|+QUEUED|*2|:1|$-1|");
+    line.say("SET k me NX PX 5000");
+    EXPECT_EQ(line.say("WATCH k"), "+OK|");
+    EXPECT_EQ(other.say("PEXPIRE k 9000"), ":1|");
+    EXPECT_EQ(line.say_bytes("MULTI\r\nDEL k\r\nEXEC\r\n"), "+OK|+QUEUED|*-1|");
+    EXPECT_EQ(line.say("EXISTS k"), ":1|");
+    EXPECT_EQ(line.say_bytes("MULTI\r\nDEL k\r\nEXEC\r\n"), "+OK|+QUEUED|*1|:1|")
+        << "EXEC has ended the watch";
+}
+
+TEST_F(RedisProtocolTest, DropsATransactionWithAMistake) {
+    Line line = connect();
+    EXPECT_EQ(line.say("EXEC"), "-ERR EXEC without MULTI|");
+    EXPECT_EQ(line.say("DISCARD"), "-ERR DISCARD without MULTI|");
+    line.say("MULTI");
+    EXPECT_EQ(line.say("MULTI"), "-ERR MULTI calls can not be nested|");
+    EXPECT_EQ(line.say("SET k v NX PX 1000"), "+QUEUED|");
+    EXPECT_THAT(line.say("NOSUCH"), StartsWith("-ERR unknown command"));
+    EXPECT_EQ(line.say("EXEC"), "-EXECABORT Transaction discarded because of previous errors.|");
+    EXPECT_EQ(line.say("GET k"), "$-1|");
+    line.say("MULTI");
+    line.say("SET k v NX PX 1000");
+    EXPECT_EQ(line.say("DISCARD"), "+OK|");
+    EXPECT_EQ(line.say("GET k"), "$-1|");
+}
+
+// --- The queue ---
+
+TEST_F(RedisProtocolTest, WaitsInTurnAndTellsTheFencingNumber) {
+    Line holder = connect();
+    Line first = connect();
+    Line second = connect();
+    EXPECT_EQ(holder.say("HOLDFAST.ACQUIRE k me 5000 0"), ":1|");
+    EXPECT_EQ(holder.say("HOLDFAST.FENCE k"), ":1|");
+    EXPECT_EQ(holder.say("HOLDFAST.FENCE none"), "$-1|");
+    EXPECT_EQ(first.say("HOLDFAST.ACQUIRE k one 5000 10000"), "");
+    EXPECT_EQ(second.say("HOLDFAST.ACQUIRE k two 5000 10000\r\nPING"), "");
+    EXPECT_EQ(holder.say("DELEX k IFEQ me"), ":1|");
+    EXPECT_EQ(holder.say("SET k thief NX PX 1000"), "$-1|");
+    at_.executor.settle();
+    EXPECT_EQ(first.hear(), ":2|");
+    EXPECT_EQ(second.hear(), "");
+    EXPECT_EQ(holder.say("DEL k k"), ":1|") << "the next in the queue keeps what it got";
+    at_.executor.settle();
+    EXPECT_EQ(second.hear(), ":3|+PONG|");
+}
+
+TEST_F(RedisProtocolTest, GivesUpWaitingAfterItsTime) {
+    Line holder = connect();
+    Line line = connect();
+    holder.say("SET k me NX PX 60000");
+    EXPECT_EQ(line.say("HOLDFAST.ACQUIRE k you 5000 0"), "$-1|");
+    EXPECT_EQ(line.say("HOLDFAST.ACQUIRE k you 5000 1000"), "");
+    at_.advance(1s);
+    EXPECT_EQ(line.hear(), "$-1|");
+    EXPECT_THAT(line.say("HOLDFAST.ACQUIRE k you 0 0"), StartsWith("-ERR invalid expire time"));
+    EXPECT_THAT(line.say("HOLDFAST.ACQUIRE k you 1 -1"), StartsWith("-ERR invalid wait"));
+    EXPECT_THAT(line.say("HOLDFAST.ACQUIRE k you"), StartsWith("-ERR wrong number"));
+}
+
+TEST_F(RedisProtocolTest, LeavesTheQueueWithItsConnection) {
+    Line holder = connect();
+    holder.say("SET k me NX PX 60000");
+    Line dead = connect();
+    dead.say("HOLDFAST.ACQUIRE k you 5000 10000");
+    EXPECT_EQ(at_.service.counts().waiters, 1U);
+    dead.close();
+    EXPECT_EQ(at_.service.counts().waiters, 0U);
+    Line half = connect();
+    half.say("HOLDFAST.ACQUIRE k you 5000 10000");
+    half.protocol->on_end_of_input();
+    EXPECT_EQ(at_.service.counts().waiters, 0U);
+    EXPECT_THAT(half.hear(), StartsWith("-ERR the client has stopped sending"));
+    EXPECT_TRUE(half.protocol->idle());
+    holder.close();
+    EXPECT_EQ(at_.service.counts().leases, 1U) << "a lock stays when its connection closes";
+}
+
+// --- The password ---
+
+TEST_F(RedisProtocolTest, AsksForThePassword) {
+    const PasswordGate gate;
+    RedisDoor guarded({.refusal_delay = 1ms}, gate, at_.clock);
+    Line line = connect(guarded);
+    EXPECT_EQ(line.say("GET k"), "-NOAUTH Authentication required.|");
+    EXPECT_EQ(line.say("NOSUCH"), "-NOAUTH Authentication required.|");
+    EXPECT_EQ(line.say("MULTI"), "-NOAUTH Authentication required.|");
+    EXPECT_THAT(line.say("HELLO 3"), StartsWith("-NOAUTH HELLO must be called"));
+    EXPECT_EQ(line.say("AUTH wrong\r\nPING"), "") << "guessing takes time";
+    while (line.channel.sent.empty()) loop_.context().run_for(1ms);
+    EXPECT_EQ(line.hear(),
+              "-WRONGPASS invalid username-password pair or user is disabled.|"
+              "-NOAUTH Authentication required.|");
+    EXPECT_EQ(line.say("AUTH default s3cret"), "+OK|");
+    EXPECT_EQ(line.say("GET k"), "$-1|");
+    Line hello = connect(guarded);
+    EXPECT_THAT(hello.say("HELLO 3 AUTH default s3cret"), StartsWith("%7|"));
+    EXPECT_EQ(hello.say("GET k"), "_|");
+    Line open = connect();
+    EXPECT_THAT(open.say("AUTH x"), StartsWith("-ERR AUTH <password> called without any password"));
+}
+
+TEST_F(RedisProtocolTest, EndsAConnectionThatNeverShowsThePassword) {
+    const PasswordGate gate;
+    RedisDoor guarded({.auth_timeout = 5ms}, gate, at_.clock);
+    Line line = connect(guarded);
+    while (!line.channel.closed) loop_.context().run_for(1ms);
+}
+
+// --- Commits and threads ---
+
+class DurableRedis : public RedisProtocolTest {
+  protected:
+    DurableRedis() : RedisProtocolTest(service::testing::Durability::full) {}
+};
+
+TEST_F(DurableRedis, AnswersAfterTheCommitAndCommitsAScriptAtOnce) {
+    Line line = connect();
+    EXPECT_EQ(line.send({"EVAL",
+                         "for i, key in ipairs(KEYS) do redis.call('set', key, ARGV[1]) end "
+                         "return #KEYS",
+                         "3", "a", "b", "c", "me"}),
+              "")
+        << "nothing is on disk yet";
+    EXPECT_EQ(line.say("GET a\r\nPING"), "");
+    at_.executor.settle();
+    ASSERT_EQ(at_.store.commits.size(), 1U);
+    at_.store.finish();
+    at_.executor.settle();
+    EXPECT_EQ(line.hear(), ":3|$2|me|+PONG|");
+}
+
+TEST_F(RedisProtocolTest, WorksFromAnotherThread) {
+    service::testing::ManualExecutor here;
+    service::RemotePort port(here, at_.executor, at_.service);
+    Line line(door_, port, loop_);
+    EXPECT_EQ(line.send({"SET", "a long key that is no small string", "me", "NX", "PX", "5000"}),
+              "");
+    EXPECT_EQ(line.say("MULTI\r\nGET 'a long key that is no small string'\r\nEXEC\r\nPING"), "");
+    for (int turn = 0; turn < 4; ++turn) {
+        here.settle();
+        at_.executor.settle();
+    }
+    EXPECT_EQ(line.hear(), "+OK|+OK|+QUEUED|*1|$2|me|+PONG|");
+    line.close();
+}
+
+}  // namespace
+}  // namespace holdfast::doors::redis

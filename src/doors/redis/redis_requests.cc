@@ -1,0 +1,193 @@
+// What a Redis connection asks of the service.
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "doors/redis/redis_protocol.h"
+#include "service/doors.h"
+
+namespace holdfast::doors::redis {
+
+namespace {
+
+// How many commands MULTI may queue. Their changes are one commit.
+constexpr std::size_t queued_max = keys_max;
+
+// What an unknown script is answered with: some clients compare the whole text.
+constexpr std::string_view no_script = "NOSCRIPT No matching script. Please use EVAL.";
+
+}  // namespace
+
+// The step for the next command: the spare one, unless an answer still needs it.
+std::shared_ptr<KeyStep> RedisProtocol::take_step() {
+    if (!spare_ || spare_.use_count() > 1) spare_ = std::make_shared<KeyStep>(door_);
+    return spare_;
+}
+
+// The command on keys; no value if it is wrong, which is answered then.
+std::optional<KeyCall> RedisProtocol::read_key_call(Words words) {
+    const KeyCommand* const command = find_key_command(words[0]);
+    if (command != nullptr && has_right_size(*command, words)) {
+        return KeyCall{.command = command, .words = {words.begin(), words.end()}};
+    }
+    is_queue_broken_ = true;
+    answer(command == nullptr ? unknown_command(words) : wrong_arguments(command->name));
+    return std::nullopt;
+}
+
+// EVAL text number key... argument..., or the same with the SHA-1 of a text that was loaded.
+std::optional<KeyCall> RedisProtocol::read_script_call(Words words) {
+    const auto refuse = [this](const Reply& reply) {
+        is_queue_broken_ = true;
+        answer(reply);
+        return std::nullopt;
+    };
+    if (words.size() < 3) return refuse(wrong_arguments(to_lower(words[0])));
+    const auto keys = parse_integer(words[2]);
+    if (!keys) return refuse(not_an_integer());
+    if (*keys < 0) return refuse(Reply::error("ERR Number of keys can't be negative"));
+    if (*keys > static_cast<std::int64_t>(words.size()) - 3) {
+        return refuse(Reply::error("ERR Number of keys can't be greater than number of args"));
+    }
+    if (*keys > static_cast<std::int64_t>(keys_max)) {
+        return refuse(
+            Reply::error(fmt::format("ERR too many keys: at most {} in one script", keys_max)));
+    }
+    KeyCall call{.script_keys = static_cast<std::size_t>(*keys),
+                 .words = {words.begin(), words.end()}};
+    if (is_word(words[0], "evalsha")) {
+        call.script = door_.scripts().find(words[1]);
+        if (!call.script) return refuse(Reply::error(no_script));
+        return call;
+    }
+    auto loaded = door_.scripts().load(words[1]);
+    if (!loaded) {
+        return refuse(Reply::error("ERR Error compiling script: " + loaded.error().message));
+    }
+    call.script = std::move(loaded->script);
+    return call;
+}
+
+void RedisProtocol::queue_or_ask(KeyCall call) {
+    if (!queued_) {
+        auto step = take_step();
+        step->begin(state_.database) = std::move(call);
+        return ask(std::move(step));
+    }
+    if (queued_->size() >= queued_max) {
+        is_queue_broken_ = true;
+        return answer(Reply::error(fmt::format("ERR more than {} commands in MULTI", queued_max)));
+    }
+    call.keep_texts();
+    queued_->push_back(std::move(call));
+    answer(Reply::status("QUEUED"));
+}
+
+void RedisProtocol::ask(std::shared_ptr<KeyStep> step) {
+    if (const service::Response* const response = port_.submit(service::RunStep{.step = step})) {
+        const Reply failure = response->failure.empty()
+                                  ? Reply{}
+                                  : Reply::error(fmt::format("ERR {}", response->failure));
+        return answer(response->failure.empty() ? step->reply() : failure);
+    }
+    Owed& owed = owed_.emplace_back(*this);
+    owed.step = std::move(step);
+    owed.promise = port_.await(service::AnswerPointer(&owed));
+}
+
+// HOLDFAST.ACQUIRE key owner ttl-ms wait-ms: as SET NX PX, but waits in turn.
+void RedisProtocol::acquire(Words words) {
+    if (words.size() != 5) return answer(wrong_arguments("holdfast.acquire"));
+    const auto ttl_ms = parse_integer(words[3]), wait_ms = parse_integer(words[4]);
+    if (!ttl_ms || !wait_ms) return answer(not_an_integer());
+    constexpr std::int64_t ms_max = std::int64_t{1} << 40;
+    if (*ttl_ms <= 0 || *ttl_ms > ms_max) {
+        return answer(Reply::error("ERR invalid expire time in 'holdfast.acquire' command"));
+    }
+    if (*wait_ms < 0 || *wait_ms > ms_max) {
+        return answer(Reply::error("ERR invalid wait in 'holdfast.acquire' command"));
+    }
+    const std::string name = state_.database == 0
+                                 ? std::string(words[1])
+                                 : fmt::format("db{}:{}", state_.database, words[1]);
+    const bool may_wait = !channel_.draining() && !is_ended_;
+    const std::chrono::milliseconds wait{may_wait ? *wait_ms : 0};
+    const core::AcquireRequest request{.scope = core::Scope::named(name),
+                                       .owner = {.door = service::redis_door, .name = words[2]},
+                                       .ttl = std::chrono::milliseconds{*ttl_ms},
+                                       .wait = wait,
+                                       .is_only_kind = true};
+    const service::Response* const response = port_.submit(request);
+    Owed& owed = owed_.emplace_back(*this);
+    owed.is_wait = true;
+    if (response != nullptr) {
+        append(owed.text, owed, *response);
+        return send_answered();
+    }
+    owed.promise = port_.await(service::AnswerPointer(&owed));
+    blocked_by_ = BlockedBy::wait;
+}
+
+void RedisProtocol::watch(Words words) {
+    if (words.size() < 2) return answer(wrong_arguments("watch"));
+    if (words.size() - 1 + watches_.size() > keys_max) {
+        return answer(Reply::error(fmt::format("ERR more than {} keys are watched", keys_max)));
+    }
+    auto step = std::make_shared<WatchStep>(door_, state_.database);
+    for (const std::string_view key : words.subspan(1)) step->keys.emplace_back(key);
+    watches_.push_back(step);
+    if (const service::Response* const response = port_.submit(service::RunStep{.step = step})) {
+        if (response->failure.empty()) return answer(Reply::ok());
+        return answer(Reply::error(fmt::format("ERR {}", response->failure)));
+    }
+    Owed& owed = owed_.emplace_back(*this);
+    owed.promise = port_.await(service::AnswerPointer(&owed));
+}
+
+// MULTI, EXEC, DISCARD, UNWATCH; and what may not stand between MULTI and EXEC. False: something
+// else.
+bool RedisProtocol::handle_transaction(Words words) {
+    const std::string_view name = words[0];
+    if (is_word(name, "multi")) {
+        if (queued_) {
+            answer(Reply::error("ERR MULTI calls can not be nested"));
+        } else {
+            queued_.emplace();
+            is_queue_broken_ = false;
+            answer(Reply::ok());
+        }
+    } else if (is_word(name, "exec")) {
+        exec();
+    } else if (is_word(name, "discard")) {
+        const bool is_open = queued_.has_value();
+        queued_.reset();
+        watches_.clear();
+        answer(is_open ? Reply::ok() : Reply::error("ERR DISCARD without MULTI"));
+    } else if (is_word(name, "unwatch") && !queued_) {
+        watches_.clear();
+        answer(Reply::ok());
+    } else if (is_word(name, "watch") && queued_) {
+        answer(Reply::error("ERR WATCH inside MULTI is not allowed"));
+    } else if (is_word(name, "quit") && queued_) {
+        answer(Reply::ok(), true);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+void RedisProtocol::exec() {
+    if (!queued_) return answer(Reply::error("ERR EXEC without MULTI"));
+    auto calls = std::move(*queued_);
+    queued_.reset();
+    auto watches = std::exchange(watches_, {});
+    if (is_queue_broken_) {
+        return answer(Reply::error("EXECABORT Transaction discarded because of previous errors."));
+    }
+    auto step = take_step();
+    step->begin_exec(std::move(calls), std::move(watches), state_.database);
+    ask(std::move(step));
+}
+
+}  // namespace holdfast::doors::redis

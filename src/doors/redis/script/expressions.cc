@@ -1,0 +1,177 @@
+// The expressions of a script.
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+#include "doors/redis/script/run.h"
+
+namespace holdfast::doors::redis {
+
+namespace {
+
+// What the operator makes of two numbers.
+double calculate(Operator operation, double left, double right) {
+    switch (operation) {
+        case Operator::add: return left + right;
+        case Operator::subtract: return left - right;
+        case Operator::multiply: return left * right;
+        case Operator::divide: return left / right;
+        default: return left - std::floor(left / right) * right;  // as Lua's %
+    }
+}
+
+template <class Ordered>
+bool is_in_order(Operator operation, const Ordered& left, const Ordered& right) {
+    switch (operation) {
+        case Operator::less: return left < right;
+        case Operator::less_or_equal: return left <= right;
+        case Operator::greater: return left > right;
+        default: return left >= right;
+    }
+}
+
+bool is_comparison(Operator operation) {
+    return operation == Operator::less || operation == Operator::less_or_equal ||
+           operation == Operator::greater || operation == Operator::greater_or_equal;
+}
+
+}  // namespace
+
+// A long text costs as many steps as it takes time to copy.
+Evaluated ScriptRun::evaluate(const Expression& expression) {
+    TRY(count_step());
+    auto value = find_value(expression);
+    if (!value) return value;
+    constexpr std::size_t step_bytes = 64;
+    const auto* const text = std::get_if<std::string>(&*value);
+    if (text != nullptr) steps_ += static_cast<int>(text->size() / step_bytes);
+    return value;
+}
+
+Evaluated ScriptRun::find_value(const Expression& expression) {
+    switch (expression.kind) {
+        case Expression::Kind::nil: return ScriptValue{};
+        case Expression::Kind::boolean: return ScriptValue{expression.is_true};
+        case Expression::Kind::number: return ScriptValue{expression.number};
+        case Expression::Kind::text: return ScriptValue{expression.text};
+        case Expression::Kind::keys: return keys_;
+        case Expression::Kind::args: return args_;
+        case Expression::Kind::variable: return at(expression.variable);
+        case Expression::Kind::table: return make_table(expression);
+        case Expression::Kind::index: return look_up(expression);
+        case Expression::Kind::unary: return apply_unary(expression);
+        case Expression::Kind::binary: return apply_binary(expression);
+        case Expression::Kind::builtin: return call_builtin(expression);
+        case Expression::Kind::function: break;
+    }
+    TRY(auto arguments, evaluate_list(expression.operands));
+    return call_function(script_.functions[expression.function], std::move(arguments));
+}
+
+// The values of a list of expressions. An unpack() at its end gives all its items.
+base::Result<ScriptRun::Values> ScriptRun::evaluate_list(
+    const std::vector<Expression>& expressions) {
+    Values values;
+    for (const Expression& expression : expressions) {
+        const bool is_unpack =
+            expression.kind == Expression::Kind::builtin && expression.builtin == Builtin::unpack;
+        if (!is_unpack || &expression != &expressions.back()) {
+            TRY(auto value, evaluate(expression));
+            values.push_back(std::move(value));
+            continue;
+        }
+        TRY(const ScriptValue list, evaluate(expression.operands[0]));
+        const auto* const table = std::get_if<std::shared_ptr<ScriptTable>>(&list);
+        if (table == nullptr) return script_error("unpack of something that is no table");
+        for (const ScriptValue& item : (*table)->items) {
+            TRY(count_step());
+            values.push_back(item);
+        }
+    }
+    return values;
+}
+
+Evaluated ScriptRun::make_table(const Expression& expression) {
+    TRY(auto items, evaluate_list(expression.operands));
+    while (!items.empty() && std::holds_alternative<Nil>(items.back())) items.pop_back();
+    auto table = std::make_shared<ScriptTable>();
+    table->items = std::move(items);
+    return ScriptValue{std::move(table)};
+}
+
+Evaluated ScriptRun::look_up(const Expression& expression) {
+    TRY(const ScriptValue target, evaluate(expression.operands[0]));
+    TRY(const ScriptValue key, evaluate(expression.operands[1]));
+    const auto* const table = std::get_if<std::shared_ptr<ScriptTable>>(&target);
+    if (table == nullptr) {
+        return script_error(fmt::format("attempt to index a {} value", type_name(target)));
+    }
+    if (const double* const place = std::get_if<double>(&key)) {
+        const auto& items = (*table)->items;
+        const bool is_there = *place >= 1 && *place <= static_cast<double>(items.size()) &&
+                              std::trunc(*place) == *place;
+        return is_there ? items[static_cast<std::size_t>(*place) - 1] : ScriptValue{};
+    }
+    if (const std::string* const name = std::get_if<std::string>(&key)) {
+        const auto found = (*table)->fields.find(*name);
+        return found == (*table)->fields.end() ? ScriptValue{} : found->second;
+    }
+    return ScriptValue{};
+}
+
+Evaluated ScriptRun::apply_unary(const Expression& expression) {
+    TRY(const ScriptValue value, evaluate(expression.operands[0]));
+    if (expression.operation == Operator::logical_not) return ScriptValue{!is_true(value)};
+    if (expression.operation == Operator::negate) {
+        if (const auto number = to_number(value)) return ScriptValue{-*number};
+        return script_error(
+            fmt::format("attempt to perform arithmetic on a {} value", type_name(value)));
+    }
+    if (const auto* const text = std::get_if<std::string>(&value)) {
+        return ScriptValue{static_cast<double>(text->size())};
+    }
+    if (const auto* const table = std::get_if<std::shared_ptr<ScriptTable>>(&value)) {
+        return ScriptValue{static_cast<double>((*table)->items.size())};
+    }
+    return script_error(fmt::format("attempt to get length of a {} value", type_name(value)));
+}
+
+Evaluated ScriptRun::apply_binary(const Expression& expression) {
+    const Operator operation = expression.operation;
+    TRY(ScriptValue left, evaluate(expression.operands[0]));
+    if (operation == Operator::logical_and || operation == Operator::logical_or) {
+        const bool decides = is_true(left) == (operation == Operator::logical_or);
+        return decides ? Evaluated(std::move(left)) : evaluate(expression.operands[1]);
+    }
+    TRY(const ScriptValue right, evaluate(expression.operands[1]));
+    if (operation == Operator::equal) return ScriptValue{are_equal(left, right)};
+    if (operation == Operator::unequal) return ScriptValue{!are_equal(left, right)};
+    if (is_comparison(operation)) return compare(operation, left, right);
+    const auto left_number = to_number(left), right_number = to_number(right);
+    if (left_number && right_number) {
+        return ScriptValue{calculate(operation, *left_number, *right_number)};
+    }
+    return script_error(fmt::format("attempt to perform arithmetic on a {} value",
+                                    type_name(left_number ? right : left)));
+}
+
+// Only two numbers or two texts have an order; a text is not taken for a number.
+Evaluated ScriptRun::compare(Operator operation, const ScriptValue& left,
+                             const ScriptValue& right) {
+    const double *left_number = std::get_if<double>(&left),
+                 *right_number = std::get_if<double>(&right);
+    if (left_number != nullptr && right_number != nullptr) {
+        return ScriptValue{is_in_order(operation, *left_number, *right_number)};
+    }
+    const auto *left_text = std::get_if<std::string>(&left),
+               *right_text = std::get_if<std::string>(&right);
+    if (left_text != nullptr && right_text != nullptr) {
+        return ScriptValue{is_in_order(operation, *left_text, *right_text)};
+    }
+    return script_error(
+        fmt::format("attempt to compare {} with {}", type_name(left), type_name(right)));
+}
+
+}  // namespace holdfast::doors::redis

@@ -1,0 +1,18 @@
+#pragma once
+
+// Makes the tree of a script, or says what in it is not understood.
+
+#include <string_view>
+
+#include "base/result.h"
+#include "doors/redis/script/tree.h"
+
+namespace holdfast::doors::redis {
+
+// How deep the statements and expressions of a script may be nested.
+inline constexpr int script_depth_max = 40;
+
+// The error names the line and what was not understood.
+[[nodiscard]] base::Result<Script> parse_script(std::string_view text);
+
+}  // namespace holdfast::doors::redis

@@ -1,0 +1,124 @@
+#include "doors/terraform/state_locks.h"
+
+#include "base/log/log.h"
+#include "service/doors.h"
+#include "service/ports/ask.h"
+
+namespace holdfast::doors::terraform {
+
+namespace {
+
+core::Owner owner_of(std::string_view id) {
+    return {.door = service::terraform_door, .name = id};
+}
+
+service::Inspect look_at(const std::string& name) {
+    return {.scope = core::Scope::named(name), .holders = {.limit = 1}};
+}
+
+// Null: nobody holds the lock.
+const core::LeaseView* holder_in(const service::Response& response) {
+    if (response.locks().empty() || response.locks().front().holders.empty()) return nullptr;
+    return &response.locks().front().holders.front();
+}
+
+}  // namespace
+
+StateLocks::StateLocks(const Parts& parts)
+    : parts_(parts),
+      questions_(parts.executor, refuse(503, "the server is shutting down; nothing was changed")) {}
+
+Objection StateLocks::lock(const std::string& name, const LockInfo& info) {
+    return questions_.ask([this, name, info](const QuestionPtr& question) {
+        const core::AcquireRequest request{.scope = core::Scope::named(name),
+                                           .owner = owner_of(info.id),
+                                           .ttl = parts_.ttl,
+                                           .renew_own = true,
+                                           .is_only_kind = true,
+                                           .notes = {.request_id = {}, .metadata = info.json}};
+        service::ask(parts_.port, request, [this, question](const service::Response& response) {
+            question->finish(judge_lock(response));
+        });
+    });
+}
+
+// A conflict must show the JSON of a lock, or Terraform does not try again.
+Objection StateLocks::judge_lock(const service::Response& response) const {
+    using Kind = core::Outcome::Kind;
+    if (!response.failure.empty()) return refuse_failed(response);
+    const core::Outcome& outcome = response.outcome;
+    if (outcome.kind == Kind::granted || outcome.kind == Kind::renewed) return {};
+    switch (outcome.refusal) {
+        case core::Refusal::held:
+        case core::Refusal::in_grace:
+        case core::Refusal::other_kind:
+            return StateAnswer{.status = 423,
+                               .body = describe_holder(outcome.lease, parts_.clock) + "\n"};
+        case core::Refusal::metadata_length_max:
+            return refuse(413, "the JSON of the lock is longer than 1024 bytes");
+        case core::Refusal::owner_length_max:
+            return refuse(413, "the ID of the lock is longer than 1024 bytes");
+        default:
+            return refuse(
+                503, "no lock can be granted now: " + std::string(core::to_text(outcome.refusal)));
+    }
+}
+
+Objection StateLocks::unlock(const std::string& name, const std::string& id) {
+    return questions_.ask([this, name, id](const QuestionPtr& question) {
+        service::ask(
+            parts_.port, look_at(name),
+            [this, name, id, question](const service::Response& response) {
+                if (!response.failure.empty()) return question->finish(refuse_failed(response));
+                const core::LeaseView* const holder = holder_in(response);
+                if (holder == nullptr) return question->finish({});
+                const bool is_ours = holder->owner.door == service::terraform_door;
+                if (is_ours && (id.empty() || holder->owner.name == id)) {
+                    if (id.empty()) {
+                        base::log(base::LogLevel::warning, "the lock of a state was forced open",
+                                  {{"state", name}, {"id", holder->owner.name}});
+                    }
+                    return release(question, *holder);
+                }
+                const std::string_view why =
+                    is_ours ? "the lock has another ID"
+                            : "the lock was taken at another door: only its holder, or `holdfast "
+                              "force-unlock`, can end it";
+                question->finish(refuse_locked(409, why, describe_holder(*holder, parts_.clock)));
+            });
+    });
+}
+
+// A lock that has ended meanwhile is as good as one that is released now.
+void StateLocks::release(const QuestionPtr& question, const core::LeaseView& lease) {
+    const core::ReleaseRequest request{.token = lease.token};
+    service::ask(parts_.port, request, [question](const service::Response& response) {
+        question->finish(response.failure.empty() ? Objection{} : refuse_failed(response));
+    });
+}
+
+Objection StateLocks::check(const std::string& name, const std::string& id) {
+    return questions_.ask([this, name, id](const QuestionPtr& question) {
+        service::ask(parts_.port, look_at(name),
+                     [this, id, question](const service::Response& response) {
+                         question->finish(judge_write(response, id));
+                     });
+    });
+}
+
+Objection StateLocks::judge_write(const service::Response& response, const std::string& id) const {
+    if (!response.failure.empty()) return refuse_failed(response);
+    const core::LeaseView* const holder = holder_in(response);
+    if (holder == nullptr) {
+        if (id.empty()) return {};
+        return refuse(423, "the lock with this ID has ended; the state was not changed");
+    }
+    const bool is_held = holder->state == core::LeaseState::held;
+    if (is_held && !id.empty() && holder->owner == owner_of(id)) return {};
+    return refuse_locked(423,
+                         id.empty() ? "the state is locked, and the request shows no lock ID"
+                                    : "the state is locked with another ID",
+                         describe_holder(*holder, parts_.clock));
+}
+
+}  // namespace holdfast::doors::terraform

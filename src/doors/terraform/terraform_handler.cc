@@ -1,0 +1,258 @@
+#include "doors/terraform/terraform_handler.h"
+
+#include <utility>
+
+#include "base/log/log.h"
+#include "base/text/base64.h"
+#include "base/text/number.h"
+#include "files/disk/system.h"
+#include "net/client/url.h"
+
+namespace holdfast::doors::terraform {
+
+namespace {
+
+// How much of a state is read to find what it says about itself.
+constexpr std::size_t head_bytes = 512;
+constexpr std::size_t md5_bytes = 16;
+
+enum class Action { list, read, write, remove, lock, unlock, list_versions, roll_back };
+
+using net::Privilege;
+using Body = net::BodyPolicy;
+
+constexpr net::Route all_routes[] = {
+    {"GET, HEAD", "/v1/terraform", Privilege::lock, Body::ignored, "listStates", Action::list},
+    {"GET, HEAD", "/v1/terraform/{name}", Privilege::lock, Body::ignored, "readState",
+     Action::read},
+    {"POST", "/v1/terraform/{name}", Privilege::lock, Body::pieces, "writeState", Action::write},
+    {"DELETE", "/v1/terraform/{name}", Privilege::lock, Body::ignored, "removeState",
+     Action::remove},
+    {"LOCK", "/v1/terraform/{name}", Privilege::lock, Body::whole, "", Action::lock},
+    {"UNLOCK", "/v1/terraform/{name}", Privilege::lock, Body::whole, "", Action::unlock},
+    {"POST", "/v1/terraform/{name}/lock", Privilege::lock, Body::whole, "lockState", Action::lock},
+    {"DELETE", "/v1/terraform/{name}/lock", Privilege::lock, Body::whole, "unlockState",
+     Action::unlock},
+    {"GET, HEAD", "/v1/terraform/{name}/versions", Privilege::lock, Body::ignored,
+     "listStateVersions", Action::list_versions},
+    {"POST", "/v1/terraform/{name}/rollback", Privilege::lock, Body::ignored, "rollBackState",
+     Action::roll_back},
+};
+
+void send(net::HttpReply& reply, const StateAnswer& answer) {
+    reply.send(answer.status, "application/json", answer.body);
+}
+
+// The name of the state in a path.
+base::Result<std::string> read_name(std::string_view parameter) {
+    TRY(auto name, net::percent_decode(parameter));
+    if (files::VersionStore::is_name(name)) return name;
+    return base::fail(
+        "a state cannot have this name: it is empty, too long, or no UTF-8, or has control "
+        "characters");
+}
+
+base::Result<std::string> read_lock_id(std::string_view query) {
+    TRY(auto id, net::query_parameter(query, "ID"));
+    return id.value_or("");
+}
+
+base::Result<std::optional<std::uint64_t>> read_version(std::string_view query) {
+    TRY(const auto text, net::query_parameter(query, "version"));
+    if (!text) return std::nullopt;
+    const auto number = base::parse_decimal<std::uint64_t>(*text);
+    if (!number) return base::fail("version must be a number");
+    return number;
+}
+
+base::Result<SaveRequest> read_save_request(const net::RoutedRequest& routed) {
+    const net::HttpRequest& http = routed.http;
+    SaveRequest request;
+    TRY(request.name, read_name(routed.parameter));
+    TRY(request.lock_id, read_lock_id(http.query));
+    if (const auto text = http.header("Content-MD5")) {
+        request.md5 = base::decode_base64(*text);
+        if (!request.md5 || request.md5->size() != md5_bytes) {
+            return base::fail("Content-MD5 is not the Base64 of 16 bytes");
+        }
+    }
+    const auto length = http.header("Content-Length");
+    if (length) request.length = base::parse_decimal<std::uint64_t>(*length);
+    return request;
+}
+
+// On the threads of the disk:
+
+VersionNote note_of(const files::VersionStore& store, const std::string& name,
+                    const files::Version& version) {
+    const auto file = store.open_version(name, version.number);
+    const auto head = file ? files::read_head(file->descriptor.get(), head_bytes)
+                           : files::SystemResult<std::string>("");
+    return describe(version, head.value_or(""));
+}
+
+StateAnswer list_versions(const files::VersionStore& store, const std::string& name) {
+    const auto versions = store.versions(name);
+    if (!versions) return terraform::refuse(versions.error());
+    if (versions->empty()) return terraform::refuse(404, "there is no " + name);
+    std::vector<VersionNote> notes;
+    for (const files::Version& each : *versions) notes.push_back(note_of(store, name, each));
+    return tell_versions(name, notes);
+}
+
+StateAnswer list_states(const files::VersionStore& store) {
+    const auto names = store.names();
+    if (!names) return terraform::refuse(names.error());
+    std::vector<StateNote> notes;
+    for (const std::string& name : *names) {
+        const auto versions = store.versions(name);
+        if (!versions) return terraform::refuse(versions.error());
+        if (versions->empty()) continue;
+        notes.push_back({.name = name,
+                         .newest = note_of(store, name, versions->front()),
+                         .version_count = versions->size()});
+    }
+    return tell_states(notes);
+}
+
+// Changes the state by `change` if the lock allows that.
+template <class Change>
+StateAnswer change_state(TerraformDoor& door, const std::string& name, const std::string& lock_id,
+                         Change change) {
+    Objection objection;
+    const files::FileResult<files::Version> version = change([&] {
+        objection = door.locks().check(name, lock_id);
+        return !objection;
+    });
+    if (objection) return *objection;
+    if (!version) return terraform::refuse(version.error());
+    return tell_written(name, *version);
+}
+
+// Whatever ended the lock before this one, a write that was allowed by it is done before the new
+// holder is told, or does not happen.
+StateAnswer lock_state(TerraformDoor& door, files::VersionStore& store, const std::string& name,
+                       const LockInfo& info) {
+    if (auto objection = door.locks().lock(name, info)) return std::move(*objection);
+    store.wait_for_writes(name);
+    return {.status = 200, .body = info.json + "\n"};
+}
+
+}  // namespace
+
+std::span<const net::Route> TerraformHandler::routes() {
+    return all_routes;
+}
+
+void TerraformHandler::break_off() {
+    while (!uploads_.empty()) (*uploads_.begin())->break_off();
+}
+
+void TerraformHandler::refuse(const net::HttpRequest& /*request*/, const net::RouteRefusal& refusal,
+                              net::HttpReply& reply) {
+    if (refusal.status == 405) {
+        const StateAnswer answer = terraform::refuse(405, "method not allowed");
+        return reply.send(405, "application/json", answer.body,
+                          {{"Allow", refusal.allowed_methods}});
+    }
+    send(reply, terraform::refuse(404,
+                                  "no such path; a state is at /v1/terraform/NAME, with a slash in "
+                                  "its name written as %2F"));
+}
+
+void TerraformHandler::handle(const net::RoutedRequest& request, net::HttpReply& reply) {
+    const auto action = request.route.action.as<Action>();
+    if (action == Action::list) {
+        return begin_work(
+            context_, [](TerraformDoor&, files::VersionStore& store) { return list_states(store); },
+            reply);
+    }
+    const auto name = read_name(request.parameter);
+    const auto lock_id = read_lock_id(request.http.query);
+    const auto version = read_version(request.http.query);
+    if (!name) return send(reply, terraform::refuse(400, name.error().message));
+    if (!lock_id) return send(reply, terraform::refuse(400, lock_id.error().message));
+    if (!version) return send(reply, terraform::refuse(400, version.error().message));
+    switch (action) {
+        case Action::lock: return lock(request, *name, reply);
+        case Action::unlock: return unlock(request, *name, reply);
+        case Action::read:
+            return begin_loading(context_, {.name = *name, .version = *version}, reply);
+        case Action::list_versions:
+            return begin_work(
+                context_,
+                [name = *name](TerraformDoor&, files::VersionStore& store) {
+                    return list_versions(store, name);
+                },
+                reply);
+        case Action::remove:
+            return begin_work(
+                context_,
+                [name = *name, id = *lock_id](TerraformDoor& door, files::VersionStore& store) {
+                    return change_state(door, name, id, [&](const auto& check) {
+                        return store.remove(name, check);
+                    });
+                },
+                reply);
+        case Action::roll_back:
+            if (!*version) return send(reply, terraform::refuse(400, "version is missing"));
+            return begin_work(
+                context_,
+                [name = *name, id = *lock_id, number = **version](TerraformDoor& door,
+                                                                  files::VersionStore& store) {
+                    return change_state(door, name, id, [&](const auto& check) {
+                        return store.restore(name, number, check);
+                    });
+                },
+                reply);
+        case Action::list:
+        case Action::write: break;
+    }
+}
+
+void TerraformHandler::lock(const net::RoutedRequest& request, const std::string& name,
+                            net::HttpReply& reply) {
+    auto info = read_lock_info(request.http.body);
+    if (!info) return send(reply, terraform::refuse(400, info.error().message));
+    begin_work(
+        context_,
+        [name, info = std::move(*info)](TerraformDoor& door, files::VersionStore& store) {
+            return lock_state(door, store, name, info);
+        },
+        reply);
+}
+
+// Terraform's force-unlock has no body.
+void TerraformHandler::unlock(const net::RoutedRequest& request, const std::string& name,
+                              net::HttpReply& reply) {
+    std::string id;
+    if (request.http.body.empty()) {
+        if (!request.is_admin()) {
+            return send(reply, terraform::refuse(403,
+                                                 "a lock that is ended without its ID, as by "
+                                                 "force-unlock, needs the admin token"));
+        }
+    } else {
+        const auto info = read_lock_info(request.http.body);
+        if (!info) return send(reply, terraform::refuse(400, info.error().message));
+        id = info->id;
+    }
+    begin_work(
+        context_,
+        [name, id](TerraformDoor& door, files::VersionStore&) {
+            auto objection = door.locks().unlock(name, id);
+            return objection ? std::move(*objection) : StateAnswer{.status = 200, .body = "{}\n"};
+        },
+        reply);
+}
+
+std::unique_ptr<net::BodySink> TerraformHandler::receive(const net::RoutedRequest& request,
+                                                         net::HttpReply& reply,
+                                                         net::BodySource& source) {
+    auto save = read_save_request(request);
+    if (save) return begin_saving(context_, std::move(*save), reply, source);
+    send(reply, terraform::refuse(400, save.error().message));
+    return nullptr;
+}
+
+}  // namespace holdfast::doors::terraform

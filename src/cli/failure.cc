@@ -32,6 +32,7 @@ std::string_view code_of(int exit_code) {
 // `"name":value`, of which a Failure has some.
 class Facts {
   public:
+    // NOLINTNEXTLINE(bugprone-easily-swappable-parameters): first the name, as in the text
     Facts& text(std::string_view name, std::string_view value) {
         begin(name);
         base::append_json_string(text_, value);

@@ -420,11 +420,9 @@ class DurableRedis : public RedisProtocolTest {
 
 TEST_F(DurableRedis, AnswersAfterTheCommitAndCommitsAScriptAtOnce) {
     Line line = connect();
-    EXPECT_EQ(line.send({"EVAL",
-                         "for i, key in ipairs(KEYS) do redis.call('set', key, ARGV[1]) end "
-                         "return #KEYS",
-                         "3", "a", "b", "c", "me"}),
-              "")
+    const char* const script =
+        "for i, key in ipairs(KEYS) do redis.call('set', key, ARGV[1]) end return #KEYS";
+    EXPECT_EQ(line.send({"EVAL", script, "3", "a", "b", "c", "me"}), "")
         << "nothing is on disk yet";
     EXPECT_EQ(line.say("GET a\r\nPING"), "");
     at_.executor.settle();

@@ -26,6 +26,7 @@ int status_of(files::Fault fault) {
 
 // What follows `"name":` in the text, without the blanks before it; empty if that is not there. The
 // beginning of a document is no whole JSON, so it cannot be parsed as such.
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): where, then what
 std::string_view value_of(std::string_view head, std::string_view name) {
     const std::string key = '"' + std::string(name) + "\":";
     const std::size_t at = head.find(key);
@@ -74,6 +75,7 @@ StateAnswer refuse_failed(const service::Response& response) {
     return refuse(503, response.failure);
 }
 
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): in the order of the answer
 StateAnswer refuse_locked(int status, std::string_view sentence, std::string_view lock) {
     StateAnswer answer{.status = status, .body = {}};
     base::JsonWriter(answer.body).begin_object().field("error", sentence).end_object();

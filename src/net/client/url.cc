@@ -44,7 +44,8 @@ namespace {
 // What may stand in a path, and every byte of a character beyond ASCII.
 struct ReadableChars {
     bool operator()(char c) const {
-        return static_cast<unsigned char>(c) >= 0x80 || c == '/' || urls::pchars(c);
+        const auto byte = static_cast<unsigned char>(c);
+        return byte >= 0x80 || c == '/' || urls::pchars(byte);
     }
 };
 

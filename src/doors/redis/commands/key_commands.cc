@@ -61,7 +61,7 @@ Reply run_set(KeyContext& context, Words words) {
 }
 
 Reply run_setnx(KeyContext& context, Words words) {
-    const Reply reply =
+    Reply reply =
         context.keys.set({.key = words[1], .value = words[2], .condition = Condition::if_absent});
     if (reply.is_error()) return reply;
     return Reply::integer(reply.kind == Reply::Kind::null ? 0 : 1);

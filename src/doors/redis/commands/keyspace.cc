@@ -204,6 +204,7 @@ std::optional<Reply> Keyspace::refuse_change(const Lease& lease, std::string_vie
                     key));
 }
 
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): as in the command
 Reply Keyspace::remove_if_equal(std::string_view key, std::string_view value) {
     const auto lease = find(key);
     if (!lease || !has_value(*lease, value)) return Reply::integer(0);

@@ -77,7 +77,7 @@ RespFrame read_array(std::string_view input, RespCommand& command) {
     }
     std::size_t at = line.size;
     for (std::int64_t count = 0; count < line.number; ++count) {
-        const RespFrame frame = read_word(input, at, command);
+        RespFrame frame = read_word(input, at, command);
         if (frame.state != FrameState::whole) return frame;
     }
     return whole(at);

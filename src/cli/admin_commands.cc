@@ -105,11 +105,10 @@ Asked<int> list_sessions(const SessionOptions& options) {
         if (const auto number = page.json["next"].number()) after = std::to_string(*number);
     } while (!after.empty());
     if (options.server.is_json) return exit_success;
-    if (table.is_empty()) std::puts("there are no sessions");
-    const TableLook look{.width_max = terminal_width(STDOUT_FILENO),
-                         .has_colour = wants_colour(STDOUT_FILENO)};
-    if (!table.is_empty()) {
-        for (const std::string& line : table.lines(look)) std::puts(line.c_str());
+    if (table.is_empty()) {
+        std::puts("there are no sessions");
+    } else {
+        print(table);
     }
     return exit_success;
 }

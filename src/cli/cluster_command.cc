@@ -34,9 +34,7 @@ void print_nodes(const base::JsonValue& cluster, std::int64_t now_ms) {
         table.add({escape(node["name"].text()), node["leads"].is_true() ? "leads" : "follows",
                    escape(node["peer"].text()), countdown(age), escape(node["version"].text())});
     }
-    const TableLook look{.width_max = terminal_width(STDOUT_FILENO),
-                         .has_colour = wants_colour(STDOUT_FILENO)};
-    for (const std::string& line : table.lines(look)) std::puts(line.c_str());
+    print(table);
 }
 
 int print_cluster(const base::JsonValue& cluster, std::int64_t now_ms) {

@@ -26,12 +26,6 @@ struct LookOptions {
     std::string name;  // or the beginning of names, for ls
 };
 
-void print(const Table& table) {
-    const TableLook look{.width_max = terminal_width(STDOUT_FILENO),
-                         .has_colour = wants_colour(STDOUT_FILENO)};
-    for (const std::string& line : table.lines(look)) std::puts(line.c_str());
-}
-
 Cell time_left(const HolderRow& holder, std::int64_t now_ms) {
     if (holder.grace_until_ms > 0) return {"grace", Style::faint};
     if (holder.is_endless()) return "no end";

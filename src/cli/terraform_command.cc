@@ -48,12 +48,6 @@ const std::vector<Column> version_columns{{.title = "VERSION", .align = Align::r
                                           {.title = "WRITTEN"},
                                           {.title = "TERRAFORM"}};
 
-void print(const Table& table) {
-    const TableLook look{.width_max = terminal_width(STDOUT_FILENO),
-                         .has_colour = wants_colour(STDOUT_FILENO)};
-    for (const std::string& line : table.lines(look)) std::puts(line.c_str());
-}
-
 void print_states(const base::JsonValue& answer) {
     std::vector<Column> columns{{.title = "STATE"}};
     columns.insert(columns.end(), version_columns.begin(), version_columns.end());

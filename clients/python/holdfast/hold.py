@@ -1,4 +1,5 @@
-"""Hold: how long a lock is certainly held, and when its lease is to be renewed. It knows no threads and no tasks."""
+"""Hold: how long a lock is certainly held, and when its lease is to be renewed; and what a guard tells of it. Neither
+knows threads or tasks."""
 
 from __future__ import annotations
 
@@ -62,3 +63,39 @@ class Hold:
         if not self.is_guaranteed():
             raise self.loss or LockLost(self.lease.name, "it was released" if self.is_over else
                                         "no renewal was confirmed in time" + self._problem)
+
+
+class Guard:
+    """What the guards of both clients tell of the lock that they hold. A guard says itself whether it is held."""
+
+    _hold: Hold
+
+    def __repr__(self) -> str:
+        return f"<LeaseGuard {self.name!r}, fencing token {self.fencing_token}, {'held' if self.is_held() else 'over'}>"
+
+    @property
+    def name(self) -> str:
+        return self._hold.lease.name
+
+    @property
+    def lease(self) -> Lease:
+        """The lease as last renewed."""
+        return self._hold.lease
+
+    @property
+    def fencing_token(self) -> int:
+        """Larger than that of every earlier grant. Send it with every write."""
+        return self._hold.lease.fencing_token
+
+    def is_held(self) -> bool:
+        """Whether the lock is certainly held now. Correct also in a process that was stopped and goes on."""
+        raise NotImplementedError
+
+    def time_left(self) -> float:
+        """For how long the lock is certain without another renewal; never below zero."""
+        return max(self._hold.lease.guaranteed_until - clock(), 0.0) if self.is_held() else 0.0
+
+    def check(self) -> None:
+        """Raises LockLost unless the lock is certainly held now."""
+        if not self.is_held():
+            self._hold.check()

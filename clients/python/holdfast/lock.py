@@ -13,14 +13,15 @@ from typing import Any, Callable, Optional, Type, TypeVar, cast
 from .entered import Entered
 from .errors import HoldfastError, LockHeld, LockLost
 from .heartbeat import Heartbeat, OnLost, WatchedHold
-from .lease import Lease, clock
+from .hold import Guard
+from .lease import Lease
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _log = logging.getLogger("holdfast")
 
 
-class LeaseGuard:
+class LeaseGuard(Guard):
     """A lock that is held, and whose lease renews itself.
 
     While `is_held()`, nobody else holds the lock. When that ends, `lost` (a threading.Event) is set, `on_lost` is
@@ -31,6 +32,8 @@ class LeaseGuard:
     knows whether the lock was held to the end. May be used by many threads at once.
     """
 
+    _hold: WatchedHold
+
     def __init__(self, heartbeat: Heartbeat, lease: Lease, give_back: Callable[[Lease], bool],
                  on_lost: Optional[OnLost]) -> None:
         self._heartbeat, self._give_back = heartbeat, give_back
@@ -40,39 +43,12 @@ class LeaseGuard:
         self._process = os.getpid()
         heartbeat.keep(self._hold)
 
-    def __repr__(self) -> str:
-        return f"<LeaseGuard {self.name!r}, fencing token {self.fencing_token}, {'held' if self.is_held() else 'over'}>"
-
-    @property
-    def name(self) -> str:
-        return self._hold.lease.name
-
-    @property
-    def lease(self) -> Lease:
-        """The lease as last renewed."""
-        return self._hold.lease
-
-    @property
-    def fencing_token(self) -> int:
-        """Larger than that of every earlier grant. Send it with every write."""
-        return self._hold.lease.fencing_token
-
     @property
     def lost(self) -> threading.Event:
         return self._hold.lost
 
     def is_held(self) -> bool:
-        """Whether the lock is certainly held now. Correct also in a process that was stopped and goes on."""
         return self._heartbeat.is_guaranteed(self._hold)
-
-    def time_left(self) -> float:
-        """For how long the lock is certain without another renewal; never below zero."""
-        return max(self._hold.lease.guaranteed_until - clock(), 0.0) if self.is_held() else 0.0
-
-    def check(self) -> None:
-        """Raises LockLost unless the lock is certainly held now."""
-        if not self.is_held():
-            self._hold.check()
 
     def release(self) -> bool:
         """Gives the lock back. False if the lease had ended before. Further calls do nothing. Waits for `on_lost`, too,

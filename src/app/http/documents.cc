@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "net/client/url.h"
 #include "web/assets.h"
 
 namespace holdfast::app {
@@ -17,11 +18,7 @@ constexpr std::string_view policy_end =
 
 // The host in a Host header, without its port; empty if a policy cannot name it.
 std::string_view host_in(std::string_view authority) {
-    const std::size_t colon = authority.rfind(':');
-    const std::size_t bracket = authority.rfind(']');
-    const bool has_port =
-        colon != std::string_view::npos && (bracket == std::string_view::npos || colon > bracket);
-    const std::string_view host = has_port ? authority.substr(0, colon) : authority;
+    const std::string_view host = net::host_of(authority);
     const bool is_plain = std::all_of(host.begin(), host.end(), [](unsigned char c) {
         return std::isalnum(c) != 0 ||
                std::string_view("-._:[]").find(static_cast<char>(c)) != std::string_view::npos;

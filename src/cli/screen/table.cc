@@ -1,6 +1,9 @@
 #include "cli/screen/table.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdio>
 #include <numeric>
 
 #include "base/check.h"
@@ -69,6 +72,12 @@ std::vector<std::string> Table::lines(const TableLook& look) const {
         lines.push_back(line_of([&](std::size_t index) { return row[index]; }));
     }
     return lines;
+}
+
+void print(const Table& table) {
+    const TableLook look{.width_max = terminal_width(STDOUT_FILENO),
+                         .has_colour = wants_colour(STDOUT_FILENO)};
+    for (const std::string& line : table.lines(look)) std::puts(line.c_str());
 }
 
 }  // namespace holdfast::cli

@@ -55,4 +55,7 @@ class Table {
     std::vector<std::vector<Cell>> rows_;
 };
 
+// Prints it on the standard output, no wider than the terminal is.
+void print(const Table& table);
+
 }  // namespace holdfast::cli

@@ -67,6 +67,14 @@ base::Result<bool> decodes_to(std::string_view text, std::string_view name) {
 
 // It reads as a phrase: the query's parameter so-and-so.
 // NOLINTNEXTLINE(bugprone-easily-swappable-parameters)
+std::string_view host_of(std::string_view authority) {
+    const std::size_t bracket = authority.rfind(']');
+    const std::size_t colon = authority.rfind(':');
+    const bool has_port =
+        colon != std::string_view::npos && (bracket == std::string_view::npos || colon > bracket);
+    return has_port ? authority.substr(0, colon) : authority;
+}
+
 base::Result<std::optional<std::string>> query_parameter(std::string_view query,
                                                          std::string_view name) {
     while (!query.empty()) {

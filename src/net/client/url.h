@@ -28,6 +28,9 @@ namespace holdfast::net {
 // puts into a URL. REQUIRES: the path is UTF-8.
 [[nodiscard]] std::string percent_encode_readably(std::string_view path);
 
+// The host of an authority such as `box:8081` or `[::1]:8081`: without the port, with its brackets.
+[[nodiscard]] std::string_view host_of(std::string_view authority);
+
 // The decoded value of the first parameter called `name` in `client=a&ttl=5`; empty if it has no
 // `=`, nullopt if there is no such parameter. Fails if its value, or a name before it, is
 // malformed.

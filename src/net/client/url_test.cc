@@ -61,5 +61,13 @@ TEST(PercentEncode, IsUndoneByDecoding) {
     EXPECT_EQ(form_decode(percent_encode(all)).value(), all);
 }
 
+TEST(HostOf, LeavesOutThePort) {
+    EXPECT_EQ(host_of("box:8081"), "box");
+    EXPECT_EQ(host_of("box"), "box");
+    EXPECT_EQ(host_of("[::1]:8081"), "[::1]");
+    EXPECT_EQ(host_of("[::1]"), "[::1]");
+    EXPECT_EQ(host_of(""), "");
+}
+
 }  // namespace
 }  // namespace holdfast::net

@@ -11,8 +11,8 @@ from typing import Any, Awaitable, Callable, Coroutine, NamedTuple, Optional, Ty
 
 from ..entered import Entered
 from ..errors import HoldfastError, LockHeld, LockLost
-from ..hold import Hold
-from ..lease import Lease, clock
+from ..hold import Guard, Hold
+from ..lease import Lease
 from ..wire import NoAnswer
 
 F = TypeVar("F", bound=Callable[..., Coroutine[Any, Any, Any]])
@@ -29,7 +29,7 @@ class Keeping(NamedTuple):
     start: Callable[[Coroutine[Any, Any, Any]], asyncio.Future[Any]]  # a task that is kept until its end
 
 
-class LeaseGuard:
+class LeaseGuard(Guard):
     """A lock that is held, and whose lease renews itself, by a task of its own.
 
     While `is_held()`, nobody else holds the lock. When that ends, `lost` (an asyncio.Event) is set, `on_lost` is called
@@ -49,37 +49,10 @@ class LeaseGuard:
         self._telling: Optional[asyncio.Future[None]] = None  # the task of on_lost
         self._released: Optional[asyncio.Future[bool]] = None
 
-    def __repr__(self) -> str:
-        return f"<LeaseGuard {self.name!r}, fencing token {self.fencing_token}, {'held' if self.is_held() else 'over'}>"
-
-    @property
-    def name(self) -> str:
-        return self._hold.lease.name
-
-    @property
-    def lease(self) -> Lease:
-        """The lease as last renewed."""
-        return self._hold.lease
-
-    @property
-    def fencing_token(self) -> int:
-        """Larger than that of every earlier grant. Send it with every write."""
-        return self._hold.lease.fencing_token
-
     def is_held(self) -> bool:
-        """Whether the lock is certainly held now. Correct also in a process that was stopped and goes on."""
         if not self._hold.is_over and not self._hold.is_guaranteed():
             self._lose(None)
         return not self._hold.is_over
-
-    def time_left(self) -> float:
-        """For how long the lock is certain without another renewal; never below zero."""
-        return max(self._hold.lease.guaranteed_until - clock(), 0.0) if self.is_held() else 0.0
-
-    def check(self) -> None:
-        """Raises LockLost unless the lock is certainly held now."""
-        if not self.is_held():
-            self._hold.check()
 
     async def release(self) -> bool:
         """Gives the lock back. False if the lease had ended before. Further calls do nothing. Waits for `on_lost`, too,

@@ -6,6 +6,7 @@
 
 #include "doors/hengdang/http/file_answer.h"
 #include "net/client/http_address.h"
+#include "net/client/url.h"
 
 namespace holdfast::doors::hengdang {
 
@@ -22,15 +23,6 @@ constexpr std::string_view permission_lines =
     "Access-Control-Expose-Headers: ETag, Last-Modified, Location, Content-Range, X-Inode, "
     "Retry-After\r\n"
     "Vary: Origin\r\n";
-
-// The host of `box:8081` or `[::1]:8081`, with its brackets.
-std::string_view host_of(std::string_view authority) {
-    const std::size_t bracket = authority.rfind(']');
-    const std::size_t colon = authority.rfind(':');
-    const bool has_port =
-        colon != std::string_view::npos && (bracket == std::string_view::npos || colon > bracket);
-    return has_port ? authority.substr(0, colon) : authority;
-}
 
 std::string in_lower_case(std::string_view text) {
     std::string lower(text);
@@ -67,7 +59,7 @@ OriginKind Origins::find(const net::HttpRequest& request) const {
     if (authority.empty()) return OriginKind::foreign;
     if (origin->substr(scheme_end + 3) == authority) return OriginKind::own;
     const std::string dashboard =
-        dashboard_scheme_ + std::string(host_of(authority)) + dashboard_port_;
+        dashboard_scheme_ + std::string(net::host_of(authority)) + dashboard_port_;
     const bool is_dashboard = !dashboard_scheme_.empty() && *origin == dashboard;
     return is_dashboard ? OriginKind::dashboard : OriginKind::foreign;
 }

@@ -190,8 +190,11 @@ addEventListener('keydown', (event) => {
   const isTyping = /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement?.nodeName ?? '');
   if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey) return;
   event.preventDefault();
-  if (!find('filter')) location.hash = '#/locks';
-  setTimeout(() => find('filter')?.focus());
+  if (!find('filter')) {
+    history.pushState(null, '', '#/locks');
+    route();
+  }
+  find('filter').focus(); // at once: the next letter is for the filter
 });
 
 route();

@@ -102,6 +102,16 @@ scene(
   { view: 'locks' },
 );
 
+scene('a slash leads to the filter from everywhere, and no letter after it is lost', async ({ page, client }) => {
+  for (const name of ['job-1', 'job-2', 'photos']) await client.acquire(name, 'w');
+  await page.getByText('granted to w').first().waitFor();
+  await page.keyboard.type('/job');
+  await page.getByText('2 of 3').waitFor();
+  assert.equal(await page.getByLabel('Filter locks').inputValue(), 'job');
+  await page.goBack();
+  await page.getByText('granted to w').first().waitFor();
+});
+
 scene(
   'one lock shows its queue in order, why each waits, and can be released by force',
   async ({ page, client }) => {

@@ -145,8 +145,10 @@ TEST(ClientTrouble, AbandonsAMemberThatDoesNotAnswerInTime) {
         [&](Failure failure) { watch_end = std::move(failure); });
     calls.run_for(milliseconds(50));
     etcd.stop(0);
-    calls.client().status(TestCalls::patience,
-                          [&](const auto& answer) { patient_end = answer.error(); });
+    calls.client().status(TestCalls::patience, [&](const auto& answer) {
+        ASSERT_FALSE(answer);
+        patient_end = answer.error();
+    });
     const auto late = calls.status(milliseconds(200));
     ASSERT_FALSE(late);
     EXPECT_EQ(late.error().kind, Kind::unknown);

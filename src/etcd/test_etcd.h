@@ -99,7 +99,11 @@ class TestEtcd {
     }
     // After kill(), with the data that it has. Does not wait until it answers: see wait().
     void start(std::size_t index) { members_[index].pid = spawn(index); }
-    void stop(std::size_t index) const { ::kill(members_[index].pid, SIGSTOP); }
+    // Returns when all threads of the member stand still: until then it may still answer.
+    void stop(std::size_t index) const {
+        ::kill(members_[index].pid, SIGSTOP);
+        ::waitpid(members_[index].pid, nullptr, WUNTRACED);
+    }
     void go_on(std::size_t index) const { ::kill(members_[index].pid, SIGCONT); }
 
     // Waits until the member is in good health: it answers and there is a leader.

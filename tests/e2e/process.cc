@@ -113,6 +113,10 @@ std::string Process::wait_for_error(const std::string& part) {
 
 void Process::signal(int number) const {
     ::kill(pid_, number);
+    if (number != SIGSTOP) return;
+    // Until all its threads stand still it may still answer.
+    siginfo_t state{};
+    ::waitid(P_PID, static_cast<id_t>(pid_), &state, WSTOPPED | WEXITED | WNOWAIT);
 }
 void Process::signal_group(int number) const {
     ::kill(-pid_, number);

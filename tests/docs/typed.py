@@ -105,13 +105,13 @@ class Room:
     def environment(self):
         own = {name: value for name, value in os.environ.items() if not name.startswith(("HOLDFAST_", "PG"))}
         return {**own, "PATH": f"{self.folder}/bin:{os.environ['PATH']}:/usr/sbin", "HOME": str(self.desk),
-                "HOLDFAST_SERVER": f"http://127.0.0.1:{self.port(8080)}", "LC_ALL": "C.UTF-8", "no_proxy": "127.0.0.1",
-                **self.variables}
+                "HOLDFAST_SERVER": f"http://127.0.0.1:{self.port(8080)}", "HOLDFAST_HTTP": f"127.0.0.1:{self.port(8080)}",
+                "HOLDFAST_DFLOCKD": "none", "LC_ALL": "C.UTF-8", "no_proxy": "127.0.0.1", **self.variables}
 
     def serving_environment(self, text):
-        """For a server: where it listens if its command line does not say it."""
+        """For a server: it serves files only if its command line says so."""
         files = {"HOLDFAST_FILES": f"127.0.0.1:{self.port(8081)}"} if "--files-root" in text else {}
-        return {**self.environment(), "HOLDFAST_HTTP": f"127.0.0.1:{self.port(8080)}", "HOLDFAST_DFLOCKD": "none", **files}
+        return {**self.environment(), **files}
 
     def clean_up(self):
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -141,12 +141,19 @@ class Terminal:
         path.write_text(self._room.with_ports(text), encoding="utf-8")
         begin = self._said.seek(0, os.SEEK_END)
         self._say(f"source {path} </dev/null; echo done >&9\n")
-        end = time.monotonic() + PATIENCE_S
-        while not select.select([self._done], [], [], 0.1)[0]:
-            if self.process.poll() is not None or time.monotonic() > end:
-                raise AssertionError(f"this failed, or took too long:\n{text}\n{self._printed(begin)}\n{self.cried()}")
-        os.read(self._done, 100)
+        if not self._is_done():
+            raise AssertionError(f"this failed, or took too long:\n{text}\n{self._printed(begin)}\n{self.cried()}")
         return self._printed(begin)
+
+    def _is_done(self):
+        """Waits for the shell. False: it has ended, because a command failed, or it takes too long."""
+        end = time.monotonic() + PATIENCE_S
+        while time.monotonic() < end:
+            if select.select([self._done], [], [], 0.1)[0]:
+                return os.read(self._done, 100) != b""
+            if self.process.poll() is not None:
+                return False
+        return False
 
     def _printed(self, begin):
         self._said.seek(begin)

@@ -58,14 +58,12 @@ class Monitoring(unittest.TestCase):
         self.addCleanup(server.close)
         terminal = typed.Terminal(room)
         self.addCleanup(terminal.close)
-        terminal.type("etcd --data-dir e --listen-client-urls http://127.0.0.1:1 --advertise-client-urls http://127.0.0.1:1"
-                      " --listen-peer-urls http://127.0.0.1:2 --initial-advertise-peer-urls http://127.0.0.1:2"
-                      " --initial-cluster default=http://127.0.0.1:2 > etcd.log 2>&1 &\n")
-        node = typed.Server(room, "holdfast serve --cluster etcd://127.0.0.1:1/x --node a --http 127.0.0.1:3"
-                                  " --peer 127.0.0.1:4 --status 127.0.0.1:5")
+        terminal.type(typed.ETCD)
+        node = typed.Server(room, "holdfast serve --cluster etcd://127.0.0.1:9001/x --node a --http 127.0.0.1:9003"
+                                  " --peer 127.0.0.1:9004 --status 127.0.0.1:9005")
         self.addCleanup(node.close)
-        names = series_of(fetch(f"http://127.0.0.1:{room.port(8080)}/metrics", "secret"))
-        return names | series_of(fetch(f"http://127.0.0.1:{room.port(5)}/metrics"))
+        names = series_of(fetch(f"http://{room.address}:8080/metrics", "secret"))
+        return names | series_of(fetch(f"http://{room.address}:9005/metrics"))
 
     def test_the_rules_are_valid_and_do_what_their_tests_say(self):
         for command in (["check", "rules", "holdfast.rules.yml"], ["test", "rules", "holdfast.rules.test.yml"]):

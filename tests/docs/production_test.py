@@ -80,7 +80,7 @@ class Proxies(unittest.TestCase):
                         "-addext", "subjectAltName=DNS:locks.example.org,DNS:files.example.org"],
                        cwd=self.room.desk, check=True, capture_output=True)
 
-    def start(self, command, port, log):
+    def start(self, command, log):
         with (self.room.folder / log).open("wb") as output:
             process = subprocess.Popen(command, cwd=self.room.desk, env=self.room.environment(), stdout=output, stderr=output)
         self.addCleanup(process.wait)
@@ -88,16 +88,16 @@ class Proxies(unittest.TestCase):
 
         def answers():
             self.assertIsNone(process.poll(), (self.room.folder / log).read_text())
-            return subprocess.run(["curl", "-ks", "-o", "/dev/null", f"https://127.0.0.1:{port}/"]).returncode in (0, 35)
+            return subprocess.run(["curl", "-ks", "-o", "/dev/null", f"https://{self.room.address}:8443/"]).returncode in (0, 35)
         typed.wait_until(answers, "the proxy answers")
 
-    def look_through(self, port):
+    def look_through(self):
         terminal = typed.Terminal(self.room)
         self.addCleanup(terminal.close)
-        terminal.type(f"""
-        curl=(curl -s --cacert cert.pem --resolve "*:{port}:127.0.0.1")
-        at=("${{curl[@]}}" -H "Authorization: Bearer secret")
-        locks=https://locks.example.org:{port} files=https://files.example.org:{port}
+        terminal.type("""
+        curl=(curl -s --cacert cert.pem --resolve "*:8443:127.0.0.1")
+        at=("${curl[@]}" -H "Authorization: Bearer secret")
+        locks=https://locks.example.org:8443 files=https://files.example.org:8443
         export HOLDFAST_TOKEN=secret
         """)
         self.assertIn("acquired", terminal.type('"${at[@]}" -X POST "$locks/lock?client=a&job=x"\n'))
@@ -131,9 +131,8 @@ class Proxies(unittest.TestCase):
     def test_nginx(self):
         if not shutil.which("nginx", path=self.room.environment()["PATH"]):
             self.skipTest("no nginx here: its configuration is NOT tested")
-        port = typed.free_port()
         servers = "".join(block.text for block in self.blocks if block.language == "nginx")
-        servers = re.sub(r"listen 443 ssl", f"listen 127.0.0.1:{port} ssl", self.room.with_ports(servers))
+        servers = re.sub(r"listen 443 ssl", f"listen {self.room.address}:8443 ssl", self.room.here(servers))
         servers = re.sub(r"/etc/ssl/\S+\.pem", f"{self.room.desk}/cert.pem", servers)
         servers = re.sub(r"/etc/ssl/\S+\.key", f"{self.room.desk}/key.pem", servers)
         places = "".join(f"{name}_temp_path {self.room.folder}/{name};\n"
@@ -145,20 +144,19 @@ class Proxies(unittest.TestCase):
         command = ["nginx", "-p", str(self.room.folder), "-c", f"{self.room.folder}/nginx.conf", "-e", "stderr"]
         checked = subprocess.run([*command, "-t"], env=self.room.environment(), capture_output=True, text=True)
         self.assertEqual(checked.returncode, 0, checked.stderr)
-        self.start(command, port, "nginx.log")
-        self.look_through(port)
+        self.start(command, "nginx.log")
+        self.look_through()
 
     def test_caddy(self):
         caddy = shutil.which("caddy")
         if not caddy:
             self.skipTest("no caddy here: its configuration is NOT tested")
-        port = typed.free_port()
         [block] = [block for block in self.blocks if block.language == "caddy"]
-        sites = re.sub(r"^(\w+\.example\.org) \{", rf"\1:{port} {{\n\ttls {self.room.desk}/cert.pem {self.room.desk}/key.pem",
-                       self.room.with_ports(block.text), flags=re.M)
+        sites = re.sub(r"^(\w+\.example\.org) \{", rf"\1:8443 {{\n\tbind {self.room.address}\n\ttls {self.room.desk}/cert.pem {self.room.desk}/key.pem",
+                       self.room.here(block.text), flags=re.M)
         (self.room.desk / "Caddyfile").write_text("{\n\tadmin off\n\tauto_https disable_redirects\n}\n" + sites)
-        self.start([caddy, "run"], port, "caddy.log")
-        self.look_through(port)
+        self.start([caddy, "run"], "caddy.log")
+        self.look_through()
 
 
 class Containers(unittest.TestCase):
@@ -189,7 +187,7 @@ class Containers(unittest.TestCase):
         words = json.loads(re.search(r"^HEALTHCHECK .*? CMD (\[.*\])$", self.dockerfile(), re.M).group(1))
         room = typed.Room(HOLDFAST)
         self.addCleanup(room.clean_up)
-        words[-1] = words[-1].replace("127.0.0.1/8080", f"127.0.0.1/{room.port(8080)}")
+        words[-1] = words[-1].replace("127.0.0.1/8080", f"{room.address}/8080")
         self.assertNotEqual(subprocess.run(words, capture_output=True).returncode, 0)
         server = typed.Server(room, "holdfast serve --memory")
         self.addCleanup(server.close)
@@ -237,12 +235,12 @@ class Kubernetes(unittest.TestCase):
             value = str(variable.get("value", "holdfast-0")).replace("$(HOLDFAST_NODE)", "holdfast-0")
             for old, new in replacements.items():
                 value = value.replace(old, new)
-            room.variables[variable["name"]] = room.with_ports(value.replace("0.0.0.0:", "127.0.0.1:"))
+            room.variables[variable["name"]] = room.here(value.replace("0.0.0.0:", "127.0.0.1:"))
         server = typed.Server(room, "holdfast " + shlex.join(container["args"]))
         self.addCleanup(server.close)
         for probe in ("readinessProbe", "livenessProbe"):
             asked = container[probe]["httpGet"]
-            url = f"http://127.0.0.1:{room.port(ports[asked['port']])}{asked['path']}"
+            url = f"http://{room.address}:{ports[asked['port']]}{asked['path']}"
             typed.wait_until(lambda: self.answers(url), url)
         return f"http://127.0.0.1:{ports['http']}"
 
@@ -277,13 +275,11 @@ class Kubernetes(unittest.TestCase):
         room = self.room()
         terminal = typed.Terminal(room)
         self.addCleanup(terminal.close)
-        terminal.type("etcd --data-dir e --listen-client-urls http://127.0.0.1:1 --advertise-client-urls http://127.0.0.1:1"
-                      " --listen-peer-urls http://127.0.0.1:2 --initial-advertise-peer-urls http://127.0.0.1:2"
-                      " --initial-cluster default=http://127.0.0.1:2 > etcd.log 2>&1 &\n"
+        terminal.type(typed.ETCD +
                       "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=peers"
                       " -keyout tls.key -out tls.crt -addext 'subjectAltName=DNS:*.holdfast-peers' 2> openssl.log\n"
                       "cp tls.crt ca.crt\n")
-        url = self.start("cluster", room, {"etcd-0.etcd:2379,etcd-1.etcd:2379,etcd-2.etcd:2379": "127.0.0.1:1",
+        url = self.start("cluster", room, {"etcd-0.etcd:2379,etcd-1.etcd:2379,etcd-2.etcd:2379": "127.0.0.1:9001",
                                            "/etc/holdfast/secrets": str(room.desk), "/etc/holdfast/peer": str(room.desk)})
         self.lock(room, url)
         self.assertEqual(self.manifests("cluster")["StatefulSet"][0]["spec"]["replicas"], 3)

@@ -57,7 +57,7 @@ class Release(unittest.TestCase):
         self.addCleanup(room.clean_up)
         server = typed.Server(room, "holdfast serve --memory")
         self.addCleanup(server.close)
-        at = f"http://127.0.0.1:{room.port(8080)}"
+        at = f"http://{room.address}:8080"
         with urllib.request.urlopen(at + "/v1/status") as answer:
             self.assertEqual(json.load(answer)["version"], VERSION)
         with urllib.request.urlopen(at + "/metrics") as answer:

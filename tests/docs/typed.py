@@ -4,19 +4,19 @@ A block of `sh` is typed: every command in it must succeed. A block of `text` th
 their standard output. A block that begins with `holdfast serve` is typed in a terminal of its own, where it runs until the
 page ends. All other blocks are only shown; a test may have a closer look at them.
 
-Everything happens in a temporary folder. Each address 127.0.0.1:PORT of a page gets a free port, the same one everywhere,
-and so do the ports that `holdfast` uses when it is not told otherwise.
+Everything happens in a temporary folder. Each page has an address of its own instead of 127.0.0.1, so that its ports can be
+those that it shows, whatever else runs on this machine.
 """
 
 import collections
 import contextlib
 import os
 import pathlib
+import random
 import re
 import select
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -34,6 +34,13 @@ _VARYING = [
     (re.compile(r"\b1[789]\d{11}\b"), "MILLISECONDS"),
     (re.compile(r" +\d+\.\d+s"), " SECONDS"),
 ]
+
+# Starts an etcd of one member, for tests that need a cluster and no page of their own. Its clients use port 9001.
+ETCD = """
+etcd --data-dir etcd --listen-client-urls http://127.0.0.1:9001 --advertise-client-urls http://127.0.0.1:9001 \\
+    --listen-peer-urls http://127.0.0.1:9002 --initial-advertise-peer-urls http://127.0.0.1:9002 \\
+    --initial-cluster default=http://127.0.0.1:9002 > etcd.log 2>&1 &
+"""
 
 
 def blocks_of(path):
@@ -53,11 +60,6 @@ def blocks_of(path):
     return found
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
-
-
 def wait_until(is_so, what):
     end = time.monotonic() + PATIENCE_S
     while not is_so():
@@ -73,7 +75,7 @@ class Room:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="holdfast-"))
         self.user = user  # arguments of subprocess.Popen that make it another user
         self.variables = {}
-        self._ports = {}
+        self.address = f"127.{random.randint(1, 254)}.{random.randint(0, 254)}.{random.randint(1, 254)}"
         (self.folder / "bin").mkdir()
         if user:
             shutil.copy(holdfast, self.folder / "bin/holdfast")  # the other user may not see where it was built
@@ -84,20 +86,13 @@ class Room:
         self.desk.chmod(0o777)
         self.folder.chmod(0o755)
 
-    def port(self, shown):
-        """The free port that stands for the one that a page shows."""
-        if int(shown) not in self._ports:
-            self._ports[int(shown)] = free_port()
-        return self._ports[int(shown)]
-
-    def with_ports(self, text):
-        return re.sub(r"\b127\.0\.0\.1:(\d+)", lambda match: f"127.0.0.1:{self.port(match[1])}", text)
+    def here(self, text):
+        """Text of a page, with the address of this room."""
+        return text.replace("127.0.0.1", self.address)
 
     def plain(self, text):
         """Text of a page or of a terminal, without what is different in every run."""
-        for shown, port in self._ports.items():
-            text = text.replace(f"127.0.0.1:{port}", f"127.0.0.1:{shown}")
-        text = text.replace(str(self.desk), "~")
+        text = text.replace(self.address, "127.0.0.1").replace(str(self.desk), "~")
         for pattern, name in _VARYING:
             text = pattern.sub(name, text)
         return text
@@ -105,12 +100,12 @@ class Room:
     def environment(self):
         own = {name: value for name, value in os.environ.items() if not name.startswith(("HOLDFAST_", "PG"))}
         return {**own, "PATH": f"{self.folder}/bin:{os.environ['PATH']}:/usr/sbin", "HOME": str(self.desk),
-                "HOLDFAST_SERVER": f"http://127.0.0.1:{self.port(8080)}", "HOLDFAST_HTTP": f"127.0.0.1:{self.port(8080)}",
-                "HOLDFAST_DFLOCKD": "none", "LC_ALL": "C.UTF-8", "no_proxy": "127.0.0.1", **self.variables}
+                "HOLDFAST_SERVER": f"http://{self.address}:8080", "HOLDFAST_HTTP": f"{self.address}:8080",
+                "HOLDFAST_DFLOCKD": "none", "LC_ALL": "C.UTF-8", "no_proxy": self.address, **self.variables}
 
     def serving_environment(self, text):
         """For a server: it serves files only if its command line says so."""
-        files = {"HOLDFAST_FILES": f"127.0.0.1:{self.port(8081)}"} if "--files-root" in text else {}
+        files = {"HOLDFAST_FILES": f"{self.address}:8081"} if "--files-root" in text else {}
         return {**self.environment(), **files}
 
     def clean_up(self):
@@ -138,7 +133,7 @@ class Terminal:
     def type(self, text):
         """Runs the commands, and returns what they print."""
         path = self._room.folder / "typed"
-        path.write_text(self._room.with_ports(text), encoding="utf-8")
+        path.write_text(self._room.here(text), encoding="utf-8")
         begin = self._said.seek(0, os.SEEK_END)
         self._say(f"source {path} </dev/null; echo done >&9\n")
         if not self._is_done():
@@ -177,7 +172,7 @@ class Server:
     """`holdfast serve ...`, as a page shows it, in a terminal of its own."""
 
     def __init__(self, room, text):
-        text = room.with_ports(text)
+        text = room.here(text)
         self._log = room.folder / f"server-{time.monotonic_ns()}"
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(["bash", "-c", "exec " + text], stdout=log, stderr=log, cwd=room.desk,

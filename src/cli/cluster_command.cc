@@ -107,7 +107,7 @@ Asked<Answer> wait_for_leader(Server& server, std::int64_t epoch) {
 Asked<int> hand_over(const ClusterOptions& options) {
     TRY(auto server, Server::open(options.server));
     TRY(const auto before, wait_for_leader(server, 0));
-    const auto done = change(options, "/v1/cluster/resign");
+    auto done = change(options, "/v1/cluster/resign");
     if (done || done.error().exit_code != exit_unavailable) return done;
     const auto after = wait_for_leader(server, number_of(before.json["epoch"]));
     if (!after) return done;

@@ -6,7 +6,7 @@ import (
 )
 
 // Version is that of Holdfast as a whole.
-const Version = "0.1.0"
+const Version = "0.2.0"
 
 // Client asks for locks of one server. Any number of goroutines may use it at the same time.
 type Client struct {

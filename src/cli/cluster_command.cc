@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <iostream>
+#include <thread>
 
+#include "base/json/json_writer.h"
 #include "base/result.h"
 #include "cli/command.h"
 #include "cli/screen/lock_rows.h"
@@ -65,19 +68,52 @@ Asked<int> show_cluster(const ClusterOptions& options) {
     return answer.json["leader"].text().empty() ? exit_unavailable : exit_success;
 }
 
+int print_done(const ClusterOptions& options, std::string_view done) {
+    std::string text = escape(done);
+    if (options.server.is_json) {
+        text.clear();
+        base::JsonWriter(text).begin_object().field("done", done).end_object();
+    }
+    fmt::print("{}\n", text);
+    return exit_success;
+}
+
 // Prints what the server says that it has done.
 Asked<int> change(const ClusterOptions& options, const std::string& target) {
     TRY(auto server, Server::open(options.server));
     TRY(const auto answer, server.ask("POST", target));
-    if (answer.status != 200) {
-        return fail(exit_refused, std::string(answer.json["error"].text()));
+    if (answer.status == 200) return print_done(options, answer.json["done"].text());
+    return fail(exit_refused, std::string(answer.json["error"].text()));
+}
+
+// What the cluster says of itself when it has a leader whose epoch is larger than `epoch`. Nodes learn
+// of a new leader one after the other, so this asks again for as long as any request is repeated.
+Asked<Answer> wait_for_leader(Server& server, std::int64_t epoch) {
+    const auto deadline = std::chrono::steady_clock::now() + server.exchange().options().retry_for;
+    while (true) {
+        auto cluster = server.get("/v1/cluster");
+        if (!cluster && cluster.error().exit_code != exit_unavailable) return cluster;
+        if (cluster && number_of(cluster->json["epoch"]) > epoch) return cluster;
+        if (std::chrono::steady_clock::now() > deadline) {
+            return cluster ? fail(exit_unavailable, std::string(cluster->json["reason"].text()))
+                           : cluster;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
-    if (options.server.is_json) {
-        std::fputs(answer.text.c_str(), stdout);
-    } else {
-        fmt::print("{}\n", escape(answer.json["done"].text()));
-    }
-    return exit_success;
+}
+
+// The connection may end before the answer is here, because the node that was asked leads no more.
+// Then a new epoch says that it has handed over.
+Asked<int> hand_over(const ClusterOptions& options) {
+    TRY(auto server, Server::open(options.server));
+    TRY(const auto before, wait_for_leader(server, 0));
+    auto done = change(options, "/v1/cluster/resign");
+    if (done || done.error().exit_code != exit_unavailable) return done;
+    const auto after = wait_for_leader(server, number_of(before.json["epoch"]));
+    if (!after) return done;
+    return print_done(options,
+                      fmt::format("node {} has handed over, and node {} leads",
+                                  before.json["leader"].text(), after->json["leader"].text()));
 }
 
 Asked<int> begin_epoch(const ClusterOptions& options) {
@@ -120,7 +156,7 @@ Command declare_cluster(const options::Command& program) {
         "  holdfast cluster\n"
         "  holdfast cluster resign");
     return {.options = command, .run = [options, resign, epoch] {
-                if (resign.is_called()) return change(*options, "/v1/cluster/resign");
+                if (resign.is_called()) return hand_over(*options);
                 if (epoch.is_called()) return begin_epoch(*options);
                 return show_cluster(*options);
             }};

@@ -12,7 +12,7 @@ _GO_MOD = """module program
 
 go 1.19
 
-require holdfast/clients/go v0.1.0
+require holdfast/clients/go v0.2.0
 
 replace holdfast/clients/go => {client}
 """

@@ -27,7 +27,7 @@ from .lease import Event, Leader, Lease, clock
 from .lock import LeaseGuard, Lock
 from .stop import Stop
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["BadRequest", "Cancelled", "Client", "Event", "Forbidden", "HoldfastError", "Leader", "Lease", "LeaseGuard",
            "Lock", "LockHeld", "LockLost", "NotHoldfast", "ScopeMismatch", "ServerUnavailable", "StaleFence", "Stop",
            "Unauthorized", "WaitTimedOut", "clock"]

@@ -9,13 +9,14 @@ import subprocess
 import sys
 import unittest
 import urllib.parse
+import xml.etree.ElementTree
 
 import pages
 
 LINK = re.compile(r"!?\[[^\]]*\]\(<?([^()\s>]*(?:\([^()\s]*\))?[^()\s>]*)>?\)|<(https?://[^>\s]+)>|\b(?:src|srcset|href)=\"([^\"]+)\"")
 
 # May be missing: they are added to the tree separately.
-MAY_BE_MISSING = {"docs/tutorials/README.md", "docs/production/README.md", "docs/images/chart-throughput.svg"}
+MAY_BE_MISSING = {"docs/tutorials/README.md", "docs/production/README.md", "docs/images/bench-dflockd.svg"}
 
 
 def listed_pages():
@@ -78,6 +79,28 @@ class Links(unittest.TestCase):
     def test_headings_are_named_as_github_names_them(self):
         self.assertEqual(anchors_of("# A `/v1/x` page, it's\n## Two words\n## Two words\n"),
                          {"a-v1x-page-its", "two-words", "two-words-1"})
+
+    def test_the_indexes_lead_to_every_page(self):
+        """docs/README.md, or the index of the page's folder."""
+        docs = pages.REPOSITORY / "docs"
+        indexes = [docs / "README.md", *docs.glob("*/README.md")]
+        linked = {(index.parent / link.partition("#")[0]).resolve() for index in indexes for link in links_of(index)}
+        found = {path for path in listed_pages() if docs in path.parents and docs / "decisions" not in path.parents}
+        self.assertEqual(found - linked - {docs / "README.md"}, set())
+
+
+class Pictures(unittest.TestCase):
+    def test_that_are_drawn_are_well_formed_described_and_dark_if_the_page_is(self):
+        drawn = list((pages.REPOSITORY / "docs/images").glob("*.svg"))
+        self.assertGreater(len(drawn), 5)
+        for path in drawn:
+            root = xml.etree.ElementTree.parse(path).getroot()
+            self.assertTrue(root.get("aria-label") or root.get("aria-labelledby"), path)
+            self.assertIn("prefers-color-scheme: dark", path.read_text(encoding="utf-8"), path)
+
+    def test_are_all_shown_somewhere(self):
+        shown = {(path.parent / link).resolve() for path in listed_pages() for link in links_of(path)}
+        self.assertEqual(set((pages.REPOSITORY / "docs/images").glob("*.svg")) - shown, set())
 
 
 if __name__ == "__main__":

@@ -71,7 +71,7 @@ def plain(text):
 
 
 class Desk:
-    """A folder, an address, and programs that a reader has: `holdfast`, and scripts whose names pages use."""
+    """A folder like that of the sources, an address, and programs that a reader has: scripts whose names pages use."""
 
     def __init__(self, program):
         self._temporary = tempfile.TemporaryDirectory(prefix="holdfast-page-", ignore_cleanup_errors=True)
@@ -81,6 +81,7 @@ class Desk:
         for folder in (self._notes, self.folder / "build/release"):
             folder.mkdir(parents=True)
         (self.folder / "build/release/holdfast").symlink_to(os.path.abspath(program))
+        (self.folder / "clients").symlink_to(REPOSITORY / "clients")
         for name in ("backup.sh", "build.sh", "cleanup.sh", "deploy.sh", "write-header"):
             self._add_program(self.folder / name, f"#!/bin/sh\necho {name} ran\n")
         self._add_program(self.folder / "build/release/nc", _NETCAT)

@@ -61,26 +61,25 @@ bool has_file_root(const ServeOptions& options) {
 
 // Clients must log in, so keys guard the files as well as a token does.
 base::Result<void> check_files(const ServeOptions& options, const net::Endpoint& endpoint) {
-    if (!has_file_root(options)) return base::fail("--files needs a --files-root");
+    if (!has_file_root(options))
+        return base::fail("--files needs --files-root, the folder to serve");
     if (options.cluster.is_on() && !options.cluster.has_shared_files) {
         return base::fail(
-            "in a cluster every node serves the files in its turn, so all of them must see the "
-            "same "
-            "folder: say --files-shared if they do");
+            "in a cluster any node may have to serve the files, so all nodes must see the same "
+            "folder: if they do, add --files-shared");
     }
     if (!has_auth_token(options) && options.files.owner_keys.empty()) {
         return base::fail(
-            "nobody could log in to the files: name the key of an owner with --files-owner, or a "
-            "secret with --auth-token-file");
+            "nobody could log in to the files: set the key of an owner with --files-owner, or a "
+            "token with --auth-token-file");
     }
     const bool has_url =
         !options.files.urls.empty() || (!endpoint.is_unspecified() && !endpoint.is_unix());
     if (options.files.owner_keys.empty() || has_url) return {};
-    return base::fail(
-        "the owners of --files-owner sign their logins for the address of the files, and " +
-        net::to_text(endpoint) +
-        " does not tell by which address clients reach it: name that with --files-url, such as "
-        "--files-url http://files.example.org:8081");
+    return base::fail("clients sign their logins for the address of the files, and " +
+                      net::to_text(endpoint) +
+                      " does not say which address they use: set it with --files-url, such as "
+                      "--files-url http://files.example.org:8081");
 }
 
 std::unique_ptr<net::Protocol> make_files(net::Channel& channel, LoopParts& parts) {
@@ -98,7 +97,7 @@ std::unique_ptr<net::Protocol> make_status(net::Channel& channel, LoopParts& par
 constexpr Door doors_table[] = {
     {.name = "http",
      .tls_name = "https",
-     .help = "where to listen for HTTP: ADDR:PORT (port 0: any free port), unix:PATH, or none",
+     .help = "address for HTTP: ADDR:PORT (port 0 is any free port), unix:PATH, or none",
      .default_address = "127.0.0.1:8080",
      .address = &ServeOptions::http_address,
      .guard = Guard::token,
@@ -110,7 +109,7 @@ constexpr Door doors_table[] = {
      .make_protocol = make_http},
     {.name = "dflockd",
      .tls_name = "dflockd",
-     .help = "where to listen for clients of dflockd: ADDR:PORT, unix:PATH, or none",
+     .help = "address for dflockd's clients: ADDR:PORT, unix:PATH, or none",
      .default_address = "127.0.0.1:6388",
      .address = &ServeOptions::dflockd_address,
      .guard = Guard::token,
@@ -122,8 +121,8 @@ constexpr Door doors_table[] = {
      .make_protocol = make_dflockd},
     {.name = "redis",
      .tls_name = "redis",
-     .help = "where to listen for lock clients of Redis: ADDR:PORT (Redis has 127.0.0.1:6379), "
-             "unix:PATH, or none; not given: none",
+     .help = "address for lock clients of Redis: ADDR:PORT, unix:PATH, or none. Default: none. "
+             "Redis itself uses 127.0.0.1:6379",
      .default_address = "127.0.0.1:6379",
      .address = &ServeOptions::redis_address,
      .guard = Guard::token,
@@ -135,8 +134,8 @@ constexpr Door doors_table[] = {
      .make_protocol = make_redis},
     {.name = "files",
      .tls_name = "files",
-     .help = "where to serve files: ADDR:PORT, unix:PATH, or none; not given: 127.0.0.1:8081, if "
-             "there is a --files-root",
+     .help = "address for files: ADDR:PORT, unix:PATH, or none. Default: 127.0.0.1:8081 if "
+             "--files-root is set, otherwise none",
      .default_address = "127.0.0.1:8081",
      .address = &ServeOptions::files_address,
      .guard = Guard::login,
@@ -148,8 +147,8 @@ constexpr Door doors_table[] = {
      .make_protocol = make_files},
     {.name = "status",
      .tls_name = "status",
-     .help = "where this node of a cluster tells of itself by HTTP: ADDR:PORT, unix:PATH, or none; "
-             "not given: 127.0.0.1:8082, if there is a --cluster",
+     .help = "address for the status of this cluster node, over HTTP: ADDR:PORT, unix:PATH, or "
+             "none. Default: 127.0.0.1:8082 if --cluster is set, otherwise none",
      .default_address = "127.0.0.1:8082",
      .address = &ServeOptions::status_address,
      .guard = Guard::token,
@@ -174,10 +173,10 @@ base::Result<void> check_guard(const Door& door, const net::Endpoint& endpoint,
     if (endpoint.is_local() || has_auth_token(options) || has_logins || options.is_insecure) {
         return {};
     }
-    return base::fail("refusing to listen on " + net::to_text(endpoint) +
-                      ": anybody who can reach it could take and release locks. Listen on "
-                      "127.0.0.1, or ask for a token with --auth-token-file, or say "
-                      "--insecure if that is what you want");
+    return base::fail(
+        "refusing to listen on " + net::to_text(endpoint) +
+        ": everybody who can reach it could acquire and release locks. Listen on 127.0.0.1, or "
+        "require a token with --auth-token-file, or add --insecure if you want this");
 }
 
 }  // namespace
@@ -208,7 +207,7 @@ base::Result<void> check_doors(const ServeOptions& options) {
         for (const Door& door : doors_table) {
             flags += std::string(flags.empty() ? "" : ", ") + "--" + door.name;
         }
-        return base::fail("nothing to serve: all of " + flags + " are none");
+        return base::fail("nothing to serve: " + flags + " are all none");
     }
     for (const Door* const door : open) {
         TRY(const auto endpoint, net::parse_endpoint(address_of(*door, options)));
@@ -229,7 +228,8 @@ void warn_of_open_doors(const ServeOptions& options) {
             base::log(base::LogLevel::warning, message, {{"address", address}, {"remedy", remedy}});
         };
         if (door->guard == Guard::token && !has_auth_token(options)) {
-            warn("anybody there may take and release locks", "--auth-token-file");
+            warn("everybody who can reach this address may acquire and release locks",
+                 "--auth-token-file");
         }
         if (has_tls) continue;
         constexpr std::string_view remedy = "--tls-cert and --tls-key";

@@ -21,8 +21,11 @@ int run(std::vector<std::string> words) {
     program.version("--version", "holdfast " HOLDFAST_VERSION);
     program.requires_commands(1, 1);
     program.footer(
-        "`holdfast serve --help` tells how to start it and how to take the first lock.\n"
-        "`holdfast run backup ./backup.sh` runs a command while it holds the lock `backup`.");
+        "Start a server:              holdfast serve\n"
+        "Run a command under a lock:  holdfast run backup ./backup.sh\n"
+        "See who holds what:          holdfast ls\n"
+        "\n"
+        "`holdfast COMMAND --help` has the options and examples of a command.");
     const cli::Command own[] = {declare_serve(program),      declare_dflockd(program),
                                 declare_config(program),     declare_restore(program),
                                 declare_migrate(program),    declare_bench(program),

@@ -27,23 +27,22 @@ void declare_listeners(const options::Command& command, ServeOptions& options) {
         address = door.default_address;
         option.shows_default();
     }
-    command.add_flag(
-        "--insecure", options.is_insecure,
-        "listen beyond this machine although everybody there may take and release locks");
+    command.add_flag("--insecure", options.is_insecure,
+                     "allow an address that other machines can reach without a token");
     const auto fault_of = [](const std::string& name) {
         return is_host_name(name) ? std::string()
-                                  : "'" + name + "' is no host name (without a port)";
+                                  : "'" + name + "' is not a host name (write it without a port)";
     };
     command
         .add_option("--host-name", options.host_names,
-                    "name by which HTTP clients may call this server where there is no auth token, "
-                    "beside localhost and the name of the machine; may be repeated")
+                    "host name that HTTP requests may use if there is no auth token, besides "
+                    "localhost and the name of the machine; repeatable")
         .takes("NAME")
         .checked_by(fault_of)
         .repeatable(',');
     command
         .add_option("--connections-max", options.connections_max,
-                    "connections at one time; further ones are closed at once")
+                    "largest number of open connections; further ones are closed at once")
         .above_zero()
         .shows_default();
     command
@@ -69,8 +68,9 @@ void declare_file_logins(const options::Command& command, ServeOptions& options)
         return true;
     };
     command
-        .add_option("--files-owner", take_keys,
-                    "Nostr public key, 64 hexadecimal digits, that may log in; may be repeated")
+        .add_option(
+            "--files-owner", take_keys,
+            "Nostr public key that may log in to the files: 64 hexadecimal digits; repeatable")
         .takes("HEX")
         .repeatable();
     const auto take_urls = [&options](const std::vector<std::string>& texts) {
@@ -86,8 +86,8 @@ void declare_file_logins(const options::Command& command, ServeOptions& options)
     };
     command
         .add_option("--files-url", take_urls,
-                    "address of the files as their clients write it, for which they sign their "
-                    "logins; may be repeated; on this machine also localhost")
+                    "URL at which clients reach the files and for which they sign their logins; "
+                    "repeatable. The address of --files counts as well")
         .takes("URL")
         .repeatable()
         .checked_by(find_fault);
@@ -108,7 +108,7 @@ void declare_file_origins(const options::Command& command, ServeOptions& options
     command
         .add_option("--files-origin", take_origins,
                     "origin of a web app that may use the files from a browser, such as "
-                    "https://drive.example.org; may be repeated")
+                    "https://drive.example.org; repeatable")
         .takes("ORIGIN")
         .repeatable()
         .checked_by(find_fault);
@@ -117,77 +117,80 @@ void declare_file_origins(const options::Command& command, ServeOptions& options
 void declare_files(const options::Command& command, ServeOptions& options) {
     command
         .add_option("--files-root", options.files.root,
-                    "folder whose files are served, with locks; made if it is not there")
+                    "folder whose files are served; created if it does not exist")
         .takes("DIR");
     declare_file_logins(command, options);
     declare_file_origins(command, options);
     command
         .add_option("--files-quota", options.files.quota_bytes,
-                    "bytes that all files together may have; 0: no limit")
+                    "largest size of all files together; 0 means no limit")
         .takes("BYTES")
         .shows_default();
     command
         .add_option("--files-size-max", options.files.file_bytes_max,
-                    "bytes that one file may have; 0: no limit")
+                    "largest size of one file; 0 means no limit")
         .takes("BYTES")
         .shows_default();
     command
         .add_option("--files-pace-min", options.files_pace_min,
-                    "bytes a second that an upload must bring on average, after its first "
-                    "--request-timeout; 0: no limit")
+                    "slowest upload, in bytes a second on average, after its first "
+                    "--request-timeout; 0 means no limit")
         .takes("BYTES")
         .shows_default();
 }
 
 void declare_redis(const options::Command& command, ServeOptions& options) {
     command.add_flag("--redis-strict", options.redis.is_strict,
-                     "refuse Redis commands that end or prolong a lock without naming its value");
+                     "refuse Redis commands that end or prolong a lock without proving its value");
 }
 
 void declare_secrets(const options::Command& command, ServeOptions& options) {
     command.add_file(
         "--auth-token-file", options.auth_token_file,
-        "requests must bear the token in the first line of FILE; read again on SIGHUP");
-    command.add_file("--admin-token-file", options.admin_token_file,
-                     "the token of those who may also release what others hold");
+        "every request must send the token in the first line of FILE; read again on SIGHUP");
+    command.add_file(
+        "--admin-token-file", options.admin_token_file,
+        "file with the admin token, which may also end leases of others; read again on SIGHUP");
     command.add_file("--tls-cert", options.tls.certificate_file,
-                     "speak TLS with this certificate chain, in PEM form; read again on SIGHUP");
-    command.add_file("--tls-key", options.tls.key_file, "the certificate's key");
+                     "use TLS with this certificate chain, in PEM form; read again on SIGHUP");
+    command.add_file("--tls-key", options.tls.key_file, "key of the certificate, in PEM form");
 }
 
 void declare_locks(const options::Command& command, ServeOptions& options) {
     command.add_duration("--default-ttl", options.homelab.default_ttl,
-                         "lease of a /lock request that names no ttl");
+                         "TTL of a /lock request without ttl");
     command.add_duration("--grace", options.homelab.grace,
-                         "how long an expired /lock is kept for its last holder");
+                         "how long an expired /lock is reserved for its last holder");
     command.add_duration("--lease-duration", options.scoped.default_duration,
-                         "lease of a /v1/leases request that names no ttl_ms");
+                         "TTL of a /v1/leases request without ttl_ms");
     command.add_duration("--lease-max", options.scoped.duration_max,
-                         "longest lease that can be asked for at /v1/leases");
-    command.add_duration("--terraform-hold-max", options.terraform.hold_max,
-                         "how long a lock of Terraform lasts at most; 0s: until it is released");
+                         "longest TTL of a /v1/leases request");
+    command.add_duration(
+        "--terraform-hold-max", options.terraform.hold_max,
+        "longest time that a lock of Terraform lasts; 0s means until it is released");
     command
         .add_option("--leases-max", options.limits.leases_max,
-                    "leases of all doors together, those that are waited for included")
+                    "largest number of leases and waiters, of all doors together")
         .above_zero(false)
         .shows_default();
     command
         .add_option("--fences-max", options.fences_max,
-                    "resources whose fencing numbers /v1/fence remembers")
+                    "largest number of resources that /v1/fence remembers")
         .shows_default();
     command
         .add_option("--data", options.data_folder,
-                    "folder that keeps the locks over a restart; made if it is not there")
+                    "folder of the database, in which locks survive a restart; created if it does "
+                    "not exist")
         .takes("DIR")
         .shows_default();
-    command.add_flag("--memory", options.is_in_memory,
-                     "keep nothing: all locks are free after a restart");
+    command.add_flag("--memory", options.is_in_memory, "no database: a restart forgets all locks");
 }
 
 void declare_process(const options::Command& command, ServeOptions& options) {
     command
         .add_option("--threads", options.threads,
-                    "threads that serve connections; one more owns the locks when this is above 1")
+                    "number of threads that serve connections; with more than 1, one further "
+                    "thread owns the locks")
         .between(1, 256)
         .shows_default();
     command.add_duration("--shutdown-timeout", options.shutdown_timeout,
@@ -197,7 +200,7 @@ void declare_process(const options::Command& command, ServeOptions& options) {
                                                          {"json", base::LogFormat::json}};
     command
         .add_choice("--log-format", options.log_format, formats,
-                    "text or json; not given: text on a terminal, json otherwise", false)
+                    "text or json. Default: text on a terminal, json otherwise", false)
         .takes("FORMAT");
     const std::map<std::string, base::LogLevel> levels{{"debug", base::LogLevel::debug},
                                                        {"info", base::LogLevel::info},
@@ -206,7 +209,8 @@ void declare_process(const options::Command& command, ServeOptions& options) {
                                                        {"off", base::LogLevel::off}};
     command
         .add_choice("--log-level", options.log_level, levels,
-                    "debug, info, warning, error or off; locks taken and released are info", false)
+                    "debug, info, warning, error or off; grants and releases are logged at info",
+                    false)
         .takes("LEVEL")
         .shows_default("info");
 }
@@ -226,7 +230,7 @@ void take_lockserver_variables(const options::Command& command, ServeOptions& op
 }
 
 void declare_config_file(const options::Command& command, ServeOptions& options) {
-    const std::string help = "read options from FILE: one `name = value` a line";
+    const std::string help = "read options from FILE, one `name = value` on each line";
     const options::Option path =
         command.add_option("--config", help).takes("FILE").existing_file().not_in_files();
     command.on_parsed([command, &options, path] {
@@ -248,12 +252,11 @@ void declare_serve_options(const options::Command& command, ServeOptions& option
     declare_config_file(command, options);
     command.name_variables("HOLDFAST_");
     command.footer(
-        "A flag beats the environment variable HOLDFAST_<NAME> (HOLDFAST_HTTP, HOLDFAST_GRACE, "
-        "...),\n"
-        "and that beats the file. Durations are written 250ms, 30s, 1m30s, 1h.\n"
-        "LOCKSERVER_ADDR and LOCKSERVER_DB are honoured where --http and --data are not given.\n"
+        "A flag overrides its environment variable (HOLDFAST_HTTP, HOLDFAST_GRACE, ...), and the\n"
+        "variable overrides the configuration file. Durations are written 250ms, 30s, 1m30s, 1h.\n"
+        "LOCKSERVER_ADDR and LOCKSERVER_DB are used if --http and --data are not given.\n"
         "\n"
-        "Take a lock, look at it, give it back:\n"
+        "Acquire a lock, look at it, release it:\n"
         "  curl -X POST   'http://127.0.0.1:8080/lock?client=laptop1&ttl=30s'\n"
         "  curl           'http://127.0.0.1:8080/lock'\n"
         "  curl -X DELETE 'http://127.0.0.1:8080/lock?client=laptop1'");
@@ -299,7 +302,7 @@ base::Result<void> check(const ServeOptions& options) {
     TRY(check_cluster(options.cluster, options.is_insecure));
     if (options.cluster.is_on() && options.is_in_memory) {
         return base::fail(
-            "--memory and --cluster exclude each other: a cluster has its locks in etcd");
+            "--memory and --cluster cannot be used together: a cluster has its locks in etcd");
     }
     if (options.tls.certificate_file.empty() != options.tls.key_file.empty()) {
         return base::fail("--tls-cert and --tls-key belong together: give both or neither");
@@ -311,8 +314,8 @@ base::Result<void> check(const ServeOptions& options) {
         options.scoped.default_duration > options.scoped.duration_max ||
         options.scoped.duration_max > options.limits.ttl_max) {
         return base::fail(
-            "--lease-duration must be longer than zero and at most --lease-max, and that at most "
-            "366 days");
+            "--lease-duration must be longer than zero and at most --lease-max, and --lease-max at "
+            "most 366 days");
     }
     const core::Duration hold_max = options.terraform.hold_max;
     if (hold_max < core::Duration::zero() || hold_max > options.limits.ttl_max) {

@@ -123,7 +123,7 @@ TEST(ServeOptions, HaveAnyNumberOfHostNames) {
         EXPECT_FALSE(parse({"--host-name", wrong})) << wrong;
     }
     const auto refused = parse({"--host-name", "box:8080"});
-    EXPECT_THAT(refused.error().message, HasSubstr("'box:8080' is no host name"));
+    EXPECT_THAT(refused.error().message, HasSubstr("'box:8080' is not a host name"));
 }
 
 TEST(ServeOptions, OfFilesNameTheOriginsOfWebApps) {
@@ -136,7 +136,7 @@ TEST(ServeOptions, OfFilesNameTheOriginsOfWebApps) {
         const auto no_origin = parse({"--files-origin", origin});
         ASSERT_FALSE(no_origin) << origin;
         EXPECT_THAT(no_origin.error().message,
-                    HasSubstr("'" + std::string(origin) + "' is no origin"));
+                    HasSubstr("'" + std::string(origin) + "' is not an origin"));
     }
 }
 

@@ -48,7 +48,7 @@ Result<std::string> read_token_file(const std::string& path) {
     std::string_view line = trim(*text);
     line = trim(line.substr(0, line.find('\n')));
     if (line.empty()) {
-        return fail("there is no token in " + path + ": it is empty but for blanks");
+        return fail("there is no token in " + path + ": the file is empty");
     }
     if (line.size() > token_bytes_max) {
         return fail("the first line of " + path + " is too long for a token");

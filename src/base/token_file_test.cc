@@ -28,7 +28,7 @@ TEST_F(TokenFile, HasTheTokenInItsFirstLineThatIsNotBlank) {
 TEST_F(TokenFile, WithoutATokenIsAnError) {
     EXPECT_EQ(read_token_file(path_).error().message,
               "cannot read a token from " + path_ + ": No such file or directory");
-    const std::string is_empty = "there is no token in " + path_ + ": it is empty but for blanks";
+    const std::string is_empty = "there is no token in " + path_ + ": the file is empty";
     EXPECT_EQ(read("").error().message, is_empty);
     EXPECT_EQ(read(" \n\n").error().message, is_empty);
     EXPECT_EQ(read_token_file("/").error().message, "cannot read a token from /: Is a directory");

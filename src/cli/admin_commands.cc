@@ -48,8 +48,8 @@ Asked<bool> confirm(Server& server, const ForceOptions& options) {
     TRY(const LockRow lock, look_at(server, options.name));
     if (lock.holders.empty()) return true;  // the server will say so
     fmt::print(stderr,
-               "{} is held by {}, who may be at work and is not stopped by this.\n"
-               "Release it all the same? [y/N] ",
+               "{} is held by {}. The holder may still be working, and this does not stop it.\n"
+               "End the lease anyway? [y/N] ",
                escape(options.name), holders_text(lock));
     std::string line;
     std::getline(std::cin, line);
@@ -61,7 +61,8 @@ Asked<int> force_unlock(const ForceOptions& options) {
     if (!options.is_sure) {
         TRY(auto server, Server::open(options.server));
         if (::isatty(STDIN_FILENO) != 1) {
-            return fail(exit_usage, "nobody is there to be asked: say --yes if you are sure");
+            return fail(exit_usage,
+                        "there is no terminal to ask for confirmation: add --yes if you are sure");
         }
         TRY(const bool is_sure, confirm(server, options));
         if (!is_sure) return fail(exit_refused, "nothing was released");
@@ -129,16 +130,16 @@ Asked<int> end_session(const SessionOptions& options) {
 
 Command declare_force_unlock(const options::Command& program) {
     const auto options = std::make_shared<ForceOptions>();
-    const options::Command command = program.add_command(
-        "force-unlock", "end every lease on a lock, whoever holds it; an admin's");
+    const options::Command command =
+        program.add_command("force-unlock", "end every lease on a lock, whoever holds it (admin)");
     command.add_option("lock", options->name, "a name, or what `ls` prints: path:/a, range:7:0-9")
         .takes("LOCK")
         .required();
-    command.add_flag("-y,--yes", options->is_sure, "do not ask");
+    command.add_flag("-y,--yes", options->is_sure, "do not ask for confirmation");
     declare_server_options(command, options->server);
     command.footer(
-        "The holder is not stopped by this: it learns of it at its next renewal. Who waits moves "
-        "up at once.\n"
+        "This does not stop the holder, which notices it at its next renewal. The next waiter is\n"
+        "granted the lock at once.\n"
         "\n"
         "  holdfast force-unlock nightly");
     return {.options = command, .run = [options] { return force_unlock(*options); }};
@@ -146,11 +147,11 @@ Command declare_force_unlock(const options::Command& program) {
 
 Command declare_session(const options::Command& program) {
     const auto options = std::make_shared<SessionOptions>();
-    const options::Command command =
-        program.add_command("session", "list or end the connections and logins that own locks");
-    const options::Command ls = command.add_command("ls", "list them; so does no command");
+    const options::Command command = program.add_command(
+        "session", "list or end sessions: the connections and logins that own locks");
+    const options::Command ls = command.add_command("ls", "list the sessions (the default)");
     const options::Command end =
-        command.add_command("end", "end one, and all it holds; an admin's");
+        command.add_command("end", "end a session and all its leases (admin)");
     end.add_option("id", options->id, "the session, as `session ls` shows it")
         .takes("ID")
         .required();

@@ -87,7 +87,8 @@ Asked<int> back_up(const BackupOptions& options) {
     TRY(auto server, Server::open(options.server));
     if (options.file == "-") {
         if (::isatty(STDOUT_FILENO) == 1) {
-            return fail(exit_usage, "a backup is nothing for a terminal: name a file");
+            return fail(exit_usage,
+                        "a backup is binary and is not written to a terminal: name a file");
         }
         TRY(fetch(server, STDOUT_FILENO, "the output"));
         return exit_success;
@@ -108,13 +109,13 @@ Asked<int> back_up(const BackupOptions& options) {
 Command declare_backup(const options::Command& program) {
     const auto options = std::make_shared<BackupOptions>();
     const options::Command command = program.add_command(
-        "backup", "copy the server's database to a file, while it runs; an admin's");
-    command.add_option("file", options->file, "where to write it; -: to standard output")
+        "backup", "copy the server's database to a file while the server runs (admin)");
+    command.add_option("file", options->file, "file to write; - is standard output")
         .takes("FILE")
         .required();
     declare_server_options(command, options->server);
     command.footer(
-        "The file has its name only when it is whole and on disk.\n"
+        "The file appears under its name only when it is complete and on disk.\n"
         "\n"
         "  holdfast backup /var/backups/holdfast.db\n"
         "  holdfast backup - | gzip > holdfast.db.gz");

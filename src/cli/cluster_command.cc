@@ -119,8 +119,8 @@ Asked<int> hand_over(const ClusterOptions& options) {
 Asked<int> begin_epoch(const ClusterOptions& options) {
     if (!options.is_sure) {
         return fail(exit_usage,
-                    "this is for an etcd that was restored from a backup: fencing numbers jump "
-                    "ahead for good. Say --yes if you are sure");
+                    "use this only after etcd was restored from a backup: it makes fencing numbers "
+                    "jump ahead permanently. Add --yes if you are sure");
     }
     return change(options, "/v1/cluster/new-epoch");
 }
@@ -130,20 +130,20 @@ Asked<int> begin_epoch(const ClusterOptions& options) {
 Command declare_cluster(const options::Command& program) {
     const auto options = std::make_shared<ClusterOptions>();
     const options::Command command =
-        program.add_command("cluster", "show the nodes of a cluster, or hand over");
-    const options::Command show = command.add_command("show", "show them; so does no command");
-    const options::Command resign =
-        command.add_command("resign", "let another node lead, as before an upgrade; an admin's");
+        program.add_command("cluster", "show the nodes of a cluster, or let another node lead");
+    const options::Command show = command.add_command("show", "show the nodes (the default)");
+    const options::Command resign = command.add_command(
+        "resign", "let another node lead, for example before an upgrade (admin)");
     const options::Command epoch = command.add_command(
         "new-epoch",
-        "after etcd was restored from a backup: begin with larger numbers; an admin's");
-    epoch.add_flag("-y,--yes", options->is_sure, "do it");
+        "continue with larger fencing numbers after etcd was restored from a backup (admin)");
+    epoch.add_flag("-y,--yes", options->is_sure, "confirm that etcd was restored from a backup");
     show.footer("  holdfast cluster show");
     resign.footer("  holdfast cluster resign --server http://node-a:8080");
     epoch.footer(
-        "A backup has older fencing numbers than those that clients have seen since. This makes "
-        "all\n"
-        "further ones larger than any that can have been given out.\n"
+        "After etcd was restored, its fencing numbers are older than those that clients have "
+        "seen.\n"
+        "This makes all new numbers larger than any that can have been given out.\n"
         "\n"
         "  holdfast cluster new-epoch --yes");
     command.requires_commands(0, 1);
@@ -151,7 +151,7 @@ Command declare_cluster(const options::Command& program) {
         declare_server_options(each, options->server);
     }
     command.footer(
-        "Ends with 69 if nobody leads.\n"
+        "Exits with 69 if no node leads.\n"
         "\n"
         "  holdfast cluster\n"
         "  holdfast cluster resign");

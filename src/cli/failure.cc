@@ -56,13 +56,13 @@ class Facts {
 
 Failure held_failure(const LockHeld& held, const std::string& title) {
     if (held.holder.empty()) {
-        return {exit_not_got, fmt::format("{} was not to be had in time", title),
+        return {exit_not_got, fmt::format("{} was not granted in time", title),
                 Facts().text("error", "WaitTimedOut").text("scope", title).take()};
     }
     const bool is_endless = held.expires_at == std::chrono::system_clock::time_point::max();
     const auto until =
         std::chrono::floor<std::chrono::milliseconds>(held.expires_at.time_since_epoch());
-    const std::string end = is_endless ? "it is given back" : moment(until.count());
+    const std::string end = is_endless ? "it is released" : moment(until.count());
     Facts facts;
     facts.text("error", "LockHeld").text("scope", held.scope.to_text()).text("holder", held.holder);
     if (!is_endless) facts.text("expires_at", end);
@@ -75,7 +75,7 @@ Failure held_failure(const LockHeld& held, const std::string& title) {
 
 Failure stale_failure(const StaleFence& stale) {
     return {exit_refused,
-            fmt::format("{} is too old for {}: somebody came with {}. Do not write.",
+            fmt::format("{} is too old for {}: the largest fencing number is {}. Do not write.",
                         stale.fencing_token, stale.resource, stale.highest),
             Facts()
                 .text("error", "StaleFence")
@@ -96,11 +96,11 @@ Failure to_failure(const LockError& error, const std::string& title) {
     if (const auto* const stale = std::get_if<StaleFence>(&error)) return stale_failure(*stale);
     const std::string message = to_text(error);
     if (std::holds_alternative<LockExpired>(error)) {
-        return with_code(exit_refused, "the lease is over: somebody else may have the lock",
+        return with_code(exit_refused, "the lease has ended: somebody else may hold the lock",
                          "LockExpired");
     }
     if (std::holds_alternative<LockNotFound>(error)) {
-        return with_code(exit_refused, "this is the token of no lease", "LockNotFound");
+        return with_code(exit_refused, "no lease has this token", "LockNotFound");
     }
     if (std::holds_alternative<ServerUnavailable>(error)) {
         const bool is_question = message.ends_with('?');

@@ -51,7 +51,7 @@ TEST(Failure, IsASentenceForPeople) {
 TEST(Failure, KnowsLocksWithoutAnEnd) {
     LockHeld held_for_ever = held();
     held_for_ever.expires_at = std::chrono::system_clock::time_point::max();
-    EXPECT_EQ(to_failure(held_for_ever, "x").message, "x is held by w\"1 until it is given back");
+    EXPECT_EQ(to_failure(held_for_ever, "x").message, "x is held by w\"1 until it is released");
     EXPECT_EQ(to_text(LockError(held_for_ever)), "path:/a is held by w\"1");
 }
 

@@ -39,7 +39,7 @@ void print_highest(const FenceOptions& options, std::uint64_t highest, const std
 
 Asked<int> fence(const FenceOptions& options, bool has_number) {
     if (int{options.is_show} + int{options.is_drop} + int{has_number} != 1) {
-        return fail(exit_usage, "say one of: a NUMBER to be checked, --show, --drop");
+        return fail(exit_usage, "give exactly one of these: a NUMBER to check, --show, --drop");
     }
     TRY(Client client, asked(Client::open(to_client_options(options.server))));
     if (has_number) {
@@ -49,7 +49,7 @@ Asked<int> fence(const FenceOptions& options, bool has_number) {
     }
     TRY(const auto highest, asked(options.is_show ? client.get_fence(options.resource)
                                                   : client.drop_fence(options.resource)));
-    if (!highest) return fail(exit_refused, "no number was ever shown for " + options.resource);
+    if (!highest) return fail(exit_refused, "no fencing number is known for " + options.resource);
     print_highest(options, *highest,
                   options.is_show ? fmt::format("{}\n", *highest)
                                   : fmt::format("dropped {}, which was at {}\n",
@@ -62,18 +62,18 @@ Asked<int> fence(const FenceOptions& options, bool has_number) {
 Command declare_fence(const options::Command& program) {
     const auto options = std::make_shared<FenceOptions>();
     const options::Command command = program.add_command(
-        "fence", "have a fencing number checked before a write; refused if a larger one was seen");
-    command.add_option("resource", options->resource, "what is about to be written")
+        "fence", "check a fencing number before a write; refuse it if a larger one was seen");
+    command.add_option("resource", options->resource, "name of the resource to write to")
         .takes("RESOURCE")
         .required();
     const options::Option number =
-        command.add_option("number", options->number, "the fencing number of your lock")
+        command.add_option("number", options->number, "fencing number of your lock")
             .takes("NUMBER");
-    command.add_flag("--show", options->is_show, "print the largest number so far");
-    command.add_flag("--drop", options->is_drop, "forget the resource; an admin's");
+    command.add_flag("--show", options->is_show, "print the largest number seen");
+    command.add_flag("--drop", options->is_drop, "forget the resource (admin)");
     declare_server_options(command, options->server);
     command.footer(
-        "Ends with 0 if the number is good, with 1 if it is too old.\n"
+        "Exits with 0 if you may write, and with 1 if the number is too old.\n"
         "\n"
         "  holdfast run nightly -- sh -c 'holdfast fence bucket $HOLDFAST_FENCE && upload'\n"
         "  holdfast fence bucket --show");

@@ -93,7 +93,9 @@ Asked<int> unlock(const TokenOptions& options) {
 options::Command declare_token_command(const options::Command& program, const std::string& name,
                                        const std::string& help, TokenOptions& options) {
     const options::Command command = program.add_command(name, help);
-    command.add_option("token", options.token, "the lease, by what `holdfast lock` printed first")
+    command
+        .add_option("token", options.token,
+                    "token of the lease: the first word that `holdfast lock` printed")
         .takes("TOKEN")
         .required();
     declare_server_options(command, options.server);
@@ -105,11 +107,13 @@ options::Command declare_token_command(const options::Command& program, const st
 Command declare_lock(const options::Command& program) {
     const auto options = std::make_shared<LeaseOptions>();
     const options::Command command =
-        program.add_command("lock", "take a lock, print its token, and leave the renewing to you");
+        program.add_command("lock", "acquire a lock and print its token; you have to renew it");
     declare_lease_options(command, *options);
     command.footer(
-        "Prints the token, the fencing number and when it ends. NOBODY RENEWS THIS LEASE: after\n"
-        "--ttl the lock is somebody else's, whatever your script is doing then. Prefer `run`.\n"
+        "Prints the token, the fencing number and the expiry of the lease. NOBODY RENEWS THIS "
+        "LEASE:\n"
+        "after --ttl somebody else can have the lock, even if your script still works. Prefer "
+        "`run`.\n"
         "\n"
         "  holdfast lock nightly --ttl 10m --owner \"$USER\"\n"
         "  read -r token fence expires <<< \"$(holdfast lock nightly --ttl 10m --wait 1m)\"\n"
@@ -120,15 +124,15 @@ Command declare_lock(const options::Command& program) {
 
 Command declare_renew(const options::Command& program) {
     const auto options = std::make_shared<TokenOptions>();
-    const options::Command command = declare_token_command(
-        program, "renew", "let a lease begin anew, and print when it ends", *options);
+    const options::Command command =
+        declare_token_command(program, "renew", "renew a lease and print its new expiry", *options);
     const auto set_ttl = [options](std::chrono::nanoseconds ttl) {
         options->ttl = std::chrono::ceil<std::chrono::milliseconds>(ttl);
     };
     command.add_duration("--ttl", std::function(set_ttl),
-                         "for so long from now on; not given: for as long as it was");
+                         "new TTL. Default: the TTL that the lease has");
     command.footer(
-        "Ends with 1 if the lease is over: then the lock may be somebody else's.\n"
+        "Exits with 1 if the lease has ended: then somebody else may hold the lock.\n"
         "\n"
         "  holdfast renew 0006604efeeb32d670ecdeec23021d23");
     return {.options = command, .run = [options] { return renew(*options); }};
@@ -137,9 +141,9 @@ Command declare_renew(const options::Command& program) {
 Command declare_unlock(const options::Command& program) {
     const auto options = std::make_shared<TokenOptions>();
     const options::Command command =
-        declare_token_command(program, "unlock", "give a lease back", *options);
+        declare_token_command(program, "unlock", "release a lease", *options);
     command.footer(
-        "Ends with 1 if the lease was over already.\n"
+        "Exits with 1 if the lease had ended already.\n"
         "\n"
         "  holdfast unlock 0006604efeeb32d670ecdeec23021d23");
     return {.options = command, .run = [options] { return unlock(*options); }};

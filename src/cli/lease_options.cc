@@ -31,26 +31,26 @@ void declare_lease_options(const options::Command& command, LeaseOptions& option
         .add_option("lock", options.name,
                     "a name, or path:/a/b, inode:7, range:7:0-4096, semaphore:x")
         .takes("LOCK");
-    command.add_duration("--ttl", options.ttl, "how long the lease lasts when nobody renews it");
+    command.add_duration("--ttl", options.ttl, "how long the lease lasts after its last renewal");
     const auto set_wait = [&options](std::chrono::nanoseconds wait) {
         options.wait = std::chrono::ceil<std::chrono::milliseconds>(wait);
     };
     const options::Option wait =
         command.add_duration("-w,--wait", std::function(set_wait),
-                             "how long to wait for the lock; not given: without an end");
-    command.add_flag("-n,--try", options.is_try, "do not wait at all").excludes(wait);
+                             "how long to wait for the lock. Default: as long as it takes");
+    command.add_flag("-n,--try", options.is_try, "do not wait").excludes(wait);
     command.add_flag("-s,--shared", options.is_shared,
-                     "hold it together with others that share it");
-    command.add_option("--limit", options.limit, "so many may hold it at the same time")
+                     "hold the lock together with other --shared holders");
+    command.add_option("--limit", options.limit, "how many may hold the lock at the same time")
         .takes("N")
         .above_zero(false)
         .shows_default();
     command
         .add_option("--owner", options.owner,
-                    "who is shown to hold it; not given: this host and process")
+                    "name that is shown as the holder. Default: this host and process")
         .takes("TEXT")
         .variable("HOLDFAST_OWNER");
-    command.add_option("--metadata", options.metadata, "a note that is shown with it")
+    command.add_option("--metadata", options.metadata, "note that is shown with the lease")
         .takes("TEXT");
     declare_server_options(command, options.server);
 }
@@ -59,9 +59,10 @@ Asked<LeaseRequest> to_request(const LeaseOptions& options) {
     TRY(LockScope scope, read_scope(options.name));
     const bool is_semaphore = std::holds_alternative<LockScope::Semaphore>(scope.value());
     const bool is_named = std::holds_alternative<LockScope::Named>(scope.value());
-    if (options.limit > 1 && !is_named && !is_semaphore) return usage("--limit is for names");
+    if (options.limit > 1 && !is_named && !is_semaphore)
+        return usage("--limit works only with a name");
     if ((options.limit > 1 || is_semaphore) && options.is_shared) {
-        return usage("a semaphore has permits, so it cannot be --shared");
+        return usage("a semaphore cannot be --shared: it has permits");
     }
     if (options.ttl <= std::chrono::milliseconds::zero()) return usage("--ttl must not be zero");
     return LeaseRequest{.scope = std::move(scope),

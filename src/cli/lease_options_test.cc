@@ -54,7 +54,7 @@ TEST(LeaseOptions, FaultsAreNamed) {
         std::string named;
     };
     for (const Row& row :
-         {Row{{}, "which lock?"}, Row{{"inode:x"}, "inode:x"},
+         {Row{{}, "the name of the lock is missing"}, Row{{"inode:x"}, "inode:x"},
           Row{{"inode:7", "--limit", "2"}, "--limit"},
           Row{{"x", "--shared", "--limit", "2"}, "--shared"},
           Row{{"semaphore:x", "--shared"}, "--shared"}, Row{{"x", "--ttl", "0"}, "--ttl"}}) {

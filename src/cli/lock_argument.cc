@@ -37,11 +37,10 @@ std::string_view name_beginning(std::string_view text) {
 Asked<LockScope> read_scope(const std::string& text) {
     auto scope = LockScope::parse(text);
     if (scope) return *std::move(scope);
-    if (text.empty()) return tl::unexpected(Failure{exit_usage, "which lock? Say its name"});
+    if (text.empty()) return tl::unexpected(Failure{exit_usage, "the name of the lock is missing"});
     return tl::unexpected(Failure{
-        exit_usage, fmt::format("there is no lock {}: write a name, path:/a/b, inode:7, "
-                                "range:7:0-4096 or semaphore:x; for a name that looks like one of "
-                                "these named:{}",
+        exit_usage, fmt::format("{} is not a valid lock: write a name, path:/a/b, inode:7, "
+                                "range:7:0-4096 or semaphore:x. If it is a name, write named:{}",
                                 text, text)});
 }
 

@@ -180,8 +180,9 @@ Asked<int> watch(const WatchOptions& options) {
 Command declare_ls(const options::Command& program) {
     const auto options = std::make_shared<LookOptions>();
     const options::Command command =
-        program.add_command("ls", "list what is held and waited for, of every kind and door");
-    command.add_option("prefix", options->name, "only locks whose names begin so").takes("PREFIX");
+        program.add_command("ls", "list all locks that are held or waited for");
+    command.add_option("prefix", options->name, "only locks whose names begin with this")
+        .takes("PREFIX");
     declare_server_options(command, options->server);
     command.footer(
         "  holdfast ls\n"
@@ -208,12 +209,13 @@ Command declare_show(const options::Command& program) {
 Command declare_watch(const options::Command& program) {
     const auto options = std::make_shared<WatchOptions>();
     const options::Command command =
-        program.add_command("watch", "show what happens to locks, as it happens");
-    command.add_option("prefix", options->prefix, "only of locks whose names begin so")
+        program.add_command("watch", "print what happens to locks, as it happens");
+    command
+        .add_option("prefix", options->prefix, "only events of locks whose names begin with this")
         .takes("PREFIX");
     declare_server_options(command, options->server);
     command.footer(
-        "Without an end: when the connection breaks, it goes on after the last event seen.\n"
+        "Runs until you stop it. If the connection breaks, it continues after the last event.\n"
         "\n"
         "  holdfast watch nightly-\n"
         "  holdfast watch --json | jq 'select(.event == \"expired\")'");

@@ -21,13 +21,13 @@ std::optional<Failure> find_failure(const Answer& answer) {
     }
     if (answer.status == 401) {
         return failure(exit_not_permitted,
-                       "the server wants a secret, or another one: see --token-file");
+                       "the server needs a token, or another one: see --token-file");
     }
     if (answer.status == 403) {
-        return failure(exit_not_permitted, "this takes the admin's secret: see --token-file");
+        return failure(exit_not_permitted, "this needs the admin token: see --token-file");
     }
     if (answer.status == 400 || answer.status == 413) {
-        return failure(exit_usage, "the server does not understand this");
+        return failure(exit_usage, "the server did not accept this request");
     }
     if (answer.status >= 500) return failure(exit_unavailable, "the server cannot do this now");
     return std::nullopt;
@@ -44,17 +44,18 @@ void declare_server_options(const options::Command& command, ServerOptions& opti
         .group(group);
     command
         .add_option("--token-file", options.token_file,
-                    "file with the server's secret, if it has one; or HOLDFAST_TOKEN, the secret")
+                    "file with the server's token, if it needs one. Or set HOLDFAST_TOKEN to the "
+                    "token itself")
         .takes("FILE")
         .variable("HOLDFAST_TOKEN_FILE")
         .group(group);
     command
         .add_option("--ca-file", options.ca_file,
-                    "who vouches for an https server; not given: whom the system trusts")
+                    "certificates to trust for https. Default: those of the system")
         .takes("FILE")
         .variable("HOLDFAST_CA_FILE")
         .group(group);
-    command.add_flag("--json", options.is_json, "print JSON, failures included");
+    command.add_flag("--json", options.is_json, "print JSON, also for failures");
 }
 
 // NOLINTNEXTLINE(bugprone-easily-swappable-parameters): as in the URL
@@ -79,7 +80,7 @@ Asked<Server> Server::open(const ServerOptions& options,
     client.timeout = timeout.value_or(client.timeout);
     if (client.servers.empty()) return fail(exit_usage, "--server names no server");
     if (!options.token_file.empty() && !base::read_token_file(options.token_file)) {
-        return fail(exit_usage, "there is no secret in " + options.token_file +
+        return fail(exit_usage, "there is no token in " + options.token_file +
                                     ": see --token-file and HOLDFAST_TOKEN_FILE");
     }
     auto exchange = sdk::Exchange::open(client);

@@ -94,10 +94,10 @@ Asked<int> show_status(const ServerOptions& options) {
 Command declare_status(const options::Command& program) {
     const auto options = std::make_shared<ServerOptions>();
     const options::Command command =
-        program.add_command("status", "show whether the server is well, and its figures");
+        program.add_command("status", "show whether the server works, and its figures");
     declare_server_options(command, *options);
     command.footer(
-        "Ends with 69 if the server cannot be reached or cannot write.\n"
+        "Exits with 69 if the server does not answer or cannot write to its disk.\n"
         "\n"
         "  holdfast status\n"
         "  holdfast status --json | jq .figures.held");

@@ -145,19 +145,20 @@ Asked<int> roll_back(const StateOptions& options) {
 
 Command declare_terraform(const options::Command& program) {
     const auto options = std::make_shared<StateOptions>();
-    const options::Command command =
-        program.add_command("terraform", "show the states of Terraform, or go back to an old one");
+    const options::Command command = program.add_command(
+        "terraform", "show the states of Terraform, or return to an old version");
     const options::Command ls =
-        command.add_command("ls", "list the states, or the versions of one that are kept");
-    ls.add_option("name", options->name, "the state; not given: all of them").takes("NAME");
+        command.add_command("ls", "list the states, or the versions of one state");
+    ls.add_option("name", options->name, "the state. Default: all states").takes("NAME");
     const options::Command show_command = command.add_command("show", "print a state");
     show_command.add_option("name", options->name, "the state").takes("NAME").required();
     show_command
-        .add_option("--version", options->version, "an earlier version; not given: the present one")
+        .add_option("--version", options->version, "an earlier version. Default: the current one")
         .takes("N");
-    const options::Command rollback = command.add_command(
-        "rollback",
-        "make the content of an earlier version the present one, if nobody has locked it");
+    const options::Command rollback =
+        command.add_command("rollback",
+                            "write the content of an earlier version as a new version; refused "
+                            "while the state is locked");
     rollback.add_option("name", options->name, "the state").takes("NAME").required();
     rollback.add_option("version", options->version, "the version").takes("N").required();
     for (options::Command each : {ls, show_command, rollback}) {
@@ -168,7 +169,7 @@ Command declare_terraform(const options::Command& program) {
         "  holdfast terraform ls production");
     show_command.footer("  holdfast terraform show production --version 12 > state.json");
     rollback.footer(
-        "The present version is kept as well, so this can be undone.\n"
+        "The current version is kept as well, so you can undo this.\n"
         "\n"
         "  holdfast terraform rollback production 12");
     command.requires_commands(1, 1);

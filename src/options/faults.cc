@@ -45,18 +45,18 @@ std::optional<std::string> after(std::string_view message, std::string_view star
 std::string find_duration_fault(const std::string& text) {
     const auto duration = base::parse_duration(text);
     if (duration && *duration >= std::chrono::nanoseconds::zero()) return "";
-    if (is_digits(text)) return fmt::format("{} has no unit; {}s?", text, text);
+    if (is_digits(text)) return fmt::format("{} has no unit; did you mean {}s?", text, text);
     if (text.ends_with('d') && is_digits(std::string_view(text).substr(0, text.size() - 1))) {
         return fmt::format("{}: a day is written 24h", text);
     }
-    return fmt::format("{} is no time; write 250ms, 30s, 5m or 1h30m", text);
+    return fmt::format("{} is not a duration; write 250ms, 30s, 5m or 1h30m", text);
 }
 
 std::string find_number_fault(const std::string& text, double least, double most) {
     double number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (error != std::errc{} || end != text.data() + text.size()) {
-        return fmt::format("{} is no number", text);
+        return fmt::format("{} is not a number", text);
     }
     if (number >= least && number <= most) return "";
     if (number < least) return fmt::format("{} is too small; it must be at least {}", text, least);
@@ -81,20 +81,20 @@ std::string explain_unknown(const std::string& word, const std::vector<std::stri
 std::string explain(const CLI::ParseError& error) {
     const std::string message = error.what();
     if (const auto words = after(message, "The following argument was not expected: ")) {
-        return fmt::format("{} does not belong there", *words);
+        return fmt::format("{} is not expected here", *words);
     }
     if (const auto words = after(message, "The following arguments were not expected: ")) {
-        return fmt::format("these words do not belong there: {}", *words);
+        return fmt::format("these words are not expected here: {}", *words);
     }
     if (const auto what = after(message, "Could not convert: ")) {
-        return fmt::format("{} is no value for it", *what);
+        return fmt::format("{} is not a valid value", *what);
     }
-    if (message == "A subcommand is required") return "which command?";
+    if (message == "A subcommand is required") return "a command is missing";
     if (message.ends_with(" is required")) {
         return fmt::format("{} is missing", message.substr(0, message.size() - 12));
     }
     if (const auto at = message.find(" excludes "); at != std::string::npos) {
-        return fmt::format("{} and {} exclude one another", message.substr(0, at),
+        return fmt::format("{} and {} cannot be used together", message.substr(0, at),
                            message.substr(at + 10));
     }
     return message;

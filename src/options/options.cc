@@ -354,7 +354,7 @@ Stop Program::refuse(const std::string& command, const std::string& message) con
     const std::string& name = app_->get_name();
     return {.exit_code = exit_usage,
             .message = message,
-            .errors = fmt::format("{0}: {1}\n  `{0}{2}{3} --help` tells what can be said\n",
+            .errors = fmt::format("{0}: {1}\n  `{0}{2}{3} --help` shows what is possible\n",
                                   name.empty() ? "error" : name, message,
                                   command.empty() ? "" : " ", command)};
 }

@@ -206,7 +206,7 @@ TEST(LeaseCalls, SaysWhoHasItAndWhatItWaitedForInVain) {
     ASSERT_TRUE(reason);
     EXPECT_EQ(reason->holder, "other");
     EXPECT_EQ(reason->retry_after, 1ms);
-    EXPECT_EQ(note_of(test.calls.acquire(wanted(), 0s, {})), "x was not to be had in time");
+    EXPECT_EQ(note_of(test.calls.acquire(wanted(), 0s, {})), "x was not granted in time");
 }
 
 TEST(LeaseCalls, AsksWhoHasItWhenAWaitIsOver) {

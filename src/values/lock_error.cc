@@ -16,7 +16,7 @@ std::string describe(const LockScope& scope, LockMode mode) {
 
 struct ToText {
     std::string operator()(const LockHeld& error) const {
-        if (error.holder.empty()) return error.scope.to_text() + " was not to be had in time";
+        if (error.holder.empty()) return error.scope.to_text() + " was not granted in time";
         std::string text = error.scope.to_text() + " is held by " + error.holder;
         if (error.expires_at == std::chrono::system_clock::time_point::max()) return text;
         text += " until ";

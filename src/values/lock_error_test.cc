@@ -22,7 +22,7 @@ TEST(LockError, IsASentence) {
               "the lock may be over: no renewal was confirmed in time (disk full)");
     EXPECT_EQ(to_text(LockCancelled{}), "the request was cancelled");
     EXPECT_EQ(to_text(LockStoreFailure{.message = "disk full"}), "disk full");
-    EXPECT_EQ(to_text(LockHeld{.scope = range}), range.to_text() + " was not to be had in time");
+    EXPECT_EQ(to_text(LockHeld{.scope = range}), range.to_text() + " was not granted in time");
     EXPECT_EQ(to_text(ServerUnavailable{.message = "no answer"}), "no answer");
     EXPECT_EQ(to_text(NotPermitted{.message = "no token"}), "no token");
     EXPECT_EQ(to_text(StaleFence{.resource = "bucket", .fencing_token = 3, .highest = 4}),

@@ -176,7 +176,7 @@ TEST(Output, LeasesByHand) {
     EXPECT_FALSE(is_held(server, "x"));
     const Finished twice = run_client(server, {"unlock", token});
     EXPECT_EQ(twice.exit_code, 1);
-    EXPECT_THAT(twice.error, HasSubstr("over"));
+    EXPECT_THAT(twice.error, HasSubstr("ended"));
     EXPECT_EQ(run_client(server, {"renew", token}).exit_code, 1);
     EXPECT_EQ(run_client(server, {"unlock", "nonsense"}).exit_code, 1);
     EXPECT_THAT(run_client(server, {"lock", "x", "--json"}).output,

@@ -63,8 +63,8 @@ TEST(Run, FaultsOfTheCommandLineAreNamed) {
         std::vector<std::string> words;
         std::string named;
     };
-    const Row rows[] = {{{"run", "x"}, "which command?"},
-                        {{"run", "--", "true"}, "which lock?"},
+    const Row rows[] = {{{"run", "x"}, "the command to run is missing"},
+                        {{"run", "--", "true"}, "the name of the lock is missing"},
                         {{"run", "inode:nonsense", "--", "true"}, "nonsense"},
                         {{"run", "x", "--ttl", "5", "--", "true"}, "--ttl"},
                         {{"run", "x", "--ttl", "10ms", "--", "true"}, "--ttl"},

@@ -101,7 +101,7 @@ TEST(BenchFault, AServerThatHasTwoHoldersIsCaught) {
                                                               "--hold", "60s", "--failrate", "0"});
     EXPECT_EQ(finished.exit_code, 1);
     EXPECT_THAT(finished.error, AllOf(HasSubstr("BROKEN: hotlock was granted to bench-"),
-                                      HasSubstr("the server broke its word ")));
+                                      HasSubstr("the server broke its promises ")));
     EXPECT_THAT(finished.output, StartsWith("acquire_success="));
 }
 

@@ -23,65 +23,62 @@ bool is_node_name(const std::string& name) {
 
 void declare_etcd(const options::Command& command, ClusterOptions& options) {
     command
-        .add_option(
-            "--cluster", options.etcd,
-            "be one of several nodes that keep their locks in this etcd, such as "
-            "etcd://h1:2379,h2:2379,h3:2379/holdfast (etcds:// for TLS); the path separates "
-            "several clusters on one etcd")
+        .add_option("--cluster", options.etcd,
+                    "be a node of the cluster that has its locks in this etcd, such as "
+                    "etcd://h1:2379,h2:2379,h3:2379/holdfast (etcds:// for TLS); clusters that "
+                    "share an etcd need different paths")
         .takes("URL");
     declare_etcd_access(command, options);
-    command.add_duration("--cluster-ttl", options.ttl,
-                         "how long the others wait for a leader that is gone");
+    command.add_duration(
+        "--cluster-ttl", options.ttl,
+        "how long the other nodes wait for a leader that is gone before one of them takes over");
     command
         .add_option("--cluster-quota", options.quota_bytes,
-                    "bytes that etcd's database may have, as etcd itself was told; at 85 % no new "
-                    "locks are granted")
+                    "the --quota-backend-bytes that etcd was started with; new locks are refused "
+                    "when 85 % of it is used")
         .takes("BYTES")
         .shows_default();
     command.add_flag("--cluster-keep-history", options.leaves_history,
-                     "do not compact etcd: somebody else does");
+                     "do not compact etcd's history, because something else does");
 }
 
 void declare_peers(const options::Command& command, ClusterOptions& options) {
     const auto fault_of = [](const std::string& name) {
         return is_node_name(name) ? std::string()
                                   : "'" + name +
-                                        "' is no name of a node: at most 64 letters, digits, dots, "
-                                        "hyphens and underscores";
+                                        "' cannot be the name of a node: use at most 64 letters, "
+                                        "digits, dots, hyphens and underscores";
     };
     command
-        .add_option("--node", options.node,
-                    "name of this node in the cluster; not given: the name of the machine")
+        .add_option("--node", options.node, "name of this node. Default: the name of the machine")
         .takes("NAME")
         .checked_by(fault_of);
-    command
-        .add_option("--peer", options.peer_address,
-                    "where this node listens for the others of its cluster: ADDR:PORT")
+    command.add_option("--peer", options.peer_address, "address for the other nodes: ADDR:PORT")
         .takes("ADDRESS")
         .shows_default();
     command
-        .add_option(
-            "--advertise", options.advertised_host,
-            "host by which the other nodes reach this one; not given: the address of --peer")
+        .add_option("--advertise", options.advertised_host,
+                    "host name or address at which the other nodes reach this one. Default: the "
+                    "address of --peer")
         .takes("HOST");
     command.add_file("--peer-cert", options.peer_tls.certificate_file,
-                     "nodes speak TLS among each other, with this certificate");
-    command.add_file("--peer-key", options.peer_tls.key_file, "the key of that certificate");
+                     "certificate of this node; nodes then use TLS among each other");
+    command.add_file("--peer-key", options.peer_tls.key_file, "key of that certificate");
     command.add_file("--peer-ca", options.peer_ca_file,
-                     "certificates that those of other nodes must be signed by");
+                     "certificates that must have signed those of the other nodes");
     command.add_flag("--files-shared", options.has_shared_files,
-                     "all nodes of the cluster see the same folder of files");
+                     "all nodes see the same folder of files");
 }
 
 }  // namespace
 
 void declare_etcd_access(const options::Command& command, ClusterOptions& options) {
-    command.add_file("--cluster-ca", options.ca_file, "certificates that etcd's must be signed by");
-    command.add_file("--cluster-cert", options.tls.certificate_file, "certificate to show to etcd");
-    command.add_file("--cluster-key", options.tls.key_file, "the key of that certificate");
-    command.add_option("--cluster-user", options.user, "user of etcd").takes("NAME");
+    command.add_file("--cluster-ca", options.ca_file, "certificates that must have signed etcd's");
+    command.add_file("--cluster-cert", options.tls.certificate_file, "client certificate for etcd");
+    command.add_file("--cluster-key", options.tls.key_file, "key of that certificate");
+    command.add_option("--cluster-user", options.user, "user name for etcd").takes("NAME");
     command.add_file("--cluster-password-file", options.password_file,
-                     "file with that user's password in its first line");
+                     "file with the password of that user in its first line");
 }
 
 void declare_cluster_options(const options::Command& command, ClusterOptions& options) {
@@ -99,7 +96,8 @@ base::Result<void> check_cluster(const ClusterOptions& options, bool is_insecure
             "--cluster-user and --cluster-password-file belong together: give both or neither");
     }
     if (options.ttl < std::chrono::seconds(2) || options.ttl > std::chrono::minutes(1)) {
-        return base::fail("--cluster-ttl must be at least 2s, as etcd wants it, and at most 1m");
+        return base::fail(
+            "--cluster-ttl must be at least 2s, because etcd allows no less, and at most 1m");
     }
     const bool has_peer_tls = !options.peer_tls.certificate_file.empty();
     if (has_peer_tls != !options.peer_tls.key_file.empty() ||
@@ -114,17 +112,17 @@ base::Result<void> check_cluster(const ClusterOptions& options, bool is_insecure
     TRY(const auto peer, net::parse_endpoint(options.peer_address));
     if (peer.is_unix()) return base::fail("--peer must be ADDR:PORT: other machines connect to it");
     if (peer.port() == 0) {
-        return base::fail("--peer needs a port that the other nodes can be told, not 0");
+        return base::fail("--peer needs a fixed port, not 0: other nodes connect to it");
     }
     if (peer.is_unspecified() && options.advertised_host.empty()) {
-        return base::fail("--peer " + options.peer_address +
-                          " does not tell by which address other nodes reach this one: name that "
-                          "with --advertise");
+        return base::fail(
+            "--peer " + options.peer_address +
+            " does not say at which address other nodes reach this one: set it with --advertise");
     }
     if (peer.is_local() || has_peer_tls || is_insecure) return {};
     return base::fail("refusing to listen for other nodes on " + options.peer_address +
-                      ": what clients say would travel in the open. Give --peer-cert, --peer-key "
-                      "and --peer-ca, or say --insecure if that is what you want");
+                      ": the data of clients would be sent without encryption. Add --peer-cert, "
+                      "--peer-key and --peer-ca, or --insecure if you want this");
 }
 
 std::string node_name(const ClusterOptions& options) {

@@ -31,57 +31,58 @@ void declare_server(const options::Command& command, load::LoadOptions& options)
     const std::map<std::string, load::Door> doors{{"lockserver", load::Door::lockserver},
                                                   {"dflockd", load::Door::dflockd},
                                                   {"homelab", load::Door::homelab}};
-    const char* const help = "the door at which to ask for locks";
+    const char* const help = "the protocol to use";
     command.add_choice("--door", options.door, doors, help, true)
         .takes("NAME")
         .shows_default("lockserver");
     command.add_choice("--dialect", options.door, doors, help, true).group("");  // its older name
     command
         .add_option("--url,--server", options.url,
-                    "the server, for lockserver and homelab; unix:PATH is a Unix socket")
+                    "the server, for lockserver and homelab: a URL or unix:PATH")
         .takes("URL")
         .variable("HOLDFAST_SERVER")
         .shows_default();
     command
-        .add_option(
-            "--dflockd", options.dflockd_address,
-            "the server, for dflockd: an IP address, or localhost, and a port; or unix:PATH")
+        .add_option("--dflockd", options.dflockd_address,
+                    "the server, for dflockd: an IP address or localhost with a port, or unix:PATH")
         .takes("ADDR:PORT")
         .shows_default();
     command
         .add_option("--token-file", options.token_file,
-                    "show the token in the first line of FILE to the server")
+                    "file with the server's token in its first line")
         .takes("FILE")
         .variable("HOLDFAST_TOKEN_FILE");
     command
         .add_option("--ca-file", options.ca_file,
-                    "for https: trust these certificates instead of the system's")
+                    "certificates to trust for https, instead of the system's")
         .takes("FILE")
         .variable("HOLDFAST_CA_FILE");
 }
 
 void declare_work(const options::Command& command, load::LoadOptions& options) {
-    command.add_option("--lock", options.lock, "the lock; with --keys, how its names begin")
+    command.add_option("--lock", options.lock, "name of the lock; with --keys, how the names begin")
         .takes("NAME")
         .shows_default();
-    command.add_option("--keys", options.keys, "how many locks there are to choose from")
+    command.add_option("--keys", options.keys, "number of locks; each client picks one at random")
         .between(1, 1'000'000, false)
         .takes("NUMBER")
         .shows_default();
-    command.add_option("--clients", options.clients, "how many ask, each on its own connection")
+    command
+        .add_option("--clients", options.clients, "number of clients, each on its own connection")
         .between(1, 10'000, false)
         .takes("NUMBER")
         .shows_default();
-    command.add_duration("--duration", options.duration, "how long");
+    command.add_duration("--duration", options.duration, "how long to run");
     command.add_duration("--ttl", options.ttl,
-                         "the lease that is asked for; with dflockd, whole seconds");
-    command.add_duration("--hold", options.hold, "how long a lock is held");
-    command.add_duration("--jitter", options.jitter,
-                         "up to how much longer, and how long to rest afterwards");
+                         "TTL of the leases; with dflockd, rounded up to whole seconds");
+    command.add_duration("--hold", options.hold, "how long a client holds a lock");
+    command.add_duration(
+        "--jitter", options.jitter,
+        "largest random time that is added to --hold, and to the pause after a release");
     command
-        .add_option("--failrate", options.fail_rate,
-                    "the chance that a holder stands still until its lease is over, and writes "
-                    "nevertheless")
+        .add_option(
+            "--failrate", options.fail_rate,
+            "probability that a holder pauses until its lease has expired, and then writes anyway")
         .between(0.0, 1.0, false)
         .takes("SHARE")
         .shows_default();
@@ -91,10 +92,10 @@ void declare_bench_options(const options::Command& command, load::LoadOptions& o
     declare_server(command, options);
     declare_work(command, options);
     command.footer(
-        "Clients take a lock, hold it, write to something that remembers the largest fencing\n"
-        "number and refuses smaller ones, and give it back. A witness looks whether two ever held\n"
-        "the lock at once, numbers grow, and no stale write is accepted.\n"
-        "Exit status: 0 if so, 1 if not, 69 if the server cannot be reached.");
+        "Each client acquires a lock, writes to a resource that refuses old fencing numbers, and\n"
+        "releases the lock. A witness checks that no two clients hold a lock at the same time,\n"
+        "that fencing numbers grow, and that no stale write is accepted.\n"
+        "Exit status: 0 if all of this is true, 1 if not, 69 if no server answers.");
 }
 
 // Runs it and prints what came of it.
@@ -112,8 +113,8 @@ cli::Asked<int> run_bench(const load::LoadOptions& options) {
     }
     for (const std::string& fault : result->faults) fmt::print(stderr, "BROKEN: {}\n", fault);
     if (result->fault_count > 0) {
-        return cli::fail(exit_broken_word,
-                         fmt::format("the server broke its word {} times", result->fault_count));
+        return cli::fail(exit_broken_word, fmt::format("the server broke its promises {} times",
+                                                       result->fault_count));
     }
     const bool has_answered = result->acquire_latency.count() > 0;
     return has_answered ? cli::exit_success : cli::exit_unavailable;
@@ -123,8 +124,8 @@ cli::Asked<int> run_bench(const load::LoadOptions& options) {
 
 cli::Command declare_bench(const options::Command& program) {
     const auto options = std::make_shared<load::LoadOptions>();
-    const options::Command command = program.add_command(
-        "bench", "take and release locks of a server, and look whether it keeps its word");
+    const options::Command command =
+        program.add_command("bench", "put load on a server and check that it keeps its promises");
     declare_bench_options(command, *options);
     return {command, [options] {
                 raise_descriptor_limit();

@@ -116,16 +116,14 @@ complete -c holdfast -f -a '(__holdfast_complete)'
 cli::Command declare_completion(const options::Command& program) {
     const auto shell = std::make_shared<std::string>();
     const options::Command command =
-        program.add_command("completion", "print a script that completes commands in a shell");
-    command.add_option("SHELL", *shell, "for which shell")
-        .required()
-        .among({"bash", "zsh", "fish"});
+        program.add_command("completion", "print a completion script for a shell");
+    command.add_option("SHELL", *shell, "the shell").required().among({"bash", "zsh", "fish"});
     command.footer(
         "  bash: source <(holdfast completion bash)\n"
         "  zsh:  source <(holdfast completion zsh)\n"
         "  fish: holdfast completion fish | source\n"
         "\n"
-        "Names of locks are completed, too: the server is asked for them.");
+        "The script also completes the names of locks: it asks the server for them.");
     return {command, [shell] {
                 const std::string_view script = *shell == "bash"  ? bash_completion()
                                                 : *shell == "zsh" ? zsh_completion()

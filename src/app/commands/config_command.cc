@@ -90,12 +90,12 @@ cli::Command declare_config(const options::Command& program) {
     const auto options = std::make_shared<ServeOptions>();
     const auto is_json = std::make_shared<bool>(false);
     const options::Command command = program.add_command(
-        "config", "show what serve would be told: by flags, variables, a file, or not at all");
+        "config", "show every option of `serve`, its value, and where the value comes from");
     declare_serve_options(command, *options);
-    command.add_flag("--json", *is_json, "for programs").not_in_files();
+    command.add_flag("--json", *is_json, "print JSON").not_in_files();
     command.footer(
-        "Takes the options of serve, and exits with 1 if it would not start with them.\n"
-        "What a server that is running was told: holdfast status --json");
+        "Takes the options of `serve`. Exits with 1 if `serve` would not start with them.\n"
+        "To see the options of a running server: holdfast status --json");
     return {command, [=] { return show_config(command, *options, *is_json); }};
 }
 

@@ -154,60 +154,63 @@ class Numbers {
 };
 
 void declare_times(Numbers& numbers, DflockdCommand& options) {
-    numbers.add_seconds({"--default-lease-ttl",
-                         {"DFLOCKD_DEFAULT_LEASE_TTL_S"},
-                         "lease of a request that names none"},
-                        options.default_lease);
+    numbers.add_seconds(
+        {"--default-lease-ttl", {"DFLOCKD_DEFAULT_LEASE_TTL_S"}, "TTL of a request without one"},
+        options.default_lease);
     numbers.add_seconds({"--lease-sweep-interval",
                          {"DFLOCKD_LEASE_SWEEP_INTERVAL_S"},
-                         "taken and ignored: leases end on time"},
+                         "accepted and ignored: leases end on time here"},
                         options.sweep_interval);
     numbers.add_seconds({"--gc-interval",
                          {"DFLOCKD_GC_INTERVAL_S", "DFLOCKD_GC_LOOP_SLEEP"},
-                         "taken and ignored: what is idle goes on time"},
+                         "accepted and ignored: idle keys are removed on time here"},
                         options.idle_interval);
     numbers.add_seconds({"--gc-max-idle",
                          {"DFLOCKD_GC_MAX_IDLE_S", "DFLOCKD_GC_MAX_UNUSED_TIME"},
-                         "how long a key that nobody holds or wants is remembered"},
+                         "how long an idle key is remembered"},
                         options.idle_max);
     numbers.add_seconds({"--read-timeout",
                          {"DFLOCKD_READ_TIMEOUT_S"},
-                         "from the first byte of a request to its last"},
+                         "longest time from the first byte of a request to its last"},
                         options.read_timeout);
     numbers.add_seconds({"--write-timeout",
                          {"DFLOCKD_WRITE_TIMEOUT_S"},
-                         "while a client does not take its answers"},
+                         "longest time that a client may leave its answers unread"},
                         options.write_timeout);
     numbers.add_seconds({"--shutdown-timeout",
                          {"DFLOCKD_SHUTDOWN_TIMEOUT_S"},
-                         "for requests in flight after SIGTERM; 0: any time"},
+                         "longest time for requests in flight after SIGTERM; 0 means no limit"},
                         options.shutdown_timeout);
 }
 
 void declare_limits(Numbers& numbers, DflockdCommand& options) {
-    numbers.add_count({"--max-locks", {"DFLOCKD_MAX_LOCKS"}, "keys in use; 0: any number"},
-                      options.locks_max);
+    numbers.add_count(
+        {"--max-locks", {"DFLOCKD_MAX_LOCKS"}, "largest number of keys in use; 0 means no limit"},
+        options.locks_max);
     numbers.add_count({"--max-connections",
                        {"DFLOCKD_MAX_CONNECTIONS"},
-                       "connections at one time; 0: any number"},
+                       "largest number of open connections; 0 means no limit"},
                       options.connections_max);
-    numbers.add_count(
-        {"--max-waiters", {"DFLOCKD_MAX_WAITERS"}, "who may wait for one key; 0: any number"},
-        options.waiters_max);
+    numbers.add_count({"--max-waiters",
+                       {"DFLOCKD_MAX_WAITERS"},
+                       "largest number of waiters for one key; 0 means no limit"},
+                      options.waiters_max);
 }
 
 void declare_secrets(const options::Command& command, DflockdCommand& options) {
     // Their variables are looked at later: a flag for either beats a variable for either.
     command.add_option("--auth-token", options.auth_token,
-                       "what clients must show ($DFLOCKD_AUTH_TOKEN); a file is safer");
+                       "token that clients must send ($DFLOCKD_AUTH_TOKEN); a file is safer");
     command
         .add_option("--auth-token-file", options.auth_token_file,
-                    "the same in a file ($DFLOCKD_AUTH_TOKEN_FILE)")
+                    "file with that token ($DFLOCKD_AUTH_TOKEN_FILE)")
         .takes("FILE");
-    command.add_option("--tls-cert", options.tls.certificate_file, "speak TLS with this chain")
+    command
+        .add_option("--tls-cert", options.tls.certificate_file,
+                    "use TLS with this certificate chain, in PEM form")
         .takes("FILE")
         .variable("DFLOCKD_TLS_CERT");
-    command.add_option("--tls-key", options.tls.key_file, "the certificate's key")
+    command.add_option("--tls-key", options.tls.key_file, "key of the certificate, in PEM form")
         .takes("FILE")
         .variable("DFLOCKD_TLS_KEY");
 }
@@ -219,8 +222,8 @@ void declare_ignored(const options::Command& command, DflockdCommand& options) {
             if (!is_off) options.ignored.push_back(std::string(flag) + " " + texts.back());
             return true;
         };
-        command.add_option(ignored.flag, note, "taken and ignored")
-            .group("Of dflockd, without effect here")
+        command.add_option(ignored.flag, note, "accepted and ignored")
+            .group("Flags of dflockd without effect here")
             .variable(ignored.variable);
     }
 }
@@ -288,18 +291,18 @@ Number or_any(Number number, Number any) {
 }  // namespace
 
 void declare_dflockd_options(const options::Command& command, DflockdCommand& options) {
-    command.add_option("--host", options.host, "the address to listen on")
+    command.add_option("--host", options.host, "address to listen on")
         .variable("DFLOCKD_HOST")
         .shows_default();
     Numbers numbers(command, options);
-    numbers.add_count({"--port", {"DFLOCKD_PORT"}, "the port to listen on; 0: any free port"},
+    numbers.add_count({"--port", {"DFLOCKD_PORT"}, "port to listen on; 0 is any free port"},
                       options.port);
     declare_times(numbers, options);
     declare_limits(numbers, options);
     add_flag(command,
              {"--auto-release-on-disconnect,!--no-auto-release-on-disconnect",
               {"DFLOCKD_AUTO_RELEASE_ON_DISCONNECT"},
-              "release what a connection holds when it closes (as it does unless told otherwise)"},
+              "release the locks of a connection when it closes (the default)"},
              options, options.releases_on_disconnect);
     declare_secrets(command, options);
     add_flag(command, {"--debug", {"DFLOCKD_DEBUG"}, "log more"}, options, options.is_debugging);
@@ -307,15 +310,16 @@ void declare_dflockd_options(const options::Command& command, DflockdCommand& op
     command.version("--version", "holdfast " HOLDFAST_VERSION);
     command
         .add_option("--data", options.data_folder,
-                    "not dflockd's: a folder that keeps the locks over a restart")
+                    "Holdfast only: folder of the database, in which locks survive a restart")
         .takes("DIR");
     command
-        .add_option("--threads", options.threads, "not dflockd's: threads that serve connections")
+        .add_option("--threads", options.threads,
+                    "Holdfast only: number of threads that serve connections")
         .between(1, 256)
         .shows_default();
     command.footer(
         "The flags and variables (DFLOCKD_PORT, DFLOCKD_MAX_LOCKS, ...) are those of dflockd.\n"
-        "Take a lock for a minute by hand:\n"
+        "To acquire a lock for a minute by hand:\n"
         "  printf 'l\\nmykey\\n10 60\\n' | nc 127.0.0.1 6388");
     command.last_options_count();
 }

@@ -28,19 +28,19 @@ struct MigrateCommand {
 void declare_migrate_options(const options::Command& command, MigrateCommand& migrate) {
     command
         .add_option("--from", migrate.from,
-                    "folder of a server, or the etcd of a cluster: etcd://HOST:PORT,.../PREFIX")
+                    "where the locks are: the data folder of a server, or the etcd of a cluster, "
+                    "etcd://HOST:PORT,.../PREFIX")
         .takes("PLACE")
         .required();
-    command.add_option("--to", migrate.to, "the other one; it must have no locks yet")
+    command.add_option("--to", migrate.to, "where to move them; there must be no locks yet")
         .takes("PLACE")
         .required();
     declare_etcd_access(command, migrate.cluster);
     command.footer(
-        "Nothing may be running on either side: neither the server nor a node. Every lease begins "
-        "its\n"
-        "time anew when a server starts with it, and fencing tokens go on growing. The source "
-        "stays as\n"
-        "it is: do not start a server on it any more.\n"
+        "Stop the server and all nodes first. Every lease gets its full TTL again when a server\n"
+        "starts with the moved locks, and fencing numbers keep growing. The source is not "
+        "changed:\n"
+        "do not start a server on it again.\n"
         "\n"
         "  holdfast migrate --from ./holdfast-data --to etcd://10.0.0.1:2379/holdfast\n"
         "  holdfast migrate --from etcd://10.0.0.1:2379/holdfast --to ./holdfast-data");

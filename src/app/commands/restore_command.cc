@@ -22,21 +22,22 @@ struct RestoreCommand {
 };
 
 void declare_restore_options(const options::Command& command, RestoreCommand& restore) {
-    command.add_option("FILE", restore.copy_path, "what `holdfast backup` has written").required();
-    command.add_option("--data", restore.data_folder, "folder that the server keeps its locks in")
+    command.add_option("FILE", restore.copy_path, "the backup: a file that `holdfast backup` wrote")
+        .required();
+    command.add_option("--data", restore.data_folder, "folder of the server's database")
         .takes("DIR")
         .variable("HOLDFAST_DATA")
         .shows_default();
     command.add_flag("--replace", restore.may_replace,
-                     "put the database aside that is there already");
+                     "replace a database that exists; it is renamed, not deleted");
     command.footer(
-        "The server must not be running. Fencing numbers go on above all that were given out;\n"
-        "leases in the backup begin their time anew when the server starts. Leases that were\n"
-        "taken after the backup was made are not in it: see that whoever held them has stopped\n"
-        "before the server is started.\n"
+        "Stop the server first. New fencing numbers will be larger than all numbers given out\n"
+        "before. Leases in the backup get their full TTL again when the server starts. Leases\n"
+        "granted after the backup was made are not in it: make sure that their holders have\n"
+        "stopped before you start the server.\n"
         "\n"
         "  holdfast backup locks.db                              while the server runs\n"
-        "  holdfast restore locks.db --data /var/lib/holdfast    when it does not");
+        "  holdfast restore locks.db --data /var/lib/holdfast    after it has stopped");
 }
 
 int run_restore(const RestoreCommand& restore) {
@@ -53,12 +54,15 @@ int run_restore(const RestoreCommand& restore) {
                 restored->leases, restored->fences,
                 static_cast<unsigned long long>(restored->next_token));
     if (!restored->replaced.empty()) {
-        std::printf("what was there before is now %s\n", restored->replaced.c_str());
+        std::printf(
+            "the old database is now %s\n"
+            "",
+            restored->replaced.c_str());
     }
     if (!restored->replaced_problem.empty()) {
         std::printf(
-            "the numbers it had given out could not be read (%s): the clock stands in for "
-            "them\n",
+            "its fencing numbers could not be read (%s); new numbers start at the clock instead\n"
+            "",
             restored->replaced_problem.c_str());
     }
     return EXIT_SUCCESS;
@@ -69,7 +73,7 @@ int run_restore(const RestoreCommand& restore) {
 cli::Command declare_restore(const options::Command& program) {
     const auto options = std::make_shared<RestoreCommand>();
     const options::Command command =
-        program.add_command("restore", "put a backup in the place of the database");
+        program.add_command("restore", "replace the database of a stopped server with a backup");
     declare_restore_options(command, *options);
     return {command, [options] { return run_restore(*options); }};
 }

@@ -149,8 +149,8 @@ cli::Command declare_serve(const options::Command& program) {
 
 cli::Command declare_dflockd(const options::Command& program) {
     const auto options = std::make_shared<DflockdCommand>();
-    const options::Command command =
-        program.add_command("dflockd", "start it in the place of a dflockd, with its flags");
+    const options::Command command = program.add_command(
+        "dflockd", "start the server in place of dflockd, with dflockd's flags");
     declare_dflockd_options(command, *options);
     return {command, [options] { return serve_as_dflockd(*options); }};
 }

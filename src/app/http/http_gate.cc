@@ -49,18 +49,18 @@ std::optional<std::string_view> authority_in(std::string_view target) {
 }
 
 void refuse_name(net::HttpReply& reply, std::string_view name) {
-    const std::string sentence =
-        "this server is not known as " + std::string(name.substr(0, 300)) +
-        ": where there is no token, it is called by an IP address, localhost, the name of its "
-        "machine, or a name given with --host-name";
+    const std::string sentence = "this server is not known as " + std::string(name.substr(0, 300)) +
+                                 ". Without a token, a request must name the server by an IP "
+                                 "address, localhost, the name of "
+                                 "its machine, or a name given with --host-name";
     reply.send(421, "application/json", json_error(sentence));
 }
 
 void refuse_page(net::HttpReply& reply) {
     reply.send(
         403, "application/json",
-        "{\"error\":\"another web page asks for this; where a browser needs no token or sends it "
-        "by itself, only pages of this server may\"}\n");
+        "{\"error\":\"this request comes from another web page. Unless the request has a Bearer "
+        "token, only pages of this server may make it\"}\n");
 }
 
 void refuse(net::HttpReply& reply, bool has_token) {

@@ -83,8 +83,8 @@ void add_operations(Page& page, const service::ServiceFigures& service) {
         {"acquire", &service.acquire}, {"renew", &service.renew}, {"release", &service.release}};
     const std::pair<const char*, const char*> totals[] = {
         {"lock_acquire_total", "Requests for a lock."},
-        {"lock_renew_total", "Requests to extend a lease."},
-        {"lock_release_total", "Requests to give a lock back."}};
+        {"lock_renew_total", "Requests to renew a lease."},
+        {"lock_release_total", "Requests to release a lock."}};
     for (std::size_t index = 0; index < std::size(operations); ++index) {
         const service::OperationFigures& operation = *operations[index].second;
         page.begin(MetricType::Counter, totals[index].first, totals[index].second);
@@ -105,9 +105,10 @@ void add_locks(Page& page, const service::ServiceFigures& service) {
     page.gauge("locks_held", "Leases that have not expired.", std::uint64_t{service.table.leases});
     page.counter("lock_expired_total", "Leases that ended because nobody renewed them.",
                  service.expired);
-    page.counter("holdfast_forced_releases_total", "Leases that somebody else has ended.",
-                 service.forced);
-    page.gauge("holdfast_locks", "Locks that somebody holds, wants or is remembered for.",
+    page.counter("holdfast_forced_releases_total",
+                 "Leases ended by somebody other than their holder.", service.forced);
+    page.gauge("holdfast_locks",
+               "Locks that are held, waited for, or remembered for their last holder.",
                std::uint64_t{service.table.locks});
     page.gauge("holdfast_waiters", "Requests that wait for a lock.",
                std::uint64_t{service.table.waiters});
@@ -117,7 +118,8 @@ void add_locks(Page& page, const service::ServiceFigures& service) {
     page.value(service.waits_granted, {{"result", "granted"}});
     page.value(service.waits_timed_out, {{"result", "timed_out"}});
     page.value(service.waits_cancelled, {{"result", "cancelled"}});
-    page.histogram("holdfast_wait_seconds", "How long those who were granted a lock waited for it.",
+    page.histogram("holdfast_wait_seconds",
+                   "How long requests waited before they were granted a lock.",
                    service.wait_seconds);
     page.histogram("holdfast_hold_seconds", "How long locks were held.", service.hold_seconds);
     page.histogram("holdfast_sweep_seconds", "How long it took to end leases that had expired.",
@@ -128,7 +130,7 @@ void add_fences(Page& page, const service::ServiceFigures& service) {
     page.gauge("holdfast_fences", "Resources whose largest fencing number is remembered.",
                service.fences);
     page.begin(MetricType::Counter, "holdfast_fence_checks_total",
-               "Tokens shown for a scope and numbers for a resource, by what became of them.");
+               "Checks of tokens and of fencing numbers, by result.");
     const service::FenceFigures& checks = service.fence_checks;
     const std::tuple<const char*, const char*, std::uint64_t> results[] = {
         {"token", "accepted", checks.tokens_accepted},
@@ -150,7 +152,7 @@ void add_store(Page& page, const service::ServiceFigures& service,
                std::uint64_t{service.failure.empty()});
     page.counter("holdfast_store_commits_total", "Transactions written to disk.", store.commits);
     page.begin(MetricType::Counter, "holdfast_store_commit_failures_total",
-               "Transactions that could not be written, by why.");
+               "Transactions that could not be written, by reason.");
     page.value(store.busy_failures, {{"reason", "busy"}});
     page.value(store.commit_failures - store.busy_failures, {{"reason", "error"}});
     page.counter("holdfast_store_changes_total", "Grants, ends and new terms written to disk.",
@@ -159,7 +161,7 @@ void add_store(Page& page, const service::ServiceFigures& service,
                    "How long a transaction took, its fsync included.", store.commit_seconds);
     page.histogram("holdfast_store_batch_changes", "How many changes shared a transaction.",
                    store.batch_sizes);
-    page.gauge("holdfast_store_size_bytes", "What the database takes on disk.", store.disk_bytes);
+    page.gauge("holdfast_store_size_bytes", "Size of the database on disk.", store.disk_bytes);
 }
 
 void add_files(Page& page, const doors::hengdang::FileFigures& files) {
@@ -176,8 +178,8 @@ void add_files(Page& page, const doors::hengdang::FileFigures& files) {
     page.gauge("holdfast_files_sessions", "Logins that have neither ended nor expired.",
                std::uint64_t{files.sessions});
     if (!files.used_bytes) return;
-    page.gauge("holdfast_files_used_bytes", "What all files have together.", *files.used_bytes);
-    page.gauge("holdfast_files_quota_bytes", "What all files may have together.",
+    page.gauge("holdfast_files_used_bytes", "Size of all files together.", *files.used_bytes);
+    page.gauge("holdfast_files_quota_bytes", "Largest size of all files together.",
                files.quota_bytes);
 }
 
@@ -189,16 +191,16 @@ void add_cluster(Page& page, const Figures& figures) {
                "Whether this node serves clients, or can pass them on to the leader.",
                std::uint64_t{picture.is_served()});
     page.counter("holdfast_cluster_elections_total",
-                 "How many leaders the cluster has had: the present epoch.", picture.leader.epoch);
+                 "How many leaders the cluster has had: the current epoch.", picture.leader.epoch);
     page.gauge("holdfast_cluster_nodes", "Nodes of the cluster that are up.",
                std::uint64_t{picture.nodes.size()});
     page.gauge("holdfast_cluster_relayed_connections",
                "Connections that this node passes on to the leader.", figures.relayed);
     page.gauge("holdfast_cluster_etcd_database_bytes", "Size of the database of etcd.",
                picture.etcd.database_bytes);
-    page.gauge("holdfast_cluster_etcd_in_use_bytes", "How much of it is in use.",
+    page.gauge("holdfast_cluster_etcd_in_use_bytes", "How much of the database of etcd is in use.",
                picture.etcd.in_use_bytes);
-    page.gauge("holdfast_cluster_etcd_quota_bytes", "What the database of etcd may have.",
+    page.gauge("holdfast_cluster_etcd_quota_bytes", "Largest size of the database of etcd.",
                picture.etcd.quota_bytes);
     page.gauge("holdfast_cluster_etcd_full",
                "Whether new locks are refused because etcd is nearly full.",
@@ -219,7 +221,7 @@ void add_process(Page& page, const Figures& figures) {
     family(MetricType::Counter, "holdfast_connections_accepted_total",
            "Connections that were accepted.", [](const Counts& counts) { return counts.accepted; });
     family(MetricType::Counter, "holdfast_connections_refused_total",
-           "Of these, those closed because there were too many.",
+           "Accepted connections that were closed because there were too many.",
            [](const Counts& counts) { return counts.refused; });
     page.begin(MetricType::Gauge, "holdfast_build_info", "Which version this is.");
     page.value(1.0, {{"version", std::string(figures.version)}});

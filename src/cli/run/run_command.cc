@@ -53,8 +53,8 @@ bool takes_terminal() {
 Asked<int> run(const RunOptions& options, const std::vector<std::string>& words) {
     TRY(LeaseRequest request, to_request(options.lease));
     if (words.empty()) {
-        return fail(exit_usage, "which command? holdfast run " + options.lease.title() +
-                                    " command arguments...");
+        return fail(exit_usage, "the command to run is missing: holdfast run " +
+                                    options.lease.title() + " command arguments...");
     }
     if (options.lease.ttl < ttl_min) return fail(exit_usage, "--ttl must be at least 1s");
 
@@ -94,27 +94,34 @@ Asked<int> run(const RunOptions& options, const std::vector<std::string>& words)
 
 Command declare_run(const options::Command& program, const CommandWords& words) {
     const auto options = std::make_shared<RunOptions>();
-    const options::Command command =
-        program.add_command("run", "run a command while holding a lock, and never without");
+    const options::Command command = program.add_command(
+        "run", "run a command while it holds a lock, and never without the lock");
     declare_lease_options(command, options->lease);
-    command.add_duration("--kill-after", options->kill_after,
-                         "between SIGTERM and SIGKILL, at most, when we stop the command");
-    command.add_flag("-v,--verbose", options->is_verbose, "say what happens to the lock");
+    command.add_duration(
+        "--kill-after", options->kill_after,
+        "longest time between SIGTERM and SIGKILL when the command has to be stopped");
+    command.add_flag("-v,--verbose", options->is_verbose, "print what happens to the lock");
     command.footer(
         "holdfast run LOCK [OPTIONS] command arguments...\n"
         "\n"
-        "Options behind the command are the command's own; two dashes before it do no harm.\n"
+        "Options after the command belong to the command. You may write -- before the command.\n"
         "\n"
-        "The lease is renewed while the command runs, and given back when it and everything it\n"
-        "started are gone. If the lock is lost they are stopped (SIGTERM), and killed before\n"
-        "anybody else can get it; also if `run` itself is stopped or killed.\n"
+        "The lease is renewed while the command runs. It is released when the command and every\n"
+        "process it started have ended. If the lock is lost, they get SIGTERM, and SIGKILL before\n"
+        "anybody else can be granted the lock. This is also true if `run` itself is stopped or\n"
+        "killed.\n"
         "\n"
-        "In its environment: HOLDFAST_LEASE (what is locked), HOLDFAST_FENCING_TOKEN (also as\n"
-        "HOLDFAST_FENCE), HOLDFAST_LEASE_TOKEN (for `renew` and `unlock`), HOLDFAST_OWNER,\n"
-        "HOLDFAST_LOCK (as you wrote it), HOLDFAST_SERVER.\n"
+        "The command has these variables: HOLDFAST_LEASE (what is locked), HOLDFAST_FENCING_TOKEN\n"
+        "(also as HOLDFAST_FENCE), HOLDFAST_LEASE_TOKEN (for `renew` and `unlock`),\n"
+        "HOLDFAST_OWNER, HOLDFAST_LOCK (as you wrote it), HOLDFAST_SERVER.\n"
         "\n"
-        "Ends with the command's code (128 + signal), or: 64 usage, 69 no server, 75 not got in\n"
-        "time, 76 lost, 77 not permitted, 126 not executable, 127 no such command.\n"
+        "The exit status is that of the command (128 + n if signal n ended it), or: 64 the "
+        "command\n"
+        "line is not valid, 69 no server answers, 75 the lock was not granted in time, 76 the "
+        "lock\n"
+        "was lost, 77 the server needs a token, 126 the command cannot be executed, 127 there is "
+        "no\n"
+        "such command.\n"
         "\n"
         "  holdfast run nightly rsync -a photos/ backup:\n"
         "  holdfast run deploy --wait 10m --ttl 1m ./deploy.sh production\n"

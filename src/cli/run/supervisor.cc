@@ -155,7 +155,7 @@ void Supervisor::look_at_lock() {
 
 void Supervisor::start_command() {
     const Lease lease = guard_->lease();
-    note(fmt::format("got the lock, fencing number {}", lease.fencing_token));
+    note(fmt::format("acquired the lock, fencing number {}", lease.fencing_token));
     limits_ = limits_of(lease, options_.kill_after);
     overdue_at_ = lease.lasts_until - lease.margin() / 4;
     std::vector<std::string> environment{
@@ -202,16 +202,18 @@ void Supervisor::handle_report(const Report& report) {
         case ReportKind::ended:
             if (!is_lost_ && !report.is_out_of_time) return end(exit_code_of(report.value));
             is_lost_ = true;
-            return end({exit_lost, fmt::format("the command was stopped, for the lock {} was lost",
-                                               options_.lease.title())});
+            return end(
+                {exit_lost, fmt::format("the command was stopped because the lock {} was lost",
+                                        options_.lease.title())});
         case ReportKind::gone:
             if (is_lost_) {
-                return end({exit_lost, fmt::format("the command was killed, for the lock {} was "
-                                                   "lost",
-                                                   options_.lease.title())});
+                return end(
+                    {exit_lost, fmt::format("the command was killed because the lock {} was lost",
+                                            options_.lease.title())});
             }
-            return end({exit_internal,
-                        "the process that guards the command was killed, so the command was, too"});
+            return end(
+                {exit_internal,
+                 "the process that guards the command was killed, so the command was killed, too"});
     }
 }
 
@@ -226,8 +228,10 @@ void Supervisor::stop_like_the_command() {
 void Supervisor::release() {
     if (!guard_ || is_lost_) return;
     const auto released = guard_->release();
-    if (released) return note("gave the lock back");
-    fmt::print(stderr, "holdfast: {} could not be given back, and ends by itself: {}\n",
+    if (released) return note("released the lock");
+    fmt::print(stderr,
+               "holdfast: {} could not be released; its lease will expire: {}\n"
+               "",
                escape(options_.lease.title()), escape(to_text(released.error())));
 }
 

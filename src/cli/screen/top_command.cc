@@ -233,8 +233,8 @@ Asked<int> show_top(const TopOptions& options) {
 Command declare_top(const options::Command& program) {
     const auto options = std::make_shared<TopOptions>();
     const options::Command command =
-        program.add_command("top", "watch holders, queues and countdowns on the whole screen");
-    command.add_option("prefix", options->prefix, "only locks whose names begin so")
+        program.add_command("top", "show holders, queues and countdowns on the whole screen, live");
+    command.add_option("prefix", options->prefix, "only locks whose names begin with this")
         .takes("PREFIX");
     declare_server_options(command, options->server);
     command.footer(

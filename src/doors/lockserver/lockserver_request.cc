@@ -45,7 +45,7 @@ Parsed parse_acquire(std::string lock_name, std::string_view body) {
     if (!is_time(ttl_ms)) return refuse("ttl_ms must be in (0, 600000]");
     if (wait_ms.value_or(0) < 0) return refuse("wait_ms must not be negative");
     if (wait_ms.value_or(0) > wait_max_ms && request.request_id.empty()) {
-        return refuse("wait_ms must be in [0, 600000]; to wait longer takes a request_id");
+        return refuse("wait_ms must be in [0, 600000]; a longer wait needs a request_id");
     }
     if (mode == "shared") {
         request.mode = core::Mode::shared;

@@ -88,7 +88,7 @@ TEST(LockserverRequest, NamesTheFaultOfAnAcquire) {
     EXPECT_EQ(acquire_fault(R"({"owner_id":"w","ttl_ms":1,"wait_ms":-1})"),
               "400 wait_ms must not be negative");
     EXPECT_EQ(acquire_fault(R"({"owner_id":"w","ttl_ms":1,"wait_ms":600001})"),
-              "400 wait_ms must be in [0, 600000]; to wait longer takes a request_id");
+              "400 wait_ms must be in [0, 600000]; a longer wait needs a request_id");
     EXPECT_EQ(acquire_fault(R"({"owner_id":"w","ttl_ms":1,"wait_ms":600001,"request_id":"r"})"),
               "");
     EXPECT_EQ(acquire_fault(R"({"owner_id":"w","ttl_ms":1,"mode":"both"})"),

@@ -92,7 +92,7 @@ Parsed parse_acquire(std::string_view body, const ScopedOptions& options) {
     request.duration = duration->value_or(options.default_duration);
     if (wait_ms.value_or(0) < 0) return refuse("wait_ms must not be negative");
     if (wait_ms.value_or(0) > wait_max.count() && request.request_id.empty()) {
-        return refuse(between("wait_ms", 0, wait_max) + "; to wait longer takes a request_id");
+        return refuse(between("wait_ms", 0, wait_max) + "; a longer wait needs a request_id");
     }
     request.wait = Milliseconds{wait_ms.value_or(0)};
     if (mode == "shared") {

@@ -112,7 +112,7 @@ TEST(ScopedRequest, AcquireNamesTheFault) {
          "duration_ms must be a whole number"},
         {R"({"scope":"inode:7","holder":"w1","wait_ms":-1})", "wait_ms must not be negative"},
         {R"({"scope":"inode:7","holder":"w1","wait_ms":600001})",
-         "wait_ms must be in [0, 600000]; to wait longer takes a request_id"},
+         "wait_ms must be in [0, 600000]; a longer wait needs a request_id"},
         {R"({"scope":"inode:7","holder":"w1","mode":"both"})", "mode must be exclusive or shared"},
         {R"({"scope":"inode:7","holder":"w1","ttl":5})", "unknown field \"ttl\""},
     };

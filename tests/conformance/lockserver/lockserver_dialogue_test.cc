@@ -293,7 +293,7 @@ std::vector<Row> faults_of_paths() {
             > POST /v1/locks/x/acquire {"owner_id":"w1","ttl_ms":1,"wait_ms":-1}
             < 400 {"error":"wait_ms must not be negative"}
             > POST /v1/locks/x/acquire {"owner_id":"w1","ttl_ms":1,"wait_ms":600001}
-            < 400 {"error":"wait_ms must be in [0, 600000]; to wait longer takes a request_id"}
+            < 400 {"error":"wait_ms must be in [0, 600000]; a longer wait needs a request_id"}
             > POST /v1/locks/x/acquire {"owner_id":"w1","ttl_ms":1,"mode":"both"}
             < 400 {"error":"mode must be exclusive or shared"}
             > POST /v1/locks/x/acquire {"owner_id":"w1","ttl_ms":1,"limit":0}

@@ -70,7 +70,7 @@ const FaultRow faults[] = {
     {leases, R"({"scope":"inode:7","holder":"w","duration_ms":1.5})", 400, "BadRequest",
      "duration_ms must be a whole number"},
     {leases, R"({"scope":"inode:7","holder":"w","wait_ms":600001})", 400, "BadRequest",
-     "wait_ms must be in [0, 600000]; to wait longer takes a request_id"},
+     "wait_ms must be in [0, 600000]; a longer wait needs a request_id"},
     {leases, R"({"scope":"inode:7","holder":"w","wait_ms":-1})", 400, "BadRequest",
      "wait_ms must not be negative"},
     {leases, R"({"scope":"inode:7","holder":"w","mode":"rw"})", 400, "BadRequest",

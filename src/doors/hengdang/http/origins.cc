@@ -102,7 +102,7 @@ bool Origins::may_change_by_cookie(const net::HttpRequest& request) const {
 
 base::Result<std::string> read_origin(std::string_view text) {
     const auto fault = [&](std::string_view why) {
-        return base::fail("'" + std::string(text) + "' is no origin: " + std::string(why) +
+        return base::fail("'" + std::string(text) + "' is not an origin: " + std::string(why) +
                           "; an origin is written https://drive.example.org, perhaps with a port");
     };
     if (text == "*") return fault("pages of all origins would have the files of their visitors");

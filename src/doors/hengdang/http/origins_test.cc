@@ -92,7 +92,8 @@ TEST(Origin, IsReadAsBrowsersSpellIt) {
                              "https://x/", "https://x/app", "https://x?a", "https://x y"}) {
         const auto origin = read_origin(text);
         ASSERT_FALSE(origin) << text;
-        EXPECT_THAT(origin.error().message, HasSubstr("'" + std::string(text) + "' is no origin"));
+        EXPECT_THAT(origin.error().message,
+                    HasSubstr("'" + std::string(text) + "' is not an origin"));
     }
 }
 

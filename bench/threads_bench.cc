@@ -105,13 +105,16 @@ base::Result<void> measure(const Options& options, const Traffic& traffic, const
     }
     for (std::size_t who = 0; who < servers.size(); ++who) {
         const Figures& own = figures[who];
+        const auto service = thread_counts[who] == 1
+                                 ? std::string("-")
+                                 : fmt::format("{:.2f}", median(own.first_thread_cpu_us));
         fmt::print(
-            "| {} | {} | {} × {} | {} | {:.0f} | {:.2f} | {:.0f} / {:.0f} | {:.2f} | {:.2f} "
+            "| {} | {} | {} × {} | {} | {:.0f} | {:.2f} | {:.0f} / {:.0f} | {:.2f} | {:.2f} | {} "
             "| {:.0f} |\n",
             has_both ? 2 : 1, traffic.name, connections, traffic.pipeline, thread_counts[who],
             median(own.per_second), median_ratio(own.per_second, figures[0].per_second),
             median(own.p50_us), median(own.p99_us), median(own.cpu_us),
-            median_ratio(own.cpu_us, figures[0].cpu_us), 1000 * median(own.sleeps));
+            median_ratio(own.cpu_us, figures[0].cpu_us), service, 1000 * median(own.sleeps));
     }
     std::fflush(stdout);
     return {};
@@ -126,8 +129,8 @@ base::Result<void> run(const Options& options) {
         "In memory; medians of {} alternating rounds of {} s. The client has one core. The server "
         "has the other one, or both.\n\n"
         "| server's cores | requests | in flight | threads | req/s | of 1 thread | p50 / p99 µs "
-        "| CPU µs/req | of 1 thread | sleeps per 1000 req |\n"
-        "|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+        "| CPU µs/req | of 1 thread | service's CPU µs/req | sleeps per 1000 req |\n"
+        "|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
         options.rounds, options.seconds);
     for (const bool has_both : {false, true}) {
         for (const Traffic& traffic : kinds) TRY(measure(options, traffic, *cores, has_both));

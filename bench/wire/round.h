@@ -14,7 +14,8 @@ namespace holdfast::bench {
 // What one server did, one value per round.
 struct Figures {
     std::vector<double> per_second, p50_us, p99_us;
-    std::vector<double> cpu_us, sleeps;  // of the server, for each answer
+    // Of the server, for each answer.
+    std::vector<double> cpu_us, first_thread_cpu_us, sleeps;
 };
 
 // Lets the client warm up, measures for so long, and adds a value to each of the figures.

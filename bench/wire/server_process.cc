@@ -125,6 +125,13 @@ std::chrono::nanoseconds ServerProcess::cpu_time() const {
     return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
+std::chrono::nanoseconds ServerProcess::first_thread_time() const {
+    std::ifstream file(fmt::format("/proc/{0}/task/{0}/schedstat", pid_));
+    std::int64_t nanoseconds = 0;
+    file >> nanoseconds;
+    return std::chrono::nanoseconds(nanoseconds);
+}
+
 std::uint64_t ServerProcess::sleeps() const {
     std::uint64_t sum = 0;
     const auto tasks = fmt::format("/proc/{}/task", pid_);

@@ -49,6 +49,9 @@ class ServerProcess {
     // The processor time that all its threads have used, in user space and kernel.
     [[nodiscard]] std::chrono::nanoseconds cpu_time() const;
 
+    // The part of its first thread, which in a holdfast with several threads is that of the service.
+    [[nodiscard]] std::chrono::nanoseconds first_thread_time() const;
+
     // How often its threads have gone to sleep, which is how often somebody had to wake them.
     [[nodiscard]] std::uint64_t sleeps() const;
 

@@ -34,18 +34,19 @@ struct Options {
 };
 
 constexpr std::array<int, 3> thread_counts{1, 2, 4};
-constexpr std::size_t connections = 80;
 
 struct Traffic {
     const char* name;
     const char* door;
+    std::size_t connections;
     std::size_t pipeline;
 };
 
-constexpr std::array<Traffic, 4> kinds{{{"POST /lock", "http", 1},
-                                        {"POST /lock", "http", 16},
-                                        {"dflockd", "dflockd", 1},
-                                        {"dflockd", "dflockd", 16}}};
+constexpr std::array<Traffic, 5> kinds{{{"POST /lock", "http", 1, 1},
+                                        {"POST /lock", "http", 80, 1},
+                                        {"POST /lock", "http", 80, 16},
+                                        {"dflockd", "dflockd", 80, 1},
+                                        {"dflockd", "dflockd", 80, 16}}};
 
 base::Result<ServerProcess> start_server(const Options& options, const Traffic& traffic,
                                          int threads, const TwoCores& cores, bool has_both) {
@@ -64,7 +65,8 @@ base::Result<ServerProcess> start_server(const Options& options, const Traffic& 
 }
 
 LoadOptions load_of(const Traffic& traffic, std::uint16_t port) {
-    LoadOptions load{.port = port, .connections = connections, .pipeline = traffic.pipeline};
+    LoadOptions load{
+        .port = port, .connections = traffic.connections, .pipeline = traffic.pipeline};
     if (traffic.door == std::string_view("http")) {
         load.introduce = [](Peer& peer, std::size_t index) -> base::Result<Requests> {
             TRY(take_and_renew(peer, index));
@@ -111,10 +113,11 @@ base::Result<void> measure(const Options& options, const Traffic& traffic, const
         fmt::print(
             "| {} | {} | {} × {} | {} | {:.0f} | {:.2f} | {:.0f} / {:.0f} | {:.2f} | {:.2f} | {} "
             "| {:.0f} |\n",
-            has_both ? 2 : 1, traffic.name, connections, traffic.pipeline, thread_counts[who],
-            median(own.per_second), median_ratio(own.per_second, figures[0].per_second),
-            median(own.p50_us), median(own.p99_us), median(own.cpu_us),
-            median_ratio(own.cpu_us, figures[0].cpu_us), service, 1000 * median(own.sleeps));
+            has_both ? 2 : 1, traffic.name, traffic.connections, traffic.pipeline,
+            thread_counts[who], median(own.per_second),
+            median_ratio(own.per_second, figures[0].per_second), median(own.p50_us),
+            median(own.p99_us), median(own.cpu_us), median_ratio(own.cpu_us, figures[0].cpu_us),
+            service, 1000 * median(own.sleeps));
     }
     std::fflush(stdout);
     return {};

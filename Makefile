@@ -4,12 +4,13 @@ preset ?= release
 rounds ?= 25
 minutes ?= 10
 prefix ?= /usr/local
+commit ?= HEAD
 SEEDS ?= 1..100000
 
-.PHONY: help build run cluster test asan lint install package sim slow chaos check bench format clean setup browser
+.PHONY: help build run cluster test asan lint install package sim slow chaos check bench bench-quick format clean setup browser
 
 help:  ## list these targets
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
 
 build: build/$(preset)/with_tests  ## build the server and its tests; preset=asan or tsan for sanitizers
 	@cmake --build --preset $(preset)
@@ -55,9 +56,12 @@ chaos: build/$(preset)/build.ninja  ## torment a cluster of three nodes and thre
 check: setup browser  ## format, clang-tidy, house rules, and the tests with and without sanitizers
 	@tools/check
 
-bench: build/bench/build.ninja  ## build and run the benchmarks
+bench: build/bench/build.ninja  ## build and run the benchmarks; only=threads for one section
 	@cmake --build --preset bench
-	@bench/run
+	@bench/run $(if $(only),--only $(only))
+
+bench-quick: build/bench/build.ninja  ## compare the working tree with the last commit by instructions; commit=HEAD~3
+	@bench/quick $(commit)
 
 format: setup  ## format the sources in place
 	@git ls-files -z '*.h' '*.cc' | xargs -0 clang-format-14 -i
@@ -82,7 +86,7 @@ cluster chaos: packages += cluster
 check: packages += test check
 lint: packages = lint
 package: packages = build package
-bench: packages += bench
+bench bench-quick: packages += bench
 format: packages = lint
 setup:
 	@tools/setup $(packages)

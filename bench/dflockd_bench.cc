@@ -8,19 +8,17 @@
 // Markdown tables.
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <vector>
 
-#include "base/check.h"
 #include "options/options.h"
 #include "wire/lock_traffic.h"
 #include "wire/round.h"
+#include "wire/scratch_folder.h"
 #include "wire/two_cores.h"
 
 namespace holdfast::bench {
@@ -35,6 +33,7 @@ struct Options {
     double seconds = 1;
     std::size_t connections_max = 5000;
     bool is_redis_door_only = false;
+    bool is_dflockd_door_only = false;
 };
 
 struct Setting {
@@ -261,7 +260,8 @@ base::Result<void> compare_redis_door(const Options& options, int core, const st
     in_memory.push_back(std::move(door));
     TRY(auto redis, start_redis(options, core, {"--appendonly", "no"}));
     in_memory.push_back(std::move(redis));
-    fmt::print("\nThe Redis door: `SET NX PX` and the script that releases, in memory.\n\n");
+    fmt::print("{}The Redis door: `SET NX PX` and the script that releases, in memory.\n\n",
+               options.is_redis_door_only ? "" : "\n");
     fmt::print(fmt::runtime(pair_head), "req");
     TRY(compare_pair(options, std::move(in_memory), settings));
     std::vector<Participant> on_disk;
@@ -285,13 +285,12 @@ base::Result<void> run(const Options& options) {
         TRY(compare_in_memory(options, cores->server));
         TRY(compare_hot(options, cores->server));
     }
-    std::string folder = std::filesystem::absolute(options.folder).string() + "/dflockd-XXXXXX";
-    CHECK(::mkdtemp(folder.data()) != nullptr);
-    auto done = options.is_redis_door_only ? base::Result<void>()
-                                           : compare_durable(options, cores->server, folder);
-    if (done) done = compare_redis_door(options, cores->server, folder);
-    std::filesystem::remove_all(folder);
-    return done;
+    const ScratchFolder folder(options.folder);
+    const auto done = options.is_redis_door_only
+                          ? base::Result<void>()
+                          : compare_durable(options, cores->server, folder.path());
+    if (!done || options.is_dflockd_door_only) return done;
+    return compare_redis_door(options, cores->server, folder.path());
 }
 
 }  // namespace
@@ -309,6 +308,8 @@ int main(int argument_count, char** arguments) {
     program.add_option("--rounds", options.rounds, "for each setting and server").between(1, 101);
     program.add_option("--seconds", options.seconds, "for each round").between(0.05, 60.0);
     program.add_flag("--redis-door-only", options.is_redis_door_only, "leave out the dflockd door");
+    program.add_flag("--dflockd-door-only", options.is_dflockd_door_only,
+                     "leave out the Redis door");
     program.add_option("--connections-max", options.connections_max,
                        "leave out what takes more connections");
     if (const auto stop = parser.parse(argument_count, arguments)) return stop->show();

@@ -6,20 +6,18 @@
 // rounds, each ratio that of the ratios within a round. Prints a Markdown table.
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <vector>
 
-#include "base/check.h"
 #include "options/options.h"
 #include "wire/homelab_traffic.h"
 #include "wire/load_client.h"
 #include "wire/round.h"
+#include "wire/scratch_folder.h"
 #include "wire/server_process.h"
 #include "wire/two_cores.h"
 
@@ -35,24 +33,6 @@ struct Options {
 };
 
 constexpr std::array<std::size_t, 4> client_counts{1, 8, 80, 800};
-
-// A folder of its own on the disk to be measured, gone with it.
-class DataFolder {
-  public:
-    explicit DataFolder(const std::string& above) : path_(above + "/durable-XXXXXX") {
-        CHECK(::mkdtemp(path_.data()) != nullptr);
-    }
-    DataFolder(DataFolder&& other) noexcept : path_(std::exchange(other.path_, "")) {}
-    DataFolder& operator=(DataFolder&&) = delete;
-    ~DataFolder() {
-        if (!path_.empty()) std::filesystem::remove_all(path_);
-    }
-
-    [[nodiscard]] std::string operator/(const char* name) const { return path_ + "/" + name; }
-
-  private:
-    std::string path_;
-};
 
 // One of the servers that take turns.
 struct Participant {
@@ -70,7 +50,8 @@ class DurableBench {
   private:
     enum Name : std::size_t { durable, memory, append, sqlite };
 
-    DurableBench(const Options& options, DataFolder folder, std::vector<Participant> participants)
+    DurableBench(const Options& options, ScratchFolder folder,
+                 std::vector<Participant> participants)
         : options_(options), folder_(std::move(folder)), participants_(std::move(participants)) {}
 
     static base::Result<Participant> start_holdfast(const Options& options, int core,
@@ -81,7 +62,7 @@ class DurableBench {
     static void print_row(std::size_t clients, const std::vector<Figures>& figures);
 
     Options options_;
-    DataFolder folder_;
+    ScratchFolder folder_;
     std::vector<Participant> participants_;
 };
 
@@ -117,7 +98,7 @@ base::Result<DurableBench> DurableBench::start(const Options& options) {
     if (!cores) return base::fail("this takes two cores: one for the server, one for the client");
     stay_on_core(cores->client);
     raise_descriptor_limit();
-    DataFolder folder(options.folder);
+    ScratchFolder folder(options.folder);
     std::vector<Participant> participants;
     const auto add = [&participants](base::Result<Participant> started) -> base::Result<void> {
         TRY(auto participant, std::move(started));

@@ -44,21 +44,45 @@ Peer::~Peer() {
 }
 
 base::Result<std::string> Peer::exchange(std::string_view request, const AnswerFramer& framer) {
-    while (!request.empty()) {
-        const auto sent = ::send(descriptor_, request.data(), request.size(), MSG_NOSIGNAL);
+    TRY(auto answers, exchange_all(request, 1, framer));
+    return std::move(answers.front());
+}
+
+base::Result<std::vector<std::string>> Peer::exchange_all(std::string_view requests,
+                                                          std::size_t count,
+                                                          const AnswerFramer& framer) {
+    TRY(send(requests));
+    return receive(count, framer);
+}
+
+base::Result<void> Peer::send(std::string_view requests) {
+    while (!requests.empty()) {
+        const auto sent = ::send(descriptor_, requests.data(), requests.size(), MSG_NOSIGNAL);
         if (sent <= 0) return base::fail(with_reason("cannot send a request"));
-        request.remove_prefix(static_cast<std::size_t>(sent));
+        requests.remove_prefix(static_cast<std::size_t>(sent));
     }
-    std::string answer;
+    return {};
+}
+
+base::Result<std::vector<std::string>> Peer::receive(std::size_t count,
+                                                     const AnswerFramer& framer) {
+    std::vector<std::string> answers;
+    std::string held;
     std::array<char, 16384> buffer;
-    while (framer(answer) == 0) {
+    while (answers.size() < count) {
         const auto received = ::recv(descriptor_, buffer.data(), buffer.size(), 0);
         if (received == 0) return base::fail("the server has closed the connection");
         if (received < 0) return base::fail(with_reason("no answer"));
-        answer.append(buffer.data(), static_cast<std::size_t>(received));
+        held.append(buffer.data(), static_cast<std::size_t>(received));
+        for (auto size = framer(held); size > 0; size = framer(held)) {
+            answers.push_back(held.substr(0, size));
+            held.erase(0, size);
+        }
     }
-    if (framer(answer) != answer.size()) return base::fail("more than one answer to a request");
-    return answer;
+    if (answers.size() > count || !held.empty()) {
+        return base::fail("more answers than requests");
+    }
+    return answers;
 }
 
 }  // namespace holdfast::bench

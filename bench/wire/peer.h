@@ -2,8 +2,8 @@
 
 // Peer: one connection to a server on this machine, which blocks.
 //
-// For what comes before and around a measurement: saying hello, taking the lock that is going to be
-// renewed. Every wait ends after ten seconds with an error.
+// For what comes before and around a measurement, such as taking the lock that is going to be
+// renewed, and for measurements of a single request. Every wait ends after ten seconds with an error.
 //
 // Lifetime: owns the descriptor and closes it.
 
@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "wire/answer_framer.h"
@@ -29,6 +30,16 @@ class Peer {
     // Sends the request and returns its whole answer. REQUIRES: nothing is unanswered.
     [[nodiscard]] base::Result<std::string> exchange(std::string_view request,
                                                      const AnswerFramer& framer);
+    // Sends that many requests at once, and returns the answers in their order. REQUIRES: nothing
+    // is unanswered, and the sockets hold all of it.
+    [[nodiscard]] base::Result<std::vector<std::string>> exchange_all(std::string_view requests,
+                                                                      std::size_t count,
+                                                                      const AnswerFramer& framer);
+
+    [[nodiscard]] base::Result<void> send(std::string_view requests);
+    // Waits for that many answers. Fails if more has arrived.
+    [[nodiscard]] base::Result<std::vector<std::string>> receive(std::size_t count,
+                                                                 const AnswerFramer& framer);
 
     [[nodiscard]] int descriptor() const { return descriptor_; }
 

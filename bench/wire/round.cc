@@ -18,13 +18,20 @@ base::Result<void> run_round(LoadClient& client, const ServerProcess& server,
                              std::chrono::duration<double> duration, Figures& figures) {
     TRY(client.run(warm_up));
     const auto cpu_before = server.cpu_time();
+    const auto first_thread_before = server.first_thread_time();
+    const auto sleeps_before = server.sleeps();
     TRY(const auto result,
         client.run(std::chrono::duration_cast<std::chrono::nanoseconds>(duration)));
     const auto cpu = server.cpu_time() - cpu_before;
+    const auto first_thread = server.first_thread_time() - first_thread_before;
+    const auto sleeps = server.sleeps() - sleeps_before;
     figures.per_second.push_back(result.answers_per_second());
     figures.p50_us.push_back(microseconds(result.latency.quantile(0.5)));
     figures.p99_us.push_back(microseconds(result.latency.quantile(0.99)));
-    figures.cpu_us.push_back(microseconds(cpu) / static_cast<double>(result.latency.count()));
+    const auto answers = static_cast<double>(result.latency.count());
+    figures.cpu_us.push_back(microseconds(cpu) / answers);
+    figures.first_thread_cpu_us.push_back(microseconds(first_thread) / answers);
+    figures.sleeps.push_back(static_cast<double>(sleeps) / answers);
     return {};
 }
 

@@ -13,7 +13,9 @@ namespace holdfast::bench {
 
 // What one server did, one value per round.
 struct Figures {
-    std::vector<double> per_second, p50_us, p99_us, cpu_us;  // the last for each answer
+    std::vector<double> per_second, p50_us, p99_us;
+    // Of the server, for each answer.
+    std::vector<double> cpu_us, first_thread_cpu_us, sleeps;
 };
 
 // Lets the client warm up, measures for so long, and adds a value to each of the figures.

@@ -1,6 +1,7 @@
 #include "wire/server_process.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -12,6 +13,8 @@
 #include <charconv>
 #include <csignal>
 #include <ctime>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "base/check.h"
@@ -27,7 +30,7 @@ constexpr auto end_patience = std::chrono::seconds(10);
 
 [[noreturn]] void become(const ServerCommand& command, int output) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (command.core) stay_on_core(*command.core);
+    if (command.core) stay_on_cores(*command.core, command.second_core.value_or(*command.core));
     const int nowhere = ::open("/dev/null", O_RDWR);
     ::dup2(nowhere, STDIN_FILENO);
     ::dup2(output, STDOUT_FILENO);
@@ -76,6 +79,15 @@ base::Result<std::uint16_t> await_connection(std::uint16_t port) {
     return base::fail("cannot be reached");
 }
 
+// The number in the line of a `status` file of /proc that begins so; 0 when there is none.
+std::uint64_t read_status(const std::filesystem::path& path, std::string_view name) {
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);) {
+        if (line.starts_with(name)) return std::stoull(line.substr(name.size()));
+    }
+    return 0;
+}
+
 }  // namespace
 
 std::uint16_t find_free_port() {
@@ -111,6 +123,26 @@ std::chrono::nanoseconds ServerProcess::cpu_time() const {
     timespec time{};
     CHECK(::clock_getcpuclockid(pid_, &clock) == 0 && ::clock_gettime(clock, &time) == 0);
     return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+std::chrono::nanoseconds ServerProcess::first_thread_time() const {
+    std::ifstream file(fmt::format("/proc/{0}/task/{0}/schedstat", pid_));
+    std::int64_t nanoseconds = 0;
+    file >> nanoseconds;
+    return std::chrono::nanoseconds(nanoseconds);
+}
+
+std::uint64_t ServerProcess::sleeps() const {
+    std::uint64_t sum = 0;
+    const auto tasks = fmt::format("/proc/{}/task", pid_);
+    for (const auto& task : std::filesystem::directory_iterator(tasks)) {
+        sum += read_status(task.path() / "status", "voluntary_ctxt_switches:");
+    }
+    return sum;
+}
+
+std::uint64_t ServerProcess::resident_bytes() const {
+    return read_status(fmt::format("/proc/{}/status", pid_), "VmRSS:") * 1024;
 }
 
 void ServerProcess::end() {

@@ -26,7 +26,8 @@ struct ServerCommand {
     std::string door = {};           // whose port we want: `http`
     // Of a server that was told where to listen and does not say: it is there when it accepts.
     std::optional<std::uint16_t> port = {};
-    std::optional<int> core;  // the only one it may run on
+    std::optional<int> core;              // the only one it may run on,
+    std::optional<int> second_core = {};  // beside this one
 };
 
 // A port that was free a moment ago.
@@ -42,9 +43,20 @@ class ServerProcess {
     ~ServerProcess() { end(); }
 
     [[nodiscard]] std::uint16_t port() const { return port_; }
+    // REQUIRES: end() was not called.
+    [[nodiscard]] pid_t pid() const { return pid_; }
 
     // The processor time that all its threads have used, in user space and kernel.
     [[nodiscard]] std::chrono::nanoseconds cpu_time() const;
+
+    // The part of its first thread, which in a holdfast with several threads is that of the service.
+    [[nodiscard]] std::chrono::nanoseconds first_thread_time() const;
+
+    // How often its threads have gone to sleep, which is how often somebody had to wake them.
+    [[nodiscard]] std::uint64_t sleeps() const;
+
+    // The memory that it occupies now.
+    [[nodiscard]] std::uint64_t resident_bytes() const;
 
     // Ends the server and waits for it. Further calls do nothing.
     void end();

@@ -20,9 +20,14 @@ std::optional<TwoCores> find_two_cores() {
 }
 
 void stay_on_core(int core) {
+    stay_on_cores(core, core);
+}
+
+void stay_on_cores(int core, int other) {
     cpu_set_t chosen;
     CPU_ZERO(&chosen);
     CPU_SET(core, &chosen);
+    CPU_SET(other, &chosen);
     ::sched_setaffinity(0, sizeof chosen, &chosen);
 }
 

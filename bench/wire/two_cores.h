@@ -16,6 +16,8 @@ struct TwoCores {
 
 // Binds the calling thread, and what it starts later, to one core.
 void stay_on_core(int core);
+// ... or to either of two, which may be the same.
+void stay_on_cores(int core, int other);
 
 // Lets this process and those it starts open as many descriptors as the system permits.
 void raise_descriptor_limit();

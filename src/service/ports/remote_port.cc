@@ -53,14 +53,32 @@ void RemotePort::undo(const Returned& returned) {
 }
 
 PromiseId RemotePort::await(AnswerPointer answer) {
-    const PromiseId promise{.number = next_promise_ - 1};
-    const bool is_first = answers_.emplace(promise.number, std::move(answer)).second;
-    CHECK(is_first);
+    // The request is still the last of the batch.
+    CHECK(!outgoing_.items.empty());
+    PromiseId& promise = outgoing_.items.back().promise;
+    CHECK(promise.number == next_promise_ - 1);
+    if (free_slots_.empty()) {
+        free_slots_.push_back(static_cast<std::uint32_t>(awaited_.size()));
+        awaited_.emplace_back();
+    }
+    promise.slot = free_slots_.back();
+    free_slots_.pop_back();
+    awaited_[promise.slot] = {.promise_number = promise.number, .answer = std::move(answer)};
     return promise;
 }
 
+// The answer of the promise, whose slot is free now; null if nobody awaits it any more.
+AnswerPointer RemotePort::take_awaited(PromiseId promise) {
+    if (promise.slot >= awaited_.size()) return nullptr;
+    Awaited& awaited = awaited_[promise.slot];
+    if (awaited.promise_number != promise.number) return nullptr;
+    free_slots_.push_back(promise.slot);
+    awaited.promise_number = 0;
+    return std::move(awaited.answer);
+}
+
 void RemotePort::abandon(PromiseId promise) {
-    if (answers_.erase(promise.number) == 0) return;
+    if (!take_awaited(promise)) return;
     outgoing_.items.push_back({.promise = promise, .is_abandoned = true});
     here_.at_end_of_turn();
 }
@@ -69,6 +87,7 @@ void RemotePort::send() {
     if (outgoing_.items.empty()) return;
     // A shared_ptr because std::function wants to be copyable; the batch itself is never shared.
     auto batch = std::make_shared<Outgoing>(std::exchange(outgoing_, {}));
+    outgoing_.items.reserve(batch->items.size());  // the next batch is likely to be as large
     there_.post([this, batch] { run(*batch); });
 }
 
@@ -108,19 +127,17 @@ void RemotePort::return_later(PromiseId promise, LockService::Naming naming,
 void RemotePort::send_back() {
     is_returning_ = false;
     auto batch = std::make_shared<Incoming>(std::exchange(returning_, {}));
+    returning_.responses.reserve(batch->responses.size());
     here_.post([this, batch] { receive(*batch); });
 }
 
 void RemotePort::receive(const Incoming& incoming) {
     for (const Returned& returned : incoming.responses) {
-        const auto found = answers_.find(returned.promise.number);
-        if (found == answers_.end()) {
+        if (AnswerPointer answer = take_awaited(returned.promise)) {
+            answer.release()->take(returned.response);
+        } else {
             undo(returned);
-            continue;
         }
-        AnswerPointer answer = std::move(found->second);
-        answers_.erase(found);
-        answer.release()->take(returned.response);
     }
 }
 

@@ -52,11 +52,17 @@ class RemotePort final : public Port {
         Texts texts;
         std::vector<Returned> responses;
     };
+    // An answer that a response is owed to. A slot is used again when its answer was given.
+    struct Awaited {
+        std::uint64_t promise_number = 0;  // 0: the slot is free
+        AnswerPointer answer;
+    };
     class Forward;
 
     [[nodiscard]] const Response* take(Request& request) override;
 
     // Here.
+    [[nodiscard]] AnswerPointer take_awaited(PromiseId promise);
     void send();
     void undo(const Returned& returned);
     void receive(const Incoming& incoming);
@@ -73,7 +79,8 @@ class RemotePort final : public Port {
 
     std::uint64_t next_promise_ = 1;
     Outgoing outgoing_;
-    std::unordered_map<std::uint64_t, AnswerPointer> answers_;
+    std::vector<Awaited> awaited_;
+    std::vector<std::uint32_t> free_slots_;  // of awaited_
 
     // Touched on the service's thread only.
     Incoming returning_;

@@ -126,6 +126,20 @@ TEST(RemotePort, AbandonedWhileTheGrantIsOnItsWayBack) {
     EXPECT_THAT(remote.notes, IsEmpty());
 }
 
+TEST(RemotePort, ARequestThatComesAfterAnAbandonedOneGetsItsOwnAnswer) {
+    Remote remote;
+    const PromiseId asked = remote.submit(take("laptop1"), "first: ");
+    remote.there.settle();  // the answer is posted, but not received
+    remote.abandon(asked);
+    remote.submit(take("laptop2"), "second: ");
+    remote.abandon(asked);
+    remote.settle();
+    EXPECT_THAT(remote.notes, ElementsAre("second: refused held"));
+    remote.submit(take("laptop2"), "third: ");
+    remote.settle();
+    EXPECT_THAT(remote.notes, ElementsAre("second: refused held", "third: granted laptop2"));
+}
+
 TEST(RemotePort, AGrantWithARequestIdIsKeptForItsClientToAskAgain) {
     Remote remote;
     core::AcquireRequest request = take("laptop1");

@@ -198,6 +198,26 @@ TEST(DflockdRequest, WhatAnotherProtocolSendsIsForeign) {
     EXPECT_EQ(read("!~/x:\nk\n1\n"), "malformed") << "a word, though none of dflockd's";
 }
 
+// Whatever the length of the key, its characters, and the place of the first blank in it.
+TEST(DflockdRequest, AKeyWithoutABlankIsAWord) {
+    for (std::size_t size = 1; size <= 20; ++size) {
+        for (const char c : {'!', 'k', '\x7f', '\x80', '\xa0', '\xff'}) {
+            std::string key(size, c);
+            const Frame word = read_frame("l\n" + key + "\n0\n");
+            EXPECT_EQ(word.state, Frame::State::whole);
+            EXPECT_TRUE(word.is_key_word);
+            EXPECT_EQ(word.key, key);
+            for (const char blank : {' ', '\t', '\x01', '\0'}) {
+                key[size / 2] = blank;
+                const Frame words = read_frame("l\n" + key + "\n0\n");
+                EXPECT_EQ(words.state, Frame::State::whole);
+                EXPECT_FALSE(words.is_key_word);
+                EXPECT_EQ(words.key, key);
+            }
+        }
+    }
+}
+
 TEST(DflockdRequest, ALineMayBeAsLongAsItsLimit) {
     const std::string longest(line_bytes_max, 'k');
     EXPECT_EQ(read("l\n" + longest + "\n1\n"), "lock " + longest + " timeout 1");

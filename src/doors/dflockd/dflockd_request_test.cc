@@ -200,19 +200,20 @@ TEST(DflockdRequest, WhatAnotherProtocolSendsIsForeign) {
 
 // Whatever the length of the key, its characters, and the place of the first blank in it.
 TEST(DflockdRequest, AKeyWithoutABlankIsAWord) {
+    const auto expect_key = [](const std::string& key, bool is_word) {
+        const std::string input = "l\n" + key + "\n0\n";
+        const Frame frame = read_frame(input);
+        EXPECT_EQ(frame.state, Frame::State::whole);
+        EXPECT_EQ(frame.is_key_word, is_word);
+        EXPECT_EQ(frame.key, key);
+    };
     for (std::size_t size = 1; size <= 20; ++size) {
         for (const char c : {'!', 'k', '\x7f', '\x80', '\xa0', '\xff'}) {
             std::string key(size, c);
-            const Frame word = read_frame("l\n" + key + "\n0\n");
-            EXPECT_EQ(word.state, Frame::State::whole);
-            EXPECT_TRUE(word.is_key_word);
-            EXPECT_EQ(word.key, key);
+            expect_key(key, true);
             for (const char blank : {' ', '\t', '\x01', '\0'}) {
                 key[size / 2] = blank;
-                const Frame words = read_frame("l\n" + key + "\n0\n");
-                EXPECT_EQ(words.state, Frame::State::whole);
-                EXPECT_FALSE(words.is_key_word);
-                EXPECT_EQ(words.key, key);
+                expect_key(key, false);
             }
         }
     }

@@ -213,7 +213,7 @@ class LockTable {
     Outcome join_queue(Slot resource, const AcquireRequest& request, bool is_two_phase);
     void watch_blocker(Resource& resource, Slot waiter, const Range& range);
     static void fill(Claim& claim, Slot resource, const AcquireRequest& request);
-    Slot grant(Slot resource, const AcquireRequest& request);
+    void grant(Slot resource, const AcquireRequest& request);
     void grant_waiter(Slot waiter);
     void note_previous_owner(Slot resource);
     void add_holder(Slot lease, const Range& range);
@@ -261,7 +261,7 @@ class LockTable {
                                 const HolderPage& holders) const;
     [[nodiscard]] Slot first_holder_after(const Resource& resource, Fence after) const;
     [[nodiscard]] Outcome with_lease(Outcome::Kind kind, Slot lease) const;
-    [[nodiscard]] Outcome granted(Slot lease) const;
+    [[nodiscard]] Outcome told(Outcome::Kind kind) const;
     void emit(EventKind kind, Cause cause, const Lease& lease, const Waiter* waited = nullptr);
     void emit_renewed(const Lease& lease, bool has_new_terms, Cause cause);
     void emit(EventKind kind, Cause cause, const Waiter& waiter);

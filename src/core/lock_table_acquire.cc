@@ -100,7 +100,8 @@ Outcome LockTable::admit(const AcquireRequest& request, bool is_two_phase) {
     if (resource == no_slot) resource = make_resource(key, request.limit);
     if (resource == no_slot) return Outcome::refuse(Refusal::locks_max);
     wake_idle(resource);
-    return granted(grant(resource, request));
+    grant(resource, request);
+    return told(Outcome::Kind::granted);
 }
 
 bool LockTable::is_in_use(Slot resource) const {
@@ -153,7 +154,7 @@ std::optional<Outcome> LockTable::admit_owner(Slot slot, const AcquireRequest& r
         }
         if (lease.state == LeaseState::grace) {
             reclaim(holder, request);
-            return granted(holder);
+            return told(Outcome::Kind::granted);
         }
         if (request.renew_own) {
             restart_lease(holder, add_saturating(now_, request.ttl),
@@ -161,7 +162,7 @@ std::optional<Outcome> LockTable::admit_owner(Slot slot, const AcquireRequest& r
                            .grace = request.grace,
                            .memory = request.memory,
                            .is_transient = lease.is_transient && request.is_transient});
-            return with_lease(Outcome::Kind::renewed, holder);
+            return told(Outcome::Kind::renewed);
         }
     }
     return std::nullopt;
@@ -288,8 +289,8 @@ void LockTable::fill(Claim& claim, Slot resource, const AcquireRequest& request)
     claim.mode = request.mode;
 }
 
-// Grants a request that did not have to wait. Returns the lease.
-Slot LockTable::grant(Slot resource, const AcquireRequest& request) {
+// Grants a request that did not have to wait.
+void LockTable::grant(Slot resource, const AcquireRequest& request) {
     note_previous_owner(resource);
     const Slot slot = leases_.emplace();
     Lease& lease = leases_[slot];
@@ -298,7 +299,6 @@ Slot LockTable::grant(Slot resource, const AcquireRequest& request) {
     add_holder(slot, request.scope.range);
     start_lease(slot, request.secret, request.session ? request.session.slot : no_slot);
     emit(EventKind::granted, Cause::request, lease);
-    return slot;
 }
 
 // Turns a waiter into a lease.

@@ -66,7 +66,7 @@ Outcome LockTable::renew(Time now, const RenewRequest& request) {
         terms.ttl = std::max(ttl, lease.ttl);
     }
     restart_lease(found.slot, expires_at, terms, request.is_forced ? Cause::force : Cause::request);
-    return with_lease(Outcome::Kind::renewed, found.slot);
+    return told(Outcome::Kind::renewed);
 }
 
 Outcome LockTable::release(Time now, const ReleaseRequest& request) {

@@ -269,11 +269,10 @@ Outcome LockTable::with_lease(Outcome::Kind kind, Slot slot) const {
     return outcome;
 }
 
-// The outcome for a lease that was just granted.
-Outcome LockTable::granted(Slot lease) const {
-    Outcome outcome = with_lease(Outcome::Kind::granted, lease);
-    outcome.previous_owner = previous_owner_;
-    return outcome;
+// The outcome for a lease that was just granted or renewed: the last change describes it already.
+Outcome LockTable::told(Outcome::Kind kind) const {
+    const Event& event = changes_.last();
+    return {.kind = kind, .lease = event.lease, .previous_owner = event.previous_owner};
 }
 
 // Writes a transition of a lease or a waiter into a fresh event.

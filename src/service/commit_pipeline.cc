@@ -96,8 +96,7 @@ void CommitPipeline::open_next() {
     parts_.back().commit.number = last_number_;
 }
 
-std::size_t CommitPipeline::begin_step(const core::Changes& changes, std::size_t begin) {
-    if (is_volatile_) return changes.size();
+std::size_t CommitPipeline::begin_durable_step(const core::Changes& changes, std::size_t begin) {
     const std::size_t end = end_of_step(changes, begin);
     make_room(size_of(changes, begin, end), begin);
     return end;

@@ -77,7 +77,7 @@ class Answers {
 
     // Copies the response, texts included.
     void add(PromiseId promise, const Response& response);
-    // Refers to an event of the commit instead: the grant or renewal that the answer tells of.
+    // Refers to an event of the commit instead: the grant, renewal or release that the answer tells of.
     void add_event(PromiseId promise, std::size_t event);
     // Observers hear of the refusal when the answers leave.
     void add(FenceRefusal refusal);
@@ -125,7 +125,9 @@ class CommitPipeline {
     [[nodiscard]] CommitNumber open() const { return parts_.back().commit.number; }
     // The changes of the lock table from `begin` on come next. Returns where those end that must be
     // in the same commit, and closes the open commit if they are too much for it.
-    std::size_t begin_step(const core::Changes& changes, std::size_t begin);
+    std::size_t begin_step(const core::Changes& changes, std::size_t begin) {
+        return is_volatile_ ? changes.size() : begin_durable_step(changes, begin);
+    }
     // The same before a fence of this resource is changed. `begin` is where changes will come next.
     void begin_fence_change(std::string_view resource, std::size_t begin) {
         make_room({.fences = 1, .text_bytes = resource.size()}, begin);
@@ -196,6 +198,7 @@ class CommitPipeline {
         Answers answers;
     };
 
+    std::size_t begin_durable_step(const core::Changes& changes, std::size_t begin);
     [[nodiscard]] CommitNumber rests_on_everything() const;
     void make_room(const CommitSize& size, std::size_t begin);
     void open_next();

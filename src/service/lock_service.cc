@@ -15,22 +15,34 @@ bool is_waiting(const Request& request, const core::Outcome& outcome) {
     return outcome.kind == core::Outcome::Kind::queued && !std::holds_alternative<Enqueue>(request);
 }
 
-// Whether the event says all that the response says, and stays until it is committed.
-bool tells_the_same(const core::Event& event, const Response& response) {
-    const bool is_same_kind = (event.kind == core::EventKind::granted &&
-                               response.outcome.kind == core::Outcome::Kind::granted) ||
-                              (event.kind == core::EventKind::renewed &&
-                               response.outcome.kind == core::Outcome::Kind::renewed);
-    return is_same_kind && event.lease.token == response.outcome.lease.token &&
-           core::is_kept(event);
+// The outcome of a request that an event can stand for.
+std::optional<core::Outcome::Kind> outcome_of(core::EventKind kind) {
+    switch (kind) {
+        case core::EventKind::granted: return core::Outcome::Kind::granted;
+        case core::EventKind::renewed: return core::Outcome::Kind::renewed;
+        case core::EventKind::released: return core::Outcome::Kind::released;
+        default: return std::nullopt;
+    }
 }
 
+// Whether the event says all that the response says, and stays until it is committed.
+bool tells_the_same(const core::Event& event, const Response& response) {
+    const core::Outcome& outcome = response.outcome;
+    if (outcome_of(event.kind) != outcome.kind || response.details || !core::is_kept(event)) {
+        return false;
+    }
+    // The answer to a release names no lease.
+    return outcome.kind == core::Outcome::Kind::released ||
+           event.lease.token == outcome.lease.token;
+}
+
+// Writes the response that the event stands for over another one of this function.
 void tell_of(const core::Event& event, Response& response) {
-    const bool is_grant = event.kind == core::EventKind::granted;
     response.now = event.at;
-    response.outcome.kind = is_grant ? core::Outcome::Kind::granted : core::Outcome::Kind::renewed;
-    response.outcome.lease = event.lease;
-    response.outcome.previous_owner = event.previous_owner;
+    response.outcome.kind = *outcome_of(event.kind);
+    const bool is_over = event.kind == core::EventKind::released;
+    response.outcome.lease = is_over ? core::LeaseView{} : event.lease;
+    response.outcome.previous_owner = is_over ? std::string_view() : event.previous_owner;
 }
 
 }  // namespace
@@ -88,7 +100,7 @@ const Response* LockService::take(Request& request) {
         }
         promise.session = response_.session;
         const core::Changes& changes = table_->changes();
-        if (statement_.has_changes && tells_the_same(changes[changes.size() - 1], response_)) {
+        if (statement_.has_changes && tells_the_same(changes.last(), response_)) {
             pipeline_.answers_after(commit).add_event(*unclaimed_, changes.size() - 1);
         } else {
             owe(*unclaimed_, response_, commit);

@@ -56,6 +56,24 @@ TEST_F(DurableService, OneTurnIsOneCommit) {
     EXPECT_THAT(notes, ElementsAre("granted laptop1", "granted laptop2", "released"));
 }
 
+// The answers that leave together are told in one response after the other: nothing of the one
+// before is left in the next.
+TEST_F(DurableService, AnAnswerToAReleaseNamesNoLease) {
+    const auto tell = [this](const Response& response) {
+        const core::LeaseView& lease = response.outcome.lease;
+        notes.push_back(to_note(response) + " '" + std::string(lease.scope.name) + "'");
+    };
+    for (const Request& request :
+         {Request(take("laptop1", "a")), Request(give_back("laptop1", "a")),
+          Request(take("laptop2", "b"))}) {
+        ASSERT_EQ(service.submit(request), nullptr);
+        service.await(answer_by(tell));
+    }
+    executor.settle();
+    finish_commit();
+    EXPECT_THAT(notes, ElementsAre("granted laptop1 'a'", "released ''", "granted laptop2 'b'"));
+}
+
 TEST_F(DurableService, WhatArrivesDuringACommitSharesTheNext) {
     ask(take("laptop1", "a"));
     executor.settle();

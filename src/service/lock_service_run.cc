@@ -160,8 +160,8 @@ void LockService::run(Request& request) {
         return;
     }
     if (store_.refuses_growth() && refuse_growth(request)) return;
-    const std::string why_no_grant =
-        std::holds_alternative<RunStep>(request) ? why_no_growth() : "";
+    std::string why_no_grant;
+    if (std::holds_alternative<RunStep>(request)) why_no_grant = why_no_growth();
     response_.outcome = std::visit(
         Runner{*table_, fences_, pipeline_, random_, response_, statement_, why_no_grant}, request);
 }

@@ -151,6 +151,13 @@ def views(server):
     server.ask("POST", "/v1/locks", 405)
 
 
+def begin_events(server):
+    """The server remembers events from the first reader on. This is the first one."""
+    with contextlib.closing(server.connect()) as connection:
+        connection.request("GET", "/v1/events")
+        require(connection.getresponse().status == 200, "/v1/events")
+
+
 def events(server):
     with contextlib.closing(server.connect()) as connection:
         connection.request("GET", "/v1/events", headers={"Last-Event-ID": "1"})
@@ -317,8 +324,8 @@ def main(program, document_file):
             return server
 
         server = start("--memory")
-        for part in (itself, jobs, leases, refusals, views, scopes, scopes_refused, fences, states, states_refused,
-                     events, sessions, stands_alone):
+        for part in (itself, begin_events, jobs, leases, refusals, views, scopes, scopes_refused, fences, states,
+                     states_refused, events, sessions, stands_alone):
             part(server)
         secrets(start("--memory", "--body-max", "500", "--auth-token-file", write(folder / "auth", AUTH),
                       "--admin-token-file", write(folder / "admin", ADMIN)))

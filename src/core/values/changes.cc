@@ -1,5 +1,8 @@
 #include "core/values/changes.h"
 
+#include <array>
+#include <cstring>
+
 namespace holdfast::core {
 
 std::string_view to_text(EventKind kind) {
@@ -63,30 +66,20 @@ std::string_view to_text(Refusal refusal) {
     return "";
 }
 
-bool is_kept(const Event& event) {
-    if (event.lease.is_transient) return false;
-    switch (event.kind) {
-        case EventKind::granted:
-        case EventKind::released:
-        case EventKind::expired:
-        case EventKind::grace_ended: return true;
-        case EventKind::renewed: return event.has_new_terms;
-        case EventKind::queued:
-        case EventKind::wait_timed_out:
-        case EventKind::wait_cancelled:
-        case EventKind::session_opened:
-        case EventKind::session_ended: return false;
-    }
-    return true;
-}
-
 // Replaces the texts of an event by copies that do not move.
 void Changes::copy_texts_of(Event& event) {
     LeaseView& lease = event.lease;
-    for (std::string_view* const text :
-         {&lease.scope.name, &lease.owner.name, &event.previous_owner, &lease.notes.request_id,
-          &lease.notes.metadata}) {
-        *text = texts_.keep(*text);
+    const std::array<std::string_view*, 5> texts{&lease.scope.name, &lease.owner.name,
+                                                 &event.previous_owner, &lease.notes.request_id,
+                                                 &lease.notes.metadata};
+    std::size_t size = 0;
+    for (const std::string_view* const text : texts) size += text->size();
+    char* place = texts_.take(size);
+    for (std::string_view* const text : texts) {
+        if (text->empty()) continue;
+        std::memcpy(place, text->data(), text->size());
+        *text = {place, text->size()};
+        place += text->size();
     }
 }
 

@@ -59,7 +59,22 @@ struct Event {
 };
 
 // Whether the event must survive a restart, so that a store must write it.
-[[nodiscard]] bool is_kept(const Event& event);
+[[nodiscard]] inline bool is_kept(const Event& event) {
+    if (event.lease.is_transient) return false;
+    switch (event.kind) {
+        case EventKind::granted:
+        case EventKind::released:
+        case EventKind::expired:
+        case EventKind::grace_ended: return true;
+        case EventKind::renewed: return event.has_new_terms;
+        case EventKind::queued:
+        case EventKind::wait_timed_out:
+        case EventKind::wait_cancelled:
+        case EventKind::session_opened:
+        case EventKind::session_ended: return false;
+    }
+    return true;
+}
 
 // The events of one or more calls, in order. It is moved, not copied, and may be handed to another
 // thread.
@@ -86,6 +101,8 @@ class Changes {
     }
     // Event number `index`. Valid until the next add or clear; its views until the next clear.
     [[nodiscard]] const Event& operator[](std::size_t index) const { return events_[index]; }
+    // REQUIRES: there is one.
+    [[nodiscard]] const Event& last() const { return events_.back(); }
     [[nodiscard]] auto begin() const { return events_.begin(); }
     [[nodiscard]] auto end() const { return events_.end(); }
 

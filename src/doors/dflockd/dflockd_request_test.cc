@@ -198,6 +198,27 @@ TEST(DflockdRequest, WhatAnotherProtocolSendsIsForeign) {
     EXPECT_EQ(read("!~/x:\nk\n1\n"), "malformed") << "a word, though none of dflockd's";
 }
 
+// Whatever the length of the key, its characters, and the place of the first blank in it.
+TEST(DflockdRequest, AKeyWithoutABlankIsAWord) {
+    const auto expect_key = [](const std::string& key, bool is_word) {
+        const std::string input = "l\n" + key + "\n0\n";
+        const Frame frame = read_frame(input);
+        EXPECT_EQ(frame.state, Frame::State::whole);
+        EXPECT_EQ(frame.is_key_word, is_word);
+        EXPECT_EQ(frame.key, key);
+    };
+    for (std::size_t size = 1; size <= 20; ++size) {
+        for (const char c : {'!', 'k', '\x7f', '\x80', '\xa0', '\xff'}) {
+            std::string key(size, c);
+            expect_key(key, true);
+            for (const char blank : {' ', '\t', '\x01', '\0'}) {
+                key[size / 2] = blank;
+                expect_key(key, false);
+            }
+        }
+    }
+}
+
 TEST(DflockdRequest, ALineMayBeAsLongAsItsLimit) {
     const std::string longest(line_bytes_max, 'k');
     EXPECT_EQ(read("l\n" + longest + "\n1\n"), "lock " + longest + " timeout 1");

@@ -44,6 +44,7 @@ EventFeed::EventFeed(std::uint64_t first_id, FeedLimits limits)
 
 void EventFeed::publish(core::Changes&& changes) {
     const std::lock_guard guard(mutex_);
+    if (count_only(changes.size())) return;
     if (is_worth_taking(changes)) {
         take(changes);
     } else {
@@ -58,9 +59,18 @@ void EventFeed::publish(const FenceRefusal& refusal) {
     event.lease.scope.name = refusal.resource;
     event.lease.token.fence = core::Fence{refusal.number};
     const std::lock_guard guard(mutex_);
+    if (count_only(1)) return;
     add(event, refusal.highest);
     drop_what_is_too_much();
     call_watches();
+}
+
+// Whether there was no watch yet. Then the events get their numbers, and are forgotten.
+bool EventFeed::count_only(std::size_t events) {
+    if (was_ever_watched_) return false;
+    next_id_ += events;
+    oldest_id_ = next_id_;
+    return true;
 }
 
 // Whether it is a chunk by itself: no small one, nor one that is mostly room, nor a huge one.
@@ -138,6 +148,7 @@ std::shared_ptr<EventFeed::Watch> EventFeed::watch(Executor& here,
     auto watch =
         std::make_shared<Watch>(*this, here, after ? *after + 1 : next_id_, std::move(on_news));
     watches_.push_back(watch.get());
+    was_ever_watched_ = true;
     if (watch->next_id_ != next_id_) watch->call();
     return watch;
 }

@@ -6,6 +6,8 @@
 // count and size. A Watch reads them in order, at its own pace, from the number where its reader
 // stopped last time. One that is too slow, or comes back too late, is told that it missed some.
 //
+// Before the first watch, events are only counted: nobody can come back for what nobody has read.
+//
 // Thread safety: publish() on the writer's thread; watch() and each Watch on the thread of the
 // executor it was made with. Lifetime: the feed outlives its watches.
 
@@ -76,6 +78,7 @@ class EventFeed {
         std::map<std::uint64_t, std::uint64_t> refused_by;
     };
 
+    bool count_only(std::size_t events);
     [[nodiscard]] bool is_worth_taking(const core::Changes& changes) const;
     void take(core::Changes& changes);
     void add(const core::Event& event, std::optional<std::uint64_t> refused_by);
@@ -87,6 +90,7 @@ class EventFeed {
 
     const FeedLimits limits_;
     std::mutex mutex_;
+    bool was_ever_watched_ = false;
     std::uint64_t oldest_id_, next_id_;  // what is known, of all that is in the chunks
     std::size_t bytes_ = 0;
     std::deque<Chunk> chunks_;

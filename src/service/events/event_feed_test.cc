@@ -32,6 +32,13 @@ std::vector<std::string> names(const EventFeed::Watch::Page& page) {
 }
 
 struct Feed : ::testing::Test {
+    Feed() { let_somebody_watch(feed); }
+
+    // From the first watch on, the feed keeps what happens.
+    void let_somebody_watch(EventFeed& of) {
+        EXPECT_TRUE(of.watch(executor, std::nullopt, [] {}));
+    }
+
     std::shared_ptr<EventFeed::Watch> watch(std::optional<std::uint64_t> after = std::nullopt) {
         return feed.watch(executor, after, [this] { ++news; });
     }
@@ -53,6 +60,23 @@ TEST_F(Feed, TellsWhatHappensFromNowOn) {
     EXPECT_EQ(news, 1);
     EXPECT_THAT(names(watch->read(10)),
                 ElementsAre("101 a name that is gone when it is read, and longer than a word"));
+}
+
+TEST_F(Feed, CountsWithoutKeepingUntilSomebodyWatches) {
+    EventFeed fresh(100);
+    fresh.publish(granted("a"));
+    fresh.publish(FenceRefusal{.resource = "bucket", .number = 33, .highest = 34});
+    fresh.publish(granted("b"));
+    // Of a server that was started anew.
+    const auto returned = fresh.watch(executor, 100, [this] { ++news; });
+    const auto first = fresh.watch(executor, std::nullopt, [] {});
+    executor.settle();
+    EXPECT_EQ(news, 1);
+    EXPECT_THAT(names(returned->read(10)), ElementsAre("missed some"));
+    fresh.publish(granted("c"));
+    EXPECT_THAT(names(returned->read(10)), ElementsAre("103 c"));
+    EXPECT_THAT(names(first->read(10)), ElementsAre("103 c"));
+    EXPECT_THAT(names(fresh.watch(executor, 102, [] {})->read(10)), ElementsAre("103 c"));
 }
 
 TEST_F(Feed, TellsOfRefusedFencesInTheSameRow) {
@@ -114,6 +138,7 @@ TEST_F(Feed, SaysWhenAReaderMissedSome) {
 
 TEST_F(Feed, KeepsTheLatestOfVeryMany) {
     EventFeed long_feed(1, {.events_max = 300});
+    let_somebody_watch(long_feed);
     for (int i = 1; i <= 2'000; ++i) long_feed.publish(granted(std::to_string(i)));
     const auto page = long_feed.watch(executor, 0, [] {})->read(1'000);
     EXPECT_TRUE(page.has_missed_some);
@@ -126,6 +151,7 @@ TEST_F(Feed, KeepsTheLatestOfVeryMany) {
 
 TEST_F(Feed, KeepsNoMoreTextThanItMay) {
     EventFeed small(1, {.bytes_max = 10'000});
+    let_somebody_watch(small);
     for (int i = 0; i < 5; ++i) small.publish(granted(std::string(4'000, 'x')));
     EXPECT_EQ(small.watch(executor, 0, [] {})->read(10).events.size(), 2U);
 }
@@ -147,6 +173,7 @@ TEST_F(Feed, TakesWhatHappenedTogether) {
 
 TEST_F(Feed, NumbersWhatItTakesAndWhatItCopiesInOneRow) {
     EventFeed long_feed(1);
+    let_somebody_watch(long_feed);
     auto publish = [&long_feed, next = 1](int count) mutable {
         core::Changes together;
         for (int i = 0; i < count; ++i) together.add(granted(std::to_string(next++))[0]);
@@ -164,6 +191,7 @@ TEST_F(Feed, NumbersWhatItTakesAndWhatItCopiesInOneRow) {
 
 TEST_F(Feed, LeavesRoomForOthersWhereItTakesMany) {
     EventFeed long_feed(1, {.events_max = 1'000});
+    let_somebody_watch(long_feed);
     core::Changes together;
     for (int round = 0; round < 20; ++round) {
         for (int i = 0; i < 500; ++i) together.add(granted("job")[0]);
@@ -190,6 +218,7 @@ TEST_F(Feed, IsReadOnOtherThreadsWhileItIsWritten) {
     constexpr std::uint64_t events = 5'000;
     std::atomic<std::uint64_t> seen = 0;
     std::shared_ptr<EventFeed::Watch> watch;
+    let_somebody_watch(busy);
     ThreadExecutor thread;
     thread.bind([] {}, [] {});
     thread.start();

@@ -30,7 +30,24 @@ struct LengthLine {
     std::size_t size = 0;  // with the sign and the end of the line
 };
 
-LengthLine read_length(std::string_view input) {
+// As clients write nearly all lengths: a few digits and `\r\n`. A line that is not good may still
+// be good by read_any_length().
+LengthLine read_usual_length(std::string_view input) {
+    constexpr std::size_t digits_max = 6;
+    LengthLine line;
+    std::size_t at = 1;
+    for (; at < input.size() && at <= digits_max; ++at) {
+        const unsigned digit = static_cast<unsigned char>(input[at]) - unsigned{'0'};
+        if (digit > 9) break;
+        line.number = line.number * 10 + digit;
+    }
+    if (at == 1 || input.size() - at < 2 || input[at] != '\r' || input[at + 1] != '\n') return {};
+    line.state = LengthLine::State::good;
+    line.size = at + 2;
+    return line;
+}
+
+LengthLine read_any_length(std::string_view input) {
     const std::size_t end = input.substr(0, length_line_max).find('\n');
     if (end == std::string_view::npos) {
         const bool is_long = input.size() >= length_line_max;
@@ -45,6 +62,11 @@ LengthLine read_length(std::string_view input) {
         line.state = LengthLine::State::wrong;
     }
     return line;
+}
+
+LengthLine read_length(std::string_view input) {
+    const LengthLine usual = read_usual_length(input);
+    return usual.state == LengthLine::State::good ? usual : read_any_length(input);
 }
 
 // Reads `$5\r\nhello\r\n` at `at`, moves `at` behind it and adds the word.

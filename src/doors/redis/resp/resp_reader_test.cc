@@ -53,6 +53,20 @@ TEST(RespReader, WaitsForTheRestWhereverItIsCut) {
     }
 }
 
+TEST(RespReader, ReadsALengthInAnyForm) {
+    EXPECT_THAT(words("*01\r\n$00000000003\r\nGET\r\n"), ElementsAre("GET"));
+    EXPECT_THAT(words("*1\n$3\nGET\r\n"), ElementsAre("GET"));
+    const std::string word(word_bytes_max, 'w');
+    EXPECT_THAT(words("*1\r\n$" + std::to_string(word.size()) + "\r\n" + word + "\r\n"),
+                ElementsAre(word));
+    EXPECT_THAT(words("*1\r\n$3\r"), ElementsAre("(incomplete)"));
+    for (const std::string line :
+         {"$\r\n", "$+3\r\n", "$3 \r\n", "$3\rx\n", "$x\r\n", "$0x3\r\n"}) {
+        EXPECT_THAT(words("*1\r\n" + line + "GET\r\n").at(0), HasSubstr("invalid bulk length"))
+            << line;
+    }
+}
+
 TEST(RespReader, SaysWhatIsBroken) {
     const auto fault = [](std::string_view input) { return words(input).at(0); };
     EXPECT_EQ(fault("*x\r\n"), "ERR Protocol error: invalid multibulk length");

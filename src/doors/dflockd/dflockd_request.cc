@@ -1,7 +1,6 @@
 #include "doors/dflockd/dflockd_request.h"
 
 #include <algorithm>
-#include <bit>
 #include <charconv>
 #include <cstring>
 #include <system_error>
@@ -39,21 +38,6 @@ std::string_view trim(std::string_view text) {
     return text;
 }
 
-// Where the first blank or control character is; `end` if there is none.
-const char* find_end_of_word(const char* at, const char* end) {
-    static_assert(std::endian::native == std::endian::little);
-    constexpr std::uint64_t ones = 0x0101010101010101;
-    for (; end - at >= std::ptrdiff_t{sizeof ones}; at += sizeof ones) {
-        std::uint64_t word = 0;
-        std::memcpy(&word, at, sizeof word);
-        // The highest bit of a byte is set where the byte is at most a blank. Only the first such
-        // byte counts: the subtraction borrows from those behind it.
-        const std::uint64_t found = (word - (' ' + 1) * ones) & ~word & 0x80 * ones;
-        if (found != 0) return at + std::countr_zero(found) / 8;
-    }
-    return std::find_if(at, end, [](char c) { return static_cast<unsigned char>(c) <= ' '; });
-}
-
 // Reads lines from the front of some input.
 class LineReader {
   public:
@@ -75,7 +59,8 @@ class LineReader {
     // characters that a key must not contain.
     bool read_word(std::string_view& line) {
         const char* const limit = at_ + size_to_search(line_bytes_max);
-        const char* const end = find_end_of_word(at_, limit);
+        const char* const end =
+            std::find_if(at_, limit, [](char c) { return static_cast<unsigned char>(c) <= ' '; });
         if (end == limit || end == at_ || *end != '\n') return false;
         line = {at_, end};
         at_ = end + 1;

@@ -170,16 +170,22 @@ std::string name_aside(const std::string& path) {
     return name;
 }
 
-// Gives the old database a second name. Its log and its journal, if it still has them, are renamed:
-// they must not be used for the new database.
-base::Result<std::string> put_aside(const std::string& path) {
-    const std::string aside = name_aside(path);
+// Renames the log and the journal of the old database, if they are still there: they must not be used
+// for the new one. They may be there although the database is not.
+base::Result<void> put_logs_aside(const std::string& path, const std::string& aside) {
     for (const char* end : {"-wal", "-shm", ".journal"}) {
         const std::string log = path + end;
         if (exists(log) && ::rename(log.c_str(), (aside + end).c_str()) != 0) {
             return base::fail("cannot put " + log + " aside: " + std::strerror(errno));
         }
     }
+    return {};
+}
+
+// Gives the old database a second name.
+base::Result<std::string> put_aside(const std::string& path) {
+    const std::string aside = name_aside(path);
+    TRY(put_logs_aside(path, aside));
     if (::link(path.c_str(), aside.c_str()) != 0) {
         return base::fail("cannot put " + path + " aside: " + std::strerror(errno));
     }
@@ -263,9 +269,21 @@ base::Result<Restored> restore(const RestoreOptions& options) {
     restored.replaced_problem = std::move(problem);
     if (has_database) {
         TRY(restored.replaced, put_aside(path).map_error(of_database));
+    } else {
+        TRY(put_logs_aside(path, name_aside(path)).map_error(of_database));
     }
     TRY(staged.rename_to(path));
     return restored;
+}
+
+base::Result<void> fold_database(const std::string& database_path) {
+    const auto refuse = [&](const auto& error) {
+        return base::Error{"cannot fold " + database_path + ": " + error.message};
+    };
+    if (!exists(database_path)) return base::fail("there is no database " + database_path);
+    TRY(const auto lock, DataLock::acquire(database_path).map_error(refuse));
+    TRY(make_or_examine_file(database_path, schema_version()).map_error(refuse));
+    return fold_file(database_path).map_error(refuse);
 }
 
 }  // namespace holdfast::store

@@ -12,11 +12,10 @@ namespace {
 TEST(Checksum, IsTheOneOfTheStandard) {
     std::string rising(32, '\0');
     for (std::size_t i = 0; i < rising.size(); ++i) rising[i] = static_cast<char>(i);
-    for (const auto& [bytes, expected] : {std::pair(std::string(), 0U),
-                                          std::pair(std::string("123456789"), 0xe3069283U),
-                                          std::pair(std::string(32, '\0'), 0x8a9136aaU),
-                                          std::pair(std::string(32, '\xff'), 0x62a8ab43U),
-                                          std::pair(rising, 0x46dd794eU)}) {
+    for (const auto& [bytes, expected] :
+         {std::pair(std::string(), 0U), std::pair(std::string("123456789"), 0xe3069283U),
+          std::pair(std::string(32, '\0'), 0x8a9136aaU),
+          std::pair(std::string(32, '\xff'), 0x62a8ab43U), std::pair(rising, 0x46dd794eU)}) {
         EXPECT_EQ(crc32c(bytes), expected);
         EXPECT_EQ(crc32c_by_table(bytes), expected);
     }

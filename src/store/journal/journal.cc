@@ -19,8 +19,7 @@ SqliteError to_sqlite_error(const base::Error& error) {
 Journal::Journal(std::string path, FoldStatements statements, const Limits& limits)
     : path_(std::move(path)), statements_(std::move(statements)), limits_(limits) {}
 
-SqliteResult<Journal> Journal::prepare(Database& database, std::string path,
-                                       const Limits& limits) {
+SqliteResult<Journal> Journal::prepare(Database& database, std::string path, const Limits& limits) {
     TRY(auto statements, FoldStatements::prepare(database));
     return Journal(std::move(path), std::move(statements), limits);
 }

@@ -34,8 +34,8 @@ std::uint64_t to_number(core::Duration value) {
     return static_cast<std::uint64_t>(value.count());
 }
 template <class Value>
-requires std::is_enum_v<Value> || std::is_same_v<Value, std::uint32_t>
-std::uint64_t to_number(Value value) {
+requires std::is_enum_v<Value> || std::is_same_v<Value, std::uint32_t> std::uint64_t to_number(
+    Value value) {
     return static_cast<std::uint64_t>(value);
 }
 
@@ -248,8 +248,8 @@ JournalEntry::Put read_lease(Eye& eye, Before& before, std::uint64_t bits) {
     row.secret = eye.fixed();
     row.name = eye.text();
     row.owner = eye.text();
-    row.acquired_at = service::WallTime{core::Duration{
-        static_cast<std::int64_t>(before.unstep(&Before::time, eye.number()))}};
+    row.acquired_at = service::WallTime{
+        core::Duration{static_cast<std::int64_t>(before.unstep(&Before::time, eye.number()))}};
     eye.value(row.ttl);
     eye.value(row.door);
     row.version = eye.number();

@@ -39,10 +39,10 @@ TEST(JournalFailure, LosesAndDoublesNothing) {
         const TemporaryFolder folder;
         const std::string path = folder / "holdfast.db";
         RandomHistory history(seed);
-        const auto store = open_store(
-            path, {.busy_timeout = 1min,
-                   .journal_changes_max = 30,
-                   .journal_bytes_max = (seed - 1) / 2 * 4 * JournalFile::block_bytes});
+        const auto store =
+            open_store(path, {.busy_timeout = 1min,
+                              .journal_changes_max = 30,
+                              .journal_bytes_max = (seed - 1) / 2 * 4 * JournalFile::block_bytes});
         recover(*store);
         for (int step = 0; step < 16; ++step) {
             const auto chance = history.random()();
@@ -81,7 +81,8 @@ TEST(JournalFailure, ARecoveryThatFailsLeavesItAsItIs) {
     const auto generation = number_in(path, "SELECT generation FROM journal_file");
     const auto starts = number_in(path, "SELECT count(*) FROM starts");
     EXPECT_FALSE(store->recover([](const auto&) { return false; }));
-    for (const char* statement : {"INSERT ON locks", "UPDATE ON journal_file", "UPDATE ON tokens"}) {
+    for (const char* statement :
+         {"INSERT ON locks", "UPDATE ON journal_file", "UPDATE ON tokens"}) {
         forbid(path, statement);
         EXPECT_FALSE(store->recover([](const auto&) { return true; })) << statement;
         allow(path);
@@ -171,8 +172,9 @@ TEST_F(KilledStore, IsRefusedWithAJournalThatIsNewerThanTheDatabase) {
 }
 
 TEST_F(KilledStore, IsRefusedIfTheDatabaseSaysNothingOfItsJournal) {
-    for (const char* damage : {"UPDATE journal_file SET generation = 'first'",
-                               "UPDATE journal_file SET generation = 0", "DELETE FROM journal_file"}) {
+    for (const char* damage :
+         {"UPDATE journal_file SET generation = 'first'", "UPDATE journal_file SET generation = 0",
+          "DELETE FROM journal_file"}) {
         ASSERT_TRUE(Database::open(path_)->run(damage));
         EXPECT_THAT(start(), HasSubstr("what it says of its journal makes no sense")) << damage;
     }

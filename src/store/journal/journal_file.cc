@@ -51,7 +51,8 @@ std::optional<Record> record_at(std::string_view bytes) {
     Record record;
     if (bytes.size() < sizeof(RecordHeader)) return std::nullopt;
     std::memcpy(&record.header, bytes.data(), sizeof(RecordHeader));
-    if (std::memcmp(record.header.magic, record_magic, sizeof record_magic) != 0) return std::nullopt;
+    if (std::memcmp(record.header.magic, record_magic, sizeof record_magic) != 0)
+        return std::nullopt;
     const std::size_t size = sizeof(RecordHeader) + record.header.entry_bytes;
     if (bytes.size() < size) return std::nullopt;
     if (checksum_of(bytes.substr(0, size)) != record.header.checksum) return std::nullopt;
@@ -104,23 +105,12 @@ void JournalFile::begin(const JournalName& name) {
 }
 
 base::Result<bool> JournalFile::append(std::string_view entry) {
-    const std::size_t bytes = sizeof(RecordHeader) + entry.size();
-    const std::size_t padded = whole_blocks(bytes);
+    const std::size_t padded = record_bytes(entry.size());
     if (padded > bytes_max_ - next_ || (next_ + padded > size_ && !grow(next_ + padded))) {
         return false;
     }
     make_buffer(padded);
-    RecordHeader header{.magic = {},
-                  .name = name_,
-                  .index = records_,
-                  .entry_bytes = static_cast<std::uint32_t>(entry.size()),
-                  .checksum = 0};
-    std::memcpy(header.magic, record_magic, sizeof record_magic);
-    std::memcpy(buffer_.get() + sizeof header, entry.data(), entry.size());
-    std::memset(buffer_.get() + bytes, 0, padded - bytes);
-    std::memcpy(buffer_.get(), &header, sizeof header);
-    header.checksum = checksum_of({buffer_.get(), bytes});
-    std::memcpy(buffer_.get(), &header, sizeof header);
+    write_record(name_, records_, entry, buffer_.get());
     if (!write_all(padded, next_)) {
         return base::fail("cannot write " + path_ + ": " + std::strerror(errno));
     }
@@ -168,10 +158,30 @@ bool JournalFile::use_page_cache() {
 
 void JournalFile::make_buffer(std::size_t bytes) {
     if (bytes <= buffer_bytes_) return;
-    const std::size_t larger = std::max(whole_blocks(bytes), std::min(2 * buffer_bytes_, bytes_max_));
+    const std::size_t larger =
+        std::max(whole_blocks(bytes), std::min(2 * buffer_bytes_, bytes_max_));
     buffer_.reset(static_cast<char*>(std::aligned_alloc(block_bytes, larger)));
     CHECK(buffer_ != nullptr);
     buffer_bytes_ = larger;
+}
+
+std::size_t record_bytes(std::size_t entry_bytes) {
+    return whole_blocks(sizeof(RecordHeader) + entry_bytes);
+}
+
+void write_record(const JournalName& name, std::uint64_t index, std::string_view entry, char* to) {
+    RecordHeader header{.magic = {},
+                        .name = name,
+                        .index = index,
+                        .entry_bytes = static_cast<std::uint32_t>(entry.size()),
+                        .checksum = 0};
+    std::memcpy(header.magic, record_magic, sizeof record_magic);
+    std::memcpy(to, &header, sizeof header);
+    if (!entry.empty()) std::memcpy(to + sizeof header, entry.data(), entry.size());
+    const std::size_t bytes = sizeof header + entry.size();
+    std::memset(to + bytes, 0, record_bytes(entry.size()) - bytes);
+    header.checksum = checksum_of({to, bytes});
+    std::memcpy(to, &header, sizeof header);
 }
 
 base::Result<std::vector<std::string_view>> find_entries(std::string_view bytes,
@@ -214,8 +224,8 @@ base::Result<std::optional<std::string>> read_journal_bytes(const std::string& p
     std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
     std::size_t done = 0;
     while (done < bytes.size()) {
-        const ssize_t count = ::pread(file.get(), bytes.data() + done, bytes.size() - done,
-                                      static_cast<off_t>(done));
+        const ssize_t count =
+            ::pread(file.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
         if (count < 0 && errno == EINTR) continue;
         if (count < 0) return base::fail("cannot read " + path + ": " + std::strerror(errno));
         if (count == 0) break;

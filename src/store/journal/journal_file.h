@@ -85,12 +85,16 @@ class JournalFile {
     std::size_t bytes_max_;  // how large it may become
 
     JournalName name_;
-    std::size_t next_ = 0;      // where the next record begins
+    std::size_t next_ = 0;       // where the next record begins
     std::uint64_t records_ = 0;  // since begin()
 
     std::unique_ptr<char, Free> buffer_;  // as the disk wants it: whole blocks, aligned
     std::size_t buffer_bytes_ = 0;
 };
+
+// The size of a record with an entry of so many bytes, and the record itself: so much is written.
+[[nodiscard]] std::size_t record_bytes(std::size_t entry_bytes);
+void write_record(const JournalName& name, std::uint64_t index, std::string_view entry, char* to);
 
 // Whether a journal that is read may be written meanwhile. If so, what comes last is not examined.
 enum class JournalUse : std::uint8_t { mine, of_running_server };

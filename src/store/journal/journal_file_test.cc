@@ -122,8 +122,8 @@ TEST_F(JournalFileTest, TheJournalOfAnotherDatabaseIsRefused) {
                 ElementsAre("refused: it is the journal of another database"));
     EXPECT_THAT(found_in(bytes(), {.database = 77, .generation = 4}),
                 ElementsAre(HasSubstr("refused: it is newer than its database")));
-    const auto meanwhile = find_entries(bytes(), {.database = 77, .generation = 4},
-                                        JournalUse::of_running_server);
+    const auto meanwhile =
+        find_entries(bytes(), {.database = 77, .generation = 4}, JournalUse::of_running_server);
     EXPECT_THAT(meanwhile.value(), IsEmpty());
 }
 

@@ -185,8 +185,7 @@ TEST_F(JournalTest, KeepsRandomHistories) {
                                          .journal_bytes_max = blocks * JournalFile::block_bytes};
         open(options);
         for (int step = 0; step < 60; ++step) {
-            const std::string at =
-                std::to_string(blocks) + " blocks, step " + std::to_string(step);
+            const std::string at = std::to_string(blocks) + " blocks, step " + std::to_string(step);
             ASSERT_TRUE(commit(*store_, history.next_batch())) << at;
             const auto chance = history.random()() % 8;
             if (chance == 0) {

@@ -20,8 +20,9 @@ class OldRows : public ::testing::Test {
     void make_file(std::initializer_list<const char*> texts) {
         make_old_file(path_, 3, {lease(5), lease(6)});
         auto database = *Database::open(path_);
-        ASSERT_TRUE(database.run("INSERT INTO starts VALUES (1, 'an earlier boot', 1000);"
-                                 "UPDATE tokens SET last_token = 6"));
+        ASSERT_TRUE(
+            database.run("INSERT INTO starts VALUES (1, 'an earlier boot', 1000);"
+                         "UPDATE tokens SET last_token = 6"));
         auto insert = *database.prepare("INSERT INTO journal VALUES (?, 1, ?, 5000000, ?)");
         std::int64_t number = 0;
         for (const char* text : texts) {
@@ -81,11 +82,11 @@ TEST_F(OldRows, AreBroughtForward) {
 std::string contents_of(const std::string& path) {
     auto database = *Database::open(path);
     std::string contents;
-    for (const char* sql : {"SELECT group_concat(fencing_token || lock_name) FROM locks",
-                            "SELECT group_concat(number || changes) FROM journal",
-                            "SELECT group_concat(last_token) FROM tokens",
-                            "SELECT group_concat(number) FROM starts",
-                            "SELECT group_concat(generation) FROM journal_file"}) {
+    for (const char* sql :
+         {"SELECT group_concat(fencing_token || lock_name) FROM locks",
+          "SELECT group_concat(number || changes) FROM journal",
+          "SELECT group_concat(last_token) FROM tokens", "SELECT group_concat(number) FROM starts",
+          "SELECT group_concat(generation) FROM journal_file"}) {
         contents += database.text(sql).value() + ";";
     }
     return contents;

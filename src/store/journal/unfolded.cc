@@ -42,8 +42,7 @@ void Unfolded::put(const JournalEntry::Put& put) {
     LeaseRowView& row = lease->row = put.row;
     std::string& texts = lease->texts;
     texts.clear();
-    texts.reserve(row.name.size() + row.owner.size() + row.request_id.size() +
-                  row.metadata.size());
+    texts.reserve(row.name.size() + row.owner.size() + row.request_id.size() + row.metadata.size());
     for (std::string_view* const text : {&row.name, &row.owner, &row.request_id, &row.metadata}) {
         const std::size_t at = texts.size();
         texts.append(*text);

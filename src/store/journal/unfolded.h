@@ -72,9 +72,9 @@ class Unfolded {
     void end(std::uint64_t fence);
 
     boost::unordered_flat_map<std::uint64_t, Lease*> live_;  // by fencing number
-    std::deque<Lease> leases_;              // which do not move
-    std::vector<Lease*> spare_;             // whose memory is used again
-    std::vector<std::uint64_t> ended_rows_;  // by fencing number
+    std::deque<Lease> leases_;                               // which do not move
+    std::vector<Lease*> spare_;                              // whose memory is used again
+    std::vector<std::uint64_t> ended_rows_;                  // by fencing number
     std::map<std::string, std::uint64_t, std::less<>> marks_;
     std::uint64_t last_token_ = 0;
 };

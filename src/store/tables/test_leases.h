@@ -343,6 +343,7 @@ inline std::int64_t number_in(const std::string& path, const char* sql) {
 
 // A copy of the files of a store, as a crash at this moment would leave them.
 inline std::string copy_as_if_crashed(const std::string& path, const std::string& copy) {
+    std::filesystem::create_directories(std::filesystem::path(copy).parent_path());
     for (const char* end : {"", "-wal", ".journal"}) {
         std::filesystem::remove(copy + end);
         std::error_code missing;

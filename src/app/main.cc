@@ -28,8 +28,9 @@ int run(std::vector<std::string> words) {
         "`holdfast COMMAND --help` has the options and examples of a command.");
     const cli::Command own[] = {declare_serve(program),      declare_dflockd(program),
                                 declare_config(program),     declare_restore(program),
-                                declare_migrate(program),    declare_bench(program),
-                                declare_completion(program), declare_manual(program)};
+                                declare_fold(program),       declare_migrate(program),
+                                declare_bench(program),      declare_completion(program),
+                                declare_manual(program)};
     const cli::Commands clients(program);
     if (!words.empty() && words.front() == "complete") {
         return print_completion(program, {words.begin() + 1, words.end()});

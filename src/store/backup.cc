@@ -15,7 +15,7 @@
 
 #include "base/descriptor.h"
 #include "store/data_file.h"
-#include "store/journal/journal.h"
+#include "store/journal/fold.h"
 #include "store/sqlite.h"
 #include "store/tables/fencing_numbers.h"
 #include "store/tables/schema.h"
@@ -97,10 +97,12 @@ SqliteResult<Database> open_and_check(const std::string& path) {
     return database;
 }
 
-// The numbers of the database that is to be replaced. Closing it writes its log into the file.
+// The numbers of the database that is to be replaced. Its journal is folded, and closing it writes its
+// log into the file.
 base::Result<Numbers> numbers_of(const std::string& path) {
     TRY(make_or_examine_file(path, schema_version()));
     const auto to_error = [](const SqliteError& error) { return base::Error{error.message}; };
+    TRY(fold_file(path).map_error(to_error));
     TRY(auto database, open_and_check(path).map_error(to_error));
     return read_numbers(database).map_error(to_error);
 }
@@ -110,7 +112,9 @@ SqliteResult<Restored> raise_numbers(const std::string& path, const Numbers& bef
                                      std::uint64_t token_floor) {
     TRY(auto database, open_and_check(path));
     TRY(auto transaction, Transaction::begin(database));
-    TRY(fold_journal(database));
+    // It is a database of its own from now on, and begins a journal of its own.
+    TRY(database.run("UPDATE journal_file SET id = random(), is_open = 0"));
+    TRY(fold_all(database, {}));
     TRY(auto numbers, read_numbers(database));
     numbers.last_token = std::max({numbers.last_token, before.last_token, token_floor});
     TRY(check_not_used_up(numbers.last_token));
@@ -166,16 +170,22 @@ std::string name_aside(const std::string& path) {
     return name;
 }
 
-// Gives the old database a second name. Its log, if it still has one, is renamed: SQLite must not
-// use it for the new database.
-base::Result<std::string> put_aside(const std::string& path) {
-    const std::string aside = name_aside(path);
-    for (const char* end : {"-wal", "-shm"}) {
+// Renames the log and the journal of the old database, if they are still there: they must not be used
+// for the new one. They may be there although the database is not.
+base::Result<void> put_logs_aside(const std::string& path, const std::string& aside) {
+    for (const char* end : {"-wal", "-shm", ".journal"}) {
         const std::string log = path + end;
         if (exists(log) && ::rename(log.c_str(), (aside + end).c_str()) != 0) {
             return base::fail("cannot put " + log + " aside: " + std::strerror(errno));
         }
     }
+    return {};
+}
+
+// Gives the old database a second name.
+base::Result<std::string> put_aside(const std::string& path) {
+    const std::string aside = name_aside(path);
+    TRY(put_logs_aside(path, aside));
     if (::link(path.c_str(), aside.c_str()) != 0) {
         return base::fail("cannot put " + path + " aside: " + std::strerror(errno));
     }
@@ -183,6 +193,26 @@ base::Result<std::string> put_aside(const std::string& path) {
     // between must not lose the old database.
     TRY(make_folder_durable(aside));
     return aside;
+}
+
+SqliteResult<void> copy_database(const std::string& database_path, const std::string& copy_path) {
+    TRY(auto database, Database::open(database_path));
+    database.set_busy_timeout(5s);
+    TRY(auto vacuum, database.prepare("VACUUM INTO ?"));
+    vacuum.bind(1, copy_path);
+    return vacuum.run();
+}
+
+// Copies the journal first, and then the database. If the journal was folded in between, the database
+// has everything that was in it, and a later generation: the copy of the journal means nothing then.
+SqliteResult<void> copy_all(const std::string& database_path, const std::string& copy_path) {
+    auto journal = read_journal_bytes(journal_path(database_path));
+    if (!journal) return tl::unexpected(SqliteError{.message = journal.error().message});
+    TRY(copy_database(database_path, copy_path));
+    TRY(auto copy, Database::open(copy_path));
+    TRY(auto transaction, Transaction::begin(copy));
+    TRY(fold_all(copy, {.bytes = std::move(*journal), .use = JournalUse::of_running_server}));
+    return transaction.commit();
 }
 
 }  // namespace
@@ -195,14 +225,7 @@ base::Result<void> back_up(const std::string& database_path, const std::string& 
     const base::Descriptor made(
         ::open(copy_path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
     if (!made) return base::fail("cannot make " + copy_path + ": " + std::strerror(errno));
-    const auto copy = [&]() -> SqliteResult<void> {
-        TRY(auto database, Database::open(database_path));
-        database.set_busy_timeout(5s);
-        TRY(auto vacuum, database.prepare("VACUUM INTO ?"));
-        vacuum.bind(1, copy_path);
-        return vacuum.run();
-    };
-    auto copied = copy().map_error(refuse);
+    auto copied = copy_all(database_path, copy_path).map_error(refuse);
     if (copied) copied = make_durable(copy_path);
     if (copied) copied = make_folder_durable(copy_path);  // its name, too
     if (!copied) ::unlink(copy_path.c_str());
@@ -246,9 +269,21 @@ base::Result<Restored> restore(const RestoreOptions& options) {
     restored.replaced_problem = std::move(problem);
     if (has_database) {
         TRY(restored.replaced, put_aside(path).map_error(of_database));
+    } else {
+        TRY(put_logs_aside(path, name_aside(path)).map_error(of_database));
     }
     TRY(staged.rename_to(path));
     return restored;
+}
+
+base::Result<void> fold_database(const std::string& database_path) {
+    const auto refuse = [&](const auto& error) {
+        return base::Error{"cannot fold " + database_path + ": " + error.message};
+    };
+    if (!exists(database_path)) return base::fail("there is no database " + database_path);
+    TRY(const auto lock, DataLock::acquire(database_path).map_error(refuse));
+    TRY(make_or_examine_file(database_path, schema_version()).map_error(refuse));
+    return fold_file(database_path).map_error(refuse);
 }
 
 }  // namespace holdfast::store

@@ -1,6 +1,6 @@
 #pragma once
 
-// Copies of the database, and how to restore one.
+// What is done to a database beside the server: copies, restoring one, and folding its journal.
 
 #include <cstddef>
 #include <cstdint>
@@ -44,5 +44,9 @@ struct RestoreOptions {
 // that the old one is kept beside it. Fails if a server is running, if the copy is not ours or is
 // damaged, and if there is a database that may not be replaced.
 [[nodiscard]] base::Result<Restored> restore(const RestoreOptions& options);
+
+// Brings everything that the journal says into the database, so that programs that read the file find
+// all leases there. Fails if a server is running, and if the database or its journal cannot be used.
+[[nodiscard]] base::Result<void> fold_database(const std::string& database_path);
 
 }  // namespace holdfast::store

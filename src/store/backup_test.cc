@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include <atomic>
 #include <map>
+#include <thread>
 
 #include "store/sqlite.h"
 #include "store/tables/test_leases.h"
@@ -90,6 +92,44 @@ TEST_F(Backup, HasWhatWasCommittedWhenItWasMade) {
     EXPECT_EQ(found.fences, (std::map<std::string, std::uint64_t>{{"bucket", 5}}));
 }
 
+// The newest commits are in the journal of the server only, or have just been folded.
+TEST_F(Backup, HasWhatIsInTheJournal) {
+    const auto store = open_store(database_, {.fold_after = 1h});
+    recover(*store);
+    for (std::uint64_t fence = 10; fence <= 12; ++fence) {
+        grant_and_show(*store, lease(fence));
+        const std::string copy = folder_ / ("copy" + std::to_string(fence) + ".db");
+        ASSERT_TRUE(back_up(database_, copy));
+        EXPECT_EQ(folded_rows_of(copy).size(), fence - 7) << "the copy is complete by itself";
+        const Found found = found_in(copy);
+        EXPECT_EQ(found.leases.rbegin()->first, fence);
+        EXPECT_EQ(found.fences.at("bucket"), fence);
+        EXPECT_EQ(found.next_fence, fence + 1);
+        if (fence == 11) recover(*store);
+    }
+}
+
+TEST_F(Backup, IsMadeWhileTheServerWritesAndFolds) {
+    const auto store = open_store(database_, {.fold_after = 1ms});
+    recover(*store);
+    std::atomic<std::uint64_t> last = 9;
+    std::jthread writer([&](const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
+            grant_and_show(*store, lease(last + 1));
+            ++last;
+        }
+    });
+    for (int round = 0; round < 10; ++round) {
+        const std::uint64_t before = last;
+        const std::string copy = folder_ / ("round" + std::to_string(round) + ".db");
+        ASSERT_TRUE(back_up(database_, copy));
+        const Found found = found_in(copy);
+        EXPECT_GE(found.leases.rbegin()->first, before);
+        EXPECT_EQ(found.leases.size(), found.leases.rbegin()->first - 7) << "none is missing";
+        EXPECT_EQ(found.fences.at("bucket"), found.leases.rbegin()->first);
+    }
+}
+
 TEST_F(Backup, IsForNobodyElseToRead) {
     struct stat status {};
     ASSERT_EQ(0, stat(copy_.c_str(), &status));
@@ -167,6 +207,68 @@ TEST_F(Backup, TokensDoNotGoBackWhenTheDatabaseOfACrashedServerIsReplaced) {
     EXPECT_EQ(restored->next_token, 21U);
     EXPECT_EQ(found_in(crashed).next_fence, 21U);
     EXPECT_EQ(found_in(restored->replaced).leases.size(), 3U);
+}
+
+// Nothing is left of the old journal that the new database could take for its own.
+TEST_F(Backup, ADamagedJournalIsPutAsideWithItsDatabase) {
+    const auto store = open_store(database_, {.fold_after = 1h});
+    recover(*store);
+    for (std::uint64_t fence = 20; fence <= 22; ++fence) grant_and_show(*store, lease(fence));
+    const std::string crashed = copy_as_if_crashed(database_, folder_ / "crashed.db");
+    std::string journal = read_file(crashed + ".journal");
+    journal[50] ^= 1;
+    std::ofstream(crashed + ".journal", std::ios::binary) << journal;
+    const auto restored = restore_to(crashed, true, 1'000);
+    ASSERT_TRUE(restored) << restored.error().message;
+    EXPECT_THAT(restored->replaced_problem, HasSubstr("its journal cannot be used: it is damaged"));
+    EXPECT_EQ(read_file(restored->replaced + ".journal"), journal);
+    EXPECT_FALSE(std::filesystem::exists(crashed + ".journal"));
+    EXPECT_EQ(found_in(crashed).next_fence, 1'001U);
+}
+
+TEST_F(Backup, IsRestoredWhereOnlyTheJournalIsLeft) {
+    const auto store = open_store(database_, {.fold_after = 1h});
+    recover(*store);
+    grant_and_show(*store, lease(20));
+    const std::string crashed = copy_as_if_crashed(database_, folder_ / "lost/holdfast.db");
+    std::filesystem::remove(crashed);
+    ASSERT_TRUE(restore_to(crashed));
+    EXPECT_EQ(found_in(crashed).leases.size(), 1U);
+}
+
+// Somebody has copied the database of a running server without its journal.
+TEST_F(Backup, ACopyWithoutItsJournalCanBeRestored) {
+    const auto store = open_store(database_, {.fold_after = 1h});
+    recover(*store);
+    const std::string crashed = copy_as_if_crashed(database_, folder_ / "crashed.db");
+    std::filesystem::remove(crashed + ".journal");
+    ASSERT_TRUE(Database::open(crashed)->run("PRAGMA wal_checkpoint"));
+    const auto restored = restore({.copy_path = crashed,
+                                   .database_path = crashed,
+                                   .token_floor = 1'000,
+                                   .may_replace = true});
+    ASSERT_TRUE(restored) << restored.error().message;
+    EXPECT_THAT(restored->replaced_problem, HasSubstr("the file is missing"));
+    EXPECT_EQ(found_in(crashed).leases.size(), 2U);
+}
+
+TEST_F(Backup, FoldingMakesTheDatabaseOfAKilledServerComplete) {
+    const auto store = open_store(database_, {.fold_after = 1h});
+    recover(*store);
+    grant_and_show(*store, lease(20));
+    const std::string crashed = copy_as_if_crashed(database_, folder_ / "crashed.db");
+    EXPECT_EQ(folded_rows_of(crashed).size(), 2U);
+    ASSERT_TRUE(fold_database(crashed));
+    EXPECT_EQ(folded_rows_of(crashed).size(), 3U);
+    EXPECT_FALSE(std::filesystem::exists(crashed + ".journal"));
+    EXPECT_EQ(found_in(crashed).leases.size(), 3U);
+
+    EXPECT_THAT(fold_database(database_).error().message, HasSubstr("in use by process"));
+    EXPECT_THAT(fold_database(folder_ / "nothing.db").error().message,
+                HasSubstr("there is no database"));
+    std::ofstream(folder_ / "text.db") << std::string(5'000, 'x');
+    EXPECT_THAT(fold_database(folder_ / "text.db").error().message,
+                HasSubstr("it is no SQLite database"));
 }
 
 TEST_F(Backup, TokensDoNotGoBackBelowTheFloor) {

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/descriptor.h"
+#include "store/journal/journal_file.h"
 
 namespace holdfast::store {
 
@@ -90,10 +91,12 @@ base::Result<void> make_or_examine_file(const std::string& path, std::uint32_t v
     if (size < 0) return base::fail(std::string("it cannot be read: ") + std::strerror(errno));
     if (size == 0) {
         // SQLite would delete the log of a database that was lost.
-        struct stat log {};
-        if (stat((path + "-wal").c_str(), &log) == 0 && log.st_size > 0) {
-            return base::fail("it is empty, but the " + path +
-                              "-wal that belongs to it is not: the file was lost or cut off");
+        for (const std::string& other : {path + "-wal", journal_path(path)}) {
+            struct stat log {};
+            if (stat(other.c_str(), &log) == 0 && log.st_size > 0) {
+                return base::fail("it is empty, but the " + other +
+                                  " that belongs to it is not: the file was lost or cut off");
+            }
         }
         return {};
     }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "store/journal/journal_file.h"
 
 namespace holdfast::store {
 
@@ -13,7 +14,8 @@ base::Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const std::string& 
                                                              SqliteStoreOptions options) {
     TRY(auto file, LeaseFile::open(path, clock,
                                    {.busy_timeout = options.busy_timeout,
-                                    .journal_changes_max = options.journal_changes_max}));
+                                    .journal = {.changes_max = options.journal_changes_max,
+                                                .bytes_max = options.journal_bytes_max}}));
     return std::unique_ptr<SqliteStore>(new SqliteStore(path, std::move(file), std::move(options)));
 }
 
@@ -48,6 +50,7 @@ service::StoreResult<service::Recovered> SqliteStore::recover(
         return service::StoreFailure{.message = error.message};
     }));
     const auto failure = [this](const SqliteError& error) { return to_failure(error); };
+    const std::lock_guard guard(file_mutex_);
     return file_.recover(now, on_lease).map_error(failure);
 }
 
@@ -61,20 +64,46 @@ void SqliteStore::commit(const service::Commit& commit, service::CommitDone done
 }
 
 void SqliteStore::work() {
-    while (const auto batch = next_batch()) commit_now(*batch);
+    while (const auto batch = next_batch()) {
+        commit_now(*batch);
+        fold_if_due();
+    }
 }
 
-// Waits for the next commit. No value: the store is to end.
+// Waits for the next commit, and folds the journal meanwhile. No value: the store is to end.
 std::optional<SqliteStore::Batch> SqliteStore::next_batch() {
+    const auto is_over = [this] { return batch_ || is_ending_; };
     std::unique_lock guard(mutex_);
-    wake_.wait(guard, [this] { return batch_ || is_ending_; });
+    while (fold_at_ && !wake_.wait_until(guard, *fold_at_, is_over)) {
+        guard.unlock();
+        fold_if_due();
+        guard.lock();
+    }
+    wake_.wait(guard, is_over);
     return std::exchange(batch_, std::nullopt);
+}
+
+// The clients were told of their commit before. If the fold fails, it is tried again later; the
+// journal takes commits as long as it has room.
+void SqliteStore::fold_if_due() {
+    const std::lock_guard guard(file_mutex_);
+    const auto now = std::chrono::steady_clock::now();
+    if (file_.has_unfolded() && (file_.is_journal_long() || (fold_at_ && *fold_at_ <= now))) {
+        if (!file_.fold()) fold_at_ = now + options_.fold_after;
+    }
+    if (!file_.has_unfolded()) {
+        fold_at_.reset();
+    } else if (!fold_at_) {
+        fold_at_ = now + options_.fold_after;
+    }
 }
 
 void SqliteStore::commit_now(const Batch& batch) {
     const auto failure = [this](const SqliteError& error) { return to_failure(error); };
     const auto begin = std::chrono::steady_clock::now();
+    std::unique_lock guard(file_mutex_);
     const auto written = file_.write(*batch.commit).map_error(failure);
+    guard.unlock();
     count(batch, written, std::chrono::steady_clock::now() - begin);
     batch.done(written);
 }
@@ -98,16 +127,16 @@ service::StoreFigures SqliteStore::figures() const {
     std::unique_lock guard(figures_mutex_);
     service::StoreFigures figures = figures_;
     guard.unlock();
-    for (const char* ending : {"", "-wal"}) {
+    for (const std::string& path : {path_, path_ + "-wal", journal_path(path_)}) {
         std::error_code error;
-        const auto bytes = std::filesystem::file_size(path_ + ending, error);
+        const auto bytes = std::filesystem::file_size(path, error);
         if (!error) figures.disk_bytes += bytes;
     }
     return figures;
 }
 
-// If COMMIT fails, the transaction may be in the write-ahead log all the same, until recover() has
-// written there.
+// If COMMIT or a write to the journal fails, the commit may be there all the same. recover() finds
+// out.
 service::StoreFailure SqliteStore::to_failure(const SqliteError& error) const {
     using Kind = service::StoreFailure::Kind;
     return {.kind = error.may_be_committed ? Kind::unknown : Kind::not_done,

@@ -2,9 +2,9 @@
 
 // SqliteStore: leases that survive a restart.
 //
-// A LeaseFile with a thread of its own. The thread writes the commit that it is handed, and sleeps
-// while there is none. After a failed commit only the file knows what is in it: recover() reads it
-// again.
+// A LeaseFile with a thread of its own. The thread writes the commit that it is handed, folds the
+// journal a while later, and sleeps while there is neither to do. After a failed commit only the file
+// knows what is in it: recover() reads it again.
 //
 // Thread safety: commit() and recover() from one thread, figures() from any; `done` is called on
 // the thread of the store.
@@ -23,6 +23,7 @@
 #include "base/result.h"
 #include "service/ports/clock.h"
 #include "service/store.h"
+#include "store/journal/journal_file.h"
 #include "store/tables/lease_file.h"
 #include "store/tables/starts.h"
 
@@ -32,9 +33,12 @@ namespace holdfast::store {
 struct SqliteStoreOptions {
     // A commit that finds the file locked by another program tries this long before it fails.
     std::chrono::milliseconds busy_timeout{3'000};
-    // How many changes the journal holds before the oldest become rows. Clients that acquire and
-    // release locks cause no rows, as long as they hold fewer than half as many at a time.
+    // The journal is folded when so many rows have to be written, or so long after the first commit
+    // in it. Of a lease that ends before, nothing is written.
     std::size_t journal_changes_max = 8'192;
+    std::chrono::milliseconds fold_after{1'000};
+    // A multiple of JournalFile::block_bytes.
+    std::size_t journal_bytes_max = JournalFile::size_max;
     std::function<base::Result<BootClock>()> read_boot_clock = BootClock::read;
 };
 
@@ -69,6 +73,7 @@ class SqliteStore final : public service::Store {
     void work();
     std::optional<Batch> next_batch();
     void commit_now(const Batch& batch);
+    void fold_if_due();
     void count(const Batch& batch, const service::StoreResult<void>& result,
                std::chrono::nanoseconds time);
 
@@ -77,12 +82,15 @@ class SqliteStore final : public service::Store {
     const std::string path_;
     const SqliteStoreOptions options_;
 
-    LeaseFile file_;  // the thread's between a commit() and its `done`, otherwise recover()'s
+    std::mutex file_mutex_;
+    LeaseFile file_;
 
     std::mutex mutex_;
     std::condition_variable wake_;
     std::optional<Batch> batch_;  // handed in, not yet taken
     bool is_ending_ = false;
+    // On the store's thread: when the journal is to be folded, if there is something in it.
+    std::optional<std::chrono::steady_clock::time_point> fold_at_;
 
     mutable std::mutex figures_mutex_;
     service::StoreFigures figures_;  // but for the size on disk

@@ -3,12 +3,11 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <csignal>
+#include <thread>
 
 #include "store/sqlite_store.h"
 #include "store/tables/test_leases.h"
@@ -21,6 +20,7 @@ using core::EventKind;
 using ::testing::AnyOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 core::Changes granting(std::uint64_t fence, std::string name) {
     return changes_of({event_of(EventKind::granted, lease(fence, std::move(name)))});
@@ -110,7 +110,7 @@ TEST(SqliteStoreFailure, LeavesANewerDatabaseAlone) {
     expect_left_alone(
         path,
         "it was written by a newer holdfast (the file has version 7, the newest known "
-        "here is 3)");
+        "here is 4)");
 }
 
 TEST(SqliteStoreFailure, LeavesWhatIsNoDatabaseAlone) {
@@ -125,11 +125,13 @@ TEST(SqliteStoreFailure, LeavesWhatIsNoDatabaseAlone) {
 }
 
 TEST(SqliteStoreFailure, DoesNotReplaceADatabaseThatWasLost) {
-    const TemporaryFolder folder;
-    const std::string path = folder / "holdfast.db";
-    write_file(path + "-wal", "what was committed last");
-    EXPECT_THAT(refusal(path), HasSubstr("the file was lost or cut off"));
-    EXPECT_EQ(read_file(path + "-wal"), "what was committed last");
+    for (const char* ending : {"-wal", ".journal"}) {
+        const TemporaryFolder folder;
+        const std::string path = folder / "holdfast.db";
+        write_file(path + ending, "what was committed last");
+        EXPECT_THAT(refusal(path), HasSubstr("the file was lost or cut off"));
+        EXPECT_EQ(read_file(path + ending), "what was committed last");
+    }
 }
 
 TEST(SqliteStoreFailure, DoesNotStartWithADamagedDatabase) {
@@ -192,10 +194,29 @@ TEST(SqliteStoreFailure, SaysWhichFolderItCannotMake) {
     EXPECT_EQ(read_file(folder / "diary"), "dear diary");
 }
 
-TEST(SqliteStoreFailure, SaysItIsBusyWhileAnotherProgramWrites) {
+TEST(SqliteStoreFailure, GoesOnWhileAnotherProgramWrites) {
     const TemporaryFolder folder;
     const std::string path = folder / "holdfast.db";
-    const auto store = open_store(path, {.busy_timeout = 20ms});
+    const auto store = open_store(path, {.busy_timeout = 1h, .fold_after = 1ms});
+    recover(*store);
+    auto other = *Database::open(path);
+    other.set_busy_timeout(1min);
+    {
+        const auto writing = Transaction::begin(other);
+        ASSERT_TRUE(writing);
+        ASSERT_TRUE(commit(*store, granting(1, "during")));
+        std::this_thread::sleep_for(20ms);  // so that folding may fail
+        ASSERT_TRUE(commit(*store, granting(2, "still")));
+        EXPECT_THAT(folded_rows_of(path), IsEmpty());
+    }
+    while (folded_rows_of(path).size() != 2) std::this_thread::sleep_for(1ms);
+    EXPECT_EQ(recover(*store).leases.size(), 2U);
+}
+
+TEST(SqliteStoreFailure, SaysItIsBusyIfItHasNoRoomWhileAnotherProgramWrites) {
+    const TemporaryFolder folder;
+    const std::string path = folder / "holdfast.db";
+    const auto store = open_store(path, {.busy_timeout = 20ms, .journal_bytes_max = 0});
     recover(*store);
     ASSERT_TRUE(commit(*store, granting(1, "before")));
     auto other = *Database::open(path);
@@ -231,23 +252,6 @@ TEST(SqliteStoreFailure, DoesNotWaitForAnotherProgramWhenItRecoversAgain) {
     EXPECT_TRUE(recovered.error().is_busy);
 }
 
-// No file may grow beyond so many bytes while this exists: a full disk, as far as SQLite can see.
-class FullDisk {
-  public:
-    explicit FullDisk(rlim_t bytes_max) {
-        CHECK(getrlimit(RLIMIT_FSIZE, &before_) == 0);
-        signal(SIGXFSZ, SIG_IGN);
-        const rlimit full{.rlim_cur = bytes_max, .rlim_max = before_.rlim_max};
-        CHECK(setrlimit(RLIMIT_FSIZE, &full) == 0);
-    }
-    FullDisk(const FullDisk&) = delete;
-    FullDisk& operator=(const FullDisk&) = delete;
-    ~FullDisk() { CHECK(setrlimit(RLIMIT_FSIZE, &before_) == 0); }
-
-  private:
-    rlimit before_{};
-};
-
 TEST(SqliteStoreFailure, AFullDiskTakesNothingAndHarmsNothing) {
     const TemporaryFolder folder;
     const std::string path = folder / "holdfast.db";
@@ -255,7 +259,7 @@ TEST(SqliteStoreFailure, AFullDiskTakesNothingAndHarmsNothing) {
     recover(*store);
     ASSERT_TRUE(commit(*store, granting(1, "before")));
     core::Changes many;
-    for (std::uint64_t fence = 2; fence < 10'000; ++fence) {
+    for (std::uint64_t fence = 2; fence < 30'000; ++fence) {
         many.add(event_of(EventKind::granted, lease(fence, "job" + std::to_string(fence))));
     }
     {
@@ -278,6 +282,28 @@ TEST(SqliteStoreFailure, AFullDiskTakesNothingAndHarmsNothing) {
     const Found found = recover(*store);
     EXPECT_EQ(found.leases.size(), 4U);
     EXPECT_EQ(found.next_fence, 5U);
+}
+
+// Nobody knows whether a record is in the journal if the write failed. The next recovery finds out.
+TEST(SqliteStoreFailure, AWriteToTheJournalThatFailsHasAnUnknownResult) {
+    const TemporaryFolder folder;
+    const std::string path = folder / "holdfast.db";
+    const auto store = open_store(path, {.fold_after = 1h});
+    recover(*store);
+    ASSERT_TRUE(commit(*store, granting(1, "before")));
+    {
+        const FullDisk disk(JournalFile::block_bytes);  // the journal was larger before
+        const auto failed = commit(*store, granting(2, "in doubt"));
+        ASSERT_FALSE(failed);
+        EXPECT_EQ(failed.error().kind, service::StoreFailure::Kind::unknown);
+        EXPECT_EQ(failed.error().message,
+                  path + ": cannot write " + path + ".journal: File too large");
+    }
+    const std::string crashed = copy_as_if_crashed(path, folder / "crashed.db");
+    EXPECT_EQ(recover(*open_store(crashed)).leases, (Leases{{1, lease(1, "before")}}));
+    EXPECT_EQ(recover(*store).leases, (Leases{{1, lease(1, "before")}}));
+    ASSERT_TRUE(commit(*store, granting(3, "after")));
+    EXPECT_EQ(recover(*store).leases, (Leases{{1, lease(1, "before")}, {3, lease(3, "after")}}));
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
-// The journal of a store: which leases become rows, and that the file is right at every moment.
+// The journal of a store: which leases become rows, and that the files are right at every moment.
 
 #include "store/journal/journal.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <thread>
 
 #include "store/tables/test_leases.h"
 
@@ -24,16 +26,17 @@ void release(SqliteStore& store, const LeaseRow& row) {
     ASSERT_TRUE(commit(store, changes_of({event_of(EventKind::released, row)})));
 }
 
-constexpr const char* changes_in_journal =
-    "SELECT coalesce(sum(json_array_length(changes)), 0) FROM journal";
-
 class JournalTest : public ::testing::Test {
   protected:
-    void open(std::size_t journal_changes_max) {
-        store_ = open_store(path_, {.journal_changes_max = journal_changes_max});
+    void open(SqliteStoreOptions options = {.fold_after = 1h}) {
+        store_ = open_store(path_, std::move(options));
         recover(*store_);
     }
     std::int64_t number(const char* sql) { return number_in(path_, sql); }
+    std::int64_t generation() { return number("SELECT generation FROM journal_file"); }
+    void wait_for_fold(std::int64_t before) {
+        while (generation() == before) std::this_thread::sleep_for(1ms);
+    }
     // What a server finds when it is started after a crash.
     Found found_after_crash() {
         return recover(*open_store(copy_as_if_crashed(path_, folder_ / "crashed.db")));
@@ -45,77 +48,81 @@ class JournalTest : public ::testing::Test {
 };
 
 TEST_F(JournalTest, ALeaseThatEndsSoonNeverBecomesARow) {
-    open(20);
-    ASSERT_TRUE(Database::open(path_)->run(
-        "CREATE TRIGGER no BEFORE INSERT ON locks BEGIN SELECT RAISE(ABORT, 'no'); END"));
+    open({.journal_changes_max = 20, .fold_after = 1h});
+    const auto before = generation();
     for (std::uint64_t fence = 1; fence <= 80; ++fence) {
         grant(*store_, lease(fence));
         if (fence > 5) release(*store_, lease(fence - 5));
     }
-    EXPECT_EQ(number("SELECT count(*) FROM lock_state"), 5);
-    EXPECT_LE(number(changes_in_journal), 20);
+    EXPECT_EQ(generation(), before);
+    EXPECT_EQ(rows_of(path_).size(), 5U);
 }
 
-TEST_F(JournalTest, ALeaseThatOutlivesItBecomesARowAndGoesAgain) {
-    open(20);
-    for (std::uint64_t fence = 1; fence <= 60; ++fence) grant(*store_, lease(fence));
-    EXPECT_GE(number("SELECT count(*) FROM locks"), 40);
-    EXPECT_LE(number(changes_in_journal), 20);
-    EXPECT_EQ(number("SELECT count(*) FROM lock_state"), 60);
-    for (std::uint64_t fence = 1; fence <= 60; ++fence) release(*store_, lease(fence));
-    EXPECT_LE(number("SELECT count(*) FROM locks"), 20);
-    EXPECT_EQ(number("SELECT count(*) FROM lock_state"), 0);
-    EXPECT_EQ(found_after_crash().next_fence, 61U);
+TEST_F(JournalTest, WhatLivesBecomesRowsAMomentLater) {
+    open({.fold_after = 10ms});
+    const auto before = generation();
+    grant(*store_, lease(1));
+    grant(*store_, lease(2));
+    wait_for_fold(before);
+    while (folded_rows_of(path_).size() < 2) std::this_thread::sleep_for(1ms);
+    EXPECT_EQ(folded_rows_of(path_), shown({{1, lease(1)}, {2, lease(2)}}));
+    release(*store_, lease(1));
+    while (folded_rows_of(path_).size() > 1) std::this_thread::sleep_for(1ms);
+    EXPECT_EQ(found_after_crash().leases, (Leases{{2, lease(2)}}));
 }
 
-TEST_F(JournalTest, ACommitLargerThanItAllIsMostlyRowsAtOnce) {
-    open(500);
+TEST_F(JournalTest, IsFoldedUnderSteadyLoadToo) {
+    open({.fold_after = 1ms});
+    const auto before = generation();
+    for (std::uint64_t fence = 1; generation() < before + 3; ++fence) grant(*store_, lease(fence));
+}
+
+TEST_F(JournalTest, IsFoldedWhenThereIsMuchToFold) {
+    open({.journal_changes_max = 20, .fold_after = 1h});
+    const auto before = generation();
+    for (std::uint64_t fence = 1; fence <= 21; ++fence) grant(*store_, lease(fence));
+    wait_for_fold(before);
+    EXPECT_EQ(number("SELECT count(*) FROM locks"), 21);
+    for (std::uint64_t fence = 1; fence <= 21; ++fence) release(*store_, lease(fence));
+    wait_for_fold(before + 1);
+    EXPECT_EQ(number("SELECT count(*) FROM locks"), 0);
+    EXPECT_EQ(found_after_crash().next_fence, 22U);
+}
+
+TEST_F(JournalTest, IsFoldedWithACommitForWhichItHasNoRoom) {
+    open({.fold_after = 1h, .journal_bytes_max = 4 * JournalFile::block_bytes});
+    const auto before = generation();
+    for (std::uint64_t fence = 1; fence <= 4; ++fence) grant(*store_, lease(fence));
+    EXPECT_EQ(generation(), before);
+    grant(*store_, lease(5));
+    EXPECT_EQ(generation(), before + 1);
+    EXPECT_EQ(number("SELECT count(*) FROM locks"), 5);
     core::Changes many;
-    for (std::uint64_t fence = 1; fence <= 5'000; ++fence) {
+    for (std::uint64_t fence = 6; fence <= 5'000; ++fence) {
         many.add(event_of(EventKind::granted, lease(fence)));
     }
     ASSERT_TRUE(commit(*store_, many));
-    EXPECT_LE(number(changes_in_journal), 500);
-    EXPECT_EQ(number("SELECT count(*) FROM lock_state"), 5'000);
-    many.clear();
-    for (std::uint64_t fence = 1; fence <= 5'000; ++fence) {
-        many.add(event_of(EventKind::released, lease(fence)));
-    }
-    ASSERT_TRUE(commit(*store_, many));
-    EXPECT_LE(number(changes_in_journal), 500);
-    EXPECT_EQ(number("SELECT count(*) FROM lock_state"), 0);
+    EXPECT_EQ(number("SELECT count(*) FROM locks"), 5'000);
     EXPECT_EQ(found_after_crash().next_fence, 5'001U);
 }
 
-TEST_F(JournalTest, ARowOfItIsASmallPartOfIt) {
-    open(5'000);
-    core::Changes many;
-    for (std::uint64_t fence = 1; fence <= 3'000; ++fence) {
-        many.add(event_of(EventKind::granted, lease(fence)));
-    }
-    ASSERT_TRUE(commit(*store_, many));
-    EXPECT_EQ(number(changes_in_journal), 3'000);
-    EXPECT_LE(number("SELECT max(json_array_length(changes)) FROM journal"), 200);
-}
-
-TEST_F(JournalTest, IsEmptyAfterACleanEndAndNotBefore) {
-    open(100);
+TEST_F(JournalTest, IsGoneAfterACleanEndAndNotBefore) {
+    open();
     for (std::uint64_t fence = 1; fence <= 10; ++fence) grant(*store_, lease(fence));
     release(*store_, lease(10));
     EXPECT_EQ(number("SELECT count(*) FROM locks"), 0);
-    EXPECT_EQ(number("SELECT count(*) FROM journal"), 11);
+    EXPECT_TRUE(std::filesystem::exists(path_ + ".journal"));
     const auto before = rows_of(path_);
     EXPECT_EQ(before.size(), 9U);
     store_.reset();
     EXPECT_EQ(number("SELECT count(*) FROM locks"), 9);
-    EXPECT_EQ(number("SELECT count(*) FROM journal"), 0);
+    EXPECT_FALSE(std::filesystem::exists(path_ + ".journal"));
     EXPECT_EQ(number("SELECT last_token FROM tokens"), 10);
-    EXPECT_EQ(rows_of(path_), before);
+    EXPECT_EQ(folded_rows_of(path_), before);
 }
 
 TEST_F(JournalTest, AnEndDoesNotWaitForAnotherProgramAndLosesNothing) {
-    store_ = open_store(path_, {.busy_timeout = 1h});
-    recover(*store_);
+    open({.busy_timeout = 1h, .fold_after = 1h});
     grant(*store_, lease(1));
     {
         auto other = *Database::open(path_);
@@ -123,13 +130,13 @@ TEST_F(JournalTest, AnEndDoesNotWaitForAnotherProgramAndLosesNothing) {
         ASSERT_TRUE(writing);
         store_.reset();
     }
-    EXPECT_EQ(number("SELECT count(*) FROM journal"), 1);
-    open(100);
-    EXPECT_EQ(rows_of(path_), shown({{1, lease(1)}}));
+    EXPECT_TRUE(std::filesystem::exists(path_ + ".journal"));
+    open();
+    EXPECT_EQ(folded_rows_of(path_), shown({{1, lease(1)}}));
 }
 
 TEST_F(JournalTest, KeepsTheNumbersOfLeasesThatNobodyWroteDown) {
-    open(2);
+    open({.journal_changes_max = 2});
     grant(*store_, lease(5));
     release(*store_, lease(5));
     for (std::uint64_t fence = 6; fence <= 9; ++fence) {
@@ -142,7 +149,7 @@ TEST_F(JournalTest, KeepsTheNumbersOfLeasesThatNobodyWroteDown) {
 // A transient lease is granted without being written. When a renewal makes it durable, its number
 // is the largest that the file knows, also when the lease has ended.
 TEST_F(JournalTest, KeepsTheNumberOfALeaseThatARenewalMadeDurable) {
-    open(100);
+    open();
     grant(*store_, lease(5));
     ASSERT_TRUE(commit(*store_, changes_of({event_of(EventKind::renewed, lease(9))})));
     EXPECT_EQ(found_after_crash().next_fence, 10U);
@@ -153,7 +160,7 @@ TEST_F(JournalTest, KeepsTheNumberOfALeaseThatARenewalMadeDurable) {
 }
 
 TEST_F(JournalTest, KeepsAReservationOfNumbersWithAndWithoutLeases) {
-    open(100);
+    open();
     service::Commit reservation;
     reservation.reserved_fence = 1'000;
     ASSERT_TRUE(commit(*store_, reservation));
@@ -171,12 +178,14 @@ TEST_F(JournalTest, KeepsAReservationOfNumbersWithAndWithoutLeases) {
 // With a journal of every size, the crash, the clean end and `lock_state` agree with the model.
 TEST_F(JournalTest, KeepsRandomHistories) {
     std::uint64_t seed = 0;
-    for (const std::size_t changes_max : {0, 1, 7, 40, 300, 8'192}) {
+    for (const std::size_t blocks : {0, 2, 3, 7, 40, 4'096}) {
         RandomHistory history(++seed);
-        open(changes_max);
-        for (int step = 0; step < 30; ++step) {
-            const std::string at =
-                "limit " + std::to_string(changes_max) + " step " + std::to_string(step);
+        const SqliteStoreOptions options{.journal_changes_max = blocks * 10,
+                                         .fold_after = 5ms,
+                                         .journal_bytes_max = blocks * JournalFile::block_bytes};
+        open(options);
+        for (int step = 0; step < 60; ++step) {
+            const std::string at = std::to_string(blocks) + " blocks, step " + std::to_string(step);
             ASSERT_TRUE(commit(*store_, history.next_batch())) << at;
             const auto chance = history.random()() % 8;
             if (chance == 0) {
@@ -185,9 +194,8 @@ TEST_F(JournalTest, KeepsRandomHistories) {
                 ASSERT_EQ(found.next_fence, history.last_fence() + 1) << at;
             } else if (chance == 1) {
                 store_.reset();
-                ASSERT_EQ(number("SELECT count(*) FROM journal"), 0) << at;
-                ASSERT_EQ(rows_of(path_), shown(history.live())) << at;
-                open(changes_max);
+                ASSERT_EQ(folded_rows_of(path_), shown(history.live())) << at;
+                open(options);
             } else if (chance == 2) {
                 ASSERT_EQ(recover(*store_).leases, history.expected()) << at;
             } else {
@@ -202,8 +210,8 @@ TEST_F(JournalTest, KeepsRandomHistories) {
 TEST_F(JournalTest, AnOlderFileLearnsToKeepOne) {
     const LeaseRow odd{.fence = 6, .name = "\xFF", .owner = "w", .ttl = 30s};
     make_old_file(path_, 2, {lease(5), odd, lease(8)});
-    EXPECT_EQ(rows_of(path_), shown({{5, lease(5)}, {6, odd}, {8, lease(8)}}));
-    open(100);
+    EXPECT_EQ(folded_rows_of(path_), shown({{5, lease(5)}, {6, odd}, {8, lease(8)}}));
+    open();
     EXPECT_EQ(rows_of(path_), shown({{5, lease(5)}, {6, odd}, {8, lease(8)}}));
     release(*store_, lease(5));
     release(*store_, odd);
@@ -215,7 +223,7 @@ TEST_F(JournalTest, AnOlderFileLearnsToKeepOne) {
     const Found found = found_after_crash();
     EXPECT_EQ(found.leases, (Leases{{8, renewed}, {9, lease(9)}}));
     EXPECT_EQ(found.next_fence, 10U);
-    EXPECT_EQ(number("PRAGMA user_version"), 3);
+    EXPECT_EQ(number("PRAGMA user_version"), 4);
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ TEST(Fences, HaveNamesOfAnyBytes) {
 TEST(Fences, AreCommittedWithTheLeasesOrNotAtAll) {
     const TemporaryFolder folder;
     const std::string path = folder / "holdfast.db";
-    const auto store = open_store(path);
+    const auto store = open_store(path, {.journal_bytes_max = 0});
     recover(*store);
     const LeaseRow row{.fence = 1, .name = "job", .owner = "w", .ttl = 30s};
     ASSERT_TRUE(Database::open(path)->run(

@@ -44,18 +44,17 @@ base::Result<LeaseFile> LeaseFile::open(const std::string& path, const service::
     TRY(auto lock, DataLock::acquire(path).map_error(refuse));
     TRY(make_or_examine_file(path, schema_version()).map_error(refuse));
     TRY(auto database, open_database(path, options.busy_timeout).map_error(refuse));
-    TRY(auto journal, Journal::prepare(database, options.journal_changes_max).map_error(refuse));
-    TRY(auto fences, FenceTable::prepare(database).map_error(refuse));
-    return LeaseFile(std::move(lock), std::move(database),
-                     {.journal = std::move(journal), .fences = std::move(fences)}, clock,
+    TRY(auto journal,
+        Journal::prepare(database, journal_path(path), options.journal).map_error(refuse));
+    return LeaseFile(std::move(lock), std::move(database), std::move(journal), clock,
                      options.busy_timeout);
 }
 
-LeaseFile::LeaseFile(DataLock lock, Database database, Tables tables, const service::Clock& clock,
+LeaseFile::LeaseFile(DataLock lock, Database database, Journal journal, const service::Clock& clock,
                      std::chrono::milliseconds busy_timeout)
     : data_lock_(std::move(lock)),
       database_(std::move(database)),
-      tables_(std::move(tables)),
+      journal_(std::move(journal)),
       clock_(&clock),
       busy_timeout_(busy_timeout) {}
 
@@ -63,26 +62,24 @@ SqliteResult<void> LeaseFile::write(const service::Commit& commit) {
     CHECK(start_number_ > 0);
     effect_.compute(commit);
     if (effect_.empty()) return {};
-    auto written = write_effect();
-    if (!written) tables_.journal.forget();
+    auto written = journal_.write(database_, effect_, *clock_);
+    if (!written) journal_.forget();
     return written;
 }
 
-SqliteResult<void> LeaseFile::write_effect() {
-    TRY(auto transaction, Transaction::begin(database_));
-    TRY(tables_.journal.write(database_, effect_, *clock_));
-    TRY(tables_.fences.write(effect_.fences()));
-    return transaction.commit();
+SqliteResult<void> LeaseFile::fold() {
+    if (start_number_ == 0) return {};
+    database_.set_busy_timeout(busy_timeout_.zero());
+    auto folded = journal_.fold(database_);
+    database_.set_busy_timeout(busy_timeout_);
+    return folded;
 }
 
 void LeaseFile::tidy_up() {
     if (start_number_ == 0) return;
     database_.set_busy_timeout(busy_timeout_.zero());
-    auto transaction = Transaction::begin(database_);
-    if (transaction && tables_.journal.fold(database_)) {
-        static_cast<void>(transaction->commit());
-    }
-    tables_.journal.forget();
+    journal_.close(database_);
+    journal_.forget();
     start_number_ = 0;
 }
 
@@ -91,7 +88,7 @@ void LeaseFile::tidy_up() {
 SqliteResult<service::Recovered> LeaseFile::recover(const BootClock& now, const OnLease& on_lease) {
     start_number_ = 0;
     auto recovered = recover_all(now, on_lease);
-    if (!recovered) tables_.journal.forget();
+    if (!recovered) journal_.forget();
     return recovered;
 }
 
@@ -103,7 +100,7 @@ SqliteResult<service::Recovered> LeaseFile::recover_all(const BootClock& now,
     TRY(auto transaction, Transaction::begin(database_));
     TRY(const auto starts, add_start(now));
     const std::int64_t present = starts.back().number;
-    TRY(tables_.journal.restart(database_, present));
+    TRY(journal_.restart(database_));
     TRY(auto recovered, visit(LeaseAges(starts), present, on_lease));
     TRY(recovered.fences, FenceTable::read(database_));
     if (const std::int64_t needed = std::min(present, oldest_start_);
@@ -118,6 +115,7 @@ SqliteResult<service::Recovered> LeaseFile::recover_all(const BootClock& now,
     note_end.bind(2, present);
     TRY(note_end.run());
     TRY(transaction.commit());
+    journal_.begin(present);
     start_number_ = present;
     has_recovered_ = true;
     database_.set_busy_timeout(busy_timeout_);

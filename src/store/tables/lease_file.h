@@ -2,10 +2,10 @@
 
 // LeaseFile: leases and fences in an SQLite file.
 //
-// A commit is one transaction with one fsync. Its leases are appended to a journal, and those that
-// live long enough become rows later (journal.h). Changes of a commit that cancel out are not written
-// at all (service/commit_effect.h). The file always shows exactly what is committed, also to people
-// who open it with sqlite3.
+// A commit is one write to a journal beside the file. Leases that live long enough become rows of the
+// file when the journal is folded (journal.h). Changes of a commit that cancel out are not written at
+// all (service/commit_effect.h). After fold(), the file shows exactly what is committed, also to
+// people who open it with sqlite3.
 //
 // Thread safety: none.
 
@@ -32,8 +32,7 @@ namespace holdfast::store {
 struct LeaseFileOptions {
     // How long a write waits for other programs that write.
     std::chrono::milliseconds busy_timeout{0};
-    // How many changes the journal holds before its oldest part is folded.
-    std::size_t journal_changes_max = 0;
+    Journal::Limits journal;
 };
 
 class LeaseFile {
@@ -57,20 +56,21 @@ class LeaseFile {
     // Makes a commit durable, all of it or nothing. REQUIRES: recover() has succeeded.
     [[nodiscard]] SqliteResult<void> write(const service::Commit& commit);
 
-    // Folds the journal, so that the file of a stopped server has all leases as rows. If this fails,
-    // nothing is lost: the next recover() does it.
+    // Whether the file lacks something that is committed, and whether that is more than it should
+    // be.
+    [[nodiscard]] bool has_unfolded() const { return journal_.has_unfolded(); }
+    [[nodiscard]] bool is_journal_long() const { return journal_.is_long(); }
+    // Folds the journal, so that the file has everything. Does not wait for other programs that
+    // write. If this fails, nothing is lost, and it may be tried again.
+    [[nodiscard]] SqliteResult<void> fold();
+
+    // Folds and removes the journal, so that the file of a stopped server is all there is. If this
+    // fails, nothing is lost: the next recover() does it.
     void tidy_up();
 
   private:
-    struct Tables {
-        Journal journal;
-        FenceTable fences;
-    };
-
-    LeaseFile(DataLock lock, Database database, Tables tables, const service::Clock& clock,
+    LeaseFile(DataLock lock, Database database, Journal journal, const service::Clock& clock,
               std::chrono::milliseconds busy_timeout);
-
-    SqliteResult<void> write_effect();
 
     SqliteResult<service::Recovered> recover_all(const BootClock& now, const OnLease& on_lease);
     SqliteResult<std::vector<Start>> read_starts();
@@ -80,7 +80,7 @@ class LeaseFile {
 
     DataLock data_lock_;
     Database database_;
-    Tables tables_;
+    Journal journal_;
     const service::Clock* clock_;
     std::chrono::milliseconds busy_timeout_;
     service::CommitEffect effect_;  // of the commit being written

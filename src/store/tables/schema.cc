@@ -109,8 +109,17 @@ FROM journal_leases
 WHERE NOT has_ended;
 )sql";
 
+constexpr const char* journal_file_step = R"sql(
+CREATE TABLE journal_file (
+    id INTEGER NOT NULL,
+    generation INTEGER NOT NULL,
+    is_open INTEGER NOT NULL
+);
+INSERT INTO journal_file VALUES (random(), 1, 0);
+)sql";
+
 // Step n brings a file of version n to version n + 1. Steps are never changed, only added.
-constexpr std::array migrations{leases_step, fences_step, journal_step};
+constexpr std::array migrations{leases_step, fences_step, journal_step, journal_file_step};
 
 SqliteResult<void> run_step(Database& database, std::size_t version) {
     const std::string step = std::string(migrations.at(version)) +

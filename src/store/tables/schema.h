@@ -3,13 +3,16 @@
 // The tables of holdfast.db, and how older files become newer ones.
 //
 //     locks           one row for each lease; the columns that people look for come first
-//     journal         the newest commits, whose leases are not in `locks` yet (journal_text.h)
-//     tokens          one row, `*`: the largest fencing number given out, without those in `journal`
+//     tokens          one row, `*`: the largest fencing number given out
 //     fences          the largest fencing number that each outside resource has seen
 //     starts          the starts of the server, from the oldest that a lease belongs to (starts.h)
-//     journal_leases  a view: the last change in the journal of each lease that it mentions
-//     lock_state      a view, for people: all leases that have not ended, from `locks` and from
-//                     `journal`; names that are not text are shown as x'hex'
+//     journal_file    one row: what is known of the journal beside the file (journal/fold.h)
+//     lock_state      a view, for people: all leases in the file that have not ended; names that are
+//                     not text are shown as x'hex'
+//     journal, journal_leases
+//                     the journal of older versions, and a view that reads it (journal/old_rows.h)
+//
+// The newest commits are in the journal beside the file. They come into these tables a moment later.
 
 #include <cstdint>
 

@@ -3,9 +3,11 @@
 // What the tests of the store share: a temporary folder, leases made up from a number, and the
 // stores that have them.
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -22,6 +24,7 @@
 #include "base/check.h"
 #include "base/text/hex.h"
 #include "core/values/changes.h"
+#include "store/journal/fold.h"
 #include "store/sqlite_store.h"
 #include "store/tables/lease_row.h"
 #include "store/tables/schema.h"
@@ -45,6 +48,23 @@ class TemporaryFolder {
 
   private:
     std::filesystem::path path_;
+};
+
+// No file may grow beyond so many bytes while this exists: a full disk, as far as a program can see.
+class FullDisk {
+  public:
+    explicit FullDisk(rlim_t bytes_max) {
+        CHECK(getrlimit(RLIMIT_FSIZE, &before_) == 0);
+        signal(SIGXFSZ, SIG_IGN);
+        const rlimit full{.rlim_cur = bytes_max, .rlim_max = before_.rlim_max};
+        CHECK(setrlimit(RLIMIT_FSIZE, &full) == 0);
+    }
+    FullDisk(const FullDisk&) = delete;
+    FullDisk& operator=(const FullDisk&) = delete;
+    ~FullDisk() { CHECK(setrlimit(RLIMIT_FSIZE, &before_) == 0); }
+
+  private:
+    rlimit before_{};
 };
 
 inline std::string read_file(const std::string& path) {
@@ -304,8 +324,8 @@ inline std::vector<std::string> shown(const Leases& leases) {
     return lines;
 }
 
-// All of `lock_state`, as another program sees it.
-inline std::vector<std::string> rows_of(const std::string& path) {
+// All of `lock_state`, as another program sees it: without what is only in the journal.
+inline std::vector<std::string> folded_rows_of(const std::string& path) {
     auto database = *Database::open(path);
     auto select = *database.prepare("SELECT * FROM lock_state ORDER BY fencing_token");
     std::vector<std::string> rows;
@@ -323,11 +343,21 @@ inline std::int64_t number_in(const std::string& path, const char* sql) {
 
 // A copy of the files of a store, as a crash at this moment would leave them.
 inline std::string copy_as_if_crashed(const std::string& path, const std::string& copy) {
-    for (const char* end : {"", "-wal"}) {
-        std::filesystem::copy_file(path + end, copy + end,
-                                   std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::create_directories(std::filesystem::path(copy).parent_path());
+    for (const char* end : {"", "-wal", ".journal"}) {
+        std::filesystem::remove(copy + end);
+        std::error_code missing;
+        std::filesystem::copy_file(path + end, copy + end, missing);
     }
     return copy;
+}
+
+// All of `lock_state` after a fold, which is done to a copy.
+inline std::vector<std::string> rows_of(const std::string& path) {
+    const TemporaryFolder folder;
+    const std::string copy = copy_as_if_crashed(path, folder / "copy.db");
+    CHECK(fold_file(copy));
+    return folded_rows_of(copy);
 }
 
 inline std::unique_ptr<SqliteStore> open_store(const std::string& path,

@@ -1,0 +1,153 @@
+#include "store/journal/journal_entry.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "store/tables/test_leases.h"
+
+namespace holdfast::store {
+namespace {
+
+using namespace testing;
+
+// A lease with the usual values.
+LeaseRow usual() {
+    return {.fence = 998,
+            .secret = 0xab,
+            .name = "backup",
+            .owner = "conn-1",
+            .door = core::Door{3},
+            .ttl = 30s,
+            .version = 1,
+            .acquired_at = service::WallTime{4'999'900us},
+            .expires_at = service::WallTime{34'999'900us},
+            .start_number = 7};
+}
+
+// The entry refers to the texts of the rows.
+JournalEntry entry_of(const std::vector<LeaseRow>& rows) {
+    JournalEntry entry{.start_number = 7, .last_token = 1'000, .puts = {}, .ends = {}, .marks = {}};
+    for (const LeaseRow& row : rows) {
+        entry.puts.push_back({.row = view_of(row), .is_new = row.fence % 2 == 0});
+        entry.puts.back().row.start_number = entry.start_number;
+    }
+    return entry;
+}
+
+std::string bytes_of(const JournalEntry& entry) {
+    std::string memory;
+    return std::string(write_entry(entry, memory));
+}
+
+// Leases that differ from the usual one in one value each.
+std::vector<LeaseRow> unusual() {
+    std::vector<LeaseRow> rows;
+    const auto add = [&rows](auto LeaseRow::*member, auto value) {
+        rows.push_back(usual());
+        rows.back().*member = value;
+    };
+    constexpr auto largest = std::numeric_limits<std::uint64_t>::max();
+    add(&LeaseRow::fence, std::uint64_t{1});
+    add(&LeaseRow::fence, core::as_number(core::fence_max));
+    add(&LeaseRow::secret, largest);
+    add(&LeaseRow::kind, core::ScopeKind::path);
+    add(&LeaseRow::kind, core::ScopeKind::range);
+    add(&LeaseRow::name, "");
+    add(&LeaseRow::inode, largest);
+    add(&LeaseRow::range, core::Range{.start = largest / 2, .end = largest - 1});
+    add(&LeaseRow::owner, "");
+    add(&LeaseRow::door, core::Door{255});
+    add(&LeaseRow::mode, core::Mode::shared);
+    add(&LeaseRow::permits, std::numeric_limits<std::uint32_t>::max());
+    add(&LeaseRow::state, core::LeaseState::grace);
+    add(&LeaseRow::ttl, core::Duration{24h * 366});
+    add(&LeaseRow::grace, core::Duration{24h * 366});
+    add(&LeaseRow::memory, core::Duration{24h * 366});
+    add(&LeaseRow::version, core::as_number(core::fence_max));
+    add(&LeaseRow::acquired_at, service::WallTime{});
+    add(&LeaseRow::acquired_at, service::WallTime{-6'000'000us});
+    add(&LeaseRow::expires_at, service::WallTime{});
+    for (const std::string& text :
+         {std::string("attempt 1"), std::string("\"\n\\"), std::string("\xFF\xFE"),
+          std::string("a\0b", 3), std::string(100'000, 'x')}) {
+        add(&LeaseRow::name, text);
+        add(&LeaseRow::owner, text);
+        add(&LeaseRow::request_id, text);
+        add(&LeaseRow::metadata, text);
+    }
+    return rows;
+}
+
+TEST(JournalEntry, IsShort) {
+    const std::vector<LeaseRow> one{usual()};
+    EXPECT_EQ(bytes_of(entry_of(one)).size(), 2U + 1 + 1 + 2 + 8 + 7 + 7 + 4 + 4 + 1 + 1);
+    JournalEntry ends = entry_of({});
+    ends.ends = {998, 999, 997};
+    EXPECT_EQ(bytes_of(ends).size(), 3U + 3 * 2 + 1);
+}
+
+TEST(JournalEntry, IsReadBackAsItWas) {
+    const std::vector<LeaseRow> rows = unusual();
+    for (const LeaseRow& row : rows) {
+        const std::vector<LeaseRow> one{row};
+        const JournalEntry entry = entry_of(one);
+        const std::string bytes = bytes_of(entry);
+        EXPECT_EQ(read_entry(bytes), entry);
+    }
+    JournalEntry all = entry_of(rows);
+    all.last_token = core::as_number(core::fence_max);
+    all.ends = {5, 1, core::as_number(core::fence_max)};
+    all.marks = {{.resource = "bucket", .highest = 5}, {.resource = "", .highest = 0}};
+    const std::string bytes = bytes_of(all);
+    EXPECT_EQ(read_entry(bytes), all);
+    const JournalEntry nothing;
+    EXPECT_EQ(read_entry(bytes_of(nothing)), nothing);
+}
+
+TEST(JournalEntry, HasEveryPossibleLease) {
+    std::mt19937_64 random(1);
+    std::vector<LeaseRow> rows;
+    for (std::uint64_t fence = 1; fence < 500; ++fence) rows.push_back(random_row(random, fence));
+    const JournalEntry entry = entry_of(rows);
+    const std::string bytes = bytes_of(entry);
+    EXPECT_EQ(read_entry(bytes), entry);
+}
+
+// Whatever is cut off is noticed, unless the rest is an entry with fewer elements.
+TEST(JournalEntry, IsRefusedInPart) {
+    const std::vector<LeaseRow> rows{usual(), usual()};
+    const JournalEntry entry = entry_of(rows);
+    const std::string bytes = bytes_of(entry);
+    std::size_t readable = 0;
+    for (std::size_t size = 0; size < bytes.size(); ++size) {
+        const auto part = read_entry(std::string_view(bytes).substr(0, size));
+        if (!part) continue;
+        ++readable;
+        EXPECT_LT(part->puts.size(), entry.puts.size());
+    }
+    EXPECT_EQ(readable, 2U);
+}
+
+// What is read is what would be written, so that there is one meaning to every sequence of bytes.
+TEST(JournalEntry, IsRefusedIfNoServerCanHaveWrittenIt) {
+    const std::vector<LeaseRow> rows{usual(), usual()};
+    const std::string bytes = bytes_of(entry_of(rows));
+    int refused = 0;
+    for (std::size_t at = 0; at < bytes.size(); ++at) {
+        for (int value = 0; value < 256; ++value) {
+            std::string damaged = bytes;
+            damaged[at] = static_cast<char>(value);
+            const auto entry = read_entry(damaged);
+            if (entry) {
+                EXPECT_EQ(bytes_of(*entry), damaged);
+            } else {
+                ++refused;
+            }
+        }
+    }
+    EXPECT_GT(refused, 100);
+}
+
+}  // namespace
+}  // namespace holdfast::store

@@ -1,0 +1,163 @@
+#include "store/journal/journal_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "store/tables/test_leases.h"
+
+namespace holdfast::store {
+namespace {
+
+using namespace testing;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr JournalName this_journal{.database = 77, .generation = 5};
+constexpr std::size_t block = JournalFile::block_bytes;
+
+class JournalFileTest : public ::testing::Test {
+  protected:
+    JournalFileTest() { file_.begin(this_journal); }
+
+    void append(const std::string& entry) {
+        const auto appended = file_.append(entry);
+        ASSERT_TRUE(appended) << appended.error().message;
+        ASSERT_TRUE(*appended);
+    }
+    [[nodiscard]] std::string bytes() const { return read_journal_bytes(path_).value().value(); }
+    static std::vector<std::string> found_in(const std::string& bytes,
+                                             const JournalName& wanted = this_journal) {
+        const auto entries = find_entries(bytes, wanted);
+        if (!entries) return {"refused: " + entries.error().message};
+        return {entries->begin(), entries->end()};
+    }
+
+    const TemporaryFolder folder_;
+    const std::string path_ = folder_ / "journal";
+    JournalFile file_ = *JournalFile::open(path_);
+};
+
+TEST_F(JournalFileTest, HasWhatWasAppended) {
+    EXPECT_TRUE(file_.empty());
+    const std::string large(3 * block, 'x');
+    append("one");
+    append(large);
+    append("");
+    append("three");
+    EXPECT_FALSE(file_.empty());
+    EXPECT_THAT(found_in(bytes()), ElementsAre("one", large, "", "three"));
+    EXPECT_EQ(bytes().size(), JournalFile::size_min) << "it does not grow with every record";
+    struct stat status {};
+    ASSERT_EQ(::stat(path_.c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777U, 0600U);
+}
+
+TEST_F(JournalFileTest, IsUsedAgainFromItsBeginning) {
+    for (int record = 0; record < 10; ++record) append("old");
+    const JournalName next{.database = 77, .generation = 6};
+    EXPECT_THAT(found_in(bytes(), next), IsEmpty());
+    file_.begin(next);
+    EXPECT_TRUE(file_.empty());
+    append("new");
+    EXPECT_THAT(found_in(bytes(), next), ElementsAre("new"));
+    append("newer");
+    EXPECT_THAT(found_in(bytes(), next), ElementsAre("new", "newer"));
+}
+
+TEST_F(JournalFileTest, GrowsUpToItsLargestSize) {
+    const std::string large(JournalFile::size_min, 'x');
+    std::size_t count = 0;
+    for (;; ++count) {
+        const auto appended = file_.append(large);
+        ASSERT_TRUE(appended);
+        if (!*appended) break;
+    }
+    EXPECT_EQ(bytes().size(), JournalFile::size_max);
+    EXPECT_EQ(count, JournalFile::size_max / (JournalFile::size_min + block));
+    EXPECT_THAT(found_in(bytes()), SizeIs(count));
+    file_.begin({.database = 77, .generation = 6});
+    EXPECT_FALSE(*file_.append(std::string(JournalFile::size_max, 'x')));
+    EXPECT_TRUE(*file_.append(std::string(JournalFile::size_max - block, 'x')));
+}
+
+TEST_F(JournalFileTest, ARecordThatIsNotCompleteIsNotThere) {
+    append("one");
+    append(std::string(2 * block, 'y'));
+    const std::string whole = bytes();
+    for (const std::size_t cut : {block, block + 1, block + 40, 2 * block, 3 * block}) {
+        EXPECT_THAT(found_in(whole.substr(0, cut)), ElementsAre("one")) << cut;
+        std::string zeros = whole;
+        std::fill(zeros.begin() + static_cast<std::ptrdiff_t>(cut), zeros.end(), '\0');
+        EXPECT_THAT(found_in(zeros), ElementsAre("one")) << cut;
+    }
+    EXPECT_THAT(found_in(""), IsEmpty());
+    EXPECT_THAT(found_in(whole.substr(0, 10)), IsEmpty());
+}
+
+// Every byte of every record but the last.
+TEST_F(JournalFileTest, DamageBeforeTheLastRecordIsNoticed) {
+    append("one");
+    append(std::string(100, 'y'));
+    append("three");
+    const std::string whole = bytes();
+    for (const std::size_t begin : {std::size_t{0}, block}) {
+        const std::size_t used = begin == 0 ? 43 : 140;
+        for (std::size_t at = begin; at < begin + used; ++at) {
+            std::string damaged = whole;
+            damaged[at] = static_cast<char>(damaged[at] ^ 0x10);
+            EXPECT_THAT(found_in(damaged), ElementsAre(HasSubstr("refused: it is damaged"))) << at;
+        }
+    }
+    EXPECT_THAT(found_in(whole.substr(block)), ElementsAre(HasSubstr("record 0 cannot be read")));
+}
+
+TEST_F(JournalFileTest, TheJournalOfAnotherDatabaseIsRefused) {
+    append("one");
+    EXPECT_THAT(found_in(bytes(), {.database = 78, .generation = 5}),
+                ElementsAre("refused: it is the journal of another database"));
+    EXPECT_THAT(found_in(bytes(), {.database = 77, .generation = 4}),
+                ElementsAre(HasSubstr("refused: it is newer than its database")));
+    const auto meanwhile =
+        find_entries(bytes(), {.database = 77, .generation = 4}, JournalUse::of_running_server);
+    EXPECT_THAT(meanwhile.value(), IsEmpty());
+}
+
+TEST_F(JournalFileTest, NoRoomOnTheDiskIsNoFailure) {
+    std::size_t count = 0;
+    {
+        const FullDisk disk(JournalFile::size_min + 3 * block);
+        while (file_.append("x").value()) ++count;
+    }
+    EXPECT_EQ(count, JournalFile::size_min / block);
+    EXPECT_EQ(bytes().size(), JournalFile::size_min);
+    EXPECT_THAT(found_in(bytes()), SizeIs(count));
+    EXPECT_TRUE(file_.append("there is room again").value());
+    EXPECT_THAT(found_in(bytes()), SizeIs(count + 1));
+}
+
+TEST_F(JournalFileTest, AFailedWriteIsAFailure) {
+    const auto nowhere = JournalFile::open(folder_ / "nowhere/journal");
+    ASSERT_FALSE(nowhere);
+    EXPECT_THAT(nowhere.error().message, HasSubstr("No such file"));
+    append("one");
+    {
+        const FullDisk disk(block);  // the file was larger before
+        const auto failed = file_.append("two");
+        ASSERT_FALSE(failed);
+        EXPECT_EQ(failed.error().message, "cannot write " + path_ + ": File too large");
+    }
+    EXPECT_THAT(found_in(bytes()), ElementsAre("one"));
+}
+
+TEST_F(JournalFileTest, AMissingFileIsTold) {
+    EXPECT_FALSE(read_journal_bytes(folder_ / "nothing").value().has_value());
+    EXPECT_FALSE(read_journal_bytes(folder_ / ".").has_value());
+}
+
+}  // namespace
+}  // namespace holdfast::store

@@ -3,8 +3,8 @@
 //
 // Unlike time this hardly differs from run to run or from machine to machine, so it is what a
 // regression is noticed by. The server runs under callgrind twice, with different numbers of
-// requests, one at a time on one connection; the difference of the two totals leaves out starting
-// and stopping.
+// requests, one at a time (or several together) on one connection; the difference of the two totals
+// leaves out starting and stopping.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -27,6 +27,7 @@ struct Options {
     std::string holdfast = "build/bench/holdfast";
     std::string profile;  // where the longer run's profile is kept; nowhere if empty
     std::size_t requests = 3000;
+    std::size_t in_flight = 1;  // how many are sent together
     std::vector<std::string> serve_arguments;
 };
 
@@ -52,10 +53,12 @@ base::Result<std::uint64_t> count_instructions(const Options& options, std::size
                          options.serve_arguments.end());
     TRY(auto server, ServerProcess::start(command));
     TRY(auto peer, Peer::connect(server.port()));
-    TRY(take_and_renew(peer, 0));
-    const std::string request = renewal_request(0);
-    for (std::size_t i = 0; i < requests; ++i) {
-        TRY(const auto answer, peer.exchange(request, http_answer));
+    TRY(const auto renewed, take_and_renew(peer, 0));
+    std::string together;
+    for (std::size_t i = 0; i < options.in_flight; ++i) together += renewal_request(0);
+    const auto all_answers = fixed_size(options.in_flight * renewed.size());
+    for (std::size_t i = 0; i < requests; i += options.in_flight) {
+        TRY(const auto answer, peer.exchange(together, all_answers));
         if (!answer.starts_with(ok_prefix)) return base::fail("no renewal: " + answer);
     }
     server.end();
@@ -64,15 +67,18 @@ base::Result<std::uint64_t> count_instructions(const Options& options, std::size
 
 base::Result<void> run(const Options& options) {
     const std::string scratch = fmt::format("/tmp/bench_instructions.{}", ::getpid());
-    const auto few = count_instructions(options, options.requests / 4, scratch);
+    const std::size_t few_requests = options.requests / 4;
+    const auto few = count_instructions(options, few_requests, scratch);
     std::remove(scratch.c_str());
     if (!few) return base::fail(few.error().message);
     const std::string kept = options.profile.empty() ? scratch : options.profile;
     const auto many = count_instructions(options, options.requests, kept);
     std::remove(scratch.c_str());
     if (!many) return base::fail(many.error().message);
-    const std::size_t difference = options.requests - options.requests / 4;
-    fmt::print("instructions per POST /lock renewal: {}\n", (*many - *few) / difference);
+    const std::size_t difference = options.requests - few_requests;
+    const std::string kind =
+        options.in_flight == 1 ? "" : fmt::format(", {} in flight", options.in_flight);
+    fmt::print("instructions per POST /lock renewal{}: {}\n", kind, (*many - *few) / difference);
     return {};
 }
 
@@ -86,6 +92,8 @@ int main(int argument_count, char** arguments) {
     const holdfast::options::Command program = parser.root();
     program.add_option("--holdfast", options.holdfast, "the server's binary");
     program.add_option("--requests", options.requests, "of the longer run").between(100, 100'000);
+    program.add_option("--in-flight", options.in_flight, "how many are sent together")
+        .between(1, 64);
     program.add_option("--profile", options.profile,
                        "keep the longer run's callgrind profile here");
     program.add_option("serve_arguments", options.serve_arguments,

@@ -5,7 +5,8 @@
 // them: replies are given, dropped or streamed, the peer stops reading, a body's sink is congested,
 // the server drains, the peer goes away. Whatever happens, every request that was handled has one
 // well-formed answer, in the order of the requests, until the connection closes; the requests are
-// those that a stream in one piece has; and nothing is counted as waiting when nothing waits.
+// those that a stream in one piece has; nothing is counted as waiting when nothing waits; and
+// Boost.Beast understands the same requests, except for those that are refused on purpose.
 
 #include <algorithm>
 #include <cstddef>
@@ -20,6 +21,7 @@
 #include "net/http/http_answer.h"
 #include "net/http/http_protocol.h"
 #include "net/loop/test_channel.h"
+#include "net/syntax/beast_request.h"
 
 namespace holdfast::net {
 namespace {
@@ -244,12 +246,25 @@ void compare(const FuzzHandler& cut, const FuzzHandler& whole) {
     }
 }
 
+// Beast understands every request of the stream alike.
+void compare_parsers(std::string_view stream) {
+    const HttpLimits limits{.header_bytes_max = 60'000, .body_bytes_max = 60'000};
+    if (stream.size() >= limits.header_bytes_max) return;
+    while (!stream.empty()) {
+        CHECK(!compare_with_beast(stream, limits));
+        HttpParser parser(limits);
+        if (parser.parse(stream) != HttpParser::Outcome::complete) return;
+        stream.remove_prefix(parser.size());
+    }
+}
+
 void run(std::string_view input) {
     if (input.empty()) return;
     const std::size_t script_bytes = static_cast<unsigned char>(input.front());
     input.remove_prefix(1);
     const std::string_view script = input.substr(0, script_bytes);
     const std::string_view stream = input.substr(script.size());
+    compare_parsers(stream);
     Run whole(true);
     whole.feed(stream);
     whole.finish();

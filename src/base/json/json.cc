@@ -1,5 +1,7 @@
 #include "base/json/json.h"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 
 #include "base/text/utf8.h"
@@ -10,8 +12,14 @@ namespace {
 constexpr std::string_view replacement_character = "\xEF\xBF\xBD";
 
 // Whether JSON takes an ASCII byte as it is.
-constexpr bool is_plain(unsigned char byte) {
-    return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
+constexpr auto plain_bytes = [] {
+    std::array<bool, 256> table{};
+    for (std::size_t byte = 0x20; byte < 0x80; ++byte) table[byte] = byte != '"' && byte != '\\';
+    return table;
+}();
+
+bool is_plain(unsigned char byte) {
+    return plain_bytes[byte];
 }
 
 // Appends what stands for a byte that cannot be copied.
@@ -32,12 +40,10 @@ void append_escaped(std::string& out, unsigned char byte) {
     }
 }
 
-}  // namespace
-
-void append_json_string(std::string& out, std::string_view text) {
-    out += '"';
+// Appends a text of which the first `plain` bytes can be copied.
+void append_escaped(std::string& out, std::string_view text, std::size_t plain) {
     std::size_t copied = 0;  // text before this is in `out`; from here to `at` it can go as it is
-    for (std::size_t at = 0; at < text.size();) {
+    for (std::size_t at = plain; at < text.size();) {
         const auto byte = static_cast<unsigned char>(text[at]);
         if (is_plain(byte)) {
             ++at;
@@ -50,7 +56,22 @@ void append_json_string(std::string& out, std::string_view text) {
         }
     }
     out += text.substr(copied);
-    out += '"';
+}
+
+}  // namespace
+
+JsonText::JsonText(std::string_view text) : view_(text) {
+    std::size_t plain = 0;
+    while (plain < text.size() && is_plain(static_cast<unsigned char>(text[plain]))) ++plain;
+    if (plain == text.size()) return;
+    append_escaped(escaped_, text, plain);
+    view_ = escaped_;
+}
+
+void append_json_string(std::string& out, std::string_view text) {
+    const JsonText inside(text);
+    out.append(inside.view().size() + 2, '"');
+    std::copy(inside.view().begin(), inside.view().end(), out.end() - 1 - inside.view().size());
 }
 
 }  // namespace holdfast::base

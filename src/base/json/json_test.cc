@@ -131,6 +131,14 @@ TEST(JsonString, DoesNotReadBehindItsText) {
     EXPECT_EQ(json(std::string_view(text).substr(0, 1)), json_replacements(1));
 }
 
+TEST(JsonText, IsTheTextItselfUnlessItNeedsEscapes) {
+    const std::string plain = "laptop1 ~!", escaped = "a\"b";
+    EXPECT_EQ(JsonText(plain).view().data(), plain.data());
+    EXPECT_EQ(JsonText(plain).view(), plain);
+    EXPECT_EQ(JsonText(escaped).view(), R"(a\"b)");
+    EXPECT_EQ(JsonText("").view(), "");
+}
+
 TEST(JsonString, MixesRunsAndEscapes) {
     EXPECT_EQ(json("grüße\tan \"日本\"\xFF!"), "\"grüße\\tan \\\"日本\\\"\xEF\xBF\xBD!\"");
 }

@@ -1,6 +1,7 @@
 #include "base/text/rfc3339.h"
 
 #include <cstddef>
+#include <cstring>
 
 #include "base/check.h"
 
@@ -9,50 +10,52 @@ namespace {
 
 using std::chrono::floor;
 
-// Writes the last `width` decimal digits of `value`, zeros in front.
-template <std::size_t width>
-void put_digits(char* text, unsigned value) {
-    for (std::size_t at = width; at-- > 0; value /= 10) {
-        text[at] = static_cast<char>('0' + value % 10);
+// 00 to 99.
+constexpr auto digit_pairs = [] {
+    std::array<std::array<char, 2>, 100> pairs{};
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+        pairs[i] = {static_cast<char>('0' + i / 10), static_cast<char>('0' + i % 10)};
     }
+    return pairs;
+}();
+
+// Writes two digits. REQUIRES: value < 100.
+void put_pair(char* text, auto value) {
+    std::memcpy(text, digit_pairs[static_cast<std::size_t>(value)].data(), 2);
 }
 
-template <std::size_t width>
-void put_count(char* text, auto duration) {
-    put_digits<width>(text, static_cast<unsigned>(duration.count()));
-}
+}  // namespace
 
-// Appends `2024-01-15T10:30:00`.
-void append_date_and_time(std::string& out, std::chrono::sys_seconds time) {
+Rfc3339Text::Rfc3339Text(std::chrono::sys_seconds time) {
     const auto day = floor<std::chrono::days>(time);
     const std::chrono::year_month_day date(day);
     const std::chrono::hh_mm_ss clock(time - day);
     const int year = static_cast<int>(date.year());
     CHECK(year >= 0 && year <= 9999);
 
-    char text[] = "yyyy-mm-ddThh:mm:ss";
-    put_digits<4>(text, static_cast<unsigned>(year));
-    put_digits<2>(text + 5, static_cast<unsigned>(date.month()));
-    put_digits<2>(text + 8, static_cast<unsigned>(date.day()));
-    put_count<2>(text + 11, clock.hours());
-    put_count<2>(text + 14, clock.minutes());
-    put_count<2>(text + 17, clock.seconds());
-    out.append(text, sizeof text - 1);
+    char* const text = text_.data();
+    std::memcpy(text, "yyyy-mm-ddThh:mm:ssZ", text_.size());
+    put_pair(text, year / 100);
+    put_pair(text + 2, year % 100);
+    put_pair(text + 5, static_cast<unsigned>(date.month()));
+    put_pair(text + 8, static_cast<unsigned>(date.day()));
+    put_pair(text + 11, clock.hours().count());
+    put_pair(text + 14, clock.minutes().count());
+    put_pair(text + 17, clock.seconds().count());
 }
 
-}  // namespace
-
 void append_rfc3339(std::string& out, std::chrono::sys_seconds time) {
-    append_date_and_time(out, time);
-    out += 'Z';
+    out += Rfc3339Text(time).view();
 }
 
 void append_rfc3339(std::string& out, std::chrono::sys_time<std::chrono::milliseconds> time) {
     const auto second = floor<std::chrono::seconds>(time);
-    append_date_and_time(out, second);
+    const auto thousandths = (time - second).count();
+    append_rfc3339(out, second);
     char text[] = ".mmmZ";
-    put_count<3>(text + 1, time - second);
-    out.append(text, sizeof text - 1);
+    text[1] = static_cast<char>('0' + thousandths / 100);
+    put_pair(text + 2, thousandths % 100);
+    out.replace(out.size() - 1, 1, text);
 }
 
 std::optional<std::chrono::sys_time<std::chrono::milliseconds>> parse_rfc3339(

@@ -2,12 +2,25 @@
 
 // Points in time as RFC 3339 text in UTC.
 
+#include <array>
 #include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace holdfast::base {
+
+// `2024-01-15T10:30:00Z`, without memory of the heap.
+// REQUIRES: the year has four digits (0 to 9999).
+class Rfc3339Text {
+  public:
+    explicit Rfc3339Text(std::chrono::sys_seconds time);
+
+    [[nodiscard]] std::string_view view() const { return {text_.data(), text_.size()}; }
+
+  private:
+    std::array<char, 20> text_;
+};
 
 // Append `2024-01-15T10:30:00Z` and `2024-01-15T10:30:00.123Z`.
 // REQUIRES: the year has four digits (0 to 9999).

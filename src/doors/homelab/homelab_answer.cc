@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/json/json.h"
+#include "base/text/append_all.h"
 #include "base/text/rfc3339.h"
 
 namespace holdfast::doors::homelab {
@@ -10,42 +11,42 @@ namespace holdfast::doors::homelab {
 namespace {
 
 using Kind = core::Outcome::Kind;
+using base::JsonText;
 
 // The fields of an answer, in the order of the original. An answer without a message shows its
 // error as the message.
 struct Answer {
     int status = 200;
     std::string_view holder;
-    std::string message;
+    std::string_view message;          // fixed text, which needs no escapes
+    std::string_view previous_holder;  // named at the end of the message
     std::string_view error;
     std::optional<core::Time> expires_at;
     std::optional<bool> is_expired;
     std::optional<core::Time> grace_until;
 };
 
-void append_time(std::string& body, const char* key, core::Time time, const service::Clock& clock) {
-    body.append(",\"").append(key).append("\":\"");
-    base::append_rfc3339_seconds(body, clock.wall(time));
-    body.append("\"");
-}
-
-void append_text(std::string& body, const char* key, std::string_view text) {
-    body.append(",\"").append(key).append("\":");
-    base::append_json_string(body, text);
+// `name` is with all its signs: `,"expires_at":"`.
+void append_time(std::string& body, std::string_view name, core::Time time,
+                 const service::Clock& clock) {
+    const auto second = std::chrono::floor<std::chrono::seconds>(clock.wall(time));
+    base::append_all(body, name, base::Rfc3339Text(second).view(), "\"");
 }
 
 void append(std::string& body, const Answer& answer, std::string_view job,
             const service::Clock& clock) {
-    body.append(answer.status == 200 ? R"({"success":true)" : R"({"success":false)");
-    append_text(body, "job", job);
-    append_text(body, "holder", answer.holder);
-    append_text(body, "message", answer.message.empty() ? answer.error : answer.message);
-    if (!answer.error.empty()) append_text(body, "error", answer.error);
-    if (answer.expires_at) append_time(body, "expires_at", *answer.expires_at, clock);
+    const std::string_view success = answer.status == 200 ? "true" : "false";
+    const JsonText error(answer.error);
+    base::append_all(body, R"({"success":)", success, R"(,"job":")", JsonText(job).view(),
+                     R"(","holder":")", JsonText(answer.holder).view(), R"(","message":")",
+                     answer.message.empty() ? error.view() : answer.message,
+                     JsonText(answer.previous_holder).view(), "\"");
+    if (!answer.error.empty()) base::append_all(body, R"(,"error":")", error.view(), "\"");
+    if (answer.expires_at) append_time(body, R"(,"expires_at":")", *answer.expires_at, clock);
     if (answer.is_expired) {
         body.append(*answer.is_expired ? R"(,"is_expired":true)" : R"(,"is_expired":false)");
     }
-    if (answer.grace_until) append_time(body, "grace_until", *answer.grace_until, clock);
+    if (answer.grace_until) append_time(body, R"(,"grace_until":")", *answer.grace_until, clock);
     body.append("}\n");
 }
 
@@ -93,7 +94,8 @@ Answer acquired(const HomelabRequest& request, const core::Outcome& outcome) {
     if (outcome.kind == Kind::renewed || is_back) {
         answer.message = "renewed";
     } else if (!outcome.previous_owner.empty()) {
-        answer.message.append(" from ").append(outcome.previous_owner);
+        answer.message = "acquired from ";
+        answer.previous_holder = outcome.previous_owner;
     }
     return answer;
 }
@@ -125,31 +127,30 @@ Answer status(const service::Response& response) {
             .grace_until = lease->is_endless() ? std::nullopt : std::optional(lease->grace_until)};
 }
 
+Answer answer_to(const HomelabRequest& request, const service::Response& response) {
+    if (!response.failure.empty()) return {.status = 503, .error = response.failure};
+    switch (request.action) {
+        case Action::acquire: return acquired(request, response.outcome);
+        case Action::release: return released(response);
+        case Action::status: break;
+    }
+    return status(response);
+}
+
 }  // namespace
 
 int append_answer(std::string& body, const HomelabRequest& request,
                   const service::Response& response, const service::Clock& clock) {
-    Answer answer;
-    if (!response.failure.empty()) {
-        answer = {.status = 503, .error = response.failure};
-    } else {
-        switch (request.action) {
-            case Action::acquire: answer = acquired(request, response.outcome); break;
-            case Action::release: answer = released(response); break;
-            case Action::status: answer = status(response); break;
-        }
-    }
+    const Answer answer = answer_to(request, response);
     append(body, answer, request.job, clock);
     return answer.status;
 }
 
 void append_fault(std::string& body, const HomelabFault& fault) {
-    body.append(R"({"success":false)");
-    append_text(body, "job", fault.job);
-    append_text(body, "holder", "");
-    append_text(body, "message", fault.error);
-    append_text(body, "error", fault.error);
-    body.append("}\n");
+    const JsonText error(fault.error);
+    base::append_all(body, R"({"success":false,"job":")", JsonText(fault.job).view(),
+                     R"(","holder":"","message":")", error.view(), R"(","error":")", error.view(),
+                     "\"}\n");
 }
 
 }  // namespace holdfast::doors::homelab

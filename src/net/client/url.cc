@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <boost/url/src.hpp>  // the library's own code: it is compiled here and nowhere else
 
+#include "net/syntax/query_parameters.h"
+
 namespace holdfast::net {
 
 namespace {
@@ -55,18 +57,6 @@ std::string percent_encode_readably(std::string_view path) {
     return urls::encode({path.data(), path.size()}, ReadableChars{});
 }
 
-namespace {
-
-base::Result<bool> decodes_to(std::string_view text, std::string_view name) {
-    if (is_plain(text)) return text == name;
-    TRY(const auto decoded, form_decode(text));
-    return decoded == name;
-}
-
-}  // namespace
-
-// It reads as a phrase: the query's parameter so-and-so.
-// NOLINTNEXTLINE(bugprone-easily-swappable-parameters)
 std::string_view host_of(std::string_view authority) {
     const std::size_t bracket = authority.rfind(']');
     const std::size_t colon = authority.rfind(':');
@@ -75,21 +65,16 @@ std::string_view host_of(std::string_view authority) {
     return has_port ? authority.substr(0, colon) : authority;
 }
 
+// It reads as a phrase: the query's parameter so-and-so.
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters)
 base::Result<std::optional<std::string>> query_parameter(std::string_view query,
                                                          std::string_view name) {
-    while (!query.empty()) {
-        const auto end = query.find('&');
-        const auto pair = query.substr(0, end);
-        query.remove_prefix(end == std::string_view::npos ? query.size() : end + 1);
-
-        const auto equals = pair.find('=');
-        TRY(const bool is_it, decodes_to(pair.substr(0, equals), name));
-        if (!is_it) continue;
-        if (equals == std::string_view::npos) return std::string();
-        TRY(auto value, form_decode(pair.substr(equals + 1)));
-        return value;
-    }
-    return std::nullopt;
+    QueryParameter wanted(name);
+    find_parameters(query, {&wanted, 1});
+    std::string memory;
+    TRY(const auto value, wanted.decode(memory));
+    if (!wanted.is_there()) return std::nullopt;
+    return std::string(value);
 }
 
 }  // namespace holdfast::net

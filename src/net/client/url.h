@@ -33,7 +33,7 @@ namespace holdfast::net {
 
 // The decoded value of the first parameter called `name` in `client=a&ttl=5`; empty if it has no
 // `=`, nullopt if there is no such parameter. Fails if its value, or a name before it, is
-// malformed.
+// malformed. For several parameters of one query, find_parameters() is faster.
 [[nodiscard]] base::Result<std::optional<std::string>> query_parameter(std::string_view query,
                                                                        std::string_view name);
 

@@ -11,14 +11,9 @@
 #include <string_view>
 
 #include "net/http/http_message.h"
+#include "net/syntax/http_fault.h"
 
 namespace holdfast::net {
-
-// Why a request is refused by the server itself. The connection closes after it.
-struct HttpFault {
-    int status;
-    std::string_view json;  // the whole body, fixed text
-};
 
 // Receives the body of one request. The connection owns the sink, and destroys it when the body is
 // whole or has failed; or, without a call before, when the connection is gone.

@@ -8,6 +8,7 @@
 #include <boost/beast/http/status.hpp>
 #include <ctime>
 
+#include "base/text/append_all.h"
 #include "base/text/base64.h"
 
 namespace holdfast::net {
@@ -32,21 +33,24 @@ std::string_view date_header() {
     return {text.data(), bytes};
 }
 
-void append_number(std::string& out, std::size_t number) {
-    const fmt::format_int text(number);
-    out.append(text.data(), text.size());
-}
-
-void append_status_line(std::string& out, int status) {
-    if (status == 200) {
-        out.append("HTTP/1.1 200 OK\r\n");
-        return;
+// The first line of a response.
+class StatusLine {
+  public:
+    explicit StatusLine(int status) {
+        if (status == 200) return;
+        const auto reason =
+            http::obsolete_reason(http::int_to_status(static_cast<unsigned>(status)));
+        unusual_ = fmt::format(FMT_COMPILE("HTTP/1.1 {} {}\r\n"), status,
+                               std::string_view(reason.data(), reason.size()));
     }
-    const auto reason = http::obsolete_reason(http::int_to_status(static_cast<unsigned>(status)));
-    out.append("HTTP/1.1 ");
-    append_number(out, static_cast<std::size_t>(status));
-    out.append(" ").append(reason.data(), reason.size()).append("\r\n");
-}
+
+    [[nodiscard]] std::string_view view() const {
+        return unusual_.empty() ? "HTTP/1.1 200 OK\r\n" : std::string_view(unusual_);
+    }
+
+  private:
+    std::string unusual_;
+};
 
 void append_harmless(std::string& out, std::string_view text) {
     for (const char c : text) {
@@ -58,6 +62,7 @@ void append_harmless(std::string& out, std::string_view text) {
 // The size of the part of an absolute target before its path: `http://` or `https://`, in upper or
 // lower case, and the authority; 0 if the target is not absolute.
 std::size_t origin_bytes(std::string_view target) {
+    if (target.starts_with('/')) return 0;
     for (const std::string_view scheme : {"http://", "https://"}) {
         const auto start = target.substr(0, scheme.size());
         if (!boost::beast::iequals({start.data(), start.size()}, {scheme.data(), scheme.size()})) {
@@ -86,47 +91,52 @@ bool has_no_body(int status) {
     return status < 200 || status == 204 || status == 304;
 }
 
-void append_first_headers(std::string& out, const HttpResponse& response) {
-    append_status_line(out, response.status);
-    out.append(date_header());
-    if (!response.content_type.empty()) {
-        out.append("Content-Type: ").append(response.content_type).append("\r\n");
-    }
+// A header line with this value, in two pieces and an end; all of them empty if there is none.
+struct HeaderLine {
+    HeaderLine(std::string_view its_name, std::string_view its_value)
+        : name(its_value.empty() ? std::string_view() : its_name),
+          value(its_value),
+          end(its_value.empty() ? std::string_view() : "\r\n") {}
+
+    std::string_view name, value, end;
+};
+
+std::string_view connection_line(const HttpTerms& terms) {
+    if (!terms.keep_alive) return "Connection: close\r\n";
+    return terms.http_1_0 ? "Connection: keep-alive\r\n" : "";
 }
 
-void append_last_headers(std::string& out, const HttpResponse& response, const HttpTerms& terms) {
-    if (!terms.keep_alive) {
-        out.append("Connection: close\r\n");
-    } else if (terms.http_1_0) {
-        out.append("Connection: keep-alive\r\n");
-    }
-    if (terms.more_headers) out.append(*terms.more_headers);
+// Whether the header has the lines that nearly all have, and no others. It is written faster.
+bool is_usual(const HttpResponse& response, const HttpTerms& terms) {
+    return terms.keep_alive && !terms.http_1_0 && !terms.more_headers && response.headers.empty() &&
+           !response.content_type.empty() && !has_no_body(response.status);
+}
+
+// Appends the header, with a line that tells where the body ends, and that much of the body.
+void append_message(std::string& out, const HttpResponse& response, const HttpTerms& terms,
+                    const HeaderLine& size, std::string_view body) {
+    const StatusLine status(response.status);
+    const HeaderLine type("Content-Type: ", response.content_type);
+    const std::string_view more = terms.more_headers ? *terms.more_headers : std::string_view();
+    std::string headers;
     for (const auto& header : response.headers) {
-        append_harmless(out, header.name);
-        out.append(": ");
-        append_harmless(out, header.value);
-        out.append("\r\n");
+        append_harmless(headers, header.name);
+        headers.append(": ");
+        append_harmless(headers, header.value);
+        headers.append("\r\n");
     }
-    out.append("\r\n");
+    base::append_all(out, status.view(), date_header(), type.name, type.value, type.end, size.name,
+                     size.value, size.end, connection_line(terms), more, headers, "\r\n", body);
 }
 
 }  // namespace
 
-bool HttpFields::add(const char* message, HttpHeader field) {
-    if (count_ == count_max) return false;
-    const auto at = [message](std::string_view part) {
-        return static_cast<std::uint16_t>(part.data() - message);
-    };
-    places_[count_++] = {at(field.name), static_cast<std::uint16_t>(field.name.size()),
-                         at(field.value), static_cast<std::uint16_t>(field.value.size())};
-    return true;
-}
-
 std::optional<std::string_view> HttpFields::find(const char* message, std::string_view name) const {
     for (const auto& place : std::span(places_).first(count_)) {
-        const std::string_view found(message + place.name_at, place.name_bytes);
+        const std::string_view found = place.name.in(message);
+        if (found.size() != name.size() || ((found.front() ^ name.front()) & ~0x20) != 0) continue;
         if (boost::beast::iequals({found.data(), found.size()}, {name.data(), name.size()})) {
-            return std::string_view(message + place.value_at, place.value_bytes);
+            return place.value.in(message);
         }
     }
     return std::nullopt;
@@ -155,14 +165,17 @@ std::optional<std::string> basic_password(const HttpRequest& request) {
 }
 
 void append_response(std::string& out, const HttpResponse& response, const HttpTerms& terms) {
-    append_first_headers(out, response);
-    if (!has_no_body(response.status)) {
-        out.append("Content-Length: ");
-        append_number(out, response.body.size());
-        out.append("\r\n");
+    const fmt::format_int bytes(response.body.size());
+    const std::string_view length(bytes.data(), has_no_body(response.status) ? 0 : bytes.size());
+    const std::string_view body =
+        has_body(response.status, terms) ? response.body : std::string_view();
+    if (!is_usual(response, terms)) {
+        append_message(out, response, terms, {"Content-Length: ", length}, body);
+        return;
     }
-    append_last_headers(out, response, terms);
-    if (has_body(response.status, terms)) out.append(response.body);
+    base::append_all(out, StatusLine(response.status).view(), date_header(),
+                     "Content-Type: ", response.content_type, "\r\nContent-Length: ", length,
+                     "\r\n\r\n", body);
 }
 
 bool has_body(int status, const HttpTerms& terms) {
@@ -170,15 +183,16 @@ bool has_body(int status, const HttpTerms& terms) {
 }
 
 void append_stream_header(std::string& out, const HttpResponse& response, const HttpTerms& terms) {
-    append_first_headers(out, response);
-    if (response.length && !has_no_body(response.status)) {
-        out.append("Content-Length: ");
-        append_number(out, *response.length);
-        out.append("\r\n");
-    } else if (!terms.http_1_0 && !has_no_body(response.status)) {
-        out.append("Transfer-Encoding: chunked\r\n");
+    const fmt::format_int bytes(response.length.value_or(0));
+    const bool may_have_body = !has_no_body(response.status);
+    if (may_have_body && response.length) {
+        const std::string_view length(bytes.data(), bytes.size());
+        append_message(out, response, terms, {"Content-Length: ", length}, "");
+    } else {
+        const bool is_chunked = may_have_body && !terms.http_1_0;
+        append_message(out, response, terms, {"Transfer-Encoding: ", is_chunked ? "chunked" : ""},
+                       "");
     }
-    append_last_headers(out, response, terms);
 }
 
 void append_stream_piece(std::string& out, std::string_view piece, const HttpTerms& terms) {

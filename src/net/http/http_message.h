@@ -20,25 +20,41 @@ struct HttpHeader {
     std::string_view value;
 };
 
+// Where a part of a request is in its bytes, which move while it grows.
+struct TextPlace {
+    std::uint16_t at, bytes;
+
+    [[nodiscard]] std::string_view in(const char* message) const { return {message + at, bytes}; }
+};
+// REQUIRES: the part lies in the first 64 KiB after `message`.
+[[nodiscard]] inline TextPlace place_of(const char* message, std::string_view part) {
+    return {static_cast<std::uint16_t>(part.data() - message),
+            static_cast<std::uint16_t>(part.size())};
+}
+
 // The header fields of a request, as positions in its bytes: the bytes move while it grows.
 class HttpFields {
   public:
     static constexpr std::size_t count_max = 64;
 
     // False if there are too many. REQUIRES: both lie in the first 64 KiB after `message`.
-    [[nodiscard]] bool add(const char* message, HttpHeader field);
+    [[nodiscard]] bool add(const char* message, const HttpHeader& field) {
+        if (count_ == count_max) return false;
+        places_[count_++] = {place_of(message, field.name), place_of(message, field.value)};
+        return true;
+    }
 
     // The value of the first field called `name`, in upper or lower case.
     [[nodiscard]] std::optional<std::string_view> find(const char* message,
                                                        std::string_view name) const;
 
   private:
-    struct Place {
-        std::uint16_t name_at, name_bytes, value_at, value_bytes;
+    struct Places {
+        TextPlace name, value;
     };
 
     std::size_t count_ = 0;
-    std::array<Place, count_max> places_;
+    std::array<Places, count_max> places_;
 };
 
 struct HttpRequest {

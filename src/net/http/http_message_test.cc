@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <memory>
 
 #include "net/loop/test_channel.h"
 
@@ -40,6 +41,20 @@ TEST(HttpResponse, CannotBeForgedByAHeaderValue) {
     const std::array headers{HttpHeader{"Location", "/a\r\nSet-Cookie: b"}};
     EXPECT_EQ("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: /a  Set-Cookie: b\r\n\r\n",
               text_of({302, "", "", headers}, {.keep_alive = true}));
+}
+
+// The usual header is written by other code than a header with more lines.
+TEST(HttpResponse, IsWrittenAlikeWhetherItIsUsualOrNot) {
+    const auto nothing_more = std::make_shared<const std::string>();
+    for (const int status : {200, 201, 404, 503}) {
+        for (const bool is_to_head : {false, true}) {
+            const HttpResponse response{status, "text/plain", "some text"};
+            EXPECT_EQ(
+                text_of(response, {.keep_alive = true, .head = is_to_head}),
+                text_of(response,
+                        {.keep_alive = true, .head = is_to_head, .more_headers = nothing_more}));
+        }
+    }
 }
 
 TEST(HttpResponse, CarriesTheDate) {

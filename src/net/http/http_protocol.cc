@@ -70,7 +70,7 @@ std::size_t HttpProtocol::finish(HttpParser& parser, HttpParser::Outcome outcome
     }
     auto terms = parser.terms();
     if (channel_.draining() && parser.size() == input.size()) terms.keep_alive = false;
-    HttpReply reply(replies_, terms);
+    HttpReply reply(replies_, std::move(terms));
     handler_.handle(parser.request(input), reply);
     if (peer_ended_) replies_.abandon();
     if (channel_.draining()) replies_.end_streams();
@@ -79,12 +79,9 @@ std::size_t HttpProtocol::finish(HttpParser& parser, HttpParser::Outcome outcome
 
 // The header of a request whose body comes in pieces is complete. Returns the header's size.
 std::size_t HttpProtocol::begin_body(HttpParser& parser, std::string_view input) {
-    auto terms = parser.terms();
-    auto terms_at_once = terms;
     const bool is_empty = parser.body_size() == 0;
     const bool is_short = parser.body_size() && *parser.body_size() <= skipped_bytes_max;
-    if (!is_short || (parser.has_expectation() && !is_empty)) terms_at_once.keep_alive = false;
-    HttpReply reply(replies_, terms, terms_at_once);
+    HttpReply reply(replies_, parser.terms(), is_short && (is_empty || !parser.has_expectation()));
     auto sink = handler_.receive(parser.request(input), reply, *this);
     if (!sink) {
         sink = std::make_unique<NoSink>();

@@ -133,11 +133,10 @@ class StreamedReply : private ReplyLink {
 // called, once. A handler that returns without any of them has answered 500.
 class HttpReply {
   public:
-    // `terms_at_once` are the terms of an answer by send(), which may come before the whole request
-    // has been read. NOLINTNEXTLINE(bugprone-easily-swappable-parameters): most callers have one
-    HttpReply(ReplyQueue& queue, const HttpTerms& terms, const HttpTerms& terms_at_once)
-        : queue_(queue), terms_(terms), terms_at_once_(terms_at_once) {}
-    HttpReply(ReplyQueue& queue, const HttpTerms& terms) : HttpReply(queue, terms, terms) {}
+    // `may_send_at_once`: whether the connection can go on after an answer by send(), which may
+    // come before the whole request has been read.
+    HttpReply(ReplyQueue& queue, HttpTerms terms, bool may_send_at_once = true)
+        : queue_(queue), terms_(std::move(terms)), may_send_at_once_(may_send_at_once) {}
     ~HttpReply();
     HttpReply(const HttpReply&) = delete;
     HttpReply& operator=(const HttpReply&) = delete;
@@ -145,7 +144,7 @@ class HttpReply {
     // Adds whole header lines, each with its line end, to the answer, whichever way it is given. Null
     // adds none. REQUIRES: the request is not answered yet.
     void add_headers(const std::shared_ptr<const std::string>& lines) {
-        terms_.more_headers = terms_at_once_.more_headers = lines;
+        terms_.more_headers = lines;
     }
 
     // Writes straight into the connection's output, unless earlier requests are still unanswered.
@@ -170,8 +169,11 @@ class HttpReply {
     }
 
   private:
+    void answer(const HttpResponse& response);
+
     ReplyQueue& queue_;
-    HttpTerms terms_, terms_at_once_;
+    HttpTerms terms_;
+    const bool may_send_at_once_;
     bool used_ = false;
 };
 

@@ -49,7 +49,7 @@ void ReplyQueue::resume_unless_full() {
     channel_.resume();
 }
 
-void ReplyQueue::answer(const HttpResponse& response, HttpTerms terms) {
+void ReplyQueue::answer(const HttpResponse& response, const HttpTerms& terms) {
     if (!terms.keep_alive) closing_ = true;
     if (slots_.empty()) {
         append_response(channel_.output(), response, terms);
@@ -107,7 +107,7 @@ void ReplyQueue::close_after_last() {
     slots_.back().terms.keep_alive = false;
 }
 
-StreamedReply ReplyQueue::stream(const HttpResponse& head, HttpTerms terms,
+StreamedReply ReplyQueue::stream(const HttpResponse& head, const HttpTerms& terms,
                                  std::function<void()> on_abandoned) {
     return stream_slot(open_slot(terms), head, std::move(on_abandoned));
 }
@@ -352,13 +352,18 @@ void StreamedReply::end() {
 }
 
 HttpReply::~HttpReply() {
-    if (!used_) queue_.answer(no_answer, terms_at_once_);
+    if (!used_) answer(no_answer);
+}
+
+void HttpReply::answer(const HttpResponse& response) {
+    if (!may_send_at_once_) terms_.keep_alive = false;
+    queue_.answer(response, terms_);
 }
 
 void HttpReply::send(int status, std::string_view content_type, std::string_view body,
                      std::span<const HttpHeader> headers) {
     CHECK(!std::exchange(used_, true));
-    queue_.answer({status, content_type, body, headers}, terms_at_once_);
+    answer({status, content_type, body, headers});
 }
 
 DeferredReply HttpReply::defer(std::function<void()> on_abandoned) {

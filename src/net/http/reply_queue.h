@@ -74,7 +74,7 @@ class ReplyQueue {
     // Whether an answer after which the connection closes has been given: no request may follow.
     [[nodiscard]] bool closing() const { return closing_; }
 
-    void answer(const HttpResponse& response, HttpTerms terms);
+    void answer(const HttpResponse& response, const HttpTerms& terms);
     [[nodiscard]] DeferredReply defer(const HttpTerms& terms, std::function<void()> on_abandoned);
     // Answers a slot that is owed, and flushes.
     void answer_slot(ReplySlot& slot, const HttpResponse& response);
@@ -89,7 +89,7 @@ class ReplyQueue {
     void refuse_more() { closing_ = true; }
 
     // Begins a streamed answer with its header; `head` has no body.
-    [[nodiscard]] StreamedReply stream(const HttpResponse& head, HttpTerms terms,
+    [[nodiscard]] StreamedReply stream(const HttpResponse& head, const HttpTerms& terms,
                                        std::function<void()> on_abandoned);
     // The same for a slot that is owed.
     [[nodiscard]] StreamedReply stream_slot(ReplySlot& slot, const HttpResponse& head,

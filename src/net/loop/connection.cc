@@ -206,7 +206,7 @@ void Connection::offer(std::string_view input) {
     turn_ = Turn::ours;
     const std::size_t consumed = protocol_->on_input(input);
     CHECK(consumed <= input.size());
-    held_.assign(input.substr(consumed));
+    if (consumed < input.size()) held_.assign(input.substr(consumed));
     note_consumed(consumed);
 }
 
@@ -287,9 +287,12 @@ void Connection::send_output() {
     if (result.status == IoStatus::failed) return close();
     if (result.bytes > 0) writing_.stop();
     sent_bytes_ += result.bytes;
-    if (sent_bytes_ < output_.size() - sent_bytes_) return;
-    output_.erase(0, std::exchange(sent_bytes_, 0));
-    if (output_.empty() && output_.capacity() > reused_output_bytes_max) release(output_);
+    if (sent_bytes_ == output_.size()) {
+        sent_bytes_ = 0;
+        output_.capacity() > reused_output_bytes_max ? release(output_) : output_.clear();
+    } else if (sent_bytes_ >= output_.size() - sent_bytes_) {
+        output_.erase(0, std::exchange(sent_bytes_, 0));
+    }
 }
 
 // When the output is empty, its end may still be to send.

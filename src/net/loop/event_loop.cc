@@ -105,7 +105,7 @@ void Poller::remove(int descriptor) {
 }
 
 void Poller::wait() {
-    set_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+    set_.async_wait(boost::asio::posix::descriptor_base::wait_read,
                     [this](boost::system::error_code error) {
                         if (error) return;
                         run_ready();

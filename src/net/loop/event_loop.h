@@ -63,7 +63,7 @@ class Poller {
     void run_ready();
 
     EventLoop& loop_;
-    boost::asio::posix::stream_descriptor set_;
+    boost::asio::posix::basic_stream_descriptor<boost::asio::io_context::executor_type> set_;
 };
 
 // Something that has work left for the end of the turn.

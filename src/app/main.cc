@@ -23,10 +23,10 @@ int run(std::vector<std::string> words) {
     program.footer(
         "`holdfast serve --help` tells how to start it and how to take the first lock.\n"
         "`holdfast run backup ./backup.sh` runs a command while it holds the lock `backup`.");
-    const cli::Command own[] = {declare_serve(program),      declare_dflockd(program),
-                                declare_config(program),     declare_restore(program),
-                                declare_migrate(program),    declare_bench(program),
-                                declare_completion(program), declare_manual(program)};
+    const cli::Command own[] = {
+        declare_serve(program),   declare_dflockd(program),    declare_config(program),
+        declare_restore(program), declare_migrate(program),    declare_token(program),
+        declare_bench(program),   declare_completion(program), declare_manual(program)};
     const cli::Commands clients(program);
     if (!words.empty() && words.front() == "complete") {
         return print_completion(program, {words.begin() + 1, words.end()});

@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "app/doors.h"
 #include "base/log/log.h"
-#include "base/secret.h"
+#include "base/sha256.h"
 #include "base/token_file.h"
 #include "net/loop/endpoint.h"
 
@@ -40,19 +41,38 @@ base::Result<std::string> read_token(const std::string& flag, const std::string&
     return token;
 }
 
+// The file has no secrets, but whoever can write to it can give himself every right.
+void warn_if_writable_by_everybody(const std::string& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0 || (status.st_mode & S_IWOTH) == 0) return;
+    base::log(base::LogLevel::warning, "the tokens can be changed by everybody on this machine",
+              {{"file", path}, {"remedy", "chmod o-w"}});
+}
+
+// What is in the file of --tokens.
+base::Result<std::vector<rights::TokenLine>> read_lines(const std::string& path) {
+    const auto text = base::read_small_file(path, rights::token_file_bytes_max);
+    if (!text) return base::fail("--tokens: cannot read " + path + ": " + text.error().message);
+    auto lines = rights::parse_token_file(*text);
+    if (!lines) return base::fail("--tokens " + path + ", " + lines.error().message);
+    warn_if_writable_by_everybody(path);
+    return lines;
+}
+
+// A secret must say who the client is.
+base::Result<void> check_not_among(const std::vector<rights::TokenLine>& lines,
+                                   const std::string& secret, const std::string& path) {
+    if (secret.empty()) return {};
+    const rights::Digest digest = base::sha256(secret);
+    for (const rights::TokenLine& line : lines) {
+        if (line.digest != digest) continue;
+        return base::fail("--tokens " + path + ": the secret of " + line.name +
+                          " is also that of --auth-token-file or --admin-token-file");
+    }
+    return {};
+}
+
 }  // namespace
-
-std::shared_ptr<const Tokens> TokenSource::current() const {
-    const std::lock_guard guard(mutex_);
-    return tokens_;
-}
-
-void TokenSource::replace(Tokens tokens) {
-    auto fresh = std::make_shared<const Tokens>(std::move(tokens));
-    const std::lock_guard guard(mutex_);
-    tokens_.swap(fresh);
-    version_.fetch_add(1, std::memory_order_release);
-}
 
 base::Result<Tokens> Credentials::read_tokens(const Files& files) {
     std::string auth = files.given_auth_token;
@@ -60,7 +80,13 @@ base::Result<Tokens> Credentials::read_tokens(const Files& files) {
         TRY(auth, read_token("--auth-token-file", files.auth_token, files.is_for_http));
     }
     TRY(auto admin, read_token("--admin-token-file", files.admin_token, files.is_for_http));
-    return Tokens{.auth = std::move(auth), .admin = std::move(admin)};
+    Tokens tokens{.auth = std::move(auth), .admin = std::move(admin)};
+    if (files.tokens.empty()) return tokens;
+    TRY(tokens.lines, read_lines(files.tokens));
+    for (const std::string* secret : {&tokens.auth, &tokens.admin}) {
+        TRY(check_not_among(*tokens.lines, *secret, files.tokens));
+    }
+    return tokens;
 }
 
 base::Result<std::unique_ptr<Credentials>> Credentials::read(const ServeOptions& options) {
@@ -68,6 +94,7 @@ base::Result<std::unique_ptr<Credentials>> Credentials::read(const ServeOptions&
     Files files{.given_auth_token = options.auth_token,
                 .auth_token = options.auth_token_file,
                 .admin_token = options.admin_token_file,
+                .tokens = options.tokens_file,
                 .is_for_http = std::any_of(open.begin(), open.end(),
                                            [](const Door* door) { return door->is_http; }),
                 .tls = options.tls};
@@ -78,8 +105,7 @@ base::Result<std::unique_ptr<Credentials>> Credentials::read(const ServeOptions&
         TRY(tls, net::TlsSource::open(files.tls));
         warn_if_readable_by_everybody(files.tls.key_file);
     }
-    return std::unique_ptr<Credentials>(
-        new Credentials(std::move(files), std::move(tokens), std::move(tls)));
+    return std::unique_ptr<Credentials>(new Credentials(std::move(files), tokens, std::move(tls)));
 }
 
 base::Result<void> Credentials::read_again() {
@@ -88,19 +114,8 @@ base::Result<void> Credentials::read_again() {
         if (auto reloaded = tls_->reload(); !reloaded) return reloaded;
         warn_if_readable_by_everybody(files_.tls.key_file);
     }
-    tokens_.replace(std::move(tokens));
+    tokens_.replace(tokens);
     return {};
-}
-
-bool is_open(const TokenSource& source) {
-    return source.current()->auth.empty();
-}
-
-bool admits(const TokenSource& source, std::string_view secret) {
-    const auto tokens = source.current();
-    const bool is_user = base::equal_in_constant_time(secret, tokens->auth);
-    const bool is_admin = base::equal_in_constant_time(secret, tokens->admin);
-    return (is_user && !tokens->auth.empty()) || (is_admin && !tokens->admin.empty());
 }
 
 }  // namespace holdfast::app

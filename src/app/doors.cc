@@ -71,7 +71,7 @@ base::Result<void> check_files(const ServeOptions& options, const net::Endpoint&
     if (!has_auth_token(options) && options.files.owner_keys.empty()) {
         return base::fail(
             "nobody could log in to the files: set the key of an owner with --files-owner, or a "
-            "token with --auth-token-file");
+            "token with --auth-token-file, or tokens with --tokens");
     }
     const bool has_url =
         !options.files.urls.empty() || (!endpoint.is_unspecified() && !endpoint.is_unix());
@@ -176,7 +176,7 @@ base::Result<void> check_guard(const Door& door, const net::Endpoint& endpoint,
     return base::fail(
         "refusing to listen on " + net::to_text(endpoint) +
         ": everybody who can reach it could acquire and release locks. Listen on 127.0.0.1, or "
-        "require a token with --auth-token-file, or add --insecure if you want this");
+        "require a token with --auth-token-file or --tokens, or add --insecure if you want this");
 }
 
 }  // namespace

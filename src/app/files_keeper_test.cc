@@ -31,7 +31,7 @@ struct Node {
                   .door = {.clock = service.clock,
                            .port = service.service,
                            .executor = service.executor,
-                           .is_secret = [](std::string_view) { return false; },
+                           .tokens = tokens,
                            .origins = origins},
                   .loop = loop,
                   .servers = {{.loop = &loop,
@@ -46,6 +46,7 @@ struct Node {
         keeper.close();
     }
 
+    const rights::TokenSource tokens{{}};
     const doors::hengdang::Origins origins{std::vector<std::string>{}};
     FilesKeeper::DoorPointer served;  // what the loop has
     std::string refusal;              // the last one

@@ -8,7 +8,6 @@
 #include "base/check.h"
 #include "base/log/log.h"
 #include "base/random.h"
-#include "base/secret.h"
 #include "service/ports/clock.h"
 #include "store/memory_store.h"
 #include "store/sqlite_store.h"
@@ -76,10 +75,8 @@ Host::Host(const ServeOptions& options, service::Clock& clock, Foundation founda
       event_feed_(service::first_number()),
       store_(std::move(foundation.store)),
       disk_(std::make_unique<base::WorkPool>(1)),
-      dflockd_gate_(credentials_->tokens()),
-      dflockd_door_(dflockd_options(options), dflockd_gate_),
-      redis_gate_(credentials_->tokens()),
-      redis_door_(options.redis, redis_gate_, clock_) {
+      dflockd_door_(dflockd_options(options), credentials_->tokens()),
+      redis_door_(options.redis, credentials_->tokens(), clock_) {
     base::RandomBits random;
     service_ = std::make_unique<service::LockService>(
         core::TableOptions{.limits = options.limits,
@@ -166,15 +163,11 @@ base::Result<void> Host::open_files() {
     const auto is_files = [](const Door* door) { return door->name == std::string_view("files"); };
     const auto open = open_doors(options_);
     if (std::none_of(open.begin(), open.end(), is_files)) return {};
-    const auto is_secret = [this](std::string_view shown) {
-        const std::string secret = credentials_->tokens().current()->auth;
-        return !secret.empty() && base::equal_in_constant_time(secret, shown);
-    };
     FilesKeeper::Parts parts{.options = options_.files,
                              .door = {.clock = clock_,
                                       .port = *service_,
                                       .executor = *main_executor_,
-                                      .is_secret = is_secret,
+                                      .tokens = credentials_->tokens(),
                                       .origins = origins_,
                                       .has_tls = credentials_->tls() != nullptr},
                              .loop = *main_loop_,

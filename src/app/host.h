@@ -115,10 +115,8 @@ class Host {
     std::unique_ptr<base::WorkPool> disk_;  // for what must not keep a loop waiting
     const BackupSlots backup_slots_;
     net::HttpLimits http_limits_;
-    const DflockdTokenGate dflockd_gate_;
     doors::dflockd::DflockdDoor dflockd_door_;
     std::unique_ptr<doors::terraform::TerraformDoor> terraform_door_;
-    const RedisTokenGate redis_gate_;
     doors::redis::RedisDoor redis_door_;
     std::vector<std::unique_ptr<LoopParts>> loops_;
     std::vector<Listening> listeners_;

@@ -46,10 +46,9 @@ LoopParts::LoopParts(const SharedParts& shared, bool has_own_loop)
         .options = options,
         .count_connections = shared.count_connections,
         .cluster = shared.cluster,
-        .count_files = [this] {
-            using FileFigures = doors::hengdang::FileFigures;
-            return files_door ? std::optional<FileFigures>(files_door->figures()) : std::nullopt;
-        }});
+        .count_files =
+            [this] { return files_door ? std::optional(files_door->figures()) : std::nullopt; },
+        .tokens = shared.tokens});
     sessions = std::make_unique<SessionHandler>(SessionHandler::Parts{
         .port = *port, .loop = *loop, .clock = shared.clock, .files = files_door});
     backup = std::make_unique<BackupHandler>(

@@ -29,8 +29,8 @@ int run(std::vector<std::string> words) {
     const cli::Command own[] = {declare_serve(program),      declare_dflockd(program),
                                 declare_config(program),     declare_restore(program),
                                 declare_fold(program),       declare_migrate(program),
-                                declare_bench(program),      declare_completion(program),
-                                declare_manual(program)};
+                                declare_token(program),      declare_bench(program),
+                                declare_completion(program), declare_manual(program)};
     const cli::Commands clients(program);
     if (!words.empty() && words.front() == "complete") {
         return print_completion(program, {words.begin() + 1, words.end()});

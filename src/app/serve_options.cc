@@ -151,6 +151,9 @@ void declare_secrets(const options::Command& command, ServeOptions& options) {
     command.add_file(
         "--admin-token-file", options.admin_token_file,
         "file with the admin token, which may also end leases of others; read again on SIGHUP");
+    command.add_file("--tokens", options.tokens_file,
+                     "many tokens, each with rights of its own (`holdfast token new` makes one); "
+                     "read again on SIGHUP");
     command.add_file("--tls-cert", options.tls.certificate_file,
                      "use TLS with this certificate chain, in PEM form; read again on SIGHUP");
     command.add_file("--tls-key", options.tls.key_file, "key of the certificate, in PEM form");
@@ -263,7 +266,8 @@ void declare_serve_options(const options::Command& command, ServeOptions& option
 }
 
 bool has_auth_token(const ServeOptions& options) {
-    return !options.auth_token_file.empty() || !options.auth_token.empty();
+    return !options.auth_token_file.empty() || !options.auth_token.empty() ||
+           !options.tokens_file.empty();
 }
 
 bool has_database(const ServeOptions& options) {

@@ -41,6 +41,7 @@ struct ServeOptions {
     std::string auth_token;               // itself, where a script insists; else
     std::string auth_token_file;          // empty: nobody is asked for a token
     std::string admin_token_file;         // empty: with an auth token, nobody is an admin
+    std::string tokens_file;              // many tokens, each with its rights; empty: none
     net::TlsFiles tls;                    // both empty: plain
     std::string data_folder = "./holdfast-data";
     std::string lockserver_database;  // LOCKSERVER_DB: this file instead

@@ -56,4 +56,12 @@ Result<std::string> read_token_file(const std::string& path) {
     return std::string(line);
 }
 
+Result<std::string> read_small_file(const std::string& path, std::size_t bytes_max) {
+    auto text = read_beginning(path, bytes_max + 1);
+    if (text && text->size() > bytes_max) {
+        return fail("it has more than " + std::to_string(bytes_max) + " bytes");
+    }
+    return text;
+}
+
 }  // namespace holdfast::base

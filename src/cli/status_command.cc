@@ -70,7 +70,7 @@ int print_status(const base::JsonValue& status, const Server& server) {
                    cluster["nodes"].items().size());
     }
     fmt::print("{:<11}{}\n", "data", escape(status["configuration"]["data"].text()));
-    print_figures(status["figures"]);
+    if (status["figures"].is_object()) print_figures(status["figures"]);
     return is_ready ? exit_success : exit_unavailable;
 }
 

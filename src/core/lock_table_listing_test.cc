@@ -49,6 +49,31 @@ TEST(LockTable, ShowsHoldersPageByPage) {
     EXPECT_EQ(numbers(*table.inspect(pool, 0, {.after = fence(6)})), (Numbers{}));
 }
 
+class OnlyA final : public ScopeFilter {
+  public:
+    [[nodiscard]] bool includes(const Scope& scope) const override {
+        return scope.name.starts_with('a') || scope.inode == 7;
+    }
+};
+
+TEST(LockTable, ListsOnlyWhatTheFilterIncludesOnFullPages) {
+    LockTable table;
+    for (const char* name : {"a1", "b1", "a2", "b2", "a3"}) table.acquire(at(0s), ask(name, "w"));
+    table.acquire(at(0s), ask(Scope::of_range(7, {0, 5}), "w"));
+    table.acquire(at(0s), ask(Scope::of_inode(8), "w"));
+    const auto filter = std::make_shared<const OnlyA>();
+    std::string locks, leases;
+    for (const LockView& lock : table.list({.limit = 3, .filter = filter})) {
+        locks += to_text(lock.scope) + " ";
+    }
+    EXPECT_EQ(locks, "a1 a2 a3 ") << "three that may be seen, though others come between";
+    EXPECT_EQ(table.list({.filter = filter}).size(), 4U);
+    for (const LeaseView& lease : table.list_leases({.filter = filter})) {
+        leases += to_text(lease.scope) + " ";
+    }
+    EXPECT_EQ(leases, "a1 a2 a3 range:7:0-5 ");
+}
+
 TEST(LockTable, ShowsHoldersInTheOrderOfTheirGrants) {
     LockTable table;
     AcquireRequest request = ask(Scope::semaphore("pool"), "a");

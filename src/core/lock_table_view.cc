@@ -204,6 +204,7 @@ std::vector<LockView> LockTable::list(const ListQuery& query) const {
         if (query.kind && *query.kind != match.scope.kind) return;
         if (!query.prefix.empty() && !match.scope.name.starts_with(query.prefix)) return;
         if (query.after && !is_listed_before(*query.after, match.scope)) return;
+        if (query.filter && !query.filter->includes(match.scope)) return;
         page.offer(match);
     });
     std::vector<LockView> seen;
@@ -229,6 +230,7 @@ std::vector<LeaseView> LockTable::list_leases(const LeaseQuery& query) const {
         const bool is_elsewhere = query.on && lease.range_item != no_slot &&
                                   !ranges_[lease.range_item].range.overlaps(query.on->range);
         if (is_elsewhere) return;
+        if (query.filter && !query.filter->includes(scope_of(lease))) return;
         page.offer({lease.token.fence, slot});
     };
     if (!query.on) {

@@ -138,9 +138,10 @@ async function readStatus() {
     const status = await askJson('/v1/status');
     clockOffsetMs = status.now_ms - (sent + Date.now()) / 2;
     const before = page.status?.figures;
-    if (before && status.figures.commits > before.commits) {
-      const spent = status.figures.commit_microseconds - before.commit_microseconds;
-      page.commitMs = spent / (status.figures.commits - before.commits) / 1000;
+    const { figures } = status; // none for a token that may not read everything
+    if (before && figures && figures.commits > before.commits) {
+      const spent = figures.commit_microseconds - before.commit_microseconds;
+      page.commitMs = spent / (figures.commits - before.commits) / 1000;
     }
     page.status = status;
   } catch (error) {

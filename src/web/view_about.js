@@ -55,7 +55,18 @@ function nodesCard(cluster, now) {
   );
 }
 
-/** Version, health, listeners, configuration. */
+function shownFigures(figures) {
+  return [
+    ['Granted', count(figures.grants)],
+    ['Renewed', count(figures.renewals)],
+    ['Released', count(figures.releases)],
+    ['Expired', count(figures.expiries)],
+    ['Forced', count(figures.forced_releases)],
+    ['On disk', bytes(figures.disk_bytes)],
+  ];
+}
+
+/** Version, health, listeners, configuration. Figures only for those who may read everything. */
 export function aboutView(root) {
   return {
     title: 'About',
@@ -88,12 +99,7 @@ export function aboutView(root) {
               'You are',
               status.admin ? 'an admin: you may end leases of others' : 'a user: you may look, and use locks',
             ],
-            ['Granted', count(figures.grants)],
-            ['Renewed', count(figures.renewals)],
-            ['Released', count(figures.releases)],
-            ['Expired', count(figures.expiries)],
-            ['Forced', count(figures.forced_releases)],
-            ['On disk', bytes(figures.disk_bytes)],
+            ...(figures ? shownFigures(figures) : []),
           ]),
         ),
         status.cluster ? clusterCard(status.cluster, serverNow) : null,

@@ -8,6 +8,7 @@ server answers what is not documented, and when something documented was never s
 """
 
 import contextlib
+import hashlib
 import http.client
 import json
 import os
@@ -254,6 +255,25 @@ def secrets(server):
         server.ask("POST", path, 413, body=" " * 1000, headers=user)
 
 
+def denials(server):
+    """A token that may do nothing here is refused everything, in the form of each door."""
+    stranger, reader = ({"Authorization": "Bearer " + token} for token in ("stranger", "reader"))
+    for method, path, operation in server.document.operations():
+        if operation.get("security") != [{}]:
+            answer = server.ask(method.upper(), path, 403, headers=stranger).json()
+            require({"right", "scope"} <= answer.keys(), method, path, "does not say what is missing:", answer)
+    server.ask("GET", "/v1/status", 200, headers=reader)
+    server.ask("GET", "/v1/locks", 200, headers=reader)
+    answer = server.ask("POST", X + "/acquire", 403, headers=reader, body={"owner_id": "w1", "ttl_ms": 1000}).json()
+    require(answer["right"] == "lock" and answer["scope"] == "*", "it may read only:", answer)
+    answer = server.ask("GET", X, 403, headers=reader).json()
+    require(answer["right"] == "read" and answer["scope"] == "x", "it may read y only:", answer)
+
+
+def token_line(name, rights):
+    return f"{name} {rights} sha256:{hashlib.sha256(name.encode()).hexdigest()}\n"
+
+
 def failures(server, folder):
     """Every operation that needs the store says so when that is locked by somebody else, and when it is broken."""
     server.ask("GET", "/v1/backup", 200)
@@ -329,6 +349,8 @@ def main(program, document_file):
             part(server)
         secrets(start("--memory", "--body-max", "500", "--auth-token-file", write(folder / "auth", AUTH),
                       "--admin-token-file", write(folder / "admin", ADMIN)))
+        lines = token_line("stranger", "admin * @redis") + token_line("reader", "read y")
+        denials(start("--memory", "--tokens", write(folder / "tokens", lines)))
         failures(start("--data", str(folder / "data")), folder / "data")
         if shutil.which("etcd"):
             cluster(start, folder)

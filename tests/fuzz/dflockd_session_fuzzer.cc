@@ -33,7 +33,6 @@ namespace {
 
 using doors::dflockd::DflockdContext;
 using doors::dflockd::DflockdDoor;
-using doors::dflockd::DflockdGate;
 using doors::dflockd::DflockdProtocol;
 
 constexpr int connections_max = 3;
@@ -61,16 +60,6 @@ class Script {
     std::string_view rest_;
 };
 
-class Gate final : public DflockdGate {
-  public:
-    explicit Gate(std::string secret) : secret_(std::move(secret)) {}
-    [[nodiscard]] bool is_open() const override { return secret_.empty(); }
-    [[nodiscard]] bool admits(std::string_view secret) const override { return secret == secret_; }
-
-  private:
-    const std::string secret_;
-};
-
 // Not to be guessed from the tokens before.
 std::uint64_t next_secret(std::uint64_t& state) {
     state += 0x9e3779b97f4a7c15;
@@ -92,7 +81,7 @@ struct Line {
 class Session {
   public:
     Session(std::string secret, std::size_t waiters_max)
-        : gate_(secret),
+        : gate_({.auth = secret}),
           door_({.refusal_delay = std::chrono::milliseconds{0},
                  .auth_timeout = std::chrono::hours{24},
                  .waiters_per_lock_max = waiters_max},
@@ -186,7 +175,7 @@ class Session {
         for (bool has_moved = true; has_moved;) {
             has_moved = false;
             executor_.settle();
-            if (!gate_.is_open()) loop().context().poll();
+            if (!gate_.current()->is_open()) loop().context().poll();
             for (Line& each : lines_) {
                 if (!each.protocol) continue;
                 const std::size_t held = each.channel.held.size(), sent = each.channel.sent.size();
@@ -265,7 +254,7 @@ class Session {
     service::testing::TestStore store_{true};
     service::testing::ManualExecutor executor_;
     std::uint64_t random_ = 0;
-    Gate gate_;
+    const rights::TokenSource gate_;
     DflockdDoor door_;
     service::LockService service_;
     DflockdModel model_;

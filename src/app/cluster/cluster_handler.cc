@@ -12,19 +12,22 @@ namespace {
 enum class ClusterAction : std::uint8_t { show, resign, begin_epoch };
 
 using net::Privilege;
+using net::Reach;
 using Body = net::BodyPolicy;
 
 constexpr net::Route cluster_routes[] = {
-    {"GET, HEAD", "/v1/cluster", Privilege::lock, Body::ignored, "cluster", ClusterAction::show},
+    {"GET, HEAD", "/v1/cluster", Privilege::read, Body::ignored, "cluster", ClusterAction::show,
+     Reach::anything},
     {"POST", "/v1/cluster/resign", Privilege::administer, Body::ignored, "clusterResign",
-     ClusterAction::resign, "handing over needs the admin token"},
+     ClusterAction::resign, Reach::everything, "handing over needs the admin token"},
     {"POST", "/v1/cluster/new-epoch", Privilege::administer, Body::ignored, "clusterNewEpoch",
-     ClusterAction::begin_epoch, "a new epoch needs the admin token"},
+     ClusterAction::begin_epoch, Reach::everything, "a new epoch needs the admin token"},
 };
 
 // Shows nothing that a supervisor on this machine may not see.
 constexpr net::Route node_routes[] = {
-    {"GET, HEAD", "/v1/node", Privilege::lock, Body::ignored, "", ClusterAction::show},
+    {"GET, HEAD", "/v1/node", Privilege::read, Body::ignored, "", ClusterAction::show,
+     Reach::anything},
 };
 
 constexpr std::string_view stands_alone =

@@ -21,6 +21,7 @@ inline constexpr int exit_cannot_start = 1;
 [[nodiscard]] cli::Command declare_migrate(const options::Command& program);
 [[nodiscard]] cli::Command declare_restore(const options::Command& program);
 [[nodiscard]] cli::Command declare_fold(const options::Command& program);
+[[nodiscard]] cli::Command declare_token(const options::Command& program);
 [[nodiscard]] cli::Command declare_bench(const options::Command& program);
 [[nodiscard]] cli::Command declare_completion(const options::Command& program);
 [[nodiscard]] cli::Command declare_manual(const options::Command& program);

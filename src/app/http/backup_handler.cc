@@ -22,7 +22,8 @@ namespace {
 
 constexpr net::Route backup_routes[] = {
     {"GET", "/v1/backup", net::Privilege::administer, net::BodyPolicy::ignored, "backup",
-     net::RouteAction(), "a backup holds all secrets: it needs the admin token"},
+     net::RouteAction(), net::Reach::everything,
+     "a backup holds all secrets: it needs the admin token"},
 };
 
 constexpr std::size_t piece_bytes = std::size_t{256} * 1024;

@@ -48,8 +48,8 @@ constexpr net::Route document_routes[] = {
     {"GET, HEAD", "/", Privilege::none, Body::ignored, "", DocumentAction::show_dashboard},
     {"GET, HEAD", "/ui/{file...}", Privilege::none, Body::ignored, "",
      DocumentAction::show_dashboard},
-    {"GET, HEAD", "/openapi.json", Privilege::lock, Body::ignored, "openapi",
-     DocumentAction::show_openapi},
+    {"GET, HEAD", "/openapi.json", Privilege::read, Body::ignored, "openapi",
+     DocumentAction::show_openapi, net::Reach::anything},
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "app/http/json_replies.h"
 #include "base/secret.h"
@@ -13,8 +14,15 @@ namespace holdfast::app {
 
 namespace {
 
-bool is_same(std::string_view secret, std::string_view shown) {
-    return !secret.empty() && base::equal_in_constant_time(secret, shown);
+// What the client may do to everything.
+net::Privilege privilege_of(const rights::Token& client) {
+    switch (client.everywhere(rights::Door::http)) {
+        case rights::Right::none: break;
+        case rights::Right::read: return net::Privilege::read;
+        case rights::Right::lock: return net::Privilege::lock;
+        case rights::Right::admin: return net::Privilege::administer;
+    }
+    return net::Privilege::none;
 }
 
 // Whether a web page that is not ours, open in a browser that reaches us, asks for something that
@@ -94,16 +102,28 @@ bool HttpGate::refuses_stranger(const net::HttpRequest& request, const net::Rout
     return false;
 }
 
-std::optional<net::Privilege> HttpGate::admit(const net::HttpRequest& request,
-                                              const net::Route* route, net::HttpReply& reply) {
+// The token with this secret; null if there is none.
+const rights::Token* HttpGate::find(std::string_view shown) {
+    const bool is_last = last_client_ && base::equal_in_constant_time(last_secret_, shown);
+    if (is_last) return last_client_.get();
+    auto found = tokens_->find(shown);
+    if (!found) return nullptr;
+    last_secret_ = shown;
+    last_client_ = std::move(found);
+    return last_client_.get();
+}
+
+std::optional<HttpGate::Admission> HttpGate::admit(const net::HttpRequest& request,
+                                                   const net::Route* route, net::HttpReply& reply) {
     using net::Privilege;
     if (const auto version = source_.version(); version != version_) {
         version_ = version;
         tokens_ = source_.current();
+        last_client_ = nullptr;
     }
-    if (tokens_->auth.empty()) {
+    if (tokens_->is_open()) {
         if (refuses_stranger(request, route, reply)) return std::nullopt;
-        if (tokens_->admin.empty()) return Privilege::administer;
+        if (tokens_->is_empty()) return Admission{Privilege::administer, nullptr};
     }
     std::string_view shown = net::bearer_token(request);
     const auto password = shown.empty() ? net::basic_password(request) : std::nullopt;
@@ -111,11 +131,10 @@ std::optional<net::Privilege> HttpGate::admit(const net::HttpRequest& request,
         if (is_of_another_page(request, route)) return refuse_page(reply), std::nullopt;
         shown = *password;
     }
-    const bool is_user = is_same(tokens_->auth, shown);
-    const bool is_admin = is_same(tokens_->admin, shown);
-    if (is_admin) return Privilege::administer;
-    if (is_user || tokens_->auth.empty()) return Privilege::lock;
-    if (route != nullptr && route->needs == Privilege::none) return Privilege::none;
+    const rights::Token* client = find(shown);
+    if (client == nullptr && tokens_->is_open()) client = tokens_->anonymous().get();
+    if (client != nullptr) return Admission{privilege_of(*client), client};
+    if (route != nullptr && route->needs == Privilege::none) return Admission{};
     refuse(reply, !shown.empty());
     return std::nullopt;
 }

@@ -2,13 +2,13 @@
 
 // HttpGate: decides who a client of the HTTP listener is, and whether it may pass at all.
 //
-// While there is an auth token, a request must bear it, or the admin token: `Authorization: Bearer
-// <token>`, or, for clients that know nothing else, `Basic` with the token as the password and any
-// user. Browsers remember a password and send it by themselves, so a request with one is refused if
-// a page of somebody else asks for a change, as below. Other requests are answered 401, except for routes that need no privilege. The admin
-// token gives the privilege to administer; so does a server that has no tokens at all.
+// Where clients must show a token, a request must bear one: `Authorization: Bearer <token>`, or, for
+// clients that know nothing else, `Basic` with the token as the password and any user. Browsers
+// remember a password and send it by themselves, so a request with one is refused if a page of
+// somebody else asks for a change, as below. Other requests are answered 401, except for routes that
+// need no privilege. On a server that has no tokens at all, everybody administers.
 //
-// While there is no auth token, the gate refuses web pages that somebody has open in a browser
+// Where no token is needed, the gate refuses web pages that somebody has open in a browser
 // which reaches the server. A request that calls the server by a name that is not its own is
 // answered 421 (host_names.h says why). A request that a browser sends for another page is answered
 // 403 if it asks for a change, or for a route that needs an administrator.
@@ -32,13 +32,17 @@ class HttpGate {
     // Both outlive the gate.
     HttpGate(const TokenSource& source, const HostNames& names);
 
-    // The privilege of the client that sent this request; nullopt: the request has been answered,
-    // with a refusal. `route` is null for a request that has none.
-    [[nodiscard]] std::optional<net::Privilege> admit(const net::HttpRequest& request,
-                                                      const net::Route* route,
-                                                      net::HttpReply& reply);
+    struct Admission {
+        net::Privilege privilege = net::Privilege::none;  // for everything
+        const rights::Token* client = nullptr;  // null: it has no limits but its privilege
+    };
+    // The client that sent this request; nullopt: the request has been answered, with a refusal.
+    // `route` is null for a request that has none. The client is good until the next call.
+    [[nodiscard]] std::optional<Admission> admit(const net::HttpRequest& request,
+                                                 const net::Route* route, net::HttpReply& reply);
 
   private:
+    [[nodiscard]] const rights::Token* find(std::string_view shown);
     [[nodiscard]] bool refuses_stranger(const net::HttpRequest& request, const net::Route* route,
                                         net::HttpReply& reply);
     [[nodiscard]] bool is_own_name(std::string_view authority);
@@ -47,7 +51,10 @@ class HttpGate {
     const HostNames& names_;
     std::string last_name_;  // one of our own: most requests use the name of the one before
     std::uint64_t version_;  // of tokens_, or older
-    std::shared_ptr<const Tokens> tokens_;
+    std::shared_ptr<const rights::TokenTable> tokens_;
+    // Most requests show the secret of the one before, which then need not be hashed again.
+    std::string last_secret_;  // of last_client_
+    rights::TokenPtr last_client_;
 };
 
 }  // namespace holdfast::app

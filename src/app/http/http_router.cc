@@ -10,17 +10,42 @@
 #include "doors/lockserver/lockserver_handler.h"
 #include "doors/scoped/scoped_handler.h"
 #include "doors/terraform/terraform_handler.h"
+#include "rights/denial.h"
 
 namespace holdfast::app {
 
 namespace {
 
 net::RoutedRequest to_routed(const net::RouteMatch& match, const net::HttpRequest& request,
-                             net::Privilege privilege) {
+                             const HttpGate::Admission& admission) {
     return {.http = request,
             .route = *match.route,
             .parameter = match.parameter,
-            .privilege = privilege};
+            .privilege = admission.privilege,
+            .client = admission.client};
+}
+
+rights::Right right_of(net::Privilege privilege) {
+    switch (privilege) {
+        case net::Privilege::none: return rights::Right::none;
+        case net::Privilege::read: return rights::Right::read;
+        case net::Privilege::lock: return rights::Right::lock;
+        case net::Privilege::administer: break;
+    }
+    return rights::Right::admin;
+}
+
+bool may_use(const net::Route& route, const HttpGate::Admission& admission) {
+    if (admission.privilege >= route.needs) return true;
+    if (route.reach == net::Reach::everything || admission.client == nullptr) return false;
+    return admission.client->may_something(right_of(route.needs), rights::Door::http);
+}
+
+// REQUIRES: the client may not use the route.
+rights::Denial deny(const net::Route& route, const rights::Token& client) {
+    const bool is_for_everything = route.reach == net::Reach::everything;
+    const auto refuse = is_for_everything ? rights::refuse_everything : rights::refuse_anything;
+    return refuse(client, right_of(route.needs), rights::Door::http);
 }
 
 }  // namespace
@@ -53,31 +78,40 @@ bool HttpRouter::takes_pieces(std::string_view method, std::string_view target) 
 
 void HttpRouter::handle(const net::HttpRequest& request, net::HttpReply& reply) {
     const net::RouteMatch match = table_.find(request.method, request.path);
-    const auto privilege = admit(match, request, reply);
-    if (!privilege) return;
-    match.handler->handle(to_routed(match, request, *privilege), reply);
+    const auto admission = admit(match, request, reply);
+    if (!admission) return;
+    match.handler->handle(to_routed(match, request, *admission), reply);
 }
 
 std::unique_ptr<net::BodySink> HttpRouter::receive(const net::HttpRequest& request,
                                                    net::HttpReply& reply, net::BodySource& source) {
     const net::RouteMatch match = table_.find(request.method, request.path);
-    const auto privilege = admit(match, request, reply);
-    if (!privilege) return nullptr;
-    return match.handler->receive(to_routed(match, request, *privilege), reply, source);
+    const auto admission = admit(match, request, reply);
+    if (!admission) return nullptr;
+    return match.handler->receive(to_routed(match, request, *admission), reply, source);
 }
 
-// The privilege of a client that may use the route; nullopt: the request has been refused.
-std::optional<net::Privilege> HttpRouter::admit(const net::RouteMatch& match,
-                                                const net::HttpRequest& request,
-                                                net::HttpReply& reply) {
-    const auto privilege = gate_.admit(request, match.route, reply);
-    if (!privilege) return std::nullopt;
-    if (match.route != nullptr && *privilege >= match.route->needs) return privilege;
-    const net::RouteRefusal refusal =
-        match.route != nullptr
-            ? net::RouteRefusal{.status = 403, .reason = match.route->refusal}
-            : net::RouteRefusal{.status = match.allowed_methods.empty() ? 404 : 405,
-                                .allowed_methods = match.allowed_methods};
+// The client, if it may use the route; nullopt: the request has been refused.
+std::optional<HttpGate::Admission> HttpRouter::admit(const net::RouteMatch& match,
+                                                     const net::HttpRequest& request,
+                                                     net::HttpReply& reply) {
+    const auto admission = gate_.admit(request, match.route, reply);
+    if (!admission) return std::nullopt;
+    if (match.route != nullptr && may_use(*match.route, *admission)) return admission;
+    net::RouteRefusal refusal{.status = match.allowed_methods.empty() ? 404 : 405,
+                              .allowed_methods = match.allowed_methods};
+    std::optional<rights::Denial> denial;
+    if (match.route != nullptr) {
+        refusal = {.status = 403, .reason = match.route->refusal};
+        if (admission->client != nullptr) {
+            denial = deny(*match.route, *admission->client);
+            refusal.denial = &*denial;
+            // The sentence of the route is for those who know of one admin token only.
+            const bool has_limits =
+                admission->client->everywhere(rights::Door::http) < rights::Right::lock;
+            if (has_limits || refusal.reason.empty()) refusal.reason = denial->sentence;
+        }
+    }
     if (match.handler == nullptr) {
         refuse_as_json(refusal, reply);
     } else {

@@ -3,7 +3,8 @@
 // HttpRouter: takes every request of the HTTP listener to its handler.
 //
 // It finds the route (net/http/routes.h), asks the gate who the client is, and calls the handler if
-// the client has the privilege that the route needs. Otherwise the handler whose paths begin alike
+// the client has the privilege that the route needs: for everything, or, where the handler asks what
+// for, for something. Otherwise the handler whose paths begin alike
 // refuses the request, in the words of its protocol.
 //
 // Thread safety: one router per loop, like the handlers behind it.
@@ -52,9 +53,9 @@ class HttpRouter final : public net::HttpHandler {
                                                          net::BodySource& source) override;
 
   private:
-    [[nodiscard]] std::optional<net::Privilege> admit(const net::RouteMatch& match,
-                                                      const net::HttpRequest& request,
-                                                      net::HttpReply& reply);
+    [[nodiscard]] std::optional<HttpGate::Admission> admit(const net::RouteMatch& match,
+                                                           const net::HttpRequest& request,
+                                                           net::HttpReply& reply);
 
     const net::RouteTable table_;
     HttpGate gate_;

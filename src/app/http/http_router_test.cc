@@ -10,6 +10,7 @@
 #include "app/http/documents.h"
 #include "app/http/json_replies.h"
 #include "base/json/json_value.h"
+#include "base/sha256.h"
 #include "net/loop/test_channel.h"
 
 namespace holdfast::app {
@@ -112,10 +113,71 @@ TEST_F(HttpRouterTest, GivesEveryClientWhatTheTablePromises) {
             }
             if (status == 403) {
                 EXPECT_FALSE(operation.route.refusal.empty()) << operation.route.pattern;
-                EXPECT_THAT(answer_, HasSubstr(json_error(operation.route.refusal)));
+                EXPECT_THAT(answer_, AllOf(HasSubstr(std::string(operation.route.refusal)),
+                                           HasSubstr(R"("right":"admin","scope":"*"})")));
             }
         }
     }
+}
+
+// A token of a file with the name as its secret.
+rights::TokenLine line_of(std::string_view name, const std::vector<std::string_view>& rights) {
+    return {.name = std::string(name),
+            .grants = rights::Grants::parse(rights).value(),
+            .digest = base::sha256(name)};
+}
+
+TEST_F(HttpRouterTest, GivesClientsWithLimitsWhatTheTablePromises) {
+    tokens_.replace(
+        {.lines = std::vector{line_of("reader", {"read", "x"}), line_of("locker", {"lock", "x"}),
+                              line_of("ruler", {"admin", "x"}), line_of("all", {"admin", "*"}),
+                              line_of("elsewhere", {"admin", "*", "@redis"})}});
+    const std::pair<Privilege, std::string> clients[] = {{Privilege::none, "elsewhere"},
+                                                         {Privilege::read, "reader"},
+                                                         {Privilege::lock, "locker"},
+                                                         {Privilege::administer, "ruler"}};
+    for (const Operation& operation : operations()) {
+        const net::Route& route = operation.route;
+        EXPECT_EQ(ask(operation.method, operation.path(), "all"), 200);
+        for (const auto& [privilege, token] : clients) {
+            const bool is_asked = route.reach != net::Reach::everything;
+            const bool may_pass =
+                route.needs == Privilege::none || (is_asked && privilege >= route.needs);
+            EXPECT_EQ(ask(operation.method, operation.path(), token), may_pass ? 200 : 403)
+                << operation.method << " " << operation.path() << " with " << token;
+            if (!may_pass && operation.method != "HEAD") {
+                EXPECT_THAT(answer_, HasSubstr(R"("scope":"*"})")) << operation.path();
+            }
+        }
+    }
+    EXPECT_GT(tokens_.current()->find("reader")->denials(rights::Right::lock), 0U);
+}
+
+// A handler behind any other route does not ask what a client may see, so that clients with limits must
+// not reach it. Whoever adds a line here has seen to that.
+TEST_F(HttpRouterTest, LetsClientsWithLimitsReachOnlyTheseRoutes) {
+    std::set<std::string> asked, for_all;
+    for (const Operation& operation : operations()) {
+        const std::string name = operation.method + " " + std::string(operation.route.pattern);
+        if (operation.method == "HEAD" || operation.route.needs == Privilege::none) continue;
+        if (operation.route.reach == net::Reach::asked) asked.insert(name);
+        if (operation.route.reach == net::Reach::anything) for_all.insert(name);
+    }
+    EXPECT_THAT(asked,
+                ::testing::ElementsAre(
+                    "DELETE /lock", "DELETE /v1/fence/{resource}", "DELETE /v1/leases/{token}",
+                    "DELETE /v1/locks/{lock}", "DELETE /v1/terraform/{name}",
+                    "DELETE /v1/terraform/{name}/lock", "GET /lock", "GET /v1/events",
+                    "GET /v1/fence/{resource}", "GET /v1/leases", "GET /v1/leases/{token}",
+                    "GET /v1/locks", "GET /v1/locks/{lock}", "GET /v1/status", "GET /v1/terraform",
+                    "GET /v1/terraform/{name}", "GET /v1/terraform/{name}/versions",
+                    "LOCK /v1/terraform/{name}", "POST /lock", "POST /v1/fence/check",
+                    "POST /v1/fence/{resource}", "POST /v1/leases", "POST /v1/leases/{token}/renew",
+                    "POST /v1/locks/{lock}/acquire", "POST /v1/locks/{lock}/release",
+                    "POST /v1/locks/{lock}/renew", "POST /v1/terraform/{name}",
+                    "POST /v1/terraform/{name}/lock", "POST /v1/terraform/{name}/rollback",
+                    "UNLOCK /v1/terraform/{name}"));
+    EXPECT_THAT(for_all, ::testing::ElementsAre("GET /openapi.json", "GET /v1/cluster"));
 }
 
 TEST_F(HttpRouterTest, LetsOnlyTheseRoutesPassWithoutAToken) {

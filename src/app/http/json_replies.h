@@ -9,6 +9,7 @@
 
 #include "base/json/json_writer.h"
 #include "net/http/routes.h"
+#include "rights/denial.h"
 #include "service/ports/port.h"
 
 namespace holdfast::app {
@@ -39,7 +40,11 @@ void reply_with(service::Port& port, const service::Request& request, net::HttpR
 // Answers a request that has no route, or whose client may not use it.
 inline void refuse_as_json(const net::RouteRefusal& refusal, net::HttpReply& reply) {
     switch (refusal.status) {
-        case 403: return reply.send(403, json_type, json_error(refusal.reason));
+        case 403: {
+            std::string body = json_error(refusal.reason);
+            if (refusal.denial != nullptr) rights::add_to_json(body, *refusal.denial);
+            return reply.send(403, json_type, body);
+        }
         case 405:
             return reply.send(405, json_type, json_error("method not allowed"),
                               {{"Allow", refusal.allowed_methods}});

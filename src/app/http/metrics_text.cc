@@ -227,6 +227,18 @@ void add_process(Page& page, const Figures& figures) {
     page.value(1.0, {{"version", std::string(figures.version)}});
 }
 
+void add_denials(Page& page, const rights::TokenTable& tokens) {
+    page.begin(MetricType::Counter, "holdfast_denials_total",
+               "Requests that were refused because a token lacks a right, by token and right.");
+    for (const auto& token : tokens.tokens()) {
+        for (const rights::Right right :
+             {rights::Right::read, rights::Right::lock, rights::Right::admin}) {
+            page.value(token->denials(right),
+                       {{"token", token->name()}, {"right", std::string(rights::to_text(right))}});
+        }
+    }
+}
+
 }  // namespace
 
 std::string metrics_text(const Figures& figures) {
@@ -237,6 +249,7 @@ std::string metrics_text(const Figures& figures) {
     add_store(page, figures.service, figures.store);
     if (figures.files) add_files(page, *figures.files);
     if (figures.cluster) add_cluster(page, figures);
+    if (figures.tokens && !figures.tokens->is_empty()) add_denials(page, *figures.tokens);
     add_process(page, figures);
     return page.text();
 }

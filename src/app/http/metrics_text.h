@@ -12,6 +12,7 @@
 #include "cluster/view.h"
 #include "doors/hengdang/file_figures.h"
 #include "net/loop/server.h"
+#include "rights/token_table.h"
 #include "service/events/figures.h"
 #include "service/store.h"
 
@@ -33,6 +34,7 @@ struct Figures {
     std::optional<doors::hengdang::FileFigures> files = {};  // if there is a file door
     std::shared_ptr<const cluster::Picture> cluster = {};    // if there is a cluster
     std::uint64_t relayed = 0;                               // connections passed on at present
+    std::shared_ptr<const rights::TokenTable> tokens = {};   // null: nobody is denied anything
 };
 
 // The figures in Prometheus' text format. The seven metrics of LockServer have the names that they

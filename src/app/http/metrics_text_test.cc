@@ -5,6 +5,7 @@
 namespace holdfast::app {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -35,6 +36,23 @@ TEST(MetricsText, HasLockServersMetricsByTheirNames) {
           "holdfast_build_info{version=\"1.2.3\"} 1\n"}) {
         EXPECT_THAT(text, HasSubstr(line));
     }
+}
+
+TEST(MetricsText, CountsDenialsByTokenAndRight) {
+    const service::ServiceFigures service;
+    const auto text_with = [&](const rights::Tokens& tokens) {
+        const auto table = std::make_shared<const rights::TokenTable>(tokens, nullptr);
+        for (const auto& token : table->tokens()) token->count_denial(rights::Right::admin);
+        return metrics_text({.service = service,
+                             .store = {},
+                             .listeners = {},
+                             .version = "1.2.3",
+                             .tokens = table});
+    };
+    EXPECT_THAT(text_with({.auth = "user"}),
+                AllOf(HasSubstr("holdfast_denials_total{token=\"auth\",right=\"admin\"} 1\n"),
+                      HasSubstr("holdfast_denials_total{token=\"auth\",right=\"lock\"} 0\n")));
+    EXPECT_THAT(text_with({}), Not(HasSubstr("holdfast_denials_total")));
 }
 
 TEST(MetricsText, CountsFencesAndTheirChecks) {

@@ -22,8 +22,9 @@ using Body = net::BodyPolicy;
 constexpr net::Route status_routes[] = {
     {"GET, HEAD", "/healthz", Privilege::none, Body::ignored, "health", StatusAction::health},
     {"GET, HEAD", "/readyz", Privilege::none, Body::ignored, "readiness", StatusAction::readiness},
-    {"GET, HEAD", "/metrics", Privilege::lock, Body::ignored, "metrics", StatusAction::metrics},
-    {"GET, HEAD", "/v1/status", Privilege::lock, Body::ignored, "status", StatusAction::status},
+    {"GET, HEAD", "/metrics", Privilege::read, Body::ignored, "metrics", StatusAction::metrics},
+    {"GET, HEAD", "/v1/status", Privilege::read, Body::ignored, "status", StatusAction::status,
+     net::Reach::asked},
 };
 
 void append_listeners(base::JsonWriter& json, const Status& status) {
@@ -49,6 +50,7 @@ void append_configuration(base::JsonWriter& json, const ServeOptions& options) {
         .field("threads", std::to_string(options.threads))
         .field("auth token", yes_or_no(has_auth_token(options)))
         .field("admin token", yes_or_no(!options.admin_token_file.empty()))
+        .field("tokens", yes_or_no(!options.tokens_file.empty()))
         .field("tls", yes_or_no(!options.tls.certificate_file.empty()))
         .field("default-ttl", base::format_duration(options.homelab.default_ttl))
         .field("grace", base::format_duration(options.homelab.grace))
@@ -117,7 +119,7 @@ std::string status_json(const Status& status) {
     json.field("admin", status.is_admin);
     append_listeners(json, status);
     append_configuration(json, status.options);
-    append_figures(json, status.figures);
+    if (status.may_read_all) append_figures(json, status.figures);
     if (status.figures.cluster) {
         json.begin_object("cluster");
         append_cluster(json, *status.figures.cluster);
@@ -136,13 +138,13 @@ void StatusHandler::handle(const net::RoutedRequest& request, net::HttpReply& re
     if (action == StatusAction::health) return reply.send(200, json_type, "{\"status\":\"ok\"}\n");
     reply_with(
         parts_.port, service::Measure{}, reply,
-        [this, action, is_admin = request.is_admin()](const service::Response& response, auto& to) {
+        [this, action, privilege = request.privilege](const service::Response& response, auto& to) {
             if (action == StatusAction::readiness) {
                 return answer_readiness(why_not_ready(response.figures(), parts_.cluster), to);
             }
             const Figures figures = gather(response.figures());
             if (action == StatusAction::metrics) return answer_metrics(figures, to);
-            answer_status(figures, is_admin, to);
+            answer_status(figures, privilege, to);
         });
 }
 
@@ -154,7 +156,8 @@ Figures StatusHandler::gather(const service::ServiceFigures& service) const {
             .version = HOLDFAST_VERSION,
             .files = parts_.count_files(),
             .cluster = parts_.cluster.picture ? parts_.cluster.picture() : nullptr,
-            .relayed = parts_.cluster.count_relayed ? parts_.cluster.count_relayed() : 0};
+            .relayed = parts_.cluster.count_relayed ? parts_.cluster.count_relayed() : 0,
+            .tokens = parts_.tokens.current()};
 }
 
 template <class Reply>
@@ -163,7 +166,8 @@ void StatusHandler::answer_metrics(const Figures& figures, Reply& reply) {
 }
 
 template <class Reply>
-void StatusHandler::answer_status(const Figures& figures, bool is_admin, Reply& reply) const {
+void StatusHandler::answer_status(const Figures& figures, net::Privilege privilege,
+                                  Reply& reply) const {
     using Milliseconds = std::chrono::milliseconds;
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     const auto uptime = std::chrono::steady_clock::now() - started_;
@@ -172,7 +176,8 @@ void StatusHandler::answer_status(const Figures& figures, bool is_admin, Reply& 
                             .options = parts_.options,
                             .now = std::chrono::duration_cast<Milliseconds>(now),
                             .uptime = std::chrono::duration_cast<Milliseconds>(uptime),
-                            .is_admin = is_admin}),
+                            .is_admin = privilege == Privilege::administer,
+                            .may_read_all = privilege >= Privilege::read}),
                {{"Cache-Control", "no-store"}});
 }
 

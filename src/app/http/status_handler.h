@@ -22,6 +22,7 @@
 #include "app/http/json_replies.h"
 #include "app/http/metrics_text.h"
 #include "app/serve_options.h"
+#include "rights/token_table.h"
 #include "service/ports/port.h"
 #include "service/store.h"
 
@@ -33,7 +34,8 @@ struct Status {
     const ServeOptions& options;
     std::chrono::milliseconds now{0};  // since 1970
     std::chrono::milliseconds uptime{0};
-    bool is_admin = false;  // whether the client may end other people's leases
+    bool is_admin = false;     // whether the client may end other people's leases
+    bool may_read_all = true;  // otherwise no figures: they count locks that the client may not see
 };
 
 // A JSON object and a newline. Of secrets it says only whether there are any.
@@ -49,6 +51,7 @@ class StatusHandler final : public JsonHandler {
         std::function<std::vector<ListenerFigures>()> count_connections;
         const ClusterControl& cluster;
         std::function<std::optional<doors::hengdang::FileFigures>()> count_files;
+        const rights::TokenSource& tokens;
     };
 
     explicit StatusHandler(Parts parts) : parts_(std::move(parts)) {}
@@ -62,7 +65,7 @@ class StatusHandler final : public JsonHandler {
     template <class Reply>
     static void answer_metrics(const Figures& figures, Reply& reply);
     template <class Reply>
-    void answer_status(const Figures& figures, bool is_admin, Reply& reply) const;
+    void answer_status(const Figures& figures, net::Privilege privilege, Reply& reply) const;
 
     const Parts parts_;
     const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();

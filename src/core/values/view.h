@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -49,6 +50,13 @@ struct HolderPage {
     std::size_t limit = SIZE_MAX;
 };
 
+// Which locks somebody may see. It does not change, and may be asked on any thread.
+class ScopeFilter {
+  public:
+    virtual ~ScopeFilter() = default;
+    [[nodiscard]] virtual bool includes(const Scope& scope) const = 0;
+};
+
 // Which locks to list.
 struct ListQuery {
     std::optional<ScopeKind> kind;  // inode includes ranges
@@ -59,6 +67,7 @@ struct ListQuery {
     std::size_t holders_per_lock_max = SIZE_MAX;  // shown of each lock
     std::size_t holders_max = SIZE_MAX;           // shown of all locks together
     bool with_idle = false;
+    std::shared_ptr<const ScopeFilter> filter = {};  // null: every lock may be seen
 };
 
 // Which leases to list: live leases that match everything that is given.
@@ -68,6 +77,7 @@ struct LeaseQuery {
     std::string_view holder;  // the name of the owner, at any door; empty: every owner
     Fence after{};            // only leases granted after this one: the last of the page before
     std::size_t limit = 100;
+    std::shared_ptr<const ScopeFilter> filter = {};  // null: every lease may be seen
 };
 
 // A connection or login that has not ended.

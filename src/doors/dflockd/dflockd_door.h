@@ -8,9 +8,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 #include "core/values/ids.h"
+#include "rights/token_table.h"
 
 namespace holdfast::doors::dflockd {
 
@@ -31,25 +31,14 @@ struct DflockdOptions {
     std::size_t waiters_per_lock_max = SIZE_MAX;
 };
 
-// Decides which peers are admitted.
-class DflockdGate {
-  public:
-    // Whether no secret is needed.
-    [[nodiscard]] virtual bool is_open() const = 0;
-    [[nodiscard]] virtual bool admits(std::string_view secret) const = 0;
-
-  protected:
-    ~DflockdGate() = default;
-};
-
 class DflockdDoor {
   public:
-    // The gate outlives the door.
-    DflockdDoor(const DflockdOptions& options, const DflockdGate& gate)
-        : options_(options), gate_(gate) {}
+    // The tokens outlive the door. They say which peers are admitted, and what those may do.
+    DflockdDoor(const DflockdOptions& options, const rights::TokenSource& tokens)
+        : options_(options), tokens_(tokens) {}
 
     [[nodiscard]] const DflockdOptions& options() const { return options_; }
-    [[nodiscard]] const DflockdGate& gate() const { return gate_; }
+    [[nodiscard]] const rights::TokenSource& tokens() const { return tokens_; }
 
     // A connection begins and gets its number; or ends.
     [[nodiscard]] std::uint64_t enter() {
@@ -63,7 +52,7 @@ class DflockdDoor {
 
   private:
     const DflockdOptions options_;
-    const DflockdGate& gate_;
+    const rights::TokenSource& tokens_;
     std::atomic<std::size_t> connections_ = 0;
     std::atomic<std::uint64_t> next_id_ = 1;
 };

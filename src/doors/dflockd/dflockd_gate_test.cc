@@ -12,7 +12,10 @@ namespace holdfast::doors::dflockd {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
+using ::testing::Not;
 
 TEST_F(DflockdProtocolTest, WhatAnotherProtocolSendsEndsTheConnectionHoweverItIsCut) {
     const std::string request =
@@ -35,7 +38,7 @@ TEST_F(DflockdProtocolTest, WhatAnotherProtocolSendsEndsTheConnectionHoweverItIs
 }
 
 TEST_F(DflockdProtocolTest, ASecondAuthIsAnErrorAndTheConnectionGoesOn) {
-    const SecretGate gate;
+    const rights::TokenSource gate({.auth = "s"});
     DflockdDoor guarded({}, gate);
     for (DflockdDoor* const door : {&door_, &guarded}) {
         Line line(*door, at_.service, loop_);
@@ -44,6 +47,47 @@ TEST_F(DflockdProtocolTest, ASecondAuthIsAnErrorAndTheConnectionGoesOn) {
         EXPECT_FALSE(line.channel.closed);
         line.close();
     }
+}
+
+// A source of one token, `ci`, with the secret `s`.
+rights::Tokens ci(std::string_view rights) {
+    return {.lines = rights::parse_token_file("ci " + std::string(rights) + " " +
+                                              rights::to_text(base::sha256("s")) + "\n")
+                         .value()};
+}
+
+TEST_F(DflockdProtocolTest, RefusesWhatTheTokenHasNoRightTo) {
+    rights::TokenSource tokens(ci("lock deploy/* read logs"));
+    DflockdDoor guarded({}, tokens);
+    Line other = connect();
+    const std::string token = other.lock("prod");
+    other.lock("logs");
+    Line line(guarded, at_.service, loop_);
+    EXPECT_EQ(line.say("auth\n_\ns\n"), "ok\n");
+    line.lock("deploy/web");
+    for (const std::string& request :
+         {std::string("l\nprod\n0\n"), std::string("e\nprod\n\n"), std::string("w\nprod\n0\n"),
+          "r\nprod\n" + token + "\n", "n\nprod\n" + token + "\n"}) {
+        EXPECT_EQ(line.say(request), "error_denied lock prod\n") << request;
+    }
+    EXPECT_EQ(line.say("sl\nprod\n0 3\n"), "error_denied lock semaphore:prod\n");
+    EXPECT_EQ(line.say("l\nlogs\n0\n"), "error_denied lock logs\n") << "it may only read that";
+    EXPECT_EQ(line.say("ping\n_\n\n"), "ok\n");
+    EXPECT_EQ(counts().leases, 3U);
+    const std::string stats = line.say("stats\n_\n\n");
+    EXPECT_THAT(stats,
+                AllOf(HasSubstr("\"deploy/web\""), HasSubstr("\"logs\""), Not(HasSubstr("prod"))));
+    EXPECT_THAT(other.say("stats\n_\n\n"), HasSubstr("\"prod\""));
+    EXPECT_EQ(tokens.current()->find("s")->denials(rights::Right::lock), 7U);
+
+    tokens.replace(ci("lock prod"));
+    EXPECT_EQ(line.say("l\ndeploy/db\n0\n"), "error_denied lock deploy/db\n");
+    EXPECT_EQ(line.say("l\nprod\n0\n"), "timeout\n") << "an open connection has the new rights";
+    tokens.replace({.lines = rights::parse_token_file("").value()});
+    EXPECT_EQ(line.say("l\nprod\n0\n"), "error_denied lock prod\n") << "it was withdrawn";
+    EXPECT_EQ(line.say("stats\n_\n\n"), "error_denied read *\n");
+    line.close();
+    other.close();
 }
 
 class DflockdGateTimes : public DflockdProtocolTest {
@@ -58,7 +102,7 @@ class DflockdGateTimes : public DflockdProtocolTest {
         }
     }
 
-    const SecretGate secret_gate_{};
+    const rights::TokenSource secret_gate_{{.auth = "s"}};
     DflockdDoor guarded_{{.auth_timeout = 20ms}, secret_gate_};
 };
 

@@ -15,6 +15,11 @@ constexpr std::string_view draining_line = "error_draining\n";
 // How many requests of one connection may be unanswered. Further input is not read meanwhile.
 constexpr std::size_t owed_max = 128;
 
+// `error_denied lock prod`: the right, and what the client would need it on.
+std::string denied_line(const rights::Denial& denial) {
+    return "error_denied " + std::string(rights::to_text(denial.right)) + ' ' + denial.scope + '\n';
+}
+
 }  // namespace
 
 DflockdProtocol::DflockdProtocol(net::Channel& channel, const DflockdContext& context)
@@ -23,7 +28,7 @@ DflockdProtocol::DflockdProtocol(net::Channel& channel, const DflockdContext& co
       port_(context.port),
       loop_(context.loop),
       owner_(owner_name(context.door.enter())) {
-    if (!door_.gate().is_open()) call_gate_timer(door_.options().auth_timeout);
+    if (!door_.tokens().current()->is_open()) call_gate_timer(door_.options().auth_timeout);
 }
 
 DflockdProtocol::~DflockdProtocol() {
@@ -61,6 +66,7 @@ bool DflockdProtocol::handle(const Frame& frame) {
     if (!request) return answer(fault_line), true;
     blocked_by_ = request->verb == Verb::stats ? BlockedBy::stats : BlockedBy::nothing;
     if (blocked_by_ == BlockedBy::stats && !owed_.empty()) return false;
+    if (client_ && is_denied(*request)) return true;
     switch (request->verb) {
         case Verb::ping: return answer("ok\n"), true;
         case Verb::auth: {
@@ -73,9 +79,9 @@ bool DflockdProtocol::handle(const Frame& frame) {
 
 // On a protected server the first request shows the secret.
 bool DflockdProtocol::admit(const std::optional<DflockdRequest>& request) {
-    const DflockdGate& gate = door_.gate();
-    const bool has_secret = request && request->verb == Verb::auth && gate.admits(request->secret);
-    if (has_secret || gate.is_open()) {
+    const auto tokens = door_.tokens().current();
+    if (request && request->verb == Verb::auth) client_ = tokens->find(request->secret);
+    if (client_ || tokens->is_open()) {
         admission_ = Admission::admitted;
         gate_timer_.reset();
         return true;
@@ -83,6 +89,22 @@ bool DflockdProtocol::admit(const std::optional<DflockdRequest>& request) {
     admission_ = Admission::refused;
     call_gate_timer(door_.options().refusal_delay);
     return false;
+}
+
+// Answers a request that the client has no right to. `stats` shows what the client may read.
+bool DflockdProtocol::is_denied(const DflockdRequest& request) {
+    using rights::Right;
+    constexpr rights::Door door = rights::Door::dflockd;
+    if (request.verb == Verb::ping || request.verb == Verb::auth) return false;
+    std::optional<rights::Denial> denial;
+    if (request.verb != Verb::stats) {
+        denial = rights::deny(client_.get(), {Right::lock, door, request.scope});
+    } else if (!client_->may_something(Right::read, door)) {
+        denial = rights::refuse_anything(*client_, Right::read, door);
+    }
+    if (!denial) return false;
+    answer(denied_line(*denial));
+    return true;
 }
 
 void DflockdProtocol::call_gate_timer(std::chrono::milliseconds delay) {
@@ -166,7 +188,10 @@ service::Request DflockdProtocol::to_service(const DflockdRequest& request) cons
     }
     // The answer shows the first holder of each lock, and how many holders there are.
     return service::List{
-        .query = {.limit = stats_locks_max + 1, .holders_per_lock_max = 1, .with_idle = true}};
+        .query = {.limit = stats_locks_max + 1,
+                  .holders_per_lock_max = 1,
+                  .with_idle = true,
+                  .filter = rights::readable_by(client_.get(), rights::Door::dflockd)}};
 }
 
 void DflockdProtocol::open_session() {

@@ -49,6 +49,7 @@
 #include "net/loop/channel.h"
 #include "net/loop/event_loop.h"
 #include "net/loop/loop_timer.h"
+#include "rights/denial.h"
 #include "service/ports/port.h"
 
 namespace holdfast::doors::dflockd {
@@ -99,6 +100,7 @@ class DflockdProtocol final : public net::Protocol {
     // False: the same frame has to be handled again, when there is a session or nothing is owed.
     [[nodiscard]] bool handle(const Frame& frame);
     [[nodiscard]] bool admit(const std::optional<DflockdRequest>& request);
+    [[nodiscard]] bool is_denied(const DflockdRequest& request);
     void call_gate_timer(std::chrono::milliseconds delay);
     void on_gate_timer();
     [[nodiscard]] bool ask(const DflockdRequest& request);
@@ -123,6 +125,7 @@ class DflockdProtocol final : public net::Protocol {
     const std::string owner_;
 
     Admission admission_ = Admission::pending;
+    rights::TokenPtr client_;  // null: the peer is not admitted yet, or needs no secret
     // While the admission is pending: the end of the time in which the peer may show the secret.
     // While it is refused: the time at which the peer is told.
     std::unique_ptr<net::LoopTimer> gate_timer_;

@@ -15,18 +15,6 @@
 
 namespace holdfast::doors::dflockd {
 
-class OpenGate final : public DflockdGate {
-  public:
-    bool is_open() const override { return true; }
-    bool admits(std::string_view /*secret*/) const override { return true; }
-};
-
-class SecretGate final : public DflockdGate {
-  public:
-    bool is_open() const override { return false; }
-    bool admits(std::string_view secret) const override { return secret == "s"; }
-};
-
 // A connection without a socket.
 struct Line {
     Line(DflockdDoor& door, service::Port& port, net::EventLoop& loop)
@@ -68,7 +56,7 @@ class DflockdProtocolTest : public ::testing::Test {
 
     service::testing::TestService at_;
     net::EventLoop loop_;
-    OpenGate gate_;
+    const rights::TokenSource gate_{{}};
     DflockdDoor door_{{}, gate_};
 };
 

@@ -1,7 +1,12 @@
 #include "doors/hengdang/admission.h"
 
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 
+#include "base/text/hex.h"
 #include "doors/hengdang/http/request_parts.h"
 
 namespace holdfast::doors::hengdang {
@@ -22,10 +27,67 @@ Parsed<Visitor> find_visitor(HengdangDoor& door, const net::HttpRequest& request
     return tl::unexpected(refuse(NoSession::unknown));
 }
 
+// The owner of a session that began with the token of --auth-token-file.
+constexpr std::string_view secret_owner = "secret";
+// ... with another token: its name and the beginning of its hash follow, so that the session ends when
+// the secret changes.
+constexpr std::string_view token_owner_prefix = "token:";
+constexpr std::size_t shown_digest_bytes = 4;
+
+// The token that a session began with; null if it began otherwise, or the server has no --tokens, and
+// so the session has no limits. Refuses a session whose token is no longer in force.
+Parsed<rights::TokenPtr> find_client(HengdangDoor& door, const files::Session& session) {
+    const std::string_view owner = session.owner;
+    const bool is_of_token = owner.starts_with(token_owner_prefix);
+    if (!is_of_token && owner != secret_owner) return nullptr;
+    const auto tokens = door.parts().tokens.current();
+    if (!is_of_token && !tokens->is_of_file()) return nullptr;
+    const std::string_view name =
+        is_of_token ? owner.substr(token_owner_prefix.size()) : rights::auth_token_name;
+    auto token = tokens->find_name(name.substr(0, name.find('#')));
+    if (!token || session_owner_of(*token) != owner)
+        return tl::unexpected(refuse(NoSession::unknown));
+    return token;
+}
+
+// A directory on the way to what the client may read can be listed, though it is not covered itself.
+std::optional<rights::Denial> deny_path(const rights::Token* client, Deed deed,
+                                        const files::FilePath& path) {
+    constexpr rights::Door door = rights::Door::files;
+    using rights::Right;
+    const Right right = deed == Deed::look ? Right::read : Right::lock;
+    if (right == Right::read && is_on_the_way(client, path)) return std::nullopt;
+    return rights::deny(client, {right, door, core::Scope::path(path.text())});
+}
+
 }  // namespace
 
-Parsed<Visitor> admit(HengdangDoor& door, const net::HttpRequest& request, Deed deed) {
+std::string session_owner_of(const rights::Token& token) {
+    if (token.name() == rights::auth_token_name) return std::string(secret_owner);
+    return std::string(token_owner_prefix) + token.name() + '#' +
+           base::to_hex(std::span(token.digest()).first(shown_digest_bytes));
+}
+
+FileAnswer refuse(const rights::Denial& denial) {
+    FileAnswer answer = refuse(403, "Insufficient permissions", denial.sentence);
+    rights::add_to_json(answer.body, denial);
+    return answer;
+}
+
+bool is_on_the_way(const rights::Token* client, const files::FilePath& path) {
+    return client != nullptr && client->may_below(rights::Right::read, rights::Door::files,
+                                                  path.is_root() ? path.text() : path.text() + '/');
+}
+
+Parsed<Visitor> admit(HengdangDoor& door, const net::HttpRequest& request, Deed deed,
+                      const files::FilePath* path) {
     TRY(auto visitor, find_visitor(door, request));
+    TRY(visitor.client, find_client(door, visitor.session));
+    if (path != nullptr) {
+        if (const auto denial = deny_path(visitor.client.get(), deed, *path)) {
+            return tl::unexpected(refuse(*denial));
+        }
+    }
     if (deed == Deed::look) return visitor;
     if (visitor.shown_id.empty() && !door.parts().origins.may_change_by_cookie(request)) {
         return tl::unexpected(refuse_origin());

@@ -67,6 +67,11 @@ void ChangeStreams::tell(const files::Change& change) {
     const std::string text = to_event(change, door_.wall_now_ms());
     streams_.visit_all([&](auto& stream) {
         if (!stream.reader.filter.includes(change.path)) return true;
+        const rights::Token* const client = stream.reader.client.get();
+        const core::Scope scope = core::Scope::path(change.path);
+        const bool is_hidden =
+            client != nullptr && !client->may(rights::Right::read, rights::Door::files, scope);
+        if (is_hidden) return true;
         if (!may_hear(stream.reader) || stream.reply.is_congested()) return false;
         stream.reply.send(text);
         return true;

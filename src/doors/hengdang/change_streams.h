@@ -35,6 +35,7 @@ class ChangeStreams {
     struct Watch {
         ChangeFilter filter;
         std::string session_name;  // of a live session
+        rights::TokenPtr client;   // null: it has no limits
     };
     void open(Watch watch, net::HttpReply& reply);
 

@@ -32,6 +32,7 @@
 #include "files/login/session_book.h"
 #include "files/tree/file_tree.h"
 #include "files/tree/path_gates.h"
+#include "rights/token_table.h"
 #include "service/ports/clock.h"
 
 namespace holdfast::doors::hengdang {
@@ -51,8 +52,8 @@ struct HengdangParts {
     const service::Clock& clock;
     service::Port& port;          // on the executor's thread
     service::Executor& executor;  // of the service
-    // Whether the text is the secret that logs in without a key. Any thread.
-    std::function<bool(std::string_view)> is_secret;
+    // Those whose secrets log in without a key.
+    const rights::TokenSource& tokens;
     const Origins& origins;
     bool has_tls = false;
 };

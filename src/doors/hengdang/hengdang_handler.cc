@@ -77,6 +77,17 @@ Parsed<WriteRequest> read_write_request(const net::HttpRequest& request, files::
     return write;
 }
 
+// What a listing shows to the client; null: everything.
+std::function<bool(const std::string&, bool)> shown_to(const rights::TokenPtr& client) {
+    if (!client || client->everywhere(rights::Door::files) >= rights::Right::read) return nullptr;
+    return [client](const std::string& path, bool is_directory) {
+        const bool is_readable =
+            client->may(rights::Right::read, rights::Door::files, core::Scope::path(path));
+        return is_readable || (is_directory && client->may_below(rights::Right::read,
+                                                                 rights::Door::files, path + '/'));
+    };
+}
+
 }  // namespace
 
 void HengdangHandler::answer(FileOperation operation, const FileAnswer& answer,
@@ -99,7 +110,7 @@ std::unique_ptr<net::BodySink> HengdangHandler::receive(const net::HttpRequest& 
         answer(operation, path.error(), reply);
         return nullptr;
     }
-    const auto visitor = admit(*context_.door, request, Deed::change);
+    const auto visitor = admit(*context_.door, request, Deed::change, &*path);
     if (!visitor) {
         answer(operation, visitor.error(), reply);
         return nullptr;
@@ -142,7 +153,7 @@ void HengdangHandler::handle_file(const net::HttpRequest& request, const files::
     const auto action = read_lock_action(request.query);
     const bool is_lock_change = action && *action && *action != LockAction::status;
     const Deed deed = is_look(request) && !is_lock_change ? Deed::look : Deed::change;
-    const auto visitor = admit(*context_.door, request, deed);
+    const auto visitor = admit(*context_.door, request, deed, &path);
     if (!visitor) return answer(operation_of(request, path), visitor.error(), reply);
     const files::Session& session = visitor->session;
     if (!action) return answer(FileOperation::lock, action.error(), reply);
@@ -150,27 +161,34 @@ void HengdangHandler::handle_file(const net::HttpRequest& request, const files::
         return answer(FileOperation::lock, refuse_method("GET"), reply);
     }
     if (*action) {
+        const rights::Need need{rights::Right::read, rights::Door::files,
+                                core::Scope::path(path.text())};
+        if (const auto denial = rights::deny(visitor->client.get(), need)) {
+            return answer(FileOperation::lock, refuse(*denial), reply);
+        }
         return run_lock_request(defer(FileOperation::lock, reply),
                                 {.action = **action, .path = path, .session_name = session.name});
     }
     if (is_delete) return remove(session, request, path, reply);
     if (is_post) return make_directory(session, path, reply);
-    look_at_file(request, path, reply);
+    look_at_file(*visitor, request, path, reply);
 }
 
-void HengdangHandler::look_at_file(const net::HttpRequest& request, const files::FilePath& path,
-                                   net::HttpReply& reply) {
+void HengdangHandler::look_at_file(const Visitor& visitor, const net::HttpRequest& request,
+                                   const files::FilePath& path, net::HttpReply& reply) {
     auto list = read_list_options(request.query);
     if (!list) return answer(FileOperation::list, list.error(), reply);
     auto conditions = read_conditions(request);
     if (!conditions) return answer(FileOperation::get, conditions.error(), reply);
+    list->is_shown = shown_to(visitor.client);
     begin_reading(context_,
                   {.path = path,
                    .conditions = std::move(*conditions),
                    .range = request.method == "GET" ? text_of(request, "Range") : "",
                    .if_range = text_of(request, "If-Range"),
                    .is_head = request.method == "HEAD",
-                   .list = std::move(*list)},
+                   .list = std::move(*list),
+                   .client = visitor.client},
                   reply);
 }
 
@@ -227,7 +245,10 @@ void HengdangHandler::watch(const net::HttpRequest& request, net::HttpReply& rep
     auto filter = ChangeFilter::read(wanted->value_or("/"));
     if (!filter) return answer(FileOperation::events, filter.error(), reply);
     context_.door->counts().count_answer(FileOperation::events, 200);
-    streams_.open({.filter = std::move(*filter), .session_name = visitor->session.name}, reply);
+    streams_.open({.filter = std::move(*filter),
+                   .session_name = visitor->session.name,
+                   .client = visitor->client},
+                  reply);
 }
 
 }  // namespace holdfast::doors::hengdang

@@ -19,6 +19,7 @@
 #include <optional>
 #include <string>
 
+#include "doors/hengdang/admission.h"
 #include "doors/hengdang/change_streams.h"
 #include "doors/hengdang/exchange.h"
 #include "net/http/http_protocol.h"
@@ -46,8 +47,8 @@ class HengdangHandler final : public net::HttpHandler {
   private:
     void handle_file(const net::HttpRequest& request, const files::FilePath& path,
                      net::HttpReply& reply);
-    void look_at_file(const net::HttpRequest& request, const files::FilePath& path,
-                      net::HttpReply& reply);
+    void look_at_file(const Visitor& visitor, const net::HttpRequest& request,
+                      const files::FilePath& path, net::HttpReply& reply);
     void make_directory(const files::Session& session, const files::FilePath& path,
                         net::HttpReply& reply);
     void remove(const files::Session& session, const net::HttpRequest& request,

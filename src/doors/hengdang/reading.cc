@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "doors/hengdang/admission.h"
 #include "doors/hengdang/http/conditions.h"
 #include "doors/hengdang/requests.h"
 
@@ -86,6 +87,15 @@ class Reading : public std::enable_shared_from_this<Reading> {
         // A HEAD is for files: clients tell directories from files by it.
         const FileAnswer no_file = refuse(404, "Not found", "File not found");
         if (request_.path.ends_in_slash()) return {.answer = request_.is_head ? no_file : list()};
+        // A path on the way to what the client may read is for listing only.
+        const rights::Token* const client = request_.client.get();
+        const core::Scope scope = core::Scope::path(request_.path.text());
+        constexpr rights::Door door = rights::Door::files;
+        if (client != nullptr && !client->may(rights::Right::read, door, scope)) {
+            const auto is_directory = tree.is_directory(request_.path);
+            if (is_directory && *is_directory && !request_.is_head) return {.answer = list()};
+            return {.answer = refuse(rights::refuse(*client, {rights::Right::read, door, scope}))};
+        }
         auto file = tree.open_file(request_.path);
         if (file) return {.file = std::move(*file)};
         if (file.error().fault == files::Fault::is_directory) {

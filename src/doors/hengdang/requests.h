@@ -29,6 +29,7 @@ struct ReadRequest {
     std::string range, if_range;  // as sent; empty: none
     bool is_head = false;
     files::ListOptions list;  // of a directory
+    rights::TokenPtr client;  // null: it has no limits
 };
 void begin_reading(const HengdangContext& context, ReadRequest request, net::HttpReply& reply);
 

@@ -16,8 +16,6 @@ namespace holdfast::doors::hengdang {
 namespace {
 
 constexpr std::string_view own_path = "/auth/session", list_path = "/auth/sessions";
-// The owner of a session that began with the server's secret.
-constexpr std::string_view secret_owner = "secret";
 
 // The header that gives a browser its session, or takes it away. A browser sends the cookie with
 // requests of its own site only, unless the page that logs in is of another one; that needs TLS.
@@ -81,9 +79,18 @@ FileAnswer tell_own_session(const Visitor& visitor) {
                         visitor.session);
 }
 
-FileAnswer tell_sessions(const std::vector<files::Session>& sessions, std::string_view own_name) {
+// Whether a client may know of the session. One with limits knows of those that its own token began.
+bool may_see(const Visitor& visitor, const files::Session& session) {
+    const rights::Token* const client = visitor.client.get();
+    return client == nullptr || client->everywhere(rights::Door::files) >= rights::Right::read ||
+           session.owner == visitor.session.owner;
+}
+
+FileAnswer tell_sessions(const std::vector<files::Session>& sessions, const Visitor& visitor) {
+    const std::string& own_name = visitor.session.name;
     std::string list;
     for (const files::Session& session : sessions) {
+        if (!may_see(visitor, session)) continue;
         list += (list.empty() ? "{" : ",{") + fields_of(session);
         list += session.name == own_name ? ",\"current\":true}" : ",\"current\":false}";
     }
@@ -153,6 +160,30 @@ std::shared_ptr<Exchange> defer(const HengdangContext& context, net::HttpReply& 
     return std::make_shared<Exchange>(context, FileOperation::session, reply.defer());
 }
 
+// `token`: with the secret that was shown; null: there is none.
+void log_in_by_token(const HengdangContext& context, const rights::TokenPtr& token,
+                     const net::HttpRequest& request, net::HttpReply& reply) {
+    using rights::Right;
+    constexpr rights::Door files_door = rights::Door::files;
+    if (!token) {
+        return answer_now(context, refuse(401, "Unauthorized", "The secret is not the right one"),
+                          reply);
+    }
+    if (!token->may_something(Right::read, files_door)) {
+        const auto denial = rights::refuse_anything(*token, Right::read, files_door);
+        return answer_now(context, refuse(denial), reply);
+    }
+    const auto permission = token->may_something(Right::lock, files_door)
+                                ? files::Permission::read_write
+                                : files::Permission::read;
+    HengdangDoor& door = *context.door;
+    answer_from(
+        door.writers(), defer(context, reply),
+        [&door, permission, owner = session_owner_of(*token), cookie = CookieForm(door, request)] {
+            return begin_session(door, owner, permission, cookie);
+        });
+}
+
 void log_in(const HengdangContext& context, const net::HttpRequest& request,
             net::HttpReply& reply) {
     HengdangDoor& door = *context.door;
@@ -165,15 +196,8 @@ void log_in(const HengdangContext& context, const net::HttpRequest& request,
                                      "Authorization: Bearer <secret>"),
                               reply);
         }
-        if (!door.parts().is_secret(bearer)) {
-            return answer_now(
-                context, refuse(401, "Unauthorized", "The secret is not the right one"), reply);
-        }
-        answer_from(
-            door.writers(), defer(context, reply), [&door, cookie = CookieForm(door, request)] {
-                return begin_session(door, secret_owner, files::Permission::read_write, cookie);
-            });
-        return;
+        return log_in_by_token(context, door.parts().tokens.current()->find(bearer), request,
+                               reply);
     }
     const bool is_same_page = request.header("Sec-Fetch-Site") == "same-origin";
     if (!is_same_page && door.parts().origins.find(request) == OriginKind::foreign) {
@@ -186,6 +210,19 @@ void log_in(const HengdangContext& context, const net::HttpRequest& request,
     if (!request.query.empty()) login.target.append("?").append(request.query);
     answer_from(door.writers(), defer(context, reply),
                 [&door, login = std::move(login)] { return log_in_by_event(door, login); });
+}
+
+// A client with limits ends the sessions that its own token began. It does not learn whether there are
+// others.
+std::optional<rights::Denial> deny_end(HengdangDoor& door, const Visitor& visitor,
+                                       const std::string& name) {
+    const rights::Token* const client = visitor.client.get();
+    constexpr rights::Door files_door = rights::Door::files;
+    if (client == nullptr || client->everywhere(files_door) >= rights::Right::lock) return {};
+    for (const files::Session& session : door.sessions().list(door.wall_now())) {
+        if (session.name == name && session.owner == visitor.session.owner) return {};
+    }
+    return rights::refuse_everything(*client, rights::Right::lock, files_door);
 }
 
 // `own_cookie`: of the client, if it ends its own session.
@@ -228,11 +265,14 @@ void handle_session_request(const HengdangContext& context, std::string_view pat
         std::string name = is_one ? std::string(path.substr(list_path.size() + 1)) : own_name;
         std::optional<CookieForm> own_cookie;
         if (name == own_name) own_cookie.emplace(door, request);
+        if (const auto denial = deny_end(door, *visitor, name)) {
+            return answer_now(context, refuse(*denial), reply);
+        }
         return end_session(context, std::move(name), own_cookie, reply);
     }
     const bool is_list = path == list_path;
     answer_now(context,
-               is_list ? tell_sessions(door.sessions().list(door.wall_now()), own_name)
+               is_list ? tell_sessions(door.sessions().list(door.wall_now()), *visitor)
                        : tell_own_session(*visitor),
                reply);
 }

@@ -4,6 +4,7 @@
 
 #include "doors/answers/late_answer.h"
 #include "doors/homelab/homelab_answer.h"
+#include "rights/denial.h"
 #include "service/doors.h"
 
 namespace holdfast::doors::homelab {
@@ -19,9 +20,12 @@ using net::Privilege;
 using Body = net::BodyPolicy;
 
 constexpr net::Route all_routes[] = {
-    {"GET, HEAD", "/lock", Privilege::lock, Body::ignored, "lookAtJob", Action::status},
-    {"POST", "/lock", Privilege::lock, Body::ignored, "takeJob", Action::acquire},
-    {"DELETE", "/lock", Privilege::lock, Body::ignored, "giveJobBack", Action::release},
+    {"GET, HEAD", "/lock", Privilege::read, Body::ignored, "lookAtJob", Action::status,
+     net::Reach::asked},
+    {"POST", "/lock", Privilege::lock, Body::ignored, "takeJob", Action::acquire,
+     net::Reach::asked},
+    {"DELETE", "/lock", Privilege::lock, Body::ignored, "giveJobBack", Action::release,
+     net::Reach::asked},
 };
 
 }  // namespace
@@ -34,13 +38,21 @@ std::span<const net::Route> HomelabHandler::routes() {
     return all_routes;
 }
 
-// The only path of this door is a literal and no route needs an administrator: so the method is
-// what is wrong.
+// The only path of this door is a literal: so the method is what is wrong, if it is not the client.
 void HomelabHandler::refuse(const net::HttpRequest& http, const net::RouteRefusal& refusal,
                             net::HttpReply& reply) {
+    if (refusal.denial != nullptr) return send_denied(job_of(http.query), *refusal.denial, reply);
     body_.clear();
     append_fault(body_, {.job = job_of(http.query), .error = "Method not allowed"});
     reply.send(refusal.status, json, body_, {{"Allow", refusal.allowed_methods}});
+}
+
+void HomelabHandler::send_denied(const std::string& job, const rights::Denial& denial,
+                                 net::HttpReply& reply) {
+    body_.clear();
+    append_fault(body_, {.job = job, .error = denial.sentence});
+    rights::add_to_json(body_, denial);
+    reply.send(403, json, body_);
 }
 
 void HomelabHandler::handle(const net::RoutedRequest& routed, net::HttpReply& reply) {
@@ -51,6 +63,12 @@ void HomelabHandler::handle(const net::RoutedRequest& routed, net::HttpReply& re
         append_fault(body_, {.job = job_of(query), .error = request.error().message});
         reply.send(400, json, body_);
         return;
+    }
+    const rights::Right right =
+        request->action == Action::status ? rights::Right::read : rights::Right::lock;
+    if (const auto denial = rights::deny(
+            routed.client, {right, rights::Door::http, core::Scope::named(request->job)})) {
+        return send_denied(request->job, *denial, reply);
     }
     if (const service::Response* response = port_.submit(to_service(*request))) {
         const int status = append_answer(body_, *request, *response, clock_);

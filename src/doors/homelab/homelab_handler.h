@@ -36,6 +36,7 @@ class HomelabHandler final : public net::RouteHandler {
                 net::HttpReply& reply) override;
 
   private:
+    void send_denied(const std::string& job, const rights::Denial& denial, net::HttpReply& reply);
     [[nodiscard]] service::Request to_service(const HomelabRequest& request) const;
 
     const HomelabOptions options_;

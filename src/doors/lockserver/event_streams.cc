@@ -64,6 +64,22 @@ void append_data(base::JsonWriter& json, const service::FenceRefusal& refusal,
         .field("highest", refusal.highest);
 }
 
+// The beginning and the end of a session are about no lock: they are for those who may read
+// everything. The resource of a fence is a name.
+bool may_hear(const rights::Token* client, const service::FeedEvent& event) {
+    constexpr rights::Door door = rights::Door::http;
+    if (client == nullptr || client->everywhere(door) >= rights::Right::read) return true;
+    const core::EventKind kind = event.event.kind;
+    if (event.refused_fence) {
+        const core::Scope resource = core::Scope::named(event.refused_fence->resource);
+        return client->may(rights::Right::read, door, resource);
+    }
+    if (kind == core::EventKind::session_opened || kind == core::EventKind::session_ended) {
+        return false;
+    }
+    return client->may(rights::Right::read, door, event.event.lease.scope);
+}
+
 }  // namespace
 
 void append_event(std::string& out, const service::FeedEvent& event, const service::Clock& clock) {
@@ -84,8 +100,10 @@ EventStreams::EventStreams(service::EventFeed& feed, service::Executor& here, ne
                            const service::Clock& clock)
     : feed_(feed), here_(here), clock_(clock), streams_(loop, [this] { keep_alive(); }) {}
 
-void EventStreams::open(const WatchEvents& request, net::HttpReply& reply) {
-    Streams::Stream* const stream = streams_.open({.prefix = request.prefix}, reply);
+void EventStreams::open(const WatchEvents& request, const rights::Token* client,
+                        net::HttpReply& reply) {
+    Streams::Stream* const stream =
+        streams_.open({.prefix = request.prefix, .client = rights::keep(client)}, reply);
     if (stream == nullptr) return;
     stream->reply.send(": every transition of a lock, as it happens\n\n");
     stream->reader.watch =
@@ -110,7 +128,8 @@ void EventStreams::send_news(Streams::Stream& stream) {
     }
     for (const auto& one : page.events) {
         const bool is_wanted = one->event.lease.scope.name.starts_with(stream.reader.prefix);
-        if (is_wanted) append_event(text_, *one, clock_);
+        if (is_wanted && may_hear(stream.reader.client.get(), *one))
+            append_event(text_, *one, clock_);
     }
     if (!text_.empty()) stream.reply.send(text_);
 }

@@ -18,6 +18,7 @@
 
 #include "doors/lockserver/lockserver_request.h"
 #include "doors/streams/sse_streams.h"
+#include "rights/token.h"
 #include "service/events/event_feed.h"
 #include "service/ports/clock.h"
 
@@ -32,13 +33,15 @@ class EventStreams {
     EventStreams(service::EventFeed& feed, service::Executor& here, net::EventLoop& loop,
                  const service::Clock& clock);
 
-    void open(const WatchEvents& request, net::HttpReply& reply);
+    // A client with limits hears of the locks that it may read, and of nothing else.
+    void open(const WatchEvents& request, const rights::Token* client, net::HttpReply& reply);
 
     [[nodiscard]] std::size_t size() const { return streams_.size(); }
 
   private:
     struct Reader {
-        std::string prefix;  // of the locks that it wants to hear of
+        std::string prefix;       // of the locks that it wants to hear of
+        rights::TokenPtr client;  // null: it has no limits
         std::shared_ptr<service::EventFeed::Watch> watch;
         bool awaits_room = false;  // it goes on when everything sent so far has left
     };

@@ -44,7 +44,7 @@ class EventStreamsTest : public ::testing::Test, private net::HttpHandler {
 
   private:
     void handle(const net::HttpRequest& /*request*/, net::HttpReply& reply) override {
-        streams_.open({}, reply);
+        streams_.open({}, nullptr, reply);
     }
 };
 

@@ -6,6 +6,7 @@
 #include "doors/answers/late_answer.h"
 #include "doors/lockserver/lock_json.h"
 #include "doors/lockserver/lockserver_answer.h"
+#include "rights/denial.h"
 #include "service/doors.h"
 #include "service/wait_limits.h"
 
@@ -50,6 +51,8 @@ std::optional<core::Scope> or_else(const OneLock& request) {
 
 // What the service is asked. Its views point into the request.
 struct Translator {
+    const rights::Token* client;
+
     service::Request operator()(const Acquire& request) const {
         const bool is_semaphore = request.limit > 1;
         return core::AcquireRequest{
@@ -86,6 +89,7 @@ struct Translator {
         core::ListQuery query{
             .prefix = request.prefix, .limit = request.limit + 1, .holders_max = shown_holders_max};
         if (!request.after.empty()) query.after = core::parse_scope(request.after);
+        query.filter = rights::readable_by(client, rights::Door::http);
         return service::List{.query = query};
     }
     service::Request operator()(const ForceRelease& request) const {
@@ -94,18 +98,59 @@ struct Translator {
     service::Request operator()(const WatchEvents&) const { return service::Measure{}; }
 };
 
+// What a client needs for a request. No value: it is shown only what it may read.
+struct NeedOf {
+    using Need = std::optional<rights::Need>;
+
+    Need operator()(const Acquire& request) const {
+        return need(rights::Right::lock, request.limit > 1
+                                             ? core::Scope::semaphore(request.lock_name)
+                                             : core::Scope::named(request.lock_name));
+    }
+    Need operator()(const Renew& request) const {
+        return need(rights::Right::lock, scope_of(request.lease, request.lock_name));
+    }
+    Need operator()(const Release& request) const {
+        return need(rights::Right::lock, scope_of(request.lease, request.lock_name));
+    }
+    Need operator()(const Get& request) const {
+        return need(rights::Right::read, whole(scope_of(request)));
+    }
+    Need operator()(const ForceRelease& request) const {
+        return need(rights::Right::admin, whole(scope_of(request)));
+    }
+    Need operator()(const ListLocks&) const { return std::nullopt; }
+    Need operator()(const WatchEvents&) const { return std::nullopt; }
+
+  private:
+    static Need need(rights::Right right, const core::Scope& scope) {
+        return rights::Need{right, rights::Door::http, scope};
+    }
+    // A request for a range is about all holders of its inode.
+    static core::Scope whole(const core::Scope& scope) {
+        return scope.is_of_inode() ? core::Scope::of_inode(scope.inode) : scope;
+    }
+};
+
 using net::Privilege;
+using net::Reach;
 using Body = net::BodyPolicy;
 
 constexpr net::Route all_routes[] = {
-    {"POST", "/v1/locks/{lock}/acquire", Privilege::lock, Body::whole, "acquire", Action::acquire},
-    {"POST", "/v1/locks/{lock}/renew", Privilege::lock, Body::whole, "renew", Action::renew},
-    {"POST", "/v1/locks/{lock}/release", Privilege::lock, Body::whole, "release", Action::release},
-    {"GET, HEAD", "/v1/locks", Privilege::lock, Body::ignored, "listLocks", Action::list},
-    {"GET, HEAD", "/v1/locks/{lock}", Privilege::lock, Body::ignored, "lookAtLock", Action::get},
+    {"POST", "/v1/locks/{lock}/acquire", Privilege::lock, Body::whole, "acquire", Action::acquire,
+     Reach::asked},
+    {"POST", "/v1/locks/{lock}/renew", Privilege::lock, Body::whole, "renew", Action::renew,
+     Reach::asked},
+    {"POST", "/v1/locks/{lock}/release", Privilege::lock, Body::whole, "release", Action::release,
+     Reach::asked},
+    {"GET, HEAD", "/v1/locks", Privilege::read, Body::ignored, "listLocks", Action::list,
+     Reach::asked},
+    {"GET, HEAD", "/v1/locks/{lock}", Privilege::read, Body::ignored, "lookAtLock", Action::get,
+     Reach::asked},
     {"DELETE", "/v1/locks/{lock}", Privilege::administer, Body::ignored, "forceRelease",
-     Action::force_release, "ending somebody else's lease needs the admin token"},
-    {"GET", "/v1/events", Privilege::lock, Body::ignored, "watchEvents", Action::watch},
+     Action::force_release, Reach::asked, "ending somebody else's lease needs the admin token"},
+    {"GET", "/v1/events", Privilege::read, Body::ignored, "watchEvents", Action::watch,
+     Reach::asked},
 };
 
 }  // namespace
@@ -122,15 +167,17 @@ void LockserverHandler::refuse(const net::HttpRequest& http, const net::RouteRef
                                net::HttpReply& reply) {
     if (refusal.status == 404) return send_fault(explain_path(http.path), reply);
     if (refusal.status == 403) {
-        return send_fault({.status = 403, .error = std::string(refusal.reason)}, reply);
+        const Fault fault{.status = 403, .error = std::string(refusal.reason)};
+        return send_fault(fault, reply, {}, refusal.denial);
     }
     send_fault({.status = 405, .error = "method not allowed"}, reply, refusal.allowed_methods);
 }
 
 void LockserverHandler::send_fault(const Fault& fault, net::HttpReply& reply,
-                                   std::string_view allowed_methods) {
+                                   std::string_view allowed_methods, const rights::Denial* denial) {
     body_.clear();
     append_error(body_, fault.error);
+    if (denial != nullptr) rights::add_to_json(body_, *denial);
     body_ += '\n';
     if (allowed_methods.empty()) return reply.send(fault.status, json, body_);
     reply.send(fault.status, json, body_, {{"Allow", allowed_methods}});
@@ -144,10 +191,16 @@ void LockserverHandler::handle(const net::RoutedRequest& routed, net::HttpReply&
                                   .last_event_id = routed.http.header("Last-Event-ID"),
                                   .is_admin = routed.is_admin()});
     if (!request) return send_fault(request.error(), reply);
-    if (const auto* const watch = std::get_if<WatchEvents>(&*request)) {
-        return streams_.open(*watch, reply);
+    const rights::Token* const client = routed.client;
+    if (const auto need = std::visit(NeedOf{}, *request)) {
+        if (const auto denial = rights::deny(client, *need)) {
+            return send_fault({.status = 403, .error = denial->sentence}, reply, {}, &*denial);
+        }
     }
-    if (const service::Response* response = port_.submit(std::visit(Translator{}, *request))) {
+    if (const auto* const watch = std::get_if<WatchEvents>(&*request)) {
+        return streams_.open(*watch, client, reply);
+    }
+    if (const auto* response = port_.submit(std::visit(Translator{client}, *request))) {
         body_.clear();
         const int status = append_answer(body_, *request, *response, clock_);
         return answers::send_json(reply, status, body_);

@@ -32,7 +32,7 @@ class LockserverHandler final : public net::RouteHandler {
 
   private:
     void send_fault(const Fault& fault, net::HttpReply& reply,
-                    std::string_view allowed_methods = {});
+                    std::string_view allowed_methods = {}, const rights::Denial* denial = nullptr);
 
     service::Port& port_;
     EventStreams& streams_;

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "doors/redis/script/script_cache.h"
+#include "rights/token_table.h"
 #include "service/ports/clock.h"
 
 namespace holdfast::doors::redis {
@@ -35,25 +36,16 @@ struct RedisOptions {
     std::chrono::milliseconds auth_timeout{10'000};
 };
 
-// Decides which peers are admitted.
-class RedisGate {
-  public:
-    // Whether no password is needed.
-    [[nodiscard]] virtual bool is_open() const = 0;
-    [[nodiscard]] virtual bool admits(std::string_view password) const = 0;
-
-  protected:
-    ~RedisGate() = default;
-};
-
 class RedisDoor {
   public:
-    // The gate and the clock outlive the door.
-    RedisDoor(const RedisOptions& options, const RedisGate& gate, const service::Clock& clock)
-        : options_(options), gate_(gate), clock_(clock) {}
+    // The tokens and the clock outlive the door. The tokens say which peers are admitted, and what
+    // those may do.
+    RedisDoor(const RedisOptions& options, const rights::TokenSource& tokens,
+              const service::Clock& clock)
+        : options_(options), tokens_(tokens), clock_(clock) {}
 
     [[nodiscard]] const RedisOptions& options() const { return options_; }
-    [[nodiscard]] const RedisGate& gate() const { return gate_; }
+    [[nodiscard]] const rights::TokenSource& tokens() const { return tokens_; }
     [[nodiscard]] const service::Clock& clock() const { return clock_; }
     [[nodiscard]] ScriptCache& scripts() { return scripts_; }
 
@@ -62,7 +54,7 @@ class RedisDoor {
 
   private:
     const RedisOptions options_;
-    const RedisGate& gate_;
+    const rights::TokenSource& tokens_;
     const service::Clock& clock_;
     ScriptCache scripts_;
     std::atomic<std::int64_t> next_id_ = 1;

@@ -38,7 +38,7 @@ Reply acquired_reply(const core::Outcome& outcome) {
 RedisProtocol::RedisProtocol(net::Channel& channel, const RedisContext& context)
     : channel_(channel), door_(context.door), port_(context.port), loop_(context.loop) {
     state_.id = door_.enter();
-    state_.is_admitted = door_.gate().is_open();
+    state_.is_admitted = door_.tokens().current()->is_open();
     if (!state_.is_admitted) call_timer(door_.options().auth_timeout);
 }
 

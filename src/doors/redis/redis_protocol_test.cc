@@ -383,7 +383,7 @@ TEST_F(RedisProtocolTest, LeavesTheQueueWithItsConnection) {
 // --- The password ---
 
 TEST_F(RedisProtocolTest, AsksForThePassword) {
-    const PasswordGate gate;
+    const rights::TokenSource gate({.auth = "s3cret"});
     RedisDoor guarded({.refusal_delay = 1ms}, gate, at_.clock);
     Line line = connect(guarded);
     EXPECT_EQ(line.say("GET k"), "-NOAUTH Authentication required.|");
@@ -405,10 +405,49 @@ TEST_F(RedisProtocolTest, AsksForThePassword) {
 }
 
 TEST_F(RedisProtocolTest, EndsAConnectionThatNeverShowsThePassword) {
-    const PasswordGate gate;
+    const rights::TokenSource gate({.auth = "s3cret"});
     RedisDoor guarded({.auth_timeout = 5ms}, gate, at_.clock);
     Line line = connect(guarded);
     while (!line.channel.closed) loop_.context().run_for(1ms);
+}
+
+TEST_F(RedisProtocolTest, RefusesWhatTheTokenHasNoRightTo) {
+    const std::string file =
+        "ci lock deploy/* db3:x read logs " + rights::to_text(base::sha256("s3cret")) + "\n";
+    rights::TokenSource tokens({.lines = rights::parse_token_file(file).value()});
+    RedisDoor guarded({}, tokens, at_.clock);
+    Line other = connect();
+    EXPECT_EQ(other.say("MSET prod o logs o"), "+OK|");
+    Line line = connect(guarded);
+    EXPECT_EQ(line.say("AUTH ci s3cret"), "+OK|");
+    EXPECT_EQ(line.say("SET deploy/web w NX PX 1000"), "+OK|");
+    EXPECT_EQ(line.say("GET logs"), "$1|o|");
+    const auto denied = [](const char* right, const char* name) {
+        return std::string("-NOPERM the token ci lacks the right ") + right + " on " + name +
+               " at the door redis|";
+    };
+    for (const char* command :
+         {"SET prod x", "SETNX prod x", "DEL deploy/web prod", "UNLINK prod", "DELEX prod",
+          "DELIFEQ prod o", "EXPIRE prod 1", "PERSIST prod", "PSETEX prod 1 x",
+          "MSET deploy/a 1 prod 2", "MSETNX prod 1", "HOLDFAST.ACQUIRE prod w 1000 0"}) {
+        EXPECT_EQ(line.say(command), denied("lock", "prod")) << command;
+    }
+    for (const char* command :
+         {"GET prod", "MGET logs prod", "EXISTS prod", "TTL prod", "PTTL prod", "TYPE prod",
+          "GETRANGE prod 0 1", "HOLDFAST.FENCE prod", "WATCH logs prod"}) {
+        EXPECT_EQ(line.say(command), denied("read", "prod")) << command;
+    }
+    EXPECT_EQ(line.say("DEL logs"), denied("lock", "logs"));
+    EXPECT_EQ(line.say("MULTI"), "+OK|");
+    EXPECT_EQ(line.say("SET prod x"), denied("lock", "prod"));
+    EXPECT_THAT(line.say("EXEC"), StartsWith("-EXECABORT"));
+    EXPECT_THAT(line.send({"EVAL", "return redis.call('del', KEYS[1])", "1", "prod"}),
+                HasSubstr("lacks the right lock on prod"));
+    EXPECT_EQ(line.send({"EVAL", "return redis.call('del', KEYS[1])", "1", "deploy/web"}), ":1|");
+    EXPECT_EQ(line.say("SELECT 3"), "+OK|");
+    EXPECT_EQ(line.say("SET x w"), "+OK|");
+    EXPECT_EQ(line.say("SET deploy/x w"), denied("lock", "db3:deploy/x"));
+    EXPECT_EQ(other.say("GET prod"), "$1|o|");
 }
 
 // --- Commits and threads ---

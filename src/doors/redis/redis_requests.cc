@@ -29,6 +29,11 @@ std::shared_ptr<KeyStep> RedisProtocol::take_step() {
 std::optional<KeyCall> RedisProtocol::read_key_call(Words words) {
     const KeyCommand* const command = find_key_command(words[0]);
     if (command != nullptr && has_right_size(*command, words)) {
+        if (const auto denied = deny(state_.client.get(), *command, words, state_.database)) {
+            is_queue_broken_ = true;
+            answer(*denied);
+            return std::nullopt;
+        }
         return KeyCall{.command = command, .words = {words.begin(), words.end()}};
     }
     is_queue_broken_ = true;
@@ -72,7 +77,7 @@ std::optional<KeyCall> RedisProtocol::read_script_call(Words words) {
 void RedisProtocol::queue_or_ask(KeyCall call) {
     if (!queued_) {
         auto step = take_step();
-        step->begin(state_.database) = std::move(call);
+        step->begin(state_.database, state_.client) = std::move(call);
         return ask(std::move(step));
     }
     if (queued_->size() >= queued_max) {
@@ -108,9 +113,11 @@ void RedisProtocol::acquire(Words words) {
     if (*wait_ms < 0 || *wait_ms > ms_max) {
         return answer(Reply::error("ERR invalid wait in 'holdfast.acquire' command"));
     }
-    const std::string name = state_.database == 0
-                                 ? std::string(words[1])
-                                 : fmt::format("db{}:{}", state_.database, words[1]);
+    const rights::Token* const client = state_.client.get();
+    if (const auto denied = deny(client, rights::Right::lock, words[1], state_.database)) {
+        return answer(*denied);
+    }
+    const std::string name = name_of(words[1], state_.database);
     const bool may_wait = !channel_.draining() && !is_ended_;
     const std::chrono::milliseconds wait{may_wait ? *wait_ms : 0};
     const core::AcquireRequest request{.scope = core::Scope::named(name),
@@ -133,6 +140,12 @@ void RedisProtocol::watch(Words words) {
     if (words.size() < 2) return answer(wrong_arguments("watch"));
     if (words.size() - 1 + watches_.size() > keys_max) {
         return answer(Reply::error(fmt::format("ERR more than {} keys are watched", keys_max)));
+    }
+    for (const std::string_view key : words.subspan(1)) {
+        const rights::Token* const client = state_.client.get();
+        if (const auto denied = deny(client, rights::Right::read, key, state_.database)) {
+            return answer(*denied);
+        }
     }
     auto step = std::make_shared<WatchStep>(door_, state_.database);
     for (const std::string_view key : words.subspan(1)) step->keys.emplace_back(key);
@@ -186,7 +199,7 @@ void RedisProtocol::exec() {
         return answer(Reply::error("EXECABORT Transaction discarded because of previous errors."));
     }
     auto step = take_step();
-    step->begin_exec(std::move(calls), std::move(watches), state_.database);
+    step->begin_exec(std::move(calls), std::move(watches), state_.database, state_.client);
     ask(std::move(step));
 }
 

@@ -16,18 +16,6 @@
 
 namespace holdfast::doors::redis {
 
-class OpenGate final : public RedisGate {
-  public:
-    bool is_open() const override { return true; }
-    bool admits(std::string_view /*password*/) const override { return true; }
-};
-
-class PasswordGate final : public RedisGate {
-  public:
-    bool is_open() const override { return false; }
-    bool admits(std::string_view password) const override { return password == "s3cret"; }
-};
-
 // A connection without a socket.
 struct Line {
     Line(RedisDoor& door, service::Port& port, net::EventLoop& loop)
@@ -76,7 +64,7 @@ class RedisProtocolTest : public ::testing::Test {
 
     service::testing::TestService at_;
     net::EventLoop loop_;
-    OpenGate gate_;
+    const rights::TokenSource gate_{{}};
     RedisDoor door_{{}, gate_, at_.clock};
 };
 

@@ -4,6 +4,7 @@
 
 #include "doors/answers/late_answer.h"
 #include "doors/scoped/scoped_answer.h"
+#include "rights/denial.h"
 #include "service/doors.h"
 #include "service/wait_limits.h"
 
@@ -11,10 +12,14 @@ namespace holdfast::doors::scoped {
 
 namespace {
 
+using rights::Right;
+
 constexpr std::string_view json = "application/json";
 
 // Turns a request of this door into one of the service, whose views point into the former.
 struct Translator {
+    const rights::Token* client;
+
     service::Request operator()(const Acquire& request) const {
         return core::AcquireRequest{
             .scope = request.scope.view(),
@@ -41,6 +46,7 @@ struct Translator {
                                .after = request.after,
                                .limit = request.limit + 1};
         if (request.on) query.on = request.on->view();
+        query.filter = rights::readable_by(client, rights::Door::http);
         return service::ListLeases{.query = query};
     }
     service::Request operator()(const CheckToken& request) const {
@@ -57,24 +63,79 @@ struct Translator {
     }
 };
 
+// What a client needs for a request. The lease of a token has to be looked up first, so that what it is
+// on is known; a listing shows only what the client may read: these have no value.
+struct NeedOf {
+    using Need = std::optional<rights::Need>;
+
+    Need operator()(const Acquire& request) const {
+        return need(Right::lock, request.scope.view());
+    }
+    Need operator()(const CheckToken& request) const {
+        return need(Right::read, request.scope.view());
+    }
+    // The resource of a fence is a name.
+    Need operator()(const RaiseFence& request) const {
+        return need(Right::lock, core::Scope::named(request.resource));
+    }
+    Need operator()(const ReadFence& request) const {
+        return need(Right::read, core::Scope::named(request.resource));
+    }
+    Need operator()(const DropFence& request) const {
+        return need(Right::admin, core::Scope::named(request.resource));
+    }
+    Need operator()(const ListLeases&) const { return std::nullopt; }
+    Need operator()(const Renew&) const { return std::nullopt; }
+    Need operator()(const Release&) const { return std::nullopt; }
+    Need operator()(const Look&) const { return std::nullopt; }
+
+  private:
+    static Need need(Right right, const core::Scope& scope) {
+        return rights::Need{right, rights::Door::http, scope};
+    }
+};
+
+// A request about the lease of a token: the token, and the right that it needs on the lock.
+struct OfLease {
+    core::Token token;
+    Right right;
+};
+Fault fault_of(const rights::Denial& denial) {
+    return {.status = 403, .code = "Forbidden", .message = denial.sentence};
+}
+
+std::optional<OfLease> of_lease(const ScopedRequest& request) {
+    if (const auto* renew = std::get_if<Renew>(&request)) return OfLease{renew->token, Right::lock};
+    if (const auto* release = std::get_if<Release>(&request)) {
+        return OfLease{release->token, Right::lock};
+    }
+    if (const auto* look = std::get_if<Look>(&request)) return OfLease{look->token, Right::read};
+    return std::nullopt;
+}
+
 using net::Privilege;
+using net::Reach;
 using Body = net::BodyPolicy;
 
 constexpr net::Route all_routes[] = {
-    {"GET, HEAD", "/v1/leases", Privilege::lock, Body::ignored, "listLeases", Action::list},
-    {"POST", "/v1/leases", Privilege::lock, Body::whole, "takeLease", Action::acquire},
-    {"GET, HEAD", "/v1/leases/{token}", Privilege::lock, Body::ignored, "lookAtLease",
-     Action::look},
+    {"GET, HEAD", "/v1/leases", Privilege::read, Body::ignored, "listLeases", Action::list,
+     Reach::asked},
+    {"POST", "/v1/leases", Privilege::lock, Body::whole, "takeLease", Action::acquire,
+     Reach::asked},
+    {"GET, HEAD", "/v1/leases/{token}", Privilege::read, Body::ignored, "lookAtLease", Action::look,
+     Reach::asked},
     {"DELETE", "/v1/leases/{token}", Privilege::lock, Body::ignored, "giveLeaseBack",
-     Action::release},
-    {"POST", "/v1/leases/{token}/renew", Privilege::lock, Body::whole, "renewLease", Action::renew},
-    {"POST", "/v1/fence/check", Privilege::lock, Body::whole, "checkToken", Action::check_token},
-    {"GET, HEAD", "/v1/fence/{resource}", Privilege::lock, Body::ignored, "lookAtFence",
-     Action::read_fence},
+     Action::release, Reach::asked},
+    {"POST", "/v1/leases/{token}/renew", Privilege::lock, Body::whole, "renewLease", Action::renew,
+     Reach::asked},
+    {"POST", "/v1/fence/check", Privilege::read, Body::whole, "checkToken", Action::check_token,
+     Reach::asked},
+    {"GET, HEAD", "/v1/fence/{resource}", Privilege::read, Body::ignored, "lookAtFence",
+     Action::read_fence, Reach::asked},
     {"POST", "/v1/fence/{resource}", Privilege::lock, Body::whole, "raiseFence",
-     Action::raise_fence},
+     Action::raise_fence, Reach::asked},
     {"DELETE", "/v1/fence/{resource}", Privilege::administer, Body::ignored, "dropFence",
-     Action::drop_fence, "forgetting a resource's fence needs the admin token"},
+     Action::drop_fence, Reach::asked, "forgetting a resource's fence needs the admin token"},
 };
 
 }  // namespace
@@ -92,7 +153,8 @@ void ScopedHandler::refuse(const net::HttpRequest& http, const net::RouteRefusal
     if (refusal.status == 404) return send_fault(explain_path(http.path), reply);
     if (refusal.status == 403) {
         return send_fault(
-            {.status = 403, .code = "Forbidden", .message = std::string(refusal.reason)}, reply);
+            {.status = 403, .code = "Forbidden", .message = std::string(refusal.reason)}, reply, {},
+            refusal.denial);
     }
     send_fault({.status = 405,
                 .code = "MethodNotAllowed",
@@ -101,9 +163,10 @@ void ScopedHandler::refuse(const net::HttpRequest& http, const net::RouteRefusal
 }
 
 void ScopedHandler::send_fault(const Fault& fault, net::HttpReply& reply,
-                               std::string_view allowed_methods) {
+                               std::string_view allowed_methods, const rights::Denial* denial) {
     body_.clear();
     append_fault(body_, fault);
+    if (denial != nullptr) rights::add_to_json(body_, *denial);
     if (allowed_methods.empty()) return reply.send(fault.status, json, body_);
     reply.send(fault.status, json, body_, {{"Allow", allowed_methods}});
 }
@@ -113,12 +176,53 @@ void ScopedHandler::handle(const net::RoutedRequest& routed, net::HttpReply& rep
         routed.route.action.as<Action>(),
         {.name = routed.parameter, .query = routed.http.query, .body = routed.http.body}, options_);
     if (!request) return send_fault(request.error(), reply);
-    if (const service::Response* response = port_.submit(std::visit(Translator{}, *request))) {
+    const rights::Token* const client = routed.client;
+    if (const auto need = std::visit(NeedOf{}, *request)) {
+        if (const auto denial = rights::deny(client, *need)) {
+            return send_fault(fault_of(*denial), reply, {}, &*denial);
+        }
+    }
+    const bool has_limits =
+        client != nullptr && client->everywhere(rights::Door::http) < rights::Right::lock;
+    if (has_limits && of_lease(*request)) return find_lease(std::move(*request), *client, reply);
+    if (const auto* response = port_.submit(std::visit(Translator{client}, *request))) {
         body_.clear();
         const int status = append_answer(body_, *request, *response, clock_);
         return answers::send_json(reply, status, body_);
     }
     answers::answer_later<Acquire>(std::move(*request), reply, port_, clock_);
+}
+
+// The client has limits: what the lease is on decides whether it may do this. A lease never changes
+// what it is on, so the answer is still true when the request itself is decided.
+void ScopedHandler::find_lease(ScopedRequest request, const rights::Token& client,
+                               net::HttpReply& reply) {
+    const core::Token token = of_lease(request)->token;
+    auto go_on = [this, request = std::move(request), kept = rights::keep(&client),
+                  later = reply.defer()](const service::Response& found) mutable {
+        const bool is_known =
+            found.failure.empty() && found.outcome.kind == core::Outcome::Kind::found;
+        const rights::Need need{of_lease(request)->right, rights::Door::http,
+                                found.outcome.lease.scope};
+        const auto denial = is_known ? rights::deny(kept.get(), need) : std::nullopt;
+        if (denial) {
+            std::string body;
+            append_fault(body, fault_of(*denial));
+            rights::add_to_json(body, *denial);
+            return later.send(403, json, body);
+        }
+        if (const auto* response = port_.submit(std::visit(Translator{kept.get()}, request))) {
+            std::string body;
+            const int status = append_answer(body, request, *response, clock_);
+            return answers::send_json(later, status, body);
+        }
+        port_.await(std::make_unique<answers::LateAnswer<ScopedRequest>>(std::move(request),
+                                                                         std::move(later), clock_));
+    };
+    if (const service::Response* response = port_.submit(service::Find{.token = token})) {
+        return go_on(*response);
+    }
+    port_.await(service::answer_by(std::move(go_on)));
 }
 
 }  // namespace holdfast::doors::scoped

@@ -7,6 +7,7 @@
 #include "base/text/number.h"
 #include "files/disk/system.h"
 #include "net/client/url.h"
+#include "rights/denial.h"
 
 namespace holdfast::doors::terraform {
 
@@ -19,25 +20,47 @@ constexpr std::size_t md5_bytes = 16;
 enum class Action { list, read, write, remove, lock, unlock, list_versions, roll_back };
 
 using net::Privilege;
+using net::Reach;
 using Body = net::BodyPolicy;
 
 constexpr net::Route all_routes[] = {
-    {"GET, HEAD", "/v1/terraform", Privilege::lock, Body::ignored, "listStates", Action::list},
-    {"GET, HEAD", "/v1/terraform/{name}", Privilege::lock, Body::ignored, "readState",
-     Action::read},
-    {"POST", "/v1/terraform/{name}", Privilege::lock, Body::pieces, "writeState", Action::write},
+    {"GET, HEAD", "/v1/terraform", Privilege::read, Body::ignored, "listStates", Action::list,
+     Reach::asked},
+    {"GET, HEAD", "/v1/terraform/{name}", Privilege::read, Body::ignored, "readState", Action::read,
+     Reach::asked},
+    {"POST", "/v1/terraform/{name}", Privilege::lock, Body::pieces, "writeState", Action::write,
+     Reach::asked},
     {"DELETE", "/v1/terraform/{name}", Privilege::lock, Body::ignored, "removeState",
-     Action::remove},
-    {"LOCK", "/v1/terraform/{name}", Privilege::lock, Body::whole, "", Action::lock},
-    {"UNLOCK", "/v1/terraform/{name}", Privilege::lock, Body::whole, "", Action::unlock},
-    {"POST", "/v1/terraform/{name}/lock", Privilege::lock, Body::whole, "lockState", Action::lock},
+     Action::remove, Reach::asked},
+    {"LOCK", "/v1/terraform/{name}", Privilege::lock, Body::whole, "", Action::lock, Reach::asked},
+    {"UNLOCK", "/v1/terraform/{name}", Privilege::lock, Body::whole, "", Action::unlock,
+     Reach::asked},
+    {"POST", "/v1/terraform/{name}/lock", Privilege::lock, Body::whole, "lockState", Action::lock,
+     Reach::asked},
     {"DELETE", "/v1/terraform/{name}/lock", Privilege::lock, Body::whole, "unlockState",
-     Action::unlock},
-    {"GET, HEAD", "/v1/terraform/{name}/versions", Privilege::lock, Body::ignored,
-     "listStateVersions", Action::list_versions},
+     Action::unlock, Reach::asked},
+    {"GET, HEAD", "/v1/terraform/{name}/versions", Privilege::read, Body::ignored,
+     "listStateVersions", Action::list_versions, Reach::asked},
     {"POST", "/v1/terraform/{name}/rollback", Privilege::lock, Body::ignored, "rollBackState",
-     Action::roll_back},
+     Action::roll_back, Reach::asked},
 };
+
+StateAnswer refuse_denied(const rights::Denial& denial, std::string_view sentence) {
+    StateAnswer answer = terraform::refuse(403, sentence);
+    rights::add_to_json(answer.body, denial);
+    return answer;
+}
+
+// Why the client may not do this to a state. A state is the named lock of the same name.
+Objection deny(const net::RoutedRequest& request, rights::Right right, const std::string& name) {
+    const rights::Need need{right, rights::Door::http, core::Scope::named(name)};
+    const auto denial = rights::deny(request.client, need);
+    return denial ? Objection(refuse_denied(*denial, denial->sentence)) : Objection();
+}
+
+rights::Right right_of(const net::Route& route) {
+    return route.needs == Privilege::read ? rights::Right::read : rights::Right::lock;
+}
 
 void send(net::HttpReply& reply, const StateAnswer& answer) {
     reply.send(answer.status, "application/json", answer.body);
@@ -100,11 +123,12 @@ StateAnswer list_versions(const files::VersionStore& store, const std::string& n
     return tell_versions(name, notes);
 }
 
-StateAnswer list_states(const files::VersionStore& store) {
+StateAnswer list_states(const files::VersionStore& store, const core::ScopeFilter* readable) {
     const auto names = store.names();
     if (!names) return terraform::refuse(names.error());
     std::vector<StateNote> notes;
     for (const std::string& name : *names) {
+        if (readable != nullptr && !readable->includes(core::Scope::named(name))) continue;
         const auto versions = store.versions(name);
         if (!versions) return terraform::refuse(versions.error());
         if (versions->empty()) continue;
@@ -155,6 +179,9 @@ void TerraformHandler::refuse(const net::HttpRequest& /*request*/, const net::Ro
         return reply.send(405, "application/json", answer.body,
                           {{"Allow", refusal.allowed_methods}});
     }
+    if (refusal.denial != nullptr) {
+        return send(reply, refuse_denied(*refusal.denial, refusal.reason));
+    }
     send(reply, terraform::refuse(404,
                                   "no such path; a state is at /v1/terraform/NAME, with a slash in "
                                   "its name written as %2F"));
@@ -164,7 +191,11 @@ void TerraformHandler::handle(const net::RoutedRequest& request, net::HttpReply&
     const auto action = request.route.action.as<Action>();
     if (action == Action::list) {
         return begin_work(
-            context_, [](TerraformDoor&, files::VersionStore& store) { return list_states(store); },
+            context_,
+            [readable = rights::readable_by(request.client, rights::Door::http)](
+                TerraformDoor&, files::VersionStore& store) {
+                return list_states(store, readable.get());
+            },
             reply);
     }
     const auto name = read_name(request.parameter);
@@ -173,6 +204,9 @@ void TerraformHandler::handle(const net::RoutedRequest& request, net::HttpReply&
     if (!name) return send(reply, terraform::refuse(400, name.error().message));
     if (!lock_id) return send(reply, terraform::refuse(400, lock_id.error().message));
     if (!version) return send(reply, terraform::refuse(400, version.error().message));
+    if (const auto denied = deny(request, right_of(request.route), *name)) {
+        return send(reply, *denied);
+    }
     switch (action) {
         case Action::lock: return lock(request, *name, reply);
         case Action::unlock: return unlock(request, *name, reply);
@@ -227,10 +261,11 @@ void TerraformHandler::unlock(const net::RoutedRequest& request, const std::stri
                               net::HttpReply& reply) {
     std::string id;
     if (request.http.body.empty()) {
-        if (!request.is_admin()) {
-            return send(reply, terraform::refuse(403,
-                                                 "a lock that is ended without its ID, as by "
-                                                 "force-unlock, needs the admin token"));
+        constexpr std::string_view why =
+            "a lock that is ended without its ID, as by force-unlock, needs the admin token";
+        const rights::Need need{rights::Right::admin, rights::Door::http, core::Scope::named(name)};
+        if (const auto denial = rights::deny(request.client, need)) {
+            return send(reply, refuse_denied(*denial, why));
         }
     } else {
         const auto info = read_lock_info(request.http.body);
@@ -250,9 +285,11 @@ std::unique_ptr<net::BodySink> TerraformHandler::receive(const net::RoutedReques
                                                          net::HttpReply& reply,
                                                          net::BodySource& source) {
     auto save = read_save_request(request);
-    if (save) return begin_saving(context_, std::move(*save), reply, source);
-    send(reply, terraform::refuse(400, save.error().message));
-    return nullptr;
+    if (!save) return send(reply, terraform::refuse(400, save.error().message)), nullptr;
+    if (const auto denied = deny(request, rights::Right::lock, save->name)) {
+        return send(reply, *denied), nullptr;
+    }
+    return begin_saving(context_, std::move(*save), reply, source);
 }
 
 }  // namespace holdfast::doors::terraform

@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <charconv>
 
+#include "base/sha256.h"
 #include "base/text/hex.h"
-#include "files/disk/sha256.h"
 #include "files/path/content_type.h"
 
 namespace holdfast::files {
@@ -142,7 +142,7 @@ SystemResult<void> write_info(int descriptor, const struct stat& status, const F
 }
 
 SystemResult<std::string> hash_content(int descriptor) {
-    Sha256 hash;
+    base::Sha256 hash;
     const auto done = read_pieces(descriptor, [&](std::string_view piece) { hash.update(piece); });
     if (!done) return tl::unexpected(done.error());
     return base::to_hex(hash.finish());

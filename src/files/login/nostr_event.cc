@@ -13,9 +13,9 @@
 
 #include "base/check.h"
 #include "base/json/json_object.h"
+#include "base/sha256.h"
 #include "base/text/hex.h"
 #include "base/text/number.h"
-#include "files/disk/sha256.h"
 
 namespace holdfast::files {
 namespace {
@@ -69,7 +69,7 @@ NostrResult<NostrEvent> parse_event(std::string_view json) {
     event.created_s = *created;
     event.kind = *kind;
     // An event that was changed, or that has no id, is one that nobody has signed.
-    if (sha256_hex(canonical_text(event)) != event.id) {
+    if (base::sha256_hex(canonical_text(event)) != event.id) {
         return refuse(NostrFault::invalid_signature, "id is not the hash of the event");
     }
     return event;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "files/disk/sha256.h"
+#include "base/sha256.h"
 #include "files/login/test_nostr.h"
 #include "files/tree/test_tree.h"
 
@@ -80,7 +80,7 @@ TEST_F(NostrTest, CannotBeChangedAfterwards) {
     NostrEvent event = login();
     event.content = "changed";
     EXPECT_EQ(verify(event), "Invalid signature");
-    event.id = sha256_hex(canonical_text(event));
+    event.id = base::sha256_hex(canonical_text(event));
     EXPECT_EQ(verify(event), "Invalid signature");
     event = login();
     for (std::size_t at = 0; at < event.signature.size(); at += 9) {
@@ -91,7 +91,7 @@ TEST_F(NostrTest, CannotBeChangedAfterwards) {
     // The owner's key over a stranger's signature.
     event = NostrSigner(8).sign_login(url, now_s);
     event.public_key = signer_.public_key();
-    event.id = sha256_hex(canonical_text(event));
+    event.id = base::sha256_hex(canonical_text(event));
     EXPECT_EQ(verify(event), "Invalid signature");
 }
 
@@ -143,7 +143,7 @@ TEST(NostrScope, IsWhatALoginAsksFor) {
 TEST_F(NostrTest, TakesAKeyThatIsNoneForAWrongSignature) {
     NostrEvent event = login();
     event.public_key = std::string(64, 'f');
-    event.id = sha256_hex(canonical_text(event));
+    event.id = base::sha256_hex(canonical_text(event));
     EXPECT_EQ(verify(event), "Invalid signature");
 }
 
@@ -179,7 +179,7 @@ TEST_F(NostrTest, AgreesWithOthersOnWhatIsSigned) {
         .created_s = 1'682'327'852,
         .kind = nostr_auth_kind,
         .tags = {{"url", "https://api.snort.social/api/v1/n5sp/list"}, {"method", "GET"}}};
-    const std::string id = sha256_hex(canonical_text(event));
+    const std::string id = base::sha256_hex(canonical_text(event));
     EXPECT_EQ(id, "fe964e758903360f28d8424d092da8494ed207cba823110be3a57dfe4b578734");
     EXPECT_TRUE(is_signed(
         {.public_key = event.public_key,

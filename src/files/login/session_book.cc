@@ -12,8 +12,8 @@
 #include "base/check.h"
 #include "base/log/log.h"
 #include "base/secret.h"
+#include "base/sha256.h"
 #include "base/text/hex.h"
-#include "files/disk/sha256.h"
 
 namespace holdfast::files {
 namespace {
@@ -109,7 +109,7 @@ base::Result<SessionBook::NewSession> SessionBook::create(std::string_view owner
                           " sessions already; end one, or wait until one expires");
     }
     NewSession made{.id = make_id()};
-    const std::string id_hash = sha256_hex(made.id);
+    const std::string id_hash = base::sha256_hex(made.id);
     made.session = {.name = id_hash.substr(0, name_size),
                     .owner = std::string(owner),
                     .created_ms = to_ms(now),
@@ -125,7 +125,7 @@ base::Result<SessionBook::NewSession> SessionBook::create(std::string_view owner
 }
 
 std::optional<Session> SessionBook::find(std::string_view id, service::WallTime now) {
-    const std::string id_hash = sha256_hex(id);
+    const std::string id_hash = base::sha256_hex(id);
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(id_hash.substr(0, name_size));
     if (found == entries_.end()) return std::nullopt;

@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-#include "files/disk/sha256.h"
+#include "base/sha256.h"
 #include "files/tree/test_tree.h"
 
 namespace holdfast::files::testing {
@@ -47,8 +47,8 @@ TEST_F(SessionBookTest, FindsASessionByItsId) {
     EXPECT_EQ(book_->find(made.id, start), made.session);
     std::string wrong = made.id;
     wrong.back() = wrong.back() == '0' ? '1' : '0';
-    for (const std::string& id : {wrong, made.session.name, sha256_hex(made.id), made.id + "0",
-                                  made.id.substr(1), std::string()}) {
+    for (const std::string& id : {wrong, made.session.name, base::sha256_hex(made.id),
+                                  made.id + "0", made.id.substr(1), std::string()}) {
         EXPECT_FALSE(book_->find(id, start)) << id;
     }
 }
@@ -78,7 +78,7 @@ TEST_F(SessionBookTest, KeepsNoIdAnywhere) {
     EXPECT_NE(std::system(command.c_str()), 0);
     const std::string names = "find " + real("") + " | grep --quiet " + made.id;
     EXPECT_NE(std::system(names.c_str()), 0);
-    EXPECT_EQ(made.session.name, sha256_hex(made.id).substr(0, 16));
+    EXPECT_EQ(made.session.name, base::sha256_hex(made.id).substr(0, 16));
 }
 
 TEST_F(SessionBookTest, EndsASessionForGood) {
@@ -115,7 +115,7 @@ TEST_F(SessionBookTest, RemovesTheOtherExpiredSessionsWhenTheDiskFailsForOne) {
     std::vector<SessionBook::NewSession> made{create(), create(), create()};
     std::ranges::sort(made, {}, [](const auto& one) { return one.session.name; });
     // A directory in the place of the first file cannot be removed like a file.
-    const std::filesystem::path file = real("/.holdfast/sessions/" + sha256_hex(made[0].id));
+    const std::filesystem::path file = real("/.holdfast/sessions/" + base::sha256_hex(made[0].id));
     ASSERT_TRUE(std::filesystem::remove(file));
     ASSERT_TRUE(std::filesystem::create_directory(file));
     const service::WallTime end = start + session_time;

@@ -13,8 +13,8 @@
 
 #include "base/check.h"
 #include "base/json/json.h"
+#include "base/sha256.h"
 #include "base/text/hex.h"
-#include "files/disk/sha256.h"
 #include "files/login/nostr_event.h"
 
 namespace holdfast::files::testing {
@@ -43,7 +43,7 @@ class NostrSigner {
     // The event with this author's key, its id and its signature.
     [[nodiscard]] NostrEvent sign(NostrEvent event) const {
         event.public_key = public_key_;
-        const Sha256::Digest id = sha256(canonical_text(event));
+        const base::Sha256::Digest id = base::sha256(canonical_text(event));
         event.id = base::to_hex(id);
         std::array<std::uint8_t, 64> signature{};
         CHECK(secp256k1_schnorrsig_sign32(context_, signature.data(), id.data(), &keys_, nullptr) ==

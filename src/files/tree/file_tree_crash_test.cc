@@ -15,7 +15,7 @@
 #include <string>
 
 #include "base/check.h"
-#include "files/disk/sha256.h"
+#include "base/sha256.h"
 #include "files/tree/file_tree.h"
 #include "files/tree/test_tree.h"
 
@@ -110,7 +110,7 @@ class CrashTest : public ::testing::Test {
             ASSERT_GE(content.size(), header_size);
             const std::uint64_t serial = std::stoull(content.substr(0, header_size));
             EXPECT_TRUE(content == content_of_version(serial)) << "torn: version " << serial;
-            EXPECT_EQ(file->info.hash, sha256_hex(content));
+            EXPECT_EQ(file->info.hash, base::sha256_hex(content));
             EXPECT_GE(serial, acknowledged_[path]);
             EXPECT_LT(serial, next_serial_);
             check_number(path, file->info.inode_number);

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "files/disk/sha256.h"
+#include "base/sha256.h"
 #include "files/tree/file_tree.h"
 #include "files/tree/test_tree.h"
 

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "files/disk/sha256.h"
+#include "base/sha256.h"
 #include "files/tree/file_tree.h"
 #include "files/tree/test_tree.h"
 
@@ -52,7 +52,7 @@ TEST_F(TreeTest, OrdersTheCommitsOfAHundredThreads) {
                 EXPECT_EQ(file.error().fault, Fault::not_found);
                 continue;
             }
-            EXPECT_EQ(sha256_hex(content_of(*file)), file->info.hash);
+            EXPECT_EQ(base::sha256_hex(content_of(*file)), file->info.hash);
         }
     });
     run_together(100, [&](int i) {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "files/disk/sha256.h"
+#include "base/sha256.h"
 #include "files/tree/test_tree.h"
 
 namespace holdfast::files::testing {
@@ -28,7 +28,7 @@ TEST_F(TreeTest, GivesBackWhatWasPut) {
     EXPECT_EQ(file->info.size_bytes, 5U);
     EXPECT_EQ(file->info.content_type, "text/plain");
     EXPECT_EQ(file->info.timestamp_ms, 1'736'726'400'000);
-    EXPECT_EQ(file->info.etag(), '"' + sha256_hex("hello") + "-1736726400000\"");
+    EXPECT_EQ(file->info.etag(), '"' + base::sha256_hex("hello") + "-1736726400000\"");
     EXPECT_EQ(take_changes(),
               (Texts{"MKDIR /documents", "MKDIR /documents/notes", "PUT /documents/notes/a.txt"}));
     EXPECT_EQ(count_temporary_files(), 0U);
@@ -50,7 +50,7 @@ TEST_F(TreeTest, GivesReadersTheVersionTheyOpened) {
     ASSERT_TRUE(file);
     ASSERT_TRUE(put(*tree_, "/a", "second"));
     EXPECT_EQ(content_of(*file), "first");
-    EXPECT_EQ(file->info.hash, sha256_hex("first"));
+    EXPECT_EQ(file->info.hash, base::sha256_hex("first"));
     EXPECT_EQ(get(*tree_, "/a"), "second");
 }
 
@@ -159,7 +159,7 @@ TEST_F(TreeTest, DescribesFilesThatCameByOtherMeans) {
     write_foreign_file(real("/a.json"), "[1]");
     const auto first = tree_->open_file(path_of("/a.json"));
     ASSERT_TRUE(first) << first.error().message;
-    EXPECT_EQ(first->info.hash, sha256_hex("[1]"));
+    EXPECT_EQ(first->info.hash, base::sha256_hex("[1]"));
     EXPECT_EQ(first->info.content_type, "application/json");
     EXPECT_NE(first->info.inode_number, 0U);
     open({});
@@ -179,7 +179,7 @@ TEST_F(TreeTest, NoticesAFileThatWasChangedInPlace) {
     write_foreign_file(real("/a"), "longer than it was");
     const auto file = tree_->open_file(path_of("/a"));
     ASSERT_TRUE(file);
-    EXPECT_EQ(file->info.hash, sha256_hex("longer than it was"));
+    EXPECT_EQ(file->info.hash, base::sha256_hex("longer than it was"));
     EXPECT_EQ(file->info.inode_number, done->info.inode_number);
 }
 
@@ -189,7 +189,7 @@ TEST_F(TreeTest, NoticesAChangeThatKeepsTheSize) {
     // Clocks of file systems tick slowly; a person's do not.
     std::filesystem::last_write_time(real("/a"),
                                      std::filesystem::file_time_type::clock::now() + 1h);
-    EXPECT_EQ(tree_->open_file(path_of("/a"))->info.hash, sha256_hex("them"));
+    EXPECT_EQ(tree_->open_file(path_of("/a"))->info.hash, base::sha256_hex("them"));
 }
 
 // Root may do everything, so this is tried as somebody else.
@@ -207,9 +207,9 @@ TEST(FileTree, ServesFilesItMayNotWriteTo) {
             chmod((folder / "root/a").c_str(), 0444);
             const auto file = (*tree)->open_file(path_of("/a"));
             const auto done = put(**tree, "/a", "y");
-            is_fine = file && content_of(*file) == "x" && file->info.hash == sha256_hex("x") &&
-                      file->info.inode_number == 0 && done && done->info.inode_number != 0 &&
-                      get(**tree, "/a") == "y";
+            is_fine = file && content_of(*file) == "x" &&
+                      file->info.hash == base::sha256_hex("x") && file->info.inode_number == 0 &&
+                      done && done->info.inode_number != 0 && get(**tree, "/a") == "y";
         }
         _exit(is_fine ? 0 : 1);
     }

@@ -116,6 +116,7 @@ class Lister {
             if (!after.empty() && !is_behind(text, after)) return;
             if (names.size() == wanted && !is_behind(farthest(names), text)) return;
             if (!is_segment(text) || (directory.empty() && is_own_folder(text))) return;
+            if (!is_shown(child(directory, text), type == DT_DIR)) return;
             names.insert({.text = text, .is_directory = type == DT_DIR});
             if (names.size() > wanted) {
                 names.erase(options_.is_reverse ? names.begin() : std::prev(names.end()));
@@ -128,6 +129,9 @@ class Lister {
         return std::vector<Name>(names.begin(), names.end());
     }
 
+    [[nodiscard]] bool is_shown(const std::string& path, bool is_directory) const {
+        return !options_.is_shown || options_.is_shown(path, is_directory);
+    }
     [[nodiscard]] std::string_view farthest(const Names& names) const {
         return options_.is_reverse ? names.begin()->text : names.rbegin()->text;
     }
@@ -137,7 +141,7 @@ class Lister {
     }
 
     FileResult<void> add(const std::string& path_text, bool is_directory) {
-        if (listing_.has_more) return {};
+        if (listing_.has_more || !is_shown(path_text, is_directory)) return {};
         if (listing_.entries.size() == options_.limit) {
             listing_.has_more = true;
             return {};

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,8 @@ struct ListOptions {
     std::optional<FilePath> cursor;
     bool is_reverse = false;
     bool is_shallow = true;  // only the directory itself, not the directories in it
+    // Whether a path is listed. Nothing below a directory that is not listed is. Null: all are.
+    std::function<bool(const std::string& path, bool is_directory)> is_shown = {};
 };
 
 struct ListEntry {

@@ -46,6 +46,22 @@ class ListingTest : public TreeTest {
     }
 };
 
+TEST_F(ListingTest, ShowsOnlyWhatMayBeSeenOnFullPages) {
+    const auto is_shown = [](const std::string& path, bool is_directory) {
+        return path.starts_with("/b/c/") || path == "/b.txt" ||
+               (is_directory && (path == "/b" || path == "/b/c"));
+    };
+    const Texts shown{"/b/", "/b/c/", "/b/c/x", "/b/c/y", "/b.txt"};
+    for (const std::size_t limit : {1U, 2U, 100U}) {
+        ListOptions options{.limit = limit, .is_shallow = false, .is_shown = is_shown};
+        EXPECT_EQ(list_all(*tree_, "/", options), shown) << limit;
+        options.is_reverse = true;
+        EXPECT_EQ(list_all(*tree_, "/", options), Texts(shown.rbegin(), shown.rend())) << limit;
+    }
+    EXPECT_EQ(list_all(*tree_, "/z", {.is_shown = is_shown}), Texts{});
+    EXPECT_EQ(list_all(*tree_, "/", {.limit = 1, .is_shown = is_shown}), (Texts{"/b/", "/b.txt"}));
+}
+
 const Texts everything{"/a",     "/b/",    "/b/1",    "/b/2", "/b/c/",  "/b/c/x",
                        "/b/c/y", "/b.txt", "/empty/", "/z/",  "/z/only"};
 

@@ -18,8 +18,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/sha256.h"
 #include "files/disk/file_info.h"
-#include "files/disk/sha256.h"
 #include "files/disk/state_folder.h"
 #include "files/path/file_error.h"
 #include "files/path/file_path.h"
@@ -94,7 +94,7 @@ class Upload {
     UploadPlan plan_;
     Before before_;
     TemporaryFile file_;
-    Sha256 hash_;  // of an upload that is a whole file
+    base::Sha256 hash_;  // of an upload that is a whole file
     std::uint64_t received_bytes_ = 0;
     std::uint64_t reserved_bytes_ = 0;
     std::optional<FileError> failure_;

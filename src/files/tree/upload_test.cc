@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "files/disk/sha256.h"
+#include "base/sha256.h"
 #include "files/tree/test_tree.h"
 
 namespace holdfast::files::testing {
@@ -25,14 +25,14 @@ TEST_F(TreeTest, TakesAnUploadInPieces) {
     EXPECT_EQ(upload->received_bytes(), content.size());
     const auto done = upload->commit(always);
     ASSERT_TRUE(done) << done.error().message;
-    EXPECT_EQ(done->info.hash, sha256_hex(content));
+    EXPECT_EQ(done->info.hash, base::sha256_hex(content));
     EXPECT_EQ(get(*tree_, "/large"), content);
 }
 
 TEST_F(TreeTest, TakesAnEmptyFile) {
     const auto done = put(*tree_, "/empty", "");
     ASSERT_TRUE(done);
-    EXPECT_EQ(done->info.hash, sha256_hex(""));
+    EXPECT_EQ(done->info.hash, base::sha256_hex(""));
     EXPECT_EQ(get(*tree_, "/empty"), "");
 }
 
@@ -215,7 +215,7 @@ TEST_F(TreeTest, WritesARegionOverAFile) {
     const auto second = patch(*tree_, "/a.txt", 3, "abc");
     ASSERT_TRUE(second) << second.error().message;
     EXPECT_EQ(get(*tree_, "/a.txt"), "012abc6789");
-    EXPECT_EQ(second->info.hash, sha256_hex("012abc6789"));
+    EXPECT_EQ(second->info.hash, base::sha256_hex("012abc6789"));
     EXPECT_EQ(second->info.size_bytes, 10U);
     EXPECT_EQ(second->info.content_type, "text/plain");
     EXPECT_FALSE(second->is_new);
@@ -283,7 +283,7 @@ TEST_F(TreeTest, WritesRegionsOfLargeFiles) {
     const auto done = patch(*tree_, "/a", 765'433, region);
     ASSERT_TRUE(done);
     content.replace(765'433, region.size(), region);
-    EXPECT_EQ(done->info.hash, sha256_hex(content));
+    EXPECT_EQ(done->info.hash, base::sha256_hex(content));
     EXPECT_EQ(get(*tree_, "/a"), content);
 }
 

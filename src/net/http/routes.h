@@ -28,10 +28,23 @@
 #include "net/http/http_message.h"
 #include "net/http/http_reply.h"
 
+// Who a client is and what it may do: src/net only passes it on.
+namespace holdfast::rights {
+class Token;
+struct Denial;
+}  // namespace holdfast::rights
+
 namespace holdfast::net {
 
 // What a client may do. Each includes those before it.
-enum class Privilege : std::uint8_t { none, lock, administer };
+enum class Privilege : std::uint8_t { none, read, lock, administer };
+
+// What a client needs the privilege for. A client may have it for some things only.
+enum class Reach : std::uint8_t {
+    everything,  // for all there is: the caller of find() checks that
+    asked,       // for what the request is about: the handler asks, or shows only what may be seen
+    anything,    // for whatever it is: the answer tells nothing of anybody's things
+};
 
 // What becomes of the body of a request.
 enum class BodyPolicy : std::uint8_t {
@@ -57,7 +70,8 @@ class RouteAction {
     std::uint8_t number_ = 0;
 };
 
-// One line of the table. A route that does not say what it needs is for administrators only.
+// One line of the table. A route that does not say what it needs is for administrators only, and one
+// that does not say how far that reaches is for clients with the privilege for everything.
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): in the order in which a line reads
 struct Route {
     std::string_view methods = {};  // `POST`, or `GET, HEAD` where both are served alike
@@ -66,24 +80,28 @@ struct Route {
     BodyPolicy body = BodyPolicy::ignored;
     std::string_view operation = {};  // the operationId in openapi.json; empty: not described there
     RouteAction action = {};
+    Reach reach = Reach::everything;
     std::string_view refusal = {};  // tells a client that is no administrator why it is refused
 };
 
-// A request that has a route and whose client has the privilege that the route needs.
+// A request that has a route and whose client has the privilege that the route needs. If the route
+// says Reach::asked, the handler has to ask what the client has it for.
 struct RoutedRequest {
     const HttpRequest& http;
     const Route& route;
     std::string_view parameter;  // the text in place of the pattern's parameter, not decoded
-    Privilege privilege;         // of the client
+    Privilege privilege;         // of the client, for everything
+    const rights::Token* client = nullptr;  // null: it has no limits but its privilege
 
     [[nodiscard]] bool is_admin() const { return privilege == Privilege::administer; }
 };
 
 // Why a request is not handled.
 struct RouteRefusal {
-    int status;                             // 403, 404 or 405
-    std::string_view reason = {};           // 403: the refusal of the route
-    std::string_view allowed_methods = {};  // 405: for the header `Allow`
+    int status;                              // 403, 404 or 405
+    std::string_view reason = {};            // 403: the refusal of the route, or of the client
+    std::string_view allowed_methods = {};   // 405: for the header `Allow`
+    const rights::Denial* denial = nullptr;  // 403: the right that the client lacks; may be null
 };
 
 // Answers the requests of a group of routes. Called on the thread of the connection's loop.

@@ -19,12 +19,15 @@ ConnectionAnswer wrong_password() {
 // AUTH password, or AUTH user password. There are no users: any name will do.
 ConnectionAnswer run_auth(ConnectionState& state, RedisDoor& door, Words words) {
     if (words.size() > 3) return {.reply = syntax_error()};
-    if (door.gate().is_open()) {
+    const auto tokens = door.tokens().current();
+    if (tokens->is_open()) {
         return {.reply = Reply::error("ERR AUTH <password> called without any password configured "
                                       "for the default user. Are you sure your configuration is "
                                       "correct?")};
     }
-    if (!door.gate().admits(words.back())) return wrong_password();
+    auto client = tokens->find(words.back());
+    if (!client) return wrong_password();
+    state.client = std::move(client);
     state.is_admitted = true;
     return {.reply = Reply::ok()};
 }
@@ -51,11 +54,12 @@ ConnectionAnswer run_hello(ConnectionState& state, RedisDoor& door, Words words)
     }
     std::string name = state.name;
     bool is_admitted = state.is_admitted;
+    rights::TokenPtr client = state.client;
     for (std::size_t index = 2; index < words.size(); ++index) {
         if (is_word(words[index], "auth") && index + 2 < words.size()) {
-            if (!door.gate().is_open() && !door.gate().admits(words[index + 2])) {
-                return wrong_password();
-            }
+            const auto tokens = door.tokens().current();
+            client = tokens->find(words[index + 2]);
+            if (!client && !tokens->is_open()) return wrong_password();
             is_admitted = true;
             index += 2;
         } else if (is_word(words[index], "setname") && index + 1 < words.size()) {
@@ -73,6 +77,7 @@ ConnectionAnswer run_hello(ConnectionState& state, RedisDoor& door, Words words)
     }
     state.version = version;
     state.is_admitted = is_admitted;
+    state.client = std::move(client);
     state.name = std::move(name);
     return {.reply = hello_reply(state)};
 }

@@ -19,6 +19,7 @@ struct ConnectionState {
     RespVersion version = RespVersion::resp2;
     unsigned database = 0;
     bool is_admitted = false;
+    rights::TokenPtr client;  // whose password was shown; null: no password is needed
     std::string name;
 };
 

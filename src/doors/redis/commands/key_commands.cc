@@ -193,33 +193,35 @@ Reply run_fence(KeyContext& context, Words words) {
     return context.keys.fence(words[1]);
 }
 
+using rights::Right;
+
 constexpr std::size_t many = SIZE_MAX;
 
 // In the order of their names.
 constexpr KeyCommand key_commands[] = {
-    {"del", 2, many, run_del},
-    {"delex", 2, 4, run_delex},
-    {"delifeq", 3, 3, run_delifeq},
-    {"exists", 2, many, run_exists},
-    {"expire", 3, 3, run_expire},
-    {"expireat", 3, 3, run_expireat},
-    {"get", 2, 2, run_get},
-    {"getrange", 4, 4, run_getrange},
-    {"holdfast.fence", 2, 2, run_fence},
-    {"mget", 2, many, run_mget},
-    {"mset", 3, many, run_mset},
-    {"msetnx", 3, many, run_msetnx},
-    {"persist", 2, 2, run_persist},
-    {"pexpire", 3, 3, run_pexpire},
-    {"pexpireat", 3, 3, run_pexpireat},
-    {"psetex", 4, 4, run_psetex},
-    {"pttl", 2, 2, run_pttl},
-    {"set", 3, many, run_set},
-    {"setex", 4, 4, run_setex},
-    {"setnx", 3, 3, run_setnx},
-    {"ttl", 2, 2, run_ttl},
-    {"type", 2, 2, run_type},
-    {"unlink", 2, many, run_del},
+    {"del", 2, many, Right::lock, KeyWords::all, run_del},
+    {"delex", 2, 4, Right::lock, KeyWords::first, run_delex},
+    {"delifeq", 3, 3, Right::lock, KeyWords::first, run_delifeq},
+    {"exists", 2, many, Right::read, KeyWords::all, run_exists},
+    {"expire", 3, 3, Right::lock, KeyWords::first, run_expire},
+    {"expireat", 3, 3, Right::lock, KeyWords::first, run_expireat},
+    {"get", 2, 2, Right::read, KeyWords::first, run_get},
+    {"getrange", 4, 4, Right::read, KeyWords::first, run_getrange},
+    {"holdfast.fence", 2, 2, Right::read, KeyWords::first, run_fence},
+    {"mget", 2, many, Right::read, KeyWords::all, run_mget},
+    {"mset", 3, many, Right::lock, KeyWords::pairs, run_mset},
+    {"msetnx", 3, many, Right::lock, KeyWords::pairs, run_msetnx},
+    {"persist", 2, 2, Right::lock, KeyWords::first, run_persist},
+    {"pexpire", 3, 3, Right::lock, KeyWords::first, run_pexpire},
+    {"pexpireat", 3, 3, Right::lock, KeyWords::first, run_pexpireat},
+    {"psetex", 4, 4, Right::lock, KeyWords::first, run_psetex},
+    {"pttl", 2, 2, Right::read, KeyWords::first, run_pttl},
+    {"set", 3, many, Right::lock, KeyWords::first, run_set},
+    {"setex", 4, 4, Right::lock, KeyWords::first, run_setex},
+    {"setnx", 3, 3, Right::lock, KeyWords::first, run_setnx},
+    {"ttl", 2, 2, Right::read, KeyWords::first, run_ttl},
+    {"type", 2, 2, Right::read, KeyWords::first, run_type},
+    {"unlink", 2, many, Right::lock, KeyWords::all, run_del},
 };
 
 }  // namespace
@@ -232,6 +234,29 @@ const KeyCommand* find_key_command(std::string_view name) {
         std::begin(key_commands), std::end(key_commands), lower,
         [](const KeyCommand& command, const std::string& wanted) { return command.name < wanted; });
     return found != std::end(key_commands) && found->name == lower ? found : nullptr;
+}
+
+std::optional<Reply> deny(const rights::Token* client, Right right, std::string_view key,
+                          unsigned database) {
+    if (client == nullptr) return std::nullopt;
+    const std::string name = name_of(key, database);
+    const auto denial =
+        rights::deny(client, {right, rights::Door::redis, core::Scope::named(name)});
+    if (!denial) return std::nullopt;
+    return Reply::error("NOPERM " + denial->sentence);
+}
+
+std::optional<Reply> deny(const rights::Token* client, const KeyCommand& command, Words words,
+                          unsigned database) {
+    if (client == nullptr || client->everywhere(rights::Door::redis) >= command.needs) {
+        return std::nullopt;
+    }
+    const std::size_t end = command.keys == KeyWords::first ? 2 : words.size();
+    const std::size_t step = command.keys == KeyWords::pairs ? 2 : 1;
+    for (std::size_t index = 1; index < end; index += step) {
+        if (auto denied = deny(client, command.needs, words[index], database)) return denied;
+    }
+    return std::nullopt;
 }
 
 bool has_right_size(const KeyCommand& command, Words words) {

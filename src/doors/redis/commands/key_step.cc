@@ -11,7 +11,8 @@ namespace {
 // What redis.call() in a script reaches: the commands on keys, and SELECT.
 class CommandsOfScript final : public ScriptCommands {
   public:
-    CommandsOfScript(Keyspace& keys, KeyContext context) : keys_(keys), context_(context) {}
+    CommandsOfScript(Keyspace& keys, KeyContext context, const rights::Token* client)
+        : keys_(keys), context_(context), client_(client) {}
 
     Reply call(const std::vector<std::string_view>& words) override {
         if (is_word(words[0], "select")) return select(words);
@@ -22,6 +23,9 @@ class CommandsOfScript final : public ScriptCommands {
         }
         if (!has_right_size(*command, words)) {
             return Reply::error("ERR Wrong number of args calling Redis command from script");
+        }
+        if (auto denied = deny(client_, *command, words, keys_.database())) {
+            return std::move(*denied);
         }
         return command->run(context_, words);
     }
@@ -38,6 +42,7 @@ class CommandsOfScript final : public ScriptCommands {
 
     Keyspace& keys_;
     KeyContext context_;
+    const rights::Token* const client_;
 };
 
 }  // namespace
@@ -55,8 +60,9 @@ core::Outcome WatchStep::run(const service::StepContext& context) {
     return {.kind = core::Outcome::Kind::released};
 }
 
-KeyCall& KeyStep::begin(unsigned database) {
+KeyCall& KeyStep::begin(unsigned database, const rights::TokenPtr& client) {
     database_ = database;
+    client_ = client;
     is_exec_ = false;
     watches_.clear();
     calls_.resize(1);
@@ -68,8 +74,10 @@ KeyCall& KeyStep::begin(unsigned database) {
 }
 
 void KeyStep::begin_exec(std::vector<KeyCall> calls,
-                         std::vector<std::shared_ptr<WatchStep>> watches, unsigned database) {
+                         std::vector<std::shared_ptr<WatchStep>> watches, unsigned database,
+                         const rights::TokenPtr& client) {
     database_ = database;
+    client_ = client;
     is_exec_ = true;
     calls_ = std::move(calls);
     watches_ = std::move(watches);
@@ -90,7 +98,7 @@ Reply KeyStep::run_call(Keyspace& keys, const KeyCall& call) {
     const Words script_keys = rest.subspan(0, call.script_keys);
     const Words args = rest.subspan(call.script_keys);
     keys.show(rest);
-    CommandsOfScript commands(keys, context);
+    CommandsOfScript commands(keys, context, client_.get());
     return run_script(
         *call.script,
         {.keys = {script_keys.begin(), script_keys.end()}, .args = {args.begin(), args.end()}},

@@ -46,11 +46,11 @@ class KeyStep final : public service::Step {
     explicit KeyStep(const RedisDoor& door) : door_(door) {}
 
     // Prepares a step of one command, which the caller fills in. The words may be views until the
-    // step was run.
-    KeyCall& begin(unsigned database);
+    // step was run. What a script does is asked of the client, whose commands have been asked before.
+    KeyCall& begin(unsigned database, const rights::TokenPtr& client);
     // Prepares the step of an EXEC.
     void begin_exec(std::vector<KeyCall> calls, std::vector<std::shared_ptr<WatchStep>> watches,
-                    unsigned database);
+                    unsigned database, const rights::TokenPtr& client);
 
     core::Outcome run(const service::StepContext& context) override;
     void keep_texts() override;
@@ -64,6 +64,7 @@ class KeyStep final : public service::Step {
 
     const RedisDoor& door_;
     unsigned database_ = 0;
+    rights::TokenPtr client_;  // null: it has no limits
     bool is_exec_ = false;
     std::vector<KeyCall> calls_;
     std::vector<std::shared_ptr<WatchStep>> watches_;

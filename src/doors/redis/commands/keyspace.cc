@@ -48,10 +48,13 @@ Reply explain(core::Refusal refusal, std::string_view command) {
     }
 }
 
-// Database 0 has the names that all doors share. The others have names of their own.
+std::string name_of(std::string_view key, unsigned database) {
+    return database == 0 ? std::string(key) : fmt::format("db{}:{}", database, key);
+}
+
 core::Scope Keyspace::scope_of(std::string_view key) {
     if (database_ == 0) return core::Scope::named(key);
-    name_ = fmt::format("db{}:{}", database_, key);
+    name_ = name_of(key, database_);
     return core::Scope::named(name_);
 }
 

@@ -28,6 +28,10 @@ namespace holdfast::doors::redis {
 // `command` is in lower case.
 [[nodiscard]] Reply explain(core::Refusal refusal, std::string_view command);
 
+// The name of the lock of a key. Database 0 has the names that all doors share. The others have names
+// of their own.
+[[nodiscard]] std::string name_of(std::string_view key, unsigned database);
+
 // What SET is asked to do.
 struct SetRequest {
     enum class Condition : std::uint8_t {
@@ -62,6 +66,7 @@ class Keyspace {
         : table_(context.table), context_(context), door_(door), database_(database) {}
 
     void select(unsigned database) { database_ = database; }
+    [[nodiscard]] unsigned database() const { return database_; }
     // The client has shown these texts in this step. They outlive the keyspace.
     void show(std::span<const std::string_view> texts) {
         shown_.insert(shown_.end(), texts.begin(), texts.end());

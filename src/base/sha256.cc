@@ -1,11 +1,11 @@
-#include "files/disk/sha256.h"
+#include "base/sha256.h"
 
 #include <openssl/evp.h>
 
 #include "base/check.h"
 #include "base/text/hex.h"
 
-namespace holdfast::files {
+namespace holdfast::base {
 
 void Sha256::Closer::operator()(evp_md_ctx_st* context) const {
     EVP_MD_CTX_free(context);
@@ -35,7 +35,7 @@ Sha256::Digest sha256(std::string_view bytes) {
 }
 
 std::string sha256_hex(std::string_view bytes) {
-    return base::to_hex(sha256(bytes));
+    return to_hex(sha256(bytes));
 }
 
-}  // namespace holdfast::files
+}  // namespace holdfast::base

@@ -8,7 +8,7 @@
 
 struct evp_md_ctx_st;
 
-namespace holdfast::files {
+namespace holdfast::base {
 
 // Sha256: the hash of bytes that come in pieces.
 class Sha256 {
@@ -31,4 +31,4 @@ class Sha256 {
 // The hash as 64 lower-case digits.
 [[nodiscard]] std::string sha256_hex(std::string_view bytes);
 
-}  // namespace holdfast::files
+}  // namespace holdfast::base

@@ -1,0 +1,172 @@
+// `holdfast token new NAME RIGHT PATTERN...`: makes a token for the file of `holdfast serve --tokens`.
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/commands/commands.h"
+#include "base/descriptor.h"
+#include "base/token_file.h"
+#include "options/options.h"
+#include "rights/token_file.h"
+
+namespace holdfast::app {
+
+namespace {
+
+struct TokenCommand {
+    std::string name;
+    std::vector<std::string> rights;
+    std::string path;  // of the file; empty: the line is printed
+};
+
+void declare_token_options(const options::Command& command, TokenCommand& token) {
+    command.add_option("NAME", token.name, "what the log and the metrics call it").required();
+    command
+        .add_option("RIGHT", token.rights,
+                    "read, lock or admin, and behind each what it is for; @http,dflockd: only at "
+                    "these doors")
+        .takes("RIGHT PATTERN")
+        .required();
+    command
+        .add_file("--tokens", token.path, "add the token to FILE, which is made if it is not there")
+        .variable("HOLDFAST_TOKENS");
+    command.footer(
+        "Prints the secret, which is kept nowhere else. Without --tokens, the line for the file\n"
+        "follows; otherwise only its hash is written to the file. A server that is running reads\n"
+        "its tokens again on SIGHUP.\n"
+        "\n"
+        "  holdfast token new ci lock 'deploy/*' read '*' --tokens tokens.conf > ci.token\n"
+        "  holdfast token new backup lock 'path:/srv/*' @files\n"
+        "\n"
+        "Patterns: a name, the beginning of names (deploy/*), everything (*), path:/srv/*,\n"
+        "inode:7, range:7:0-4096. Doors: http, dflockd, redis, files.");
+}
+
+tl::unexpected<base::Error> fail_at(const std::string& path) {
+    return base::fail("cannot write " + path + ": " + std::strerror(errno));
+}
+
+base::Result<void> write_all(const base::Descriptor& file, std::string_view text,
+                             const std::string& path) {
+    while (!text.empty()) {
+        const ssize_t count = ::write(file.get(), text.data(), text.size());
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return fail_at(path);
+        text.remove_prefix(static_cast<std::size_t>(count));
+    }
+    if (::fsync(file.get()) != 0) return fail_at(path);
+    return {};
+}
+
+// Puts a new file in the place of the old one, in one step. The new file has the permissions of the old
+// one; if there was none, only its owner may read it.
+base::Result<void> replace_file(const std::string& path, std::string_view text) {
+    std::string temporary = path + ".XXXXXX";
+    const base::Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
+    if (file.get() < 0) return fail_at(path);
+    struct stat before {};
+    const bool is_there = ::stat(path.c_str(), &before) == 0;
+    auto done = write_all(file, text, temporary);
+    if (done && is_there) {
+        const bool is_as_before = ::fchmod(file.get(), before.st_mode & 07777) == 0 &&
+                                  ::fchown(file.get(), before.st_uid, before.st_gid) == 0;
+        if (!is_as_before) done = fail_at(path);
+    }
+    if (done && ::rename(temporary.c_str(), path.c_str()) != 0) done = fail_at(path);
+    if (!done) ::unlink(temporary.c_str());
+    return done;
+}
+
+// The file with one more line, if that is still a file that a server would read.
+base::Result<void> add_line(const std::string& path, const std::string& line) {
+    std::string text;
+    struct stat status {};
+    const bool is_there = ::stat(path.c_str(), &status) == 0;
+    if (is_there) {
+        auto read = base::read_small_file(path, rights::token_file_bytes_max);
+        if (!read) return base::fail("cannot read " + path + ": " + read.error().message);
+        text = std::move(*read);
+        if (const auto lines = rights::parse_token_file(text); !lines) {
+            return base::fail(path + ", " + lines.error().message);
+        }
+    }
+    if (!text.empty() && !text.ends_with('\n')) text += '\n';
+    text += line;
+    if (text.size() > rights::token_file_bytes_max) return base::fail(path + " is full");
+    if (const auto lines = rights::parse_token_file(text); !lines) {
+        return base::fail(path + ": " + lines.error().message);
+    }
+    return replace_file(path, text);
+}
+
+base::Result<std::string> make_line(const TokenCommand& token, std::string_view secret) {
+    if (!rights::is_token_name(token.name)) {
+        return base::fail("the name of a token is letters, digits, `.`, `_` and `-`, at most " +
+                          std::to_string(rights::token_name_bytes_max));
+    }
+    std::string line = token.name;
+    for (const std::string& word : token.rights) {
+        const bool is_word = word.find_first_of(" \t\r\n\v\f") == word.npos &&
+                             !word.starts_with('#') && !word.empty();
+        if (!is_word) {
+            return base::fail("a pattern is one word: write a blank in a name as %20, # as %23");
+        }
+        line += ' ' + word;
+    }
+    line += ' ' + rights::to_text(base::sha256(secret)) + '\n';
+    const auto read = rights::parse_token_file(line);
+    if (read) return line;
+    constexpr std::string_view where = "line 1: ";
+    std::string_view why = read.error().message;
+    if (why.starts_with(where)) why.remove_prefix(where.size());
+    return base::fail(std::string(why));
+}
+
+int complain(int exit_code, const base::Error& error) {
+    std::fprintf(stderr, "holdfast: %s\n", error.message.c_str());
+    return exit_code;
+}
+
+int run_token_new(const TokenCommand& token) {
+    const std::string secret = rights::new_secret();
+    const auto line = make_line(token, secret);
+    if (!line) return complain(options::exit_usage, line.error());
+    if (!token.path.empty()) {
+        if (const auto added = add_line(token.path, *line); !added) {
+            return complain(EXIT_FAILURE, added.error());
+        }
+    }
+    std::printf("%s\n", secret.c_str());
+    if (token.path.empty()) std::fputs(line->c_str(), stdout);
+    const char* const rest =
+        token.path.empty()
+            ? "Above: the secret, which is shown only now, and the line for the file of --tokens.\n"
+            : "Above: the secret, which is shown only now. A server that is running reads the file "
+              "again on SIGHUP.\n";
+    if (::isatty(STDOUT_FILENO) == 1) std::fputs(rest, stderr);
+    return EXIT_SUCCESS;
+}
+
+}  // namespace
+
+cli::Command declare_token(const options::Command& program) {
+    const auto token = std::make_shared<TokenCommand>();
+    const options::Command command =
+        program.add_command("token", "make tokens for the server, each with rights of its own");
+    command.requires_commands(1, 1);
+    declare_token_options(command.add_command("new", "make a token and show its secret, once"),
+                          *token);
+    return {command, [token] { return run_token_new(*token); }};
+}
+
+}  // namespace holdfast::app

@@ -1,0 +1,46 @@
+#include "rights/token.h"
+
+#include <utility>
+
+namespace holdfast::rights {
+
+namespace {
+
+class ReadableScopes final : public core::ScopeFilter {
+  public:
+    ReadableScopes(TokenPtr client, Door door) : client_(std::move(client)), door_(door) {}
+
+    [[nodiscard]] bool includes(const core::Scope& scope) const override {
+        return client_->may(Right::read, door_, scope);
+    }
+
+  private:
+    const TokenPtr client_;
+    const Door door_;
+};
+
+}  // namespace
+
+Token::Token(std::string name, const Digest& digest, Grants grants)
+    : name_(std::move(name)), digest_(digest) {
+    set_grants(std::move(grants));
+}
+
+// A request that asks at this moment may see the old greatest right together with the new grants: it
+// is answered as if it had come a moment earlier.
+void Token::set_grants(Grants grants) {
+    const auto fresh = std::make_shared<const Grants>(std::move(grants));
+    const std::lock_guard guard(mutex_);
+    grants_ = fresh;
+    for (const Door door : {Door::http, Door::dflockd, Door::redis, Door::files}) {
+        everywhere_[static_cast<std::size_t>(door)].store(fresh->everywhere(door),
+                                                          std::memory_order_relaxed);
+    }
+}
+
+std::shared_ptr<const core::ScopeFilter> readable_by(const Token* client, Door door) {
+    if (client == nullptr || client->everywhere(door) >= Right::read) return nullptr;
+    return std::make_shared<const ReadableScopes>(client->shared_from_this(), door);
+}
+
+}  // namespace holdfast::rights

@@ -69,9 +69,11 @@ JsonText::JsonText(std::string_view text) : view_(text) {
 }
 
 void append_json_string(std::string& out, std::string_view text) {
-    const JsonText inside(text);
-    out.append(inside.view().size() + 2, '"');
-    std::copy(inside.view().begin(), inside.view().end(), out.end() - 1 - inside.view().size());
+    const JsonText json(text);
+    const std::string_view inside = json.view();
+    const std::size_t begin = out.size() + 1;
+    out.append(inside.size() + 2, '"');
+    std::copy(inside.begin(), inside.end(), out.data() + begin);
 }
 
 }  // namespace holdfast::base

@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto has_meaning = [] {
     std::array<bool, 256> table{};
-    for (const unsigned char c : std::string_view("&=%+")) table[c] = true;
+    for (const char c : std::string_view("&=%+")) table[static_cast<unsigned char>(c)] = true;
     return table;
 }();
 

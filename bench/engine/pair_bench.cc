@@ -125,7 +125,8 @@ base::Result<void> profile_server(const Options& options, std::size_t turns,
     TRY(auto server,
         ServerProcess::start(
             {.words = {"valgrind", "--tool=callgrind", "--callgrind-out-file=" + profile_file,
-                       options.holdfast, "dflockd", "--port", "0", "--max-locks", "0"},
+                       options.holdfast, "serve", "--memory", "--http", "none", "--dflockd",
+                       "127.0.0.1:0", "--log-level", "warning"},
              .door = "dflockd"}));
     TRY(auto peer, Peer::connect(server.port()));
     const Requests requests = dflockd_requests({.pipeline = pairs_per_turn});

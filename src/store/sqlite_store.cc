@@ -35,9 +35,12 @@ SqliteStore::~SqliteStore() {
     file_.tidy_up();
 }
 
-// As many changes as a long commit of the disk lets pile up on a busy server.
+// As many changes as a long commit of the disk lets pile up on a busy server. A commit waits for half
+// the time of the last one at most, and on a slow disk not even that.
 service::CommitLimits SqliteStore::commit_limits() const {
-    return {.changes_max = std::size_t{1} << 16, .text_bytes_max = std::size_t{64} << 20};
+    return {.changes_max = std::size_t{1} << 16,
+            .text_bytes_max = std::size_t{64} << 20,
+            .gather_max = std::chrono::milliseconds{1}};
 }
 
 void SqliteStore::recover(service::OnRecoveredLease on_lease, service::RecoverDone done) {

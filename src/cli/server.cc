@@ -24,7 +24,8 @@ std::optional<Failure> find_failure(const Answer& answer) {
                        "the server wants a secret, or another one: see --token-file");
     }
     if (answer.status == 403) {
-        return failure(exit_not_permitted, "this takes the admin's secret: see --token-file");
+        return failure(exit_not_permitted,
+                       "the secret that was shown does not permit this: see --token-file");
     }
     if (answer.status == 400 || answer.status == 413) {
         return failure(exit_usage, "the server does not understand this");

@@ -61,7 +61,7 @@ base::Result<std::vector<rights::TokenLine>> read_lines(const std::string& path)
 
 // A secret must say who the client is.
 base::Result<void> check_not_among(const std::vector<rights::TokenLine>& lines,
-                                   const std::string& secret, const std::string& path) {
+                                   std::string_view secret, const std::string& path) {
     if (secret.empty()) return {};
     const rights::Digest digest = base::sha256(secret);
     for (const rights::TokenLine& line : lines) {

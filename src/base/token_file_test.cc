@@ -41,5 +41,12 @@ TEST_F(TokenFile, MayBeLargeButNotItsToken) {
               "the first line of " + path_ + " is too long for a token");
 }
 
+TEST_F(TokenFile, MayBeReadAsASmallFile) {
+    std::ofstream(path_) << "12345";
+    EXPECT_EQ(read_small_file(path_, 5).value(), "12345");
+    EXPECT_EQ(read_small_file(path_, 4).error().message, "it has more than 4 bytes");
+    EXPECT_EQ(read_small_file(path_ + "x", 4).error().message, "No such file or directory");
+}
+
 }  // namespace
 }  // namespace holdfast::base

@@ -24,7 +24,7 @@ std::optional<Failure> find_failure(const Answer& answer) {
                        "the server needs a token, or another one: see --token-file");
     }
     if (answer.status == 403) {
-        return failure(exit_not_permitted, "this needs the admin token: see --token-file");
+        return failure(exit_not_permitted, "your token does not permit this: see --token-file");
     }
     if (answer.status == 400 || answer.status == 413) {
         return failure(exit_usage, "the server did not accept this request");

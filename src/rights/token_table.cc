@@ -87,10 +87,8 @@ std::shared_ptr<const TokenTable> TokenSource::current() const {
 }
 
 void TokenSource::replace(const Tokens& tokens) {
-    const auto before = current();
-    auto fresh = std::make_shared<const TokenTable>(tokens, before.get());
     const std::lock_guard guard(mutex_);
-    table_.swap(fresh);
+    table_ = std::make_shared<const TokenTable>(tokens, table_.get());
     version_.fetch_add(1, std::memory_order_release);
 }
 

@@ -88,7 +88,7 @@ base::Result<void> replace_file(const std::string& path, std::string_view text) 
 }
 
 // The file with one more line, if that is still a file that a server would read.
-base::Result<void> add_line(const std::string& path, const std::string& line) {
+base::Result<void> add_line(const std::string& path, std::string_view line) {
     std::string text;
     struct stat status {};
     const bool is_there = ::stat(path.c_str(), &status) == 0;

@@ -11,7 +11,7 @@ using ::testing::Not;
 
 class StatusJsonTest : public testing::Test {
   protected:
-    std::string text(bool is_admin = false) {
+    std::string text(bool is_admin = false, bool may_read_all = true) {
         const Figures figures{
             .service = service_,
             .store = store_,
@@ -21,7 +21,8 @@ class StatusJsonTest : public testing::Test {
                             .options = options_,
                             .now = std::chrono::seconds{5},
                             .uptime = std::chrono::seconds{7},
-                            .is_admin = is_admin});
+                            .is_admin = is_admin,
+                            .may_read_all = may_read_all});
     }
 
     service::ServiceFigures service_;
@@ -43,12 +44,18 @@ TEST_F(StatusJsonTest, SaysWhetherThereAreSecretsAndNothingMore) {
     EXPECT_THAT(text(), HasSubstr(R"("auth token":"no","admin token":"no")"));
     options_.auth_token = "open sesame";
     options_.admin_token_file = "/etc/secret/admin";
-    EXPECT_THAT(text(), AllOf(HasSubstr(R"("auth token":"yes","admin token":"yes")"),
+    EXPECT_THAT(text(), AllOf(HasSubstr(R"("auth token":"yes","admin token":"yes","tokens":"no")"),
                               Not(HasSubstr("sesame")), Not(HasSubstr("/etc/secret"))));
 }
 
 TEST_F(StatusJsonTest, TellsAnAdminThatItIsOne) {
     EXPECT_THAT(text(true), HasSubstr(R"("admin":true)"));
+}
+
+TEST_F(StatusJsonTest, CountsNothingForAClientThatMayNotReadEverything) {
+    EXPECT_THAT(text(), HasSubstr(R"("figures":{)"));
+    EXPECT_THAT(text(false, false),
+                AllOf(Not(HasSubstr("figures")), HasSubstr(R"("admin":false)")));
 }
 
 TEST_F(StatusJsonTest, GivesTheReasonWhenNothingIsGranted) {

@@ -60,7 +60,9 @@ void ChangeStreams::open(Watch watch, net::HttpReply& reply) {
 }
 
 bool ChangeStreams::may_hear(const Watch& watch) const {
-    return door_.sessions().is_live(watch.session_name, door_.wall_now());
+    const bool is_withdrawn =
+        watch.client && !watch.client->may_something(rights::Right::read, rights::Door::files);
+    return !is_withdrawn && door_.sessions().is_live(watch.session_name, door_.wall_now());
 }
 
 void ChangeStreams::tell(const files::Change& change) {

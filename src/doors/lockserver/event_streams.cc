@@ -136,6 +136,10 @@ void EventStreams::send_news(Streams::Stream& stream) {
 
 void EventStreams::keep_alive() {
     streams_.visit_all([this](Streams::Stream& stream) {
+        const rights::TokenPtr& client = stream.reader.client;
+        const bool is_withdrawn =
+            client && !client->may_something(rights::Right::read, rights::Door::http);
+        if (is_withdrawn) return false;
         if (stream.reply.is_congested()) return true;
         stream.reply.send(streams::keep_alive_text);
         send_news(stream);

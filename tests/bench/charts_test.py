@@ -37,7 +37,7 @@ instructions per POST /lock renewal: 12069
 
 ## Threads
 
-| server's cores | requests | in flight | threads | req/s |
+| server's cores | requests | in flight | threads | CPU µs/req |
 |--:|---|--:|--:|--:|
 | 1 | A & <B> | 80 × 1 | 1 | 100 |
 | 1 | A & <B> | 80 × 1 | 2 | 50 |

@@ -171,9 +171,15 @@ void Connection::on_ready(std::uint32_t events) {
 void Connection::on_end_of_turn() {
     if (state_ == State::closed) return set_.destroy(*this);
     if (is_cut_) return close();
-    if (fresh_.empty()) return decide_next();
-    take_input(std::exchange(fresh_, {}));
-    set_.loop().schedule(*this);
+    if (!fresh_.empty()) {
+        take_input(std::exchange(fresh_, {}));
+        lets_others_go_first_ = true;
+        return set_.loop().schedule(*this);
+    }
+    // A request of this connection may have ended the waits of others, whose answers are scheduled
+    // by now. They leave first: a lock is on its way to its next holder.
+    if (std::exchange(lets_others_go_first_, false)) return set_.loop().schedule(*this);
+    decide_next();
 }
 
 void Connection::receive() {

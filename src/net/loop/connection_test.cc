@@ -124,6 +124,64 @@ TEST_F(ConnectionTest, SendsWhatIsAppendedLaterWhenFlushed) {
     EXPECT_EQ("later\n", client.read(6));
 }
 
+// What a service does: a request of one connection ends the wait of another at the end of the turn.
+struct Grants final : TurnTask {
+    void on_end_of_turn() override {
+        waiter->output().append("granted\n");
+        waiter->flush();
+    }
+
+    Channel* waiter = nullptr;
+    std::string sent;  // the first letters of the answers, in the order in which they left
+};
+
+// "wait" is answered when somebody else has sent "release".
+class Waiting final : public Protocol {
+  public:
+    Waiting(Channel& channel, EventLoop& loop, Grants& grants)
+        : channel_(channel), loop_(loop), grants_(grants) {}
+
+    std::size_t on_input(std::string_view input) override {
+        if (input == "wait\n") {
+            grants_.waiter = &channel_;
+        } else {
+            loop_.schedule(grants_);
+            channel_.output().append("released\n");
+        }
+        return input.size();
+    }
+    bool on_output_sent() override {
+        if (loop_.now() != last_turn_) grants_.sent += &channel_ == grants_.waiter ? 'g' : 'r';
+        last_turn_ = loop_.now();
+        return false;
+    }
+    void on_read_timeout() override {}
+    bool idle() const override { return false; }
+
+  private:
+    Channel& channel_;
+    EventLoop& loop_;
+    Grants& grants_;
+    EventLoop::TimePoint last_turn_;
+};
+
+TEST(ConnectionOrder, AGrantLeavesBeforeTheAnswerToTheRelease) {
+    Grants grants;
+    TestServer server([&grants](Channel& channel, EventLoop& loop) {
+        return std::make_unique<Waiting>(channel, loop, grants);
+    });
+    auto waiter = server.connect();
+    waiter.send("wait\n");
+    ASSERT_TRUE(server.eventually([&grants] { return grants.waiter != nullptr; }));
+    auto holder = server.connect();
+    server.on_loop([&grants] { grants.sent.clear(); });
+    holder.send("release\n");
+    EXPECT_EQ("granted\n", waiter.read(8));
+    EXPECT_EQ("released\n", holder.read(9));
+    const auto sent = server.on_loop([&grants] { return grants.sent; });
+    EXPECT_TRUE(sent.ends_with("gr")) << sent;
+}
+
 TEST_F(ConnectionTest, ClosesAfterTheLastAnswerAlthoughThePeerGoesOnSending) {
     auto client = serve().connect();
     client.send("a\nquit\n" + std::string(100'000, 'z'));

@@ -148,7 +148,7 @@ class ExitStatuses(unittest.TestCase):
             "127": self.status("run", "a", "./no-such-program"),
             "128 + n": self.ended_by_signal(),
         }
-        self.assertEqual(list(caused), re.findall(r"^\| ([0-9][0-9 +n]*) \|", page("exit-status.md"), re.M))
+        self.assertEqual(list(caused), re.findall(r"^\| ([0-9][0-9 +n]*) \|", page("exit-codes.md"), re.M))
         self.assertEqual({shown: str(status) for shown, status in caused.items()},
                          {shown: str(128 + signal.SIGTERM) if shown == "128 + n" else shown for shown in caused})
 

@@ -23,7 +23,7 @@ T expect(holdfast::LockResult<T> result) {
 int main() {
     auto client = expect(holdfast::Client::open());  // $HOLDFAST_SERVER, or http://127.0.0.1:8080
 
-    // Take. The lease renews itself, every third of its TTL.
+    // Acquire. The lease renews itself, every third of its TTL.
     const auto ann = expect(
         client.hold({.scope = LockScope::Named{"printer"}, .owner = "ann", .ttl = 3s}, 1min));
     std::cout << "ann has the printer\n";
@@ -35,7 +35,7 @@ int main() {
     std::this_thread::sleep_for(1s);
     std::cout << "bob waits for it\n";
 
-    // Lose. An admin takes the lock away: Bob gets it at once, and Ann learns of it when she renews.
+    // Lose. An admin ends Ann's lease. Bob gets the lock at once; Ann learns of it when she renews.
     expect(client.force_release(LockScope::Named{"printer"}));
     auto bob = expect(waiting.get());
     if (bob.fencing_token() > ann.fencing_token()) {

@@ -109,6 +109,7 @@ Command declare_lock(const options::Command& program) {
     const options::Command command =
         program.add_command("lock", "acquire a lock and print its token; you have to renew it");
     declare_lease_options(command, *options);
+    command.usage("LOCK [OPTIONS]");
     command.footer(
         "Prints the token, the fencing number and the expiry of the lease. NOBODY RENEWS THIS "
         "LEASE:\n"

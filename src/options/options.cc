@@ -8,7 +8,9 @@
 #include <cctype>
 #include <cmath>
 #include <cstdio>
+#include <memory>
 #include <sstream>
+#include <utility>
 
 #include "base/text/duration.h"
 #include "options/faults.h"
@@ -24,6 +26,18 @@ template <class Value>
 Option declare(CLI::App& app, const std::string& names, Value& value, const std::string& help) {
     return Option(app.add_option(names, value, help));
 }
+
+class UsageFormatter : public CLI::Formatter {
+  public:
+    explicit UsageFormatter(std::string words) : words_(std::move(words)) {}
+
+    std::string make_usage(const CLI::App* /*app*/, std::string name) const override {
+        return fmt::format("Usage: {} {}\n", name, words_);
+    }
+
+  private:
+    std::string words_;
+};
 
 }  // namespace
 
@@ -191,6 +205,10 @@ Option Command::add_choice(const std::string& names, TakeValues take,
 
 void Command::footer(const std::string& text) const {
     app_->footer(text);
+}
+
+void Command::usage(const std::string& words) const {
+    app_->formatter(std::make_shared<UsageFormatter>(words));
 }
 
 void Command::group(const std::string& heading) const {

@@ -151,6 +151,8 @@ class Command {
 
     // Printed at the end of the help.
     void footer(const std::string& text) const;
+    // What follows the name of the command in its usage line, if its options do not tell.
+    void usage(const std::string& words) const;
     // The heading under which the program's help lists this command; empty: it is not listed.
     void group(const std::string& heading) const;
     // Where the explanations of options begin in the help.

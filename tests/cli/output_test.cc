@@ -121,6 +121,9 @@ TEST(Output, EveryCommandHasHelpWithAnExample) {
                           HasSubstr(std::string("\n  holdfast ") + name), HasSubstr("--server URL"),
                           HasSubstr("--token-file FILE"), HasSubstr("--ca-file FILE")));
     }
+    const Finished of_run = run({.words = {holdfast_program, "run", "--help"}});
+    EXPECT_THAT(of_run.output,
+                HasSubstr("Usage: holdfast run LOCK [OPTIONS] command arguments...\n"));
     const Finished session = run({.words = {holdfast_program, "session", "--help"}});
     EXPECT_THAT(session.output, HasSubstr("\n  holdfast session end"));
 }

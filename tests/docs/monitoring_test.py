@@ -59,8 +59,8 @@ class Monitoring(unittest.TestCase):
         terminal = typed.Terminal(room)
         self.addCleanup(terminal.close)
         terminal.type(typed.ETCD)
-        node = typed.Server(room, "holdfast serve --cluster etcd://127.0.0.1:9001/x --node a --http 127.0.0.1:9003"
-                                  " --peer 127.0.0.1:9004 --status 127.0.0.1:9005")
+        node = typed.Server(room, "holdfast serve --cluster etcd://127.0.0.1:2379/x --node a --http 127.0.0.1:9003"
+                                  " --dflockd none --peer 127.0.0.1:9004 --status 127.0.0.1:9005")
         self.addCleanup(node.close)
         names = series_of(fetch(f"http://{room.address}:8080/metrics", "secret"))
         return names | series_of(fetch(f"http://{room.address}:9005/metrics"))

@@ -279,7 +279,7 @@ class Kubernetes(unittest.TestCase):
                       "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=peers"
                       " -keyout tls.key -out tls.crt -addext 'subjectAltName=DNS:*.holdfast-peers' 2> openssl.log\n"
                       "cp tls.crt ca.crt\n")
-        url = self.start("cluster", room, {"etcd-0.etcd:2379,etcd-1.etcd:2379,etcd-2.etcd:2379": "127.0.0.1:9001",
+        url = self.start("cluster", room, {"etcd-0.etcd:2379,etcd-1.etcd:2379,etcd-2.etcd:2379": "127.0.0.1:2379",
                                            "/etc/holdfast/secrets": str(room.desk), "/etc/holdfast/peer": str(room.desk)})
         self.lock(room, url)
         self.assertEqual(self.manifests("cluster")["StatefulSet"][0]["spec"]["replicas"], 3)

@@ -1,11 +1,17 @@
-"""Pages of docs/, typed into a shell as they stand.
+"""Pages, typed into a shell as they stand.
 
-A block of `sh` is typed: every command in it must succeed. A block of `text` that follows is what the commands print on
-their standard output. A block that begins with `holdfast serve` is typed in a terminal of its own, where it runs until the
-page ends. All other blocks are only shown; a test may have a closer look at them.
+| block | |
+|---|---|
+| `sh` | is typed into one shell, after the blocks before it; every command must succeed |
+| `sh`, beginning with `holdfast serve` | is typed in a terminal of its own, where it runs until the page ends |
+| `python` | is a program that is run in that shell |
+| `text` | is what the block before it prints on its standard output |
+| `json` | is some of the lines that the block before it prints |
+| all others | are only shown; a test may have a closer look at them |
 
 Everything happens in a temporary folder. Each page has an address of its own instead of 127.0.0.1, so that its ports can be
-those that it shows, whatever else runs on this machine.
+those that it shows, whatever else runs on this machine. Otherwise the environment is that of a reader: a server without
+options opens all its usual doors.
 """
 
 import collections
@@ -26,38 +32,45 @@ PATIENCE_S = 120
 
 Block = collections.namedtuple("Block", "language text heading")
 
-# What is different in every run: fencing numbers, tokens, points in time, times that are left, sizes of databases.
+# What is different in every run: times, tokens, fencing numbers, times that are left.
 _VARYING = [
-    (re.compile(r"\b1[789]\d{14}\b"), "NUMBER"),
-    (re.compile(r"\b[0-9a-f]{64}\b|\b[0-9a-f]{32}\b|\b[0-9a-f]{16}\b"), "SECRET"),
-    (re.compile(r"\b\d{4}-\d\d-\d\dT[\d:.]+Z"), "TIME"),
-    (re.compile(r"\b1[789]\d{11}\b"), "MILLISECONDS"),
-    (re.compile(r" +\d+\.\d+s"), " SECONDS"),
+    (re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z"), "TIME"),
+    (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}|\b[0-9a-f]{16,64}\b"), "NUMBER"),
+    (re.compile(r"\b\d{12,}\b"), "NUMBER"),
+    (re.compile(r'("retry_after_ms":)\d+'), r"\1NUMBER"),
+    (re.compile(r" +(\d+m)?\d+(\.\d+)?s\b"), " SECONDS"),
+    (re.compile(r" {2,}"), "  "),  # columns are as wide as what stands in them
 ]
 
-# Starts an etcd of one member, for tests that need a cluster and no page of their own. Its clients use port 9001.
+# Starts an etcd of one member at its usual ports.
 ETCD = """
-etcd --data-dir etcd --listen-client-urls http://127.0.0.1:9001 --advertise-client-urls http://127.0.0.1:9001 \\
-    --listen-peer-urls http://127.0.0.1:9002 --initial-advertise-peer-urls http://127.0.0.1:9002 \\
-    --initial-cluster default=http://127.0.0.1:9002 > etcd.log 2>&1 &
+etcd --data-dir etcd --listen-client-urls http://127.0.0.1:2379 --advertise-client-urls http://127.0.0.1:2379 \\
+    --listen-peer-urls http://127.0.0.1:2380 --initial-advertise-peer-urls http://127.0.0.1:2380 \\
+    --initial-cluster default=http://127.0.0.1:2380 > etcd.log 2>&1 &
+until etcdctl --endpoints 127.0.0.1:2379 endpoint health > health.log 2>&1; do sleep 0.1; done
 """
 
 
 def blocks_of(path):
-    """The fenced blocks of a page of the repository."""
+    """The fenced blocks of a page of the repository. A block may be indented, as in a list."""
     found, heading, language, lines = [], "", None, []
     for line in (REPOSITORY / path).read_text(encoding="utf-8").splitlines():
+        fence = re.fullmatch(r"( *)```(.*)", line)
         if language is not None:
-            if line == "```":
+            if fence:
                 found.append(Block(language, "\n".join(lines) + "\n", heading))
                 language, lines = None, []
             else:
-                lines.append(line)
-        elif line.startswith("```"):
-            language = line[3:].strip()
+                lines.append(line.removeprefix(indent))
+        elif fence:
+            indent, language = fence[1], fence[2].strip()
         elif line.startswith("#"):
             heading = line.lstrip("# ")
     return found
+
+
+def is_typed(block):
+    return block.language in ("sh", "python")
 
 
 def wait_until(is_so, what):
@@ -69,7 +82,8 @@ def wait_until(is_so, what):
 
 
 class Room:
-    """A temporary folder with a `bin` of its own in the PATH, in which `holdfast` is the program under test."""
+    """A temporary folder with a `bin` of its own in the PATH, in which `holdfast` is the program under test. Pages are
+    typed in its folder `desk`."""
 
     def __init__(self, holdfast, user=None):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="holdfast-"))
@@ -86,8 +100,16 @@ class Room:
         self.desk.chmod(0o777)
         self.folder.chmod(0o755)
 
+    def add_program(self, path, text):
+        """A script at a path of this room: below `bin` for a program that a reader has."""
+        script = self.folder / path
+        script.parent.mkdir(parents=True, exist_ok=True)
+        script.write_text(self.here(text), encoding="utf-8")
+        script.chmod(0o755)
+
     def here(self, text):
-        """Text of a page, with the address of this room."""
+        """Text of a page, with the address of this room. That of the files is not in the text, but is their default."""
+        text = text.replace("--files-root", "--files 127.0.0.1:8081 --files-root")
         return text.replace("127.0.0.1", self.address)
 
     def plain(self, text):
@@ -98,15 +120,11 @@ class Room:
         return text
 
     def environment(self):
-        own = {name: value for name, value in os.environ.items() if not name.startswith(("HOLDFAST_", "PG"))}
+        own = {name: value for name, value in os.environ.items() if not name.startswith(("HOLDFAST_", "DFLOCKD_", "PG"))}
+        at = self.address
         return {**own, "PATH": f"{self.folder}/bin:{os.environ['PATH']}:/usr/sbin", "HOME": str(self.desk),
-                "HOLDFAST_SERVER": f"http://{self.address}:8080", "HOLDFAST_HTTP": f"{self.address}:8080",
-                "HOLDFAST_DFLOCKD": "none", "LC_ALL": "C.UTF-8", "no_proxy": self.address, **self.variables}
-
-    def serving_environment(self, text):
-        """For a server: it serves files only if its command line says so."""
-        files = {"HOLDFAST_FILES": f"{self.address}:8081"} if "--files-root" in text else {}
-        return {**self.environment(), **files}
+                "HOLDFAST_SERVER": f"http://{at}:8080", "HOLDFAST_HTTP": f"{at}:8080", "HOLDFAST_DFLOCKD": f"{at}:6388",
+                "DFLOCKD_HOST": at, "LC_ALL": "C.UTF-8", "no_proxy": at, **self.variables}
 
     def clean_up(self):
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -124,7 +142,7 @@ class Terminal:
             ["bash", "--noprofile", "--norc"], stdin=subprocess.PIPE, stdout=self._said, stderr=self._cried,
             cwd=room.desk, env=room.environment(), text=True, start_new_session=True, pass_fds=[done], **(room.user or {}))
         os.close(done)
-        self._say(f"exec 9>&{done} {done}>&-; set -e\n")
+        self._say(f"exec 9>&{done} {done}>&-; set -e -o pipefail\n")
 
     def _say(self, line):
         self.process.stdin.write(line)
@@ -176,11 +194,14 @@ class Server:
         self._log = room.folder / f"server-{time.monotonic_ns()}"
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(["bash", "-c", "exec " + text], stdout=log, stderr=log, cwd=room.desk,
-                                            env=room.serving_environment(text), **(room.user or {}))
-        last = "listening files" if "--files-root" in text else "listening http"
-        wait_until(lambda: last in self._log.read_text() or self.process.poll() is not None, "the server listens")
+                                            env=room.environment(), **(room.user or {}))
+        doors = ["http"] + [door for door in ("redis", "files") if f"--{door} " in text]
+        wait_until(lambda: self._listens(doors) or self.process.poll() is not None, "the server listens")
         if self.process.poll() is not None:
             raise AssertionError(f"the server did not start:\n{text}\n{self._log.read_text()}")
+
+    def _listens(self, doors):
+        return all(f"listening {door}" in self._log.read_text() for door in doors)
 
     def close(self):
         self.process.terminate()
@@ -193,29 +214,40 @@ class Reading:
     def __init__(self, test, room, path):
         self._room = room
         self.blocks = blocks_of(path)
-        test.assertTrue(any(block.language == "sh" for block in self.blocks), f"{path} has no commands")
+        test.assertTrue(any(is_typed(block) for block in self.blocks), f"{path} has no commands")
         test.addCleanup(room.clean_up)
         self._test = test
+        self._printed = None  # by the last block that was typed
         self.terminal = Terminal(room)
         test.addCleanup(self.terminal.close)
 
     def type(self, headings=None):
         """All blocks, or those below the given headings."""
-        printed = None
         for block in self.blocks:
             if headings is not None and block.heading not in headings:
                 continue
-            if block.language == "sh" and block.text.startswith("holdfast serve"):
-                server = Server(self._room, block.text)
-                self._test.addCleanup(server.close)
-                printed = None
-            elif block.language == "sh":
-                printed = self.terminal.type(block.text)
-            elif block.language == "text":
-                self._test.assertIsNotNone(printed, f"nothing prints this:\n{block.text}")
-                self._test.assertEqual(self._room.plain(printed).rstrip(), self._room.plain(block.text).rstrip(),
-                                       f"below {block.heading!r}; on the standard error:\n{self.terminal.cried()}")
-                printed = None
+            if is_typed(block):
+                self._printed = self.type_block(block)
+            elif block.language in ("text", "json"):
+                self._compare(block)
+
+    def type_block(self, block):
+        """What the block prints; None if it is a server."""
+        if block.language == "python":
+            return self.terminal.type(f"/usr/bin/python3 - <<'END'\n{block.text}END\n")
+        if not block.text.startswith("holdfast serve"):
+            return self.terminal.type(block.text)
+        server = Server(self._room, block.text)
+        self._test.addCleanup(server.close)
+        return None
+
+    def _compare(self, block):
+        self._test.assertIsNotNone(self._printed, f"nothing prints this:\n{block.text}")
+        shown, said = (self._room.plain(text).rstrip().splitlines() for text in (block.text, self._printed))
+        if block.language == "json":
+            said = [line for line in said if line in shown]
+        self._test.assertEqual(said, shown, f"below {block.heading!r} this was printed:\n{self._printed}\n"
+                                            f"and on the standard error:\n{self.terminal.cried()}")
 
     def shown(self, language):
         """The blocks of a language."""

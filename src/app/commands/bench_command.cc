@@ -95,7 +95,7 @@ void declare_bench_options(const options::Command& command, load::LoadOptions& o
         "Each client acquires a lock, writes to a resource that refuses old fencing numbers, and\n"
         "releases the lock. A witness checks that no two clients hold a lock at the same time,\n"
         "that fencing numbers grow, and that no stale write is accepted.\n"
-        "Exit status: 0 if all of this is true, 1 if not, 69 if no server answers.");
+        "Exit code: 0 if all of this is true, 1 if not, 69 if no server answers.");
 }
 
 // Runs it and prints what came of it.

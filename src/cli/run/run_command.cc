@@ -101,9 +101,8 @@ Command declare_run(const options::Command& program, const CommandWords& words) 
         "--kill-after", options->kill_after,
         "longest time between SIGTERM and SIGKILL when the command has to be stopped");
     command.add_flag("-v,--verbose", options->is_verbose, "print what happens to the lock");
+    command.usage("LOCK [OPTIONS] command arguments...");
     command.footer(
-        "holdfast run LOCK [OPTIONS] command arguments...\n"
-        "\n"
         "Options after the command belong to the command. You may write -- before the command.\n"
         "\n"
         "The lease is renewed while the command runs. It is released when the command and every\n"
@@ -111,11 +110,12 @@ Command declare_run(const options::Command& program, const CommandWords& words) 
         "anybody else can be granted the lock. This is also true if `run` itself is stopped or\n"
         "killed.\n"
         "\n"
-        "The command has these variables: HOLDFAST_LEASE (what is locked), HOLDFAST_FENCING_TOKEN\n"
-        "(also as HOLDFAST_FENCE), HOLDFAST_LEASE_TOKEN (for `renew` and `unlock`),\n"
-        "HOLDFAST_OWNER, HOLDFAST_LOCK (as you wrote it), HOLDFAST_SERVER.\n"
+        "The command has these variables: HOLDFAST_FENCE (the fencing number; also as\n"
+        "HOLDFAST_FENCING_TOKEN), HOLDFAST_LEASE_TOKEN (for `renew` and `unlock`),\n"
+        "HOLDFAST_LOCK (as you wrote it), HOLDFAST_LEASE (as `ls` prints it), HOLDFAST_OWNER,\n"
+        "HOLDFAST_SERVER.\n"
         "\n"
-        "The exit status is that of the command (128 + n if signal n ended it), or: 64 the "
+        "The exit code is that of the command (128 + n if signal n ended it), or: 64 the "
         "command\n"
         "line is not valid, 69 no server answers, 75 the lock was not granted in time, 76 the "
         "lock\n"

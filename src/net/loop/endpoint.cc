@@ -41,7 +41,7 @@ base::Result<Endpoint> parse_endpoint(std::string_view text) {
     if (text.starts_with(unix_prefix)) return parse_unix_socket(text);
     const auto colon = text.rfind(':');
     if (colon == std::string_view::npos) {
-        return base::fail(fmt::format("'{}' is not ADDRESS:PORT: it has no port", text));
+        return base::fail(fmt::format("'{}' is not ADDRESS:PORT, such as 127.0.0.1:8080", text));
     }
     auto host = text.substr(0, colon);
     const auto port_text = text.substr(colon + 1);

@@ -16,9 +16,9 @@ import sys
 import tempfile
 import unittest
 
-import pages
+import typed
 
-sys.path.insert(0, str(pages.REPOSITORY / "tools"))
+sys.path.insert(0, str(typed.REPOSITORY / "tools"))
 import reference  # noqa: E402
 
 PROGRAM = ""
@@ -31,7 +31,7 @@ def page(name):
 
 class Tables(unittest.TestCase):
     def test_are_those_that_the_program_makes(self):
-        checked = subprocess.run([sys.executable, pages.REPOSITORY / "tools/reference.py", PROGRAM, "--check"],
+        checked = subprocess.run([sys.executable, typed.REPOSITORY / "tools/reference.py", PROGRAM, "--check"],
                                  capture_output=True, text=True, timeout=2 * PATIENCE_S)
         self.assertEqual((checked.stdout + checked.stderr, checked.returncode), ("", 0),
                          "`tools/reference.py build/release/holdfast` writes them anew")
@@ -148,7 +148,7 @@ class ExitStatuses(unittest.TestCase):
             "127": self.status("run", "a", "./no-such-program"),
             "128 + n": self.ended_by_signal(),
         }
-        self.assertEqual(list(caused), re.findall(r"^\| ([0-9][0-9 +n]*) \|", page("exit-status.md"), re.M))
+        self.assertEqual(list(caused), re.findall(r"^\| ([0-9][0-9 +n]*) \|", page("exit-codes.md"), re.M))
         self.assertEqual({shown: str(status) for shown, status in caused.items()},
                          {shown: str(128 + signal.SIGTERM) if shown == "128 + n" else shown for shown in caused})
 
@@ -238,7 +238,7 @@ class Limits(unittest.TestCase):
             self.assertIn(within(), (200, 409), row)
             self.assertIn(beyond(), (400, 413), row)
         for row, place, text in IN_SOURCES:
-            path = pages.REPOSITORY / place
+            path = typed.REPOSITORY / place
             sources = [path] if path.is_file() else list(path.rglob("*.h")) + list(path.rglob("*.cc"))
             self.assertTrue(any(re.search(text, source.read_text(encoding="utf-8")) for source in sources), row)
 

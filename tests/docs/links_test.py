@@ -11,19 +11,18 @@ import unittest
 import urllib.parse
 import xml.etree.ElementTree
 
-import pages
+import typed
 
 LINK = re.compile(r"!?\[[^\]]*\]\(<?([^()\s>]*(?:\([^()\s]*\))?[^()\s>]*)>?\)|<(https?://[^>\s]+)>|\b(?:src|srcset|href)=\"([^\"]+)\"")
 
 # May be missing: they are added to the tree separately.
-MAY_BE_MISSING = {"docs/tutorials/README.md", "docs/production/README.md", "docs/performance.md",
-                  "docs/images/bench-dflockd.svg"}
+MAY_BE_MISSING = {"docs/performance.md", "docs/images/bench-dflockd.svg"}
 
 
 def listed_pages():
-    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"], cwd=pages.REPOSITORY,
+    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"], cwd=typed.REPOSITORY,
                             capture_output=True, text=True, check=True).stdout
-    return [pages.REPOSITORY / path for path in listed.splitlines() if (pages.REPOSITORY / path).exists()]
+    return [typed.REPOSITORY / path for path in listed.splitlines() if (typed.REPOSITORY / path).exists()]
 
 
 def without_code(text):
@@ -58,9 +57,9 @@ class Links(unittest.TestCase):
                     continue
                 target, _, anchor = link.partition("#")
                 file = (path.parent / urllib.parse.unquote(target)).resolve() if target else path
-                name = f"{path.relative_to(pages.REPOSITORY)}: {link}"
+                name = f"{path.relative_to(typed.REPOSITORY)}: {link}"
                 if not file.exists():
-                    if str(file.relative_to(pages.REPOSITORY)) not in MAY_BE_MISSING:
+                    if str(file.relative_to(typed.REPOSITORY)) not in MAY_BE_MISSING:
                         broken.append(name)
                 elif anchor and file.suffix == ".md" and anchor not in anchors_of(file.read_text(encoding="utf-8")):
                     broken.append(name + " (no such heading)")
@@ -83,7 +82,7 @@ class Links(unittest.TestCase):
 
     def test_the_indexes_lead_to_every_page(self):
         """docs/README.md, or the index of the page's folder."""
-        docs = pages.REPOSITORY / "docs"
+        docs = typed.REPOSITORY / "docs"
         indexes = [docs / "README.md", *docs.glob("*/README.md")]
         linked = {(index.parent / link.partition("#")[0]).resolve() for index in indexes for link in links_of(index)}
         found = {path for path in listed_pages() if docs in path.parents and docs / "decisions" not in path.parents}
@@ -92,7 +91,7 @@ class Links(unittest.TestCase):
 
 class Pictures(unittest.TestCase):
     def test_that_are_drawn_are_well_formed_described_and_dark_if_the_page_is(self):
-        drawn = list((pages.REPOSITORY / "docs/images").glob("*.svg"))
+        drawn = list((typed.REPOSITORY / "docs/images").glob("*.svg"))
         self.assertGreater(len(drawn), 5)
         for path in drawn:
             root = xml.etree.ElementTree.parse(path).getroot()
@@ -101,7 +100,7 @@ class Pictures(unittest.TestCase):
 
     def test_are_all_shown_somewhere(self):
         shown = {(path.parent / link).resolve() for path in listed_pages() for link in links_of(path)}
-        self.assertEqual(set((pages.REPOSITORY / "docs/images").glob("*.svg")) - shown, set())
+        self.assertEqual(set((typed.REPOSITORY / "docs/images").glob("*.svg")) - shown, set())
 
 
 if __name__ == "__main__":

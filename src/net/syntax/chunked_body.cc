@@ -75,12 +75,11 @@ ChunkedBody::Outcome ChunkedBody::read(std::string_view& input, const Limits& li
 }
 
 ChunkedBody::Outcome ChunkedBody::read_size(std::string_view& input, const Limits& limits) {
-    const std::size_t end = input.find(line_end, searched_bytes_);
-    if (std::min(end, input.size()) > limits.line_bytes_max) return refuse(faults::bad_chunk);
-    if (end == std::string_view::npos) {
-        searched_bytes_ = input.empty() ? 0 : input.size() - 1;
-        return Outcome::need_more;
-    }
+    const std::size_t end = std::min(input.find('\r', searched_bytes_), input.size());
+    if (end > limits.line_bytes_max) return refuse(faults::bad_chunk);
+    searched_bytes_ = end;
+    if (input.size() - end < line_end.size()) return Outcome::need_more;
+    if (input[end + 1] != '\n') return refuse(faults::bad_chunk);
     searched_bytes_ = 0;
     const std::string_view line = input.substr(0, end);
     input.remove_prefix(end + line_end.size());

@@ -96,6 +96,8 @@ TEST(ChunkedBody, IsRefusedIfItIsMalformed) {
         "1\nx\n0\n\n\r\n",
         "1\r1\r\n",
         "1\rx\r\n",
+        "0\rx",
+        "1;a\rx",
         "10000000000000000\r\n",
         "1;\r\n",
         "1;;a\r\n",

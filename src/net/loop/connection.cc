@@ -176,8 +176,7 @@ void Connection::on_end_of_turn() {
         lets_others_go_first_ = true;
         return set_.loop().schedule(*this);
     }
-    // A request of this connection may have ended the waits of others, whose answers are scheduled
-    // by now. They leave first: a lock is on its way to its next holder.
+    // Grants that the requests of this connection made possible are scheduled by now: they leave first.
     if (std::exchange(lets_others_go_first_, false)) return set_.loop().schedule(*this);
     decide_next();
 }

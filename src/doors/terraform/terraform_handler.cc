@@ -117,7 +117,7 @@ VersionNote note_of(const files::VersionStore& store, const std::string& name,
 StateAnswer list_versions(const files::VersionStore& store, const std::string& name) {
     const auto versions = store.versions(name);
     if (!versions) return terraform::refuse(versions.error());
-    if (versions->empty()) return terraform::refuse(404, "there is no " + name);
+    if (versions->empty()) return terraform::refuse(404, "there is no state " + name);
     std::vector<VersionNote> notes;
     for (const files::Version& each : *versions) notes.push_back(note_of(store, name, each));
     return tell_versions(name, notes);

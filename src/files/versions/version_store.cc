@@ -82,7 +82,7 @@ tl::unexpected<FileError> too_large(std::uint64_t bytes_max) {
 }
 
 tl::unexpected<FileError> not_found(const std::string& name) {
-    return refuse(Fault::not_found, "there is no " + name);
+    return refuse(Fault::not_found, "there is no state " + name);
 }
 
 }  // namespace

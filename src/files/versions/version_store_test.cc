@@ -69,7 +69,7 @@ class VersionStoreTest : public ::testing::Test {
 };
 
 TEST_F(VersionStoreTest, KeepsTheLastVersionsOfEachDocument) {
-    EXPECT_EQ(get("prod"), "! there is no prod");
+    EXPECT_EQ(get("prod"), "! there is no state prod");
     EXPECT_THAT(numbers("prod"), IsEmpty());
     for (const char* text : {"one", "two", "three", "four"}) ASSERT_TRUE(put("prod", text));
     ASSERT_TRUE(put("test", "else"));
@@ -99,8 +99,8 @@ TEST_F(VersionStoreTest, RemovesADocumentByAVersionWithoutContent) {
     EXPECT_EQ(store_->remove("prod", yes).error().fault, Fault::not_found);
     ASSERT_TRUE(put("prod", "one"));
     EXPECT_EQ(store_->remove("prod", yes)->number, 2);
-    EXPECT_EQ(get("prod"), "! there is no prod: it was removed");
-    EXPECT_EQ(get("prod", 2), "! there is no prod: it was removed");
+    EXPECT_EQ(get("prod"), "! there is no state prod: it was removed");
+    EXPECT_EQ(get("prod", 2), "! there is no state prod: it was removed");
     EXPECT_EQ(get("prod", 1), "one");
     EXPECT_EQ(store_->remove("prod", yes).error().fault, Fault::not_found);
     EXPECT_EQ(put("prod", "two")->number, 3);
@@ -189,7 +189,7 @@ TEST_F(VersionStoreTest, LetsNobodyPassWhileAWriteIsBetweenItsCheckAndItsEnd) {
         }));
     });
     is_in_check.wait(false);
-    EXPECT_EQ(get("prod"), "! there is no prod");
+    EXPECT_EQ(get("prod"), "! there is no state prod");
     std::thread helper([&] {
         may_go_on = true;
         may_go_on.notify_all();

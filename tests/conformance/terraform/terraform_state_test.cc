@@ -25,7 +25,7 @@ class TerraformState : public ::testing::TestWithParam<std::size_t> {
 INSTANTIATE_TEST_SUITE_P(Threads, TerraformState, ::testing::Values(1, 3));
 
 TEST_P(TerraformState, IsWrittenByTheHolderOfTheLockAlone) {
-    EXPECT_EQ(host_.say("GET " + prod), R"(404 {"error":"there is no prod"})");
+    EXPECT_EQ(host_.say("GET " + prod), R"(404 {"error":"there is no state prod"})");
     EXPECT_THAT(host_.say("LOCK " + prod, lock_info("a")), StartsWith("200 "));
     EXPECT_THAT(host_.say("POST " + prod + "?ID=a", R"({"serial":1})"),
                 StartsWith(R"(200 {"name":"prod","version":1,)"));
@@ -83,7 +83,8 @@ TEST_P(TerraformState, IsRemovedAndCanComeBack) {
     EXPECT_THAT(host_.say("DELETE " + prod), StartsWith("404 "));
     EXPECT_THAT(host_.say("POST " + prod, R"({"serial":1})"), StartsWith("200 "));
     EXPECT_THAT(host_.say("DELETE " + prod), StartsWith("200 "));
-    EXPECT_EQ(host_.say("GET " + prod), R"(404 {"error":"there is no prod: it was removed"})");
+    EXPECT_EQ(host_.say("GET " + prod),
+              R"(404 {"error":"there is no state prod: it was removed"})");
     EXPECT_THAT(host_.say("GET " + prod + "/versions"), HasSubstr(R"("removed":true)"));
     EXPECT_THAT(host_.say("POST " + prod + "/rollback?version=1"), StartsWith("200 "));
     EXPECT_EQ(host_.say("GET " + prod), R"(200 {"serial":1})");

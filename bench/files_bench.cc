@@ -25,7 +25,7 @@
 #include <thread>
 #include <vector>
 
-#include "files/disk/sha256.h"
+#include "base/sha256.h"
 #include "options/options.h"
 #include "wire/round.h"
 #include "wire/server_process.h"
@@ -144,7 +144,7 @@ double measure_loop(const Options& options, const std::string& folder, const std
     std::filesystem::create_directories(folder);
     return measure(options, [&](std::size_t id) -> std::function<void()> {
         return [path = folder + "/" + std::to_string(id), folder, &content, hash] {
-            if (hash == LoopHash::sha256 && files::sha256_hex(content).empty()) give_up("no hash");
+            if (hash == LoopHash::sha256 && base::sha256_hex(content).empty()) give_up("no hash");
             const std::string temporary = path + ".tmp";
             const int file =
                 ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);

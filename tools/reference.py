@@ -236,11 +236,8 @@ def metric_table(families):
 # ---- routes, from the OpenAPI document ------------------------------------------------------------------------------
 
 
-# Where a 403 means something else than that the admin token is missing.
-OTHER_NEEDS = {
-    ("delete", "/lock"): "token",
-    ("delete", "/v1/terraform/{name}/lock"): "token; the admin token if the request names no ID",
-}
+# Where the right depends on the request.
+OTHER_NEEDS = {("delete", "/v1/terraform/{name}/lock"): "`lock`; `admin` if the request names no ID"}
 
 
 def routes():
@@ -251,8 +248,10 @@ def routes():
         for method, about in methods.items():
             if method == "parameters":
                 continue
-            statuses = " ".join(sorted(status for status in about["responses"] if status not in ("401", "405")))
-            needs = "nothing" if about.get("security") == [{}] else "admin token" if "403" in about["responses"] else "token"
+            # At /lock, 403 also means that somebody else holds the lock.
+            said_above = ("401", "405") if path == "/lock" else ("401", "403", "405")
+            statuses = " ".join(sorted(status for status in about["responses"] if status not in said_above))
+            needs = f"`{about['x-right']}`" if "x-right" in about else "nothing"
             needs = OTHER_NEEDS.get((method, path), needs)
             row = f"| `{method.upper()} {path}` | {cell(about['summary'])} | {needs} | {statuses} |"
             by_tag.setdefault(about["tags"][0], []).append(row)

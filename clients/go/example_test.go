@@ -17,7 +17,7 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	// Take: the lease renews itself, and is given back when the function returns.
+	// Acquire: the lease renews itself, and is released when the function returns.
 	options := holdfast.LockOptions{TTL: 6 * time.Second}
 	err = client.WithLock(ctx, "nightly-backup", options, func(ctx context.Context) error {
 		for _, part := range []string{"photos", "letters"} {
@@ -43,7 +43,7 @@ func Example() {
 		fmt.Println("the wait is over, held by the first:", held.Holder == client.Owner())
 	}
 
-	// Lose: somebody takes the lock away. The next renewal tells the first.
+	// Lose: an admin ends the lease. The first learns of it at its next renewal.
 	if _, err := client.ForceRelease(ctx, "printer"); err != nil {
 		log.Fatal(err)
 	}

@@ -45,7 +45,7 @@ void add_to_json(std::string& body, const Denial& denial) {
     if (has_line_end) body.pop_back();
     CHECK(body.ends_with('}'));
     body.pop_back();
-    body.append(",\"right\":\"").append(to_text(denial.right)).append("\",\"scope\":");
+    body.append(",\"right\":\"").append(to_text(denial.right)).append("\",\"on\":");
     base::append_json_string(body, denial.scope);
     body.append(has_line_end ? "}\n" : "}");
 }

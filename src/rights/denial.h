@@ -43,7 +43,7 @@ struct Denial {
     return refuse(*client, need);
 }
 
-// Adds `"right":..,"scope":..` to the JSON object that a body consists of. The line end behind the
+// Adds `"right":..,"on":..` to the JSON object that a body consists of. The line end behind the
 // object, if there is one, stays. REQUIRES: the object is not empty.
 void add_to_json(std::string& body, const Denial& denial);
 

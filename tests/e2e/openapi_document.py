@@ -7,7 +7,7 @@ from jsonschema import Draft202012Validator
 
 METHODS = {"get", "put", "post", "delete", "options", "head", "patch", "trace"}
 OPERATION_FIELDS = {"tags", "summary", "description", "operationId", "parameters", "requestBody", "responses",
-                    "security"}
+                    "security", "x-right"}
 PATH_ITEM_FIELDS = METHODS | {"parameters", "summary", "description"}
 DOCUMENT_FIELDS = {"openapi", "info", "servers", "security", "tags", "paths", "components"}
 

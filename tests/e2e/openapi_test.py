@@ -265,9 +265,9 @@ def denials(server):
     server.ask("GET", "/v1/status", 200, headers=reader)
     server.ask("GET", "/v1/locks", 200, headers=reader)
     answer = server.ask("POST", X + "/acquire", 403, headers=reader, body={"owner_id": "w1", "ttl_ms": 1000}).json()
-    require(answer["right"] == "lock" and answer["scope"] == "*", "it may read only:", answer)
+    require(answer["right"] == "lock" and answer["on"] == "*", "it may read only:", answer)
     answer = server.ask("GET", X, 403, headers=reader).json()
-    require(answer["right"] == "read" and answer["scope"] == "x", "it may read y only:", answer)
+    require(answer["right"] == "read" and answer["on"] == "x", "it may read y only:", answer)
 
 
 def token_line(name, rights):

@@ -90,7 +90,7 @@ class Line:
 
 def denied(answer, right, scope):
     status, body = answer
-    require(status == 403 and body["right"] == right and body["scope"] == scope, "not denied", right, scope, ":", answer)
+    require(status == 403 and body["right"] == right and body["on"] == scope, "not denied", right, scope, ":", answer)
     require("the token ci lacks the right " in json.dumps(body) or "without its ID" in json.dumps(body), body)
 
 

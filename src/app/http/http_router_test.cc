@@ -92,6 +92,17 @@ class HttpRouterTest : public ::testing::Test {
     std::string answer_;
 };
 
+// What the description calls the privilege; empty for none.
+std::string_view right_of(Privilege privilege) {
+    switch (privilege) {
+        case Privilege::none: break;
+        case Privilege::read: return "read";
+        case Privilege::lock: return "lock";
+        case Privilege::administer: return "admin";
+    }
+    return "";
+}
+
 // The status that the table promises to a client with that privilege.
 int promised(const net::Route& route, Privilege privilege) {
     if (privilege >= route.needs) return 200;
@@ -114,7 +125,7 @@ TEST_F(HttpRouterTest, GivesEveryClientWhatTheTablePromises) {
             if (status == 403) {
                 EXPECT_FALSE(operation.route.refusal.empty()) << operation.route.pattern;
                 EXPECT_THAT(answer_, AllOf(HasSubstr(std::string(operation.route.refusal)),
-                                           HasSubstr(R"("right":"admin","scope":"*"})")));
+                                           HasSubstr(R"("right":"admin","on":"*"})")));
             }
         }
     }
@@ -146,7 +157,7 @@ TEST_F(HttpRouterTest, GivesClientsWithLimitsWhatTheTablePromises) {
             EXPECT_EQ(ask(operation.method, operation.path(), token), may_pass ? 200 : 403)
                 << operation.method << " " << operation.path() << " with " << token;
             if (!may_pass && operation.method != "HEAD") {
-                EXPECT_THAT(answer_, HasSubstr(R"("scope":"*"})")) << operation.path();
+                EXPECT_THAT(answer_, HasSubstr(R"("on":"*"})")) << operation.path();
             }
         }
     }
@@ -245,6 +256,7 @@ TEST_F(HttpRouterTest, HasTheRoutesThatTheOpenapiDocumentDescribes) {
         EXPECT_EQ(description["security"].is_array(), route.needs == Privilege::none) << name;
         EXPECT_EQ(description["responses"]["401"].is_object(), route.needs != Privilege::none)
             << name;
+        EXPECT_EQ(description["x-right"].text(), right_of(route.needs)) << name;
         if (route.needs == Privilege::administer) {
             EXPECT_TRUE(description["responses"]["403"].is_object()) << name;
         }

@@ -142,7 +142,8 @@ FileResult<OpenVersion> VersionStore::open_version(const std::string& name,
         auto file = open_beneath(folder.get(), std::to_string(wanted), O_RDONLY);
         if (!file && file.error() == ENOENT) {
             if (!number) continue;  // so many newer versions were written that it was removed
-            return not_found("version " + std::to_string(wanted) + " of " + name);
+            return refuse(Fault::not_found,
+                          "there is no version " + std::to_string(wanted) + " of " + name);
         }
         if (!file) return refuse_by_errno(file.error(), "open " + name);
         const auto status = stat_of(file->get());

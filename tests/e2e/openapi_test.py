@@ -261,7 +261,7 @@ def denials(server):
     for method, path, operation in server.document.operations():
         if operation.get("security") != [{}]:
             answer = server.ask(method.upper(), path, 403, headers=stranger).json()
-            require({"right", "scope"} <= answer.keys(), method, path, "does not say what is missing:", answer)
+            require({"right", "on"} <= answer.keys(), method, path, "does not say what is missing:", answer)
     server.ask("GET", "/v1/status", 200, headers=reader)
     server.ask("GET", "/v1/locks", 200, headers=reader)
     answer = server.ask("POST", X + "/acquire", 403, headers=reader, body={"owner_id": "w1", "ttl_ms": 1000}).json()

@@ -274,6 +274,17 @@ def token_line(name, rights):
     return f"{name} {rights} sha256:{hashlib.sha256(name.encode()).hexdigest()}\n"
 
 
+def fill_journal(server, names):
+    """While the database takes nothing, the journal takes commits until it has no room for another one."""
+    body = {"owner_id": "w1", "ttl_ms": 60000, "metadata": "x" * 1024}
+    with contextlib.closing(server.connect()) as connection:
+        for number in range(100_000):
+            connection.request("POST", f"/v1/locks/{names}-{number}/acquire", json.dumps(body))
+            if not Answer(connection.getresponse()).json().get("acquired"):
+                return
+    require(False, "the journal has room for everything")
+
+
 def failures(server, folder):
     """Every operation that needs the store says so when that is locked by somebody else, and when it is broken."""
     server.ask("GET", "/v1/backup", 200)
@@ -305,12 +316,15 @@ def failures(server, folder):
 
     with contextlib.closing(sqlite3.connect(folder / "holdfast.db", isolation_level=None, timeout=PATIENCE_S)) as other:
         other.execute("BEGIN IMMEDIATE")
+        fill_journal(server, "while-busy")
         for action, body in changes:
             fail_at(is_busy, "POST", f"{X}/{action}", f"/v1/locks/kept/{action}", body)
         for method, path, body in scoped:
             fail_at(is_busy, method, path, None, body)
         other.execute("ROLLBACK")
-        other.execute("CREATE TRIGGER no BEFORE INSERT ON journal BEGIN SELECT RAISE(ABORT, 'no'); END")
+        until(lambda: server.acquire(200, 409, 503, lock="free-again").get("acquired"))
+        other.execute("CREATE TRIGGER no BEFORE UPDATE ON journal_file BEGIN SELECT RAISE(ABORT, 'no'); END")
+    fill_journal(server, "while-broken")
     for action, body in changes:
         fail_at(is_unavailable, "POST", f"{X}/{action}", f"/v1/locks/kept/{action}", body)
     for method, path, at in (("GET", "/lock", "/lock"), ("POST", "/lock", "/lock?client=a"),

@@ -113,10 +113,10 @@ TEST(Denial, SaysWhichRightIsMissingOnWhatAndIsCounted) {
               "the token ci lacks the right lock on path:/a\"b at the door redis");
     std::string body = "{\"error\":\"no\"}\n";
     add_to_json(body, *denial);
-    EXPECT_EQ(body, "{\"error\":\"no\",\"right\":\"lock\",\"scope\":\"path:/a\\\"b\"}\n");
+    EXPECT_EQ(body, "{\"error\":\"no\",\"right\":\"lock\",\"on\":\"path:/a\\\"b\"}\n");
     std::string bare = "{\"error\":\"no\"}";
     add_to_json(bare, refuse_everything(*ci, Right::lock, Door::http));
-    EXPECT_EQ(bare, "{\"error\":\"no\",\"right\":\"lock\",\"scope\":\"*\"}");
+    EXPECT_EQ(bare, "{\"error\":\"no\",\"right\":\"lock\",\"on\":\"*\"}");
     EXPECT_EQ(ci->denials(Right::lock), 2U);
     EXPECT_EQ(ci->denials(Right::read), 0U);
 }

@@ -30,8 +30,8 @@
 #include "base/check.h"
 #include "etcd/client.h"
 #include "etcd/cluster_url.h"
-#include "net/loop/endpoint.h"
 #include "net/loop/event_loop.h"
+#include "net/sockets/endpoint.h"
 #include "options/options.h"
 
 namespace holdfast::bench {

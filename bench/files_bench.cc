@@ -25,7 +25,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/sha256.h"
+#include "base/crypto.h"
 #include "options/options.h"
 #include "wire/round.h"
 #include "wire/server_process.h"

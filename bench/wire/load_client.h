@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "base/latency_histogram.h"
+#include "base/histogram.h"
 #include "base/result.h"
 #include "wire/answer_framer.h"
 #include "wire/peer.h"

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "app/doors.h"
+#include "base/crypto.h"
 #include "base/log/log.h"
-#include "base/sha256.h"
 #include "base/token_file.h"
-#include "net/loop/endpoint.h"
+#include "net/sockets/endpoint.h"
 
 namespace holdfast::app {
 

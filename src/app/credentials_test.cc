@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/sha256.h"
+#include "base/crypto.h"
 #include "net/tls/test_certificate.h"
 
 namespace holdfast::app {

@@ -11,7 +11,7 @@
 #include "app/serve_options.h"
 #include "base/result.h"
 #include "net/loop/connection.h"
-#include "net/loop/endpoint.h"
+#include "net/sockets/endpoint.h"
 
 namespace holdfast::app {
 

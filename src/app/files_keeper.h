@@ -34,9 +34,9 @@
 #include "base/result.h"
 #include "base/work_pool.h"
 #include "doors/hengdang/hengdang_door.h"
-#include "net/loop/endpoint.h"
 #include "net/loop/event_loop.h"
 #include "net/loop/loop_timer.h"
+#include "net/sockets/endpoint.h"
 
 namespace holdfast::app {
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/crypto.h"
 #include "base/log/log.h"
-#include "base/random.h"
 #include "service/ports/clock.h"
 #include "store/memory_store.h"
 #include "store/sqlite_store.h"

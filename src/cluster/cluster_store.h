@@ -27,12 +27,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cluster/candidate.h"
 #include "cluster/guarded_writer.h"
 #include "cluster/housekeeping.h"
-#include "cluster/keys.h"
+#include "cluster/leading/candidate.h"
+#include "cluster/records/keys.h"
 #include "cluster/snapshot_reader.h"
-#include "cluster/timer_slots.h"
 #include "cluster/timers.h"
 #include "cluster/view.h"
 #include "etcd/api.h"

@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-#include "cluster/new_epoch.h"
+#include "cluster/leading/new_epoch.h"
 #include "cluster/test_cluster.h"
 
 namespace holdfast::cluster::testing {

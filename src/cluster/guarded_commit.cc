@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-#include "cluster/lease_record.h"
+#include "cluster/records/lease_record.h"
 
 namespace holdfast::cluster {
 

@@ -31,9 +31,9 @@
 #include <string>
 #include <vector>
 
-#include "cluster/keys.h"
-#include "cluster/records.h"
-#include "cluster/written_leases.h"
+#include "cluster/records/keys.h"
+#include "cluster/records/records.h"
+#include "cluster/records/written_leases.h"
 #include "etcd/api.h"
 #include "service/commit_effect.h"
 #include "service/ports/clock.h"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "cluster/guarded_commit.h"
-#include "cluster/timer_slots.h"
+#include "cluster/timers.h"
 #include "etcd/api.h"
 
 namespace holdfast::cluster {

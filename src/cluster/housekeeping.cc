@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/log/log.h"
-#include "cluster/records.h"
+#include "cluster/records/records.h"
 #include "etcd/probe.h"
 
 namespace holdfast::cluster {

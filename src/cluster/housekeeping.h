@@ -24,8 +24,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/keys.h"
-#include "cluster/timer_slots.h"
+#include "cluster/records/keys.h"
+#include "cluster/timers.h"
 #include "cluster/view.h"
 #include "etcd/api.h"
 

@@ -19,10 +19,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cluster/keys.h"
-#include "cluster/lease_record.h"
-#include "cluster/records.h"
-#include "cluster/timer_slots.h"
+#include "cluster/records/keys.h"
+#include "cluster/records/lease_record.h"
+#include "cluster/records/records.h"
+#include "cluster/timers.h"
 #include "etcd/api.h"
 #include "service/books/fence.h"
 

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/random.h"
-#include "core/values/token_text.h"
+#include "base/crypto.h"
+#include "core/values/ids.h"
 #include "embedded/translate.h"
 #include "service/doors.h"
 #include "service/ports/clock.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "core/values/token_text.h"
+#include "core/values/ids.h"
 #include "values/lock_scope.h"
 
 namespace holdfast::embedded {

@@ -14,7 +14,7 @@
 #include <string>
 #include <tl/expected.hpp>
 
-#include "etcd/messages.h"
+#include "etcd/wire/messages.h"
 
 namespace holdfast::etcd {
 

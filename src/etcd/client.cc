@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "etcd/wire.h"
+#include "etcd/wire/wire.h"
 
 namespace holdfast::etcd {
 

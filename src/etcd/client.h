@@ -30,8 +30,8 @@
 
 #include "base/result.h"
 #include "etcd/api.h"
-#include "etcd/http2_connection.h"
-#include "etcd/member.h"
+#include "etcd/cluster_url.h"
+#include "etcd/wire/http2_connection.h"
 #include "net/loop/event_loop.h"
 #include "net/loop/loop_timer.h"
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "etcd/client.h"
-#include "etcd/wire.h"
+#include "etcd/wire/wire.h"
 
 namespace holdfast::etcd {
 

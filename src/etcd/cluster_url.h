@@ -13,9 +13,22 @@
 #include <vector>
 
 #include "base/result.h"
-#include "etcd/member.h"
 
 namespace holdfast::etcd {
+
+// Member: where one member of etcd is reached.
+struct Member {
+    std::string host;  // a name or an IP address, IPv6 without brackets
+    std::string port = "2379";
+
+    // HOST:PORT, IPv6 in brackets.
+    [[nodiscard]] std::string to_text() const {
+        const bool is_v6 = host.find(':') != std::string::npos;
+        return (is_v6 ? "[" + host + "]" : host) + ":" + port;
+    }
+
+    friend bool operator==(const Member&, const Member&) = default;
+};
 
 struct ClusterUrl {
     bool is_tls = false;

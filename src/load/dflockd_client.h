@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "load/lock_client.h"
-#include "net/loop/endpoint.h"
+#include "net/sockets/endpoint.h"
 
 namespace holdfast::load {
 

@@ -9,7 +9,7 @@
 #include <random>
 #include <thread>
 
-#include "base/random.h"
+#include "base/crypto.h"
 #include "load/lock_client.h"
 #include "load/witness.h"
 

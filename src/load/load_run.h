@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/latency_histogram.h"
+#include "base/histogram.h"
 #include "base/result.h"
 
 namespace holdfast::load {

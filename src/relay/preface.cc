@@ -4,9 +4,7 @@
 #include <optional>
 
 #include "base/check.h"
-#include "base/hmac.h"
-#include "base/random.h"
-#include "base/secret.h"
+#include "base/crypto.h"
 
 namespace holdfast::relay {
 

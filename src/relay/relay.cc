@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "net/loop/outgoing.h"
+#include "net/sockets/transport.h"
 #include "relay/preface.h"
 #include "relay/splice_set.h"
 

@@ -30,7 +30,7 @@
 
 #include "net/loop/arrival.h"
 #include "net/loop/connection_set.h"
-#include "net/loop/endpoint.h"
+#include "net/sockets/endpoint.h"
 #include "net/tls/tls_trust.h"
 #include "relay/splice.h"
 

@@ -19,7 +19,7 @@
 
 #include "core/values/view.h"
 #include "rights/grants.h"
-#include "rights/token_secret.h"
+#include "rights/token_file.h"
 
 namespace holdfast::rights {
 

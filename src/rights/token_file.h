@@ -10,15 +10,33 @@
 // with `#` begins a comment. No two tokens have the same name or the same secret.
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/crypto.h"
 #include "base/result.h"
 #include "rights/grants.h"
-#include "rights/token_secret.h"
 
 namespace holdfast::rights {
+
+// The secrets of tokens. A server keeps only their hashes, in memory as well as in its file.
+//
+// A secret that the program makes has 256 random bits. Nobody can try so many, however quickly a hash
+// can be computed, so SHA-256 is enough, and every request can afford it (docs/decisions/0035).
+
+using Digest = base::Sha256::Digest;
+
+// A new one: `hf_` and 43 letters, digits, `-` and `_`.
+[[nodiscard]] std::string new_secret();
+
+// The hash as the file has it: `sha256:` and 64 digits. Another hash would have another name in front.
+[[nodiscard]] std::string to_text(const Digest& digest);
+[[nodiscard]] bool is_digest_text(std::string_view word);  // begins so, right or wrong
+[[nodiscard]] std::optional<Digest> parse_digest(std::string_view word);
+
+// The file.
 
 inline constexpr std::size_t token_file_bytes_max = std::size_t{1024} * 1024;
 inline constexpr std::size_t token_name_bytes_max = 64;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/secret.h"
+#include "base/crypto.h"
 
 namespace holdfast::rights {
 

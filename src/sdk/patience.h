@@ -9,7 +9,7 @@
 #include <optional>
 #include <stop_token>
 
-#include "base/random.h"
+#include "base/crypto.h"
 
 namespace holdfast::sdk {
 

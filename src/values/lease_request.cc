@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "base/random.h"
+#include "base/crypto.h"
 #include "base/text/hex.h"
 
 namespace holdfast::values {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "net/loop/endpoint.h"
 #include "net/loop/test_client.h"
+#include "net/sockets/endpoint.h"
 #include "process.h"
 
 namespace holdfast::e2e {

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "base/check.h"
-#include "etcd/grpc.h"
-#include "etcd/http2_session.h"
-#include "etcd/wire.h"
+#include "etcd/wire/grpc.h"
+#include "etcd/wire/http2_session.h"
+#include "etcd/wire/wire.h"
 
 namespace holdfast::etcd {
 namespace {

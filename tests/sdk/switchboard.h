@@ -14,7 +14,7 @@
 #include <string>
 
 #include "net/client/test_peer.h"
-#include "net/loop/endpoint.h"
+#include "net/sockets/endpoint.h"
 
 namespace holdfast::sdk::testing {
 

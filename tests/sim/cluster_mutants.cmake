@@ -13,12 +13,12 @@ holdfast_mutant(reading_at_another_revision_than_that_of_the_election
     "request.revision = 0;")
 
 holdfast_mutant(deadline_counted_from_the_arrival_of_the_answer
-    cluster/leadership.cc
+    cluster/leading/leadership.cc
     "deadline_ = renewal_sent_at_ + usable("
     "deadline_ = now + usable(")
 
 holdfast_mutant(no_deadline_for_answers_from_memory
-    cluster/leadership.cc
+    cluster/leading/leadership.cc
     "return may_answer ? deadline_ : core::Time::min();"
     "return may_answer ? core::Time::max() : core::Time::min();")
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "net/loop/endpoint.h"
+#include "net/sockets/endpoint.h"
 #include "net/tls/tls_context.h"
 #include "options/options.h"
 

@@ -6,9 +6,9 @@
 #include <chrono>
 #include <cstring>
 
+#include "base/crypto.h"
 #include "base/log/log.h"
-#include "base/random.h"
-#include "cluster/new_epoch.h"
+#include "cluster/leading/new_epoch.h"
 #include "etcd/probe.h"
 #include "net/client/address_lookup.h"
 

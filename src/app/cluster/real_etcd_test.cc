@@ -7,7 +7,7 @@
 #include "app/cluster/loop_timers.h"
 #include "app/cluster/transfer.h"
 #include "app/loop_executor.h"
-#include "base/random.h"
+#include "base/crypto.h"
 #include "cluster/cluster_store.h"
 #include "etcd/test_etcd.h"
 #include "store/sqlite_store.h"

@@ -15,7 +15,7 @@
 
 #include "app/commands/go_flags.h"
 #include "base/text/number.h"
-#include "net/loop/endpoint.h"
+#include "net/sockets/endpoint.h"
 #include "options/options.h"
 
 namespace holdfast::app {

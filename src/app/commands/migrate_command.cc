@@ -11,7 +11,7 @@
 #include "app/commands/commands.h"
 #include "app/loop_executor.h"
 #include "app/serve_options.h"
-#include "base/random.h"
+#include "base/crypto.h"
 #include "cluster/cluster_store.h"
 #include "options/options.h"
 #include "store/sqlite_store.h"

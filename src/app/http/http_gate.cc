@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "app/http/json_replies.h"
-#include "base/secret.h"
+#include "base/crypto.h"
 
 namespace holdfast::app {
 

@@ -9,8 +9,8 @@
 
 #include "app/http/documents.h"
 #include "app/http/json_replies.h"
+#include "base/crypto.h"
 #include "base/json/json_value.h"
-#include "base/sha256.h"
 #include "net/loop/test_channel.h"
 
 namespace holdfast::app {

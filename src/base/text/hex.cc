@@ -1,10 +1,15 @@
 #include "base/text/hex.h"
 
+#include <openssl/evp.h>
+
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstring>
+#include <limits>
 
 namespace holdfast::base {
+
 namespace {
 
 constexpr std::string_view digits = "0123456789abcdef";
@@ -63,7 +68,7 @@ std::optional<std::uint64_t> parse_hex(std::string_view text) {
     std::memcpy(&first, text.data(), half);
     std::memcpy(&second, text.data() + half, half);
     const std::uint64_t high = to_values(first), low = to_values(second);
-    // Only the digits of digits are digits, and have those characters.
+    // Rejects text that does not convert back to the same characters.
     const bool are_digits = ((high | low) & 0xF0 * ones) == 0 && to_characters(high) == first &&
                             to_characters(low) == second;
     if (!are_digits) return std::nullopt;
@@ -89,6 +94,29 @@ bool parse_hex_bytes(std::string_view text, std::span<std::uint8_t> bytes) {
         bytes[at] = static_cast<std::uint8_t>(high << 4 | low);
     }
     return true;
+}
+
+namespace {
+
+bool is_digit_of_base64(char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' ||
+           c == '/';
+}
+
+}  // namespace
+
+std::optional<std::string> decode_base64(std::string_view text) {
+    if (text.size() % 4 != 0 || text.size() > std::numeric_limits<int>::max()) return std::nullopt;
+    const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
+    const std::string_view digits = text.substr(0, text.size() - padding);
+    if (!std::all_of(digits.begin(), digits.end(), is_digit_of_base64)) return std::nullopt;
+    std::string bytes(text.size() / 4 * 3, '\0');
+    const int decoded = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
+                                        reinterpret_cast<const unsigned char*>(text.data()),
+                                        static_cast<int>(text.size()));
+    if (decoded < 0) return std::nullopt;
+    bytes.resize(bytes.size() - padding);
+    return bytes;
 }
 
 }  // namespace holdfast::base

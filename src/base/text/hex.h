@@ -1,7 +1,6 @@
 #pragma once
 
-// 64-bit numbers as 16 lower-case hexadecimal digits, the form in which tokens travel: fixed width,
-// so that the text sorts as the numbers do. And bytes as two digits each, the form of hashes.
+// Bytes and numbers as printable characters: hexadecimal digits and Base64.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +10,9 @@
 #include <string_view>
 
 namespace holdfast::base {
+
+// 64-bit numbers as 16 lower-case hexadecimal digits, the form in which tokens travel: fixed width,
+// so that the text sorts as the numbers do. And bytes as two digits each, the form of hashes.
 
 inline constexpr std::size_t hex_digits = 16;
 
@@ -28,5 +30,9 @@ void append_hex(std::string& out, std::uint64_t value);
 // Fills `bytes` with what to_hex() wrote as `text`. False, and nothing promised about `bytes`, for
 // any other text: of another length, with upper case.
 [[nodiscard]] bool parse_hex_bytes(std::string_view text, std::span<std::uint8_t> bytes);
+
+// The bytes that `text` spells in Base64 (RFC 4648), padded with `=` to a multiple of four
+// characters. Nothing for any other text: no space and no line end is skipped.
+[[nodiscard]] std::optional<std::string> decode_base64(std::string_view text);
 
 }  // namespace holdfast::base

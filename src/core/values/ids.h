@@ -6,6 +6,8 @@
 #include <chrono>
 #include <compare>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace holdfast::core {
@@ -90,5 +92,14 @@ struct Owner {
 
     bool operator==(const Owner&) const = default;
 };
+
+// A token as text, in the form that most doors and the embedded engine use: 32 lower-case
+// hexadecimal digits, first the fencing number, then the secret. So tokens sort by age. A token has
+// exactly one text, so texts may be compared.
+
+void append_token(std::string& out, const Token& token);
+
+// The token that append_token() wrote; nothing for any other text.
+[[nodiscard]] std::optional<Token> parse_token(std::string_view text);
 
 }  // namespace holdfast::core

@@ -5,7 +5,7 @@
 
 #include "base/json/json_writer.h"
 #include "base/text/rfc3339.h"
-#include "core/values/token_text.h"
+#include "core/values/ids.h"
 #include "doors/answers/retry_hint.h"
 #include "service/doors.h"
 

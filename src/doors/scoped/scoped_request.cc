@@ -4,7 +4,7 @@
 
 #include "base/text/duration.h"
 #include "base/text/number.h"
-#include "core/values/token_text.h"
+#include "core/values/ids.h"
 #include "net/client/url.h"
 #include "service/wait_limits.h"
 

@@ -2,7 +2,7 @@
 
 #include "base/log/log.h"
 #include "service/doors.h"
-#include "service/ports/ask.h"
+#include "service/ports/port.h"
 
 namespace holdfast::doors::terraform {
 

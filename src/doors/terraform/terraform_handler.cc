@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/log/log.h"
-#include "base/text/base64.h"
+#include "base/text/hex.h"
 #include "base/text/number.h"
 #include "files/disk/system.h"
 #include "net/client/url.h"

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <charconv>
 
-#include "base/sha256.h"
+#include "base/crypto.h"
 #include "base/text/hex.h"
 #include "files/path/content_type.h"
 

@@ -18,8 +18,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/crypto.h"
 #include "base/descriptor.h"
-#include "base/random.h"
 #include "base/result.h"
 #include "files/disk/system.h"
 

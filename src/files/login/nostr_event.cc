@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/crypto.h"
 #include "base/json/json_object.h"
-#include "base/sha256.h"
 #include "base/text/hex.h"
 #include "base/text/number.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/sha256.h"
+#include "base/crypto.h"
 #include "files/login/test_nostr.h"
 #include "files/tree/test_tree.h"
 

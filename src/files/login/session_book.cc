@@ -10,9 +10,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/crypto.h"
 #include "base/log/log.h"
-#include "base/secret.h"
-#include "base/sha256.h"
 #include "base/text/hex.h"
 
 namespace holdfast::files {

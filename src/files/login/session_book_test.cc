@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-#include "base/sha256.h"
+#include "base/crypto.h"
 #include "files/tree/test_tree.h"
 
 namespace holdfast::files::testing {

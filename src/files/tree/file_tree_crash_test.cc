@@ -15,7 +15,7 @@
 #include <string>
 
 #include "base/check.h"
-#include "base/sha256.h"
+#include "base/crypto.h"
 #include "files/tree/file_tree.h"
 #include "files/tree/test_tree.h"
 

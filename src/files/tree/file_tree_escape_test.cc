@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/sha256.h"
+#include "base/crypto.h"
 #include "files/tree/file_tree.h"
 #include "files/tree/test_tree.h"
 

@@ -18,7 +18,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/sha256.h"
+#include "base/crypto.h"
 #include "files/disk/file_info.h"
 #include "files/disk/state_folder.h"
 #include "files/path/file_error.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/sha256.h"
+#include "base/crypto.h"
 #include "files/tree/test_tree.h"
 
 namespace holdfast::files::testing {

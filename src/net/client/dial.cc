@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "net/client/address_lookup.h"
-#include "net/loop/endpoint.h"
+#include "net/sockets/endpoint.h"
 
 namespace holdfast::net {
 

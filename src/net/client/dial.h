@@ -10,7 +10,7 @@
 
 #include "net/client/http_address.h"
 #include "net/client/waiter.h"
-#include "net/loop/transport.h"
+#include "net/sockets/transport.h"
 
 namespace holdfast::net {
 

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/text/number.h"
-#include "net/loop/endpoint.h"
+#include "net/sockets/endpoint.h"
 
 namespace holdfast::net {
 

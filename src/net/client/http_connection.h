@@ -12,7 +12,7 @@
 #include "net/client/dial.h"
 #include "net/client/waiter.h"
 #include "net/http/http_answer.h"
-#include "net/loop/transport.h"
+#include "net/sockets/transport.h"
 #include "net/tls/tls_trust.h"
 
 namespace holdfast::net {

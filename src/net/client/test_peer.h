@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-#include "net/loop/endpoint.h"
+#include "net/sockets/endpoint.h"
 
 namespace holdfast::net {
 

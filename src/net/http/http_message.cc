@@ -9,7 +9,7 @@
 #include <ctime>
 
 #include "base/text/append_all.h"
-#include "base/text/base64.h"
+#include "base/text/hex.h"
 
 namespace holdfast::net {
 

@@ -13,7 +13,7 @@
 #include <functional>
 
 #include "net/loop/event_loop.h"
-#include "net/loop/transport.h"
+#include "net/sockets/transport.h"
 
 namespace holdfast::net {
 

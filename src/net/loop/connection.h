@@ -57,7 +57,7 @@
 #include "net/loop/event_loop.h"
 #include "net/loop/peer.h"
 #include "net/loop/timeout_queue.h"
-#include "net/loop/transport.h"
+#include "net/sockets/transport.h"
 
 namespace holdfast::net {
 

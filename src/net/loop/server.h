@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "net/loop/connection_set.h"
-#include "net/loop/listener.h"
+#include "net/sockets/listener.h"
 
 namespace holdfast::net {
 

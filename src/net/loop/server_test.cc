@@ -22,7 +22,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 // Answers at once, except /later. One per loop.
-class Desk final : public HttpHandler {
+class CountingHandler final : public HttpHandler {
   public:
     void handle(const HttpRequest& request, HttpReply& reply) override {
         if (request.path == "/later") {
@@ -39,16 +39,16 @@ class ServerTest : public testing::Test {
   protected:
     ProtocolFactory factory() {
         return [this](Channel& channel, EventLoop&) {
-            return std::make_unique<HttpProtocol>(channel, desk_, limits_);
+            return std::make_unique<HttpProtocol>(channel, handler_, limits_);
         };
     }
 
     void await_deferred(TestServer& server, std::size_t count) {
-        EXPECT_TRUE(server.eventually([this, count] { return desk_.later.size() == count; }));
+        EXPECT_TRUE(server.eventually([this, count] { return handler_.later.size() == count; }));
     }
 
     const HttpLimits limits_{};
-    Desk desk_;
+    CountingHandler handler_;
 };
 
 constexpr auto* get_now = "GET / HTTP/1.1\r\n\r\n";
@@ -241,7 +241,7 @@ TEST_F(ServerTest, AnswersWhatIsInFlightWhenItShutsDown) {
 
     const auto done = server.shut_down(seconds(60));
     EXPECT_EQ("", marker.read_to_end());
-    server.on_loop([this] { desk_.later[0].send(200, "", "late"); });
+    server.on_loop([this] { handler_.later[0].send(200, "", "late"); });
     EXPECT_EQ("late", deferred.response().body);
     EXPECT_NE(std::string::npos, deferred.response().header.find("HTTP/1.1 200"));
     EXPECT_EQ("", deferred.read_to_end());
@@ -268,7 +268,7 @@ TEST_F(ServerTest, GoesOnUntilWhatIsInFlightIsAnswered) {
     EXPECT_EQ(200, fresh.response().status) << "and so is a new one";
     const auto silent = server.connect();  // asks for nothing, and holds up nothing
     EXPECT_NE(std::future_status::ready, quiet.wait_for(seconds(0)));
-    server.on_loop([this] { desk_.later[0].send(200, "", "late"); });
+    server.on_loop([this] { handler_.later[0].send(200, "", "late"); });
     EXPECT_EQ("late", deferred.response().body);
     EXPECT_EQ(std::future_status::ready, quiet.wait_for(seconds(10)));
     EXPECT_EQ(std::future_status::ready, server.shut_down(seconds(60)).wait_for(seconds(10)));
@@ -303,7 +303,7 @@ TEST_F(ServerTest, ClosesTheRestWhenTheGraceIsOver) {
     const auto done = server.shut_down(milliseconds(20));
     EXPECT_EQ("", client.read_to_end());
     EXPECT_EQ(std::future_status::ready, done.wait_for(seconds(10)));
-    EXPECT_EQ(1, server.on_loop([this] { return desk_.abandoned; }));
+    EXPECT_EQ(1, server.on_loop([this] { return handler_.abandoned; }));
 }
 
 TEST_F(ServerTest, AcceptsNobodyOnceItShutsDown) {
@@ -325,21 +325,21 @@ TEST_F(ServerTest, TellsADeferredReplyThatItsPeerDied) {
     await_deferred(server, 2);
     killed.reset();
     { const TestClient gone(std::move(closed)); }
-    EXPECT_TRUE(server.eventually([this] { return desk_.abandoned == 2; }));
-    server.on_loop([this] { desk_.later.clear(); });
+    EXPECT_TRUE(server.eventually([this] { return handler_.abandoned == 2; }));
+    server.on_loop([this] { handler_.later.clear(); });
     EXPECT_TRUE(server.eventually([&] { return server.server().counts().connections == 0; }));
 }
 
 TEST(ServerOnSeveralLoops, DealsConnectionsInTurnAndKeepsThemWhereTheyAre) {
     std::mutex mutex;
     std::map<EventLoop*, int> dealt;
-    std::map<EventLoop*, Desk> desks;
+    std::map<EventLoop*, CountingHandler> handlers;
     const HttpLimits limits;
     TestServer server(
         [&](Channel& channel, EventLoop& loop) {
             const std::lock_guard guard(mutex);
             ++dealt[&loop];
-            return std::make_unique<HttpProtocol>(channel, desks[&loop], limits);
+            return std::make_unique<HttpProtocol>(channel, handlers[&loop], limits);
         },
         {}, 3);
     {
@@ -362,13 +362,13 @@ TEST(ServerOnSeveralLoops, DealsConnectionsInTurnAndKeepsThemWhereTheyAre) {
 TEST(ServerOnSeveralLoops, MayBeDestroyedFromItsLastCallback) {
     EventLoop a, b;
     std::thread thread_a([&] { a.run(); }), thread_b([&] { b.run(); });
-    Desk desk;
+    CountingHandler handler;
     const HttpLimits limits;
     for (int round = 0; round < 50; ++round) {
         auto server =
             Server::start(parse_endpoint("localhost:0").value(), {&a, &b},
                           [&](Channel& channel, EventLoop&) {
-                              return std::make_unique<HttpProtocol>(channel, desk, limits);
+                              return std::make_unique<HttpProtocol>(channel, handler, limits);
                           })
                 .value();
         std::vector<TestClient> clients;

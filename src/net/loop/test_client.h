@@ -17,7 +17,7 @@
 #include <string_view>
 #include <utility>
 
-#include "net/loop/endpoint.h"
+#include "net/sockets/endpoint.h"
 
 namespace holdfast::net {
 

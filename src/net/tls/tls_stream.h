@@ -22,7 +22,7 @@
 #include <string>
 #include <string_view>
 
-#include "net/loop/io_result.h"
+#include "net/sockets/io_result.h"
 #include "net/tls/tls_context.h"
 #include "net/tls/tls_trust.h"
 

@@ -14,6 +14,7 @@
 // Thread safety: a port belongs to one thread; answers are called there, never inside submit().
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -100,5 +101,12 @@ class Port {
     // What submit() does; with the request it may do as it likes.
     [[nodiscard]] virtual const Response* take(Request& request) = 0;
 };
+
+// Asks the service and calls `then` with the response: at once, or when the service has responded. If
+// the service never does, because it ends, `then` is destroyed uncalled. On the thread of the port.
+inline void ask(Port& port, const Request& request, std::function<void(const Response&)> then) {
+    if (const Response* const response = port.submit(request)) return then(*response);
+    port.await(answer_by(std::move(then)));
+}
 
 }  // namespace holdfast::service

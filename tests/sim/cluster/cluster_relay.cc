@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/records.h"
+#include "cluster/records/records.h"
 #include "sim/cluster/cluster.h"
 
 namespace holdfast::sim {

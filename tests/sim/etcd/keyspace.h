@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "etcd/api.h"
-#include "etcd/messages.h"
+#include "etcd/wire/messages.h"
 
 namespace holdfast::sim {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "etcd/messages.h"
+#include "etcd/wire/messages.h"
 
 namespace holdfast::sim {
 

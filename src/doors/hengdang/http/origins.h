@@ -25,7 +25,7 @@
 #include "base/result.h"
 #include "net/http/http_message.h"
 #include "net/http/http_reply.h"
-#include "net/loop/endpoint.h"
+#include "net/sockets/endpoint.h"
 
 namespace holdfast::doors::hengdang {
 

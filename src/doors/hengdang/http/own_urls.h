@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "net/loop/endpoint.h"
+#include "net/sockets/endpoint.h"
 
 namespace holdfast::doors::hengdang {
 

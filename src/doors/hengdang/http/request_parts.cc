@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/text/number.h"
-#include "core/values/token_text.h"
+#include "core/values/ids.h"
 #include "net/client/url.h"
 
 namespace holdfast::doors::hengdang {

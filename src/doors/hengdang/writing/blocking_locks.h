@@ -20,8 +20,8 @@
 #include "core/values/request.h"
 #include "doors/hengdang/http/file_answer.h"
 #include "doors/hengdang/writing/session_locks.h"
-#include "service/ports/ask.h"
 #include "service/ports/blocking_questions.h"
+#include "service/ports/port.h"
 
 namespace holdfast::doors::hengdang {
 

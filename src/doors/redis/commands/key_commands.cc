@@ -6,7 +6,7 @@
 #include <iterator>
 #include <vector>
 
-#include "doors/redis/commands/expiry.h"
+#include "doors/redis/commands/words.h"
 
 namespace holdfast::doors::redis {
 

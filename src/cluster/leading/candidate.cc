@@ -1,0 +1,296 @@
+#include "cluster/leading/candidate.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/log/log.h"
+#include "base/text/hex.h"
+#include "base/text/number.h"
+
+namespace holdfast::cluster {
+
+namespace {
+
+using etcd::Compare;
+using etcd::Operation;
+using Enrolled = tl::expected<void, etcd::Failure>;
+
+tl::unexpected<etcd::Failure> reject(std::string why) {
+    return tl::unexpected(
+        etcd::Failure{.kind = etcd::Failure::Kind::rejected, .message = std::move(why)});
+}
+
+std::string make_secret(const std::function<std::uint64_t()>& random) {
+    std::string secret;
+    for (int part = 0; part < 4; ++part) base::append_hex(secret, random());
+    return secret;
+}
+
+// Whether this program can work with what the cluster has, and what the secret is.
+tl::expected<std::string, etcd::Failure> read_secret(const etcd::TransactionAnswer& answer) {
+    const auto& ranges = answer.ranges;
+    if (ranges.size() < 2 || ranges[0].found.empty()) return reject("the cluster has no format");
+    const std::string& format = ranges[0].found.front().value;
+    const auto version = base::parse_decimal<std::uint64_t>(format);
+    if (!version || *version > format_version) {
+        return reject(fmt::format(
+            "the cluster's data have the format {}, and this program knows only format {}: a newer "
+            "version of Holdfast is needed on this node",
+            format, format_version));
+    }
+    if (ranges[1].found.empty()) return reject("the cluster has lost its secret");
+    return ranges[1].found.front().value;
+}
+
+}  // namespace
+
+Candidate::Candidate(Node node, std::chrono::seconds ttl, Parts parts, Hooks hooks)
+    : node_(std::move(node)),
+      parts_(std::move(parts)),
+      hooks_(std::move(hooks)),
+      leadership_(ttl) {}
+
+Candidate::~Candidate() {
+    if (watch_ != 0) parts_.etcd.cancel(watch_);
+}
+
+// ---- Inputs ----
+
+template <class Input>
+void Candidate::tell(Input input) {
+    input(now());
+    run();
+}
+
+void Candidate::start() {
+    tell([&](core::Time now) { leadership_.start(now); });
+}
+void Candidate::want() {
+    tell([&](core::Time now) { leadership_.want(now); });
+}
+void Candidate::loaded() {
+    tell([&](core::Time) { leadership_.loaded(); });
+}
+void Candidate::confirmed(const Leader& self) {
+    self_ = self;
+    tell([&](core::Time now) { leadership_.confirmed(now); });
+}
+void Candidate::fail(const std::string& why) {
+    tell([&](core::Time now) { leadership_.fail(now, why); });
+}
+void Candidate::resign() {
+    tell([&](core::Time now) { leadership_.resign(now); });
+}
+void Candidate::finished() {
+    tell([&](core::Time now) { leadership_.finished(now); });
+}
+void Candidate::stop() {
+    tell([&](core::Time now) { leadership_.stop(now); });
+}
+void Candidate::look_at_time() {
+    tell([&](core::Time now) { leadership_.advance(now); });
+}
+
+// Carries out what Leadership has ordered. An order may lead to further ones.
+void Candidate::run() {
+    hooks_.authority(leadership_.authority());
+    if (is_running_) return;
+    is_running_ = true;
+    for (auto orders = leadership_.take_orders(); !orders.empty();
+         orders = leadership_.take_orders()) {
+        for (const Order& order : orders) carry_out(order);
+    }
+    is_running_ = false;
+    if (const auto next = leadership_.next_deadline()) {
+        parts_.slots.set(TimerSlots::Slot::leadership, *next, [this] { look_at_time(); });
+    } else {
+        parts_.slots.clear(TimerSlots::Slot::leadership);
+    }
+    hooks_.changed();
+}
+
+// Makes a callback that tells Leadership the answer to a request, and carries out what follows.
+#define HOLDFAST_ON_ANSWER(function)                                                        \
+    [this, ticket = order.ticket, alive = std::weak_ptr<int>(alive_)](const auto& answer) { \
+        if (alive.expired()) return;                                                        \
+        tell([&](core::Time now) { leadership_.function(now, ticket, answer); });           \
+    }
+
+void Candidate::carry_out(const Order& order) {
+    etcd::Api& etcd = parts_.etcd;
+    switch (order.kind) {
+        case Order::Kind::grant:
+            return etcd.grant(0, leadership_.ttl(), order.timeout, HOLDFAST_ON_ANSWER(on_granted));
+        case Order::Kind::enrol: return enrol(order);
+        case Order::Kind::campaign: return campaign(order);
+        case Order::Kind::look:
+            return etcd.range({.key = parts_.keys.leader()}, order.timeout,
+                              HOLDFAST_ON_ANSWER(on_looked));
+        case Order::Kind::keep_alive:
+            return etcd.keep_alive(order.lease, order.timeout, HOLDFAST_ON_ANSWER(on_kept_alive));
+        case Order::Kind::revoke:
+            return etcd.revoke(
+                order.lease, order.timeout,
+                [this, ticket = order.ticket,
+                 alive = std::weak_ptr<int>(alive_)](const auto& /*answer*/) {
+                    if (alive.expired()) return;
+                    tell([&](core::Time now) { leadership_.on_revoked(now, ticket); });
+                });
+        case Order::Kind::watch: return watch(order);
+        case Order::Kind::stop_watching: return etcd.cancel(std::exchange(watch_, 0));
+        case Order::Kind::load: return hooks_.load(order.revision);
+        case Order::Kind::step_down:
+            self_ = {};
+            base::log(base::LogLevel::warning, "this node leads no more", {{"why", order.why}});
+            return hooks_.step_down(order.why);
+        case Order::Kind::finish: return hooks_.finish();
+        case Order::Kind::stopped: return hooks_.stopped();
+        case Order::Kind::refuse: return hooks_.refuse(order.why);
+    }
+}
+
+// ---- Requests ----
+
+void Candidate::enrol(const Order& order) {
+    const Keys& keys = parts_.keys;
+    std::string secret = make_secret(parts_.random);
+    const auto transaction = std::make_shared<etcd::Transaction>();
+    transaction->conditions = {
+        {.target = Compare::Target::create_revision, .key = keys.format(), .number = 0}};
+    transaction->then = {Operation::put(keys.format(), std::to_string(format_version)),
+                         Operation::put(keys.secret(), secret),
+                         Operation::put(keys.counter(), to_text(Counter{})),
+                         Operation::put(keys.epoch(), "0")};
+    transaction->otherwise = {Operation::range(keys.format()), Operation::range(keys.secret())};
+    parts_.etcd.transact(
+        transaction, order.timeout,
+        [this, order, secret = std::move(secret),
+         alive = std::weak_ptr<int>(alive_)](const etcd::Answer<etcd::TransactionAnswer>& answer) {
+            if (alive.expired()) return;
+            Enrolled done;
+            if (!answer) {
+                done = tl::unexpected(answer.error());
+            } else if (answer->is_true) {
+                secret_ = secret;
+            } else if (const auto read = read_secret(*answer)) {
+                secret_ = *read;
+            } else {
+                done = tl::unexpected(read.error());
+            }
+            if (done) return enrol_node(order);
+            tell([&](core::Time now) { leadership_.on_enrolled(now, order.ticket, done); });
+        });
+}
+
+// Writes the node's own key, if its name is free.
+void Candidate::enrol_node(const Order& order) {
+    const std::string key = parts_.keys.node(node_.name);
+    put_node(order, {.target = Compare::Target::create_revision, .key = key, .number = 0});
+}
+
+void Candidate::put_node(const Order& order, etcd::Compare condition) {
+    const std::string key = parts_.keys.node(node_.name);
+    etcd::Transaction nested;
+    nested.then = {Operation::put(key, to_text(node_), order.lease)};
+    const auto transaction = std::make_shared<etcd::Transaction>();
+    transaction->conditions = {std::move(condition)};
+    transaction->then = {Operation::transaction(std::move(nested))};
+    transaction->otherwise = {Operation::range(key)};
+    parts_.etcd.transact(
+        transaction, order.timeout,
+        [this, order,
+         alive = std::weak_ptr<int>(alive_)](const etcd::Answer<etcd::TransactionAnswer>& answer) {
+            if (alive.expired()) return;
+            if (answer && !answer->is_true) return settle_name(order, *answer);
+            Enrolled done;
+            if (!answer) done = tl::unexpected(answer.error());
+            if (!done && done.error().kind == etcd::Failure::Kind::rejected) {
+                done.error().message =
+                    "etcd does not let this node join. Holdfast needs a real etcd, 3.4 or later, "
+                    "that does nested transactions, and the right to write below " +
+                    parts_.keys.prefix() + ": " + done.error().message;
+            }
+            tell([&](core::Time now) { leadership_.on_enrolled(now, order.ticket, done); });
+        });
+}
+
+// The key is there. It is this node's own if it has the same address: from before a restart, of which
+// etcd has not heard, or from a request whose answer was lost. Otherwise two nodes have one name.
+void Candidate::settle_name(const Order& order, const etcd::TransactionAnswer& answer) {
+    if (!answer.ranges.empty() && !answer.ranges[0].found.empty()) {
+        const etcd::KeyValue& found = answer.ranges[0].found[0];
+        const auto other = parse_node(found.value);
+        if (other && other->peer != node_.peer && found.lease != order.lease) {
+            const Enrolled refused = tl::unexpected(etcd::Failure{
+                .kind = etcd::Failure::Kind::not_done,
+                .message = "another node is called " + node_.name + ", at " + other->peer +
+                           ": give each a name of its own with --node"});
+            return tell(
+                [&](core::Time now) { leadership_.on_enrolled(now, order.ticket, refused); });
+        }
+        return put_node(order, {.target = Compare::Target::mod_revision,
+                                .key = found.key,
+                                .number = found.mod_revision});
+    }
+    enrol_node(order);  // it has gone meanwhile
+}
+
+void Candidate::campaign(const Order& order) {
+    const std::string key = parts_.keys.leader();
+    // The epoch comes with the first commit: until then nobody is served.
+    const Leader self{.name = node_.name, .peer = node_.peer};
+    const auto transaction = std::make_shared<etcd::Transaction>();
+    transaction->conditions = {
+        {.target = Compare::Target::create_revision, .key = key, .number = 0}};
+    transaction->then = {Operation::put(key, to_text(self), order.lease)};
+    transaction->otherwise = {Operation::range(key)};
+    parts_.etcd.transact(transaction, order.timeout, HOLDFAST_ON_ANSWER(on_campaigned));
+}
+
+void Candidate::watch(const Order& order) {
+    const auto on_events = [this, ticket = order.ticket](etcd::Revision /*revision*/,
+                                                         const auto& events) {
+        tell([&](core::Time now) { leadership_.on_watched(now, ticket, events); });
+    };
+    const auto on_end = [this, ticket = order.ticket](const etcd::Failure& /*why*/) {
+        watch_ = 0;
+        tell([&](core::Time now) { leadership_.on_watch_ended(now, ticket); });
+    };
+    watch_ = parts_.etcd.watch(parts_.keys.leader(), {}, order.revision, on_events, on_end);
+}
+
+#undef HOLDFAST_ON_ANSWER
+
+// ---- What it knows ----
+
+bool Candidate::has_lead() const {
+    return state() == Leadership::State::leading || state() == Leadership::State::resigning;
+}
+
+Leader Candidate::leader() const {
+    if (has_lead()) return self_;
+    if (!leadership_.leader()) return {};
+    return parse_leader(leadership_.leader()->value).value_or(Leader{});
+}
+
+std::string Candidate::why_nobody_leads() const {
+    using State = Leadership::State;
+    if (has_lead()) return {};
+    const std::string& trouble = leadership_.trouble();
+    switch (state()) {
+        case State::loading:
+        case State::confirming: return "this node is taking over, and reads the locks";
+        case State::stopped:
+            return trouble.empty() ? "this node has stopped" : "this node cannot join: " + trouble;
+        default: break;
+    }
+    const Leader known = leader();
+    if (!known.name.empty()) {
+        return known.epoch != 0 ? "" : "node " + known.name + " is taking over";
+    }
+    if (!trouble.empty()) return "nobody leads: " + trouble;
+    return "nobody leads: the nodes elect a leader";
+}
+
+}  // namespace holdfast::cluster

@@ -1,0 +1,421 @@
+#include "cluster/leading/leadership.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+namespace holdfast::cluster {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using State = Leadership::State;
+using Kind = Leadership::Order::Kind;
+using Failure = etcd::Failure;
+
+std::string to_note(const Leadership::Order& order) {
+    switch (order.kind) {
+        case Kind::grant: return "grant";
+        case Kind::enrol: return "enrol";
+        case Kind::campaign: return "campaign";
+        case Kind::look: return "look";
+        case Kind::keep_alive: return "keep alive";
+        case Kind::revoke: return "revoke " + std::to_string(order.lease);
+        case Kind::watch: return "watch from " + std::to_string(order.revision);
+        case Kind::stop_watching: return "stop watching";
+        case Kind::load: return "load at " + std::to_string(order.revision);
+        case Kind::step_down: return "step down: " + order.why;
+        case Kind::finish: return "finish";
+        case Kind::stopped: return "stopped";
+        case Kind::refuse: return "refuse: " + order.why;
+    }
+    return "";
+}
+
+// A node whose etcd is the test.
+struct LeadershipTest : ::testing::Test {
+    // The orders since the last call; remembers their tickets.
+    std::vector<std::string> orders() {
+        std::vector<std::string> notes;
+        for (const auto& order : machine.take_orders()) {
+            tickets[static_cast<int>(order.kind)] = order.ticket;
+            notes.push_back(to_note(order));
+        }
+        return notes;
+    }
+    [[nodiscard]] Leadership::Ticket ticket(Kind kind) { return tickets[static_cast<int>(kind)]; }
+    void pass(core::Duration step) {
+        now += step;
+        machine.advance(now);
+    }
+    static tl::unexpected<Failure> failed(Failure::Kind kind = Failure::Kind::unknown) {
+        return tl::unexpected(Failure{.kind = kind, .message = "no answer"});
+    }
+
+    void grant(etcd::LeaseId id = 7) {
+        machine.on_granted(now, ticket(Kind::grant), etcd::LeaseAnswer{.id = id, .ttl_seconds = 3});
+    }
+    void enrol() { machine.on_enrolled(now, ticket(Kind::enrol), {}); }
+    void keep_alive(std::int64_t ttl = 3) {
+        machine.on_kept_alive(now, ticket(Kind::keep_alive),
+                              etcd::LeaseAnswer{.id = 7, .ttl_seconds = ttl});
+    }
+    void win(etcd::Revision at = 50) {
+        machine.on_campaigned(now, ticket(Kind::campaign),
+                              etcd::TransactionAnswer{.revision = at, .is_true = true});
+    }
+    static etcd::KeyValue leader(etcd::LeaseId lease, etcd::Revision at = 40) {
+        return {.key = "leader", .value = "b", .create_revision = at, .lease = lease};
+    }
+    void lose_to(etcd::LeaseId lease) {
+        machine.on_campaigned(
+            now, ticket(Kind::campaign),
+            etcd::TransactionAnswer{.revision = 45, .ranges = {{.found = {leader(lease)}}}});
+    }
+    void see(std::vector<etcd::KeyValue> found) {
+        machine.on_looked(now, ticket(Kind::look),
+                          etcd::RangeAnswer{.revision = 46, .found = std::move(found)});
+    }
+
+    void campaign() {
+        machine.want(now);
+        machine.start(now);
+        orders();
+        grant();
+        orders();
+        enrol();
+        EXPECT_THAT(orders(), ElementsAre("campaign"));
+    }
+    void follow() {
+        campaign();
+        lose_to(8);
+        EXPECT_THAT(orders(), ElementsAre("watch from 46"));
+    }
+    void lead() {
+        campaign();
+        win();
+        EXPECT_THAT(orders(), ElementsAre("load at 50"));
+        machine.loaded();
+        machine.confirmed(now);
+    }
+
+    core::Time now{1h};
+    Leadership machine{3s};
+    std::map<int, Leadership::Ticket> tickets;
+};
+
+constexpr auto no_authority = core::Time::min();
+// What is used of three seconds.
+constexpr core::Duration usable = 3s - core::Duration{3s} / 64;
+
+TEST_F(LeadershipTest, GoesFromJoiningToLeading) {
+    machine.want(now);
+    machine.start(now);
+    EXPECT_EQ(machine.state(), State::joining);
+    EXPECT_THAT(orders(), ElementsAre("grant"));
+    grant();
+    EXPECT_EQ(machine.state(), State::enrolling);
+    EXPECT_THAT(orders(), ElementsAre("enrol"));
+    enrol();
+    EXPECT_EQ(machine.state(), State::campaigning);
+    EXPECT_THAT(orders(), ElementsAre("campaign"));
+    win();
+    EXPECT_EQ(machine.state(), State::loading);
+    EXPECT_THAT(orders(), ElementsAre("load at 50"));
+    EXPECT_EQ(machine.elected_at(), 50);
+    EXPECT_EQ(machine.authority(), no_authority);
+    machine.loaded();
+    EXPECT_EQ(machine.state(), State::confirming);
+    EXPECT_EQ(machine.authority(), no_authority) << "the first commit is not done";
+    machine.confirmed(now);
+    EXPECT_EQ(machine.state(), State::leading);
+    EXPECT_EQ(machine.authority(), now + usable);
+}
+
+TEST_F(LeadershipTest, CountsTheTimeOfALeaseFromTheMomentOfSending) {
+    machine.want(now);
+    machine.start(now);
+    const core::Time sent = now;
+    orders();
+    pass(400ms);
+    grant();
+    orders();
+    enrol();
+    orders();
+    win();
+    machine.loaded();
+    machine.confirmed(now);
+    EXPECT_EQ(machine.authority(), sent + usable);
+    orders();
+    pass(350ms);  // a quarter of the time after the sending
+    EXPECT_THAT(orders(), ElementsAre("keep alive"));
+    const core::Time renewed = now;
+    pass(900ms);
+    EXPECT_THAT(orders(), IsEmpty()) << "one renewal at a time";
+    keep_alive();
+    EXPECT_EQ(machine.authority(), renewed + usable);
+    EXPECT_THAT(orders(), ElementsAre("keep alive")) << "the next is due already";
+}
+
+TEST_F(LeadershipTest, StepsDownAtTheDeadline) {
+    lead();
+    orders();
+    pass(usable - 1us);
+    EXPECT_EQ(machine.state(), State::leading);
+    orders();
+    pass(1us);
+    EXPECT_EQ(machine.state(), State::joining);
+    EXPECT_EQ(machine.authority(), no_authority);
+    EXPECT_THAT(orders(),
+                ElementsAre("step down: etcd did not answer in time", "revoke 7", "grant"));
+}
+
+// A process that stood still finds the answer to its renewal, and that it is too late.
+TEST_F(LeadershipTest, AnAnswerAfterTheDeadlineIsTooLate) {
+    lead();
+    pass(750ms);
+    orders();
+    now += 10s;
+    keep_alive();
+    EXPECT_EQ(machine.authority(), no_authority);
+    EXPECT_THAT(orders(),
+                ElementsAre("step down: etcd did not answer in time", "revoke 7", "grant"));
+}
+
+TEST_F(LeadershipTest, StepsDownWhenItsLeaseIsGone) {
+    lead();
+    pass(750ms);
+    orders();
+    keep_alive(0);
+    EXPECT_THAT(orders(), ElementsAre("step down: the lease of this node has ended in etcd",
+                                      "revoke 7", "grant"));
+}
+
+TEST_F(LeadershipTest, RenewsAgainAfterAFailure) {
+    lead();
+    pass(750ms);
+    EXPECT_THAT(orders(), ElementsAre("keep alive"));
+    pass(1s);
+    machine.on_kept_alive(now, ticket(Kind::keep_alive), failed());
+    EXPECT_THAT(orders(), IsEmpty());
+    EXPECT_EQ(machine.next_deadline(), now + 200ms);
+    pass(200ms);
+    EXPECT_THAT(orders(), ElementsAre("keep alive"));
+    const core::Time sent = now;
+    keep_alive();
+    EXPECT_EQ(machine.authority(), sent + usable);
+}
+
+TEST_F(LeadershipTest, AnAnswerToAnOlderRenewalDoesNothing) {
+    lead();
+    pass(750ms);
+    orders();
+    const auto old = ticket(Kind::keep_alive);
+    machine.on_kept_alive(now, old, failed());
+    pass(200ms);
+    orders();
+    const core::Time before = machine.authority();
+    machine.on_kept_alive(now, old, etcd::LeaseAnswer{.id = 7, .ttl_seconds = 3});
+    EXPECT_EQ(machine.authority(), before);
+}
+
+TEST_F(LeadershipTest, AsksForALeaseUntilItHasOne) {
+    machine.start(now);
+    orders();
+    machine.on_granted(now, ticket(Kind::grant), failed());
+    EXPECT_EQ(machine.trouble(), "no answer");
+    pass(200ms);
+    EXPECT_THAT(orders(), ElementsAre("grant"));
+    machine.on_granted(now, ticket(Kind::grant), failed(Failure::Kind::no_space));
+    pass(999ms);
+    EXPECT_THAT(orders(), IsEmpty());
+    pass(1ms);
+    EXPECT_THAT(orders(), ElementsAre("grant"));
+}
+
+TEST_F(LeadershipTest, ALeaseThatCameTooLateIsGivenBack) {
+    machine.start(now);
+    orders();
+    machine.stop(now);
+    EXPECT_THAT(orders(), ElementsAre("stopped"));
+    grant(9);
+    EXPECT_THAT(orders(), ElementsAre("revoke 9"));
+    EXPECT_EQ(machine.state(), State::stopped);
+}
+
+TEST_F(LeadershipTest, SaysWhenItCannotBeAPartOfTheCluster) {
+    machine.start(now);
+    orders();
+    grant();
+    orders();
+    machine.on_enrolled(now, ticket(Kind::enrol), failed(Failure::Kind::rejected));
+    EXPECT_EQ(machine.state(), State::stopped);
+    EXPECT_THAT(orders(), ElementsAre("revoke 7", "refuse: no answer"));
+    EXPECT_EQ(machine.next_deadline(), std::nullopt);
+    machine.start(now);
+    EXPECT_THAT(orders(), ElementsAre("grant"));
+}
+
+TEST_F(LeadershipTest, FollowsWhoeverWonAndTakesOverWhenTheKeyIsGone) {
+    follow();
+    EXPECT_EQ(machine.state(), State::following);
+    EXPECT_EQ(machine.leader()->value, "b");
+    machine.on_watched(now, ticket(Kind::watch), {{.is_removal = true, .entry = {}}});
+    EXPECT_EQ(machine.state(), State::campaigning);
+    EXPECT_THAT(orders(), ElementsAre("campaign"));
+    win(60);
+    EXPECT_THAT(orders(), ElementsAre("stop watching", "load at 60"));
+}
+
+TEST_F(LeadershipTest, HearsOfTheLeadersNews) {
+    follow();
+    etcd::KeyValue serving = leader(8);
+    serving.value = "b serves";
+    machine.on_watched(now, ticket(Kind::watch), {{.entry = serving}});
+    EXPECT_EQ(machine.leader()->value, "b serves");
+    EXPECT_THAT(orders(), IsEmpty());
+}
+
+// Watches can be lost without a word.
+TEST_F(LeadershipTest, LooksAgainEveryTwoSeconds) {
+    follow();
+    pass(750ms);
+    orders();
+    keep_alive();
+    pass(1250ms);
+    EXPECT_THAT(orders(), ElementsAre("look", "keep alive"));
+    keep_alive();
+    see({leader(9)});
+    EXPECT_EQ(machine.leader()->lease, 9);
+    EXPECT_THAT(orders(), IsEmpty()) << "it watches already";
+    pass(2s);
+    orders();
+    see({});
+    EXPECT_THAT(orders(), ElementsAre("campaign"));
+}
+
+TEST_F(LeadershipTest, WatchesAnewWhenAWatchHasEnded) {
+    follow();
+    machine.on_watch_ended(now, ticket(Kind::watch));
+    pass(200ms);
+    EXPECT_THAT(orders(), ElementsAre("look"));
+    see({leader(8)});
+    EXPECT_THAT(orders(), ElementsAre("watch from 47"));
+}
+
+TEST_F(LeadershipTest, KnowsAnElectionThatItWonWithoutHearingOfIt) {
+    campaign();
+    machine.on_campaigned(now, ticket(Kind::campaign), failed());
+    pass(200ms);
+    EXPECT_THAT(orders(), ElementsAre("campaign"));
+    lose_to(7);  // its own lease
+    EXPECT_EQ(machine.state(), State::loading);
+    EXPECT_THAT(orders(), ElementsAre("load at 40")) << "the revision at which the key was made";
+}
+
+TEST_F(LeadershipTest, DoesNotCampaignUnlessItWants) {
+    machine.start(now);
+    orders();
+    grant();
+    orders();
+    enrol();
+    EXPECT_EQ(machine.state(), State::following);
+    EXPECT_THAT(orders(), ElementsAre("look"));
+    see({});
+    EXPECT_THAT(orders(), IsEmpty());
+    machine.want(now);
+    EXPECT_THAT(orders(), ElementsAre("campaign"));
+}
+
+TEST_F(LeadershipTest, LosesTheLeadWithItsLeaseAndBeginsAnew) {
+    campaign();
+    machine.on_campaigned(now, ticket(Kind::campaign), failed(Failure::Kind::no_lease));
+    EXPECT_EQ(machine.state(), State::joining);
+    EXPECT_THAT(orders(), ElementsAre("revoke 7", "grant"));
+}
+
+TEST_F(LeadershipTest, GivesUpTheLeadWhenTheStoreCannotGoOn) {
+    lead();
+    machine.fail(now, "another node leads");
+    EXPECT_EQ(machine.authority(), no_authority);
+    EXPECT_THAT(orders(), ElementsAre("step down: another node leads", "revoke 7", "grant"));
+    grant(10);
+    orders();
+    enrol();
+    EXPECT_THAT(orders(), ElementsAre("look")) << "until somebody wants it to lead again";
+}
+
+TEST_F(LeadershipTest, HandsOver) {
+    lead();
+    orders();
+    machine.resign(now);
+    EXPECT_THAT(orders(), ElementsAre("finish"));
+    EXPECT_EQ(machine.authority(), now + usable) << "it serves until the commit is finished";
+    machine.finished(now);
+    EXPECT_EQ(machine.authority(), no_authority) << "before the lease is revoked";
+    EXPECT_THAT(orders(),
+                ElementsAre("step down: this node has handed over its locks", "revoke 7"));
+    machine.on_revoked(now, ticket(Kind::revoke));
+    EXPECT_THAT(orders(), ElementsAre("grant"));
+    machine.want(now);
+    grant(11);
+    orders();
+    enrol();
+    EXPECT_THAT(orders(), ElementsAre("look")) << "others come first";
+    see({});
+    EXPECT_EQ(machine.next_deadline(), now + 750ms) << "the renewal";
+    pass(2s);
+    EXPECT_THAT(orders(), ElementsAre("look", "keep alive"));
+    machine.on_kept_alive(now, ticket(Kind::keep_alive),
+                          etcd::LeaseAnswer{.id = 11, .ttl_seconds = 3});
+    see({});
+    pass(1s);
+    EXPECT_THAT(orders(), ElementsAre("look", "keep alive")) << "the pause is over";
+    see({});
+    EXPECT_THAT(orders(), ElementsAre("campaign")) << "nobody else has taken the lead";
+}
+
+TEST_F(LeadershipTest, ResignsUntilTheDeadlineAtMost) {
+    lead();
+    machine.resign(now);
+    orders();
+    pass(usable);
+    EXPECT_THAT(orders(),
+                ElementsAre("step down: etcd did not answer in time", "revoke 7", "grant"));
+}
+
+TEST_F(LeadershipTest, StopsAfterHandingOver) {
+    lead();
+    orders();
+    machine.stop(now);
+    EXPECT_THAT(orders(), ElementsAre("finish"));
+    machine.finished(now);
+    EXPECT_THAT(orders(),
+                ElementsAre("step down: this node has handed over its locks", "revoke 7"));
+    machine.on_revoked(now, ticket(Kind::revoke));
+    EXPECT_EQ(machine.state(), State::stopped);
+    EXPECT_THAT(orders(), ElementsAre("stopped"));
+    EXPECT_EQ(machine.next_deadline(), std::nullopt);
+}
+
+TEST_F(LeadershipTest, StopsAlsoWhenItLosesItsLeaseMeanwhile) {
+    lead();
+    orders();
+    machine.stop(now);
+    orders();
+    pass(usable);
+    EXPECT_THAT(orders(),
+                ElementsAre("step down: etcd did not answer in time", "revoke 7", "stopped"));
+}
+
+TEST_F(LeadershipTest, AFollowerStops) {
+    follow();
+    machine.stop(now);
+    EXPECT_THAT(orders(), ElementsAre("stop watching", "revoke 7"));
+    machine.on_revoked(now, ticket(Kind::revoke));
+    EXPECT_THAT(orders(), ElementsAre("stopped"));
+}
+
+}  // namespace
+}  // namespace holdfast::cluster

@@ -120,6 +120,14 @@ def commands(program, folder):
     alone = subprocess.run([program, "token", "new", "ci", "lock", "deploy/*"], capture_output=True, text=True)
     secret, line = alone.stdout.splitlines()
     require(secret.startswith("hf_") and line.startswith("ci lock deploy/* sha256:"), alone.stdout)
+    many = [subprocess.Popen([program, "token", "new", f"t{number}", "read", "*", "--json", "--tokens", str(path)],
+                             stdout=subprocess.PIPE, text=True) for number in range(8)]
+    made = [json.loads(each.communicate()[0]) for each in many]
+    require(all(each["secret"].startswith("hf_") and each["line"].startswith(each["name"] + " read") for each in made), made)
+    names = sorted(line.split()[0] for line in path.read_text().splitlines())
+    require(names == ["ci", *(f"t{number}" for number in range(8)), "ui"], "a line was lost:", names)
+    wrong = subprocess.run([program, "token", "new", "x", "write", "*", "--json"], capture_output=True, text=True)
+    require("read, lock or admin" in json.loads(wrong.stdout or wrong.stderr)["message"], wrong.stdout, wrong.stderr)
 
 
 def http_doors(server, ci, root):

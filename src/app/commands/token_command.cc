@@ -1,6 +1,7 @@
 // `holdfast token new NAME RIGHT PATTERN...`: makes a token for the file of `holdfast serve --tokens`.
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,7 +17,9 @@
 
 #include "app/commands/commands.h"
 #include "base/descriptor.h"
+#include "base/json/json_writer.h"
 #include "base/token_file.h"
+#include "cli/failure.h"
 #include "options/options.h"
 #include "rights/token_file.h"
 
@@ -27,6 +31,7 @@ struct TokenCommand {
     std::string name;
     std::vector<std::string> rights;
     std::string path;  // of the file; empty: the line is printed
+    bool is_json = false;
 };
 
 void declare_token_options(const options::Command& command, TokenCommand& token) {
@@ -40,6 +45,7 @@ void declare_token_options(const options::Command& command, TokenCommand& token)
     command
         .add_file("--tokens", token.path, "add the token to FILE, which is made if it is not there")
         .variable("HOLDFAST_TOKENS");
+    command.add_flag("--json", token.is_json, "print JSON, also for failures").not_in_files();
     command.footer(
         "Prints the secret, which is kept nowhere else. Without --tokens, the line for the file\n"
         "follows; otherwise only its hash is written to the file. A server that is running reads\n"
@@ -87,8 +93,22 @@ base::Result<void> replace_file(const std::string& path, std::string_view text) 
     return done;
 }
 
+// Waits until nobody else changes a token file in the folder of `path`. The lock is on the folder,
+// because the file itself is replaced. It ends with the descriptor.
+base::Result<base::Descriptor> lock_folder_of(const std::string& path) {
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    base::Descriptor opened(
+        ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!opened) return fail_at(path);
+    while (::flock(opened.get(), LOCK_EX) != 0) {
+        if (errno != EINTR) return fail_at(path);
+    }
+    return opened;
+}
+
 // The file with one more line, if that is still a file that a server would read.
 base::Result<void> add_line(const std::string& path, std::string_view line) {
+    TRY(const auto alone, lock_folder_of(path));
     std::string text;
     struct stat status {};
     const bool is_there = ::stat(path.c_str(), &status) == 0;
@@ -132,28 +152,43 @@ base::Result<std::string> make_line(const TokenCommand& token, std::string_view 
     return base::fail(std::string(why));
 }
 
-int complain(int exit_code, const base::Error& error) {
-    std::fprintf(stderr, "holdfast: %s\n", error.message.c_str());
-    return exit_code;
+void print_json(const TokenCommand& token, std::string_view secret, std::string_view line) {
+    line.remove_suffix(1);  // the end of the line
+    std::string text;
+    base::JsonWriter(text)
+        .begin_object()
+        .field("name", token.name)
+        .field("secret", secret)
+        .field("line", line)
+        .end_object();
+    std::printf("%s\n", text.c_str());
 }
 
-int run_token_new(const TokenCommand& token) {
-    const std::string secret = rights::new_secret();
-    const auto line = make_line(token, secret);
-    if (!line) return complain(options::exit_usage, line.error());
-    if (!token.path.empty()) {
-        if (const auto added = add_line(token.path, *line); !added) {
-            return complain(EXIT_FAILURE, added.error());
-        }
-    }
+void print_lines(const TokenCommand& token, const std::string& secret, const std::string& line) {
     std::printf("%s\n", secret.c_str());
-    if (token.path.empty()) std::fputs(line->c_str(), stdout);
+    if (token.path.empty()) std::fputs(line.c_str(), stdout);
     const char* const rest =
         token.path.empty()
             ? "Above: the secret, which is shown only now, and the line for the file of --tokens.\n"
             : "Above: the secret, which is shown only now. A server that is running reads the file "
               "again on SIGHUP.\n";
     if (::isatty(STDOUT_FILENO) == 1) std::fputs(rest, stderr);
+}
+
+cli::Asked<int> run_token_new(const TokenCommand& token) {
+    const std::string secret = rights::new_secret();
+    const auto line = make_line(token, secret);
+    if (!line) return cli::fail(options::exit_usage, line.error().message);
+    if (!token.path.empty()) {
+        if (const auto added = add_line(token.path, *line); !added) {
+            return cli::fail(EXIT_FAILURE, added.error().message);
+        }
+    }
+    if (token.is_json) {
+        print_json(token, secret, *line);
+    } else {
+        print_lines(token, secret, *line);
+    }
     return EXIT_SUCCESS;
 }
 

@@ -4,6 +4,7 @@
 //
 // Lifetime: everything in a HttpRequest is valid during HttpHandler::handle() only.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -37,10 +38,24 @@ class HttpFields {
   public:
     static constexpr std::size_t count_max = 64;
 
+    HttpFields() = default;
+    // Copies the places that are in use: mostly a few of many.
+    HttpFields(const HttpFields& other) { *this = other; }
+    HttpFields& operator=(const HttpFields& other) {
+        begin_ = other.begin_;
+        count_ = other.count_;
+        std::copy_n(other.places_.begin(), count_, places_.begin());
+        return *this;
+    }
+
+    // Says where in the message the fields are. All of them move with it.
+    void begin_at(std::size_t position) { begin_ = position; }
+
     // False if there are too many. REQUIRES: both lie in the first 64 KiB after `message`.
     [[nodiscard]] bool add(const char* message, const HttpHeader& field) {
         if (count_ == count_max) return false;
-        places_[count_++] = {place_of(message, field.name), place_of(message, field.value)};
+        const char* const begin = message + begin_;
+        places_[count_++] = {place_of(begin, field.name), place_of(begin, field.value)};
         return true;
     }
 
@@ -53,8 +68,9 @@ class HttpFields {
         TextPlace name, value;
     };
 
+    std::size_t begin_ = 0;
     std::size_t count_ = 0;
-    std::array<Places, count_max> places_;
+    std::array<Places, count_max> places_;  // from begin_ on
 };
 
 struct HttpRequest {

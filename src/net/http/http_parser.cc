@@ -8,7 +8,8 @@
 
 namespace holdfast::net {
 
-HttpParser::HttpParser(const HttpLimits& limits) : limits_(limits) {
+HttpParser::HttpParser(const HttpLimits& limits, KnownFields* known)
+    : limits_(limits), known_(known) {
     CHECK(limits.header_bytes_max < 65536);
 }
 
@@ -24,7 +25,7 @@ HttpParser::Outcome HttpParser::parse_header(std::string_view message) {
         if (!may_be_complete(message)) return Outcome::need_more;
         head_ = RequestHead();
     }
-    switch (read_head(message.substr(0, limits_.header_bytes_max), head_, fault_)) {
+    switch (read_head(message.substr(0, limits_.header_bytes_max), head_, fault_, known_)) {
         case HeadOutcome::complete: break;
         case HeadOutcome::refused: return Outcome::refused;
         case HeadOutcome::need_more:

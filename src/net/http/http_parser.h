@@ -16,6 +16,7 @@
 #include "net/http/http_body.h"
 #include "net/http/http_message.h"
 #include "net/syntax/chunked_body.h"
+#include "net/syntax/known_fields.h"
 #include "net/syntax/request_head.h"
 
 namespace holdfast::net {
@@ -40,8 +41,9 @@ class HttpParser {
   public:
     enum class Outcome { need_more, complete, refused };
 
-    // The limits outlive the parser. REQUIRES: header_bytes_max < 64 KiB.
-    explicit HttpParser(const HttpLimits& limits);
+    // The limits and what is known of the connection outlive the parser. `known` may be null.
+    // REQUIRES: header_bytes_max < 64 KiB.
+    explicit HttpParser(const HttpLimits& limits, KnownFields* known = nullptr);
 
     // Reads up to the end of the header. `message` begins with the first byte of the request.
     // REQUIRES: the request was not refused.
@@ -86,6 +88,7 @@ class HttpParser {
     Outcome refuse(const HttpFault& fault);
 
     const HttpLimits& limits_;
+    KnownFields* known_;
     const char* message_ = nullptr;   // where the message was at the last call
     std::size_t searched_bytes_ = 0;  // of the message: the header does not end there
     std::size_t size_ = 0;

@@ -49,7 +49,7 @@ std::size_t HttpProtocol::take_request(std::string_view input) {
         if (input == "\r") return 0;
     }
     std::unique_ptr<HttpParser> begun = std::exchange(partial_, nullptr);
-    HttpParser fresh(limits_);
+    HttpParser fresh(limits_, &known_fields_);
     HttpParser& parser = begun ? *begun : fresh;
     auto outcome = parser.parse_header(input);
     if (outcome == HttpParser::Outcome::complete) {

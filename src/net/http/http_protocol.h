@@ -93,6 +93,7 @@ class HttpProtocol final : public Protocol, private BodySource {
     Channel& channel_;
     HttpHandler& handler_;
     const HttpLimits& limits_;
+    KnownFields known_fields_;
     bool peer_ended_ = false;              // a partial request will never be whole
     std::unique_ptr<HttpParser> partial_;  // the parser of a request whose rest has not arrived
     std::unique_ptr<Body> body_;           // null: no body in pieces is under way

@@ -49,10 +49,11 @@ void find_parameters(std::string_view query, std::span<QueryParameter> wanted) {
     std::size_t missing = wanted.size();
     const auto note = [&](std::string_view name, const Pair& pair) {
         for (QueryParameter& one : wanted) {
-            if (one.name_ != name || one.state_ != State::absent) continue;
+            if (one.state_ != State::absent || one.name_ != name) continue;
             one.value_ = pair.value;
             one.state_ = pair.is_plain ? State::plain : State::coded;
             --missing;
+            return;
         }
     };
     while (!query.empty() && missing > 0) {

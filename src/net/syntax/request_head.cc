@@ -5,6 +5,7 @@
 #include "base/text/number.h"
 #include "net/syntax/characters.h"
 #include "net/syntax/field_line.h"
+#include "net/syntax/known_fields.h"
 
 namespace holdfast::net {
 
@@ -15,11 +16,11 @@ namespace {
 // request is refused.
 class HeadReader {
   public:
-    HeadReader(std::string_view message, RequestHead& head)
-        : message_(message), rest_(message), head_(head) {}
+    HeadReader(std::string_view message, RequestHead& head, KnownFields* known)
+        : message_(message), rest_(message), head_(head), known_(known) {}
 
     [[nodiscard]] HeadOutcome read(const HttpFault*& fault) {
-        if (take_first_line() && take_fields()) {
+        if (take_first_line() && (take_known_fields() || take_fields())) {
             head_.bytes = message_.size() - rest_.size();
             return HeadOutcome::complete;
         }
@@ -68,7 +69,19 @@ class HeadReader {
         return refuse(is_of_http ? faults::not_http_1 : faults::malformed);
     }
 
+    bool take_known_fields() {
+        head_.fields.begin_at(message_.size() - rest_.size());
+        if (known_ == nullptr || head_.is_http_1_0) return false;
+        const HeaderFields* const fields = known_->find_in(rest_);
+        if (fields == nullptr) return false;
+        static_cast<HeaderFields&>(head_) = *fields;
+        head_.fields.begin_at(message_.size() - rest_.size());
+        rest_.remove_prefix(known_->size());
+        return true;
+    }
+
     bool take_fields() {
+        const std::string_view fields = rest_;
         while (rest_.size() >= 2 && rest_.front() != '\r') {
             HttpHeader field;
             const auto outcome = take_field(rest_, field);
@@ -83,6 +96,9 @@ class HeadReader {
         if (rest_.size() < 2) return await_more();
         if (rest_[1] != '\n') return refuse(faults::malformed);
         rest_.remove_prefix(2);
+        if (known_ != nullptr && !head_.is_http_1_0) {
+            known_->note(fields.substr(0, fields.size() - rest_.size()), head_);
+        }
         return true;
     }
 
@@ -141,13 +157,15 @@ class HeadReader {
     const std::string_view message_;
     std::string_view rest_;
     RequestHead& head_;
+    KnownFields* const known_;
     const HttpFault* fault_ = nullptr;
 };
 
 }  // namespace
 
-HeadOutcome read_head(std::string_view message, RequestHead& head, const HttpFault*& fault) {
-    return HeadReader(message, head).read(fault);
+HeadOutcome read_head(std::string_view message, RequestHead& head, const HttpFault*& fault,
+                      KnownFields* known) {
+    return HeadReader(message, head, known).read(fault);
 }
 
 }  // namespace holdfast::net

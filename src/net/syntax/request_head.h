@@ -24,17 +24,23 @@
 
 namespace holdfast::net {
 
-struct RequestHead {
-    std::size_t bytes = 0;  // of the head, with the empty line at its end; 0: it was not read
-    TextPlace method{}, target{};
+class KnownFields;
+
+// The fields, and what they say.
+struct HeaderFields {
     HttpFields fields;
     std::optional<std::uint64_t> content_length = {};
     bool is_chunked = false;
-    bool is_http_1_0 = false;
     bool has_host = false;
     bool expects_continue = false;
     bool asks_to_close = false;  // `Connection: close`
     bool asks_to_stay = false;   // `Connection: keep-alive`
+};
+
+struct RequestHead : HeaderFields {
+    std::size_t bytes = 0;  // of the head, with the empty line at its end; 0: it was not read
+    TextPlace method{}, target{};
+    bool is_http_1_0 = false;
 
     [[nodiscard]] bool keeps_connection() const {
         return !asks_to_close && (asks_to_stay || !is_http_1_0);
@@ -43,9 +49,10 @@ struct RequestHead {
 
 enum class HeadOutcome : std::uint8_t { need_more, complete, refused };
 
-// Reads the head at the front of `message`. After `refused`, `fault` says why.
+// Reads the head at the front of `message`. After `refused`, `fault` says why. Fields that are in
+// `known` are not read again; null: all are read.
 // REQUIRES: `head` is as it was made; the message has less than 64 KiB.
 [[nodiscard]] HeadOutcome read_head(std::string_view message, RequestHead& head,
-                                    const HttpFault*& fault);
+                                    const HttpFault*& fault, KnownFields* known = nullptr);
 
 }  // namespace holdfast::net

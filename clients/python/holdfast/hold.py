@@ -71,7 +71,8 @@ class Guard:
     _hold: Hold
 
     def __repr__(self) -> str:
-        return f"<LeaseGuard {self.name!r}, fencing token {self.fencing_token}, {'held' if self.is_held() else 'over'}>"
+        state = "held" if self.is_held() else "over"
+        return f"<{type(self).__name__} {self.name!r}, fencing token {self.fencing_token}, {state}>"
 
     @property
     def name(self) -> str:

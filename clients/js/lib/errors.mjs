@@ -17,8 +17,8 @@ export class LockHeld extends HoldfastError {}
 export class WaitTimedOut extends LockHeld {}
 
 /**
- * To wait for the lock would be a deadlock: its holder waits, perhaps by way of others, for something that we hold. Nothing
- * was acquired. Release what you hold, and begin anew. `cycle` has all who wait for each other.
+ * To wait for the lock would be a deadlock: its holder waits, perhaps by way of others, for something that we hold.
+ * Nothing was acquired. Release what you hold, and begin anew. `cycle` has all who wait for each other.
  */
 export class DeadlockError extends HoldfastError {
     constructor(lockName, reason, cycle) {

@@ -45,8 +45,8 @@ function readBlock(block) {
 }
 
 /**
- * The events of a path. When the connection breaks, they go on after the last one, unless each stream begins anew. Ends when
- * the signal aborts.
+ * The events of a path. When the connection breaks, they go on after the last one, unless each stream begins anew.
+ * Ends when the signal aborts.
  */
 async function* follow(exchange, { path, after, beginsAnew = false, signal }) {
     const patience = new Patience(exchange.retryForMs, signal);

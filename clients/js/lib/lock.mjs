@@ -229,8 +229,8 @@ export class Leadership extends Lock {
     }
 
     /**
-     * Changes what others see; they see it when this resolves. Rejects with LockLost if we do not lead any more. Changes are
-     * made one after the other.
+     * Changes what others see; they see it when this resolves. Rejects with LockLost if we do not lead any more.
+     * Changes are made one after the other.
      */
     async setValue(value, options = {}) {
         checkedValue(value);

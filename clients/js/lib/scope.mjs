@@ -79,7 +79,7 @@ function toElement({ scope, mode, limit }) {
     return { scope: text, ...(mode && { mode }), ...(isSemaphore && { limit }) };
 }
 
-/** The scopes of a lease that the server shows. It shows a list only if there are several; its elements may be texts. */
+/** The scopes of a lease that the server shows: a list only if there are several. Its elements may be texts. */
 export function readScopes({ scope, scopes, mode }) {
     const members = scopes?.length > 0 ? scopes : [{ scope, mode }];
     return members.map((member) => {

@@ -3,11 +3,11 @@
 //
 // JavaScript has no threads by which to tell waiters apart, and one client serves any number of calls at once: with one
 // waiter for each client, calls that merely wait for each other would be refused. But the function of `withLock` cannot
-// end while it waits for what it asks for. So requests inside of it, found by AsyncLocalStorage, have the waiter of this
-// block. If the function makes two requests at the same time, only the first of them has it. A lock without a block may be
-// released by anybody; it has a waiter of its own, unless the program names one (`waiter`). Where the context is lost, as
-// in callbacks of some libraries, a request is outside of the block. In doubt, a deadlock is not noticed; a request that
-// is only slow is not refused.
+// end while it waits for what it asks for. So requests inside of it, found by AsyncLocalStorage, have the waiter of
+// this block. If the function makes two requests at the same time, only the first of them has it. A lock without a
+// block may be released by anybody; it has a waiter of its own, unless the program names one (`waiter`). Where the
+// context is lost, as in callbacks of some libraries, a request is outside of the block. In doubt, a deadlock is not
+// noticed; a request that is only slow is not refused.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { randomUUID } from "node:crypto";

@@ -55,7 +55,9 @@ checkAgainst(
     },
     async ({ client }) => {
         const scopes = [
-            { scope: "a", mode: "exclusive" }, { scope: "named:path:of", mode: "exclusive" }, { scope: "path:/x", mode: "shared" },
+            { scope: "a", mode: "exclusive" },
+            { scope: "named:path:of", mode: "exclusive" },
+            { scope: "path:/x", mode: "shared" },
         ];
         assert.deepEqual((await client.acquire(["a", "b"])).scopes, scopes);
         assert.deepEqual((await client.acquire("x")).scopes, [{ scope: "x", mode: "exclusive" }]);
@@ -225,7 +227,10 @@ checkAgainst(
         await observing;
         const ann = { candidate: "ann", fencingToken: 5 };
         assert.deepEqual(seen, [
-            null, { ...ann, value: "", revision: 0 }, { ...ann, value: "v", revision: 1 }, { ...ann, value: "w", revision: 2 },
+            null,
+            { ...ann, value: "", revision: 0 },
+            { ...ann, value: "v", revision: 1 },
+            { ...ann, value: "w", revision: 2 },
         ]);
         for (const headers of seenHeaders) assert.equal(headers["last-event-id"], undefined);
     },
@@ -244,14 +249,16 @@ checkAgainst(
         paths.push(url);
         const entry = {
             fencing_token: 7, scope: { kind: "named", name: "x" }, holder: "ann", door: "scoped", mode: "exclusive",
-            waited_ms: 250, acquired_at: "2024-01-15T10:30:00.000Z", ended_at: "2024-01-15T10:30:30.000Z", ended: "expired",
+            waited_ms: 250, ended: "expired",
+            acquired_at: "2024-01-15T10:30:00.000Z", ended_at: "2024-01-15T10:30:30.000Z",
         };
         const set = { ...entry, scopes: ["x", "path:/x"], metadata: "m" };
         return [200, count === 1 ? { history: [entry], next: 17, position: 3 } : { history: [set], position: 3 }];
     },
     async ({ client }) => {
         const since = new Date("2024-01-15T10:30:00Z");
-        const entries = await collect(client.history({ scope: "x", owner: "ann", since, until: 1705314600500, pageSize: 1 }));
+        const filters = { scope: "x", owner: "ann", since, until: 1705314600500, pageSize: 1 };
+        const entries = await collect(client.history(filters));
         const query = "owner=ann&limit=1&scope=x&since=1705314600000&until=1705314600500";
         assert.deepEqual(paths, [`/v1/history?${query}`, `/v1/history?${query}&after=17`]);
         const [first, second] = entries;

@@ -1,5 +1,5 @@
-// Sets, deadlocks, elections and the history, against the real server: the scenarios S15 to S17 of clients/scenarios.md, and
-// what belongs to them.
+// Sets, deadlocks, elections and the history, against the real server: the scenarios S15 to S17 of clients/scenarios.md,
+// and what belongs to them.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

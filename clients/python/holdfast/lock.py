@@ -107,8 +107,8 @@ class Leadership(LeaseGuard):
         self._setting = threading.Lock()
 
     def set_value(self, value: str) -> None:
-        """Changes what others see. It can be seen when this returns. Raises LockLost if we do not lead any more. Calls of
-        several threads are done one after the other."""
+        """Changes what others see. It can be seen when this returns. Raises LockLost if we do not lead any more.
+        Calls of several threads are done one after the other."""
         with self._setting:
             self.check()
             self._keeping.set_value(self.lease, value)

@@ -1,5 +1,5 @@
-"""What can be locked, as one text: `name`, `named:x`, `path:/x`, `inode:7`, `range:7:0-4096`, `semaphore:x`; and sets of
-them, which are locked together."""
+"""What can be locked, as one text: `name`, `named:x`, `path:/x`, `inode:7`, `range:7:0-4096`, `semaphore:x`; and sets
+of them, which are locked together."""
 
 from __future__ import annotations
 

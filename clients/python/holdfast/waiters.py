@@ -1,10 +1,10 @@
 """Who waits. The server looks for deadlocks among waiters: each request names one, and so does the lease that it is
-granted. Two requests may name the same waiter only if whoever makes the second waits with all that the first was granted.
+granted. Two requests may name the same waiter only if the second waits with all that the first was granted.
 
-Code inside a block (`with lock:`) is such a case: the block cannot end while its code waits. So the requests of a thread,
-or task, that is inside a block have the waiter of the block. A guard or lease without a block may be given to another
-thread, which releases it while the first one waits. So it has a waiter of its own, unless the program names one
-(`waiter=`). In doubt, a deadlock is not noticed; a request that is only slow is never refused.
+Code inside a block (`with lock:`) is such a case: the block cannot end while its code waits. So the requests of a
+thread, or task, that is inside a block have the waiter of the block. A guard or lease without a block may be given to
+another thread, which releases it while the first one waits. So it has a waiter of its own, unless the program names one
+(`waiter=`). In doubt, a deadlock is not noticed; a request that is only slow is not refused.
 """
 
 from __future__ import annotations

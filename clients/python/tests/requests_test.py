@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What both clients send, and what they make of the answers: sets, waiters, deadlocks, elections, history and rights. The
-server is the test's own.
+"""What both clients send, and what they make of the answers: sets, waiters, deadlocks, elections, history and rights.
+The server is the test's own.
 
     requests_test.py HOLDFAST [unittest's arguments]
 """
@@ -18,8 +18,8 @@ from support import Scripted, lease_json
 import holdfast
 from holdfast import aio
 
-CYCLE = [{"holder": "ann", "waiter": "w1", "door": "scoped", "waits_for": {"kind": "named", "name": "b"}, "held_by": "bob",
-          "fencing_token": 34}, {"hidden": True}]
+CYCLE = [{"holder": "ann", "waiter": "w1", "door": "scoped", "waits_for": {"kind": "named", "name": "b"},
+          "held_by": "bob", "fencing_token": 34}, {"hidden": True}]
 
 
 class ScriptedTest(unittest.TestCase):
@@ -55,8 +55,9 @@ class Sets(ScriptedTest):
         self.client.acquire(["a", {"scope": "path:/x", "mode": "shared"}, {"scope": "s", "limit": 3},
                              holdfast.SetMember("b", "exclusive"), {"kind": "inode", "inode": 7}], shared=True)
         body = self.body()
-        self.assertEqual(body["scopes"], ["a", {"scope": "path:/x", "mode": "shared"}, {"scope": "semaphore:s", "limit": 3},
-                                          {"scope": "b", "mode": "exclusive"}, "inode:7"])
+        self.assertEqual(body["scopes"],
+                         ["a", {"scope": "path:/x", "mode": "shared"}, {"scope": "semaphore:s", "limit": 3},
+                          {"scope": "b", "mode": "exclusive"}, "inode:7"])
         self.assertEqual((body["mode"], "scope" in body, "limit" in body), ("shared", False, False))
 
     def test_of_one_are_usual_leases(self):
@@ -203,7 +204,8 @@ class Deadlocks(ScriptedTest):
 
     def check(self, error):
         self.assertNotIsInstance(error, holdfast.LockHeld)
-        self.assertEqual(str(error), "to wait for b would be a deadlock: ann waits for bob, who holds b and waits for ann")
+        self.assertEqual(str(error),
+                         "to wait for b would be a deadlock: ann waits for bob, who holds b and waits for ann")
         self.assertEqual((error.name, error.cycle),
                          ("b", (holdfast.CycleMember("ann", "w1", "scoped", "b", "bob", 34),
                                 holdfast.CycleMember(is_hidden=True))))
@@ -309,9 +311,11 @@ class Rights(ScriptedTest):
     def test_that_are_missing_are_named(self):
         denied = {"error": "Forbidden", "message": "the token ci lacks the right lock on prod at the door http",
                   "right": "lock", "on": "prod"}
-        self.answers = [(403, denied), (403, {**denied, "message": "no"}), (403, {**denied, "message": "no", "on": "*"}),
+        self.answers = [(403, denied), (403, {**denied, "message": "no"}),
+                        (403, {**denied, "message": "no", "on": "*"}),
                         (403, {"error": "Forbidden", "message": "this needs the admin token"})]
-        for text, right, on in ((denied["message"], "lock", "prod"), ("no: the right lock on prod is missing", "lock", "prod"),
+        for text, right, on in ((denied["message"], "lock", "prod"),
+                                ("no: the right lock on prod is missing", "lock", "prod"),
                                 ("no: the right lock on everything is missing", "lock", "*"),
                                 ("this needs the admin token", None, None)):
             with self.assertRaises(holdfast.Forbidden) as caught:

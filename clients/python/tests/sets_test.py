@@ -63,7 +63,8 @@ class Sets(ServerTest):
             other.acquire(["a", "b"])
         self.assertEqual((refusal.exception.name, refusal.exception.holder), ("b", self.client.owner))
         self.assertTrue(self.is_free("a"))
-        waiting = self.in_background(lambda: other.acquire(["a", "b", {"scope": "path:/x", "mode": "shared"}], 60, wait=None))
+        several = ["a", "b", {"scope": "path:/x", "mode": "shared"}]
+        waiting = self.in_background(lambda: other.acquire(several, 60, wait=None))
         self.wait_for_queue("b", 1)
         self.assertTrue(self.is_free("a"), "a set that waits holds nothing")
         self.assertTrue(self.client.release(in_the_way))

@@ -151,8 +151,8 @@ class Leadership(LeaseGuard):
         self._setting = asyncio.Lock()
 
     async def set_value(self, value: str) -> None:
-        """Changes what others see. It can be seen when this returns. Raises LockLost if we do not lead any more. Calls of
-        several tasks are done one after the other."""
+        """Changes what others see. It can be seen when this returns. Raises LockLost if we do not lead any more.
+        Calls of several tasks are done one after the other."""
         async with self._setting:
             self.check()
             await self._keeping.set_value(self.lease, value)

@@ -180,7 +180,7 @@ func (r *acquireRequest) setScopes(set []SetMember, limit int) error {
 type grant struct {
 	token      secret
 	info       LeaseInfo
-	waiter     waiter
+	waiter     *waiter
 	lastsUntil instant // the server ends the lease no earlier, unless it is told to
 }
 

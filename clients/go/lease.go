@@ -38,7 +38,7 @@ type Lease struct {
 	lost   chan struct{}      // closed when the lease is lost
 	ctx    context.Context    // ends when the lease is lost or released
 	end    context.CancelFunc // of ctx
-	waiter waiter
+	waiter *waiter
 
 	mutex           sync.Mutex
 	info            LeaseInfo

@@ -134,6 +134,27 @@ func TestBlocksInsideOfEachOtherAreOneWaiter(t *testing.T) {
 	}
 }
 
+func TestALeaseThatABlockHasLeftBehindKeepsTheWaiterForItself(t *testing.T) {
+	t.Parallel()
+	f := startGranting(t)
+	client := connect(t, f.URL)
+	nothing := func(context.Context) error { return nil }
+	must(t, client.WithLock(brief(t), "a", holdfast.LockOptions{}, func(ctx context.Context) error {
+		var left *holdfast.Lease
+		must(t, client.WithLock(ctx, "b", holdfast.LockOptions{}, func(ctx context.Context) (err error) {
+			left, err = client.Acquire(ctx, "c", holdfast.LockOptions{})
+			return err
+		}))
+		must(t, client.WithLock(ctx, "d", holdfast.LockOptions{}, nothing))
+		must(t, left.Release(ctx))
+		return client.WithLock(ctx, "e", holdfast.LockOptions{}, nothing)
+	}))
+	a := f.waiterOf("a")
+	if f.waiterOf("b") != a || f.waiterOf("c") != a || f.waiterOf("d") == a || f.waiterOf("e") != a {
+		t.Fatalf("the requests were %v", f.acquired())
+	}
+}
+
 func TestWhatRunsAtTheSameTimeIsAnotherWaiter(t *testing.T) {
 	t.Parallel()
 	f := startGranting(t)

@@ -16,13 +16,15 @@ import (
 // has it. A lease without a block may be released by any goroutine; it has a waiter of its own, unless
 // the program names one. In doubt, a deadlock is not noticed; a request that is only slow is not refused.
 
-// block is a WithLock whose function runs.
+// block is a WithLock whose function runs. One user at a time has its waiter: a request, or the lease
+// that the request was granted.
 type block struct {
 	identity string
 
 	mutex  sync.Mutex
-	isBusy bool // a request has the waiter of the block, or a lease that is not released yet
+	isBusy bool
 	isOver bool
+	onFree func()
 }
 
 // The block of a client, and the waiter that the program named, in a context.
@@ -42,45 +44,45 @@ func WithWaiter(ctx context.Context, name string) context.Context {
 // waiter is who waits for a lease, and then holds it.
 type waiter struct {
 	identity string
-	block    *block // nil if the identity is not that of a block
+	around   *block // whose waiter this is; nil if it is none of a block
+	inside   *block // what the waiter has made of its lease; nil if it is no block
 }
 
-// beginWait is the waiter of the next request. REQUIRES: end is called when what it was granted has been
-// given back.
-func (c *Client) beginWait(ctx context.Context, given string) waiter {
+// beginWait is the waiter of the next request. REQUIRES: end is called once, when what it was granted has
+// been given back.
+func (c *Client) beginWait(ctx context.Context, given string) *waiter {
 	if given == "" {
 		given, _ = ctx.Value(waiterKey{}).(string)
 	}
 	if given != "" {
-		return waiter{identity: given}
+		return &waiter{identity: given}
 	}
 	around, _ := ctx.Value(blockKey{c}).(*block)
 	if around == nil || !around.take() {
-		return waiter{identity: newRequestID()}
+		return &waiter{identity: newRequestID()}
 	}
-	return waiter{identity: around.identity, block: around}
+	return &waiter{identity: around.identity, around: around}
 }
 
-func (w waiter) end() {
-	if w.block != nil {
-		w.block.mutex.Lock()
-		defer w.block.mutex.Unlock()
-		w.block.isBusy = false
+// end is called when the lease was given back, or not granted. A lease that the function of the block has
+// left behind is still held.
+func (w *waiter) end() {
+	switch {
+	case w == nil || w.around == nil:
+	case w.inside != nil:
+		w.inside.whenFree(w.around.free)
+	default:
+		w.around.free()
 	}
 }
 
 // within is the context of a block, and a function that ends the block.
-func (c *Client) within(ctx context.Context, w waiter) (context.Context, func()) {
-	inside := &block{identity: w.identity}
-	end := func() { // what the function has left running does not belong to the block any more
-		inside.mutex.Lock()
-		defer inside.mutex.Unlock()
-		inside.isOver = true
-	}
-	return context.WithValue(ctx, blockKey{c}, inside), end
+func (c *Client) within(ctx context.Context, w *waiter) (context.Context, func()) {
+	w.inside = &block{identity: w.identity}
+	return context.WithValue(ctx, blockKey{c}, w.inside), w.inside.end
 }
 
-// take is true if the waiter of the block is free. It is taken then.
+// take is true if the waiter of the block was free. It is taken then.
 func (b *block) take() bool {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -89,4 +91,35 @@ func (b *block) take() bool {
 	}
 	b.isBusy = true
 	return true
+}
+
+func (b *block) free() {
+	b.mutex.Lock()
+	b.isBusy = false
+	onFree := b.onFree
+	b.mutex.Unlock()
+	if onFree != nil {
+		onFree()
+	}
+}
+
+// end: what the function has left running does not belong to the block any more.
+func (b *block) end() {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	b.isOver = true
+}
+
+// whenFree calls back when nobody has the waiter. REQUIRES: the block is over, or ends without another
+// user.
+func (b *block) whenFree(work func()) {
+	b.mutex.Lock()
+	isBusy := b.isBusy
+	if isBusy {
+		b.onFree = work
+	}
+	b.mutex.Unlock()
+	if !isBusy {
+		work()
+	}
 }

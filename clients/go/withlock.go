@@ -30,7 +30,7 @@ func (c *Client) withLock(ctx context.Context, set []SetMember, options LockOpti
 	inner, cancel := context.WithCancel(context.WithValue(ctx, leaseKey{}, lease))
 	defer cancel()
 	inner, endBlock := c.within(inner, lease.waiter)
-	defer endBlock()
+	defer endBlock() // before the release
 	go func() {
 		select {
 		case <-lease.Lost():
@@ -39,6 +39,7 @@ func (c *Client) withLock(ctx context.Context, set []SetMember, options LockOpti
 		}
 	}()
 	err = work(inner)
+	endBlock()
 	released := lease.Release(ctx)
 	if err == nil {
 		return released

@@ -178,7 +178,7 @@ export class Lock {
 
     /** Runs the work while the lock is held, as one block. */
     _run(work) {
-        return this.#client._waiters.run(this.#waiter.identity, work);
+        return this.#client._waiters.run(this.#waiter, work);
     }
 
     /** The lease as last renewed; undefined before the first one. */

@@ -12,25 +12,81 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
 
+/** A block whose work runs. One user at a time has its waiter: a request, or what that was granted. */
+class Block {
+    #isBusy = false;
+    #isOver = false;
+    #onFree;
+
+    constructor(identity) {
+        this.identity = identity;
+    }
+
+    /** Whether the waiter was free. It is taken then. */
+    take() {
+        if (this.#isBusy || this.#isOver) return false;
+        this.#isBusy = true;
+        return true;
+    }
+
+    free() {
+        this.#isBusy = false;
+        this.#onFree?.();
+    }
+
+    /** What the work has left running does not belong to the block any more. */
+    end() {
+        this.#isOver = true;
+    }
+
+    /** Calls back when nobody has the waiter. */
+    whenFree(work) {
+        if (this.#isBusy) this.#onFree = work;
+        else work();
+    }
+}
+
+/** Who waits for a lock, and then holds it. */
+class Waiter {
+    #around; // the block whose waiter this is, if it is that of a block
+    #inside; // the block that this waiter has made of its lock
+
+    constructor(identity, around) {
+        this.identity = identity;
+        this.#around = around;
+    }
+
+    /** Runs the work of a block whose lock was granted to this waiter. */
+    async run(blocks, work) {
+        this.#inside = new Block(this.identity);
+        try {
+            return await blocks.run(this.#inside, work);
+        } finally {
+            this.#inside.end();
+        }
+    }
+
+    /** The lock was given back, or not granted. A lock that the work of the block has left behind is still held. */
+    end() {
+        const around = this.#around;
+        this.#around = undefined;
+        if (!around) return;
+        if (this.#inside) this.#inside.whenFree(() => around.free());
+        else around.free();
+    }
+}
+
 export class Waiters {
     #blocks = new AsyncLocalStorage(); // the innermost block of the code that runs
 
     /** The waiter of the next request. REQUIRES: `end()` is called when what it was granted has been given back. */
     begin(given) {
-        const block = this.#blocks.getStore();
-        if (given !== undefined) return { identity: given, end: () => {} };
-        if (!block || block.isOver || block.isBusy) return { identity: randomUUID(), end: () => {} };
-        block.isBusy = true;
-        return { identity: block.identity, end: () => (block.isBusy = false) };
+        if (given !== undefined) return new Waiter(given);
+        const around = this.#blocks.getStore();
+        return around?.take() ? new Waiter(around.identity, around) : new Waiter(randomUUID());
     }
 
-    /** Runs the work of a block whose lock was granted to this waiter. */
-    async run(identity, work) {
-        const block = { identity, isBusy: false, isOver: false };
-        try {
-            return await this.#blocks.run(block, work);
-        } finally {
-            block.isOver = true; // what the work has left running does not belong to it any more
-        }
+    run(waiter, work) {
+        return waiter.run(this.#blocks, work);
     }
 }

@@ -110,6 +110,21 @@ checkAgainst("what runs at the same time, or may be released by others, is anoth
     assert.equal(new Set([of.a, of.c, of.e, of.g, of.h]).size, 5);
 });
 
+checkAgainst("a lock that a block has left behind keeps the waiter for itself", grant, async ({ impostor, client }) => {
+    await client.withLock("a", async () => {
+        let left;
+        await client.withLock("b", async () => {
+            left = await client.lock("c");
+        });
+        await client.withLock("d", () => {});
+        await left.release();
+        await client.withLock("e", () => {});
+    });
+    const [a, b, c, d, e] = waitersOf(impostor);
+    assert.deepEqual([b, c, e], [a, a, a]);
+    assert.notEqual(d, a);
+});
+
 checkAgainst("what a block has left running is outside of it", grant, async ({ impostor, client }) => {
     let left;
     await client.withLock("a", () => {

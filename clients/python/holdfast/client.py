@@ -182,8 +182,11 @@ class Client(BaseClient):
         """Waits until this client leads. It leads while the guard is held, and resigns by releasing it. Others see the
         `value`, for example an address; `set_value` of the guard changes it."""
         request = self._request(f"named:{election}", ttl, False, None, "", on_deadlock, value=value)
-        lease = self._acquire_loosely(dataclasses.replace(request, wait=wait), waiter, stop)
-        return self._guard(Leadership, lease, on_lost)
+        chain = self._waiters.chain(waiter)
+        lease = self._acquire(dataclasses.replace(request, wait=wait, waiter=chain.identity), stop)
+        leadership = self._guard(Leadership, lease, on_lost)
+        leadership._borrow(chain)
+        return leadership
 
     def observe(self, election: str, *, stop: Optional[Stop] = None) -> Iterator[Optional[Leader]]:
         """The leader, or None: now, and after every change of the leader or its value. Without an end, until `stop` is

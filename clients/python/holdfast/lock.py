@@ -76,9 +76,11 @@ class LeaseGuard(Guard):
             if self._was_released is None:
                 self._was_released = False
                 self._was_released = self._keeping.release(self._hold.lease)
+                self._give_back_identity()
             return self._was_released
 
     def __enter__(self: G) -> G:
+        self._give_back_identity()
         self._place = self._keeping.waiters.enter(self.lease.waiter)
         return self
 
@@ -172,5 +174,5 @@ class Lock:
         """A guard without a block."""
         chain = self._waiters.chain(self._waiter)
         guard = self._hold(wait, chain.identity)
-        chain.is_lent = True
+        guard._borrow(chain)
         return guard

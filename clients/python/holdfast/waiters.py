@@ -22,7 +22,7 @@ class Chain:
 
     def __init__(self, identity: str) -> None:
         self.identity = identity
-        self.is_lent = False  # a guard without a block has this identity, too: nobody may wait under it any more
+        self.is_lent = False  # a guard without a block has this identity, too: nobody may wait under it meanwhile
         self.process = os.getpid()
 
     def is_usable(self) -> bool:
@@ -49,7 +49,6 @@ class Waiters:
             return None
         blocks = self._blocks()
         chain = blocks[-1] if blocks and blocks[-1].identity == identity else Chain(identity)
-        chain.is_lent = False
         blocks.append(chain)
         return blocks, chain
 

@@ -122,13 +122,27 @@ class Waiters(ScriptedTest):
         self.client.acquire("a")
         self.client.lock("b").acquire()
         with self.client.lock("c"):
-            self.client.campaign("d")
+            leadership = self.client.campaign("d")
             self.client.acquire("e")
             with self.client.lock("f"), self.client.lock("g"):
                 pass
-        a, b, c, d, e, f, g = self.waiters()
-        self.assertEqual((c, f), (d, g))
-        self.assertEqual(len({a, b, c, e, f}), 5)
+            leadership.release()
+            self.client.try_lock("h").release()
+            self.client.acquire("i")
+            self.client.acquire("j")
+        a, b, c, d, e, f, g, h, i, j = self.waiters()
+        self.assertEqual((c, c, c, f), (d, h, i, g))
+        self.assertEqual(len({a, b, c, e, f, j}), 6)
+
+    def test_of_a_block_are_not_shared_with_a_guard_that_is_still_out(self):
+        with self.client.lock("a"):
+            with self.client.lock("b").acquire():
+                self.client.lock("c").acquire()
+            with self.client.lock("d"):
+                pass
+        a, b, c, d = self.waiters()
+        self.assertEqual((a, b), (b, c))
+        self.assertNotEqual(a, d)
 
     def test_of_a_guard_that_is_used_as_a_block_go_on_inside_of_it(self):
         with self.client.try_lock("a"), self.client.lock("b"):

@@ -171,8 +171,11 @@ class Client(BaseClient):
         """Waits until this client leads. It leads while the guard is held, and resigns by releasing it. Others see the
         `value`, for example an address; `set_value` of the guard changes it."""
         request = self._request(f"named:{election}", ttl, False, None, "", on_deadlock, value=value)
-        lease = await self._acquire_loosely(dataclasses.replace(request, wait=wait), waiter)
-        return Leadership(self._keeping, lease, on_lost)
+        chain = self._waiters.chain(waiter)
+        lease = await self._acquire(dataclasses.replace(request, wait=wait, waiter=chain.identity))
+        leadership = Leadership(self._keeping, lease, on_lost)
+        leadership._borrow(chain)
+        return leadership
 
     def observe(self, election: str) -> AsyncIterator[Optional[Leader]]:
         """The leader, or None: now, and after every change of the leader or its value. Without an end."""

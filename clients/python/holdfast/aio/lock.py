@@ -75,9 +75,12 @@ class LeaseGuard(Guard):
         finally:
             if self._released is None:
                 self._released = self._keeping.start(self._keeping.release(self._hold.lease))
-        return await asyncio.shield(self._released)
+        is_released = await asyncio.shield(self._released)
+        self._give_back_identity()
+        return is_released
 
     async def __aenter__(self: G) -> G:
+        self._give_back_identity()
         self._place = self._keeping.waiters.enter(self.lease.waiter)
         return self
 
@@ -216,5 +219,5 @@ class Lock:
         """A guard without a block."""
         chain = self._waiters.chain(self._waiter)
         guard = await self._hold(wait, chain.identity)
-        chain.is_lent = True
+        guard._borrow(chain)
         return guard

@@ -32,66 +32,103 @@ type LockOptions struct {
 	Owner string
 	// Metadata is shown with the lease, at most 1024 bytes.
 	Metadata string
+	// OnDeadlock says what becomes of a wait that would be a deadlock. Default: it is refused.
+	OnDeadlock OnDeadlock
+	// Waiter names who waits, for the server's search for deadlocks. Default: that of [WithWaiter], or
+	// of the [Client.WithLock] that the context belongs to, or a new one.
+	Waiter string
 	// RequestID: requests with the same id have the effect of one, so that a program that was
 	// restarted finds the lease that it had. Good for one grant. Default: a new one for each.
 	RequestID string
+}
+
+// OnDeadlock says what becomes of a wait that would be a deadlock.
+type OnDeadlock int
+
+const (
+	// RefuseDeadlock: the error is an [ErrDeadlock].
+	RefuseDeadlock OnDeadlock = iota
+	// WaitInDeadlock: the wait goes on, until somebody else gives way.
+	WaitInDeadlock
+)
+
+// word is what the server calls it.
+func (o OnDeadlock) word() string {
+	if o == WaitInDeadlock {
+		return "tell"
+	}
+	return "refuse"
 }
 
 // Acquire waits in the queue for a lock, and returns its lease, which renews itself until
 // [Lease.Release]. The scope is a name, or one of "named:x", "path:/x", "inode:7", "range:7:0-4096"
 // and "semaphore:x".
 //
-// The error is an [ErrWaitTimedOut] after options.Wait. When ctx ends, it is ctx.Err(). Nothing is
-// held then, unless the server does not answer for three seconds; a lease that was granted meanwhile
-// ends after its TTL.
+// The error is an [ErrWaitTimedOut] after options.Wait, and an [ErrDeadlock] if the wait would be one.
+// When ctx ends, it is ctx.Err(). Nothing is held then, unless the server does not answer for three
+// seconds; a lease that was granted meanwhile ends after its TTL.
 func (c *Client) Acquire(ctx context.Context, scope string, options LockOptions) (*Lease, error) {
-	wait := options.Wait
-	if wait <= 0 || wait > endlessWait {
-		wait = endlessWait
-	}
-	return c.acquire(ctx, scope, options, wait)
+	return c.acquire(ctx, Set(scope), options, options.wait())
 }
 
 // TryAcquire does not wait, and does not overtake waiters. The error is an [ErrLockHeld] if the lock
 // is not free.
 func (c *Client) TryAcquire(ctx context.Context, scope string, options LockOptions) (*Lease, error) {
-	return c.acquire(ctx, scope, options, 0)
+	return c.acquire(ctx, Set(scope), options, 0)
 }
 
-func (c *Client) acquire(ctx context.Context, scope string, options LockOptions, wait time.Duration) (
+func (c *Client) acquire(ctx context.Context, set []SetMember, options LockOptions, wait time.Duration) (
 	*Lease, error) {
-	request, err := c.newAcquireRequest(scope, options)
+	return c.acquireAs(ctx, set, options, wait, "")
+}
+
+// acquireAs acquires a lease with the value of a candidacy.
+func (c *Client) acquireAs(ctx context.Context, set []SetMember, options LockOptions, wait time.Duration,
+	value string) (*Lease, error) {
+	request, err := c.newAcquireRequest(set, options)
+	if err == nil {
+		err = requireUTF8(value, options.Waiter)
+	}
 	if err != nil {
 		return nil, err
 	}
+	waiter := c.beginWait(ctx, options.Waiter)
+	request.Waiter, request.Value = waiter.identity, value
 	a := acquisition{
 		client: c, request: request, hasOwnID: options.RequestID == "", wait: wait, patience: c.patience(),
 	}
-	grant, err := a.run(ctx)
+	granted, err := a.run(ctx)
 	if err != nil {
+		waiter.end()
 		return nil, err
 	}
-	return c.keep(grant)
+	granted.waiter = waiter
+	return c.keep(granted)
 }
 
 // acquireRequest is the body of the request.
 type acquireRequest struct {
-	Scope     string `json:"scope"`
-	Holder    string `json:"holder"`
-	TTLMs     int64  `json:"ttl_ms"`
-	RequestID string `json:"request_id"`
-	WaitMs    int64  `json:"wait_ms"`
-	Mode      string `json:"mode,omitempty"`
-	Limit     int    `json:"limit,omitempty"`
-	Metadata  string `json:"metadata,omitempty"`
+	Scope      string       `json:"scope,omitempty"`
+	Scopes     []memberJSON `json:"scopes,omitempty"`
+	Holder     string       `json:"holder"`
+	TTLMs      int64        `json:"ttl_ms"`
+	RequestID  string       `json:"request_id"`
+	WaitMs     int64        `json:"wait_ms"`
+	Waiter     string       `json:"waiter"`
+	OnDeadlock string       `json:"on_deadlock"`
+	Mode       string       `json:"mode,omitempty"`
+	Limit      int          `json:"limit,omitempty"`
+	Metadata   string       `json:"metadata,omitempty"`
+	Value      string       `json:"value,omitempty"`
 }
 
-func (c *Client) newAcquireRequest(scope string, options LockOptions) (acquireRequest, error) {
+func (c *Client) newAcquireRequest(set []SetMember, options LockOptions) (acquireRequest, error) {
 	request := acquireRequest{
-		Holder:    options.Owner,
-		TTLMs:     options.TTL.Milliseconds(),
-		RequestID: options.RequestID,
-		Metadata:  options.Metadata,
+		Holder:     options.Owner,
+		TTLMs:      options.TTL.Milliseconds(),
+		RequestID:  options.RequestID,
+		OnDeadlock: options.OnDeadlock.word(),
+		Metadata:   options.Metadata,
 	}
 	if request.Holder == "" {
 		request.Holder = c.options.Owner
@@ -105,20 +142,45 @@ func (c *Client) newAcquireRequest(scope string, options LockOptions) (acquireRe
 	if options.Shared {
 		request.Mode = "shared"
 	}
-	var err error
-	if request.Scope, err = withLimit(scope, options.Limit); err != nil {
+	if err := request.setScopes(set, options.Limit); err != nil {
 		return request, err
 	}
-	if kind, _ := splitScope(request.Scope); kind == "semaphore" {
-		request.Limit = options.Limit
+	return request, requireUTF8(request.Holder, request.Metadata, request.RequestID)
+}
+
+// setScopes says what is asked for. A set of one is a usual lease. The limit is that of the options.
+func (r *acquireRequest) setScopes(set []SetMember, limit int) error {
+	if len(set) == 0 {
+		return invalid("there is nothing to lock in an empty set")
 	}
-	return request, requireUTF8(scope, request.Holder, request.Metadata, request.RequestID)
+	if len(set) > 1 && limit != 0 {
+		return invalid("the limit of a set belongs to one of its members")
+	}
+	for _, member := range set {
+		if member.Limit == 0 {
+			member.Limit = limit
+		}
+		element, err := newMemberJSON(member)
+		if err != nil {
+			return err
+		}
+		r.Scopes = append(r.Scopes, element)
+	}
+	if len(set) == 1 {
+		only := r.Scopes[0]
+		r.Scopes, r.Scope, r.Limit = nil, only.Scope, only.Limit
+		if only.Mode != "" {
+			r.Mode = only.Mode
+		}
+	}
+	return nil
 }
 
 // grant is a lease that the server has granted.
 type grant struct {
 	token      secret
 	info       LeaseInfo
+	waiter     *waiter
 	lastsUntil instant // the server ends the lease no earlier, unless it is told to
 }
 

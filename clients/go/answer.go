@@ -23,25 +23,57 @@ type answer struct {
 	DurationMs   int64     `json:"duration_ms"` // ttl_ms of older servers
 	Metadata     string    `json:"metadata"`
 
-	Code         string `json:"error"`
-	Message      string `json:"message"`
-	RetryAfterMs int64  `json:"retry_after_ms"`
+	Scopes   scopesJSON `json:"scopes"` // of a lease on several scopes
+	Value    string     `json:"value"`  // of a candidacy
+	Revision uint64     `json:"revision"`
+
+	Code         string      `json:"error"`
+	Message      string      `json:"message"`
+	RetryAfterMs int64       `json:"retry_after_ms"`
+	Cycle        []cycleJSON `json:"cycle"` // of a deadlock
+	Right        string      `json:"right"` // the one that is missing
+	On           string      `json:"on"`
 
 	Resource string  `json:"resource"`
 	Highest  *uint64 `json:"highest"`
 
-	// A lock, as /v1/locks shows it, and what became of it.
-	Held    *bool           `json:"held"`
-	OwnerID string          `json:"owner_id"`
+	// Of /v1/locks.
 	Holders json.RawMessage `json:"holders"` // their number, or a list of them
 	Reason  string          `json:"reason"`  // the code, at this door
 
-	Leases []answer `json:"leases"`
-	Next   string   `json:"next"`
+	Leases  []answer       `json:"leases"`
+	History *[]historyJSON `json:"history"`
+	Next    pageMark       `json:"next"`
 
 	status     int
 	server     string
 	retryAfter time.Duration // from the header
+}
+
+// pageMark is where the next page begins: a text, or a number.
+type pageMark string
+
+func (m *pageMark) UnmarshalJSON(text []byte) error {
+	var number json.Number
+	var words string
+	switch {
+	case json.Unmarshal(text, &words) == nil:
+		*m = pageMark(words)
+	case json.Unmarshal(text, &number) == nil:
+		*m = pageMark(number.String())
+	}
+	return nil
+}
+
+// cycleJSON is one of those who wait for each other.
+type cycleJSON struct {
+	Holder       string    `json:"holder"`
+	Waiter       string    `json:"waiter"`
+	Door         string    `json:"door"`
+	WaitsFor     scopeJSON `json:"waits_for"`
+	HeldBy       string    `json:"held_by"`
+	FencingToken uint64    `json:"fencing_token"`
+	Hidden       bool      `json:"hidden"`
 }
 
 // readAnswer reads the body of an answer. The answer is nil if the body is none of Holdfast's.
@@ -59,7 +91,7 @@ func readAnswer(status int, header http.Header, body []byte) *answer {
 	}
 	isKnown := status == http.StatusOK || a.Code != ""
 	if status == http.StatusNotFound {
-		isKnown = a.Code == "LockNotFound" || a.Code == "FenceNotFound"
+		isKnown = a.Code == "LockNotFound" || a.Code == "FenceNotFound" || a.Code == "HistoryOff"
 	}
 	if !isKnown {
 		return nil
@@ -90,13 +122,17 @@ func (a *answer) lease() (LeaseInfo, error) {
 	if a.FencingToken == nil || a.Scope.Kind == "" || a.ttl() <= 0 {
 		return LeaseInfo{}, notHoldfast(a.server, a.status, "the answer is no lease")
 	}
+	only := SetMember{Scope: a.Scope.String(), Shared: a.Mode == "shared"}
 	return LeaseInfo{
-		Scope:        a.Scope.String(),
+		Scope:        only.Scope,
+		Scopes:       a.Scopes.orOnly(only),
 		Owner:        a.Holder,
-		Shared:       a.Mode == "shared",
+		Shared:       only.Shared,
 		FencingToken: *a.FencingToken,
 		TTL:          a.ttl(),
 		Metadata:     a.Metadata,
+		Value:        a.Value,
+		Revision:     a.Revision,
 		AcquiredAt:   readTime(a.AcquiredAt),
 		ExpiresAt:    readTime(a.ExpiresAt),
 	}, nil
@@ -113,6 +149,8 @@ func (a *answer) failure() error {
 			RetryAfter: time.Duration(a.RetryAfterMs) * time.Millisecond,
 			TimedOut:   a.Code == "WaitTimedOut",
 		}
+	case "Deadlock":
+		return a.deadlock()
 	case "LockExpired", "LockNotFound", "RequestEnded":
 		return &LockLostError{Reason: a.message(), isOver: true}
 	case "StaleFence":
@@ -132,11 +170,27 @@ func (a *answer) failure() error {
 	case a.status == http.StatusUnauthorized:
 		failure.Kind = ErrUnauthorized
 	case a.status == http.StatusForbidden:
-		failure.Kind = ErrForbidden
+		failure.Kind, failure.Right, failure.On = ErrForbidden, a.Right, a.On
 	case a.status >= http.StatusInternalServerError:
 		failure.Kind = ErrServerUnavailable
 	}
 	return failure
+}
+
+func (a *answer) deadlock() error {
+	deadlock := &DeadlockError{Scope: a.Scope.String(), Message: a.message()}
+	for _, member := range a.Cycle {
+		deadlock.Cycle = append(deadlock.Cycle, CycleMember{
+			Holder:       member.Holder,
+			Waiter:       member.Waiter,
+			Door:         member.Door,
+			WaitsFor:     member.WaitsFor.String(),
+			HeldBy:       member.HeldBy,
+			FencingToken: member.FencingToken,
+			Hidden:       member.Hidden,
+		})
+	}
+	return deadlock
 }
 
 func (a *answer) message() string {

@@ -2,17 +2,21 @@ package holdfast
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"net/http"
 	"net/url"
 	"time"
 )
 
 // Candidacy is what a candidate says of itself. An election is a lock, and the leader is its holder.
 type Candidacy struct {
-	Election  string        // the name of the lock
-	Candidate string        // the owner of the lease. Default: the owner of the client
-	Value     string        // what others are told of the leader, such as its address
-	TTL       time.Duration // how long nobody leads when the leader fails. Default: 30 s
+	Election   string        // the name of the lock
+	Candidate  string        // the owner of the lease. Default: the owner of the client
+	Value      string        // what others are told of the leader, such as its address; at most 4096 bytes
+	TTL        time.Duration // how long nobody leads when the leader fails. Default: 30 s
+	OnDeadlock OnDeadlock    // as in [LockOptions], like the next
+	Waiter     string
 }
 
 // Leader is the leader of an election, as others see it.
@@ -20,72 +24,122 @@ type Leader struct {
 	Candidate    string
 	Value        string
 	FencingToken uint64 // larger than that of every earlier leader
+	Revision     uint64 // grows with every change of the value while this candidate leads; 0: there was none
+}
+
+// Leadership is the lead in an election. It ends with its lease.
+type Leadership struct {
+	*Lease
+	setting chan struct{} // has an element while the value is being changed
 }
 
 // Campaign waits until the candidate leads, or ctx ends. The candidate leads while [Lease.Err] is nil,
 // and resigns by [Lease.Release].
-func (c *Client) Campaign(ctx context.Context, candidacy Candidacy) (*Lease, error) {
-	return c.Acquire(ctx, "named:"+candidacy.Election, LockOptions{
-		Owner: candidacy.Candidate, Metadata: candidacy.Value, TTL: candidacy.TTL,
-	})
+func (c *Client) Campaign(ctx context.Context, candidacy Candidacy) (*Leadership, error) {
+	if candidacy.Election == "" {
+		return nil, invalid("the election needs a name")
+	}
+	lease, err := c.acquireAs(ctx, Set("named:"+candidacy.Election), LockOptions{
+		Owner: candidacy.Candidate, TTL: candidacy.TTL, OnDeadlock: candidacy.OnDeadlock,
+		Waiter: candidacy.Waiter,
+	}, endlessWait, candidacy.Value)
+	if err != nil {
+		return nil, err
+	}
+	return &Leadership{Lease: lease, setting: make(chan struct{}, 1)}, nil
 }
 
-// Observe calls onChange with the leader now and after every change, and with nil if nobody leads. It
-// returns as [Client.Watch] does.
+// SetValue changes what others see; they see it when SetValue returns. Changes are made one after the
+// other. The error is an [ErrLockLost] if the candidate does not lead any more. [Lease.Info] has the
+// value and its revision.
+func (l *Leadership) SetValue(ctx context.Context, value string) error {
+	if err := requireUTF8(value); err != nil {
+		return err
+	}
+	select {
+	case l.setting <- struct{}{}:
+		defer func() { <-l.setting }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if err := l.Err(); err != nil {
+		return err
+	}
+	answer, err := l.client.exchange.ask(ctx, ask{
+		method:  http.MethodPut,
+		target:  leasePath(l.token) + "/value",
+		body:    map[string]string{"value": value},
+		timeout: l.client.options.Timeout,
+	}, l.client.patience())
+	if err != nil {
+		return err
+	}
+	if answer.status != http.StatusOK {
+		err := answer.failure()
+		var lost *LockLostError
+		if errors.As(err, &lost) {
+			lost.Scope = l.Info().Scope
+		}
+		return err
+	}
+	shown, err := answer.lease()
+	if err != nil {
+		return err
+	}
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.info.Value, l.info.Revision = shown.Value, shown.Revision
+	return nil
+}
+
+// Observe calls onChange with the leader now and after every change of the leader or its value, and with
+// nil if nobody leads. It returns as [Client.Watch] does. Each stream of the server begins with the leader
+// of that moment, so nothing is missed when a stream breaks, or the server is restarted.
 func (c *Client) Observe(ctx context.Context, election string, onChange func(*Leader) error) error {
 	if election == "" {
 		return invalid("the election needs a name")
 	}
 	view := leaderView{onChange: onChange}
-	look := func() error { return c.lookAtLeader(ctx, election, &view) }
-	f := follower{client: c, prefix: election, onOpen: look}
-	f.onEvent = func(event Event) error {
-		switch {
-		case event.Kind == "gap":
-			return look()
-		case event.Name == election && event.LockKind == "named":
-			return view.apply(event)
-		}
-		return nil
+	f := follower{
+		client:     c,
+		target:     "/v1/elections/" + url.PathEscape(election) + "?watch=true",
+		beginsAnew: true,
+		onOpen:     func() error { return nil },
+		onEvent:    view.apply,
 	}
 	return f.follow(ctx)
 }
 
-// lookAtLeader sets the leader to the one that the server shows.
-func (c *Client) lookAtLeader(ctx context.Context, election string, view *leaderView) error {
-	answer, err := c.get(ctx, "/v1/locks/"+url.PathEscape(election)+"?kind=named")
-	if errors.Is(err, ErrServerUnavailable) {
-		return &brokenStream{err: err}
-	}
-	if err != nil {
-		return err
-	}
-	if answer.Held == nil {
-		return notHoldfast(answer.server, answer.status, "the answer is no lock")
-	}
-	if !*answer.Held {
-		return view.set(nil)
-	}
-	leader := &Leader{Candidate: answer.OwnerID, Value: answer.Metadata}
-	if answer.FencingToken != nil {
-		leader.FencingToken = *answer.FencingToken
-	}
-	return view.set(leader)
-}
-
-// leaderView knows the leader, from the server's view of the lock and from its events. An event may be
-// older than the view; fencing tokens show which is newer.
+// leaderView knows the leader that the program was told of.
 type leaderView struct {
 	onChange func(*Leader) error
 	isKnown  bool
 	leader   *Leader
-	highest  uint64
+}
+
+func (v *leaderView) apply(event Event) error {
+	if event.Kind != "leader" {
+		return nil
+	}
+	var state struct {
+		Leader       *string `json:"leader"`
+		Value        string  `json:"value"`
+		FencingToken *uint64 `json:"fencing_token"`
+		Revision     uint64  `json:"revision"`
+	}
+	err := json.Unmarshal(event.Data, &state)
+	if err != nil || (state.Leader != nil && state.FencingToken == nil) {
+		return notHoldfast("", 0, "the leader of the election is not told as Holdfast does it")
+	}
+	if state.Leader == nil {
+		return v.set(nil)
+	}
+	return v.set(&Leader{
+		Candidate: *state.Leader, Value: state.Value, FencingToken: *state.FencingToken, Revision: state.Revision,
+	})
 }
 
 func (v *leaderView) set(leader *Leader) error {
-	if leader != nil && leader.FencingToken > v.highest {
-		v.highest = leader.FencingToken
-	}
 	isSame := (leader == nil) == (v.leader == nil) && (leader == nil || *leader == *v.leader)
 	if v.isKnown && isSame {
 		return nil
@@ -96,20 +150,4 @@ func (v *leaderView) set(leader *Leader) error {
 		leader = &copied
 	}
 	return ownError(v.onChange(leader))
-}
-
-func (v *leaderView) apply(event Event) error {
-	switch event.Kind {
-	case "granted":
-		if event.FencingToken > v.highest {
-			return v.set(&Leader{
-				Candidate: event.Owner, Value: event.Metadata, FencingToken: event.FencingToken,
-			})
-		}
-	case "released", "expired":
-		if v.leader != nil && v.leader.FencingToken == event.FencingToken {
-			return v.set(nil)
-		}
-	}
-	return nil
 }

@@ -3,10 +3,11 @@ package holdfast
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
-// The kinds of errors, for [errors.Is]. [errors.As] finds the facts in [LockHeldError],
+// The kinds of errors, for [errors.Is]. [errors.As] finds the facts in [LockHeldError], [DeadlockError],
 // [LockLostError], [StaleFenceError], [ScopeMismatchError] and [RequestError].
 var (
 	// ErrLockHeld: somebody else holds the lock, or something that conflicts with it.
@@ -14,6 +15,9 @@ var (
 	// ErrWaitTimedOut: somebody else held the lock until the end of the wait. Such an error is also
 	// an ErrLockHeld.
 	ErrWaitTimedOut = errors.New("holdfast: the wait for the lock timed out")
+	// ErrDeadlock: the wait would be a deadlock. Nothing was acquired. Release what you hold, and begin
+	// anew.
+	ErrDeadlock = errors.New("holdfast: the wait would be a deadlock")
 	// ErrLockLost: the lease has ended, or may have ended. Stop the work that it protects.
 	ErrLockLost = errors.New("holdfast: the lock is lost")
 	// ErrNotLocked: this Mutex is not locked.
@@ -24,7 +28,7 @@ var (
 	ErrScopeMismatch = errors.New("holdfast: the lease is on something else")
 	// ErrUnauthorized: the server wants a secret, or another one.
 	ErrUnauthorized = errors.New("holdfast: unauthorized")
-	// ErrForbidden: the request needs the secret of the admin.
+	// ErrForbidden: the secret does not give the right to do this. [RequestError] names the right.
 	ErrForbidden = errors.New("holdfast: forbidden")
 	// ErrBadRequest: the request makes no sense, or the server will never do it.
 	ErrBadRequest = errors.New("holdfast: bad request")
@@ -63,6 +67,34 @@ func (e *LockHeldError) Error() string {
 func (e *LockHeldError) Is(target error) bool {
 	return target == ErrLockHeld || (e.TimedOut && target == ErrWaitTimedOut)
 }
+
+// DeadlockError says who waits for whom. It is an [ErrDeadlock].
+type DeadlockError struct {
+	Scope   string // the lock that was asked for
+	Message string
+	// Cycle has all who wait for each other. The last one waits for something of the first.
+	Cycle []CycleMember
+}
+
+// CycleMember is one of those who wait for each other: Holder waits for WaitsFor, which HeldBy, the next
+// member, holds under the fencing token, or is ahead for. Of a member whose locks we may not read, only
+// that is known: Hidden.
+type CycleMember struct {
+	Holder       string
+	Waiter       string
+	Door         string
+	WaitsFor     string
+	HeldBy       string
+	FencingToken uint64
+	Hidden       bool
+}
+
+func (e *DeadlockError) Error() string {
+	return "holdfast: to wait for " + e.Scope + " would be a deadlock: " + e.Message
+}
+
+// Is makes the error an ErrDeadlock.
+func (e *DeadlockError) Is(target error) bool { return target == ErrDeadlock }
 
 // LockLostError says why a lock is lost. It is an [ErrLockLost]. If the work under the lock failed as
 // well, the error of the work is wrapped.
@@ -131,6 +163,8 @@ type RequestError struct {
 	Status  int    // of the answer; 0 if there was none
 	Code    string // of the answer: "LimitMismatch"
 	Message string
+	Right   string // of an [ErrForbidden], the right that is missing: read, lock or admin; empty if not told
+	On      string // what the right is missing on; "*" is everything
 
 	cause error
 }
@@ -143,7 +177,15 @@ func (e *RequestError) Error() string {
 	if e.Code != "" {
 		text += ": " + e.Code
 	}
-	return text + ": " + e.Message
+	text += ": " + e.Message
+	if e.Right != "" && !(strings.Contains(e.Message, e.Right) && (e.On == "*" || strings.Contains(e.Message, e.On))) {
+		on := e.On
+		if on == "*" {
+			on = "everything"
+		}
+		text += ": the right " + e.Right + " on " + on + " is missing"
+	}
+	return text
 }
 
 // Is makes the error one of its kind.

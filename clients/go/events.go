@@ -22,8 +22,8 @@ const (
 type Event struct {
 	// ID grows with every event. It is 0 for a gap.
 	ID uint64
-	// Kind is granted, renewed, released, expired, grace_ended, queued, wait_timed_out,
-	// wait_cancelled, session_opened, session_ended or fence_refused. And gap: events are missing,
+	// Kind is granted, renewed, value_set, released, expired, grace_ended, queued, wait_timed_out,
+	// wait_cancelled, deadlock, session_opened, session_ended or fence_refused. And gap: events are missing,
 	// because the server does not remember all that happened while the client was not connected.
 	Kind         string
 	Name         string // of the lock, or of the resource of a fence
@@ -47,7 +47,10 @@ type WatchOptions struct {
 // last event. The error is another one if the server refuses, or does not answer for
 // [Options].RetryFor.
 func (c *Client) Watch(ctx context.Context, options WatchOptions, each func(Event) error) error {
-	f := follower{client: c, prefix: options.Prefix, after: options.After}
+	f := follower{client: c, target: "/v1/events", after: options.After}
+	if options.Prefix != "" {
+		f.target += "?prefix=" + url.QueryEscape(options.Prefix)
+	}
 	f.onOpen = func() error {
 		if options.OnOpen != nil {
 			options.OnOpen()
@@ -81,11 +84,12 @@ func (e *brokenStream) Error() string { return e.err.Error() }
 // follower follows the events from one stream to the next. Its functions return a programError to end
 // that for good, and a brokenStream to begin with another stream.
 type follower struct {
-	client  *Client
-	prefix  string
-	after   uint64 // the ID of the last event
-	onOpen  func() error
-	onEvent func(Event) error
+	client     *Client
+	target     string
+	after      uint64 // the ID of the last event
+	beginsAnew bool   // a stream is asked for all of it, and not for what followed the last event
+	onOpen     func() error
+	onEvent    func(Event) error
 }
 
 func (f *follower) follow(ctx context.Context) error {
@@ -132,7 +136,7 @@ func (f *follower) followOne(ctx context.Context, patience *patience) error {
 	silence.Reset(eventsSilenceMax)
 	var stop error
 	err = readEvents(response.Body, func() { silence.Reset(eventsSilenceMax) }, func(event Event) error {
-		if event.ID != 0 {
+		if event.ID != 0 && !f.beginsAnew {
 			f.after = event.ID
 		}
 		silence.Stop() // the program may take its time
@@ -150,10 +154,7 @@ func (f *follower) followOne(ctx context.Context, patience *patience) error {
 
 // open opens a stream at one address after the other, until there is one that answers.
 func (f *follower) open(ctx context.Context) (*http.Response, *address, error) {
-	request := ask{method: http.MethodGet, target: "/v1/events"}
-	if f.prefix != "" {
-		request.target += "?prefix=" + url.QueryEscape(f.prefix)
-	}
+	request := ask{method: http.MethodGet, target: f.target}
 	header := http.Header{"Accept": {"text/event-stream"}}
 	if f.after != 0 {
 		header.Set("Last-Event-ID", strconv.FormatUint(f.after, 10))

@@ -106,8 +106,8 @@ func TestAnElectionHasOneLeaderAtATime(t *testing.T) {
 		})
 	}()
 	until(t, "nobody leads", func() bool { return len(leaders.seen()) == 1 })
-	campaign := func(candidate string) (lease chan *holdfast.Lease) {
-		lease = make(chan *holdfast.Lease, 1)
+	campaign := func(candidate string) (lease chan *holdfast.Leadership) {
+		lease = make(chan *holdfast.Leadership, 1)
 		go func() {
 			won, err := connect(t, s.url()).Campaign(ctx, holdfast.Candidacy{
 				Election: "path:of", Candidate: candidate, Value: "port " + candidate,

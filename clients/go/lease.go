@@ -15,12 +15,15 @@ const (
 
 // LeaseInfo is what can be told of a lease. The token is not in it.
 type LeaseInfo struct {
-	Scope        string // as a text: "x", "range:7:0-4096"
+	Scope        string      // as a text: "x", "range:7:0-4096"; of a set, the first one
+	Scopes       []SetMember // all of them; their limits are not known
 	Owner        string
 	Shared       bool
 	FencingToken uint64
 	TTL          time.Duration
 	Metadata     string
+	Value        string    // of a candidacy
+	Revision     uint64    // grows with every change of the value; 0 if there was never one
 	AcquiredAt   time.Time // by the server's clock, for people only
 	ExpiresAt    time.Time // the same
 }
@@ -35,6 +38,7 @@ type Lease struct {
 	lost   chan struct{}      // closed when the lease is lost
 	ctx    context.Context    // ends when the lease is lost or released
 	end    context.CancelFunc // of ctx
+	waiter *waiter
 
 	mutex           sync.Mutex
 	info            LeaseInfo
@@ -54,6 +58,7 @@ func (c *Client) keep(granted *grant) (*Lease, error) {
 		margin: clamp(granted.info.TTL/6, 0, marginMax),
 		lost:   make(chan struct{}),
 		info:   granted.info,
+		waiter: granted.waiter,
 	}
 	l.ctx, l.end = context.WithCancel(context.Background())
 	l.lastsUntil = granted.lastsUntil
@@ -127,6 +132,7 @@ func (l *Lease) Release(ctx context.Context) error {
 	if isReleased {
 		return nil
 	}
+	defer l.waiter.end()
 	if loss != nil && loss.isOver {
 		return loss
 	}

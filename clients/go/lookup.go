@@ -58,7 +58,7 @@ func (c *Client) Leases(ctx context.Context, filter LeaseFilter, each func(Lease
 		if answer.Next == "" {
 			return nil
 		}
-		filter.After = answer.Next
+		filter.After = string(answer.Next)
 	}
 }
 

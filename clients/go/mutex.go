@@ -11,7 +11,7 @@ import (
 // by one goroutine at a time; the others wait. Every Lock needs its Unlock, also if the lock was lost.
 type Mutex struct {
 	client  *Client
-	scope   string
+	set     []SetMember
 	options LockOptions
 	slot    chan struct{} // has an element while the mutex is locked, or is being locked
 
@@ -22,15 +22,12 @@ type Mutex struct {
 
 // Mutex makes a mutex. The scope and the options are those of [Client.Acquire].
 func (c *Client) Mutex(scope string, options LockOptions) *Mutex {
-	return &Mutex{client: c, scope: scope, options: options, slot: make(chan struct{}, 1)}
+	return c.MutexSet(Set(scope), options)
 }
 
 // Lock waits for the lock, as [Client.Acquire] does.
 func (m *Mutex) Lock(ctx context.Context) error {
-	wait := m.options.Wait
-	if wait <= 0 || wait > endlessWait {
-		wait = endlessWait
-	}
+	wait := m.options.wait()
 	begin := m.client.now()
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -112,7 +109,7 @@ func (m *Mutex) Lease() *Lease {
 
 // String never shows the token.
 func (m *Mutex) String() string {
-	return fmt.Sprintf("holdfast.Mutex(%s, locked: %t)", m.scope, m.Locked())
+	return fmt.Sprintf("holdfast.Mutex(%s, locked: %t)", setName(m.set), m.Locked())
 }
 
 // Format prints String, whatever the verb.
@@ -120,7 +117,7 @@ func (m *Mutex) Format(state fmt.State, _ rune) { fmt.Fprint(state, m.String()) 
 
 // take asks the server. The slot is ours, and stays ours if the lock is granted.
 func (m *Mutex) take(ctx context.Context, wait time.Duration) error {
-	lease, err := m.client.acquire(ctx, m.scope, m.options, wait)
+	lease, err := m.client.acquire(ctx, m.set, m.options, wait)
 	if err != nil {
 		<-m.slot
 		return err
@@ -133,7 +130,7 @@ func (m *Mutex) take(ctx context.Context, wait time.Duration) error {
 
 // held is the error if another goroutine has locked this mutex.
 func (m *Mutex) held(timedOut bool) error {
-	held := &LockHeldError{Scope: m.scope, Holder: m.options.Owner, TimedOut: timedOut}
+	held := &LockHeldError{Scope: setName(m.set), Holder: m.options.Owner, TimedOut: timedOut}
 	if held.Holder == "" {
 		held.Holder = m.client.Owner()
 	}

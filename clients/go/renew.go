@@ -129,6 +129,9 @@ func (l *Lease) renewNow() instant {
 	}
 	l.lookAtClock() // a guarantee that has ended does not come back
 	l.problem = nil
+	if renewed.info.Revision < l.info.Revision { // the value was changed meanwhile
+		renewed.info.Value, renewed.info.Revision = l.info.Value, l.info.Revision
+	}
 	l.info = renewed.info
 	l.lastsUntil = renewed.lastsUntil
 	l.guaranteedUntil = renewed.lastsUntil.add(-l.margin)

@@ -17,13 +17,20 @@ type leaseKey struct{}
 // lease ends after its TTL, and nobody knows whether somebody had taken the lock away before.
 func (c *Client) WithLock(ctx context.Context, scope string, options LockOptions,
 	work func(ctx context.Context) error) error {
-	lease, err := c.Acquire(ctx, scope, options)
+	return c.withLock(ctx, Set(scope), options, work)
+}
+
+func (c *Client) withLock(ctx context.Context, set []SetMember, options LockOptions,
+	work func(ctx context.Context) error) error {
+	lease, err := c.AcquireSet(ctx, set, options)
 	if err != nil {
 		return err
 	}
 	defer lease.Release(ctx) // if work panics
 	inner, cancel := context.WithCancel(context.WithValue(ctx, leaseKey{}, lease))
 	defer cancel()
+	inner, endBlock := c.within(inner, lease.waiter)
+	defer endBlock() // before the release
 	go func() {
 		select {
 		case <-lease.Lost():
@@ -32,6 +39,7 @@ func (c *Client) WithLock(ctx context.Context, scope string, options LockOptions
 		}
 	}()
 	err = work(inner)
+	endBlock()
 	released := lease.Release(ctx)
 	if err == nil {
 		return released

@@ -19,6 +19,12 @@ export class LockHeld extends HoldfastError {
 }
 /** Somebody else held the lock until the end of the wait. */
 export class WaitTimedOut extends LockHeld {}
+/** Nothing was acquired, because the wait would be a deadlock. Release what you hold, and begin anew. */
+export class DeadlockError extends HoldfastError {
+    readonly lockName: string;
+    /** All who wait for each other. The last one waits for something of the first. */
+    readonly cycle: readonly CycleMember[];
+}
 /** The lease has ended, or may have ended: stop the work that it protects. */
 export class LockLost extends HoldfastError {
     readonly lockName: string;
@@ -36,8 +42,13 @@ export class ScopeMismatch extends HoldfastError {
 }
 /** The server's secret is missing, or wrong. */
 export class Unauthorized extends HoldfastError {}
-/** The request needs the admin's secret. */
-export class Forbidden extends HoldfastError {}
+/** The secret does not give the right to do this. */
+export class Forbidden extends HoldfastError {
+    /** `read`, `lock` or `admin`. Undefined if the server does not tell: then the request needs the admin's secret. */
+    readonly right?: string;
+    /** What the right is missing on; `*` is everything. */
+    readonly on?: string;
+}
 /** The server does not understand the request, or will never do it. */
 export class BadRequest extends HoldfastError {
     readonly status: number;
@@ -62,6 +73,34 @@ export type ScopeObject =
  */
 export type Scope = string | ScopeObject;
 
+/** One of several scopes that are locked together. Without a mode, that of the request. */
+export interface SetMember {
+    scope: Scope;
+    mode?: Mode;
+    /** Above 1: the name is a semaphore with so many permits. */
+    limit?: number;
+}
+
+/** A scope, or a list: one lease on all of them, or on none. */
+export type Scopes = Scope | SetMember | readonly (Scope | SetMember)[];
+
+/** `holder` waits for `waitsFor`, which `heldBy`, the next member of the cycle, holds or is ahead for. */
+export type CycleMember =
+    | {
+          readonly isHidden: false;
+          readonly holder: string;
+          readonly waiter?: string;
+          readonly door?: string;
+          readonly waitsFor: string;
+          readonly heldBy: string;
+          readonly fencingToken?: number;
+      }
+    /** Of locks that we may not read. */
+    | { readonly isHidden: true };
+
+/** What becomes of a wait that would be a deadlock: a DeadlockError, or a wait until somebody else gives way. */
+export type OnDeadlock = "refuse" | "wait";
+
 export interface SignalOptions {
     /** Ends the call, which rejects with the signal's reason. An iterator ends without an error. */
     signal?: AbortSignal;
@@ -85,6 +124,10 @@ export interface AcquireOptions extends WaitOptions {
     requestId?: string;
     /** Instead of the client's. */
     owner?: string;
+    /** `refuse` if not given. */
+    onDeadlock?: OnDeadlock;
+    /** Who waits, for the server's search for deadlocks. If not given: the `withLock` around the call, or a new one. */
+    waiter?: string;
 }
 
 export interface LockOptions extends AcquireOptions {
@@ -99,6 +142,8 @@ export interface CampaignOptions extends WaitOptions {
     value?: string;
     /** How long nobody leads when the leader fails; 30 s if not given. */
     ttlMs?: number;
+    onDeadlock?: OnDeadlock;
+    waiter?: string;
     onLost?: (loss: LockLost) => void;
 }
 
@@ -107,6 +152,8 @@ export interface Leader {
     readonly value: string;
     /** Larger than that of every earlier leader. */
     readonly fencingToken: number;
+    /** Grows with every change of the value while this candidate leads; 0 if there was never one. */
+    readonly revision: number;
 }
 
 export interface ClientOptions {
@@ -134,12 +181,19 @@ export class Lease {
     private constructor();
     /** The lock, as a text. */
     readonly name: string;
+    /** Of a set: the first one. */
     readonly scope: ScopeObject;
+    /** All scopes of the lease, as texts, with their modes. */
+    readonly scopes: readonly { readonly scope: string; readonly mode: Mode }[];
     readonly owner: string;
     readonly mode: Mode;
     readonly fencingToken: number;
     readonly ttlMs: number;
     readonly metadata: string;
+    /** Of a candidacy. */
+    readonly value: string;
+    /** Grows with every change of the value; 0 if there was never one. */
+    readonly revision: number;
     readonly acquiredAtMs: number;
     readonly expiresAtMs: number;
     /** Proves that a client holds the lease. Secret: neither console.log nor JSON.stringify shows it. */
@@ -152,10 +206,20 @@ export class Lease {
 /** A lease as everybody may see it. */
 export type ListedLease = Omit<Lease, "token" | "guaranteedForMs" | "isGuaranteed"> & { readonly door: string };
 
+/** A lease that has ended. */
+export type EndedLease = Pick<
+    ListedLease,
+    "name" | "scope" | "scopes" | "owner" | "mode" | "fencingToken" | "metadata" | "acquiredAtMs" | "door"
+> & {
+    readonly waitedMs: number;
+    readonly endedAtMs: number;
+    readonly ended: "released" | "expired" | "forced" | "session" | "restart";
+};
+
 /** A lock, to be acquired and released as often as needed. While it is held, it renews itself. */
 export class Lock {
     /** Takes nothing yet. */
-    constructor(client: Client, scope: Scope, options?: LockOptions);
+    constructor(client: Client, scope: Scopes, options?: LockOptions);
     readonly name: string;
     /** The lease as last renewed; undefined before the first one, like the next two. */
     readonly lease: Lease | undefined;
@@ -177,10 +241,23 @@ export class Lock {
 /** A lock that was acquired, and so has had a lease. */
 export type HeldLock = Lock & { readonly lease: Lease; readonly fencingToken: number; readonly signal: AbortSignal };
 
+/** The lead in an election: a lock with a value that others see. */
+export class Leadership extends Lock {
+    private constructor();
+    readonly value: string;
+    /** Grows with every change of the value; 0 if there was never one. */
+    readonly revision: number;
+    /** Changes what others see. Rejects with LockLost if we do not lead any more. */
+    setValue(value: string, options?: SignalOptions): Promise<void>;
+}
+
+/** A leadership that was acquired, and so has had a lease. */
+export type HeldLeadership = Leadership & HeldLock;
+
 export interface LockEvent {
     /** Grows with every event. Absent for a gap. */
     readonly id?: number;
-    /** `granted`, `renewed`, `released`, `expired`, `queued` ...; `gap` if events are missing. */
+    /** `granted`, `renewed`, `value_set`, `released`, `expired`, `deadlock` ...; `gap` if events are missing. */
     readonly kind: string;
     /** Or the resource of a fence. */
     readonly lockName?: string;
@@ -198,6 +275,17 @@ export interface LeaseFilters extends SignalOptions {
     holder?: string;
     inode?: number;
     path?: string;
+    pageSize?: number;
+}
+
+export interface HistoryFilters extends SignalOptions {
+    scope?: Scope;
+    /** Of the names of the locks. */
+    prefix?: string;
+    owner?: string;
+    /** Milliseconds since 1970, or a Date. */
+    since?: number | Date;
+    until?: number | Date;
     pageSize?: number;
 }
 
@@ -225,14 +313,14 @@ export class Client {
      * Runs the work while the lock is held, and returns its result. Rejects with LockLost if the lock was lost, and with
      * ServerUnavailable if the server does not answer to the release.
      */
-    withLock<T>(scope: Scope, work: Work<T>): Promise<T>;
-    withLock<T>(scope: Scope, options: LockOptions, work: Work<T>): Promise<T>;
+    withLock<T>(scope: Scopes, work: Work<T>): Promise<T>;
+    withLock<T>(scope: Scopes, options: LockOptions, work: Work<T>): Promise<T>;
     /** A lock that is held. */
-    lock(scope: Scope, options?: LockOptions): Promise<HeldLock>;
+    lock(scope: Scopes, options?: LockOptions): Promise<HeldLock>;
     /** A lock that is held, or null if somebody else holds it. Does not wait. */
-    tryLock(scope: Scope, options?: Omit<LockOptions, "waitMs">): Promise<HeldLock | null>;
+    tryLock(scope: Scopes, options?: Omit<LockOptions, "waitMs">): Promise<HeldLock | null>;
 
-    acquire(scope: Scope, options?: AcquireOptions): Promise<Lease>;
+    acquire(scope: Scopes, options?: AcquireOptions): Promise<Lease>;
     /** The lease lasts for `ttlMs`, or its old TTL, from now on. Rejects with LockLost if it has ended. */
     renew(lease: Lease, options?: { ttlMs?: number } & SignalOptions): Promise<Lease>;
     /** False if the lease had ended before. */
@@ -241,6 +329,8 @@ export class Client {
     getLease(token: string, options?: SignalOptions): Promise<Lease>;
     /** All live leases of the server, the oldest first. */
     leases(filters?: LeaseFilters): AsyncGenerator<ListedLease, void, undefined>;
+    /** The leases that have ended, the newest first, as the server remembers them. */
+    history(filters?: HistoryFilters): AsyncGenerator<EndedLease, void, undefined>;
     /** Ends every lease on a lock, whoever has it, and tells how many there were. An admin's; sent once. */
     forceRelease(scope: Scope, options?: SignalOptions): Promise<number>;
 
@@ -258,8 +348,8 @@ export class Client {
     ): Promise<Lease>;
 
     /** Waits until the candidate leads. It leads while the lock is held, and resigns by releasing the lock. */
-    campaign(election: string, options?: CampaignOptions): Promise<HeldLock>;
-    /** The leader now, or null, and after every change. */
+    campaign(election: string, options?: CampaignOptions): Promise<HeldLeadership>;
+    /** The leader now, or null, and after every change of the leader or its value. */
     observe(election: string, options?: SignalOptions): AsyncGenerator<Leader | null, void, undefined>;
 
     watch(options?: WatchOptions): AsyncGenerator<LockEvent, void, undefined>;

@@ -19,4 +19,4 @@
 export { Client } from "./lib/client.mjs";
 export * from "./lib/errors.mjs";
 export { Lease } from "./lib/lease.mjs";
-export { Lock } from "./lib/lock.mjs";
+export { Leadership, Lock } from "./lib/lock.mjs";

@@ -5,6 +5,8 @@
 import { runChecks } from "./test/harness.mjs";
 import "./test/calls_test.mjs";
 import "./test/parts_test.mjs";
+import "./test/requests_test.mjs";
 import "./test/scenarios_test.mjs";
+import "./test/sets_test.mjs";
 
 runChecks();

@@ -47,7 +47,7 @@ after(() => rm(folder, { recursive: true }));
 
 test("the package has what a program needs, and nothing else", () => {
     const parts = ["acquisition", "answer", "client", "errors", "events", "exchange", "lease", "lock", "options",
-        "patience", "scope", "time", "transport"];
+        "patience", "scope", "time", "transport", "waiters"];
     const paths = ["LICENSE", "README.md", "holdfast.d.ts", "holdfast.mjs", "package.json"];
     assert.deepEqual(
         packed.files.map(({ path }) => path).sort(),
@@ -76,7 +76,7 @@ test("a program that uses every function compiles, and one with mistakes does no
 
 test("that program leaves nothing out", async () => {
     const text = await readFile(join(here, "test/types/uses.ts"), "utf8");
-    for (const name of ["Client", "Lock", "Lease"]) {
+    for (const name of ["Client", "Leadership", "Lock", "Lease"]) {
         for (const method of Object.getOwnPropertyNames(holdfast[name].prototype)) {
             if (method === "constructor" || method.startsWith("_")) continue;
             assert.match(text, new RegExp(`\\.${method}\\b`), `${name}.${method} is not used`);

@@ -19,9 +19,10 @@ VERSION = ""
 # test names its scenario there.
 SCENARIO_TESTS = {
     "C++": ("tests/sdk/*_test.cc", r"^TEST(?:_F)?\(\w+, (S\d+)[A-Z]"),
-    "Python": ("clients/python/tests/scenarios_test.py", r"^    def test_(S\d+)_"),
-    "asyncio": ("clients/python/tests/aio_test.py", r"^    async def test_(S\d+)_"),
-    "JavaScript": ("clients/js/test/scenarios_test.mjs", r"^ *(?:check\()?[`\"](S\d+): "),
+    "Python": ("clients/python/tests/scenarios_test.py clients/python/tests/sets_test.py", r"^    def test_(S\d+)_"),
+    "asyncio": ("clients/python/tests/aio_test.py clients/python/tests/sets_test.py", r"^    async def test_(S\d+)_"),
+    "JavaScript": ("clients/js/test/scenarios_test.mjs clients/js/test/sets_test.mjs",
+                   r"^ *(?:check\()?[`\"](S\d+): "),
     "Go": ("clients/go/*_test.go", r"^func Test(S\d+)[A-Z]"),
 }
 CLIENT_PAGE = "docs/clients.md"
@@ -71,7 +72,7 @@ class Packages(unittest.TestCase):
 
 class Scenarios(unittest.TestCase):
     def test_are_numbered_without_a_gap(self):
-        self.assertGreaterEqual(len(scenarios()), 14)
+        self.assertGreaterEqual(len(scenarios()), 17)
         self.assertEqual(scenarios(), [f"S{number + 1}" for number in range(len(scenarios()))])
 
     def test_are_each_named_by_a_test_of_every_client(self):

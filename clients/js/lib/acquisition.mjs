@@ -9,6 +9,7 @@ import { held } from "./answer.mjs";
 import { HoldfastError, LockLost, WaitTimedOut } from "./errors.mjs";
 import { Lease, release, renew } from "./lease.mjs";
 import { Patience } from "./patience.mjs";
+import { shortText } from "./scope.mjs";
 import { clock, Deadline, sleep } from "./time.mjs";
 import { NoAnswer } from "./transport.mjs";
 
@@ -118,7 +119,13 @@ export class Acquisition {
         // A wait that was too long does not say who holds the lock; the same request without a wait does.
         if (answer.code === "WaitTimedOut" && waitMs > 0 && !answer.body.holder) return;
         const isWaitOver = answer.code === "WaitTimedOut" || (answer.code === "LockHeld" && this.#waitMs > 0);
-        throw isWaitOver ? held(WaitTimedOut, this.#name, answer.body) : answer.toError(this.#name);
+        const name = this.#inTheWay(answer);
+        throw isWaitOver ? held(WaitTimedOut, name, answer.body) : answer.toError(name);
+    }
+
+    /** What was asked for; of a set, the member that is in the way, if the server names it. */
+    #inTheWay({ body }) {
+        return this.#fields.scopes && body.scope ? shortText(body.scope) : this.#name;
     }
 
     /** The same request without a wait either finds the lease that was granted, or leaves the queue. */

@@ -1,8 +1,9 @@
 // What a server says, and the errors that its refusals are for a program.
 
 import {
-    BadRequest, Forbidden, LockHeld, LockLost, NotHoldfast, ScopeMismatch, StaleFence, Unauthorized,
+    BadRequest, DeadlockError, Forbidden, LockHeld, LockLost, NotHoldfast, ScopeMismatch, StaleFence, Unauthorized,
 } from "./errors.mjs";
+import { shortText } from "./scope.mjs";
 import { NoAnswer } from "./transport.mjs";
 
 /** What a server said to a request: a JSON object. */
@@ -31,6 +32,7 @@ export class Answer {
         const message = body.message ?? code;
         if (this.isOver || code === "RequestEnded") return new LockLost(lockName, message);
         if (code === "LockHeld") return held(LockHeld, lockName, body);
+        if (code === "Deadlock") return this.#toDeadlock(lockName, message);
         if (code === "LockScopeMismatch") return new ScopeMismatch(message, { scope: body.scope });
         if (code === "StaleFence") {
             const { resource, fencing_token: fencingToken, highest } = body;
@@ -39,15 +41,30 @@ export class Answer {
             });
         }
         if (status === 401) return new Unauthorized(message);
-        if (status === 403) return new Forbidden(message);
-        if (status === 404 && code !== "FenceNotFound") return this.toForeign(`404, ${message}`);
+        if (status === 403) return new Forbidden(message, body);
+        if (status === 404 && !["FenceNotFound", "HistoryOff"].includes(code)) return this.toForeign(`404, ${message}`);
         return new BadRequest(message, { status, code });
+    }
+
+    #toDeadlock(lockName, message) {
+        try {
+            return new DeadlockError(lockName, message, this.body.cycle.map(readCycleMember));
+        } catch (problem) {
+            if (!(problem instanceof TypeError)) throw problem;
+            return this.toForeign("a deadlock without its cycle");
+        }
     }
 
     /** The error for an answer that no Holdfast gives. */
     toForeign(what) {
         return notHoldfast(this.address, what);
     }
+}
+
+/** One of those who wait for each other. Of a member whose locks we may not read, only that is known. */
+function readCycleMember({ hidden = false, holder, waiter, door, waits_for: scope, held_by: heldBy, fencing_token }) {
+    if (hidden) return { isHidden: true };
+    return { isHidden: false, holder, waiter, door, waitsFor: shortText(scope), heldBy, fencingToken: fencing_token };
 }
 
 export function held(Kind, lockName, body) {

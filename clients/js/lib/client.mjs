@@ -8,16 +8,18 @@ import { Acquisition } from "./acquisition.mjs";
 import { BadRequest, LockHeld, LockLost, ScopeMismatch } from "./errors.mjs";
 import { observe, watch } from "./events.mjs";
 import { Exchange, Secret } from "./exchange.mjs";
-import { findLease, Lease, readListed, release, renew, renewOnce } from "./lease.mjs";
-import { Lock } from "./lock.mjs";
+import { findLease, Lease, readEnded, readListed, release, renew, renewOnce, setValue } from "./lease.mjs";
+import { Leadership, Lock } from "./lock.mjs";
 import * as options from "./options.mjs";
-import { scopeText, splitScope, wantedText } from "./scope.mjs";
+import { scopeText, splitScope, wanted } from "./scope.mjs";
 import { readAddresses } from "./transport.mjs";
+import { Waiters } from "./waiters.mjs";
 
 const { checked, checkedText } = options;
 
 const DEFAULT_SERVER = "http://127.0.0.1:8080";
 const DEFAULT_TTL_MS = 30_000;
+const ON_DEADLOCK = { refuse: "refuse", wait: "tell" }; // our words, and the server's
 
 const fencePath = (resource) => `/v1/fence/${encodeURIComponent(checkedText(resource, "the resource"))}`;
 const tokenOf = (held) => checkedText(typeof held === "string" ? held : (held?.lease ?? held)?.token, "the token");
@@ -32,6 +34,7 @@ function readSecret({ token, tokenFile }) {
 /** Talks to one Holdfast server, which may have several addresses. Any number of calls may be under way at once. */
 export class Client {
     #exchange;
+    #waiters = new Waiters();
 
     constructor(given = {}) {
         const settings = checked(given, options.CLIENT);
@@ -49,7 +52,7 @@ export class Client {
      * Runs `work(lock)` while the lock is held, and returns its result. The lock is released in any case. Rejects with
      * LockLost if the lock was lost before the work was done, and with ServerUnavailable if the server does not answer to
      * the release: then nobody knows whether the lock was held to the end. `withLock(scope, work)`, or with options in
-     * between.
+     * between. A list of scopes is locked as a whole.
      */
     async withLock(scope, ...rest) {
         const [given, work] = rest.length > 1 ? rest : [{}, rest[0]];
@@ -57,7 +60,7 @@ export class Client {
         const lock = await new Lock(this, scope, given).acquire();
         let result;
         try {
-            result = await work(lock);
+            result = await lock._run(() => work(lock));
             lock.check();
         } catch (error) {
             await lock._dispose();
@@ -86,14 +89,9 @@ export class Client {
 
     /** Acquires a lease. Waits in the server's queue for `waitMs`, or without an end. */
     async acquire(scope, given = {}) {
-        const { waitMs = Infinity, signal, ...request } = checked(given, options.ACQUIRE);
-        const { limit, ttlMs = DEFAULT_TTL_MS, shared, metadata, requestId, owner = this.owner } = request;
-        const name = wantedText(scope, limit);
-        const fields = { scope: name, holder: owner, ttl_ms: Math.round(ttlMs), request_id: requestId };
-        if (shared) fields.mode = "shared";
-        if (metadata) fields.metadata = metadata;
-        if (splitScope(name).kind === "semaphore") fields.limit = limit;
-        return new Acquisition(this.#exchange, name, fields, { waitMs, signal }).run();
+        const { waiter, ...request } = checked(given, options.ACQUIRE);
+        wanted(scope, request);
+        return this._acquire(scope, request, this.#waiters.begin(waiter));
     }
 
     /** The lease lasts for `ttlMs`, or its old TTL, from now on. Rejects with LockLost if it has ended. */
@@ -120,6 +118,24 @@ export class Client {
             const page = await this.#exchange.askFor({ method: "GET", path: `/v1/leases?${query}`, signal });
             yield* page.leases.map(readListed);
             next = page.next;
+        }
+    }
+
+    /**
+     * The leases that have ended, the newest first, as the server remembers them: of one lock, of those whose names begin
+     * with the prefix, of one owner, of a time.
+     */
+    async *history(given = {}) {
+        const { signal, pageSize = 100, scope, since, until, ...filters } = checked(given, options.HISTORY);
+        const query = new URLSearchParams({ ...filters, limit: pageSize });
+        if (scope !== undefined) query.set("scope", scopeText(scope));
+        if (since !== undefined) query.set("since", Math.round(Number(since)));
+        if (until !== undefined) query.set("until", Math.round(Number(until)));
+        for (let next = ""; next !== undefined; ) {
+            if (next !== "") query.set("after", next);
+            const page = await this.#exchange.askFor({ method: "GET", path: `/v1/history?${query}`, signal });
+            yield* page.history.map(readEnded);
+            next = page.next ?? undefined;
         }
     }
 
@@ -180,14 +196,17 @@ export class Client {
 
     // Elections: the leader is the holder of the lock that is named like the election.
 
-    /** Waits until the candidate leads. It leads while the lock is held, and resigns by releasing the lock. */
+    /**
+     * Waits until the candidate leads. It leads while the lock is held, and resigns by releasing the lock. Others see the
+     * `value`; `setValue` of the lock changes it.
+     */
     async campaign(election, given = {}) {
-        const { candidate, value, ...rest } = checked(given, options.CAMPAIGN);
-        const scope = `named:${checkedText(election, "the election")}`;
-        return new Lock(this, scope, { ...rest, owner: candidate, metadata: value }).acquire();
+        const { candidate, value = "", ...rest } = checked(given, options.CAMPAIGN);
+        checkedText(election, "the election");
+        return new Leadership(this, election, value, { ...rest, owner: candidate }).acquire();
     }
 
-    /** Tells the leader now, or null, and after every change. Ends when the signal aborts. */
+    /** Tells the leader now, or null, and after every change of the leader or its value. Ends when the signal aborts. */
     async *observe(election, given = {}) {
         const { signal } = checked(given, options.SIGNAL_ONLY);
         yield* observe(this.#exchange, checkedText(election, "the election"), signal);
@@ -211,6 +230,31 @@ export class Client {
         const { body, signal, isRepeatable = method === "GET" } = checked(given, options.ASK);
         const answer = await this.#exchange.ask({ method, path, body, signal, isRepeatable });
         return { status: answer.status, body: answer.body };
+    }
+
+    /** Who waits. */
+    get _waiters() {
+        return this.#waiters;
+    }
+
+    /** Acquires a lease for a waiter, whose use ends if nothing is granted. REQUIRES: the options are checked. */
+    async _acquire(scope, { waitMs = Infinity, signal, ...request }, waiter) {
+        const { ttlMs = DEFAULT_TTL_MS, metadata, requestId, owner = this.owner, onDeadlock = "refuse", value } = request;
+        const { name, fields } = wanted(scope, request);
+        Object.assign(fields, { holder: owner, ttl_ms: Math.round(ttlMs), request_id: requestId });
+        Object.assign(fields, { waiter: waiter.identity, on_deadlock: ON_DEADLOCK[onDeadlock] });
+        if (metadata) fields.metadata = metadata;
+        if (value) fields.value = value;
+        try {
+            return await new Acquisition(this.#exchange, name, fields, { waitMs, signal }).run();
+        } catch (error) {
+            waiter.end();
+            throw error;
+        }
+    }
+
+    _setValue(lease, value, limits) {
+        return setValue(this.#exchange, lease, value, limits);
     }
 
     /** Asks once, for the heartbeat of a lock. */

@@ -16,6 +16,16 @@ export class LockHeld extends HoldfastError {}
 /** Somebody else held the lock until the end of the wait. */
 export class WaitTimedOut extends LockHeld {}
 
+/**
+ * To wait for the lock would be a deadlock: its holder waits, perhaps by way of others, for something that we hold.
+ * Nothing was acquired. Release what you hold, and begin anew. `cycle` has all who wait for each other.
+ */
+export class DeadlockError extends HoldfastError {
+    constructor(lockName, reason, cycle) {
+        super(`to wait for ${lockName} would be a deadlock: ${reason}`, { lockName, cycle });
+    }
+}
+
 /** The lease has ended, or may have ended: stop the work that it protects. `reason` says why. */
 export class LockLost extends HoldfastError {
     constructor(lockName, reason) {
@@ -32,8 +42,17 @@ export class ScopeMismatch extends HoldfastError {}
 /** The server's secret is missing, or wrong. */
 export class Unauthorized extends HoldfastError {}
 
-/** The request needs the admin's secret. */
-export class Forbidden extends HoldfastError {}
+/**
+ * The secret is good, but does not give the right to do this: `right` is missing on `on` (`*`: on everything). Both are
+ * undefined if the server does not tell: then the request needs the admin's secret.
+ */
+export class Forbidden extends HoldfastError {
+    constructor(message, { right, on } = {}) {
+        const isTold = right === undefined || (message.includes(right) && (on === "*" || message.includes(on)));
+        const what = on === "*" ? "everything" : on;
+        super(isTold ? message : `${message}: the right ${right} on ${what} is missing`, { right, on });
+    }
+}
 
 /** The server does not understand the request, or will never do it. `status` and `code` are those of its answer. */
 export class BadRequest extends HoldfastError {}

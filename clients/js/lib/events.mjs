@@ -1,4 +1,4 @@
-// What happens at a server: its events, and the leader of an election, who is the holder of a lock.
+// What happens at a server: its events, and who leads in an election.
 
 import { parseObject } from "./answer.mjs";
 import { NotHoldfast } from "./errors.mjs";
@@ -45,11 +45,10 @@ function readBlock(block) {
 }
 
 /**
- * The events of locks whose names begin with the prefix. When the connection breaks, they go on after the last one.
- * Whenever a stream begins, there is an event of the kind `open` first. Ends when the signal aborts.
+ * The events of a path. When the connection breaks, they go on after the last one, unless each stream begins anew.
+ * Ends when the signal aborts.
  */
-async function* follow(exchange, { prefix, after, signal }) {
-    const path = "/v1/events" + (prefix ? `?prefix=${encodeURIComponent(prefix)}` : "");
+async function* follow(exchange, { path, after, beginsAnew = false, signal }) {
     const patience = new Patience(exchange.retryForMs, signal);
     while (!signal?.aborted) {
         const headers = { Accept: "text/event-stream", ...(after !== undefined && { "Last-Event-ID": String(after) }) };
@@ -58,10 +57,9 @@ async function* follow(exchange, { prefix, after, signal }) {
         let isOpen = false;
         try {
             for await (const piece of exchange.stream({ path, headers, silenceMs: SILENCE_MAX_MS, signal })) {
-                if (!isOpen) yield { kind: "open" };
                 isOpen = true;
                 for (const event of reader.read(piece)) {
-                    after = event.id ?? after;
+                    if (!beginsAnew) after = event.id ?? after;
                     yield event;
                 }
             }
@@ -75,45 +73,34 @@ async function* follow(exchange, { prefix, after, signal }) {
     }
 }
 
-export async function* watch(exchange, options) {
-    for await (const event of follow(exchange, options)) {
-        if (event.kind !== "open") yield event;
+/** The events of locks whose names begin with the prefix. */
+export async function* watch(exchange, { prefix, after, signal }) {
+    const path = "/v1/events" + (prefix ? `?prefix=${encodeURIComponent(prefix)}` : "");
+    yield* follow(exchange, { path, after, signal });
+}
+
+/** The leader that the server tells of, or null. */
+function readLeader({ leader: candidate, value = "", fencing_token: fencingToken, revision = 0 }) {
+    if (candidate === undefined) return null;
+    if (typeof candidate !== "string" || !Number.isSafeInteger(fencingToken)) {
+        throw new NotHoldfast("the leader of the election is not told as Holdfast does it");
     }
+    return { candidate, value, fencingToken, revision };
 }
 
-/** The leader that the server shows, or null. */
-async function look(exchange, election, signal) {
-    const path = `/v1/locks/${encodeURIComponent(election)}?kind=named`;
-    const lock = await exchange.askFor({ method: "GET", path, signal });
-    if (!lock.held) return null;
-    return { candidate: lock.owner_id, value: lock.metadata ?? "", fencingToken: lock.fencing_token };
-}
-
-/** The leader after an event. The event may be older than the leader that is known: fencing tokens show that. */
-function leaderAfter(event, leader, highest) {
-    if (event.kind === "granted" && event.fencingToken > highest) {
-        return { candidate: event.owner, value: event.metadata, fencingToken: event.fencingToken };
-    }
-    const isEnd = event.kind === "released" || event.kind === "expired";
-    return isEnd && event.fencingToken === leader?.fencingToken ? null : leader;
-}
-
-/** The leader of an election now, or null, and after every change. Ends when the signal aborts. */
+/**
+ * The leader of an election now, or null, and after every change. Each stream begins with the leader of that moment, so
+ * nothing is missed when a stream breaks, or the server is restarted. Ends when the signal aborts.
+ */
 export async function* observe(exchange, election, signal) {
-    let leader;
-    let highest = 0;
-    for await (const event of follow(exchange, { prefix: election, signal })) {
-        const before = leader;
-        if (event.kind === "open" || event.kind === "gap") {
-            leader = await look(exchange, election, signal).catch((failure) => {
-                if (!signal?.aborted) throw failure;
-                return leader;
-            });
-        } else if (event.lockName === election && event.lockKind === "named") {
-            leader = leaderAfter(event, leader, highest);
-        }
-        highest = Math.max(highest, leader?.fencingToken ?? 0);
-        const isSame = before !== undefined && before?.fencingToken === leader?.fencingToken;
-        if (!isSame && leader !== undefined) yield leader;
+    const path = `/v1/elections/${encodeURIComponent(election)}?watch=true`;
+    let told;
+    for await (const event of follow(exchange, { path, beginsAnew: true, signal })) {
+        if (event.kind !== "leader") continue;
+        const leader = readLeader(event.data);
+        const text = JSON.stringify(leader);
+        if (text === told) continue;
+        told = text;
+        yield leader;
     }
 }

@@ -1,7 +1,7 @@
 // Leases, and how they are renewed and given back.
 
 import { Patience } from "./patience.mjs";
-import { scopeText } from "./scope.mjs";
+import { readScopes, scopeText } from "./scope.mjs";
 import { clock } from "./time.mjs";
 import { NoAnswer } from "./transport.mjs";
 
@@ -26,7 +26,8 @@ export class Lease {
         const { token, scope, holder, mode, fencing_token, metadata, acquired_at } = answer.body;
         if (typeof token !== "string" || !Number.isSafeInteger(fencing_token)) throw answer.toForeign("no lease");
         this.#token = token;
-        this.name = name ?? scopeText(scope);
+        this.scopes = readScopes(answer.body);
+        this.name = name ?? nameOf(answer.body);
         this.scope = scope;
         this.owner = holder;
         this.mode = mode;
@@ -59,6 +60,14 @@ export class Lease {
         if (!Number.isFinite(answer.body.ttl_ms)) throw answer.toForeign("no lease");
         this.ttlMs = answer.body.ttl_ms;
         this.expiresAtMs = Date.parse(answer.body.expires_at);
+        this._showValue(answer.body);
+    }
+
+    /** An answer may be older than one that came before it. */
+    _showValue({ value = "", revision = 0 }) {
+        if (revision < this.revision) return;
+        this.value = value;
+        this.revision = revision;
     }
 
     /** The request that granted or renewed the lease was sent at this time, so that the TTL began no earlier. */
@@ -129,6 +138,12 @@ export async function release(exchange, lease, { signal } = {}) {
     }
 }
 
+/** Changes the value of a candidacy. Rejects with LockLost if the lease has ended. */
+export async function setValue(exchange, lease, value, { signal } = {}) {
+    const path = leasePath(lease.token, "/value");
+    lease._showValue(await exchange.askFor({ method: "PUT", path, body: { value }, signal }, lease.name));
+}
+
 /** The lease of this token, as the server shows it. It is guaranteed only after a renewal. */
 export async function findLease(exchange, token, { signal } = {}) {
     const answer = await exchange.ask({ method: "GET", path: leasePath(token), signal });
@@ -136,18 +151,34 @@ export async function findLease(exchange, token, { signal } = {}) {
     return new Lease(answer);
 }
 
+const nameOf = (body) =>
+    body.scopes?.length > 1 ? readScopes(body).map(({ scope }) => scope).join(", ") : scopeText(body.scope);
+
+const readCommon = (body) => ({
+    name: nameOf(body),
+    scope: body.scope,
+    scopes: readScopes(body),
+    owner: body.holder,
+    mode: body.mode,
+    fencingToken: body.fencing_token,
+    metadata: body.metadata ?? "",
+    acquiredAtMs: Date.parse(body.acquired_at),
+    door: body.door,
+});
+
 /** A lease of a listing, which has no token. */
-export function readListed(body) {
-    return {
-        name: scopeText(body.scope),
-        scope: body.scope,
-        owner: body.holder,
-        mode: body.mode,
-        fencingToken: body.fencing_token,
-        metadata: body.metadata ?? "",
-        acquiredAtMs: Date.parse(body.acquired_at),
-        expiresAtMs: Date.parse(body.expires_at),
-        ttlMs: body.ttl_ms,
-        door: body.door,
-    };
-}
+export const readListed = (body) => ({
+    ...readCommon(body),
+    value: body.value ?? "",
+    revision: body.revision ?? 0,
+    expiresAtMs: Date.parse(body.expires_at),
+    ttlMs: body.ttl_ms,
+});
+
+/** A lease that has ended. */
+export const readEnded = (body) => ({
+    ...readCommon(body),
+    waitedMs: body.waited_ms,
+    endedAtMs: Date.parse(body.ended_at),
+    ended: body.ended,
+});

@@ -1,8 +1,8 @@
 // Locks that renew themselves while they are held, and tell the program when they are lost.
 
 import { HoldfastError, LockLost } from "./errors.mjs";
-import { checked, LOCK, WAITING } from "./options.mjs";
-import { wantedText } from "./scope.mjs";
+import { checked, checkedValue, LOCK, SIGNAL_ONLY, WAITING } from "./options.mjs";
+import { wanted } from "./scope.mjs";
 import { clock, startTimer } from "./time.mjs";
 
 const TICK_MAX_MS = 1000; // the clock goes on while the machine is asleep, and timers do not
@@ -125,25 +125,28 @@ export class Lock {
     #options;
     #hold;
     #isAcquiring = false;
+    #waiter;
 
     /** Takes nothing yet. Throws a TypeError if the options make no sense. */
     constructor(client, scope, options = {}) {
         this.#options = checked(options, LOCK);
-        this.name = wantedText(scope, this.#options.limit);
+        this.name = wanted(scope, this.#options).name;
         this.#client = client;
         this.#scope = scope;
     }
 
     /** Waits in the server's queue for `waitMs`, or without an end. Resolves with this lock. */
     async acquire(options = {}) {
-        const { onLost, ...request } = { ...this.#options, ...checked(options, WAITING) };
+        const { onLost, waiter, ...request } = { ...this.#options, ...checked(options, WAITING) };
         if (this.#isAcquiring || this.locked()) {
             throw new HoldfastError(`this object already has ${this.name}, or waits for it: use one for each holder`);
         }
         this.#isAcquiring = true;
         try {
             if (this.#hold && !this.#hold.isLetGo) await this.release();
-            this.#hold = new Hold(this.#client, await this.#client.acquire(this.#scope, request), onLost);
+            this.#waiter = this.#client._waiters.begin(waiter);
+            const lease = await this.#client._acquire(this.#scope, { ...request, ...this._candidacy }, this.#waiter);
+            this.#hold = new Hold(this.#client, lease, onLost);
         } finally {
             this.#isAcquiring = false;
         }
@@ -163,7 +166,19 @@ export class Lock {
 
     /** Releases the lock. False if it was lost, or not held. Further calls do nothing. */
     async release(options = {}) {
-        return this.#hold?.letGo(options) ?? false;
+        const isReleased = (await this.#hold?.letGo(options)) ?? false;
+        this.#waiter?.end();
+        return isReleased;
+    }
+
+    /** What a request has besides the options. */
+    get _candidacy() {
+        return {};
+    }
+
+    /** Runs the work while the lock is held, as one block. */
+    _run(work) {
+        return this.#client._waiters.run(this.#waiter, work);
     }
 
     /** The lease as last renewed; undefined before the first one. */
@@ -188,6 +203,48 @@ export class Lock {
         } catch (problem) {
             if (!(problem instanceof HoldfastError)) throw problem;
         }
+    }
+}
+
+/** The lead in an election: a lock with a value that others see, for example an address. */
+export class Leadership extends Lock {
+    #client;
+    #value;
+    #setting = Promise.resolve(); // the last change
+
+    constructor(client, election, value, options) {
+        super(client, `named:${election}`, options);
+        this.#client = client;
+        this.#value = value;
+    }
+
+    /** What others see. */
+    get value() {
+        return this.lease?.value ?? this.#value;
+    }
+
+    /** Grows with every change of the value; 0 if there was never one. */
+    get revision() {
+        return this.lease?.revision ?? 0;
+    }
+
+    /**
+     * Changes what others see; they see it when this resolves. Rejects with LockLost if we do not lead any more.
+     * Changes are made one after the other.
+     */
+    async setValue(value, options = {}) {
+        checkedValue(value);
+        const limits = checked(options, SIGNAL_ONLY);
+        const change = this.#setting.then(() => {
+            this.check();
+            return this.#client._setValue(this.lease, value, limits);
+        });
+        this.#setting = change.catch(() => {});
+        return change;
+    }
+
+    get _candidacy() {
+        return { value: this.#value };
     }
 }
 

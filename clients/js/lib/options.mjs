@@ -10,6 +10,8 @@ const FLAG = [(value) => typeof value === "boolean", "true or false"];
 const DURATION = [(value) => isNumber(value) && value >= 0, "a number of milliseconds, at least 0"];
 const NATURAL = [(value) => Number.isSafeInteger(value) && value >= 0, "a whole number, at least 0"];
 const COUNT = [(value) => Number.isSafeInteger(value) && value > 0, "a whole number, at least 1"];
+const MOMENT = [(value) => isNumber(value) || value instanceof Date, "a Date, or milliseconds since 1970"];
+const ON_DEADLOCK = [(value) => ["refuse", "wait"].includes(value), '"refuse" or "wait"'];
 const FUNCTION = [(value) => typeof value === "function", "a function"];
 
 export const WAITING = { waitMs: DURATION, signal: SIGNAL };
@@ -31,6 +33,8 @@ export const ACQUIRE = {
     metadata: [(value) => typeof value === "string", "a text"],
     requestId: TEXT,
     owner: TEXT,
+    onDeadlock: ON_DEADLOCK,
+    waiter: TEXT,
 };
 export const LOCK = { ...ACQUIRE, onLost: FUNCTION };
 export const CAMPAIGN = {
@@ -38,11 +42,22 @@ export const CAMPAIGN = {
     candidate: TEXT,
     value: ACQUIRE.metadata,
     ttlMs: ACQUIRE.ttlMs,
+    onDeadlock: ON_DEADLOCK,
+    waiter: TEXT,
     onLost: FUNCTION,
 };
 export const RENEW = { ttlMs: ACQUIRE.ttlMs, signal: SIGNAL };
 export const CHECK = { shared: FLAG, signal: SIGNAL };
 export const LEASES = { kind: TEXT, holder: TEXT, inode: NATURAL, path: TEXT, pageSize: COUNT, signal: SIGNAL };
+export const HISTORY = {
+    scope: [(value) => isText(value) || (typeof value === "object" && value !== null), "a scope"],
+    prefix: TEXT,
+    owner: TEXT,
+    since: MOMENT,
+    until: MOMENT,
+    pageSize: COUNT,
+    signal: SIGNAL,
+};
 export const WATCH = { prefix: TEXT, after: NATURAL, signal: SIGNAL };
 export const ASK = { body: [(value) => typeof value === "object", "an object"], isRepeatable: FLAG, signal: SIGNAL };
 
@@ -56,6 +71,12 @@ export function checked(options, known) {
         if (!isGood(value)) throw new TypeError(`${name} must be ${what}`);
     }
     return Object.fromEntries(given);
+}
+
+/** The argument, if it may be the value of a candidacy. */
+export function checkedValue(value) {
+    if (typeof value !== "string") throw new TypeError("the value must be a text");
+    return value;
 }
 
 /** The argument, if it is a text. */

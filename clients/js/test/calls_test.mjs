@@ -292,7 +292,7 @@ check("an election has one leader at a time, and all learn who it is", async ({ 
     stop.abort();
     await observing;
     const { fencingToken } = first;
-    assert.deepEqual(seen.slice(0, 2), [null, { candidate: "ann", value: "10.0.0.1", fencingToken }]);
+    assert.deepEqual(seen.slice(0, 2), [null, { candidate: "ann", value: "10.0.0.1", fencingToken, revision: 1 }]);
     assert.ok(second.fencingToken > fencingToken);
     assert.ok(seen.every((leader) => leader === null || ["ann", "bob"].includes(leader.candidate)));
 });

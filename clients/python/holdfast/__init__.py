@@ -21,13 +21,14 @@ the leases of others, is sent once.
 """
 
 from .client import Client
-from .errors import (BadRequest, Cancelled, Forbidden, HoldfastError, LockHeld, LockLost, NotHoldfast, ScopeMismatch,
-                     ServerUnavailable, StaleFence, Unauthorized, WaitTimedOut)
+from .errors import (BadRequest, Cancelled, CycleMember, DeadlockError, Forbidden, HoldfastError, LockHeld, LockLost,
+                     NotHoldfast, ScopeMismatch, ServerUnavailable, StaleFence, Unauthorized, WaitTimedOut)
 from .lease import Event, Leader, Lease, clock
-from .lock import LeaseGuard, Lock
+from .lock import Leadership, LeaseGuard, Lock
+from .scope import SetMember
 from .stop import Stop
 
 __version__ = "0.2.0"
-__all__ = ["BadRequest", "Cancelled", "Client", "Event", "Forbidden", "HoldfastError", "Leader", "Lease", "LeaseGuard",
-           "Lock", "LockHeld", "LockLost", "NotHoldfast", "ScopeMismatch", "ServerUnavailable", "StaleFence", "Stop",
-           "Unauthorized", "WaitTimedOut", "clock"]
+__all__ = ["BadRequest", "Cancelled", "Client", "CycleMember", "DeadlockError", "Event", "Forbidden", "HoldfastError",
+           "Leader", "Leadership", "Lease", "LeaseGuard", "Lock", "LockHeld", "LockLost", "NotHoldfast", "ScopeMismatch",
+           "ServerUnavailable", "SetMember", "StaleFence", "Stop", "Unauthorized", "WaitTimedOut", "clock"]

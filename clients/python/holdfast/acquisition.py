@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import uuid
 from dataclasses import dataclass
-from typing import Optional
+from typing import Optional, Sequence, Tuple
 
 from . import scope as scopes
 from .errors import HoldfastError, LockHeld, LockLost
 from .lease import Json, Lease, clock, to_milliseconds
 from .renewal import release_within, renew
+from .scope import SetMember
 from .steps import Exchange, Patience, Steps
 from .wire import Answer, NoAnswer, Request, lock_path, query
 
@@ -18,13 +19,14 @@ _ANSWER_MAX = 600.0  # the server answers after this time at the latest; to wait
 _ENDLESS = 365 * 86400.0  # to the server, a wait of this length has no end
 _ABANDON_FOR = 3.0
 _BRIEFLY = 1.0
+_ON_DEADLOCK = {"refuse": "refuse", "wait": "tell"}  # our words, and the server's
 
 
 @dataclass(frozen=True)
 class LeaseRequest:
     """What is asked for. Without a request_id, the client makes one for every acquisition."""
 
-    scope: str
+    scope: str  # of a set: all of its texts, for people
     owner: str
     ttl: float = 30.0
     wait: Optional[float] = 0.0  # None: without an end
@@ -32,21 +34,51 @@ class LeaseRequest:
     limit: Optional[int] = None
     metadata: str = ""
     request_id: Optional[str] = None
+    members: Tuple[SetMember, ...] = ()  # of a set, which has two at least
+    value: str = ""  # of a candidacy
+    waiter: str = ""  # for the server's search for deadlocks
+    on_deadlock: str = "refuse"  # or "wait"
 
     def __post_init__(self) -> None:
         if to_milliseconds(self.ttl) == 0:
             raise ValueError("a lease must last for a millisecond at least")
-        scopes.with_limit(self.scope, self.limit)
+        if self.on_deadlock not in _ON_DEADLOCK:
+            raise ValueError(f"on_deadlock is 'refuse' or 'wait', and {self.on_deadlock!r} is neither")
+        if not self.members:
+            scopes.with_limit(self.scope, self.limit)
+        elif self.limit is not None:
+            raise ValueError("the limit of a set belongs to one of its members: {'scope': 'semaphore:x', 'limit': 3}")
+
+    @staticmethod
+    def of(members: Sequence[SetMember], owner: str, ttl: float, *, shared: bool = False, limit: Optional[int] = None,
+           metadata: str = "", request_id: Optional[str] = None, value: str = "",
+           on_deadlock: str = "refuse") -> LeaseRequest:
+        """A request for one scope, or for a set. A set of one is a usual lease."""
+        name, several = ", ".join(member.scope for member in members), tuple(members)
+        if len(members) == 1:
+            only, several = members[0], ()
+            shared = shared if only.mode is None else only.mode == "shared"
+            limit = limit if only.limit is None else only.limit
+        return LeaseRequest(name, owner, ttl, shared=shared, limit=limit, metadata=metadata, request_id=request_id,
+                            members=several, value=value, on_deadlock=on_deadlock)
 
     def to_json(self) -> Json:
-        scope = scopes.with_limit(self.scope, self.limit)
-        fields: Json = {"scope": scope, "holder": self.owner, "ttl_ms": to_milliseconds(self.ttl)}
+        fields: Json = {}
+        if self.members:
+            fields["scopes"] = [member.to_json() for member in self.members]
+        else:
+            scope = fields["scope"] = scopes.with_limit(self.scope, self.limit)
+            if self.limit is not None and scopes.split(scope)[0] == "semaphore":
+                fields["limit"] = self.limit
+        fields.update(holder=self.owner, ttl_ms=to_milliseconds(self.ttl), on_deadlock=_ON_DEADLOCK[self.on_deadlock])
+        if self.waiter:
+            fields["waiter"] = self.waiter
         if self.shared:
             fields["mode"] = "shared"
-        if self.limit is not None and scopes.split(scope)[0] == "semaphore":
-            fields["limit"] = self.limit
         if self.metadata:
             fields["metadata"] = self.metadata
+        if self.value:
+            fields["value"] = self.value
         return fields
 
 
@@ -120,8 +152,8 @@ class Acquisition:
             self._begin_anew()
             return None
         self.may_hold = False
-        error = answer.error(self._request.scope)
-        if isinstance(error, LockHeld) and error.holder is None:
+        error = answer.error(self._in_the_way(answer))
+        if isinstance(error, LockHeld) and error.holder is None and not self._request.members:
             error = yield from self._with_holder(error)
         raise error
 
@@ -129,6 +161,7 @@ class Acquisition:
         """If the answer took long, or the id is not ours, we do not know when the lease began. Then it is renewed,
         because a renewal tells how long it lasts."""
         lease = answer.read_lease(self._request.scope)
+        lease.waiter = self._request.waiter
         lease._confirm(self._sent_at, lease.ttl, lease.expires_at)
         is_ours = self._request.request_id is None
         if is_ours and clock() - self._sent_at < lease.ttl / 3:
@@ -141,6 +174,11 @@ class Acquisition:
                 raise
             self._begin_anew()
             return None
+
+    def _in_the_way(self, answer: Answer) -> str:
+        """What was asked for; of a set, the member that is in the way, if the server names it."""
+        scope = answer.body.get("scope")
+        return scopes.to_short_text(scope) if self._request.members and isinstance(scope, dict) else self._request.scope
 
     def _with_holder(self, error: LockHeld) -> Steps[LockHeld]:
         """The same error with the name of the holder, if the server tells it in time."""

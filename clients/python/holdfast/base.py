@@ -5,11 +5,10 @@ from __future__ import annotations
 import ssl
 from typing import Optional, Union
 
-from . import scope as scopes
 from .acquisition import LeaseRequest
 from .lease import Lease
 from .options import Secret, Servers, make_owner, make_tls, parse_servers
-from .scope import Scope
+from .scope import Scopes, to_members
 from .steps import Exchange
 
 
@@ -27,7 +26,12 @@ class BaseClient:
     owner       the name that others see as the holder. Default: host, process and chance
 
     All times are in seconds. `scope` is `name`, `path:/a/b`, `inode:7`, `range:7:0-4096`, `semaphore:x`, or the same as
-    an object. `wait=None` waits without an end, `wait=0` does not wait.
+    an object. A list of scopes is a set: one lease on all of them, or on none. An element may also be a `SetMember`, or
+    `{"scope": "path:/x", "mode": "shared"}`. `wait=None` waits without an end, `wait=0` does not wait.
+
+    A wait that would be a deadlock is refused, with a DeadlockError. `on_deadlock="wait"` waits nevertheless, until
+    somebody else gives way. `waiter` names who waits, if code that is in no common block must count as one: see
+    `holdfast.waiters`.
     """
 
     def __init__(self, servers: Servers = None, *, token: Optional[str] = None, token_file: Optional[str] = None,
@@ -42,9 +46,11 @@ class BaseClient:
         """Makes the part of the client that does the steps."""
         raise NotImplementedError
 
-    def _request(self, scope: Scope, ttl: float, shared: bool, limit: Optional[int], metadata: str,
-                 request_id: Optional[str] = None) -> LeaseRequest:
-        return LeaseRequest(scopes.to_text(scope), self.owner, ttl, 0, shared, limit, metadata, request_id)
+    def _request(self, scope: Scopes, ttl: float, shared: bool, limit: Optional[int], metadata: str, on_deadlock: str,
+                 request_id: Optional[str] = None, value: str = "") -> LeaseRequest:
+        """Does not wait, and has no waiter yet. Raises what is wrong at once."""
+        return LeaseRequest.of(to_members(scope), self.owner, ttl, shared=shared, limit=limit, metadata=metadata,
+                               request_id=request_id, value=value, on_deadlock=on_deadlock)
 
 
 def token_of(token: Union[str, Lease]) -> str:

@@ -41,6 +41,13 @@ def get_lease(exchange: Exchange, token: str) -> Steps[Lease]:
     return answer.read_lease(scopes.to_text(answer.field("scope")))
 
 
+def set_value(exchange: Exchange, lease: Lease, value: str) -> Steps[None]:
+    """Raises LockLost if the lease has ended."""
+    answer = yield from ask(exchange, "PUT", lease_path(lease.token, "/value"), {"value": value}, about=lease.name)
+    shown = answer.read_lease(lease.name)
+    lease.value, lease.revision = shown.value, shown.revision
+
+
 def check(exchange: Exchange, token: str, scope: Scope) -> Steps[Lease]:
     body = {"token": token, "scope": scope}
     answer = yield from ask(exchange, "POST", "/v1/fence/check", body, about=scopes.to_text(scope))
@@ -66,8 +73,8 @@ def drop_fence(exchange: Exchange, resource: str) -> Steps[None]:
 
 
 def list_pages(exchange: Exchange, collection: str, **parameters: object) -> Steps[None]:
-    """Emits the entries of all pages of `locks` or `leases`."""
-    after: Optional[str] = None
+    """Emits the entries of all pages of `locks`, `leases` or `history`."""
+    after: Optional[object] = None
     while True:
         page = yield from ask(exchange, "GET", f"/v1/{collection}" + query(after=after, **parameters))
         entries: List[Any] = page.field(collection)
@@ -76,6 +83,12 @@ def list_pages(exchange: Exchange, collection: str, **parameters: object) -> Ste
         after = page.body.get("next")
         if after is None:
             return
+
+
+def history(exchange: Exchange, scope: Optional[Scope], limit: int, **parameters: object) -> Steps[None]:
+    """Emits the entries of all pages of the history."""
+    text = None if scope is None else scopes.to_text(scope)
+    yield from list_pages(exchange, "history", scope=text, limit=limit, **parameters)
 
 
 class RetryPace:

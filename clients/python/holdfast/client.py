@@ -5,19 +5,22 @@ from __future__ import annotations
 import dataclasses
 import ssl
 from types import TracebackType
-from typing import Callable, Iterator, Optional, Type, Union
+from typing import Callable, Iterator, Optional, Type, TypeVar, Union
 
 from . import calls, following, renewal
 from .acquisition import Acquisition, LeaseRequest
 from .base import BaseClient, token_of
 from .errors import Cancelled, LockHeld
 from .heartbeat import Heartbeat, OnLost
-from .lease import Event, Json, Leader, Lease, clock
-from .lock import LeaseGuard, Lock
+from .lease import Event, Json, Leader, Lease, Time, clock, to_unix_milliseconds
+from .lock import Keeping, Leadership, LeaseGuard, Lock
 from .runner import Runner
-from .scope import Scope
+from .scope import Scope, Scopes
 from .stop import Stop
 from .transport import Transport
+from .waiters import ThreadWaiters
+
+G = TypeVar("G", bound=LeaseGuard)
 
 _LAST_TRY_FOR = 3.0
 
@@ -28,7 +31,8 @@ class Client(BaseClient):
     def _connect_by(self, tls: Optional[ssl.SSLContext]) -> None:
         self._transport = Transport(tls)
         self._runner = Runner(self._transport)
-        self._heartbeat = Heartbeat(self._renew_once)
+        self._waiters = ThreadWaiters()
+        self._keeping = Keeping(Heartbeat(self._renew_once), self.release, self._set_value, self._waiters)
 
     def __enter__(self) -> Client:
         return self
@@ -43,55 +47,61 @@ class Client(BaseClient):
 
     # Locks that renew themselves.
 
-    def lock(self, scope: Scope, ttl: float = 30.0, *, wait: Optional[float] = None, shared: bool = False,
+    def lock(self, scope: Scopes, ttl: float = 30.0, *, wait: Optional[float] = None, shared: bool = False,
              limit: Optional[int] = None, metadata: str = "", on_lost: Optional[OnLost] = None,
-             stop: Optional[Stop] = None) -> Lock:
-        """A lock for `with`, or for a function as a decorator. It is not acquired yet.
+             stop: Optional[Stop] = None, on_deadlock: str = "refuse", waiter: Optional[str] = None) -> Lock:
+        """A lock for `with`, or for a function as a decorator. It is not acquired yet. A list of scopes is locked as a
+        whole: the request waits for all of them, and holds nothing meanwhile.
 
         `shared` locks are held together; with a `limit`, so many may hold it at the same time. `metadata` is shown with
         the lease. Setting `stop` ends the wait.
         """
-        request = self._request(scope, ttl, shared, limit, metadata)  # raises what is wrong at once
+        request = self._request(scope, ttl, shared, limit, metadata, on_deadlock)
 
-        def hold(its_wait: Optional[float]) -> LeaseGuard:
-            return self._guard(self._acquire(dataclasses.replace(request, wait=its_wait), stop), on_lost)
+        def hold(its_wait: Optional[float], identity: str) -> LeaseGuard:
+            asked = dataclasses.replace(request, wait=its_wait, waiter=identity)
+            return self._guard(LeaseGuard, self._acquire(asked, stop), on_lost)
 
-        return Lock(request.scope, hold, wait)
+        return Lock(request.scope, hold, wait, self._waiters, waiter)
 
     locked = lock
 
-    def try_lock(self, scope: Scope, ttl: float = 30.0, *, shared: bool = False, limit: Optional[int] = None,
-                 metadata: str = "", on_lost: Optional[OnLost] = None) -> Optional[LeaseGuard]:
-        """The lock, held, or None if somebody else holds it."""
-        return self.lock(scope, ttl, shared=shared, limit=limit, metadata=metadata, on_lost=on_lost).try_acquire()
+    def try_lock(self, scope: Scopes, ttl: float = 30.0, *, shared: bool = False, limit: Optional[int] = None,
+                 metadata: str = "", on_lost: Optional[OnLost] = None,
+                 waiter: Optional[str] = None) -> Optional[LeaseGuard]:
+        """The lock, held, or None if somebody else holds it, or a part of it."""
+        return self.lock(scope, ttl, shared=shared, limit=limit, metadata=metadata, on_lost=on_lost,
+                         waiter=waiter).try_acquire()
 
     def start_heartbeat(self, lease: Lease, *, on_lost: Optional[OnLost] = None) -> LeaseGuard:
         """Renews a lease, now and from now on. Raises LockLost if it has ended."""
-        return self._guard(self.renew(lease), on_lost)
+        return self._guard(LeaseGuard, self.renew(lease), on_lost)
 
     # Leases that you renew.
 
-    def acquire(self, scope: Scope, ttl: float = 30.0, *, wait: Optional[float] = 0, shared: bool = False,
+    def acquire(self, scope: Scopes, ttl: float = 30.0, *, wait: Optional[float] = 0, shared: bool = False,
                 limit: Optional[int] = None, metadata: str = "", request_id: Optional[str] = None,
-                stop: Optional[Stop] = None) -> Lease:
-        """Acquires a lock, or waits for it in the server's queue. Raises LockHeld or, after a wait, WaitTimedOut.
+                stop: Optional[Stop] = None, on_deadlock: str = "refuse", waiter: Optional[str] = None) -> Lease:
+        """Acquires a lock, or waits for it in the server's queue. Raises LockHeld or, after a wait, WaitTimedOut;
+        DeadlockError if the wait would be one.
 
         With a `request_id` of your own, a program that was restarted (and has the same owner) finds its lease again.
         """
-        request = self._request(scope, ttl, shared, limit, metadata, request_id)
-        return self._acquire(dataclasses.replace(request, wait=wait), stop)
+        request = self._request(scope, ttl, shared, limit, metadata, on_deadlock, request_id)
+        return self._acquire_loosely(dataclasses.replace(request, wait=wait), waiter, stop)
 
-    def acquire_with_retry(self, scope: Scope, ttl: float = 30.0, *, shared: bool = False,
+    def acquire_with_retry(self, scope: Scopes, ttl: float = 30.0, *, shared: bool = False,
                            limit: Optional[int] = None, metadata: str = "", max_retries: int = 50,
                            min_retry: float = 0.025, max_retry: float = 1.0, jitter: float = 0.2,
-                           max_total_wait: Optional[float] = None, stop: Optional[Stop] = None) -> Lease:
+                           max_total_wait: Optional[float] = None, stop: Optional[Stop] = None,
+                           waiter: Optional[str] = None) -> Lease:
         """Acquires a lock by repeated requests, at the pace that the server recommends, without a place in the queue.
         Prefer `acquire(wait=...)`, which is served in order. Raises the last LockHeld."""
-        request = self._request(scope, ttl, shared, limit, metadata)
+        request = self._request(scope, ttl, shared, limit, metadata, "wait")
         pace = calls.RetryPace(max_retries, min_retry, max_retry, jitter, max_total_wait)
         while True:
             try:
-                return self._acquire(request, stop)
+                return self._acquire_loosely(request, waiter, stop)
             except LockHeld as held:
                 self._runner.run(pace.pause_after(held), stop)
 
@@ -126,6 +136,14 @@ class Client(BaseClient):
         return self._runner.iterate(calls.list_pages(self._exchange, "leases", kind=kind, holder=holder, inode=inode,
                                                      path=path, limit=page_size))
 
+    def history(self, scope: Optional[Scope] = None, *, prefix: str = "", owner: str = "", since: Optional[Time] = None,
+                until: Optional[Time] = None, page_size: int = 100) -> Iterator[Json]:
+        """The leases that have ended, the newest first, as the server remembers them: of one lock, of those whose names
+        begin with the prefix, of one owner, of a time (seconds since 1970, or a datetime)."""
+        return self._runner.iterate(calls.history(self._exchange, scope, page_size, prefix=prefix, owner=owner,
+                                                  since=to_unix_milliseconds(since),
+                                                  until=to_unix_milliseconds(until)))
+
     def get_lease(self, token: str) -> Lease:
         """The lease with this token. It is guaranteed only after a renewal. Raises LockLost if there is none."""
         return self._runner.run(calls.get_lease(self._exchange, token))
@@ -159,13 +177,20 @@ class Client(BaseClient):
     # Elections: an election is a lock, and the leader is its holder.
 
     def campaign(self, election: str, value: str = "", ttl: float = 30.0, *, wait: Optional[float] = None,
-                 on_lost: Optional[OnLost] = None, stop: Optional[Stop] = None) -> LeaseGuard:
+                 on_lost: Optional[OnLost] = None, stop: Optional[Stop] = None, on_deadlock: str = "refuse",
+                 waiter: Optional[str] = None) -> Leadership:
         """Waits until this client leads. It leads while the guard is held, and resigns by releasing it. Others see the
-        `value`, for example an address."""
-        return self.lock(f"named:{election}", ttl, wait=wait, metadata=value, on_lost=on_lost, stop=stop).acquire()
+        `value`, for example an address; `set_value` of the guard changes it."""
+        request = self._request(f"named:{election}", ttl, False, None, "", on_deadlock, value=value)
+        chain = self._waiters.chain(waiter)
+        lease = self._acquire(dataclasses.replace(request, wait=wait, waiter=chain.identity), stop)
+        leadership = self._guard(Leadership, lease, on_lost)
+        leadership._borrow(chain)
+        return leadership
 
     def observe(self, election: str, *, stop: Optional[Stop] = None) -> Iterator[Optional[Leader]]:
-        """The leader, or None: now, and after every change. Without an end, until `stop` is set."""
+        """The leader, or None: now, and after every change of the leader or its value. Without an end, until `stop` is
+        set."""
         return self._runner.iterate(following.observe(self._exchange, election), stop)
 
     # What happens.
@@ -192,12 +217,22 @@ class Client(BaseClient):
                 self._runner.run(acquisition.abandon())
             raise
 
-    def _guard(self, lease: Lease, on_lost: Optional[OnLost]) -> LeaseGuard:
+    def _acquire_loosely(self, request: LeaseRequest, waiter: Optional[str], stop: Optional[Stop]) -> Lease:
+        """A lease without a block."""
+        chain = self._waiters.chain(waiter)
+        lease = self._acquire(dataclasses.replace(request, waiter=chain.identity), stop)
+        chain.is_lent = True
+        return lease
+
+    def _guard(self, kind: Type[G], lease: Lease, on_lost: Optional[OnLost]) -> G:
         try:
-            return LeaseGuard(self._heartbeat, lease, self.release, on_lost)
+            return kind(self._keeping, lease, on_lost)
         except BaseException:  # the system has no thread
             self.release(lease)
             raise
+
+    def _set_value(self, lease: Lease, value: str) -> None:
+        self._runner.run(calls.set_value(self._exchange, lease, value))
 
     def _renew_once(self, lease: Lease, timeout: float) -> None:
         self._runner.run(renewal.renew_once(self._exchange, lease, lease.ttl, timeout))

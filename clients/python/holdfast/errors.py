@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional
+from dataclasses import dataclass
+from typing import Any, Dict, Optional, Sequence
 
 
 class HoldfastError(Exception):
@@ -30,6 +31,31 @@ class WaitTimedOut(LockHeld):
 
     def _sentence(self, name: str, holder: Optional[str]) -> str:
         return f"{name} was not granted in time" + (f": it is held by {holder}" if holder else "")
+
+
+@dataclass(frozen=True)
+class CycleMember:
+    """One of those who wait for each other: `holder` waits for the lock `waits_for`, which `held_by`, the next member of
+    the cycle, holds (under `fencing_token`) or is ahead for. A member whose locks we may not read is hidden: then the
+    rest is empty."""
+
+    holder: str = ""
+    waiter: str = ""
+    door: str = ""
+    waits_for: str = ""
+    held_by: str = ""
+    fencing_token: Optional[int] = None
+    is_hidden: bool = False
+
+
+class DeadlockError(HoldfastError):
+    """To wait for the lock would be a deadlock: its holder waits, perhaps by way of others, for something that we hold.
+    Nothing was acquired. Release what you hold, and begin anew. `cycle` has all who wait for each other; the last one
+    waits for something of the first."""
+
+    def __init__(self, name: str, message: str, cycle: Sequence[CycleMember] = ()) -> None:
+        super().__init__(f"to wait for {name} would be a deadlock: {message}")
+        self.name, self.cycle = name, tuple(cycle)
 
 
 class LockLost(HoldfastError):
@@ -65,7 +91,15 @@ class Unauthorized(HoldfastError):
 
 
 class Forbidden(HoldfastError):
-    """The request needs the admin's secret."""
+    """The secret is good, but does not give the right to do this. `right` is the one that is missing (`read`, `lock` or
+    `admin`), and `on` says on what (`*`: on everything). Both are None if the server does not tell: then the request
+    needs the admin's secret."""
+
+    def __init__(self, message: str, right: Optional[str] = None, on: Optional[str] = None) -> None:
+        what = "everything" if on == "*" else on
+        is_told = right is None or (right in message and (on == "*" or str(on) in message))
+        super().__init__(message if is_told else f"{message}: the right {right} on {what} is missing")
+        self.right, self.on = right, on
 
 
 class BadRequest(HoldfastError):

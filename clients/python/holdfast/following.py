@@ -6,9 +6,9 @@ import json
 from typing import Callable, Dict, List, Optional
 
 from .errors import NotHoldfast
-from .lease import Event, Leader, clock
+from .lease import Event, Json, Leader, clock
 from .steps import Emit, Exchange, Patience, Read, Steps
-from .wire import NoAnswer, Request, lock_path, query
+from .wire import NoAnswer, Request, election_path, query
 
 _LASTING = 5.0  # after a stream that lasted for longer than this, patience begins anew
 
@@ -57,34 +57,42 @@ def watch(exchange: Exchange, prefix: str, after: Optional[int], on_open: Option
     def on_event(event: Event) -> Steps[None]:
         yield Emit(event)
 
-    yield from _follow(exchange, prefix, after, on_begin, on_event)
+    yield from _follow(exchange, "/v1/events" + query(prefix=prefix), after, on_begin, on_event)
 
 
 def observe(exchange: Exchange, election: str) -> Steps[None]:
-    """Emits the leader (or None) now and after every change."""
-    view = _LeaderView()
+    """Emits the leader (or None) now and after every change. Each stream begins with the leader of that moment, so
+    nothing is missed when a stream breaks, or the server is restarted."""
+    known: List[Optional[Leader]] = []  # the last one that was emitted
 
-    def look() -> Steps[None]:
-        answer = yield from exchange.ask(Request("GET", lock_path(election) + query(kind="named"), exchange.timeout))
-        if answer.status != 200:
-            raise answer.error(election)
-        if not answer.field("held"):
-            yield from view.set(None)
-        else:
-            yield from view.set(Leader(answer.field("owner_id"), answer.body.get("metadata", ""),
-                                       answer.field("fencing_token")))
+    def on_begin() -> Steps[None]:
+        yield from ()
 
     def on_event(event: Event) -> Steps[None]:
-        if event.kind == "gap":
-            yield from look()
-        elif event.name == election and event.data.get("kind") == "named":
-            yield from view.apply(event)
+        if event.kind != "leader":
+            return
+        leader = _read_leader(event.data)
+        if known != [leader]:
+            known[:] = [leader]
+            yield Emit(leader)
 
-    yield from _follow(exchange, election, None, look, on_event)
+    yield from _follow(exchange, election_path(election) + query(watch="true"), None, on_begin, on_event,
+                       begins_anew=True)
 
 
-def _follow(exchange: Exchange, prefix: str, after: Optional[int], on_begin: Callable[[], Steps[None]],
-            on_event: Callable[[Event], Steps[None]]) -> Steps[None]:
+def _read_leader(state: Json) -> Optional[Leader]:
+    if "leader" not in state:
+        return None
+    try:
+        return Leader(str(state["leader"]), str(state.get("value", "")), int(state["fencing_token"]),
+                      int(state.get("revision", 0)))
+    except (KeyError, TypeError, ValueError) as problem:
+        raise NotHoldfast("the leader of the election is not told as Holdfast does it") from problem
+
+
+def _follow(exchange: Exchange, path: str, after: Optional[int], on_begin: Callable[[], Steps[None]],
+            on_event: Callable[[Event], Steps[None]], *, begins_anew: bool = False) -> Steps[None]:
+    """A stream that begins anew is asked for all of it whenever it broke; others, for what followed the last event."""
     patience = Patience(exchange.retry_for)
     while True:
         headers = {"Accept": "text/event-stream"}
@@ -92,43 +100,16 @@ def _follow(exchange: Exchange, prefix: str, after: Optional[int], on_begin: Cal
             headers["Last-Event-ID"] = str(after)
         began_at = clock()
         try:
-            yield from exchange.open_stream(Request("GET", "/v1/events" + query(prefix=prefix), exchange.timeout,
-                                                    headers=headers))
+            yield from exchange.open_stream(Request("GET", path, exchange.timeout, headers=headers))
             parser = EventParser()
             yield from on_begin()
             while True:
                 piece: bytes = yield Read()
                 for event in parser.parse(piece):
-                    if event.id is not None:
+                    if event.id is not None and not begins_anew:
                         after = event.id
                     yield from on_event(event)
         except NoAnswer as problem:
             if clock() - began_at > _LASTING:
                 patience.reset()
             yield from patience.pause(problem)
-
-
-class _LeaderView:
-    """Knows the leader, from the server's view of the lock and from its events. An event may be older than the view;
-    fencing tokens show which is newer."""
-
-    def __init__(self) -> None:
-        self._is_known = False
-        self._leader: Optional[Leader] = None
-        self._highest = 0
-
-    def set(self, leader: Optional[Leader]) -> Steps[None]:
-        if leader is not None:
-            self._highest = max(self._highest, leader.fencing_token)
-        if self._is_known and leader == self._leader:
-            return
-        self._is_known, self._leader = True, leader
-        yield Emit(leader)
-
-    def apply(self, event: Event) -> Steps[None]:
-        fencing_token = event.data.get("fencing_token", 0)
-        if event.kind == "granted" and fencing_token > self._highest:
-            yield from self.set(Leader(event.data.get("owner_id", ""), event.data.get("metadata", ""), fencing_token))
-        elif event.kind in ("released", "expired") and self._leader is not None:
-            if self._leader.fencing_token == fencing_token:
-                yield from self.set(None)

@@ -7,6 +7,7 @@ from typing import Optional
 
 from .errors import LockLost
 from .lease import Lease, clock
+from .waiters import Chain
 
 LOOK_INTERVAL_MAX = 1.0  # the clock goes on while the machine sleeps, and timers do not: so we look often
 
@@ -69,9 +70,11 @@ class Guard:
     """What the guards of both clients tell of the lock that they hold. A guard says itself whether it is held."""
 
     _hold: Hold
+    _lender: Optional[Chain] = None  # whose identity the lease has, although it is not held by a block
 
     def __repr__(self) -> str:
-        return f"<LeaseGuard {self.name!r}, fencing token {self.fencing_token}, {'held' if self.is_held() else 'over'}>"
+        state = "held" if self.is_held() else "over"
+        return f"<{type(self).__name__} {self.name!r}, fencing token {self.fencing_token}, {state}>"
 
     @property
     def name(self) -> str:
@@ -99,3 +102,14 @@ class Guard:
         """Raises LockLost unless the lock is certainly held now."""
         if not self.is_held():
             self._hold.check()
+
+    def _borrow(self, chain: Chain) -> None:
+        """The guard was granted to the waiter of a block, and is not a block itself."""
+        chain.is_lent = True
+        self._lender = chain
+
+    def _give_back_identity(self) -> None:
+        """The guard is over, or has become a block."""
+        if self._lender is not None:
+            self._lender.is_lent = False
+            self._lender = None

@@ -6,9 +6,12 @@ import sys
 import time
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Optional, Tuple, Union
+
+from .scope import SetMember
 
 Json = Dict[str, Any]
+Time = Union[float, datetime]  # seconds since 1970, or a datetime
 
 # Nobody can set these clocks. The first two go on while the machine sleeps; the last one is for other systems.
 _CLOCK_ID: Optional[int] = getattr(time, "CLOCK_BOOTTIME", None)
@@ -43,7 +46,11 @@ class Lease:
     guaranteed_until: float = float("-inf")
     mode: str = "exclusive"
     metadata: str = ""
-    scope: Json = field(default_factory=dict)
+    scope: Json = field(default_factory=dict)  # of a set: the first one
+    scopes: Tuple[SetMember, ...] = ()  # all of them, with their modes
+    value: str = ""  # of a candidacy
+    revision: int = 0  # of the value: grows with every change of it; 0 if there was never one
+    waiter: str = field(default="", repr=False)  # to whom it was granted, for the server's search for deadlocks
 
     @property
     def margin(self) -> float:
@@ -89,11 +96,19 @@ class Leader:
     candidate: str
     value: str
     fencing_token: int  # larger than that of every earlier leader
+    revision: int = 0  # of the value: grows with every change of it while this candidate leads
 
 
 def to_time(text: str) -> float:
     """Seconds since 1970, of an RFC 3339 time."""
     return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+def to_unix_milliseconds(time_: Optional[Time]) -> Optional[int]:
+    """Of seconds since 1970, or of a datetime (without a time zone, it is in that of this machine)."""
+    if isinstance(time_, datetime):
+        time_ = time_.timestamp()
+    return None if time_ is None else round(time_ * 1000)
 
 
 def to_milliseconds(seconds: float) -> int:

@@ -8,17 +8,28 @@ import logging
 import os
 import threading
 from types import TracebackType
-from typing import Any, Callable, Optional, Type, TypeVar, cast
+from typing import Any, Callable, NamedTuple, Optional, Type, TypeVar, cast
 
 from .entered import Entered
 from .errors import HoldfastError, LockHeld, LockLost
 from .heartbeat import Heartbeat, OnLost, WatchedHold
 from .hold import Guard
 from .lease import Lease
+from .waiters import Place, Waiters
 
 F = TypeVar("F", bound=Callable[..., Any])
+G = TypeVar("G", bound="LeaseGuard")
 
 _log = logging.getLogger("holdfast")
+
+
+class Keeping(NamedTuple):
+    """What a guard needs of its client."""
+
+    heartbeat: Heartbeat
+    release: Callable[[Lease], bool]
+    set_value: Callable[[Lease, str], None]
+    waiters: Waiters
 
 
 class LeaseGuard(Guard):
@@ -34,21 +45,21 @@ class LeaseGuard(Guard):
 
     _hold: WatchedHold
 
-    def __init__(self, heartbeat: Heartbeat, lease: Lease, give_back: Callable[[Lease], bool],
-                 on_lost: Optional[OnLost]) -> None:
-        self._heartbeat, self._give_back = heartbeat, give_back
+    def __init__(self, keeping: Keeping, lease: Lease, on_lost: Optional[OnLost]) -> None:
+        self._keeping = keeping
         self._hold = WatchedHold(lease, on_lost)
         self._mutex = threading.Lock()
         self._was_released: Optional[bool] = None
         self._process = os.getpid()
-        heartbeat.keep(self._hold)
+        self._place: Optional[Place] = None  # among the blocks of a thread
+        keeping.heartbeat.keep(self._hold)
 
     @property
     def lost(self) -> threading.Event:
         return self._hold.lost
 
     def is_held(self) -> bool:
-        return self._heartbeat.is_guaranteed(self._hold)
+        return self._keeping.heartbeat.is_guaranteed(self._hold)
 
     def release(self) -> bool:
         """Gives the lock back. False if the lease had ended before. Further calls do nothing. Waits for `on_lost`, too,
@@ -59,19 +70,23 @@ class LeaseGuard(Guard):
         """
         if self._process != os.getpid():
             return False
-        self._heartbeat.let_go(self._hold)
+        self._keeping.heartbeat.let_go(self._hold)
         self._hold.wait_for_on_lost()  # without the mutex, which on_lost may need
         with self._mutex:
             if self._was_released is None:
                 self._was_released = False
-                self._was_released = self._give_back(self._hold.lease)
+                self._was_released = self._keeping.release(self._hold.lease)
+                self._give_back_identity()
             return self._was_released
 
-    def __enter__(self) -> LeaseGuard:
+    def __enter__(self: G) -> G:
+        self._give_back_identity()
+        self._place = self._keeping.waiters.enter(self.lease.waiter)
         return self
 
     def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
                  traceback: Optional[TracebackType]) -> None:
+        self._keeping.waiters.leave(self._place)
         loss: Optional[LockLost] = None
         try:
             if not self.release() and self._process == os.getpid():
@@ -86,6 +101,21 @@ class LeaseGuard(Guard):
             raise loss
 
 
+class Leadership(LeaseGuard):
+    """The lead in an election, which ends with the guard. Others see the `value`, for example an address."""
+
+    def __init__(self, keeping: Keeping, lease: Lease, on_lost: Optional[OnLost]) -> None:
+        super().__init__(keeping, lease, on_lost)
+        self._setting = threading.Lock()
+
+    def set_value(self, value: str) -> None:
+        """Changes what others see. It can be seen when this returns. Raises LockLost if we do not lead any more.
+        Calls of several threads are done one after the other."""
+        with self._setting:
+            self.check()
+            self._keeping.set_value(self.lease, value)
+
+
 class Lock:
     """What to lock, and how. Made by `Client.lock`. It can be used again and again, also by many threads at once:
 
@@ -94,22 +124,24 @@ class Lock:
         lock.acquire()              waits; returns a LeaseGuard
         lock.try_acquire()          does not wait; returns a LeaseGuard, or None
 
-    Every use asks for a lease of its own. A lock is not reentrant: a thread that holds it waits for itself.
+    Every use asks for a lease of its own. A lock is not reentrant: to enter it twice is a deadlock.
     """
 
-    def __init__(self, name: str, hold: Callable[[Optional[float]], LeaseGuard], wait: Optional[float]) -> None:
+    def __init__(self, name: str, hold: Callable[[Optional[float], str], LeaseGuard], wait: Optional[float],
+                 waiters: Waiters, waiter: Optional[str]) -> None:
         self.name = name
         self._hold, self._wait = hold, wait
+        self._waiters, self._waiter = waiters, waiter
         self._entered: Entered[LeaseGuard] = Entered(name)
 
     def acquire(self) -> LeaseGuard:
-        """Raises LockHeld or, after a wait, WaitTimedOut."""
-        return self._hold(self._wait)
+        """Raises LockHeld or, after a wait, WaitTimedOut; DeadlockError if the wait would be one."""
+        return self._hold_loosely(self._wait)
 
     def try_acquire(self) -> Optional[LeaseGuard]:
         """None if somebody else holds the lock."""
         try:
-            return self._hold(0)
+            return self._hold_loosely(0)
         except LockHeld:
             return None
 
@@ -119,9 +151,9 @@ class Lock:
         return self._entered.innermost(threading.get_ident())
 
     def __enter__(self) -> LeaseGuard:
-        guard = self.acquire()
+        guard = self._hold(self._wait, self._waiters.chain(self._waiter).identity)
         self._entered.push(threading.get_ident(), guard)
-        return guard
+        return guard.__enter__()
 
     def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
                  traceback: Optional[TracebackType]) -> None:
@@ -137,3 +169,10 @@ class Lock:
                 return function(*arguments, **named)
 
         return cast(F, locked)
+
+    def _hold_loosely(self, wait: Optional[float]) -> LeaseGuard:
+        """A guard without a block."""
+        chain = self._waiters.chain(self._waiter)
+        guard = self._hold(wait, chain.identity)
+        guard._borrow(chain)
+        return guard

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import urllib.parse
 from dataclasses import dataclass, field
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Optional, Tuple
 
 from . import errors
 from .lease import Json, Lease, to_time
+from .scope import SetMember, to_short_text
 
-_NOT_FOUND_CODES = ("LockNotFound", "FenceNotFound")
+_NOT_FOUND_CODES = ("LockNotFound", "FenceNotFound", "HistoryOff")
 _OVER_CODES = ("LockExpired", "LockNotFound", "RequestEnded")
 
 
@@ -102,26 +103,29 @@ class Answer:
             return Lease(name=name, owner=str(body["holder"]), fencing_token=int(body["fencing_token"]),
                          ttl=ttl_ms / 1000, expires_at=to_time(str(body["expires_at"])), token=str(body["token"]),
                          mode=str(body.get("mode", "exclusive")), metadata=str(body.get("metadata", "")),
-                         scope=dict(body["scope"]))
-        except (KeyError, TypeError, ValueError) as problem:
+                         scope=dict(body["scope"]), scopes=_read_scopes(body), value=str(body.get("value", "")),
+                         revision=int(body.get("revision", 0)))
+        except (AttributeError, KeyError, TypeError, ValueError) as problem:
             raise self.not_holdfast() from problem
 
     def error(self, about: str) -> errors.HoldfastError:
         """The error for an answer that is not a success. `about` names the lock, never a token."""
         try:
             return self._read_error(about)
-        except (TypeError, ValueError):  # a field is not what Holdfast makes of it
+        except (AttributeError, TypeError, ValueError):  # a field is not what Holdfast makes of it
             return self.not_holdfast()
 
     def _read_error(self, about: str) -> errors.HoldfastError:
         if self.status == 401:
             return errors.Unauthorized(self.message)
         if self.status == 403:
-            return errors.Forbidden(self.message)
+            return errors.Forbidden(self.message, self.body.get("right"), self.body.get("on"))
         if not self._is_json or not self.code or (self.status == 404 and self.code not in _NOT_FOUND_CODES):
             return self.not_holdfast()
         if self.code in ("LockHeld", "WaitTimedOut"):
             return self._held(about)
+        if self.code == "Deadlock":
+            return errors.DeadlockError(about, self.message, [_read_cycle_member(one) for one in self.field("cycle")])
         if self.code in _OVER_CODES:
             return errors.LockLost(about, self.message)
         if self.code == "StaleFence":
@@ -140,6 +144,21 @@ class Answer:
                     None if retry_after_ms is None else retry_after_ms / 1000)
 
 
+def _read_scopes(body: Json) -> Tuple[SetMember, ...]:
+    """The scopes of a lease. The server shows a list only if there are several."""
+    members = body.get("scopes") or [{"scope": body["scope"], "mode": body.get("mode", "exclusive")}]
+    return tuple(SetMember(to_short_text(member["scope"]), str(member["mode"])) for member in members)
+
+
+def _read_cycle_member(body: Json) -> errors.CycleMember:
+    if body.get("hidden"):
+        return errors.CycleMember(is_hidden=True)
+    holder, waiter, door, held_by = (str(body.get(name, "")) for name in ("holder", "waiter", "door", "held_by"))
+    fencing_token = body.get("fencing_token")
+    return errors.CycleMember(holder, waiter, door, to_short_text(body.get("waits_for") or ""), held_by,
+                              None if fencing_token is None else int(fencing_token))
+
+
 def lease_path(token: str, action: str = "") -> str:
     return f"/v1/leases/{_quote(token)}{action}"
 
@@ -150,6 +169,10 @@ def fence_path(resource: str) -> str:
 
 def lock_path(name: str) -> str:
     return f"/v1/locks/{_quote(name)}"
+
+
+def election_path(name: str) -> str:
+    return f"/v1/elections/{_quote(name)}"
 
 
 def query(**parameters: object) -> str:

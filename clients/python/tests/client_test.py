@@ -304,7 +304,7 @@ class Scopes(ServerTest):
                 self.client.acquire("inode:7")
             self.assertEqual(refusal.exception.holder, self.client.owner)
             with self.assertRaises(holdfast.WaitTimedOut) as refusal:
-                self.client.acquire("range:7:0-1", wait=0.01)
+                self.connect(self.server.url).acquire("range:7:0-1", wait=0.01)
             self.assertEqual(refusal.exception.holder, self.client.owner)
         self.assertEqual(list(self.client.leases()), [])
 

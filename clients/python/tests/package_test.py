@@ -75,7 +75,8 @@ class Package(ServerTest):
 
     def test_both_clients_have_the_same_names(self):
         for blocking, asynchronous in ((holdfast.Client, aio.Client), (holdfast.Lock, aio.Lock),
-                                       (holdfast.LeaseGuard, aio.LeaseGuard)):
+                                       (holdfast.LeaseGuard, aio.LeaseGuard),
+                                       (holdfast.Leadership, aio.Leadership)):
             names = [{name for name in dir(one) if not name.startswith("_")} for one in (blocking, asynchronous)]
             self.assertEqual(names[0] - {"lost"}, names[1] - {"lost"})  # an attribute of one, a property of the other
 

@@ -228,24 +228,37 @@ class Events(unittest.TestCase):
         with self.assertRaises(holdfast.NotHoldfast):
             EventParser().parse(b"data: <html>\n\n")
 
-    def test_older_than_what_was_seen_change_no_leader(self):
-        def text(kind, token, owner):
-            data = {"lock_name": "boss", "kind": "named", "owner_id": owner, "fencing_token": token}
-            return f"event: {kind}\ndata: {json.dumps(data)}\n\n".encode()
+    def test_of_an_election_tell_each_change_once_and_each_stream_begins_with_the_leader(self):
+        def text(**state):
+            return f"id: 9\nevent: leader\ndata: {json.dumps({'election': 'boss', **state})}\n\n".encode()
 
-        following = observe(make_exchange(), "boss")
-        self.assertIsInstance(next(following), steps.Open)
-        look = following.send(None)
-        self.assertIn("/v1/locks/boss?kind=named", look.request.path)
-        held = {"held": True, "owner_id": "a", "metadata": "m", "fencing_token": 5}
-        seen = [following.send(Reply(200, json.dumps(held).encode()))]
+        def emitted(following, step):
+            seen = []
+            while isinstance(step, (steps.Emit, steps.Sleep)):
+                if isinstance(step, steps.Emit):
+                    seen.append(step.value and (step.value.candidate, step.value.value, step.value.revision))
+                step = following.send(None)
+            return seen, step
+
+        ann = {"leader": "ann", "fencing_token": 5, "candidates": 2}
+        following = observe(make_exchange(), "the boss")
+        opened = next(following)
+        self.assertEqual(opened.request.path, "/v1/elections/the%20boss?watch=true")
+        self.assertEqual(opened.request.headers, {"Accept": "text/event-stream"})
         self.assertIsInstance(following.send(None), steps.Read)
-        pieces = text("granted", 4, "z") + text("released", 4, "z") + text("granted", 6, "b") + text("expired", 6, "b")
-        step = following.send(pieces)
-        while isinstance(step, steps.Emit):
-            seen.append(step)
-            step = following.send(None)
-        self.assertEqual([emitted.value and emitted.value.candidate for emitted in seen], ["a", "b", None])
+        pieces = text(candidates=0) + text(**ann) + text(**ann) + text(**ann, value="v", revision=1) + b": quiet\n\n"
+        seen, step = emitted(following, following.send(pieces))
+        self.assertEqual(seen, [None, ("ann", "", 0), ("ann", "v", 1)])
+        self.assertIsInstance(step, steps.Read)
+
+        seen, step = emitted(following, following.throw(NoAnswer("the server was restarted")))
+        self.assertEqual((seen, step.request.headers), ([], opened.request.headers))
+        self.assertIsInstance(following.send(None), steps.Read)
+        bob = {"leader": "bob", "value": "w", "revision": 4, "fencing_token": 6}
+        seen, _ = emitted(following, following.send(text(**ann, value="v", revision=1) + text(**bob)))
+        self.assertEqual(seen, [("bob", "w", 4)])
+        with self.assertRaises(holdfast.NotHoldfast):
+            following.send(text(leader="cas"))
 
 
 class Texts(unittest.TestCase):

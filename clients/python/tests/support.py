@@ -202,7 +202,7 @@ class Scripted:
                 self.end_headers()
                 self.wfile.write(body)
 
-            do_GET = do_POST = do_DELETE = answer
+            do_GET = do_POST = do_PUT = do_DELETE = answer
 
             def log_message(self, *arguments):
                 pass

@@ -20,6 +20,12 @@ export async function makeMistakes(): Promise<void> {
     await client.lock("x", { signal: new AbortController() }); // mistake
     await client.acquire("x", { onLost: () => {} }); // mistake
     await client.tryLock("x", { waitMs: 5 }); // mistake
+    await client.lock(["a", { scope: "b", mode: "mine" }]); // mistake
+    await client.lock(["a", { scope: "b", ttlMs: 5 }]); // mistake
+    await client.lock("x", { onDeadlock: "hope" }); // mistake
+    await (await client.lock("x")).setValue("v"); // mistake
+    await (await client.campaign("x")).setValue(7); // mistake
+    for await (const entry of client.history({ since: "yesterday" })) console.log(entry); // mistake
     (await client.tryLock("x")).check(); // mistake
     const lock = new Lock(client, "x");
     lock.signal.throwIfAborted(); // mistake

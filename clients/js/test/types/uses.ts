@@ -1,10 +1,13 @@
 // Everything that the types allow. It must compile, and is not run.
 
 import {
-    BadRequest, Client, Forbidden, HoldfastError, Lease, Lock, LockHeld, LockLost, NotHoldfast, ScopeMismatch,
-    ServerUnavailable, StaleFence, Unauthorized, WaitTimedOut,
+    BadRequest, Client, DeadlockError, Forbidden, HoldfastError, Leadership, Lease, Lock, LockHeld, LockLost, NotHoldfast,
+    ScopeMismatch, ServerUnavailable, StaleFence, Unauthorized, WaitTimedOut,
 } from "holdfast";
-import type { HeldLock, Leader, ListedLease, LockEvent, Scope } from "holdfast";
+import type {
+    CycleMember, EndedLease, HeldLeadership, HeldLock, HistoryFilters, Leader, ListedLease, LockEvent, OnDeadlock, Scope,
+    Scopes, SetMember,
+} from "holdfast";
 
 const { signal } = new AbortController();
 const client: Client = new Client({
@@ -41,6 +44,27 @@ export async function useLocks(): Promise<number> {
     return token;
 }
 
+export async function useSets(): Promise<void> {
+    const member: SetMember = { scope: "path:/x", mode: "shared" };
+    const set: Scopes = ["a", member, { scope: { kind: "semaphore", name: "s" }, limit: 3 }, { kind: "inode", inode: 7 }];
+    const onDeadlock: OnDeadlock = "wait";
+    const lock: HeldLock = await client.lock(set, { onDeadlock, waiter: "worker 7" });
+    await client.withLock(["a", "b"], { onDeadlock: "refuse" }, () => {});
+    await client.tryLock(["a", "b"]);
+    const lease: Lease = await client.acquire(["a", "b"], { waiter: "worker 7" });
+    for (const { scope, mode } of lease.scopes) console.log(scope.length, mode === "shared");
+    console.log(new Lock(client, ["a", "b"]).name, lock.lease.scopes.length);
+}
+
+export async function useHistory(): Promise<void> {
+    const filters: HistoryFilters = { prefix: "x", owner: "ann", since: 0, until: new Date(), pageSize: 9, signal };
+    for await (const entry of client.history({ ...filters, scope: "x" })) {
+        const one: EndedLease = entry;
+        console.log(one.name, one.scopes, one.owner, one.mode, one.fencingToken, one.metadata, one.door);
+        console.log(one.acquiredAtMs + one.endedAtMs + one.waitedMs, one.ended === "expired");
+    }
+}
+
 export async function useLeases(): Promise<void> {
     const lease: Lease = await client.acquire("inode:7", { ttlMs: 6000, waitMs: 0, signal });
     const same: Lease = await client.renew(lease, { ttlMs: 12_000, signal });
@@ -71,10 +95,12 @@ export async function useFences(held: HeldLock): Promise<void> {
 
 export async function useElections(): Promise<void> {
     const options = { candidate: "ann", value: "10.0.0.1", ttlMs: 6000, waitMs: 5, signal, onLost: () => {} };
-    const led: HeldLock = await client.campaign("town", options);
+    const led: HeldLeadership = await client.campaign("town", { ...options, onDeadlock: "wait", waiter: "ann" });
+    await led.setValue("10.0.0.2", { signal });
+    console.log(led.value, led.revision + 1, led instanceof Leadership, led.lease.value, led.lease.revision);
     for await (const leader of client.observe("town", { signal })) {
         const one: Leader | null = leader;
-        console.log(one?.candidate, one?.value, one?.fencingToken, led.locked());
+        console.log(one?.candidate, one?.value, one?.fencingToken, one?.revision, led.locked());
     }
     for await (const event of client.watch({ prefix: "x", after: 7, signal })) {
         const one: LockEvent = event;
@@ -83,13 +109,20 @@ export async function useElections(): Promise<void> {
     }
 }
 
+function explainMember(member: CycleMember): string {
+    if (member.isHidden) return "somebody";
+    return `${member.holder} ${member.waiter} ${member.door} ${member.waitsFor} ${member.heldBy} ${member.fencingToken}`;
+}
+
 export function explain(error: unknown): string {
     if (error instanceof WaitTimedOut) return `${error.holder} ${error.expiresAtMs}`;
     if (error instanceof LockHeld) return `${error.lockName} ${error.retryAfterMs}`;
     if (error instanceof LockLost) return error.reason;
+    if (error instanceof DeadlockError) return error.cycle.map(explainMember).join();
+    if (error instanceof Forbidden) return `${error.right} on ${error.on}`;
     if (error instanceof StaleFence) return `${error.resource} ${error.fencingToken + error.highest}`;
     if (error instanceof ScopeMismatch) return error.scope.kind;
     if (error instanceof BadRequest) return `${error.status} ${error.code}`;
-    const rest = [Unauthorized, Forbidden, ServerUnavailable, NotHoldfast, HoldfastError];
+    const rest = [Unauthorized, ServerUnavailable, NotHoldfast, HoldfastError];
     return rest.some((kind) => error instanceof kind) ? "other" : "none of ours";
 }

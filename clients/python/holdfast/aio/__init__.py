@@ -11,6 +11,6 @@ To end a wait, cancel its task: then nothing is held, and no place in the queue 
 """
 
 from .client import Client
-from .lock import LeaseGuard, Lock
+from .lock import Leadership, LeaseGuard, Lock
 
-__all__ = ["Client", "LeaseGuard", "Lock"]
+__all__ = ["Client", "Leadership", "LeaseGuard", "Lock"]

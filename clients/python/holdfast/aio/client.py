@@ -11,9 +11,10 @@ from .. import calls, following, renewal
 from ..acquisition import Acquisition, LeaseRequest
 from ..base import BaseClient, token_of
 from ..errors import LockHeld
-from ..lease import Event, Json, Leader, Lease
-from ..scope import Scope
-from .lock import Keeping, LeaseGuard, Lock, OnLost
+from ..lease import Event, Json, Leader, Lease, Time, to_unix_milliseconds
+from ..scope import Scope, Scopes
+from ..waiters import TaskWaiters
+from .lock import Keeping, Leadership, LeaseGuard, Lock, OnLost
 from .runner import Runner
 from .transport import Transport
 
@@ -24,7 +25,8 @@ class Client(BaseClient):
     def _connect_by(self, tls: Optional[ssl.SSLContext]) -> None:
         self._transport = Transport(tls)
         self._runner = Runner(self._transport)
-        self._keeping = Keeping(self._renew_once, self.release, self._runner.start)
+        self._waiters = TaskWaiters()
+        self._keeping = Keeping(self._renew_once, self.release, self._set_value, self._runner.start, self._waiters)
 
     async def __aenter__(self) -> Client:
         return self
@@ -41,53 +43,60 @@ class Client(BaseClient):
 
     # Locks that renew themselves.
 
-    def lock(self, scope: Scope, ttl: float = 30.0, *, wait: Optional[float] = None, shared: bool = False,
-             limit: Optional[int] = None, metadata: str = "", on_lost: Optional[OnLost] = None) -> Lock:
-        """A lock for `async with`, or for a coroutine function as a decorator. It is not acquired yet.
+    def lock(self, scope: Scopes, ttl: float = 30.0, *, wait: Optional[float] = None, shared: bool = False,
+             limit: Optional[int] = None, metadata: str = "", on_lost: Optional[OnLost] = None,
+             on_deadlock: str = "refuse", waiter: Optional[str] = None) -> Lock:
+        """A lock for `async with`, or for a coroutine function as a decorator. It is not acquired yet. A list of scopes
+        is locked as a whole: the request waits for all of them, and holds nothing meanwhile.
 
         `shared` locks are held together; with a `limit`, so many may hold it at the same time. `metadata` is shown with
         the lease.
         """
-        request = self._request(scope, ttl, shared, limit, metadata)  # raises what is wrong at once
+        request = self._request(scope, ttl, shared, limit, metadata, on_deadlock)
 
-        async def hold(its_wait: Optional[float]) -> LeaseGuard:
-            return self._guard(await self._acquire(dataclasses.replace(request, wait=its_wait)), on_lost)
+        async def hold(its_wait: Optional[float], identity: str) -> LeaseGuard:
+            asked = dataclasses.replace(request, wait=its_wait, waiter=identity)
+            return LeaseGuard(self._keeping, await self._acquire(asked), on_lost)
 
-        return Lock(request.scope, hold, wait)
+        return Lock(request.scope, hold, wait, self._waiters, waiter)
 
     locked = lock
 
-    async def try_lock(self, scope: Scope, ttl: float = 30.0, *, shared: bool = False, limit: Optional[int] = None,
-                       metadata: str = "", on_lost: Optional[OnLost] = None) -> Optional[LeaseGuard]:
-        """The lock, held, or None if somebody else holds it."""
-        return await self.lock(scope, ttl, shared=shared, limit=limit, metadata=metadata, on_lost=on_lost).try_acquire()
+    async def try_lock(self, scope: Scopes, ttl: float = 30.0, *, shared: bool = False, limit: Optional[int] = None,
+                       metadata: str = "", on_lost: Optional[OnLost] = None,
+                       waiter: Optional[str] = None) -> Optional[LeaseGuard]:
+        """The lock, held, or None if somebody else holds it, or a part of it."""
+        return await self.lock(scope, ttl, shared=shared, limit=limit, metadata=metadata, on_lost=on_lost,
+                               waiter=waiter).try_acquire()
 
     async def start_heartbeat(self, lease: Lease, *, on_lost: Optional[OnLost] = None) -> LeaseGuard:
         """Renews a lease, now and from now on. Raises LockLost if it has ended."""
-        return self._guard(await self.renew(lease), on_lost)
+        return LeaseGuard(self._keeping, await self.renew(lease), on_lost)
 
     # Leases that you renew.
 
-    async def acquire(self, scope: Scope, ttl: float = 30.0, *, wait: Optional[float] = 0, shared: bool = False,
-                      limit: Optional[int] = None, metadata: str = "", request_id: Optional[str] = None) -> Lease:
-        """Acquires a lock, or waits for it in the server's queue. Raises LockHeld or, after a wait, WaitTimedOut.
+    async def acquire(self, scope: Scopes, ttl: float = 30.0, *, wait: Optional[float] = 0, shared: bool = False,
+                      limit: Optional[int] = None, metadata: str = "", request_id: Optional[str] = None,
+                      on_deadlock: str = "refuse", waiter: Optional[str] = None) -> Lease:
+        """Acquires a lock, or waits for it in the server's queue. Raises LockHeld or, after a wait, WaitTimedOut;
+        DeadlockError if the wait would be one.
 
         With a `request_id` of your own, a program that was restarted (and has the same owner) finds its lease again.
         """
-        request = self._request(scope, ttl, shared, limit, metadata, request_id)
-        return await self._acquire(dataclasses.replace(request, wait=wait))
+        request = self._request(scope, ttl, shared, limit, metadata, on_deadlock, request_id)
+        return await self._acquire_loosely(dataclasses.replace(request, wait=wait), waiter)
 
-    async def acquire_with_retry(self, scope: Scope, ttl: float = 30.0, *, shared: bool = False,
+    async def acquire_with_retry(self, scope: Scopes, ttl: float = 30.0, *, shared: bool = False,
                                  limit: Optional[int] = None, metadata: str = "", max_retries: int = 50,
                                  min_retry: float = 0.025, max_retry: float = 1.0, jitter: float = 0.2,
-                                 max_total_wait: Optional[float] = None) -> Lease:
+                                 max_total_wait: Optional[float] = None, waiter: Optional[str] = None) -> Lease:
         """Acquires a lock by repeated requests, at the pace that the server recommends, without a place in the queue.
         Prefer `acquire(wait=...)`, which is served in order. Raises the last LockHeld."""
-        request = self._request(scope, ttl, shared, limit, metadata)
+        request = self._request(scope, ttl, shared, limit, metadata, "wait")
         pace = calls.RetryPace(max_retries, min_retry, max_retry, jitter, max_total_wait)
         while True:
             try:
-                return await self._acquire(request)
+                return await self._acquire_loosely(request, waiter)
             except LockHeld as held:
                 await self._runner.run(pace.pause_after(held))
 
@@ -115,6 +124,14 @@ class Client(BaseClient):
         """All live leases, the oldest first, without their tokens."""
         return self._runner.iterate(calls.list_pages(self._exchange, "leases", kind=kind, holder=holder, inode=inode,
                                                      path=path, limit=page_size))
+
+    def history(self, scope: Optional[Scope] = None, *, prefix: str = "", owner: str = "", since: Optional[Time] = None,
+                until: Optional[Time] = None, page_size: int = 100) -> AsyncIterator[Json]:
+        """The leases that have ended, the newest first, as the server remembers them: of one lock, of those whose names
+        begin with the prefix, of one owner, of a time (seconds since 1970, or a datetime)."""
+        return self._runner.iterate(calls.history(self._exchange, scope, page_size, prefix=prefix, owner=owner,
+                                                  since=to_unix_milliseconds(since),
+                                                  until=to_unix_milliseconds(until)))
 
     async def get_lease(self, token: str) -> Lease:
         """The lease with this token. It is guaranteed only after a renewal. Raises LockLost if there is none."""
@@ -149,13 +166,19 @@ class Client(BaseClient):
     # Elections: an election is a lock, and the leader is its holder.
 
     async def campaign(self, election: str, value: str = "", ttl: float = 30.0, *, wait: Optional[float] = None,
-                       on_lost: Optional[OnLost] = None) -> LeaseGuard:
+                       on_lost: Optional[OnLost] = None, on_deadlock: str = "refuse",
+                       waiter: Optional[str] = None) -> Leadership:
         """Waits until this client leads. It leads while the guard is held, and resigns by releasing it. Others see the
-        `value`, for example an address."""
-        return await self.lock(f"named:{election}", ttl, wait=wait, metadata=value, on_lost=on_lost).acquire()
+        `value`, for example an address; `set_value` of the guard changes it."""
+        request = self._request(f"named:{election}", ttl, False, None, "", on_deadlock, value=value)
+        chain = self._waiters.chain(waiter)
+        lease = await self._acquire(dataclasses.replace(request, wait=wait, waiter=chain.identity))
+        leadership = Leadership(self._keeping, lease, on_lost)
+        leadership._borrow(chain)
+        return leadership
 
     def observe(self, election: str) -> AsyncIterator[Optional[Leader]]:
-        """The leader, or None: now, and after every change. Without an end."""
+        """The leader, or None: now, and after every change of the leader or its value. Without an end."""
         return self._runner.iterate(following.observe(self._exchange, election))
 
     # What happens.
@@ -183,8 +206,15 @@ class Client(BaseClient):
                 await self._runner.run_to_the_end(acquisition.abandon())
             raise
 
-    def _guard(self, lease: Lease, on_lost: Optional[OnLost]) -> LeaseGuard:
-        return LeaseGuard(self._keeping, lease, on_lost)
+    async def _acquire_loosely(self, request: LeaseRequest, waiter: Optional[str]) -> Lease:
+        """A lease without a block."""
+        chain = self._waiters.chain(waiter)
+        lease = await self._acquire(dataclasses.replace(request, waiter=chain.identity))
+        chain.is_lent = True
+        return lease
+
+    async def _set_value(self, lease: Lease, value: str) -> None:
+        await self._runner.run(calls.set_value(self._exchange, lease, value))
 
     async def _renew_once(self, lease: Lease, timeout: float) -> None:
         await self._runner.run(renewal.renew_once(self._exchange, lease, lease.ttl, timeout))

@@ -13,9 +13,11 @@ from ..entered import Entered
 from ..errors import HoldfastError, LockHeld, LockLost
 from ..hold import Guard, Hold
 from ..lease import Lease
+from ..waiters import Place, Waiters
 from ..wire import NoAnswer
 
 F = TypeVar("F", bound=Callable[..., Coroutine[Any, Any, Any]])
+G = TypeVar("G", bound="LeaseGuard")
 OnLost = Callable[[LockLost], Union[None, Awaitable[None]]]
 
 _log = logging.getLogger("holdfast")
@@ -26,7 +28,9 @@ class Keeping(NamedTuple):
 
     renew: Callable[[Lease, float], Coroutine[Any, Any, None]]  # sends one renewal, which may take so many seconds
     release: Callable[[Lease], Coroutine[Any, Any, bool]]
+    set_value: Callable[[Lease, str], Coroutine[Any, Any, None]]
     start: Callable[[Coroutine[Any, Any, Any]], asyncio.Future[Any]]  # a task that is kept until its end
+    waiters: Waiters
 
 
 class LeaseGuard(Guard):
@@ -48,6 +52,7 @@ class LeaseGuard(Guard):
         self._keeper = asyncio.ensure_future(self._keep())
         self._telling: Optional[asyncio.Future[None]] = None  # the task of on_lost
         self._released: Optional[asyncio.Future[bool]] = None
+        self._place: Optional[Place] = None  # among the blocks of a task
 
     def is_held(self) -> bool:
         if not self._hold.is_over and not self._hold.is_guaranteed():
@@ -70,13 +75,18 @@ class LeaseGuard(Guard):
         finally:
             if self._released is None:
                 self._released = self._keeping.start(self._keeping.release(self._hold.lease))
-        return await asyncio.shield(self._released)
+        is_released = await asyncio.shield(self._released)
+        self._give_back_identity()
+        return is_released
 
-    async def __aenter__(self) -> LeaseGuard:
+    async def __aenter__(self: G) -> G:
+        self._give_back_identity()
+        self._place = self._keeping.waiters.enter(self.lease.waiter)
         return self
 
     async def __aexit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
                         traceback: Optional[TracebackType]) -> None:
+        self._keeping.waiters.leave(self._place)
         loss: Optional[LockLost] = None
         try:
             if not await self.release():
@@ -136,6 +146,21 @@ class LeaseGuard(Guard):
             _log.exception("on_lost of %s failed", self.name)
 
 
+class Leadership(LeaseGuard):
+    """The lead in an election, which ends with the guard. Others see the `value`, for example an address."""
+
+    def __init__(self, keeping: Keeping, lease: Lease, on_lost: Optional[OnLost]) -> None:
+        super().__init__(keeping, lease, on_lost)
+        self._setting = asyncio.Lock()
+
+    async def set_value(self, value: str) -> None:
+        """Changes what others see. It can be seen when this returns. Raises LockLost if we do not lead any more.
+        Calls of several tasks are done one after the other."""
+        async with self._setting:
+            self.check()
+            await self._keeping.set_value(self.lease, value)
+
+
 class Lock:
     """What to lock, and how. Made by `Client.lock`. It can be used again and again, also by many tasks at once:
 
@@ -144,23 +169,24 @@ class Lock:
         await lock.acquire()            waits; returns a LeaseGuard
         await lock.try_acquire()        does not wait; returns a LeaseGuard, or None
 
-    Every use asks for a lease of its own. A lock is not reentrant: a task that holds it waits for itself.
+    Every use asks for a lease of its own. A lock is not reentrant: to enter it twice is a deadlock.
     """
 
-    def __init__(self, name: str, hold: Callable[[Optional[float]], Awaitable[LeaseGuard]],
-                 wait: Optional[float]) -> None:
+    def __init__(self, name: str, hold: Callable[[Optional[float], str], Awaitable[LeaseGuard]],
+                 wait: Optional[float], waiters: Waiters, waiter: Optional[str]) -> None:
         self.name = name
         self._hold, self._wait = hold, wait
+        self._waiters, self._waiter = waiters, waiter
         self._entered: Entered[LeaseGuard] = Entered(name)
 
     async def acquire(self) -> LeaseGuard:
-        """Raises LockHeld or, after a wait, WaitTimedOut."""
-        return await self._hold(self._wait)
+        """Raises LockHeld or, after a wait, WaitTimedOut; DeadlockError if the wait would be one."""
+        return await self._hold_loosely(self._wait)
 
     async def try_acquire(self) -> Optional[LeaseGuard]:
         """None if somebody else holds the lock."""
         try:
-            return await self._hold(0)
+            return await self._hold_loosely(0)
         except LockHeld:
             return None
 
@@ -170,9 +196,9 @@ class Lock:
         return self._entered.innermost(asyncio.current_task())
 
     async def __aenter__(self) -> LeaseGuard:
-        guard = await self.acquire()
+        guard = await self._hold(self._wait, self._waiters.chain(self._waiter).identity)
         self._entered.push(asyncio.current_task(), guard)
-        return guard
+        return await guard.__aenter__()
 
     async def __aexit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
                         traceback: Optional[TracebackType]) -> None:
@@ -188,3 +214,10 @@ class Lock:
                 return await function(*arguments, **named)
 
         return cast(F, locked)
+
+    async def _hold_loosely(self, wait: Optional[float]) -> LeaseGuard:
+        """A guard without a block."""
+        chain = self._waiters.chain(self._waiter)
+        guard = await self._hold(wait, chain.identity)
+        guard._borrow(chain)
+        return guard

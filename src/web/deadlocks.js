@@ -88,7 +88,7 @@ export function keysOfDeadlock({ members }) {
   return [...new Set(members.filter(({ isHidden }) => !isHidden).map(({ scope }) => keyOfText(scope)))];
 }
 
-const BOX = { width: 460, nodeWidth: 132, nodeHeight: 34 };
+const BOX = { width: 460, nodeWidth: 150, nodeHeight: 34 };
 const NODES_MAX = 8;
 
 const round = (number) => Math.round(number * 10) / 10;
@@ -104,10 +104,10 @@ export function layOutCycle({ members }) {
   const middle = { x: BOX.width / 2, y: height / 2 };
   const radius = { x: middle.x - BOX.nodeWidth / 2 - 4, y: count <= 2 ? 0 : middle.y - BOX.nodeHeight / 2 - 4 };
   const turn = count <= 2 ? Math.PI : -Math.PI / 2;
-  const nodes = members.map(({ name }, index) => {
+  const nodes = members.map(({ name, isHidden }, index) => {
     const angle = turn + (2 * Math.PI * index) / count;
     return {
-      name,
+      name: isHidden ? 'hidden' : name,
       x: round(middle.x + radius.x * Math.cos(angle)),
       y: round(middle.y + radius.y * Math.sin(angle)),
     };

@@ -4,7 +4,7 @@ import { cut, moment } from './format.js';
 import { hrefOfKey } from './parts.js';
 import { keyOfText } from './scopes.js';
 
-const NAME_SHOWN = 16;
+const NAME_SHOWN = 14;
 const SCOPE_SHOWN = 24;
 
 // Who waits for whom. The same is said below in words, and so the picture is only for the eye.

@@ -21,6 +21,8 @@ const PAGE_LENGTH = 1000;
 const HOLDS_MAX = 50_000;
 // A button or a key moves the window by this share of it.
 const STEP = 0.5;
+const NEARLY = 0.05;
+const RETRY_MS = 5000;
 
 function bar(item, choose) {
   const text = barText(item);
@@ -63,10 +65,13 @@ function createReader() {
   let since = Infinity;
   let until = 0;
   let isLoading = false;
+  let pages = 0;
+  let failedAt = 0;
 
   return {
     holds: () => past.holds.values(),
     isLoading: () => isLoading,
+    /** Changes when something is read. */ progress: () => `${pages} ${isLoading}`,
     /** Takes over what the page knows, before it is forgotten there. */
     take({ holds, past: { since: known } }) {
       if (past.holds.size > HOLDS_MAX) {
@@ -84,15 +89,17 @@ function createReader() {
     /** Reads the next older page if the time from `from` on is not known yet. */
     async reach(page, from) {
       const isKnown = Math.min(since, past.since) <= from || past.isWhole;
-      if (isKnown || isLoading || !page.state.past.isKept || past.holds.size > HOLDS_MAX) return;
+      const mayAsk = page.state.past.isKept && Date.now() - failedAt > RETRY_MS && past.holds.size <= HOLDS_MAX;
+      if (isKnown || isLoading || !mayAsk) return;
       isLoading = true;
       try {
         const path = historyPath({ until: Math.ceil(until), after: past.next, limit: PAGE_LENGTH });
         addPage(past, await askIfThere(path));
       } catch {
-        past.isWhole = true; // the connection is lost, or the server cannot read: no more is asked for
+        failedAt = Date.now(); // the connection is lost, or the server cannot read now
       } finally {
         isLoading = false;
+        pages += 1;
         page.redraw();
       }
     },
@@ -106,6 +113,7 @@ export function timelineView(root) {
   let end = null; // null: now
   let page = null;
   let drawnAt = 0;
+  let drawnProgress = '';
   let chosen = '';
 
   const pick = h(
@@ -152,7 +160,9 @@ export function timelineView(root) {
     const now = page.serverNow;
     const first = reader.beginning(page.state) + windowMs / 2;
     const wanted = Math.max(Math.min(first, now), (end ?? now) + share * windowMs);
-    change(() => (end = wanted >= now ? null : wanted));
+    // One who goes forward and is nearly there wants to be there.
+    const isNow = wanted >= (share > 0 ? now - windowMs * NEARLY : now);
+    change(() => (end = isNow ? null : wanted));
   }
 
   function listenForMoves() {
@@ -199,9 +209,10 @@ export function timelineView(root) {
     const from = (end ?? now) - windowMs;
     if (page.connection === 'live') reader.reach(page, from);
     // A long window moves slowly: nobody sees a difference sooner.
-    const isDue = Math.abs(page.now - drawnAt) >= Math.min(5000, windowMs / 600) || reader.isLoading();
-    if (!isDue && drawnAt !== 0) return;
+    const isDue = Math.abs(page.now - drawnAt) >= Math.min(5000, windowMs / 600);
+    if (!isDue && drawnAt !== 0 && drawnProgress === reader.progress()) return;
     drawnAt = page.now;
+    drawnProgress = reader.progress();
     draw(now, from);
   }
 

@@ -125,7 +125,7 @@ export function applyPast(state, past, since, now) {
   state.past.isKept = past !== null;
   if (past === null) {
     if (state.past.since === Infinity) state.past.since = now;
-    return;
+    return addEntries(state, since); // of the leases that are held, the grants are known all the same
   }
   state.past.keptSince = past.keptSince;
   state.past.since = Math.max(past.isWhole ? since : past.since, past.keptSince ?? 0);
@@ -133,7 +133,11 @@ export function applyPast(state, past, since, now) {
     const known = state.holds.get(hold.token);
     if (!known || known.ending === 'unseen') state.holds.set(hold.token, hold);
   }
-  const entries = rebuildEntries(state.holds.values(), state.past.since, state.history);
+  addEntries(state, state.past.since);
+}
+
+function addEntries(state, since) {
+  const entries = rebuildEntries(state.holds.values(), since, state.history);
   const isRunning = ({ type, data }) => type === 'granted' && state.holds.get(data.fencing_token)?.to === null;
   state.rebuilt = new Set(entries.filter(isRunning).map(({ data }) => data.fencing_token));
   state.history = [...state.history, ...entries].sort((a, b) => a.at - b.at).slice(-HISTORY_MAX);

@@ -1,5 +1,7 @@
 // Talking to the server. The token lives in this module's memory and nowhere else.
 
+import { addPage, createPast, historyPath } from './history.js';
+
 let token = '';
 
 export class NeedsToken extends Error {}
@@ -31,6 +33,14 @@ export async function askJson(path) {
   return response.json();
 }
 
+/** The JSON of an answer; null where the server has no such thing, or does not show it to this token. */
+export async function askIfThere(path) {
+  const response = await ask(path);
+  if (response.status === 404 || response.status === 403) return null;
+  if (!response.ok) throw new Error(`${path}: ${response.status}`);
+  return response.json();
+}
+
 /** The status and JSON of an answer to a request that changes something. */
 export async function change(method, path, body) {
   const response = await ask(path, { method, body: body === undefined ? undefined : JSON.stringify(body) });
@@ -49,27 +59,50 @@ async function withAllHolders(lock) {
   return { ...lock, holders };
 }
 
-/** All locks, page by page. */
+/**
+ * All locks, page by page. Each has the position of its page, which says up to which event the page shows it; the
+ * position of the whole is that of the first page, or null if the server tells none.
+ */
 export async function listLocks() {
   const locks = [];
+  let position;
   for (let after = ''; ;) {
     const page = await askJson(`/v1/locks?limit=1000&after=${encodeURIComponent(after)}`);
-    for (const lock of page.locks) locks.push(await withAllHolders(lock));
-    if (page.next === undefined) return locks;
+    position ??= page.position ?? null;
+    for (const lock of page.locks) locks.push({ ...(await withAllHolders(lock)), position: page.position });
+    if (page.next === undefined) return { locks, position };
     after = page.next;
   }
 }
 
+/** The holds that have ended since a time, the newest first, in at most `pagesMax` pages; null: there is no history. */
+export async function listHistory(since, pagesMax) {
+  const past = createPast();
+  let position = null;
+  for (let pages = 0; pages < pagesMax && !past.isWhole; pages += 1) {
+    const page = await askIfThere(historyPath({ since: Math.floor(since), after: past.next, limit: 1000 }));
+    addPage(past, page);
+    if (page === null) return null;
+    position ??= page.position ?? null;
+  }
+  return { past, position };
+}
+
 /**
- * The sessions there are: the first thousand, and those who have logged in to the files. None for a token that may not
- * read everything.
+ * {sessions, position}: the sessions there are, the first thousand, and those who have logged in to the files. None for a
+ * token that may not read everything.
  */
 export async function listSessions() {
   const path = '/v1/sessions?limit=1000';
   const response = await ask(path);
-  if (response.status === 403) return [];
+  if (response.status === 403) return { sessions: [] };
   if (!response.ok) throw new Error(`${path}: ${response.status}`);
-  return (await response.json()).sessions;
+  return response.json();
+}
+
+/** The cycles of clients that wait for one another, and the position of the answer; null: the server looks for none. */
+export function listDeadlocks() {
+  return askIfThere('/v1/deadlocks');
 }
 
 export function lockPath(lock, more = '') {

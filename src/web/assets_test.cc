@@ -8,7 +8,7 @@
 namespace holdfast::web {
 namespace {
 
-constexpr std::size_t all_bytes_max = std::size_t{150} * 1024;
+constexpr std::size_t all_bytes_max = std::size_t{200} * 1024;
 
 TEST(Assets, AreSmall) {
     std::size_t bytes = 0;

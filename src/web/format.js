@@ -1,5 +1,7 @@
 // Numbers and times for people.
 
+import { cycleText, deadlockOf } from './deadlocks.js';
+
 /** `4 s`, `2 min 5 s`, `3 h 20 min`, `2 d 4 h`. */
 export function span(ms) {
   const seconds = Math.max(0, Math.floor(ms / 1000));
@@ -31,6 +33,23 @@ export function clock(ms) {
     .join(':');
 }
 
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+/** `10:31:07` of today, `17 Nov 10:31:07` of another day, `17 Nov 2025 10:31:07` of another year. */
+export function moment(ms, now) {
+  const at = new Date(ms);
+  const today = new Date(now);
+  if (at.toDateString() === today.toDateString()) return clock(ms);
+  const year = at.getFullYear() === today.getFullYear() ? '' : ` ${at.getFullYear()}`;
+  return `${at.getDate()} ${MONTHS[at.getMonth()]}${year} ${clock(ms)}`;
+}
+
+/** A text, cut where it is longer than this. */
+export function cut(text, max) {
+  const letters = [...text];
+  return letters.length <= max ? text : `${letters.slice(0, max - 1).join('')}…`;
+}
+
 /** `12 345`. */
 export function count(number) {
   return String(Math.round(number)).replace(/\B(?=(\d{3})+(?!\d))/g, '\u202f');
@@ -60,6 +79,8 @@ export function bytes(number) {
   return `${isWhole ? Math.round(left) : left.toFixed(1)} ${units[unit]}`;
 }
 
+const VALUE_SHOWN = 60;
+
 /** What an event says, as a sentence without its lock. */
 export function sentence(entry) {
   const { type, owner, data } = entry;
@@ -74,6 +95,7 @@ export function sentence(entry) {
     case 'released':
       if (data.cause === 'force') return `taken from ${owner} by force`;
       if (data.cause === 'session_end') return `given back as the connection of ${owner} ended`;
+      if (data.cause === 'restart') return `the lease of ${owner} ended by a restart of the server`;
       return `released by ${owner}`;
     case 'expired':
       return `the lease of ${owner} expired`;
@@ -85,6 +107,10 @@ export function sentence(entry) {
       return `${owner} waited in vain`;
     case 'wait_cancelled':
       return `${owner} stopped waiting`;
+    case 'value_set':
+      return `${owner} set the value to “${cut(data.value ?? '', VALUE_SHOWN)}”, revision ${data.revision}`;
+    case 'deadlock':
+      return cycleText(deadlockOf(data.cycle, data.at_ms));
     case 'fence_refused':
       return `refused ${owner}, which is too old`;
     default:

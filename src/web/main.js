@@ -3,7 +3,8 @@
 import { askJson, NeedsToken, setToken } from './api.js';
 import { h, morph } from './dom.js';
 import { follow } from './feed.js';
-import { createSeries, tick } from './series.js';
+import { rebuildSeries } from './rebuild.js';
+import { createSeries, refill, tick } from './series.js';
 import { createState, forgetHolds } from './store.js';
 import { aboutView } from './view_about.js';
 import { lockView } from './view_lock.js';
@@ -152,7 +153,21 @@ async function readStatus() {
 
 let countedGrants = 0;
 let countedExpiries = 0;
+let hasWaits = false;
+
+/** The curves begin with what happened before. Only the first time who waited: after that, the page has seen it. */
+function onSnapshot(now) {
+  if (!state.past.isKept) return;
+  const rebuilt = rebuildSeries(state.holds.values(), { since: state.past.since, now });
+  if (hasWaits) delete rebuilt.waiting;
+  hasWaits = true;
+  refill(series, rebuilt);
+  countedGrants = state.granted;
+  countedExpiries = state.expired;
+}
+
 function sample() {
+  if (!page.isLoaded) return;
   tick(series, {
     held: state.held,
     waiting: state.waiting,
@@ -202,4 +217,13 @@ route();
 setInterval(redraw, COUNTDOWN_INTERVAL_MS);
 setInterval(sample, 1000);
 setInterval(() => page.connection === 'live' && readStatus(), STATUS_INTERVAL_MS);
-follow(state, { change: redraw, connection: onConnection, token: askForToken });
+follow(state, {
+  now: async () => {
+    await readStatus();
+    return Date.now() + clockOffsetMs;
+  },
+  snapshot: onSnapshot,
+  change: redraw,
+  connection: onConnection,
+  token: askForToken,
+});

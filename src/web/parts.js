@@ -1,8 +1,10 @@
 // Pieces that several views show.
 
 import { h } from './dom.js';
-import { clock, countdown, sentence } from './format.js';
+import { clock, count, countdown, sentence } from './format.js';
+import { ENDINGS, endingText } from './history.js';
 import { shareLeft } from './listing.js';
+import { keyOfText, listed, othersOf } from './scopes.js';
 
 /** What people call it: `inode 7`, but a name as it is. */
 export function title(lock) {
@@ -47,10 +49,41 @@ export function kind(name) {
   return h('span', { class: `kind kind-${name}` }, name);
 }
 
-/** What has happened, the newest first. */
-export function historyList(entries, { withNames }) {
+/** Links to locks by their texts, separated by commas; beyond `max`, their number. */
+export function scopeLinks(texts, max = 4) {
+  const links = texts.slice(0, max).map((text) => h('a', { href: hrefOfKey(keyOfText(text)) }, text));
+  return [
+    ...links.flatMap((link, index) => (index === 0 ? [link] : [', ', link])),
+    texts.length > max
+      ? h('span', { title: listed(texts, texts.length) }, ` and ${count(texts.length - max)} more`)
+      : null,
+  ];
+}
+
+/** How a hold ended: a mark and words. */
+export function ending(name) {
+  return h(
+    'span',
+    { class: `ending ending-${name}` },
+    h('span', { class: 'ending-mark', 'aria-hidden': 'true' }, ENDINGS[name]?.mark ?? '?'),
+    endingText(name),
+  );
+}
+
+function entryLocks(entry) {
+  if (entry.set.length > 0) return [...scopeLinks(entry.set), ' '];
+  if (!entry.key) return [`${entry.name} `];
+  return [h('a', { href: hrefOfKey(entry.key) }, titleOfKey(entry.key, entry.name)), ' '];
+}
+
+/** What has happened, the newest first; of one lock, if its key is given. `isKept`: what was before the page is known, too. */
+export function historyList(entries, { key = null, isKept = false }) {
   if (entries.length === 0)
-    return h('p', { class: 'quiet' }, 'Nothing has happened since this page was opened.');
+    return h(
+      'p',
+      { class: 'quiet' },
+      isKept ? 'Nothing has happened lately.' : 'Nothing has happened since this page was opened.',
+    );
   return h(
     'ol',
     { class: 'history' },
@@ -63,12 +96,9 @@ export function historyList(entries, { withNames }) {
         h(
           'span',
           { class: 'history-text' },
-          withNames && entry.key
-            ? [h('a', { href: hrefOfKey(entry.key) }, titleOfKey(entry.key, entry.name)), ' ']
-            : withNames
-              ? `${entry.name} `
-              : null,
+          key === null ? entryLocks(entry) : entry.type === 'deadlock' ? 'deadlock: ' : null,
           sentence(entry),
+          key !== null && entry.set.length > 0 ? [', with ', ...scopeLinks(othersOf(entry.set, key))] : null,
         ),
       ),
     ),

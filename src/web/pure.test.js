@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bytes, count, countdown, rate, sentence, span } from './format.js';
+import { bytes, count, countdown, cut, moment, rate, sentence, span } from './format.js';
 import { matches, prefixOf, rowsOf, shareLeft } from './listing.js';
 import { extentOf, layOut, parseRange } from './ranges.js';
-import { createSeries, linePoints, recentMean, SERIES_LENGTH, tick } from './series.js';
+import { createSeries, linePoints, recentMean, refill, SERIES_LENGTH, tick } from './series.js';
 import { createSseParser } from './sse.js';
-import { timelineRows } from './timeline.js';
 
 const STREAM =
   ': hello\n\nid: 7\nevent: granted\ndata: {"a":1}\n\nevent: gap\r\ndata:{"b":\r\ndata: 2}\r\n\r\n';
@@ -53,6 +52,30 @@ test('a hand-off is told as one', () => {
   const entry = { type: 'granted', owner: 'b', data: { previous_owner_id: 'a', waited_ms: 4000 } };
   assert.equal(sentence(entry), 'b took over from a after 4 s');
   assert.equal(sentence({ ...entry, data: {} }), 'granted to b');
+});
+
+test('a time of another day says which', () => {
+  const at = (...parts) => new Date(...parts).getTime();
+  const now = at(2026, 10, 18, 10, 31, 7);
+  assert.equal(moment(at(2026, 10, 18, 4, 5, 6), now), '04:05:06');
+  assert.equal(moment(at(2026, 10, 17, 23, 59, 59), now), '17 Nov 23:59:59');
+  assert.equal(moment(at(2025, 0, 2, 3, 4, 5), now), '2 Jan 2025 03:04:05');
+});
+
+test('an entry says how a lease ended, which value was set, and who is in a deadlock', () => {
+  const say = (type, data) => sentence({ type, owner: 'ann', data });
+  assert.equal(say('released', {}), 'released by ann');
+  assert.equal(say('released', { cause: 'force' }), 'taken from ann by force');
+  assert.equal(say('released', { cause: 'session_end' }), 'given back as the connection of ann ended');
+  assert.equal(say('released', { cause: 'restart' }), 'the lease of ann ended by a restart of the server');
+  assert.equal(say('value_set', { value: 'a', revision: 2 }), 'ann set the value to “a”, revision 2');
+  assert.match(say('value_set', { value: 'x'.repeat(99), revision: 3 }), /“x{59}…”, revision 3$/);
+  const cycle = [
+    { holder: 'ann', waits_for: { kind: 'named', name: 'b' }, held_by: 'bob' },
+    { holder: 'bob', waits_for: { kind: 'named', name: 'a' }, held_by: 'ann' },
+  ];
+  assert.equal(say('deadlock', { cycle }), 'ann waits for bob, bob waits for ann');
+  assert.deepEqual([cut('abc', 3), cut('abcd', 3), cut('äöüß', 3)], ['abc', 'ab…', 'äö…']);
 });
 
 const lock = (name, more = {}) => ({
@@ -146,65 +169,33 @@ test('the charts forget what is too old and stay in their box', () => {
   assert.equal(series.held[0], 10);
   assert.equal(recentMean([1, 2, 3], 2), 2.5);
   assert.equal(recentMean([], 2), 0);
-  const points = linePoints([0, 5, 10], 100, 20)
+  const points = linePoints([0, 0, 0, 0, 0, 4, 5, 6, 5, 5, 10, 10, 10, 10, 10], 599, 20)
     .split(' ')
     .map((point) => point.split(',').map(Number));
-  assert.deepEqual(points.at(-1), [100, 1]);
-  assert.deepEqual(
-    points.map(([, y]) => y),
-    [19, 10, 1],
-  );
+  assert.deepEqual(points, [
+    [587, 19],
+    [592, 10],
+    [597, 1],
+  ]);
 });
 
-test('the timeline shows the holds of its window, cut at its edges', () => {
-  const hold = (token, from, to, key = 'named:x') => ({
-    key,
-    name: key,
-    token,
-    owner: 'o',
-    door: 'd',
-    from,
-    to,
-    ending: to ? 'released' : '',
-  });
-  const { rows, more } = timelineRows(
-    [hold(1, 0, 50), hold(2, 50, 150), hold(3, 150, null), hold(4, 190, null, 'named:y')],
-    { now: 200, windowMs: 100, rowsMax: 1 },
-  );
-  assert.equal(more, 1);
-  assert.deepEqual(
-    rows[0].bars.map(({ token, left, width, isOpen }) => [token, left, width, isOpen]),
-    [
-      [2, 0, 0.5, false],
-      [3, 0.5, 0.5, true],
-    ],
-  );
-  assert.equal(rows[0].lanes, 1);
+test('the same seconds of a chart are one point, a second later too', () => {
+  const values = [...Array(5).fill(1), ...Array(5).fill(7)];
+  const heights = (line) => line.split(' ').map((point) => point.split(',')[1]);
+  const before = heights(linePoints(values, 599, 20, 10_000));
+  const after = heights(linePoints([...values, 7], 599, 20, 11_000));
+  assert.deepEqual(after, [...before, before.at(-1)]);
+  assert.equal(linePoints([], 599, 20), '');
 });
 
-test('the timeline shows holders of the same lock below one another', () => {
-  const hold = (token, from, to) => ({
-    key: 'semaphore:s',
-    name: 's',
-    token,
-    owner: 'o',
-    door: 'd',
-    from,
-    to,
-    ending: '',
-  });
-  const { rows } = timelineRows([hold(1, 100, null), hold(2, 110, 130), hold(3, 130, null)], {
-    now: 200,
-    windowMs: 100,
-    rowsMax: 5,
-  });
-  assert.deepEqual(
-    rows[0].bars.map(({ token, lane }) => [token, lane]),
-    [
-      [1, 0],
-      [2, 1],
-      [3, 1],
-    ],
-  );
-  assert.equal(rows[0].lanes, 2);
+test('what happened before goes in front of a chart, and replaces what is there', () => {
+  const series = createSeries();
+  for (const held of [1, 2, 3]) tick(series, { held, commit: held });
+  refill(series, { held: [8, 9], releases: [1, 1] });
+  assert.deepEqual(series.held, [1, 8, 9]);
+  refill(series, { held: [5, 5, 5, 5] });
+  assert.deepEqual(series.held, [5, 5, 5, 5]);
+  assert.deepEqual(series.commit, [1, 2, 3]);
+  refill(series, { held: new Array(SERIES_LENGTH + 5).fill(1) });
+  assert.equal(series.held.length, SERIES_LENGTH);
 });

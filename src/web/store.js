@@ -1,17 +1,24 @@
 // What the page knows of the locks: a snapshot, and every event since. No DOM and no network here.
 
+import { addDeadlock, concerns, deadlockOf, keysOfDeadlock, mergeDeadlocks } from './deadlocks.js';
+import { RECENT_MS, rebuildEntries } from './rebuild.js';
+import { keyOfText, lockKey, parseScope, setOf } from './scopes.js';
+
 /**
  * @typedef {{token: number, owner: string, door: string, mode: string, acquired: number, expiry: number, ttl: number,
- *   graceUntil: number, inGrace: boolean, session: number | null, metadata: string, scope: string}} Holder
- * @typedef {{key: string, kind: string, name: string, limit: number, waiters: number, holders: Map<number, Holder>}} Lock
- * @typedef {{at: number, type: string, key: string, name: string, owner: string, data: any}} HistoryEntry
- * @typedef {{key: string, name: string, token: number, owner: string, door: string, from: number, to: number | null,
- *   ending: string}} Hold
+ *   graceUntil: number, inGrace: boolean, session: number | null, metadata: string, scope: string, set: string[],
+ *   value: string, revision: number}} Holder
+ * @typedef {{key: string, kind: string, name: string, limit: number, waiters: number, position: number,
+ *   holders: Map<number | string, Holder>}} Lock
+ * @typedef {{at: number, type: string, key: string, name: string, owner: string, set: string[], data: any,
+ *   keys?: string[]}} HistoryEntry
+ * @typedef {{key: string, name: string, scope: string, set: string[], token: number, owner: string, door: string,
+ *   mode: string, from: number, to: number | null, ending: string, waited: number, metadata: string}} Hold
  */
 
 const HISTORY_MAX = 3000;
-const HOLDS_MAX = 3000;
-export const HOLD_MEMORY_MS = 5 * 60 * 1000;
+const HOLDS_MAX = 5000;
+export const HOLD_MEMORY_MS = RECENT_MS;
 
 export function createState() {
   return {
@@ -20,25 +27,30 @@ export function createState() {
     /** @type {Map<number, Hold>} */ holds: new Map(),
     /** @type {Map<number | string, {id: number | string, owner: string, door: string, opened: number | null}>} */ sessions:
       new Map(),
+    /** @type {import('./deadlocks.js').Deadlock[]} */ deadlocks: [],
+    /** Whether the server looks for deadlocks, and whether something happened that may have ended one. */
+    watchesDeadlocks: false,
+    deadlocksDue: false,
+    /** Whether the server keeps a history (null: not known yet), since when, and since when `holds` has all of it. */
+    past: { isKept: null, keptSince: null, since: Infinity },
+    /** @type {Set<number>} Grants that were taken from a snapshot, in case an event tells them again. */ rebuilt: new Set(),
+    /** @type {Map<number, number>} The leases that are held, each with the number of its locks. */ holding: new Map(),
     held: 0,
     waiting: 0,
     granted: 0,
     expired: 0,
     lastEventId: null,
+    /** Whether the server tells the positions of its snapshots. */ hasPositions: false,
     revision: 0,
   };
-}
-
-/** The lock a name stands for: an inode and its ranges are one. */
-export function lockKey(kind, name) {
-  return `${kind === 'range' ? 'inode' : kind}:${name}`;
 }
 
 function lockOf(state, kind, name) {
   const key = lockKey(kind, name);
   let lock = state.locks.get(key);
   if (!lock) {
-    lock = { key, kind: kind === 'range' ? 'inode' : kind, name, limit: 1, waiters: 0, holders: new Map() };
+    const shown = kind === 'range' ? 'inode' : kind;
+    lock = { key, kind: shown, name, limit: 1, waiters: 0, position: 0, holders: new Map() };
     state.locks.set(key, lock);
   }
   return lock;
@@ -49,34 +61,52 @@ function setWaiters(state, lock, count) {
   lock.waiters = count;
 }
 
-function removeHolder(state, lock, token) {
-  const holder = lock.holders.get(token);
+// A lease on several ranges of an inode holds its lock more than once.
+function holderKey(token, set, scope) {
+  return set.length > 0 && scope ? `${token} ${scope}` : token;
+}
+
+// A lease on several locks is held once.
+function countHeld(state, holder, change) {
+  if (holder.inGrace) return;
+  const locks = (state.holding.get(holder.token) ?? 0) + change;
+  if (locks > 0) state.holding.set(holder.token, locks);
+  else state.holding.delete(holder.token);
+  state.held = state.holding.size;
+}
+
+function removeHolder(state, lock, key) {
+  const holder = lock.holders.get(key);
   if (!holder) return;
-  if (!holder.inGrace) state.held -= 1;
-  lock.holders.delete(token);
+  countHeld(state, holder, -1);
+  lock.holders.delete(key);
 }
 
 function addHolder(state, lock, holder) {
-  removeHolder(state, lock, holder.token);
-  lock.holders.set(holder.token, holder);
-  if (!holder.inGrace) state.held += 1;
+  const key = holderKey(holder.token, holder.set, holder.scope);
+  removeHolder(state, lock, key);
+  lock.holders.set(key, holder);
+  countHeld(state, holder, 1);
 }
 
 /** Replaces all that is known of the locks by the server's listing. */
 export function applySnapshot(state, listed, now) {
   state.locks = new Map();
+  state.holding = new Map();
   state.held = state.waiting = 0;
   const living = new Set();
   for (const entry of listed) {
     const lock = lockOf(state, entry.kind, entry.lock_name);
     lock.limit = entry.limit ?? 1;
+    lock.position = Number(entry.position ?? 0);
     setWaiters(state, lock, entry.waiters);
     for (const shown of entry.holders) {
       const holder = holderOf(shown, shown.acquired_ms, shown.ttl_ms ?? Infinity);
       holder.inGrace = shown.grace_until_ms !== undefined;
       addHolder(state, lock, holder);
       living.add(holder.token);
-      if (!state.holds.has(holder.token)) openHold(state, lock, holder);
+      if (!state.holds.has(holder.token)) openHold(state, lock, holder, 0);
+      if (holder.inGrace) endHold(state, holder.token, holder.expiry, 'expired');
       if (holder.session !== null) rememberSession(state, holder.session, holder.owner, holder.door, null);
     }
   }
@@ -86,7 +116,42 @@ export function applySnapshot(state, listed, now) {
   state.revision += 1;
 }
 
-function holderOf(data, acquired, ttl) {
+/**
+ * Takes in the holds that ended before the snapshot; null: the server keeps no history. REQUIRES: the snapshot has been
+ * taken in, and is not older.
+ * @param {ReturnType<typeof import('./history.js').createPast> | null} past
+ */
+export function applyPast(state, past, since, now) {
+  state.past.isKept = past !== null;
+  if (past === null) {
+    if (state.past.since === Infinity) state.past.since = now;
+    return addEntries(state, since); // of the leases that are held, the grants are known all the same
+  }
+  state.past.keptSince = past.keptSince;
+  state.past.since = Math.max(past.isWhole ? since : past.since, past.keptSince ?? 0);
+  for (const hold of past.holds.values()) {
+    const known = state.holds.get(hold.token);
+    if (!known || known.ending === 'unseen') state.holds.set(hold.token, hold);
+  }
+  addEntries(state, state.past.since);
+}
+
+function addEntries(state, since) {
+  const entries = rebuildEntries(state.holds.values(), since, state.history);
+  const isRunning = ({ type, data }) => type === 'granted' && state.holds.get(data.fencing_token)?.to === null;
+  state.rebuilt = new Set(entries.filter(isRunning).map(({ data }) => data.fencing_token));
+  state.history = [...state.history, ...entries].sort((a, b) => a.at - b.at).slice(-HISTORY_MAX);
+  state.revision += 1;
+}
+
+/** Takes in the answer of GET /v1/deadlocks; null: the server looks for none. */
+export function applyDeadlocks(state, answer) {
+  state.watchesDeadlocks = answer !== null;
+  state.deadlocks = answer === null ? [] : mergeDeadlocks(state.deadlocks, answer);
+  state.revision += 1;
+}
+
+function holderOf(data, acquired, ttl, known = null) {
   return {
     token: data.fencing_token,
     owner: data.owner_id,
@@ -100,19 +165,28 @@ function holderOf(data, acquired, ttl) {
     session: data.session ?? null,
     metadata: data.metadata ?? '',
     scope: data.scope ?? '',
+    set: setOf(data.scopes),
+    value: data.value ?? known?.value ?? '',
+    revision: data.revision ?? known?.revision ?? 0,
   };
 }
 
-function openHold(state, lock, holder) {
+function openHold(state, lock, holder, waited) {
+  const first = holder.set.length > 0 ? parseScope(holder.set[0]) : { ...lock, scope: holder.scope };
   state.holds.set(holder.token, {
-    key: lock.key,
-    name: lock.name,
+    key: lockKey(first.kind, first.name),
+    name: first.name,
+    scope: first.scope,
+    set: holder.set,
     token: holder.token,
     owner: holder.owner,
     door: holder.door,
+    mode: holder.mode,
     from: holder.acquired,
     to: null,
     ending: '',
+    waited,
+    metadata: holder.metadata,
   });
 }
 
@@ -129,7 +203,9 @@ export function forgetHolds(state, now) {
   for (const hold of state.holds.values()) {
     const isOld = hold.to !== null && hold.to < now - HOLD_MEMORY_MS;
     const isTooMany = hold.to !== null && state.holds.size > HOLDS_MAX;
-    if (isOld || isTooMany) state.holds.delete(hold.token);
+    if (!isOld && !isTooMany) continue;
+    state.holds.delete(hold.token);
+    state.past.since = Math.max(state.past.since, hold.to);
   }
 }
 
@@ -143,62 +219,108 @@ function rememberSession(state, id, owner, door, opened) {
   });
 }
 
-const APPLY = {
+// What an event changes at one lock. `data.scope` is that of the member if the lease is on a set.
+const AT_LOCK = {
   granted(state, lock, data) {
-    const holder = holderOf(data, data.at_ms, (data.lease_expiry_ms ?? Infinity) - data.at_ms);
-    addHolder(state, lock, holder);
-    openHold(state, lock, holder);
-    state.granted += 1;
+    addHolder(state, lock, holderOf(data, data.at_ms, (data.lease_expiry_ms ?? Infinity) - data.at_ms));
   },
-  renewed(state, lock, data) {
-    const known = lock.holders.get(data.fencing_token);
-    const holder = holderOf(data, known?.acquired ?? data.at_ms, (data.lease_expiry_ms ?? Infinity) - data.at_ms);
-    addHolder(state, lock, holder);
+  renewed(state, lock, data, key) {
+    const known = lock.holders.get(key);
+    const ttl = (data.lease_expiry_ms ?? Infinity) - data.at_ms;
+    addHolder(state, lock, holderOf(data, known?.acquired ?? data.at_ms, ttl, known));
   },
-  released(state, lock, data) {
-    removeHolder(state, lock, data.fencing_token);
-    endHold(state, data.fencing_token, data.at_ms, data.cause === 'force' ? 'forced' : 'released');
+  value_set(state, lock, data, key) {
+    const known = lock.holders.get(key);
+    if (known) Object.assign(known, { value: data.value ?? '', revision: data.revision ?? known.revision });
   },
-  expired(state, lock, data) {
-    state.expired += 1;
-    endHold(state, data.fencing_token, data.at_ms, 'expired');
-    const holder = lock.holders.get(data.fencing_token);
+  released(state, lock, data, key) {
+    removeHolder(state, lock, key);
+  },
+  expired(state, lock, data, key) {
+    const holder = lock.holders.get(key);
     const hasGrace = (data.grace_until_ms ?? 0) > data.at_ms;
-    removeHolder(state, lock, data.fencing_token);
+    removeHolder(state, lock, key);
     if (holder && hasGrace)
       addHolder(state, lock, { ...holder, inGrace: true, graceUntil: data.grace_until_ms });
   },
-  grace_ended(state, lock, data) {
-    removeHolder(state, lock, data.fencing_token);
+  grace_ended(state, lock, data, key) {
+    removeHolder(state, lock, key);
   },
   queued() {},
   wait_timed_out() {},
   wait_cancelled() {},
 };
 
+const ENDINGS_BY_CAUSE = { force: 'forced', session_end: 'session' };
+
+// What an event changes once, however many locks it is about.
+const ONCE = {
+  granted(state, lock, data) {
+    const holder = holderOf(data, data.at_ms, 0);
+    openHold(state, lock, holder, data.waited_ms ?? 0);
+    if (!state.rebuilt.has(holder.token)) state.granted += 1;
+  },
+  released(state, lock, data) {
+    endHold(state, data.fencing_token, data.at_ms, ENDINGS_BY_CAUSE[data.cause] ?? 'released');
+  },
+  expired(state, lock, data) {
+    state.expired += 1;
+    endHold(state, data.fencing_token, data.at_ms, 'expired');
+  },
+};
+
+// By how many the queue of a further member of a set has changed: an event tells only the length of the first queue.
+function queueChange(type, data) {
+  if (type === 'queued') return 1;
+  const hasWaited = type === 'wait_timed_out' || type === 'wait_cancelled' || type === 'granted';
+  return hasWaited && data.waited_ms !== undefined ? -1 : 0;
+}
+
+function applyToLocks(state, type, data, id) {
+  const set = setOf(data.scopes);
+  const own = { kind: data.kind, name: data.lock_name, scope: data.scope ?? '' };
+  const members = set.length > 0 ? set.map(parseScope) : [own];
+  const first = lockOf(state, members[0].kind, members[0].name);
+  ONCE[type]?.(state, first, data);
+  members.forEach((member, index) => {
+    const lock = lockOf(state, member.kind, member.name);
+    // A page of the listing that was made later than the first shows some events already.
+    if (id === null || id > lock.position) {
+      const key = holderKey(data.fencing_token, set, member.scope);
+      AT_LOCK[type](state, lock, { ...data, scope: member.scope }, key);
+      const length = index === 0 ? data.queue_length : lock.waiters + queueChange(type, data);
+      setWaiters(state, lock, Math.max(0, length ?? lock.waiters));
+    }
+    if (lock.holders.size === 0 && lock.waiters === 0) state.locks.delete(lock.key);
+  });
+  if (type === 'granted' && state.rebuilt.delete(data.fencing_token)) return; // the list has it
+  const keys = set.length > 0 ? set.map(keyOfText) : undefined;
+  const { key, name } = first;
+  remember(state, { at: data.at_ms, type, key, name, owner: data.owner_id, set, data, keys });
+}
+
+function applyDeadlock(state, data, id) {
+  const deadlock = deadlockOf(data.cycle, data.at_ms, id);
+  state.watchesDeadlocks = true;
+  state.deadlocks = addDeadlock(state.deadlocks, deadlock);
+  const entry = { at: data.at_ms, type: 'deadlock', key: '', name: 'deadlock:', owner: '', set: [], data };
+  remember(state, { ...entry, keys: keysOfDeadlock(deadlock) });
+}
+
 /** Takes in one event of `/v1/events`. */
 export function applyEvent(state, type, data, id = null) {
   if (id !== null) state.lastEventId = id;
   state.revision += 1;
+  if (state.deadlocks.length > 0 && concerns(state.deadlocks, data)) state.deadlocksDue = true;
   if (type === 'session_opened') rememberSession(state, data.session, data.owner_id, data.door, data.at_ms);
   else if (type === 'session_ended') state.sessions.delete(data.session);
-  else if (APPLY[type]) {
-    const lock = lockOf(state, data.kind, data.lock_name);
-    APPLY[type](state, lock, data);
-    setWaiters(state, lock, data.queue_length ?? lock.waiters);
+  else if (type === 'deadlock') applyDeadlock(state, data, id === null ? null : Number(id));
+  else if (AT_LOCK[type]) {
+    applyToLocks(state, type, data, id === null ? null : Number(id));
     if (data.session !== undefined) rememberSession(state, data.session, data.owner_id, data.door, null);
-    if (lock.holders.size === 0 && lock.waiters === 0) state.locks.delete(lock.key);
-    remember(state, { at: data.at_ms, type, key: lock.key, name: lock.name, owner: data.owner_id, data });
   } else if (type === 'fence_refused') {
-    const entry = {
-      at: data.at_ms,
-      type,
-      key: '',
-      name: data.resource,
-      owner: `number ${data.fencing_token}`,
-      data,
-    };
-    remember(state, entry);
+    const owner = `number ${data.fencing_token}`;
+    remember(state, { at: data.at_ms, type, key: '', name: data.resource, owner, set: [], data });
   }
 }
 
@@ -211,7 +333,8 @@ function remember(state, entry) {
 export function historyOf(state, key, count) {
   const found = [];
   for (let index = state.history.length - 1; index >= 0 && found.length < count; index -= 1) {
-    if (key === null || state.history[index].key === key) found.push(state.history[index]);
+    const entry = state.history[index];
+    if (key === null || entry.key === key || entry.keys?.includes(key)) found.push(entry);
   }
   return found;
 }

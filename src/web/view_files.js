@@ -7,7 +7,7 @@ import { createFiles, filesAddress, FileRefusal, pathSegment, readable } from '.
 import { bytes, clock } from './format.js';
 import { leaseBar, lockHref, wideTable } from './parts.js';
 import { firstHolder } from './listing.js';
-import { lockKey } from './store.js';
+import { lockKey } from './scopes.js';
 import { lockedFiles } from './view_ranges.js';
 
 const WATCH_RETRY_MS = 3000;

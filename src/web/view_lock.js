@@ -1,10 +1,14 @@
 import { askJson, change, lockPath } from './api.js';
 import { h, morph } from './dom.js';
 import { clock, count, span } from './format.js';
-import { door, historyList, kind, leaseBar, title, wideTable } from './parts.js';
+import { firstHolder } from './listing.js';
+import { door, historyList, kind, leaseBar, scopeLinks, title, wideTable } from './parts.js';
 import { parseRange } from './ranges.js';
 import { rangeChart, rangeText } from './view_ranges.js';
-import { historyOf, lockKey } from './store.js';
+import { lockKey, listed, othersOf, setOf } from './scopes.js';
+import { historyOf } from './store.js';
+import { deadlockCards } from './view_deadlocks.js';
+import { createElection, createLockHistory, setCards } from './view_lock_parts.js';
 
 // The queue is asked for again when something happened to the lock, and not more often than this.
 const QUEUE_INTERVAL_MS = 300;
@@ -34,7 +38,7 @@ function holdersTable(lock, now) {
   );
 }
 
-function queueTable(queue, length, now) {
+function queueTable(queue, length, now, key) {
   if (queue.length === 0) return h('p', { class: 'quiet' }, 'Nobody waits.');
   return [
     wideTable(
@@ -50,6 +54,9 @@ function queueTable(queue, length, now) {
             {},
             waiter.owner_id,
             waiter.metadata ? h('span', { class: 'quiet' }, ` ${waiter.metadata}`) : null,
+            setOf(waiter.scopes).length > 0
+              ? h('span', { class: 'quiet' }, ' together with ', scopeLinks(othersOf(setOf(waiter.scopes), key, waiter.scope)))
+              : null,
           ),
           h('td', {}, door(waiter.door)),
           h('td', {}, waiter.mode, waiter.scope ? `, ${rangeText(parseRange(waiter.scope))}` : ''),
@@ -66,6 +73,8 @@ function queueTable(queue, length, now) {
 /** One lock: who holds it, who waits and why, what happened to it. */
 export function lockView(root, lockKind, name) {
   const key = lockKey(lockKind, name);
+  const lastHolds = createLockHistory(lockKind, name, key);
+  const election = createElection(lockKind, name);
   let queue = { queue: [], queue_length: 0 };
   let seen = '';
   let askedAt = 0;
@@ -82,7 +91,7 @@ export function lockView(root, lockKind, name) {
     askedAt = Date.now();
     askJson(lockPath({ kind: lockKind, name }, '&queue=true'))
       .then((answer) => {
-        queue = answer;
+        queue = { queue: [], ...answer };
         page.redraw();
       })
       .catch(() => {
@@ -94,12 +103,13 @@ export function lockView(root, lockKind, name) {
   }
 
   async function forceRelease(page) {
-    const holders = [...(page.state.locks.get(key)?.holders.values() ?? [])]
-      .map((holder) => holder.owner)
-      .join(', ');
+    const holders = [...(page.state.locks.get(key)?.holders.values() ?? [])];
+    const others = [...new Set(holders.flatMap(({ set, scope }) => othersOf(set, key, scope)))];
     const isSure = await page.confirm(
       `Force release ${name}?`,
-      `${holders} will not be told. If it is still at work, it goes on without the lock; only a fencing token keeps it from doing harm.`,
+      `${holders.map(({ owner }) => owner).join(', ')} will not be told. If it is still at work, it goes on without the lock; only a fencing token keeps it from doing harm.${
+        others.length > 0 ? ` The lease is also on ${listed(others, 6)}: they are released, too.` : ''
+      }`,
     );
     if (!isSure) return;
     const answer = await change('DELETE', lockPath({ kind: lockKind, name }));
@@ -132,12 +142,14 @@ export function lockView(root, lockKind, name) {
               )
             : null,
         ),
+        h('div', { class: 'alerts' }, deadlockCards(state.deadlocks, serverNow, key)),
         h(
           'section',
           { class: 'card' },
           h('h2', {}, lock?.holders.size > 1 ? `Holders (${lock.holders.size})` : 'Holder'),
           holdersTable(lock, serverNow),
         ),
+        h('div', { class: 'alerts' }, setCards(lock), election(page, lock ? firstHolder(lock) : null)),
         lockKind === 'inode' && lock
           ? h('section', { class: 'card' }, h('h2', {}, 'Ranges, to scale'), rangeChart(lock, queue.queue))
           : null,
@@ -145,13 +157,14 @@ export function lockView(root, lockKind, name) {
           'section',
           { class: 'card' },
           h('h2', {}, `Queue${lock?.waiters ? ` (${count(lock.waiters)})` : ''}`),
-          queueTable(lock?.waiters ? queue.queue : [], lock?.waiters ?? 0, serverNow),
+          queueTable(lock?.waiters ? queue.queue : [], lock?.waiters ?? 0, serverNow, key),
         ),
+        lastHolds(page),
         h(
           'section',
           { class: 'card' },
           h('h2', {}, 'Lately'),
-          historyList(historyOf(state, key, 30), { withNames: false }),
+          historyList(historyOf(state, key, 30), { key, isKept: state.past.isKept }),
         ),
         h('p', { class: 'quiet' }, `As of ${clock(serverNow)}.`),
       );

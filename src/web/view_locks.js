@@ -1,7 +1,8 @@
 import { h, morph } from './dom.js';
 import { count, countdown, span } from './format.js';
 import { firstHolder, rowsOf, shareLeft } from './listing.js';
-import { emptyState, lockHref, title } from './parts.js';
+import { emptyState, lockHref, scopeLinks, title } from './parts.js';
+import { listed, othersOf } from './scopes.js';
 
 const ROW_HEIGHT = 40;
 const ROWS_BEYOND = 6;
@@ -20,10 +21,16 @@ const COLUMNS = [
 ];
 
 /** One row's elements, made once and filled again and again. */
-function createRow() {
+function createRow(showSet) {
   const cell = (name, ...children) => h('span', { role: 'cell', class: `cell cell-${name}` }, ...children);
   const parts = {
     link: h('a', { class: 'lock-link' }),
+    set: h(
+      'button',
+      { type: 'button', class: 'set-mark', hidden: true, 'aria-haspopup': 'dialog' },
+      h('span', { class: 'set-words' }, 'one of '),
+      h('span', {}),
+    ),
     kind: h('span', { class: 'kind' }),
     owner: h('span', { class: 'owner' }),
     mode: h('span', { class: 'mode' }),
@@ -43,7 +50,7 @@ function createRow() {
   const element = h(
     'div',
     { role: 'row', class: 'row' },
-    cell('name', parts.link),
+    cell('name', parts.link, parts.set),
     cell('kind', parts.kind),
     cell('owner', parts.owner, parts.mode),
     cell('door', parts.door),
@@ -52,6 +59,7 @@ function createRow() {
     cell('token', parts.token),
     cell('queue', parts.queue),
   );
+  parts.set.addEventListener('click', () => showSet(parts.set, element.lock));
   const title = h('button', { class: 'group-toggle', type: 'button' });
   const group = h(
     'div',
@@ -69,9 +77,43 @@ function setClass(node, name) {
   if (node.className !== name) node.className = name;
 }
 
+// A lease on several locks says so at each of them.
+function fillSetMark(mark, lock, holder) {
+  const set = holder?.set ?? [];
+  if (mark.hidden !== (set.length === 0)) mark.hidden = set.length === 0;
+  if (set.length === 0) return;
+  setText(mark.lastChild, String(set.length));
+  const text = `One lease of ${holder.owner}, with ${listed(othersOf(set, lock.key, holder.scope), 6)}`;
+  if (mark.title !== text) mark.title = text;
+}
+
+/** A box beside a mark, with links to all locks of a lease. The browser closes it when one does something else. */
+function createSetBox() {
+  const box = h('div', { class: 'set-box', popover: 'auto', role: 'dialog', 'aria-label': 'One lease on several locks' });
+  function show(mark, lock) {
+    const holder = lock && firstHolder(lock);
+    if (!holder || holder.set.length === 0) return;
+    if (!box.showPopover) return location.assign(lockHref(lock)); // an old browser: the page of the lock has all of them
+    const others = othersOf(holder.set, lock.key, holder.scope);
+    morph(
+      box,
+      h('p', {}, h('strong', {}, title(lock)), ` is one of ${holder.set.length} locks of one lease of ${holder.owner}. The others:`),
+      h('ul', { class: 'chips' }, others.map((text) => h('li', {}, scopeLinks([text])))),
+    );
+    box.showPopover();
+    const { left, bottom } = mark.getBoundingClientRect();
+    box.style.left = `${Math.max(8, Math.min(left, innerWidth - box.offsetWidth - 8))}px`;
+    box.style.top = `${Math.max(8, Math.min(bottom + 4, innerHeight - box.offsetHeight - 8))}px`;
+    box.querySelector('a')?.focus();
+  }
+  return { box, show };
+}
+
 function fillRow(row, lock, now) {
   const { parts } = row;
   const holder = firstHolder(lock);
+  row.element.lock = lock;
+  fillSetMark(parts.set, lock, holder);
   const others = lock.holders.size - 1;
   setText(parts.link, title(lock));
   const href = lockHref(lock);
@@ -164,6 +206,7 @@ export function locksView(root) {
     scroller,
   );
   const empty = h('div', {});
+  const setBox = createSetBox();
   morph(
     root,
     h(
@@ -177,6 +220,7 @@ export function locksView(root) {
     ),
     empty,
     table,
+    setBox.box,
   );
   scroller.addEventListener('scroll', () => page && fill(), { passive: true });
 
@@ -230,7 +274,7 @@ export function locksView(root) {
     while (pool.length < needed) {
       const slot = h('div', { class: 'slot', role: 'presentation' });
       spacer.append(slot);
-      pool.push({ slot, row: createRow(), shown: null });
+      pool.push({ slot, row: createRow(setBox.show), shown: null });
     }
     pool.forEach((entry, index) => {
       // A row stays in its slot while it is in view, so that focus stays with it.

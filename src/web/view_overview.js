@@ -4,14 +4,15 @@ import { emptyState, historyList, lockHref, leaseBar, door, title, wideTable } f
 import { areaPoints, linePoints, recentMean } from './series.js';
 import { firstHolder } from './listing.js';
 import { historyOf } from './store.js';
+import { deadlockCards } from './view_deadlocks.js';
 
 const CHART = { width: 240, height: 44 };
 const BUSIEST_MAX = 6;
 const ENDING_MAX = 5;
 const RECENT_SECONDS = 5;
 
-function tile(title, value, note, values, tone) {
-  const points = linePoints(values, CHART.width, CHART.height);
+function tile(title, value, note, values, tone, now) {
+  const points = linePoints(values, CHART.width, CHART.height, now);
   return h(
     'section',
     { class: `tile tile-${tone}`, 'aria-label': `${title}: ${value}` },
@@ -27,20 +28,21 @@ function tile(title, value, note, values, tone) {
   );
 }
 
-function tiles({ state, series, status }) {
+function tiles({ state, series, status, now }) {
   const figures = status?.figures;
   const isInMemory = status?.configuration.data === 'in memory';
   const latency = series.commit.at(-1) ?? 0;
   return h(
     'div',
     { class: 'tiles' },
-    tile('Held', count(state.held), `on ${count(state.locks.size)} locks`, series.held, 'held'),
+    tile('Held', count(state.held), `on ${count(state.locks.size)} locks`, series.held, 'held', now),
     tile(
       'Waiting',
       count(state.waiting),
       state.waiting === 0 ? 'nobody' : 'in queues',
       series.waiting,
       'waiting',
+      now,
     ),
     tile(
       'Grants per second',
@@ -48,6 +50,7 @@ function tiles({ state, series, status }) {
       figures ? `${count(figures.grants)} in all` : '\u00a0',
       series.grants,
       'grants',
+      now,
     ),
     tile(
       'Expiries per second',
@@ -55,6 +58,7 @@ function tiles({ state, series, status }) {
       figures ? `${count(figures.expiries)} in all` : '\u00a0',
       series.expiries,
       'expiries',
+      now,
     ),
     tile(
       'Commit',
@@ -62,6 +66,7 @@ function tiles({ state, series, status }) {
       isInMemory ? 'kept in memory only' : 'mean of a transaction',
       series.commit,
       'commit',
+      now,
     ),
   );
 }
@@ -119,7 +124,9 @@ export function overviewView(root) {
       morph(
         root,
         h('h1', { class: 'visually-hidden' }, 'Overview'),
+        h('div', { class: 'alerts' }, deadlockCards(state.deadlocks, now)),
         tiles(page),
+        h('p', { class: 'quiet note' }, 'The curves show the last 10 minutes.'),
         isEmpty ? emptyState() : null,
         h(
           'div',
@@ -134,7 +141,7 @@ export function overviewView(root) {
             'section',
             { class: 'card' },
             h('h2', {}, 'As it happens'),
-            historyList(historyOf(state, null, 16), { withNames: true }),
+            historyList(historyOf(state, null, 16), { isKept: state.past.isKept }),
           ),
         ),
       );

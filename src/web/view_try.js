@@ -2,7 +2,7 @@ import { change } from './api.js';
 import { h, morph } from './dom.js';
 import { countdown } from './format.js';
 import { lockHref } from './parts.js';
-import { lockKey } from './store.js';
+import { lockKey } from './scopes.js';
 
 /** Acquire, renew and release a lock by hand, and see what is sent and answered. */
 export function tryView(root) {

@@ -1,0 +1,93 @@
+// Holds that have ended, as GET /v1/history tells them. No DOM and no network here.
+
+import { keyOfText, parseScope, setOf, textOfScope } from './scopes.js';
+
+/** How a hold ended: the mark at the end of its bar, and the words. The first five are the words of the server. */
+export const ENDINGS = {
+  released: { mark: '✓', text: 'released' },
+  expired: { mark: '×', text: 'expired' },
+  forced: { mark: '!', text: 'released by force' },
+  session: { mark: '⇥', text: 'ended with its session' },
+  restart: { mark: '↻', text: 'ended by a restart of the server' },
+  unseen: { mark: '?', text: 'ended while this page was not connected' },
+};
+
+/** The words for an ending; the server's own word for one that is not known here. */
+export function endingText(ending) {
+  return ENDINGS[ending]?.text ?? ending;
+}
+
+/**
+ * A row of the history as a hold.
+ * @returns {import('./store.js').Hold}
+ */
+export function holdOfRow(row) {
+  const text = textOfScope(row.scope);
+  const { name, scope } = parseScope(text);
+  return {
+    key: keyOfText(text),
+    name,
+    scope,
+    set: setOf(row.scopes),
+    token: row.fencing_token,
+    owner: row.holder,
+    door: row.door,
+    mode: row.mode ?? 'exclusive',
+    from: Date.parse(row.acquired_at),
+    to: row.ended_at === undefined ? null : Date.parse(row.ended_at),
+    ending: row.ended ?? '',
+    waited: row.waited_ms ?? 0,
+    metadata: row.metadata ?? '',
+  };
+}
+
+/** The locks that a hold is on: several if it is on a set. */
+export function keysOfHold(hold) {
+  return hold.set.length === 0 ? [hold.key] : [...new Set(hold.set.map(keyOfText))];
+}
+
+/** The address of a page of the history. Filters without a value are left out. */
+export function historyPath(filters) {
+  const query = Object.entries(filters)
+    .filter(([, value]) => value !== undefined && value !== null && value !== '')
+    .map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
+  return `/v1/history?${query.join('&')}`;
+}
+
+/** The part of the history that has been read, from the newest page on. */
+export function createPast() {
+  return {
+    /** @type {Map<number, import('./store.js').Hold>} */ holds: new Map(),
+    /** Every hold that ended at this time or later is known. */ since: Infinity,
+    /** Where the next page begins. */ next: undefined,
+    /** Whether there are no older pages. */ isWhole: false,
+    /** Whether the server keeps a history; null: not asked yet. */ isKept: null,
+    keptSince: null,
+  };
+}
+
+/** Takes in a page of GET /v1/history; null: the server keeps no history, or does not show it. */
+export function addPage(past, page) {
+  past.isKept = page !== null;
+  past.isWhole = page === null || page.next === undefined;
+  past.next = page?.next;
+  if (page === null) return;
+  past.keptSince = page.kept_since === undefined ? past.keptSince : Date.parse(page.kept_since);
+  for (const row of page.history) {
+    const hold = holdOfRow(row);
+    past.holds.set(hold.token, hold);
+    if (hold.to !== null) past.since = Math.min(past.since, hold.to);
+  }
+}
+
+/** The holds on one lock that have ended, the newest first: those that were seen and those that were read. */
+export function endedHolds(key, seen, past) {
+  const found = new Map();
+  for (const holds of [past, seen]) {
+    for (const hold of holds) {
+      const isKnown = found.has(hold.token) && hold.ending === 'unseen';
+      if (hold.to !== null && !isKnown && keysOfHold(hold).includes(key)) found.set(hold.token, hold);
+    }
+  }
+  return [...found.values()].sort((a, b) => b.to - a.to || b.token - a.token);
+}

@@ -1,0 +1,57 @@
+// The names of locks: as a text, as JSON, and as the key by which the page knows a lock.
+
+const KINDS = ['named', 'semaphore', 'path', 'inode', 'range'];
+
+/** The lock a name stands for: an inode and its ranges are one. */
+export function lockKey(kind, name) {
+  return `${kind === 'range' ? 'inode' : kind}:${name}`;
+}
+
+function kindInFront(text) {
+  const kind = text.slice(0, Math.max(0, text.indexOf(':')));
+  return KINDS.includes(kind) ? kind : null;
+}
+
+/** `path:/srv/photos` as {kind, name}. Of a range, the name is its inode and `scope` is the text. */
+export function parseScope(text) {
+  const kind = kindInFront(text) ?? 'named';
+  const what = kindInFront(text) ? text.slice(kind.length + 1) : text;
+  if (kind !== 'range') return { kind, name: what, scope: '' };
+  return { kind, name: what.split(':')[0], scope: text };
+}
+
+/** The key of the lock that a text names. */
+export function keyOfText(text) {
+  const { kind, name } = parseScope(text);
+  return lockKey(kind, name);
+}
+
+/** The text of a name of this kind: `nightly`, `path:/srv/photos`. A name that looks like another kind says that it is a name. */
+export function textOfName(kind, name) {
+  return kind === 'named' && kindInFront(name) === null ? name : `${kind}:${name}`;
+}
+
+/** The text of a scope, which the server sends as a text, as an object, or as an object with a mode. */
+export function textOfScope(scope) {
+  if (typeof scope === 'string') return scope;
+  if (scope.scope !== undefined) return textOfScope(scope.scope);
+  if (scope.kind === 'range') return `range:${scope.inode}:${scope.start}-${scope.end ?? ''}`;
+  return textOfName(scope.kind, String(scope.path ?? scope.name ?? scope.inode));
+}
+
+/** The texts of a lease on several scopes; none if it is on one alone. */
+export function setOf(scopes) {
+  return scopes?.length > 1 ? scopes.map(textOfScope) : [];
+}
+
+/** The others of a set, as seen from one lock. With several ranges of this lock in the set, the other ranges are others. */
+export function othersOf(set, key, scope = '') {
+  const own = set.findIndex((text) => (scope ? text === scope : keyOfText(text) === key));
+  return set.filter((_, index) => index !== own);
+}
+
+/** `a, b and 3 more`. */
+export function listed(texts, max = 3) {
+  const shown = texts.slice(0, max).join(', ');
+  return texts.length > max ? `${shown} and ${texts.length - max} more` : shown;
+}

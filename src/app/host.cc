@@ -18,8 +18,11 @@ namespace {
 
 base::Result<std::unique_ptr<service::Store>> open_store(const ServeOptions& options,
                                                          const service::Clock& clock) {
-    if (options.is_in_memory) return std::make_unique<store::MemoryStore>();
-    TRY(auto opened, store::SqliteStore::open(database_file(options), clock));
+    if (options.is_in_memory) {
+        return std::make_unique<store::MemoryStore>(options.history, &clock);
+    }
+    TRY(auto opened,
+        store::SqliteStore::open(database_file(options), clock, {.history = options.history}));
     return std::unique_ptr<service::Store>(std::move(opened));
 }
 
@@ -88,7 +91,11 @@ Host::Host(const ServeOptions& options, service::Clock& clock, Foundation founda
             .store = *store_,
             .executor = *main_executor_,
             .random = random,
-            .on_changes = [this](const core::Changes& changes) { event_log_.on_changes(changes); },
+            .on_changes =
+                [this](const core::Changes& changes) {
+                    event_log_.on_changes(changes);
+                    if (store_->is_volatile()) store_->on_changes(changes);
+                },
             .take_changes =
                 [this](core::Changes& changes) { event_feed_.publish(std::move(changes)); },
             .fence_limits = {.resources_max = options.fences_max,
@@ -155,6 +162,7 @@ Host::~Host() {
     if (files_) files_->close();
     terraform_door_->close();
     disk_.reset();
+    store_->end_reading();
     loops_.clear();
     store_.reset();
 }

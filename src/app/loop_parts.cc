@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "app/http/documents.h"
+#include "app/http/history_handler.h"
 #include "app/http/http_router.h"
 #include "app/http/session_handler.h"
 #include "app/http/status_handler.h"
@@ -56,6 +57,8 @@ LoopParts::LoopParts(const SharedParts& shared, bool has_own_loop)
                              .disk = shared.disk,
                              .slots = shared.backup_slots,
                              .database_path = has_database(options) ? database_file(options) : ""});
+    history = std::make_unique<HistoryHandler>(
+        HistoryHandler::Parts{.loop = *loop, .store = shared.store, .feed = shared.event_feed});
     documents = std::make_unique<DocumentHandler>(
         [&shared_options = options, count = shared.count_connections] {
             FilesPlace place{.urls = shared_options.files.urls,
@@ -74,6 +77,7 @@ LoopParts::LoopParts(const SharedParts& shared, bool has_own_loop)
                                                        .status = *status,
                                                        .sessions = *sessions,
                                                        .backup = *backup,
+                                                       .history = *history,
                                                        .documents = *documents,
                                                        .cluster = *cluster}),
                                           HttpGate(shared.tokens, shared.host_names));

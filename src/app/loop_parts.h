@@ -47,6 +47,7 @@ class HengdangHandler;
 namespace holdfast::app {
 
 class DocumentHandler;
+class HistoryHandler;
 class HttpRouter;
 class SessionHandler;
 class StatusHandler;
@@ -62,7 +63,7 @@ struct SharedParts {
     service::Executor& main_executor;
     service::LockService& service;
     service::EventFeed& event_feed;
-    const service::Store& store;
+    service::Store& store;
     base::WorkPool& disk;
     const BackupSlots& backup_slots;
     const doors::hengdang::Origins& origins;  // of the pages that may use the files
@@ -103,6 +104,7 @@ struct LoopParts {
     std::unique_ptr<StatusHandler> status;
     std::unique_ptr<SessionHandler> sessions;
     std::unique_ptr<BackupHandler> backup;
+    std::unique_ptr<HistoryHandler> history;
     std::unique_ptr<DocumentHandler> documents;
     std::unique_ptr<ClusterHandler> cluster;
     std::unique_ptr<HttpRouter> router;  // for all of these

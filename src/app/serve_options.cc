@@ -10,6 +10,7 @@
 
 #include "app/doors.h"
 #include "app/http/host_names.h"
+#include "base/text/duration.h"
 #include "files/login/nostr_event.h"
 #include "files/path/file_path.h"
 #include "options/options.h"
@@ -189,6 +190,27 @@ void declare_locks(const options::Command& command, ServeOptions& options) {
     command.add_flag("--memory", options.is_in_memory, "no database: a restart forgets all locks");
 }
 
+void declare_history(const options::Command& command, ServeOptions& options) {
+    const auto take_age = [&options](const std::vector<std::string>& texts) {
+        const auto age = base::parse_long_duration(texts.back());
+        if (!age || *age < age->zero()) return false;
+        options.history.age_max = std::chrono::ceil<core::Duration>(*age);
+        return true;
+    };
+    command
+        .add_option("--history", take_age,
+                    "how long the history remembers who held what, such as 12h or 30d; 0 keeps "
+                    "none. `holdfast history` shows it")
+        .takes("DURATION")
+        .shows_default("7d");
+    command
+        .add_option("--history-max", options.history.rows_max,
+                    "largest number of holds in the history; the oldest go first. With --memory "
+                    "10000 at most, in a cluster --cluster-history-max")
+        .above_zero()
+        .shows_default();
+}
+
 void declare_process(const options::Command& command, ServeOptions& options) {
     command
         .add_option("--threads", options.threads,
@@ -250,6 +272,7 @@ void declare_serve_options(const options::Command& command, ServeOptions& option
     declare_redis(command, options);
     declare_secrets(command, options);
     declare_locks(command, options);
+    declare_history(command, options);
     declare_cluster_options(command, options.cluster);
     declare_process(command, options);
     declare_config_file(command, options);

@@ -21,6 +21,7 @@
 #include "net/tls/tls_context.h"
 #include "options/options.h"
 #include "service/books/fence.h"
+#include "service/history/hold.h"
 
 namespace holdfast::app {
 
@@ -46,6 +47,7 @@ struct ServeOptions {
     std::string data_folder = "./holdfast-data";
     std::string lockserver_database;  // LOCKSERVER_DB: this file instead
     bool is_in_memory = false;
+    service::HistoryLimits history{.age_max = std::chrono::hours{24 * 7}};
     ClusterOptions cluster;
     std::size_t threads = 1;
     core::Limits limits;

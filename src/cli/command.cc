@@ -21,7 +21,8 @@ Commands::Commands(const options::Command& program)
           declare_unlock(program),      declare_show(program),   declare_ls(program),
           declare_watch(program),       declare_top(program),    declare_force_unlock(program),
           declare_session(program),     declare_fence(program),  declare_status(program),
-          declare_cluster(program),     declare_backup(program), declare_terraform(program)} {
+          declare_cluster(program),     declare_backup(program), declare_terraform(program),
+          declare_history(program)} {
     for (const Command& command : commands_) {
         command.options.help_column(34);
         command.options.group("Commands that talk to a server");

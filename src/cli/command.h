@@ -53,6 +53,7 @@ class Commands {
 [[nodiscard]] Command declare_force_unlock(const options::Command& program);
 [[nodiscard]] Command declare_show(const options::Command& program);
 [[nodiscard]] Command declare_ls(const options::Command& program);
+[[nodiscard]] Command declare_history(const options::Command& program);
 [[nodiscard]] Command declare_watch(const options::Command& program);
 [[nodiscard]] Command declare_top(const options::Command& program);
 [[nodiscard]] Command declare_session(const options::Command& program);

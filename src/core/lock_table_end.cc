@@ -168,17 +168,19 @@ void LockTable::expire(Slot slot) {
     }
     const EventKind kind =
         lease.state == LeaseState::held ? EventKind::expired : EventKind::grace_ended;
+    const Cause cause =
+        kind == EventKind::expired && lease.is_restored ? Cause::restart : Cause::request;
     if (lease.state == LeaseState::held && lease.grace > Duration::zero()) {
         ++resource.version;
         stop_holding(slot, kind);
         lease.state = LeaseState::grace;
         ++resource.grace_count;
-        emit(kind, Cause::request, lease);
+        emit(kind, cause, lease);
         lease_deadlines_.postpone_top(lease.deadline());
         return;
     }
     if (lease.memory <= Duration::zero() || resource.kind == ResourceKind::inode) {
-        end_lease(slot, kind, Cause::request);
+        end_lease(slot, kind, cause);
         return;
     }
     ++resource.version;
@@ -187,7 +189,7 @@ void LockTable::expire(Slot slot) {
     lease.state = LeaseState::lapsed;
     resource.lapsed = slot;
     ++lapsed_count_;
-    emit(kind, Cause::request, lease);
+    emit(kind, cause, lease);
     lease_deadlines_.postpone_top(lease.deadline());
     hand_on(resource_slot, {});
 }

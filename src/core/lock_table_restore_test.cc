@@ -52,6 +52,19 @@ TEST(RestoredLease, IsNewToAStoreWhenItIsFirstRenewed) {
     EXPECT_TRUE(table.changes()[0].has_new_terms);
 }
 
+TEST(RestoredLease, ThatIsNeverRenewedExpiresBecauseOfTheRestart) {
+    LockTable table;
+    ASSERT_TRUE(table.restore(at(0s), remembered(Scope::named("job"), 1)));
+    ASSERT_TRUE(table.restore(at(0s), remembered(Scope::named("renewed"), 2)));
+    table.renew(at(1s), {.token = {.fence = Fence{2}, .secret = Secret{7}}});
+    table.clear_changes();
+    table.advance(at(1h));
+    ASSERT_EQ(table.changes().size(), 2U);
+    EXPECT_EQ(table.changes()[0].kind, EventKind::expired);
+    EXPECT_EQ(table.changes()[0].cause, Cause::restart);
+    EXPECT_EQ(table.changes()[1].cause, Cause::request);
+}
+
 TEST(RestoredLease, InGraceIsKeptForItsOwnerOnly) {
     LockTable table;
     RestoreRequest request = remembered(Scope::named("job"), 9);

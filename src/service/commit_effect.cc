@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "service/history/hold.h"
 
 namespace holdfast::service {
 
@@ -39,6 +40,7 @@ void CommitEffect::compute(const Commit& commit) {
 void CommitEffect::clear() {
     empty_out(puts_);
     empty_out(ends_);
+    empty_out(holds_);
     empty_out(grants_);
     if (!other_puts_.empty()) other_puts_ = {};
     last_fence_ = 0;
@@ -51,6 +53,7 @@ void CommitEffect::add(const core::Event& change) {
     last_fence_ = std::max(last_fence_, fence);
     if (change.kind == core::EventKind::granted) return add_grant(fence, change);
     if (!is_live_after(change)) return add_end(fence, change);
+    if (change.kind == core::EventKind::expired) holds_.push_back(&change);
     if (Put* const earlier = find_put(fence)) {
         earlier->change = &change;
     } else {
@@ -62,16 +65,28 @@ void CommitEffect::add(const core::Event& change) {
 void CommitEffect::add_grant(std::uint64_t fence, const core::Event& change) {
     CHECK(grants_.empty() || grants_.back().fence < fence);
     grants_.push_back({.fence = fence, .index = puts_.size()});
-    puts_.push_back({.change = &change, .is_new = true});
+    puts_.push_back({.change = &change, .is_new = true, .waited = waited_of(change)});
 }
 
 void CommitEffect::add_end(std::uint64_t fence, const core::Event& change) {
     if (Put* const earlier = find_put(fence)) {
         earlier->change = nullptr;
         has_cancelled_puts_ = true;
-        if (earlier->is_new) return;
+        if (earlier->is_new) {
+            if (change.kind == core::EventKind::grace_ended) drop_hold(fence);
+            return;
+        }
     }
     ends_.push_back(&change);
+    if (change.kind != core::EventKind::grace_ended) holds_.push_back(&change);
+}
+
+// Nobody was told of the lease, so nobody is told of its hold.
+void CommitEffect::drop_hold(std::uint64_t fence) {
+    const auto is_its = [fence](const core::Event* end) {
+        return core::as_number(end->lease.token.fence) == fence;
+    };
+    std::erase_if(holds_, is_its);
 }
 
 CommitEffect::Put* CommitEffect::find_put(std::uint64_t fence) {

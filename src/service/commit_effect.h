@@ -6,6 +6,7 @@
 //
 //     puts        the leases that the store must write, as they stand after the commit
 //     ends        the leases that the store must remove
+//     holds       the holds that have ended: a row of the history for each (history/hold.h)
 //     last_fence, reserved_fence
 //                 the fencing numbers that must never be given out again
 //     fences      the marks of outside resources
@@ -15,8 +16,9 @@
 //     granted                         a put
 //     renewed on other terms,         a put; of several changes to a lease the last one counts
 //     another value
-//     expired, with grace             a put: the lease is in grace
-//     released, expired, grace over   an end
+//     expired, with grace             a put: the lease is in grace; the hold has ended
+//     released, expired               an end of the lease and of the hold
+//     grace over                      an end: the hold has ended before
 //     granted and ended               nothing: no client was told of the lease, so no store has it.
 //                                     last_fence still counts its number.
 //     anything else, and whatever concerns a transient lease
@@ -42,7 +44,8 @@ class CommitEffect {
     // A lease to write. `change` is the last one that the commit has of it: the whole lease.
     struct Put {
         const core::Event* change = nullptr;
-        bool is_new = false;  // granted in this commit: the store has nothing of the lease yet
+        bool is_new = false;       // granted in this commit: the store has nothing of the lease yet
+        core::Duration waited{0};  // is_new: how long the holder waited for the grant
 
         [[nodiscard]] bool is_in_grace() const { return change->kind == core::EventKind::expired; }
     };
@@ -53,6 +56,9 @@ class CommitEffect {
     [[nodiscard]] const std::vector<Put>& puts() const { return puts_; }
     // The last change of each lease that has ended. The store has the lease from an earlier commit.
     [[nodiscard]] const std::vector<const core::Event*>& ends() const { return ends_; }
+    // The change that ended the hold, of each hold that has ended and of which the store knows, or
+    // learns in this commit.
+    [[nodiscard]] const std::vector<const core::Event*>& holds() const { return holds_; }
     // At most one mark for each resource.
     [[nodiscard]] const std::vector<FenceMark>& fences() const { return commit_->fences; }
     // The largest fencing number among the changes that survive a restart. Zero: there is none.
@@ -77,11 +83,13 @@ class CommitEffect {
     void add(const core::Event& change);
     void add_grant(std::uint64_t fence, const core::Event& change);
     void add_end(std::uint64_t fence, const core::Event& change);
+    void drop_hold(std::uint64_t fence);
     [[nodiscard]] Put* find_put(std::uint64_t fence);
 
     const Commit* commit_ = nullptr;
     std::vector<Put> puts_;
     std::vector<const core::Event*> ends_;
+    std::vector<const core::Event*> holds_;
     std::uint64_t last_fence_ = 0;
 
     // Fencing numbers grow with every grant, so grants are found by binary search. The table is for

@@ -64,6 +64,52 @@ std::vector<std::string> texts_of(const std::vector<Event>& events) {
     return texts_of(effect);
 }
 
+std::vector<std::uint64_t> ended_holds(const std::vector<Event>& events) {
+    const Commit commit = commit_of(events);
+    CommitEffect effect;
+    effect.compute(commit);
+    std::vector<std::uint64_t> fences;
+    for (const Event* const end : effect.holds()) {
+        fences.push_back(core::as_number(end->lease.token.fence));
+    }
+    return fences;
+}
+
+TEST(CommitEffect, HasTheHoldsThatEndedInTheOrderOfTheirEnds) {
+    EXPECT_THAT(ended_holds({change(EventKind::released, 4), change(EventKind::expired, 3),
+                             with_grace(change(EventKind::expired, 9)),
+                             transient(change(EventKind::released, 5))}),
+                ElementsAre(4, 3, 9));
+}
+
+TEST(CommitEffect, HasNoHoldOfALeaseThatNobodyWasToldOf) {
+    EXPECT_THAT(ended_holds({change(EventKind::granted, 7), change(EventKind::released, 7)}),
+                IsEmpty());
+    EXPECT_THAT(
+        ended_holds({change(EventKind::granted, 7), with_grace(change(EventKind::expired, 7)),
+                     with_grace(change(EventKind::grace_ended, 7))}),
+        IsEmpty());
+}
+
+TEST(CommitEffect, HasAHoldOnceAlthoughAGraceFollows) {
+    EXPECT_THAT(ended_holds({with_grace(change(EventKind::expired, 7)),
+                             with_grace(change(EventKind::grace_ended, 7))}),
+                ElementsAre(7));
+    EXPECT_THAT(ended_holds({with_grace(change(EventKind::grace_ended, 7))}), IsEmpty());
+}
+
+TEST(CommitEffect, KnowsHowLongTheHolderWaited) {
+    Event granted = change(EventKind::granted, 7);
+    granted.waiter = {.serial = 1};
+    granted.at = core::Time{9s};
+    granted.waiting_since = core::Time{2s};
+    const Commit commit = commit_of({granted, change(EventKind::renewed, 7)});
+    CommitEffect effect;
+    effect.compute(commit);
+    ASSERT_EQ(effect.puts().size(), 1U);
+    EXPECT_EQ(effect.puts()[0].waited, 7s);
+}
+
 TEST(CommitEffect, OfNothingIsEmpty) {
     const Commit nothing;
     CommitEffect effect;

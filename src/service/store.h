@@ -43,6 +43,7 @@
 #include "core/values/request.h"
 #include "service/books/fence.h"
 #include "service/commit_number.h"
+#include "service/history/hold.h"
 
 namespace holdfast::service {
 
@@ -70,6 +71,7 @@ struct Recovered {
 // Whether the lease that the store has read makes sense.
 using OnRecoveredLease = std::function<bool(const core::RestoreRequest&)>;
 using RecoverDone = std::function<void(StoreResult<Recovered>)>;
+using HistoryDone = std::function<void(StoreResult<HistoryPage>)>;
 using CommitDone = std::function<void(const StoreResult<void>&)>;
 
 // How large a commit may be, and how long it may be held back.
@@ -110,6 +112,7 @@ struct StoreFigures {
     std::uint64_t busy_failures = 0;    // those of them where another program had the store locked
     std::uint64_t changes = 0;          // in the commits that succeeded
     std::uint64_t disk_bytes = 0;       // size of its files now
+    std::uint64_t history_rows = 0;     // that are kept now
     // Of each commit that succeeded.
     base::Histogram commit_seconds{0.000'25, 13};
     base::Histogram batch_sizes{1, 13};
@@ -141,6 +144,21 @@ class Store {
     // REQUIRES: recover() has succeeded since the last failure; the commit before this one is done;
     // `commit` lives and does not change until this one is done.
     virtual void commit(const Commit& commit, CommitDone done) = 0;
+
+    // Of a volatile store: it gets no commits, so the owner of the service tells it what happened.
+    virtual void on_changes(const core::Changes& /*changes*/) {}
+
+    // Whether the store keeps a history of holds (history/hold.h).
+    [[nodiscard]] virtual bool keeps_history() const { return false; }
+    // Reads the history: everything that was committed before this call, and nothing that is not
+    // committed. Calls `done` once, on any thread, perhaps before read_history() returns.
+    // REQUIRES: keeps_history().
+    virtual void read_history(HistoryQuery /*query*/, HistoryDone done) {
+        done(tl::unexpected(StoreFailure{.message = "no history is kept"}));
+    }
+
+    // Waits until the last query has been answered. REQUIRES: read_history() is not called again.
+    virtual void end_reading() {}
 
     // What the store has done so far; zeros if it writes nothing.
     [[nodiscard]] virtual StoreFigures figures() const { return {}; }

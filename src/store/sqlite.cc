@@ -122,6 +122,10 @@ SqliteResult<void> Statement::run() {
     return {};
 }
 
+void Statement::reset() {
+    sqlite3_reset(handle_.get());
+}
+
 bool Statement::is_integer(int column) const {
     return sqlite3_column_type(handle_.get(), column) == SQLITE_INTEGER;
 }

@@ -46,6 +46,8 @@ class Statement {
     [[nodiscard]] SqliteResult<bool> step();
     // Runs a statement that returns no rows, and makes it ready for the next values.
     [[nodiscard]] SqliteResult<void> run();
+    // Ends a statement that returns rows, and makes it ready to run again.
+    void reset();
 
     // The type of the value in the file. number() and bytes() convert a value of any type.
     // REQUIRES: called before number() and bytes() of the same column.

@@ -1,5 +1,6 @@
 #include "store/sqlite_store.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -15,7 +16,9 @@ base::Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const std::string& 
     TRY(auto file, LeaseFile::open(path, clock,
                                    {.busy_timeout = options.busy_timeout,
                                     .journal = {.changes_max = options.journal_changes_max,
-                                                .bytes_max = options.journal_bytes_max}}));
+                                                .bytes_max = options.journal_bytes_max,
+                                                .holds_max = options.journal_holds_max,
+                                                .history = options.history}}));
     return std::unique_ptr<SqliteStore>(new SqliteStore(path, std::move(file), std::move(options)));
 }
 
@@ -23,9 +26,14 @@ SqliteStore::SqliteStore(std::string path, LeaseFile file, SqliteStoreOptions op
     : path_(std::move(path)),
       options_(std::move(options)),
       file_(std::move(file)),
-      thread_([this] { work(); }) {}
+      trim_at_(std::chrono::steady_clock::now() + options_.trim_every),
+      thread_([this] { work(); }) {
+    if (keeps_history()) reader_ = std::make_unique<base::WorkPool>(1);
+}
 
 SqliteStore::~SqliteStore() {
+    reader_.reset();
+    reading_.reset();
     {
         const std::lock_guard guard(mutex_);
         is_ending_ = true;
@@ -54,7 +62,9 @@ service::StoreResult<service::Recovered> SqliteStore::recover(
     }));
     const auto failure = [this](const SqliteError& error) { return to_failure(error); };
     const std::lock_guard guard(file_mutex_);
-    return file_.recover(now, on_lease).map_error(failure);
+    auto recovered = file_.recover(now, on_lease).map_error(failure);
+    history_rows_ = file_.history_rows();
+    return recovered;
 }
 
 void SqliteStore::commit(const service::Commit& commit, service::CommitDone done) {
@@ -73,16 +83,17 @@ void SqliteStore::work() {
     }
 }
 
-// Waits for the next commit, and folds the journal meanwhile. No value: the store is to end.
+// Waits for the next commit, and folds the journal and removes old rows meanwhile. No value: the
+// store is to end.
 std::optional<SqliteStore::Batch> SqliteStore::next_batch() {
     const auto is_over = [this] { return batch_ || is_ending_; };
     std::unique_lock guard(mutex_);
-    while (fold_at_ && !wake_.wait_until(guard, *fold_at_, is_over)) {
+    while (!wake_.wait_until(guard, fold_at_ ? std::min(*fold_at_, trim_at_) : trim_at_, is_over)) {
         guard.unlock();
         fold_if_due();
+        trim_if_due();
         guard.lock();
     }
-    wake_.wait(guard, is_over);
     return std::exchange(batch_, std::nullopt);
 }
 
@@ -94,11 +105,47 @@ void SqliteStore::fold_if_due() {
     if (file_.has_unfolded() && (file_.is_journal_long() || (fold_at_ && *fold_at_ <= now))) {
         if (!file_.fold()) fold_at_ = now + options_.fold_after;
     }
+    history_rows_ = file_.history_rows();
     if (!file_.has_unfolded()) {
         fold_at_.reset();
     } else if (!fold_at_) {
         fold_at_ = now + options_.fold_after;
     }
+}
+
+// In small steps: a commit that comes meanwhile waits for one of them.
+void SqliteStore::trim_if_due() {
+    constexpr std::chrono::milliseconds pause{20};
+    const auto now = std::chrono::steady_clock::now();
+    if (now < trim_at_) return;
+    const std::lock_guard guard(file_mutex_);
+    const auto has_more = file_.trim_history();
+    history_rows_ = file_.history_rows();
+    trim_at_ = now + (has_more && *has_more ? pause : options_.trim_every);
+}
+
+// The newest rows are in the journal: it is folded first.
+SqliteResult<service::HistoryPage> SqliteStore::read_now(const service::HistoryQuery& query) {
+    {
+        const std::lock_guard guard(file_mutex_);
+        if (file_.has_unfolded_holds()) TRY(file_.fold());
+        history_rows_ = file_.history_rows();
+    }
+    if (!reading_) {
+        TRY(auto database, Database::open(path_));
+        database.set_busy_timeout(options_.busy_timeout);
+        TRY(database.run("PRAGMA query_only=1"));
+        reading_ = std::move(database);
+    }
+    return store::read_history(*reading_, query);
+}
+
+void SqliteStore::read_history(service::HistoryQuery query, service::HistoryDone done) {
+    CHECK(reader_);
+    reader_->run([this, query = std::move(query), done = std::move(done)] {
+        done(read_now(query).map_error(
+            [this](const SqliteError& error) { return to_failure(error); }));
+    });
 }
 
 void SqliteStore::commit_now(const Batch& batch) {
@@ -130,6 +177,7 @@ service::StoreFigures SqliteStore::figures() const {
     std::unique_lock guard(figures_mutex_);
     service::StoreFigures figures = figures_;
     guard.unlock();
+    figures.history_rows = history_rows_;
     for (const std::string& path : {path_, path_ + "-wal", journal_path(path_)}) {
         std::error_code error;
         const auto bytes = std::filesystem::file_size(path, error);

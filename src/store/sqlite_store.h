@@ -3,13 +3,15 @@
 // SqliteStore: leases that survive a restart.
 //
 // A LeaseFile with a thread of its own. The thread writes the commit that it is handed, folds the
-// journal a while later, and sleeps while there is neither to do. After a failed commit only the file
+// journal a while later, removes old rows of the history, and sleeps while there is nothing to do.
+// Another thread, with a connection of its own, reads the history. After a failed commit only the file
 // knows what is in it: recover() reads it again.
 //
-// Thread safety: commit() and recover() from one thread, figures() from any; `done` is called on
-// the thread of the store.
+// Thread safety: commit() and recover() from one thread, figures() and read_history() from any;
+// `done` is called on a thread of the store.
 // Lifetime: the destructor finishes the commit under way, tidies up the file, and closes it.
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -21,9 +23,11 @@
 #include <thread>
 
 #include "base/result.h"
+#include "base/work_pool.h"
 #include "service/ports/clock.h"
 #include "service/store.h"
 #include "store/journal/journal_file.h"
+#include "store/sqlite.h"
 #include "store/tables/lease_file.h"
 #include "store/tables/starts.h"
 
@@ -40,6 +44,12 @@ struct SqliteStoreOptions {
     // A multiple of JournalFile::block_bytes.
     std::size_t journal_bytes_max = JournalFile::size_max;
     std::function<base::Result<BootClock>()> read_boot_clock = BootClock::read;
+    // What is kept of the history. Off: the rows of earlier runs go, too.
+    service::HistoryLimits history = {};
+    // The journal is folded as well when so many holds have ended.
+    std::size_t journal_holds_max = 2'048;
+    // How often old rows are looked for while nothing is written.
+    std::chrono::milliseconds trim_every{60'000};
 };
 
 class SqliteStore final : public service::Store {
@@ -59,6 +69,9 @@ class SqliteStore final : public service::Store {
         const service::OnRecoveredLease& on_lease);
     // REQUIRES also: recover() has succeeded, and again after a commit that failed.
     void commit(const service::Commit& commit, service::CommitDone done) override;
+    [[nodiscard]] bool keeps_history() const override { return options_.history.is_on(); }
+    void read_history(service::HistoryQuery query, service::HistoryDone done) override;
+    void end_reading() override { reader_.reset(); }
     [[nodiscard]] service::StoreFigures figures() const override;
 
   private:
@@ -74,8 +87,12 @@ class SqliteStore final : public service::Store {
     std::optional<Batch> next_batch();
     void commit_now(const Batch& batch);
     void fold_if_due();
+    void trim_if_due();
     void count(const Batch& batch, const service::StoreResult<void>& result,
                std::chrono::nanoseconds time);
+
+    // On the reader's thread.
+    [[nodiscard]] SqliteResult<service::HistoryPage> read_now(const service::HistoryQuery& query);
 
     service::StoreFailure to_failure(const SqliteError& error) const;
 
@@ -92,10 +109,18 @@ class SqliteStore final : public service::Store {
     // On the store's thread: when the journal is to be folded, if there is something in it.
     std::optional<std::chrono::steady_clock::time_point> fold_at_;
 
+    std::chrono::steady_clock::time_point trim_at_;
+    std::atomic<std::size_t> history_rows_{0};
+
     mutable std::mutex figures_mutex_;
     service::StoreFigures figures_;  // but for the size on disk
 
+    // On the reader's thread: made for the first query.
+    std::optional<Database> reading_;
+
     std::thread thread_;
+    // The last member: its destructor waits for queries that are under way.
+    std::unique_ptr<base::WorkPool> reader_;
 };
 
 }  // namespace holdfast::store

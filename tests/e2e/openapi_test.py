@@ -189,6 +189,19 @@ def itself(server):
     require(server.ask("GET", "/openapi.json", 200).text == server.document.text, "it is another document")
 
 
+def history(server):
+    first = server.ask("POST", "/v1/leases", 201, 200, body={"scope": "told", "holder": "ann", "metadata": "m"}).json()
+    server.ask("DELETE", "/v1/leases/{token}", 200, 204, at="/v1/leases/" + first["token"])
+    (hold,) = server.ask("GET", "/v1/history", 200, at="/v1/history?scope=told&owner=ann&limit=1").json()["history"]
+    require(hold["fencing_token"] == first["fencing_token"] and hold["ended"] == "released", "another hold:", hold)
+    server.ask("GET", "/v1/history", 400, at="/v1/history?since=yesterday")
+    server.ask("POST", "/v1/history", 405)
+
+
+def no_history(server):
+    server.ask("GET", "/v1/history", 404)
+
+
 def sessions(server):
     server.ask("GET", "/v1/sessions", 200)
     server.ask("GET", "/v1/sessions", 400, at="/v1/sessions?limit=0")
@@ -316,6 +329,9 @@ def failures(server, folder):
 
     with contextlib.closing(sqlite3.connect(folder / "holdfast.db", isolation_level=None, timeout=PATIENCE_S)) as other:
         other.execute("BEGIN IMMEDIATE")
+        brief = server.acquire(200, lock="brief")
+        server.ask("POST", X + "/release", 200, at="/v1/locks/brief/release", body=proof(brief))
+        server.ask("GET", "/v1/history", 503)
         fill_journal(server, "while-busy")
         for action, body in changes:
             fail_at(is_busy, "POST", f"{X}/{action}", f"/v1/locks/kept/{action}", body)
@@ -359,10 +375,11 @@ def main(program, document_file):
 
         server = start("--memory")
         for part in (itself, begin_events, jobs, leases, refusals, views, scopes, scopes_refused, fences, states,
-                     states_refused, events, sessions, stands_alone):
+                     states_refused, events, sessions, history, stands_alone):
             part(server)
         secrets(start("--memory", "--body-max", "500", "--auth-token-file", write(folder / "auth", AUTH),
                       "--admin-token-file", write(folder / "admin", ADMIN)))
+        no_history(start("--memory", "--history", "0"))
         lines = token_line("stranger", "admin * @redis") + token_line("reader", "read y")
         denials(start("--memory", "--tokens", write(folder / "tokens", lines)))
         failures(start("--data", str(folder / "data")), folder / "data")

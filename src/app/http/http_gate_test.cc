@@ -55,7 +55,7 @@ class HttpGateTest : public testing::Test {
     Handler all_;
     TokenSource source_{{}};
     const HostNames names_{{"box", "locks.example.org"}};
-    HttpRouter router_{http_routes({all_, all_, all_, all_, all_, all_, all_, all_, all_}),
+    HttpRouter router_{http_routes({all_, all_, all_, all_, all_, all_, all_, all_, all_, all_}),
                        HttpGate(source_, names_)};
     net::HttpLimits limits_;
     net::TestChannel channel_;

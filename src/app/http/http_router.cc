@@ -3,6 +3,7 @@
 #include "app/cluster/cluster_handler.h"
 #include "app/http/backup_handler.h"
 #include "app/http/documents.h"
+#include "app/http/history_handler.h"
 #include "app/http/json_replies.h"
 #include "app/http/session_handler.h"
 #include "app/http/status_handler.h"
@@ -60,6 +61,7 @@ std::vector<net::RouteGroup> http_routes(const HttpHandlers& handlers) {
         {StatusHandler::routes(), &handlers.status},
         {SessionHandler::routes(), &handlers.sessions},
         {BackupHandler::routes(), &handlers.backup},
+        {HistoryHandler::routes(), &handlers.history},
         {DocumentHandler::routes(), &handlers.documents},
         {ClusterHandler::routes(), &handlers.cluster},
     };

@@ -29,6 +29,7 @@ struct HttpHandlers {
     net::RouteHandler& status;
     net::RouteHandler& sessions;
     net::RouteHandler& backup;
+    net::RouteHandler& history;
     net::RouteHandler& documents;
     net::RouteHandler& cluster;
 };

@@ -81,7 +81,7 @@ class HttpRouterTest : public ::testing::Test {
     }
 
     Handler all_;
-    const HttpHandlers handlers_{all_, all_, all_, all_, all_, all_, all_, all_, all_};
+    const HttpHandlers handlers_{all_, all_, all_, all_, all_, all_, all_, all_, all_, all_};
     const std::vector<net::RouteGroup> groups_ = http_routes(handlers_);
     TokenSource tokens_{{.auth = "user", .admin = "root"}};
     const HostNames names_{{}};
@@ -179,15 +179,15 @@ TEST_F(HttpRouterTest, LetsClientsWithLimitsReachOnlyTheseRoutes) {
                     "DELETE /lock", "DELETE /v1/fence/{resource}", "DELETE /v1/leases/{token}",
                     "DELETE /v1/locks/{lock}", "DELETE /v1/terraform/{name}",
                     "DELETE /v1/terraform/{name}/lock", "GET /lock", "GET /v1/events",
-                    "GET /v1/fence/{resource}", "GET /v1/leases", "GET /v1/leases/{token}",
-                    "GET /v1/locks", "GET /v1/locks/{lock}", "GET /v1/status", "GET /v1/terraform",
-                    "GET /v1/terraform/{name}", "GET /v1/terraform/{name}/versions",
-                    "LOCK /v1/terraform/{name}", "POST /lock", "POST /v1/fence/check",
-                    "POST /v1/fence/{resource}", "POST /v1/leases", "POST /v1/leases/{token}/renew",
-                    "POST /v1/locks/{lock}/acquire", "POST /v1/locks/{lock}/release",
-                    "POST /v1/locks/{lock}/renew", "POST /v1/terraform/{name}",
-                    "POST /v1/terraform/{name}/lock", "POST /v1/terraform/{name}/rollback",
-                    "UNLOCK /v1/terraform/{name}"));
+                    "GET /v1/fence/{resource}", "GET /v1/history", "GET /v1/leases",
+                    "GET /v1/leases/{token}", "GET /v1/locks", "GET /v1/locks/{lock}",
+                    "GET /v1/status", "GET /v1/terraform", "GET /v1/terraform/{name}",
+                    "GET /v1/terraform/{name}/versions", "LOCK /v1/terraform/{name}", "POST /lock",
+                    "POST /v1/fence/check", "POST /v1/fence/{resource}", "POST /v1/leases",
+                    "POST /v1/leases/{token}/renew", "POST /v1/locks/{lock}/acquire",
+                    "POST /v1/locks/{lock}/release", "POST /v1/locks/{lock}/renew",
+                    "POST /v1/terraform/{name}", "POST /v1/terraform/{name}/lock",
+                    "POST /v1/terraform/{name}/rollback", "UNLOCK /v1/terraform/{name}"));
     EXPECT_THAT(for_all, ::testing::ElementsAre("GET /openapi.json", "GET /v1/cluster"));
 }
 

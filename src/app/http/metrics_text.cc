@@ -162,6 +162,7 @@ void add_store(Page& page, const service::ServiceFigures& service,
     page.histogram("holdfast_store_batch_changes", "How many changes shared a transaction.",
                    store.batch_sizes);
     page.gauge("holdfast_store_size_bytes", "Size of the database on disk.", store.disk_bytes);
+    page.gauge("holdfast_history_rows", "Holds in the history.", store.history_rows);
 }
 
 void add_files(Page& page, const doors::hengdang::FileFigures& files) {

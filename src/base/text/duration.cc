@@ -4,6 +4,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <ratio>
+
+#include "base/text/number.h"
 
 namespace holdfast::base {
 namespace {
@@ -143,6 +146,23 @@ std::optional<std::chrono::nanoseconds> parse_duration(std::string_view text) {
     if (negative) return std::chrono::nanoseconds(static_cast<std::int64_t>(0 - magnitude));
     if (magnitude == magnitude_max) return std::nullopt;
     return std::chrono::nanoseconds(static_cast<std::int64_t>(magnitude));
+}
+
+std::optional<std::chrono::nanoseconds> parse_long_duration(std::string_view text) {
+    using Days = std::chrono::duration<std::int64_t, std::ratio<86'400>>;
+    constexpr std::int64_t days_max = 100'000;
+    const std::size_t days_end = text.find('d');
+    if (days_end == std::string_view::npos) return parse_duration(text);
+    const auto days = parse_decimal<std::int64_t>(text.substr(0, days_end));
+    if (!days || *days < 0 || *days > days_max) return std::nullopt;
+    const std::chrono::nanoseconds whole = Days{*days};
+    const std::string_view rest = text.substr(days_end + 1);
+    if (rest.empty()) return whole;
+    const auto more = parse_duration(rest);
+    if (!more || *more < more->zero() || *more > std::chrono::nanoseconds::max() - whole) {
+        return std::nullopt;
+    }
+    return whole + *more;
 }
 
 std::string format_duration(std::chrono::nanoseconds duration) {

@@ -17,6 +17,10 @@ namespace holdfast::base {
 // It is for the caller to refuse zero and negative durations where they make no sense.
 [[nodiscard]] std::optional<std::chrono::nanoseconds> parse_duration(std::string_view text);
 
+// The same for long times: the text may also begin with a whole number of days, such as `7d` or
+// `1d12h`.
+[[nodiscard]] std::optional<std::chrono::nanoseconds> parse_long_duration(std::string_view text);
+
 // The duration for a person: `1h`, `1m30s`, `1.5s`, `250ms`, `0s`. Nothing is rounded:
 // parse_duration() gives back the same duration.
 [[nodiscard]] std::string format_duration(std::chrono::nanoseconds duration);

@@ -190,5 +190,16 @@ TEST(Duration, ReadsBackWhateverItWrites) {
     }
 }
 
+TEST(LongDuration, MayBeginWithDays) {
+    EXPECT_EQ(parse_long_duration("7d"), std::chrono::hours{7 * 24});
+    EXPECT_EQ(parse_long_duration("1d12h"), std::chrono::hours{36});
+    EXPECT_EQ(parse_long_duration("30m"), std::chrono::minutes{30});
+    EXPECT_EQ(parse_long_duration("0"), std::chrono::hours{0});
+    for (const char* wrong :
+         {"d", "-1d", "1.5d", "1d-5h", "1h1d", "100001d", "1dd", "1d5", "week"}) {
+        EXPECT_EQ(parse_long_duration(wrong), std::nullopt) << wrong;
+    }
+}
+
 }  // namespace
 }  // namespace holdfast::base

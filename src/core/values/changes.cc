@@ -26,6 +26,7 @@ std::string_view to_text(Cause cause) {
         case Cause::request: return "request";
         case Cause::session_end: return "session_end";
         case Cause::force: return "force";
+        case Cause::restart: return "restart";
     }
     return "";
 }

@@ -32,8 +32,8 @@ enum class EventKind : std::uint8_t {
     value_set,  // the holder has changed the value of its lease
 };
 
-// Why it happened.
-enum class Cause : std::uint8_t { request, session_end, force };
+// Why it happened. restart: a lease expired that was restored, and was not renewed since.
+enum class Cause : std::uint8_t { request, session_end, force, restart };
 
 [[nodiscard]] std::string_view to_text(EventKind kind);
 [[nodiscard]] std::string_view to_text(Cause cause);

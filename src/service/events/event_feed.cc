@@ -35,6 +35,11 @@ FeedEvent::FeedEvent(std::uint64_t number, const core::Event& happened,
 EventFeed::EventFeed(std::uint64_t first_id, FeedLimits limits)
     : limits_(limits), oldest_id_(first_id), next_id_(first_id) {}
 
+std::uint64_t EventFeed::position() const {
+    const std::lock_guard guard(mutex_);
+    return next_id_ - 1;
+}
+
 void EventFeed::publish(core::Changes&& changes) {
     const std::lock_guard guard(mutex_);
     if (count_only(changes.size())) return;

@@ -60,6 +60,9 @@ class EventFeed {
     void publish(core::Changes&& changes);
     void publish(const FenceRefusal& refusal);
 
+    // The number of the last event so far. Any thread may ask.
+    [[nodiscard]] std::uint64_t position() const;
+
     // Reads what comes after event `after`; without it, what happens from now on. `on_news` is
     // called on `here` when there is something to read, and again only after it was read; not after
     // the watch is gone.
@@ -89,7 +92,7 @@ class EventFeed {
     [[nodiscard]] std::shared_ptr<const FeedEvent> copy(std::uint64_t id) const;
 
     const FeedLimits limits_;
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     bool was_ever_watched_ = false;
     std::uint64_t oldest_id_, next_id_;  // what is known, of all that is in the chunks
     std::size_t bytes_ = 0;

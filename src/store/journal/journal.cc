@@ -61,10 +61,10 @@ SqliteResult<void> Journal::write(Database& database, const service::CommitEffec
                                   const service::Clock& clock) {
     CHECK(start_number_ > 0);
     if (!is_known_) TRY(reload(database));
-    entry_.set(effect, clock.wall(core::Time{}), start_number_);
+    entry_.set(effect, clock.wall(core::Time{}), start_number_, limits_.history.is_on());
     TRY(const bool is_appended, append());
     unfolded_.add(entry_);
-    return is_appended ? SqliteResult<void>() : fold_and(database, true);
+    return is_appended ? SqliteResult<void>() : fold_and(database, true, &clock);
 }
 
 // False if there is no room.
@@ -75,25 +75,31 @@ SqliteResult<bool> Journal::append() {
         SqliteError{.message = appended.error().message, .may_be_committed = true});
 }
 
-SqliteResult<void> Journal::fold(Database& database) {
+SqliteResult<void> Journal::fold(Database& database, const service::Clock& clock) {
     if (!is_known_) return reload(database);
-    auto folded = fold_and(database, true);
+    auto folded = fold_and(database, true, &clock);
     if (!folded && folded.error().may_be_committed) forget();
     return folded;
 }
 
 void Journal::close(Database& database) {
-    if (!is_known_ || !fold_and(database, false)) return;
+    if (!is_known_ || !fold_and(database, false, nullptr)) return;
     file_.reset();
     ::unlink(path_.c_str());
 }
 
-SqliteResult<void> Journal::fold_and(Database& database, bool is_open) {
+// With `trim_by`, twice as many rows of the history may go as come: so it does not grow for long.
+SqliteResult<void> Journal::fold_and(Database& database, bool is_open,
+                                     const service::Clock* trim_by) {
     JournalState next{.name = name_, .is_open = is_open};
     ++next.name.generation;
     TRY(auto transaction, Transaction::begin(database));
     TRY(unfolded_.write(statements_));
     TRY(write_journal_state(database, next));
+    if (const std::size_t holds = unfolded_.hold_count(); trim_by != nullptr && holds > 0) {
+        const service::WallTime now = trim_by->wall(trim_by->now());
+        TRY(trim_history(database, limits_.history, now, 2 * holds));
+    }
     TRY(transaction.commit());
     unfolded_.clear();
     name_ = next.name;

@@ -36,6 +36,8 @@ class Journal {
     struct Limits {
         std::size_t changes_max = 0;  // is_long() if there are more rows to write
         std::size_t bytes_max = JournalFile::size_max;
+        std::size_t holds_max = 0;  // is_long() if there are more rows of the history to write
+        service::HistoryLimits history = {};
     };
 
     // The journal in the file at `path`. REQUIRES: the database has our tables.
@@ -56,9 +58,14 @@ class Journal {
     // Whether there is something to fold.
     [[nodiscard]] bool has_unfolded() const { return !unfolded_.empty(); }
     // Whether there is more to fold than the limit.
-    [[nodiscard]] bool is_long() const { return unfolded_.size() > limits_.changes_max; }
-    // Folds everything. If this fails, everything is still in the journal.
-    [[nodiscard]] SqliteResult<void> fold(Database& database);
+    [[nodiscard]] bool is_long() const {
+        return unfolded_.size() > limits_.changes_max || unfolded_.hold_count() > limits_.holds_max;
+    }
+    // How many holds have ended that are not in the table yet.
+    [[nodiscard]] std::size_t hold_count() const { return unfolded_.hold_count(); }
+    // Folds everything, and removes a few rows of the history that are too much. If this fails,
+    // everything is still in the journal.
+    [[nodiscard]] SqliteResult<void> fold(Database& database, const service::Clock& clock);
     // Folds everything and removes the file. If this fails, the next start does it.
     void close(Database& database);
 
@@ -70,7 +77,7 @@ class Journal {
 
     SqliteResult<void> reload(Database& database);
     SqliteResult<bool> append();
-    SqliteResult<void> fold_and(Database& database, bool is_open);
+    SqliteResult<void> fold_and(Database& database, bool is_open, const service::Clock* trim_by);
 
     std::string path_;
     FoldStatements statements_;

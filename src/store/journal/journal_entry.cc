@@ -1,84 +1,36 @@
 #include "store/journal/journal_entry.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
-#include <cstring>
 #include <limits>
-#include <type_traits>
+
+#include "store/journal/entry_bytes.h"
 
 namespace holdfast::store {
 
 namespace {
 
-constexpr std::uint64_t kind_end = 0, kind_mark = 1, kind_lease = 2;
-constexpr std::size_t number_bytes_max = 10, secret_bytes = 8;
+constexpr std::uint64_t kind_end = 0, kind_mark = 1, kind_hold = 2, kind_wait = 3;
+// The first kind of a lease, in an entry with holds or waits and in one without.
+constexpr std::uint64_t kind_lease_with_history = 4, kind_lease = 2;
+constexpr std::uint64_t history_prefix = 0;
 // More than all numbers of a lease take.
 constexpr std::size_t numbers_bytes_max = 25 * number_bytes_max;
 
-// Small numbers of either sign become small numbers without one.
-std::uint64_t fold_sign(std::uint64_t difference) {
-    const auto number = std::bit_cast<std::int64_t>(difference);
-    return (difference << 1U) ^ std::bit_cast<std::uint64_t>(number >> 63);
+std::uint64_t count_of(service::WallTime time) {
+    return static_cast<std::uint64_t>(time.time_since_epoch().count());
 }
-std::uint64_t unfold_sign(std::uint64_t folded) {
-    return (folded >> 1U) ^ (~(folded & 1U) + 1U);
-}
-
-// How a value of a row is written as a number, and read again. Reading says whether a server can
-// have written it.
-std::uint64_t to_number(std::uint64_t value) {
-    return value;
-}
-std::uint64_t to_number(core::Duration value) {
-    return static_cast<std::uint64_t>(value.count());
-}
-template <class Value>
-requires std::is_enum_v<Value> || std::is_same_v<Value, std::uint32_t> std::uint64_t to_number(
-    Value value) {
-    return static_cast<std::uint64_t>(value);
-}
-
-template <class Value>
-bool from_number(std::uint64_t number, Value& value, std::uint64_t max) {
-    value = static_cast<Value>(number);
-    return number <= max;
-}
-bool from_number(std::uint64_t number, std::uint64_t& value) {
-    value = number;
-    return true;
-}
-bool from_number(std::uint64_t number, core::Duration& value) {
-    value = core::Duration{static_cast<std::int64_t>(number)};
-    return number < static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-}
-bool from_number(std::uint64_t number, core::ScopeKind& value) {
-    return from_number(number, value, static_cast<std::uint64_t>(core::ScopeKind::range));
-}
-bool from_number(std::uint64_t number, core::Mode& value) {
-    return from_number(number, value, static_cast<std::uint64_t>(core::Mode::shared));
-}
-bool from_number(std::uint64_t number, core::LeaseState& value) {
-    return from_number(number, value, static_cast<std::uint64_t>(core::LeaseState::grace));
-}
-bool from_number(std::uint64_t number, core::Door& value) {
-    return from_number(number, value, 0xff);
-}
-bool from_number(std::uint64_t number, std::uint32_t& value) {
-    return from_number(number, value, std::numeric_limits<std::uint32_t>::max());
+service::WallTime time_of(std::uint64_t count) {
+    return service::WallTime{core::Duration{static_cast<std::int64_t>(count)}};
 }
 
 // How much later than its TTL says a lease expires, with the sign folded. Sums may overflow in a
 // damaged file.
 std::uint64_t later_of(const LeaseRowView& row) {
-    const auto expires = static_cast<std::uint64_t>(row.expires_at.time_since_epoch().count());
-    const auto acquired = static_cast<std::uint64_t>(row.acquired_at.time_since_epoch().count());
-    return fold_sign(expires - acquired - to_number(row.ttl));
+    return fold_sign(count_of(row.expires_at) - count_of(row.acquired_at) - to_number(row.ttl));
 }
 void set_later(LeaseRowView& row, std::uint64_t later) {
-    const auto acquired = static_cast<std::uint64_t>(row.acquired_at.time_since_epoch().count());
-    const std::uint64_t expires = acquired + to_number(row.ttl) + unfold_sign(later);
-    row.expires_at = service::WallTime{core::Duration{static_cast<std::int64_t>(expires)}};
+    row.expires_at = time_of(count_of(row.acquired_at) + to_number(row.ttl) + unfold_sign(later));
 }
 
 // Whether the time can be written in nanoseconds, as `locks` has it.
@@ -110,118 +62,7 @@ void visit_optional(Row& row, std::uint64_t& later, Visitor&& visit) {
 }
 constexpr unsigned optional_count = 16;
 
-// Writes into memory. REQUIRES: there is room.
-class Pen {
-  public:
-    explicit Pen(char* at) : at_(at) {}
-
-    [[nodiscard]] char* at() const { return at_; }
-
-    void number(std::uint64_t value) {
-        while (value >= 0x80) {
-            *at_++ = static_cast<char>(value | 0x80U);
-            value >>= 7U;
-        }
-        *at_++ = static_cast<char>(value);
-    }
-    void text(std::string_view text) {
-        number(text.size());
-        copy(text.data(), text.size());
-    }
-    void fixed(std::uint64_t value) { copy(&value, secret_bytes); }
-    template <class Value>
-    void value(const Value& value) {
-        number(to_number(value));
-    }
-    void value(std::string_view value) { text(value); }
-
-  private:
-    void copy(const void* bytes, std::size_t size) {
-        if (size == 0) return;  // the pointer may be null
-        std::memcpy(at_, bytes, size);
-        at_ += size;
-    }
-
-    char* at_;
-};
-
-class Eye {
-  public:
-    explicit Eye(std::string_view rest) : rest_(rest) {}
-
-    [[nodiscard]] bool is_at_end() const { return rest_.empty(); }
-    // Whether everything so far could be read.
-    [[nodiscard]] bool is_fine() const { return is_fine_; }
-
-    std::uint64_t number() {
-        std::uint64_t value = 0;
-        for (unsigned shift = 0; shift < 64; shift += 7) {
-            if (rest_.empty()) return fail();
-            const auto byte = static_cast<unsigned char>(rest_.front());
-            rest_.remove_prefix(1);
-            const std::uint64_t bits = byte & 0x7fU;
-            if (shift == 63 && bits > 1) return fail();
-            value |= bits << shift;
-            if (byte < 0x80) {
-                // There is one way to write a number.
-                return byte == 0 && shift > 0 ? fail() : value;
-            }
-        }
-        return fail();
-    }
-    std::string_view text() {
-        const std::uint64_t size = number();
-        if (size > rest_.size()) {
-            fail();
-            return {};
-        }
-        const auto text = rest_.substr(0, size);
-        rest_.remove_prefix(size);
-        return text;
-    }
-    std::uint64_t fixed() {
-        std::uint64_t value = 0;
-        if (rest_.size() < secret_bytes) return fail();
-        std::memcpy(&value, rest_.data(), secret_bytes);
-        rest_.remove_prefix(secret_bytes);
-        return value;
-    }
-    template <class Value>
-    void value(Value& value) {
-        if (!from_number(number(), value)) fail();
-    }
-    void value(std::string_view& value) { value = text(); }
-    void require(bool is_so) {
-        if (!is_so) fail();
-    }
-
-  private:
-    std::uint64_t fail() {
-        is_fine_ = false;
-        rest_ = {};
-        return 0;
-    }
-
-    std::string_view rest_;
-    bool is_fine_ = true;
-};
-
-// The numbers before, from which the differences are computed.
-struct Before {
-    std::uint64_t fence = 0;
-    std::uint64_t time = 0;
-
-    std::uint64_t step(std::uint64_t Before::*which, std::uint64_t now) {
-        const std::uint64_t folded = fold_sign(now - this->*which);
-        this->*which = now;
-        return folded;
-    }
-    std::uint64_t unstep(std::uint64_t Before::*which, std::uint64_t folded) {
-        return this->*which += unfold_sign(folded);
-    }
-};
-
-void write_lease(Pen& pen, Before& before, const JournalEntry::Put& put) {
+void write_lease(Pen& pen, Before& before, const JournalEntry::Put& put, std::uint64_t kind) {
     const LeaseRowView& row = put.row;
     std::uint64_t later = later_of(row);
     std::uint64_t bits = put.is_new ? 1 : 0, bit = 2;
@@ -229,13 +70,12 @@ void write_lease(Pen& pen, Before& before, const JournalEntry::Put& put) {
         if (value != usual) bits |= bit;
         bit <<= 1U;
     });
-    pen.number(kind_lease + bits);
+    pen.number(kind + bits);
     pen.number(before.step(&Before::fence, row.fence));
     pen.fixed(row.secret);
     pen.text(row.name);
     pen.text(row.owner);
-    const auto acquired = static_cast<std::uint64_t>(row.acquired_at.time_since_epoch().count());
-    pen.number(before.step(&Before::time, acquired));
+    pen.number(before.step(&Before::time, count_of(row.acquired_at)));
     pen.value(row.ttl);
     pen.value(row.door);
     pen.number(row.version);
@@ -252,8 +92,7 @@ JournalEntry::Put read_lease(Eye& eye, Before& before, std::uint64_t bits) {
     row.secret = eye.fixed();
     row.name = eye.text();
     row.owner = eye.text();
-    row.acquired_at = service::WallTime{
-        core::Duration{static_cast<std::int64_t>(before.unstep(&Before::time, eye.number()))}};
+    row.acquired_at = time_of(before.unstep(&Before::time, eye.number()));
     eye.value(row.ttl);
     eye.value(row.door);
     row.version = eye.number();
@@ -271,8 +110,41 @@ JournalEntry::Put read_lease(Eye& eye, Before& before, std::uint64_t bits) {
     return put;
 }
 
+void write_history(Pen& pen, Before& before, const JournalEntry& entry) {
+    for (const auto& [fence, waited] : entry.waits) {
+        pen.number(kind_wait);
+        pen.number(before.step(&Before::fence, fence));
+        pen.value(waited);
+    }
+    for (const auto& [fence, at, ending] : entry.holds) {
+        pen.number(kind_hold);
+        pen.number(before.step(&Before::fence, fence));
+        pen.number(before.step(&Before::time, count_of(at)));
+        pen.value(ending);
+    }
+}
+
+void read_wait(Eye& eye, Before& before, JournalEntry& entry) {
+    eye.require(entry.holds.empty() && entry.marks.empty());
+    JournalEntry::Wait& wait = entry.waits.emplace_back();
+    wait.fence = before.unstep(&Before::fence, eye.number());
+    eye.value(wait.waited);
+    eye.require(wait.waited > core::Duration::zero());
+}
+
+void read_hold(Eye& eye, Before& before, JournalEntry& entry) {
+    eye.require(entry.marks.empty());
+    JournalEntry::EndedHold& hold = entry.holds.emplace_back();
+    hold.fence = before.unstep(&Before::fence, eye.number());
+    hold.at = time_of(before.unstep(&Before::time, eye.number()));
+    eye.value(hold.ending);
+    eye.require(is_time(hold.at));
+}
+
 std::size_t size_max(const JournalEntry& entry) {
-    std::size_t size = 2 * number_bytes_max + 2 * number_bytes_max * entry.ends.size();
+    constexpr std::size_t history_numbers = 4;
+    std::size_t size = 3 * number_bytes_max + 2 * number_bytes_max * entry.ends.size();
+    size += history_numbers * number_bytes_max * (entry.holds.size() + entry.waits.size());
     for (const auto& [row, is_new] : entry.puts) {
         size += numbers_bytes_max + row.name.size() + row.owner.size() + row.request_id.size() +
                 row.metadata.size() + row.members.size() + row.value.size() + row.waiter.size();
@@ -286,12 +158,24 @@ std::size_t size_max(const JournalEntry& entry) {
 }  // namespace
 
 void JournalEntry::set(const service::CommitEffect& effect, service::WallTime epoch,
-                       std::int64_t start) {
+                       std::int64_t start, bool has_history) {
     start_number = start;
     last_token = std::max(effect.last_fence(), effect.reserved_fence());
     puts.clear();
-    for (const auto& [change, is_new] : effect.puts()) {
+    holds.clear();
+    waits.clear();
+    for (const auto& [change, is_new, waited] : effect.puts()) {
         puts.push_back({.row = to_row<LeaseRowView>(*change, epoch, start), .is_new = is_new});
+        if (has_history && waited > core::Duration::zero()) {
+            waits.push_back({.fence = puts.back().row.fence, .waited = waited});
+        }
+    }
+    if (has_history) {
+        for (const core::Event* const end : effect.holds()) {
+            holds.push_back({.fence = core::as_number(end->lease.token.fence),
+                             .at = epoch + service::end_of(*end).time_since_epoch(),
+                             .ending = service::ending_of(*end)});
+        }
     }
     ends.clear();
     for (const core::Event* const end : effect.ends()) {
@@ -309,13 +193,17 @@ std::string_view write_entry(const JournalEntry& entry, std::string& memory) {
     if (const std::size_t size = size_max(entry); memory.size() < size) memory.resize(2 * size);
     Pen pen(memory.data());
     Before before;
+    const bool has_history = !entry.holds.empty() || !entry.waits.empty();
+    if (has_history) pen.number(history_prefix);
+    const std::uint64_t lease_kind = has_history ? kind_lease_with_history : kind_lease;
     pen.number(static_cast<std::uint64_t>(entry.start_number));
     pen.number(entry.last_token);
-    for (const JournalEntry::Put& put : entry.puts) write_lease(pen, before, put);
+    for (const JournalEntry::Put& put : entry.puts) write_lease(pen, before, put, lease_kind);
     for (const std::uint64_t end : entry.ends) {
         pen.number(kind_end);
         pen.number(before.step(&Before::fence, end));
     }
+    write_history(pen, before, entry);
     for (const auto& [resource, highest] : entry.marks) {
         pen.number(kind_mark);
         pen.text(resource);
@@ -328,23 +216,34 @@ std::optional<JournalEntry> read_entry(std::string_view bytes) {
     Eye eye(bytes);
     Before before;
     JournalEntry entry;
-    entry.start_number = static_cast<std::int64_t>(eye.number());
+    std::uint64_t first = eye.number();
+    const bool has_history = first == history_prefix;
+    if (has_history) first = eye.number();
+    const std::uint64_t lease_kind = has_history ? kind_lease_with_history : kind_lease;
+    entry.start_number = static_cast<std::int64_t>(first);
     entry.last_token = eye.number();
     while (eye.is_fine() && !eye.is_at_end()) {
         const std::uint64_t kind = eye.number();
-        if (kind >= kind_lease) {
-            eye.require(entry.ends.empty() && entry.marks.empty());
-            entry.puts.push_back(read_lease(eye, before, kind - kind_lease));
+        if (kind >= lease_kind) {
+            eye.require(entry.ends.empty() && entry.waits.empty() && entry.holds.empty() &&
+                        entry.marks.empty());
+            entry.puts.push_back(read_lease(eye, before, kind - lease_kind));
             entry.puts.back().row.start_number = entry.start_number;
         } else if (kind == kind_end) {
-            eye.require(entry.marks.empty());
+            eye.require(entry.waits.empty() && entry.holds.empty() && entry.marks.empty());
             entry.ends.push_back(before.unstep(&Before::fence, eye.number()));
+        } else if (kind == kind_hold) {
+            read_hold(eye, before, entry);
+        } else if (kind == kind_wait) {
+            read_wait(eye, before, entry);
         } else {
             const std::string_view resource = eye.text();
             entry.marks.push_back({.resource = resource, .highest = eye.number()});
         }
     }
-    if (!eye.is_fine()) return std::nullopt;
+    // There is one way to write an entry.
+    const bool is_usual = entry.holds.empty() && entry.waits.empty();
+    if (!eye.is_fine() || has_history == is_usual) return std::nullopt;
     return entry;
 }
 

@@ -2,6 +2,7 @@
 
 // An entry of the journal: what one commit leaves behind, as bytes.
 //
+//     0                   only if the entry tells of holds or waits
 //     start number        of the run of the server that wrote it
 //     last token          the largest fencing number that the commit gave out or reserved, or 0
 //     elements            until the bytes end
@@ -10,7 +11,9 @@
 //
 //     0                   a lease has ended: its fencing number
 //     1                   a fence: the resource, the largest number (0: the fence was removed)
-//     2 + bits            a lease is new or has other terms. Bit 0: it is new. The others say which
+//     2                   a hold has ended: fencing number, when (microseconds since 1970), and how
+//     3                   how long the holder of a new lease waited: fencing number, microseconds
+//     4 + bits            a lease is new or has other terms. Bit 0: it is new. The others say which
 //                         of the optional values below differ from their usual value.
 //
 //     fencing number
@@ -25,6 +28,9 @@
 //                         range, set of scopes, value, revision, waiter (the last four came later:
 //                         entries of older versions do not have them)
 //
+// An entry without holds and waits has no such elements, and for a lease it has 2 + bits. That is how
+// all entries look without a history, and those of versions that had none.
+//
 // A number takes 7 bits to a byte, the lowest first; the top bit says that more follow. A text is its
 // size and its bytes. Of fencing numbers and times only the difference to the one before in the entry
 // is written: usually one byte, and two or three.
@@ -36,6 +42,7 @@
 #include <vector>
 
 #include "service/commit_effect.h"
+#include "service/history/hold.h"
 #include "store/tables/lease_row.h"
 
 namespace holdfast::store {
@@ -53,16 +60,33 @@ struct JournalEntry {
 
         bool operator==(const Mark&) const = default;
     };
+    // A hold that has ended, with its lease or before it. The rest of the row is that of the lease.
+    struct EndedHold {
+        std::uint64_t fence = 0;
+        service::WallTime at;
+        service::Ending ending = service::Ending::released;
+
+        bool operator==(const EndedHold&) const = default;
+    };
+    struct Wait {
+        std::uint64_t fence = 0;
+        core::Duration waited{0};  // never zero
+
+        bool operator==(const Wait&) const = default;
+    };
 
     std::int64_t start_number = 0;
     std::uint64_t last_token = 0;
     std::vector<Put> puts;
     std::vector<std::uint64_t> ends;
+    std::vector<EndedHold> holds = {};
+    std::vector<Wait> waits = {};
     std::vector<Mark> marks;
 
     // Replaces the entry by what the commit says. The texts are those of the commit. `epoch` is what
-    // the wall clock showed at the engine's time zero.
-    void set(const service::CommitEffect& effect, service::WallTime epoch, std::int64_t start);
+    // the wall clock showed at the engine's time zero. `has_history`: with holds and waits.
+    void set(const service::CommitEffect& effect, service::WallTime epoch, std::int64_t start,
+             bool has_history);
 
     bool operator==(const JournalEntry&) const = default;
 };

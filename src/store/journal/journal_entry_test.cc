@@ -103,10 +103,15 @@ TEST(JournalEntry, IsReadBackAsItWas) {
     JournalEntry all = entry_of(rows);
     all.last_token = core::as_number(core::fence_max);
     all.ends = {5, 1, core::as_number(core::fence_max)};
+    EXPECT_EQ(read_entry(bytes_of(all)), all);
+    all.waits = {{.fence = 9, .waited = 1us}, {.fence = 3, .waited = 24h * 366}};
+    all.holds = {{.fence = 5, .at = service::WallTime{-1us}, .ending = service::Ending::restart},
+                 {.fence = 1, .at = service::WallTime{99h}, .ending = service::Ending::released}};
     all.marks = {{.resource = "bucket", .highest = 5}, {.resource = "", .highest = 0}};
     const std::string bytes = bytes_of(all);
     EXPECT_EQ(read_entry(bytes), all);
-    const JournalEntry nothing;
+    JournalEntry nothing;
+    nothing.start_number = 1;
     EXPECT_EQ(read_entry(bytes_of(nothing)), nothing);
 }
 
@@ -135,6 +140,21 @@ TEST(JournalEntry, OfTheVersionBeforeIsRead) {
         3 + 2 + 9 + 4 + 8 + 4);
     EXPECT_EQ(bytes_of(entry), bytes);
     EXPECT_EQ(read_entry(bytes), entry);
+}
+
+TEST(JournalEntry, WithoutAHistoryIsAsVersionsThatHadNoneWroteIt) {
+    const std::vector<LeaseRow> rows{usual()};
+    JournalEntry entry = entry_of(rows);
+    entry.ends = {5};
+    const std::string before = bytes_of(entry);
+    EXPECT_EQ(before[0], 7);  // the start
+    entry.holds = {{.fence = 5, .at = service::WallTime{5s}}};
+    const std::string with_hold = bytes_of(entry);
+    EXPECT_EQ(with_hold[0], 0);
+    EXPECT_EQ(with_hold.size(), before.size() + 1 + 6);
+    // There is one way to write an entry.
+    EXPECT_EQ(read_entry(std::string(1, '\0') + before), std::nullopt);
+    EXPECT_EQ(read_entry(with_hold.substr(1)), std::nullopt);
 }
 
 TEST(JournalEntry, HasEveryPossibleLease) {

@@ -223,7 +223,7 @@ TEST_F(JournalTest, AnOlderFileLearnsToKeepOne) {
     const Found found = found_after_crash();
     EXPECT_EQ(found.leases, (Leases{{8, renewed}, {9, lease(9)}}));
     EXPECT_EQ(found.next_fence, 10U);
-    EXPECT_EQ(number("PRAGMA user_version"), 5);
+    EXPECT_EQ(number("PRAGMA user_version"), schema_version());
 }
 
 // The rows of a file of the version before get the usual values, and may get others.

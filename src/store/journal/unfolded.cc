@@ -8,40 +8,46 @@
 namespace holdfast::store {
 
 FoldStatements::FoldStatements(Statement put, Statement drop, Statement keep_token,
-                               FenceTable fences)
+                               FenceTable fences, HistoryWriter history)
     : put_(std::move(put)),
       drop_(std::move(drop)),
       keep_token_(std::move(keep_token)),
-      fences_(std::move(fences)) {}
+      fences_(std::move(fences)),
+      history_(std::move(history)) {}
 
 SqliteResult<FoldStatements> FoldStatements::prepare(Database& database) {
     TRY(auto put, prepare_put(database));
     TRY(auto drop, database.prepare("DELETE FROM locks WHERE fencing_token = ?"));
     TRY(auto keep_token, database.prepare("UPDATE tokens SET last_token = max(last_token, ?)"));
     TRY(auto fences, FenceTable::prepare(database));
-    return FoldStatements(std::move(put), std::move(drop), std::move(keep_token),
-                          std::move(fences));
+    TRY(auto history, HistoryWriter::prepare(database));
+    return FoldStatements(std::move(put), std::move(drop), std::move(keep_token), std::move(fences),
+                          std::move(history));
 }
 
 void Unfolded::add(const JournalEntry& entry) {
     last_token_ = std::max(last_token_, entry.last_token);
     for (const JournalEntry::Put& put : entry.puts) this->put(put);
+    for (const JournalEntry::Wait& wait : entry.waits) note_wait(wait);
+    // Before the ends: a hold takes its row from the lease.
+    for (const JournalEntry::EndedHold& hold : entry.holds) end_hold(hold);
     for (const std::uint64_t fence : entry.ends) end(fence);
     for (const auto& [resource, highest] : entry.marks) {
         marks_.insert_or_assign(std::string(resource), highest);
     }
 }
 
-void Unfolded::put(const JournalEntry::Put& put) {
-    Lease*& lease = live_[put.row.fence];
-    if (lease == nullptr) {
-        if (spare_.empty()) spare_.push_back(&leases_.emplace_back());
-        lease = spare_.back();
-        spare_.pop_back();
-        lease->has_row = !put.is_new;
-    }
-    LeaseRowView& row = lease->row = put.row;
-    std::string& texts = lease->texts;
+Unfolded::Lease* Unfolded::take_spare() {
+    if (spare_.empty()) spare_.push_back(&leases_.emplace_back());
+    Lease* const lease = spare_.back();
+    spare_.pop_back();
+    return lease;
+}
+
+// With texts of its own.
+void Unfolded::set_row(Lease& lease, const LeaseRowView& given) {
+    LeaseRowView& row = lease.row = given;
+    std::string& texts = lease.texts;
     texts.clear();
     const std::array all{&row.name,    &row.owner, &row.request_id, &row.metadata,
                          &row.members, &row.value, &row.waiter};
@@ -53,6 +59,35 @@ void Unfolded::put(const JournalEntry::Put& put) {
         texts.append(*text);
         *text = std::string_view(texts).substr(at);
     }
+}
+
+void Unfolded::put(const JournalEntry::Put& put) {
+    Lease*& lease = live_[put.row.fence];
+    if (lease == nullptr) {
+        lease = take_spare();
+        lease->has_row = !put.is_new;
+        lease->waited = core::Duration::zero();
+    }
+    set_row(*lease, put.row);
+}
+
+void Unfolded::note_wait(const JournalEntry::Wait& wait) {
+    const auto found = live_.find(wait.fence);
+    if (found != live_.end()) found->second->waited = wait.waited;
+}
+
+// The lease may live on, in grace: so the hold has a copy of it.
+void Unfolded::end_hold(const JournalEntry::EndedHold& hold) {
+    const auto found = live_.find(hold.fence);
+    if (found == live_.end()) {
+        holds_.push_back({.end = hold});
+        return;
+    }
+    Lease* const copy = take_spare();
+    copy->has_row = found->second->has_row;
+    copy->waited = found->second->waited;
+    set_row(*copy, found->second->row);
+    holds_.push_back({.end = hold, .lease = copy});
 }
 
 void Unfolded::end(std::uint64_t fence) {
@@ -73,14 +108,42 @@ void Unfolded::clear() {
         leases_.clear();
     } else {
         for (const auto& [fence, lease] : live_) spare_.push_back(lease);
+        for (const auto& [end, lease] : holds_) {
+            if (lease != nullptr) spare_.push_back(lease);
+        }
     }
     live_.clear();
+    holds_.clear();
     ended_rows_.clear();
     marks_.clear();
     last_token_ = 0;
 }
 
+// The row of a lease that `locks` has is copied from there: it knows how long the holder waited. A
+// lease that was transient when it was granted may have no row there.
+SqliteResult<void> Unfolded::write_holds(HistoryWriter& history) const {
+    if (holds_.empty()) return {};
+    TRY(auto number, history.next_number());
+    for (const auto& [end, lease] : holds_) {
+        const HistoryWriter::End ended{.number = number++, .at = end.at, .ending = end.ending};
+        if (lease == nullptr || lease->has_row) TRY(history.copy(end.fence, ended));
+        if (lease != nullptr) TRY(history.add(lease->row, lease->waited, ended));
+    }
+    return {};
+}
+
+SqliteResult<void> Unfolded::write_waits(HistoryWriter& history) const {
+    for (const auto& [fence, lease] : live_) {
+        if (lease->waited > core::Duration::zero()) TRY(history.note_wait(fence, lease->waited));
+    }
+    for (const std::uint64_t fence : ended_rows_) TRY(history.forget_wait(fence));
+    return {};
+}
+
+// Holds first: they need rows that are removed after that.
 SqliteResult<void> Unfolded::write(FoldStatements& statements) const {
+    TRY(write_holds(statements.history_));
+    TRY(write_waits(statements.history_));
     // Neighbours in the table are written one after the other.
     std::vector<const LeaseRowView*> rows;
     rows.reserve(live_.size());

@@ -46,33 +46,61 @@ base::Result<LeaseFile> LeaseFile::open(const std::string& path, const service::
     TRY(auto database, open_database(path, options.busy_timeout).map_error(refuse));
     TRY(auto journal,
         Journal::prepare(database, journal_path(path), options.journal).map_error(refuse));
-    return LeaseFile(std::move(lock), std::move(database), std::move(journal), clock,
-                     options.busy_timeout);
+    return LeaseFile(std::move(lock), std::move(database), std::move(journal), clock, options);
 }
 
 LeaseFile::LeaseFile(DataLock lock, Database database, Journal journal, const service::Clock& clock,
-                     std::chrono::milliseconds busy_timeout)
+                     const LeaseFileOptions& options)
     : data_lock_(std::move(lock)),
       database_(std::move(database)),
       journal_(std::move(journal)),
       clock_(&clock),
-      busy_timeout_(busy_timeout) {}
+      busy_timeout_(options.busy_timeout),
+      history_limits_(options.journal.history) {}
 
 SqliteResult<void> LeaseFile::write(const service::Commit& commit) {
     CHECK(start_number_ > 0);
     effect_.compute(commit);
     if (effect_.empty()) return {};
     auto written = journal_.write(database_, effect_, *clock_);
-    if (!written) journal_.forget();
+    if (!written) {
+        journal_.forget();
+    } else if (!journal_.has_unfolded()) {
+        look_at_history();  // the journal had no room, and was folded
+    }
     return written;
 }
 
 SqliteResult<void> LeaseFile::fold() {
     if (start_number_ == 0) return {};
     database_.set_busy_timeout(busy_timeout_.zero());
-    auto folded = journal_.fold(database_);
+    const bool has_holds = has_unfolded_holds();
+    auto folded = journal_.fold(database_, *clock_);
+    if (folded && has_holds) look_at_history();
     database_.set_busy_timeout(busy_timeout_);
     return folded;
+}
+
+SqliteResult<bool> LeaseFile::trim_history() {
+    constexpr std::size_t rows_at_once = 2'000;
+    if (start_number_ == 0 || history_.rows() == 0) return false;
+    database_.set_busy_timeout(busy_timeout_.zero());
+    const auto trim = [this]() -> SqliteResult<bool> {
+        TRY(auto transaction, Transaction::begin(database_));
+        TRY(const bool has_more, store::trim_history(database_, history_limits_,
+                                                     clock_->wall(clock_->now()), rows_at_once));
+        TRY(transaction.commit());
+        return has_more;
+    };
+    const auto trimmed = trim();
+    if (trimmed) look_at_history();
+    database_.set_busy_timeout(busy_timeout_);
+    return trimmed;
+}
+
+// For figures: if it fails, they are those of before.
+void LeaseFile::look_at_history() {
+    if (const auto extent = read_history_extent(database_)) history_ = *extent;
 }
 
 void LeaseFile::tidy_up() {
@@ -118,6 +146,7 @@ SqliteResult<service::Recovered> LeaseFile::recover_all(const BootClock& now,
     journal_.begin(present);
     start_number_ = present;
     has_recovered_ = true;
+    look_at_history();
     database_.set_busy_timeout(busy_timeout_);
     return recovered;
 }

@@ -25,6 +25,7 @@
 #include "store/journal/journal.h"
 #include "store/sqlite.h"
 #include "store/tables/fencing_numbers.h"
+#include "store/tables/history_table.h"
 #include "store/tables/starts.h"
 
 namespace holdfast::store {
@@ -64,16 +65,27 @@ class LeaseFile {
     // write. If this fails, nothing is lost, and it may be tried again.
     [[nodiscard]] SqliteResult<void> fold();
 
+    // Removes rows of the history that are too old or too many: a few thousand at most. True if
+    // there may be more. Does not wait for other programs that write.
+    [[nodiscard]] SqliteResult<bool> trim_history();
+    // Whether the journal has rows of the history that the file lacks.
+    [[nodiscard]] bool has_unfolded_holds() const { return journal_.hold_count() > 0; }
+    // How many rows the history has.
+    [[nodiscard]] std::size_t history_rows() const {
+        return history_.rows() + journal_.hold_count();
+    }
+
     // Folds and removes the journal, so that the file of a stopped server is all there is. If this
     // fails, nothing is lost: the next recover() does it.
     void tidy_up();
 
   private:
     LeaseFile(DataLock lock, Database database, Journal journal, const service::Clock& clock,
-              std::chrono::milliseconds busy_timeout);
+              const LeaseFileOptions& options);
 
     SqliteResult<service::Recovered> recover_all(const BootClock& now, const OnLease& on_lease);
     SqliteResult<std::vector<Start>> read_starts();
+    void look_at_history();
     SqliteResult<std::vector<Start>> add_start(const BootClock& now);
     SqliteResult<service::Recovered> visit(const LeaseAges& ages, std::int64_t present,
                                            const OnLease& on_lease);
@@ -83,7 +95,9 @@ class LeaseFile {
     Journal journal_;
     const service::Clock* clock_;
     std::chrono::milliseconds busy_timeout_;
+    service::HistoryLimits history_limits_;
     service::CommitEffect effect_;  // of the commit being written
+    HistoryExtent history_;         // when the file was written last
 
     bool has_recovered_ = false;     // at least once
     std::int64_t start_number_ = 0;  // 0: recover() has not succeeded

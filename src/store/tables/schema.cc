@@ -142,9 +142,32 @@ FROM journal_leases
 WHERE NOT has_ended;
 )sql";
 
+// `members` is for leases on several scopes.
+constexpr const char* history_step = R"sql(
+CREATE TABLE history (
+    number INTEGER PRIMARY KEY,
+    fencing_token INTEGER NOT NULL,
+    lock_name NOT NULL,
+    owner_id NOT NULL,
+    door INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    mode TEXT NOT NULL,
+    inode INTEGER NOT NULL,
+    range_start INTEGER NOT NULL,
+    range_end INTEGER NOT NULL,
+    metadata NOT NULL,
+    waited_us INTEGER NOT NULL,
+    acquired_ns INTEGER NOT NULL,
+    ended_ns INTEGER NOT NULL,
+    ended TEXT NOT NULL,
+    members TEXT NOT NULL DEFAULT ''
+);
+CREATE TABLE waits (fencing_token INTEGER PRIMARY KEY, waited_us INTEGER NOT NULL);
+)sql";
+
 // Step n brings a file of version n to version n + 1. Steps are never changed, only added.
 constexpr std::array migrations{leases_step, fences_step, journal_step, journal_file_step,
-                                sets_and_values_step};
+                                sets_and_values_step, history_step};
 
 SqliteResult<void> run_step(Database& database, std::size_t version) {
     const std::string step = std::string(migrations.at(version)) +

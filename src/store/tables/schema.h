@@ -6,6 +6,8 @@
 //     tokens          one row, `*`: the largest fencing number given out
 //     fences          the largest fencing number that each outside resource has seen
 //     starts          the starts of the server, from the oldest that a lease belongs to (starts.h)
+//     history         one row for each hold that has ended (history_table.h)
+//     waits           how long the holders of leases waited, if they had to
 //     journal_file    one row: what is known of the journal beside the file (journal/fold.h)
 //     lock_state      a view, for people: all leases in the file that have not ended; names that are
 //                     not text are shown as x'hex'

@@ -1,0 +1,83 @@
+#include "service/history/hold.h"
+
+namespace holdfast::service {
+
+std::string_view to_text(Ending ending) {
+    switch (ending) {
+        case Ending::released: return "released";
+        case Ending::expired: return "expired";
+        case Ending::forced: return "forced";
+        case Ending::session: return "session";
+        case Ending::restart: return "restart";
+    }
+    return "";
+}
+
+std::optional<Ending> parse_ending(std::string_view text) {
+    for (std::uint8_t number = 0; number <= static_cast<std::uint8_t>(last_ending); ++number) {
+        if (to_text(Ending{number}) == text) return Ending{number};
+    }
+    return std::nullopt;
+}
+
+Ending ending_of(const core::Event& event) {
+    switch (event.cause) {
+        case core::Cause::force: return Ending::forced;
+        case core::Cause::session_end: return Ending::session;
+        case core::Cause::restart: return Ending::restart;
+        case core::Cause::request: break;
+    }
+    return event.kind == core::EventKind::expired ? Ending::expired : Ending::released;
+}
+
+// A lease that expires has ended at its deadline, however late the server looked at the clock.
+core::Time end_of(const core::Event& event) {
+    return event.kind == core::EventKind::expired ? event.lease.expires_at : event.at;
+}
+
+Hold to_hold(const core::Event& event, core::Duration waited, WallTime epoch) {
+    const core::LeaseView& lease = event.lease;
+    return {.fence = core::as_number(lease.token.fence),
+            .kind = lease.scope.kind,
+            .name = std::string(lease.scope.name),
+            .inode = lease.scope.inode,
+            .range = lease.scope.range,
+            .owner = std::string(lease.owner.name),
+            .door = lease.owner.door,
+            .mode = lease.mode,
+            .waited = waited,
+            .acquired_at = epoch + lease.acquired_at.time_since_epoch(),
+            .ended_at = epoch + end_of(event).time_since_epoch(),
+            .ending = ending_of(event),
+            .metadata = std::string(lease.notes.metadata)};
+}
+
+namespace {
+
+bool is_on_inode(core::ScopeKind kind) {
+    return kind == core::ScopeKind::inode || kind == core::ScopeKind::range;
+}
+
+bool is_on_lock(const HistoryQuery& query, const Hold& hold) {
+    if (!query.kind) return true;
+    if (is_on_inode(*query.kind)) {
+        return is_on_inode(hold.kind) && hold.inode == query.inode &&
+               hold.range.overlaps(query.range);
+    }
+    return hold.kind == *query.kind && hold.name == query.name;
+}
+
+}  // namespace
+
+bool matches(const HistoryQuery& query, const Hold& hold) {
+    if (!is_on_lock(query, hold)) return false;
+    if (!query.owner.empty() && hold.owner != query.owner) return false;
+    if (!query.prefix.empty() && (is_on_inode(hold.kind) || !hold.name.starts_with(query.prefix))) {
+        return false;
+    }
+    if (query.since && hold.ended_at < *query.since) return false;
+    if (query.until && hold.acquired_at >= *query.until) return false;
+    return !query.filter || query.filter->includes(hold.scope());
+}
+
+}  // namespace holdfast::service

@@ -96,6 +96,15 @@ std::string to_text(service::WallTime time) {
 void append_hold(base::JsonWriter& json, const service::Hold& hold) {
     json.begin_object().field("fencing_token", hold.fence);
     doors::scoped::append_scope(json, "scope", hold.scope());
+    if (!hold.members.empty()) {
+        json.begin_array("scopes");
+        for (const core::SetMember& member : hold.scopes()) {
+            json.begin_object();
+            doors::scoped::append_scope(json, "scope", member.scope);
+            json.field("mode", core::to_text(member.mode)).end_object();
+        }
+        json.end_array();
+    }
     json.field("holder", hold.owner)
         .field("door", service::to_text(hold.door))
         .field("mode", core::to_text(hold.mode))

@@ -1,6 +1,6 @@
 // `holdfast history`: who held what, from when to when, and how it ended.
 
-#include "cli/history_command.h"
+#include "cli/commands/history_command.h"
 
 #include <fmt/format.h>
 
@@ -51,10 +51,20 @@ Cell ended_cell(std::string_view ended) {
     return {escape(ended), is_usual ? Style::plain : Style::red};
 }
 
+// The lock, or all locks of a set.
+std::string title_of(const base::JsonValue& hold) {
+    std::string text;
+    for (const base::JsonValue& member : hold["scopes"].items()) {
+        if (!text.empty()) text += ' ';
+        text += scope_text(member["scope"]);
+    }
+    return text.empty() ? scope_text(hold["scope"]) : text;
+}
+
 void add_row(Table& table, const base::JsonValue& hold) {
     const std::int64_t began = ms_of(hold["acquired_at"]), ended = ms_of(hold["ended_at"]);
     const std::int64_t waited = hold["waited_ms"].number().value_or(0);
-    table.add({escape(scope_text(hold["scope"])), escape(hold["holder"].text()), moment(began),
+    table.add({escape(title_of(hold)), escape(hold["holder"].text()), moment(began),
                countdown(std::chrono::milliseconds{std::max(ended - began, std::int64_t{0})}),
                waited == 0 ? "" : countdown(std::chrono::milliseconds{waited}),
                ended_cell(hold["ended"].text()),

@@ -1,5 +1,7 @@
 #include "service/history/hold.h"
 
+#include <algorithm>
+
 namespace holdfast::service {
 
 std::string_view to_text(Ending ending) {
@@ -49,35 +51,48 @@ Hold to_hold(const core::Event& event, core::Duration waited, WallTime epoch) {
             .acquired_at = epoch + lease.acquired_at.time_since_epoch(),
             .ended_at = epoch + end_of(event).time_since_epoch(),
             .ending = ending_of(event),
-            .metadata = std::string(lease.notes.metadata)};
+            .metadata = std::string(lease.notes.metadata),
+            .members = std::string(lease.members)};
+}
+
+std::vector<core::SetMember> Hold::scopes() const {
+    auto set = core::parse_set(members);
+    if (set && !set->empty()) return *std::move(set);
+    return {{.scope = scope(), .mode = mode}};
 }
 
 namespace {
 
-bool is_on_inode(core::ScopeKind kind) {
-    return kind == core::ScopeKind::inode || kind == core::ScopeKind::range;
-}
-
-bool is_on_lock(const HistoryQuery& query, const Hold& hold) {
-    if (!query.kind) return true;
-    if (is_on_inode(*query.kind)) {
-        return is_on_inode(hold.kind) && hold.inode == query.inode &&
-               hold.range.overlaps(query.range);
+// Whether one scope of a hold is what the query asks for.
+bool is_asked_for(const HistoryQuery& query, const core::Scope& scope) {
+    if (!query.prefix.empty() && (scope.is_of_inode() || !scope.name.starts_with(query.prefix))) {
+        return false;
     }
-    return hold.kind == *query.kind && hold.name == query.name;
+    if (!query.kind) return true;
+    const core::Scope asked{
+        .kind = *query.kind, .name = query.name, .inode = query.inode, .range = query.range};
+    if (asked.is_of_inode()) {
+        return scope.is_of_inode() && scope.inode == asked.inode &&
+               scope.range.overlaps(asked.range);
+    }
+    return scope.kind == asked.kind && scope.name == asked.name;
 }
 
 }  // namespace
 
 bool matches(const HistoryQuery& query, const Hold& hold) {
-    if (!is_on_lock(query, hold)) return false;
     if (!query.owner.empty() && hold.owner != query.owner) return false;
-    if (!query.prefix.empty() && (is_on_inode(hold.kind) || !hold.name.starts_with(query.prefix))) {
-        return false;
-    }
     if (query.since && hold.ended_at < *query.since) return false;
     if (query.until && hold.acquired_at >= *query.until) return false;
-    return !query.filter || query.filter->includes(hold.scope());
+    const auto scopes = hold.scopes();
+    // A client sees a set if it may see all of it.
+    return std::ranges::any_of(scopes,
+                               [&query](const core::SetMember& member) {
+                                   return is_asked_for(query, member.scope);
+                               }) &&
+           std::ranges::all_of(scopes, [&query](const core::SetMember& member) {
+               return !query.filter || query.filter->includes(member.scope);
+           });
 }
 
 }  // namespace holdfast::service

@@ -27,6 +27,7 @@
 
 #include "core/values/changes.h"
 #include "core/values/scope.h"
+#include "core/values/scope_set.h"
 #include "core/values/view.h"
 #include "service/ports/clock.h"
 
@@ -64,6 +65,7 @@ struct Hold {
     WallTime ended_at = {};
     Ending ending = Ending::released;
     std::string metadata = {};
+    std::string members = {};  // core::set_to_text() of a lease on several scopes; otherwise empty
 
     bool operator==(const Hold&) const = default;
 
@@ -71,9 +73,11 @@ struct Hold {
     [[nodiscard]] core::Scope scope() const {
         return {.kind = kind, .name = name, .inode = inode, .range = range};
     }
+    // Everything that was held: the members of a set, or the one scope. Valid as scope() is.
+    [[nodiscard]] std::vector<core::SetMember> scopes() const;
     // The memory that it takes.
     [[nodiscard]] std::size_t bytes() const {
-        return sizeof(Hold) + name.size() + owner.size() + metadata.size();
+        return sizeof(Hold) + name.size() + owner.size() + metadata.size() + members.size();
     }
 };
 
@@ -92,7 +96,7 @@ struct HistoryLimits {
 
 // Which rows to read: those that match everything that is given, newest first.
 struct HistoryQuery {
-    // On this lock; for an inode or a range: holds that overlap it.
+    // On this lock; for an inode or a range: holds that overlap it. A set is on each of its members.
     std::optional<core::ScopeKind> kind = {};
     std::string name = {};
     std::uint64_t inode = 0;

@@ -111,5 +111,17 @@ TEST(HistoryQuery, ShowsOnlyWhatMayBeSeen) {
     EXPECT_FALSE(matches(query, hold(core::Scope::named("b"), "w")));
 }
 
+TEST(HistoryQuery, FindsASetByEachMemberAndShowsItToThoseWhoMaySeeAllOfIt) {
+    const std::vector<core::SetMember> members{{.scope = core::Scope::named("a")},
+                                               {.scope = core::Scope::path("/b")}};
+    Hold set = hold(core::Scope::named("a"), "w");
+    set.members = core::set_to_text(members);
+    EXPECT_EQ(set.scopes(), members);
+    EXPECT_TRUE(matches(on(core::Scope::path("/b")), set));
+    EXPECT_TRUE(matches({.prefix = "/"}, set));
+    EXPECT_FALSE(matches(on(core::Scope::path("/c")), set));
+    EXPECT_FALSE(matches({.filter = std::make_shared<OnlyA>()}, set));
+}
+
 }  // namespace
 }  // namespace holdfast::service

@@ -13,11 +13,10 @@ namespace {
 
 using service::WallTime;
 
-// `members` is empty: it is for leases on several scopes.
 constexpr const char* add_sql =
     "INSERT OR IGNORE INTO history (number, fencing_token, lock_name, owner_id, door, kind, mode, "
     "inode, range_start, range_end, metadata, waited_us, acquired_ns, ended_ns, ended, members) "
-    "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,'')";
+    "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
 
 constexpr const char* copy_sql =
     "INSERT OR IGNORE INTO history (number, fencing_token, lock_name, owner_id, door, kind, mode, "
@@ -25,11 +24,11 @@ constexpr const char* copy_sql =
     "SELECT ?2, fencing_token, lock_name, owner_id, door, kind, mode, inode, range_start, "
     "range_end, metadata, "
     "coalesce((SELECT waited_us FROM waits WHERE waits.fencing_token = ?1), 0), "
-    "acquired_ns, ?3, ?4, '' FROM locks WHERE fencing_token = ?1";
+    "acquired_ns, ?3, ?4, members FROM locks WHERE fencing_token = ?1";
 
 constexpr const char* columns =
     "number, fencing_token, lock_name, owner_id, door, kind, mode, inode, range_start, range_end, "
-    "metadata, waited_us, acquired_ns, ended_ns, ended";
+    "metadata, waited_us, acquired_ns, ended_ns, ended, members";
 
 // Times beyond those that nanoseconds can say become the last one.
 std::int64_t to_ns(WallTime time) {
@@ -67,7 +66,8 @@ std::optional<service::Hold> read_hold(const Statement& row) {
                          .acquired_at = from_ns(row.number(12)),
                          .ended_at = from_ns(row.number(13)),
                          .ending = *ending,
-                         .metadata = std::string(row.bytes(10))};
+                         .metadata = std::string(row.bytes(10)),
+                         .members = std::string(row.bytes(15))};
 }
 
 bool is_on_name(const service::HistoryQuery& query) {
@@ -78,8 +78,11 @@ bool is_on_name(const service::HistoryQuery& query) {
 // SQLite leaves out most rows; matches() decides.
 SqliteResult<Statement> select_for(Database& database, const service::HistoryQuery& query) {
     std::string sql = std::string("SELECT ") + columns + " FROM history WHERE number < ?1";
-    if (is_on_name(query)) sql += " AND lock_name = ?2";
-    if (query.kind && !is_on_name(query)) sql += " AND inode = ?2 AND kind IN ('inode', 'range')";
+    // A set is on other scopes than its first, too.
+    if (is_on_name(query)) sql += " AND (lock_name = ?2 OR members <> '')";
+    if (query.kind && !is_on_name(query)) {
+        sql += " AND (inode = ?2 AND kind IN ('inode', 'range') OR members <> '')";
+    }
     if (!query.owner.empty()) sql += " AND owner_id = ?3";
     if (query.since) sql += " AND ended_ns >= ?4";
     if (query.until) sql += " AND acquired_ns < ?5";
@@ -142,6 +145,7 @@ SqliteResult<void> HistoryWriter::add(const LeaseRowView& lease, core::Duration 
     add_.bind(13, to_ns(lease.acquired_at));
     add_.bind(14, to_ns(end.at));
     add_.bind_text(15, service::to_text(end.ending));
+    add_.bind(16, lease.members);
     return add_.run();
 }
 

@@ -68,7 +68,8 @@ TEST_F(HistoryTableTest, HasEveryHoldAsItWas) {
                                            .acquired_at = row.acquired_at,
                                            .ended_at = row.acquired_at + 3s,
                                            .ending = ending,
-                                           .metadata = row.metadata});
+                                           .metadata = row.metadata,
+                                           .members = row.members});
     }
     EXPECT_EQ(read({.limit = 1'000}).holds, expected);
     EXPECT_EQ(read_history_extent(database_)->rows(), 300U);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 
+#include "base/text/append_all.h"
 #include "base/text/utf8.h"
 
 namespace holdfast::base {
@@ -69,11 +70,7 @@ JsonText::JsonText(std::string_view text) : view_(text) {
 }
 
 void append_json_string(std::string& out, std::string_view text) {
-    const JsonText json(text);
-    const std::string_view inside = json.view();
-    const std::size_t begin = out.size() + 1;
-    out.append(inside.size() + 2, '"');
-    std::copy(inside.begin(), inside.end(), out.data() + begin);
+    append_all(out, "\"", JsonText(text).view(), "\"");
 }
 
 }  // namespace holdfast::base

@@ -3,16 +3,17 @@
 // JsonWriter: writes JSON objects field by field, straight into a text.
 //
 //     JsonWriter(body).begin_object().field("held", true).field("owner", name).end_object();
+//
+// Names are written as they are: they are words of the program, which need no escapes.
 
-#include <fmt/compile.h>
 #include <fmt/format.h>
 
 #include <concepts>
-#include <iterator>
 #include <string>
 #include <string_view>
 
 #include "base/json/json.h"
+#include "base/text/append_all.h"
 
 namespace holdfast::base {
 
@@ -49,15 +50,16 @@ class JsonWriter {
     template <std::integral Integer>
     requires(!std::same_as<Integer, bool>) JsonWriter& field(std::string_view name, Integer value) {
         key(name);
-        fmt::format_to(std::back_inserter(out_), FMT_COMPILE("{}"), value);
+        const fmt::format_int digits(value);
+        out_.append(digits.data(), digits.size());
         return *this;
     }
 
   private:
     JsonWriter& key(std::string_view name) {
-        separate();
-        append_json_string(out_, name);
-        out_ += ':';
+        const std::string_view separator = is_first_ ? "" : ",";
+        is_first_ = false;
+        append_all(out_, separator, "\"", name, "\":");
         return *this;
     }
     JsonWriter& open(char bracket) {

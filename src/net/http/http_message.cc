@@ -133,7 +133,7 @@ void append_message(std::string& out, const HttpResponse& response, const HttpTe
 
 std::optional<std::string_view> HttpFields::find(const char* message, std::string_view name) const {
     const char* const begin = message + begin_;
-    for (const auto& place : std::span(places_).first(count_)) {
+    for (const Places& place : places()) {
         const std::string_view found = place.name.in(begin);
         if (found.size() != name.size() || ((found.front() ^ name.front()) & ~0x20) != 0) continue;
         if (boost::beast::iequals({found.data(), found.size()}, {name.data(), name.size()})) {

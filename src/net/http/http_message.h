@@ -38,15 +38,10 @@ class HttpFields {
   public:
     static constexpr std::size_t count_max = 64;
 
-    HttpFields() = default;
-    // Copies the places that are in use: mostly a few of many.
-    HttpFields(const HttpFields& other) { *this = other; }
-    HttpFields& operator=(const HttpFields& other) {
-        begin_ = other.begin_;
-        count_ = other.count_;
-        std::copy_n(other.places_.begin(), count_, places_.begin());
-        return *this;
-    }
+    // Where a field is, from the first one on.
+    struct Places {
+        TextPlace name, value;
+    };
 
     // Says where in the message the fields are. All of them move with it.
     void begin_at(std::size_t position) { begin_ = position; }
@@ -63,14 +58,19 @@ class HttpFields {
     [[nodiscard]] std::optional<std::string_view> find(const char* message,
                                                        std::string_view name) const;
 
-  private:
-    struct Places {
-        TextPlace name, value;
-    };
+    [[nodiscard]] std::span<const Places> places() const {
+        return std::span(places_).first(count_);
+    }
+    // Replaces all. REQUIRES: there are not too many.
+    void set(std::span<const Places> places) {
+        count_ = places.size();
+        std::copy(places.begin(), places.end(), places_.begin());
+    }
 
+  private:
     std::size_t begin_ = 0;
     std::size_t count_ = 0;
-    std::array<Places, count_max> places_;  // from begin_ on
+    std::array<Places, count_max> places_;
 };
 
 struct HttpRequest {

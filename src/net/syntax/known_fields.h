@@ -2,18 +2,22 @@
 
 // KnownFields: the header fields that a connection has sent before.
 //
-// Nearly every client sends the same fields with each request of a connection, to the last byte. So
-// they are read once, remembered, and compared from then on. The result is the same, because what
-// the fields mean depends on nothing but their bytes. (In HTTP/1.0 some mean something else. Requests
-// of HTTP/1.0 are always read.)
+// Nearly every client sends the same fields with each request of a kind, to the last byte. So they
+// are read once, remembered, and compared from then on. The result is the same, because what the
+// fields mean depends on nothing but their bytes. (In HTTP/1.0 some mean something else. Requests of
+// HTTP/1.0 are always read.)
 //
-// The memory is allocated with the second request of a connection. Fields of several kinds, as a proxy
-// sends them, replace one another now and then, so that remembering costs little where it is no use.
+// Two kinds are remembered, because many clients have two in turn: a request with a body and one
+// without. The memory, some 500 bytes, is allocated with the second request of a connection. Where
+// there are more kinds, as from a proxy, they replace one another now and then, so that remembering
+// costs little where it is no use.
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "net/syntax/request_head.h"
 
@@ -21,27 +25,26 @@ namespace holdfast::net {
 
 class KnownFields {
   public:
-    // The known fields, if `text` begins with them and the empty line behind them; otherwise null.
-    // Fields may be secret. So the time that this takes does not tell how much of them is right.
-    [[nodiscard]] const HeaderFields* find_in(std::string_view text) const;
+    // Takes known fields off the front of `text`, with the empty line behind them, and writes them
+    // into the head; false if it does not begin with any. Fields may be secret. So the time that
+    // this takes does not tell how much of them is right.
+    [[nodiscard]] bool take(std::string_view& text, RequestHead& head);
 
-    // The size of the known fields, with the empty line. REQUIRES: find_in() has found them.
-    [[nodiscard]] std::size_t size() const { return known_->text.size(); }
-
-    // Tells of fields that had to be read. `text` has all of them, and the empty line.
-    void note(std::string_view text, const HeaderFields& fields);
+    // Tells of the fields of a head that had to be read. `text` has all of them, and the empty line.
+    void note(std::string_view text, const RequestHead& head);
 
   private:
     struct Known {
-        std::string text;
-        HeaderFields fields;
+        std::string text;  // empty: none
+        std::vector<HttpFields::Places> places;
+        FieldMeaning meaning;
     };
 
     static constexpr std::size_t text_bytes_max = 1024;
-    static constexpr std::uint8_t replaced_after = 8;  // times that other fields were read
 
-    std::unique_ptr<Known> known_;
-    std::uint8_t until_remembered_ = 2;
+    std::unique_ptr<std::array<Known, 2>> known_;
+    std::uint8_t last_ = 1;              // which one was used last
+    std::uint8_t until_remembered_ = 2;  // so many times other fields have to be read
 };
 
 }  // namespace holdfast::net

@@ -71,13 +71,7 @@ class HeadReader {
 
     bool take_known_fields() {
         head_.fields.begin_at(message_.size() - rest_.size());
-        if (known_ == nullptr || head_.is_http_1_0) return false;
-        const HeaderFields* const fields = known_->find_in(rest_);
-        if (fields == nullptr) return false;
-        static_cast<HeaderFields&>(head_) = *fields;
-        head_.fields.begin_at(message_.size() - rest_.size());
-        rest_.remove_prefix(known_->size());
-        return true;
+        return known_ != nullptr && !head_.is_http_1_0 && known_->take(rest_, head_);
     }
 
     bool take_fields() {

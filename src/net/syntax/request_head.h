@@ -26,9 +26,8 @@ namespace holdfast::net {
 
 class KnownFields;
 
-// The fields, and what they say.
-struct HeaderFields {
-    HttpFields fields;
+// What the fields say about the body and the connection.
+struct FieldMeaning {
     std::optional<std::uint64_t> content_length = {};
     bool is_chunked = false;
     bool has_host = false;
@@ -37,9 +36,10 @@ struct HeaderFields {
     bool asks_to_stay = false;   // `Connection: keep-alive`
 };
 
-struct RequestHead : HeaderFields {
+struct RequestHead : FieldMeaning {
     std::size_t bytes = 0;  // of the head, with the empty line at its end; 0: it was not read
     TextPlace method{}, target{};
+    HttpFields fields;
     bool is_http_1_0 = false;
 
     [[nodiscard]] bool keeps_connection() const {

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text/append_all.h"
+
 namespace holdfast::store {
 
 FoldStatements::FoldStatements(Statement put, Statement drop, Statement keep_token,
@@ -47,17 +49,14 @@ Unfolded::Lease* Unfolded::take_spare() {
 // With texts of its own.
 void Unfolded::set_row(Lease& lease, const LeaseRowView& given) {
     LeaseRowView& row = lease.row = given;
-    std::string& texts = lease.texts;
-    texts.clear();
-    const std::array all{&row.name,    &row.owner, &row.request_id, &row.metadata,
-                         &row.members, &row.value, &row.waiter};
-    std::size_t size = 0;
-    for (const std::string_view* const text : all) size += text->size();
-    texts.reserve(size);  // so that the texts do not move
-    for (std::string_view* const text : all) {
-        const std::size_t at = texts.size();
-        texts.append(*text);
-        *text = std::string_view(texts).substr(at);
+    lease.texts.clear();
+    base::append_all(lease.texts, row.name, row.owner, row.request_id, row.metadata, row.members,
+                     row.value, row.waiter);
+    const char* place = lease.texts.data();
+    for (std::string_view* const text : {&row.name, &row.owner, &row.request_id, &row.metadata,
+                                         &row.members, &row.value, &row.waiter}) {
+        *text = {place, text->size()};
+        place += text->size();
     }
 }
 

@@ -75,10 +75,11 @@ TEST_F(HistoryTableTest, HasEveryHoldAsItWas) {
     EXPECT_EQ(read_history_extent(database_)->rows(), 300U);
     // Each is found by its lock and by its owner.
     for (const Hold& hold : expected) {
-        const auto found = read({.kind = hold.kind,
-                                 .name = hold.name,
-                                 .inode = hold.inode,
-                                 .range = hold.range,
+        const core::Scope scope = hold.scopes().back().scope;
+        const auto found = read({.kind = scope.kind,
+                                 .name = std::string(scope.name),
+                                 .inode = scope.inode,
+                                 .range = scope.range,
                                  .owner = hold.owner,
                                  .limit = 1'000});
         EXPECT_THAT(found.holds, ::testing::Contains(hold));

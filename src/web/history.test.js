@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addPage, createPast, endedHolds, holdOfRow, historyPath, keysOfHold } from './history.js';
+import { addInterval, addPage, createPast, endedHolds, findGap, holdOfRow, historyPath, keysOfHold } from './history.js';
 import { rebuildEntries, rebuildSeries } from './rebuild.js';
 import { SERIES_LENGTH } from './series.js';
 
@@ -119,4 +119,23 @@ test('the events of the last minutes are made from the holds, in their order, an
   assert.deepEqual(entries[0].keys, ['named:x', 'named:y']);
   assert.equal(entries[1].data.waited_ms, 1500);
   assert.deepEqual(rebuildEntries(holds, 1000, entries), []);
+});
+
+test('times that are known grow together, and the latest gap is found', () => {
+  let known = addInterval([], 100, Infinity);
+  assert.deepEqual(findGap(known, 40, 150), { from: 40, to: 100 });
+  known = addInterval(known, 20, 50);
+  assert.deepEqual(known, [
+    { from: 20, to: 50 },
+    { from: 100, to: Infinity },
+  ]);
+  assert.deepEqual(findGap(known, 0, 150), { from: 50, to: 100 });
+  assert.deepEqual(findGap(known, 0, 50), { from: 0, to: 20 });
+  assert.deepEqual(findGap(known, 0, 40), { from: 0, to: 20 });
+  assert.deepEqual(findGap(known, 60, 80), { from: 60, to: 80 });
+  assert.equal(findGap(known, 25, 45), null);
+  known = addInterval(known, 45, 100);
+  assert.deepEqual(known, [{ from: 20, to: Infinity }]);
+  assert.equal(findGap(known, 20, 999), null);
+  assert.deepEqual(findGap([], 1, 2), { from: 1, to: 2 });
 });

@@ -41,9 +41,14 @@ export function rebuildSeries(holds, { since, now }) {
     addSpan(waiting, hold.from - hold.waited, hold.from, start);
     addMoment(counts.grants, hold.from, start);
     if (hold.to === null) continue;
-    addMoment(hold.ending === 'expired' ? counts.expiries : counts.releases, hold.to, start);
+    addMoment(hasExpired(hold) ? counts.expiries : counts.releases, hold.to, start);
   }
   return { held: sumUp(held), waiting: sumUp(waiting), ...counts };
+}
+
+// A lease that nobody renewed after a restart has expired, too.
+function hasExpired(hold) {
+  return hold.ending === 'expired' || hold.ending === 'restart';
 }
 
 const CAUSES = { forced: 'force', session: 'session_end', restart: 'restart' };
@@ -67,7 +72,7 @@ export function rebuildEntries(holds, since, known = []) {
   for (const hold of holds) {
     if (hold.from >= since && !seen.has(sight('granted', hold.token)))
       entries.push(entryOf(hold, 'granted', hold.from, { waited_ms: hold.waited }));
-    const type = hold.ending === 'expired' ? 'expired' : 'released';
+    const type = hasExpired(hold) ? 'expired' : 'released';
     const isTold = hold.to !== null && hold.to >= since && hold.ending !== 'unseen';
     if (isTold && !seen.has(sight(type, hold.token)))
       entries.push(entryOf(hold, type, hold.to, { held_ms: hold.to - hold.from, cause: CAUSES[hold.ending] }));

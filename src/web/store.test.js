@@ -274,7 +274,7 @@ test('what happened before the page was opened is in its list of events and its 
   assert.deepEqual(
     historyOf(state, null, 9).map(({ at, type, owner }) => [at, type, owner]),
     [
-      [1500, 'released', 'owner-2'],
+      [1500, 'expired', 'owner-2'],
       [700, 'released', 'owner-1'],
       [600, 'granted', 'owner-2'],
       [500, 'granted', 'owner-5'],
@@ -292,6 +292,28 @@ test('a grant that the snapshot shows is told once, though an event tells it aga
   assert.equal(state.granted, 0);
   applyEvent(state, 'granted', granted('y', 6), '13');
   assert.deepEqual([state.history.length, state.granted], [2, 1]);
+});
+
+test('an end that the history has already is told once, too', () => {
+  const state = createState();
+  applySnapshot(state, [], 2000);
+  applyPast(state, pastOf([row(5, 500, 1900, { ended: 'restart' })]), 200, 2000);
+  assert.equal(state.history.length, 2);
+  applyEvent(state, 'granted', granted('x', 5, { at_ms: 500 }), '12');
+  applyEvent(state, 'expired', granted('x', 5, { at_ms: 1900, cause: 'restart' }), '13');
+  assert.deepEqual([state.history.length, state.granted, state.expired, state.locks.size], [2, 0, 0, 0]);
+  assert.deepEqual([state.holds.get(5).to, state.holds.get(5).ending], [1900, 'restart']);
+});
+
+test('of many holds, the oldest are forgotten, however many leases are held', () => {
+  const state = createState();
+  for (let token = 1; token <= 12_000; token += 1) {
+    applyEvent(state, 'granted', granted(`n${token}`, token, { at_ms: token }));
+    if (token <= 5500) applyEvent(state, 'released', granted(`n${token}`, token, { at_ms: 20_000 - token }));
+  }
+  forgetHolds(state, 20_000);
+  assert.equal(state.holds.size, 5000 + 6500);
+  assert.deepEqual([state.holds.has(5500), state.holds.has(5000)], [false, true]); // the later number ended earlier
 });
 
 test('the history tells how a hold ended that ended while the page was not connected', () => {

@@ -111,7 +111,7 @@ test('a bar says who, for how long, and how it ended', () => {
     ['released', 'released'],
     ['expired', 'expired'],
     ['forced', 'released by force'],
-    ['restart', 'ended by a restart of the server'],
+    ['restart', 'expired after a restart of the server'],
     ['melted', 'melted'],
   ])
     assert.ok(barText({ ...row.bars[0], ending }).endsWith(`, ${text}`), ending);

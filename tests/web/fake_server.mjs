@@ -62,7 +62,7 @@ function historyPage(rows, query, position, keptSince) {
   };
   const found = rows
     .filter((row) => isOn(row) && Date.parse(row.ended_at) >= time('since', 0))
-    .filter((row) => Date.parse(row.ended_at) <= time('until', Infinity))
+    .filter((row) => Date.parse(row.acquired_at) < time('until', Infinity))
     .sort((a, b) => Date.parse(b.ended_at) - Date.parse(a.ended_at));
   const start = Number(query.get('after') ?? 0);
   const next = start + limit < found.length ? { next: String(start + limit) } : {};

@@ -128,7 +128,7 @@ scene(
     }
     const before = fake.asked.length;
     for (let step = 0; step < 6; step += 1) await page.getByRole('button', { name: 'Earlier' }).click();
-    await until(() => fake.asked.slice(before).some((path) => /^\/v1\/history\?until=\d+&limit=1000$/.test(path)));
+    await until(() => fake.asked.slice(before).some((path) => /^\/v1\/history\?since=\d+&until=\d+&limit=1000$/.test(path)));
     await deploy.locator('.bar', { hasText: 'ci-runner' }).first().waitFor();
     assert.equal(await page.locator('.bar.open', { hasText: 'ann' }).count(), 0); // ann began later than that
     await page.getByRole('button', { name: 'Now' }).click();
@@ -155,8 +155,10 @@ scene(
     await page.mouse.up();
     await until(() => page.getByRole('button', { name: 'Now' }).isEnabled());
     await page.getByLabel('How long').selectOption('1 day');
-    await until(() => fake.asked.some((path) => /until=\d+&after=1000&/.test(path)));
-    await page.locator('.bar.restart').first().waitFor();
+    const reads = () => fake.asked.filter((path) => /history\?since=\d+&until=\d+&limit=1000/.test(path));
+    await page.locator('.timeline-row', { hasText: 'ancient' }).locator('.bar').first().waitFor();
+    assert.ok(reads().length >= 2, reads().join('\n'));
+    assert.equal(new Set(reads()).size, reads().length); // nothing is read twice
   },
   {
     view: 'timeline',
@@ -165,7 +167,7 @@ scene(
       const more = Array.from({ length: 1400 }, (_, index) => ({
         ...row,
         fencing_token: index + 1,
-        ended: index === 1399 ? 'restart' : 'released',
+        ...(index === 1399 ? { scope: { kind: 'named', name: 'ancient' } } : {}),
         acquired_at: new Date(Date.now() - 3_600_000 - index * 40_000).toISOString(),
         ended_at: new Date(Date.now() - 3_590_000 - index * 40_000).toISOString(),
       }));

@@ -31,11 +31,12 @@ export function createState() {
     /** Whether the server looks for deadlocks, and whether something happened that may have ended one. */
     watchesDeadlocks: false,
     deadlocksDue: false,
-    /** Whether the server keeps a history (null: not known yet), since when, and since when `holds` has all of it. */
+    /** Whether the server keeps a history (null: not known), since when, and since when `holds` has all of it. */
     past: { isKept: null, keptSince: null, since: Infinity },
     /** @type {Set<string>} Entries that were made from a snapshot, in case an event tells them again. */ rebuilt:
       new Set(),
-    /** @type {Map<number, number>} The leases that are held, each with the number of its locks. */ holding: new Map(),
+    /** @type {Map<number, number>} The leases that are held, each with the number of its locks. */ holding:
+      new Map(),
     held: 0,
     waiting: 0,
     granted: 0,
@@ -118,8 +119,8 @@ export function applySnapshot(state, listed, now) {
 }
 
 /**
- * Takes in the holds that ended before the snapshot; null: the server keeps no history. REQUIRES: the snapshot has been
- * taken in, and is not older.
+ * Takes in the holds that ended before the snapshot; null: the server keeps no history. REQUIRES: the snapshot has
+ * been taken in, and is not older.
  * @param {ReturnType<typeof import('./history.js').createPast> | null} past
  */
 export function applyPast(state, past, since, now) {

@@ -148,7 +148,9 @@ test('sessions that were there before are known, log-ins too', () => {
   applyEvent(state, 'granted', granted('/a', 2, { owner_id: '0123456789abcdef', door: 'hengdang' }));
   assert.deepEqual([...state.sessions.keys()], [7, '0123456789abcdef']);
   assert.equal(state.sessions.get(7).opened, 5);
-  const held = [...state.sessions.keys()].map((id) => leasesOfSession(state, id).map(({ lock }) => lock.name));
+  const held = [...state.sessions.keys()].map((id) =>
+    leasesOfSession(state, id).map(({ lock }) => lock.name),
+  );
   assert.deepEqual(held, [['x'], ['/a']]);
 });
 
@@ -222,21 +224,36 @@ test('who waits for a set is in the queue of each of its locks', () => {
   applyEvent(state, 'granted', granted('x', 1));
   applyEvent(state, 'granted', granted('y', 2));
   applyEvent(state, 'queued', granted('x', 0, { owner_id: 'w', scopes, queue_length: 1 }));
-  assert.deepEqual(['named:x', 'named:y'].map((key) => state.locks.get(key).waiters), [1, 1]);
+  assert.deepEqual(
+    ['named:x', 'named:y'].map((key) => state.locks.get(key).waiters),
+    [1, 1],
+  );
   applyEvent(state, 'released', granted('y', 2, { queue_length: 1 }));
   applyEvent(state, 'released', granted('x', 1, { queue_length: 1 }));
   applyEvent(state, 'granted', granted('x', 3, { scopes, waited_ms: 20, queue_length: 0 }));
-  assert.deepEqual(['named:x', 'named:y'].map((key) => state.locks.get(key).waiters), [0, 0]);
+  assert.deepEqual(
+    ['named:x', 'named:y'].map((key) => state.locks.get(key).waiters),
+    [0, 0],
+  );
   assert.equal(state.holds.get(3).waited, 20);
 });
 
 test('an event that a later page of the listing shows already changes nothing at its locks', () => {
   const state = createState();
-  applySnapshot(state, [listed('x', [], { waiters: 1, position: 20 }), listed('a', [holder(9)], { position: 10 })], 1000);
+  applySnapshot(
+    state,
+    [listed('x', [], { waiters: 1, position: 20 }), listed('a', [holder(9)], { position: 10 })],
+    1000,
+  );
   applyEvent(state, 'queued', granted('a', 0, { owner_id: 'w', scopes: ['a', 'x'], queue_length: 1 }), '15');
   assert.equal(state.locks.get('named:x').waiters, 1);
   assert.equal(state.locks.get('named:a').waiters, 1);
-  applyEvent(state, 'wait_cancelled', granted('a', 0, { owner_id: 'w', scopes: ['a', 'x'], queue_length: 0, waited_ms: 1 }), '21');
+  applyEvent(
+    state,
+    'wait_cancelled',
+    granted('a', 0, { owner_id: 'w', scopes: ['a', 'x'], queue_length: 0, waited_ms: 1 }),
+    '21',
+  );
   assert.deepEqual([state.waiting, state.locks.has('named:x')], [0, false]);
 });
 
@@ -334,7 +351,10 @@ test('without a history, the page knows what it has seen, and when the leases th
   applySnapshot(state, [listed('x', [holder(5)])], 2000);
   applyPast(state, null, 200, 2000);
   assert.deepEqual([state.past.isKept, state.past.since], [false, 2000]);
-  assert.deepEqual(historyOf(state, null, 5).map(({ at, type }) => [at, type]), [[500, 'granted']]);
+  assert.deepEqual(
+    historyOf(state, null, 5).map(({ at, type }) => [at, type]),
+    [[500, 'granted']],
+  );
   applyPast(state, null, 300, 9000);
   assert.equal(state.past.since, 2000);
 });

@@ -41,9 +41,15 @@ function bar(item, choose) {
       on: { click: () => choose(text) },
     },
     h('span', { class: 'bar-text', 'aria-hidden': 'true' }, item.count ? `${item.count} holds` : item.owner),
-    item.set?.length > 0 ? h('span', { class: 'bar-set', 'aria-hidden': 'true' }, `${item.set.length}`) : null,
+    item.set?.length > 0
+      ? h('span', { class: 'bar-set', 'aria-hidden': 'true' }, `${item.set.length}`)
+      : null,
     isMarked
-      ? h('span', { class: `bar-end end-${item.ending}`, 'aria-hidden': 'true' }, ENDINGS[item.ending]?.mark ?? '?')
+      ? h(
+          'span',
+          { class: `bar-end end-${item.ending}`, 'aria-hidden': 'true' },
+          ENDINGS[item.ending]?.mark ?? '?',
+        )
       : null,
     h('span', { class: 'visually-hidden' }, text),
   );
@@ -214,7 +220,8 @@ export function timelineView(root) {
       hasMoved = true;
       move(share);
     });
-    for (const name of ['pointerup', 'pointercancel']) addEventListenerWhileShown(name, () => (dragged = null));
+    for (const name of ['pointerup', 'pointercancel'])
+      addEventListenerWhileShown(name, () => (dragged = null));
   }
 
   // A drag may leave the chart. The listener goes with the view.
@@ -240,7 +247,8 @@ export function timelineView(root) {
   function knownText(now) {
     const { state } = page;
     if (state.past.isKept === null) return '';
-    if (!state.past.isKept) return `Seen since ${moment(reader.beginning(state), now)}; the server keeps no history.`;
+    if (!state.past.isKept)
+      return `Seen since ${moment(reader.beginning(state), now)}; the server keeps no history.`;
     if (reader.isLoading()) return 'Reading older holds …';
     if (reader.isFull()) return 'There are too many holds in this time: not all are shown.';
     return `Kept since ${moment(reader.beginning(state), now)}.`;
@@ -258,7 +266,11 @@ export function timelineView(root) {
       'div',
       { class: 'timeline-row timeline-scale' },
       h('span', { class: 'quiet' }, moment(from, now).replace(/ ?\S+$/, '')),
-      h('p', { class: 'scale', 'aria-hidden': 'true' }, marks.map((at) => h('span', {}, clock(at)))),
+      h(
+        'p',
+        { class: 'scale', 'aria-hidden': 'true' },
+        marks.map((at) => h('span', {}, clock(at))),
+      ),
     );
     morph(
       chart,

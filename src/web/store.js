@@ -130,7 +130,7 @@ export function applyPast(state, past, since, now) {
     return addEntries(state, since); // of the leases that are held, the grants are known all the same
   }
   state.past.keptSince = past.keptSince;
-  state.past.since = Math.max(past.isWhole ? since : past.since, past.keptSince ?? 0);
+  state.past.since = past.isWhole ? since : past.since;
   for (const hold of past.holds.values()) {
     const known = state.holds.get(hold.token);
     if (!known || known.ending === 'unseen') state.holds.set(hold.token, hold);

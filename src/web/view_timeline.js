@@ -105,7 +105,7 @@ function createReader() {
     },
     /** Nothing is known of the time before this one, and nothing can be read. */
     beginning({ past: { isKept, keptSince } }) {
-      return isKept && keptSince !== null ? Math.min(keptSince, first) : first;
+      return isKept && keptSince !== null ? keptSince : first;
     },
     /** Reads a page of what is not known of this time. */
     async reach(page, from, to) {

@@ -51,7 +51,10 @@ export async function change(method, path, body) {
 async function withAllHolders(lock) {
   const holders = [...lock.holders];
   for (let next = lock.holders_next; next !== undefined;) {
-    const path = lockPath({ name: lock.lock_name, kind: lock.kind }, `&holders_after=${encodeURIComponent(next)}`);
+    const path = lockPath(
+      { name: lock.lock_name, kind: lock.kind },
+      `&holders_after=${encodeURIComponent(next)}`,
+    );
     const page = await askJson(path);
     holders.push(...(page.holders ?? []));
     next = page.holders_next;
@@ -75,7 +78,7 @@ export async function listLocks() {
   }
 }
 
-/** The holds that have ended since a time, the newest first, in at most `pagesMax` pages; null: there is no history. */
+/** The holds that ended since a time, the newest first, in at most `pagesMax` pages; null: there is no history. */
 export async function listHistory(since, pagesMax) {
   const past = createPast();
   let position = null;
@@ -89,8 +92,8 @@ export async function listHistory(since, pagesMax) {
 }
 
 /**
- * {sessions, position}: the sessions there are, the first thousand, and those who have logged in to the files. None for a
- * token that may not read everything.
+ * {sessions, position}: the sessions there are, the first thousand, and those who have logged in to the files. None
+ * for a token that may not read everything.
  */
 export async function listSessions() {
   const path = '/v1/sessions?limit=1000';
@@ -100,7 +103,7 @@ export async function listSessions() {
   return response.json();
 }
 
-/** The cycles of clients that wait for one another, and the position of the answer; null: the server looks for none. */
+/** The cycles of clients that wait for one another, and a position; null: the server looks for none. */
 export function listDeadlocks() {
   return askIfThere('/v1/deadlocks');
 }

@@ -29,9 +29,15 @@ test('the holders that a listing leaves out are asked for', async () => {
   const holders = (...tokens) => tokens.map((token) => ({ fencing_token: token }));
   const asked = serve({
     '/v1/locks?limit=1000&after=': {
-      locks: [{ lock_name: 'a/b', kind: 'semaphore', holder_count: 5, holders: holders(1, 2), holders_next: '2' }],
+      locks: [
+        { lock_name: 'a/b', kind: 'semaphore', holder_count: 5, holders: holders(1, 2), holders_next: '2' },
+      ],
     },
-    '/v1/locks/a%2Fb?kind=semaphore&holders_after=2': { held: true, holders: holders(3, 4), holders_next: '4' },
+    '/v1/locks/a%2Fb?kind=semaphore&holders_after=2': {
+      held: true,
+      holders: holders(3, 4),
+      holders_next: '4',
+    },
     '/v1/locks/a%2Fb?kind=semaphore&holders_after=4': { held: true, holders: holders(5) },
   });
   const { locks } = await listLocks();

@@ -102,7 +102,10 @@ export function layOutCycle({ members }) {
   if (count === 0 || count > NODES_MAX) return null;
   const height = count <= 2 ? 150 : Math.min(400, 150 + 50 * (count - 2));
   const middle = { x: BOX.width / 2, y: height / 2 };
-  const radius = { x: middle.x - BOX.nodeWidth / 2 - 4, y: count <= 2 ? 0 : middle.y - BOX.nodeHeight / 2 - 4 };
+  const radius = {
+    x: middle.x - BOX.nodeWidth / 2 - 4,
+    y: count <= 2 ? 0 : middle.y - BOX.nodeHeight / 2 - 4,
+  };
   const turn = count <= 2 ? Math.PI : -Math.PI / 2;
   const nodes = members.map(({ name, isHidden }, index) => {
     const angle = turn + (2 * Math.PI * index) / count;

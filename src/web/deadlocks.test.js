@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addDeadlock, concerns, cycleKey, cycleText, deadlockOf, keysOfDeadlock, layOutCycle, mergeDeadlocks } from './deadlocks.js';
+import {
+  addDeadlock,
+  concerns,
+  cycleKey,
+  cycleText,
+  deadlockOf,
+  keysOfDeadlock,
+  layOutCycle,
+  mergeDeadlocks,
+} from './deadlocks.js';
 
 const waits = (holder, name, held_by, fencing_token, more = {}) => ({
   holder,
@@ -15,7 +24,10 @@ const PAIR = [waits('ann', 'b', 'bob', 2), waits('bob', 'a', 'ann', 1)];
 
 test('a cycle is told in one sentence', () => {
   assert.equal(cycleText(deadlockOf(PAIR, 5)), 'ann waits for bob, bob waits for ann');
-  const threads = [waits('app', 'b', 'app', 2, { waiter: 't1' }), waits('app', 'a', 'app', 1, { waiter: 't2' })];
+  const threads = [
+    waits('app', 'b', 'app', 2, { waiter: 't1' }),
+    waits('app', 'a', 'app', 1, { waiter: 't2' }),
+  ];
   assert.equal(cycleText(deadlockOf(threads, 5)), 'app (t1) waits for app (t2), app (t2) waits for app (t1)');
 });
 
@@ -58,7 +70,9 @@ test('what happens to a member or to its lease may end the cycle', () => {
 
 test('a cycle is drawn inside its box, every arrow from one member to the next', () => {
   for (const count of [1, 2, 3, 5, 8]) {
-    const cycle = Array.from({ length: count }, (_, index) => waits(`h${index}`, `s${index}`, `h${(index + 1) % count}`, index));
+    const cycle = Array.from({ length: count }, (_, index) =>
+      waits(`h${index}`, `s${index}`, `h${(index + 1) % count}`, index),
+    );
     const { width, height, nodeWidth, nodeHeight, nodes, edges } = layOutCycle(deadlockOf(cycle, 0));
     assert.equal(new Set(nodes.map(({ x, y }) => `${x} ${y}`)).size, count);
     for (const { x, y } of nodes) {

@@ -63,7 +63,9 @@ async function takeSnapshot(state, on) {
   applyDeadlocks(state, deadlocks);
   on.snapshot(now);
   if (listing.position === null) return false;
-  const positions = [listing, history, sessions, deadlocks].map((answer) => Number(answer?.position ?? Infinity));
+  const positions = [listing, history, sessions, deadlocks].map((answer) =>
+    Number(answer?.position ?? Infinity),
+  );
   state.hasPositions = true;
   state.lastEventId = String(Math.min(...positions));
   return true;
@@ -73,10 +75,13 @@ async function takeSnapshot(state, on) {
 async function openStream(state, isComplete) {
   const abort = new AbortController();
   const after = isComplete ? state.lastEventId : null;
-  const response = await ask(after !== null && state.hasPositions ? `/v1/events?after=${after}` : '/v1/events', {
-    headers: after === null || state.hasPositions ? {} : { 'Last-Event-ID': after },
-    signal: abort.signal,
-  });
+  const response = await ask(
+    after !== null && state.hasPositions ? `/v1/events?after=${after}` : '/v1/events',
+    {
+      headers: after === null || state.hasPositions ? {} : { 'Last-Event-ID': after },
+      signal: abort.signal,
+    },
+  );
   if (!response.ok) throw new Error(`events: ${response.status}`);
   return { abort, reader: response.body.pipeThrough(new TextDecoderStream()).getReader() };
 }
@@ -103,9 +108,9 @@ function createDeadlockWatch(state, on) {
 }
 
 /**
- * Reads until the connection is lost. If a snapshot is needed, because the server no longer knows some events or tells
- * no position, the events that come meanwhile wait for it. Returns whether the state is whole, so that the next stream
- * can go on from it.
+ * Reads until the connection is lost. If a snapshot is needed, because the server no longer knows some events or
+ * tells no position, the events that come meanwhile wait for it. Returns whether the state is whole, so that the next
+ * stream can go on from it.
  */
 async function readStream({ abort, reader }, state, on, isComplete, onLive) {
   const parse = createSseParser();

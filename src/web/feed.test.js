@@ -9,7 +9,9 @@ const listed = (name, token) => ({
   lock_name: name,
   kind: 'named',
   waiters: 0,
-  holders: [{ owner_id: 'o', fencing_token: token, door: 'd', acquired_ms: 900, ttl_ms: 5000, lease_expiry_ms: 9000 }],
+  holders: [
+    { owner_id: 'o', fencing_token: token, door: 'd', acquired_ms: 900, ttl_ms: 5000, lease_expiry_ms: 9000 },
+  ],
 });
 
 /**

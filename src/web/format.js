@@ -95,10 +95,9 @@ export function sentence(entry) {
     case 'released':
       if (data.cause === 'force') return `taken from ${owner} by force`;
       if (data.cause === 'session_end') return `given back as the connection of ${owner} ended`;
-      if (data.cause === 'restart') return `the lease of ${owner} ended by a restart of the server`;
       return `released by ${owner}`;
     case 'expired':
-      return `the lease of ${owner} expired`;
+      return `the lease of ${owner} expired${data.cause === 'restart' ? ' after a restart of the server' : ''}`;
     case 'grace_ended':
       return `no longer kept for ${owner}`;
     case 'queued':

@@ -8,7 +8,7 @@ export const ENDINGS = {
   expired: { mark: '×', text: 'expired' },
   forced: { mark: '!', text: 'released by force' },
   session: { mark: '⇥', text: 'ended with its session' },
-  restart: { mark: '↻', text: 'ended by a restart of the server' },
+  restart: { mark: '↻', text: 'expired after a restart of the server' },
   unseen: { mark: '?', text: 'ended while this page was not connected' },
 };
 
@@ -90,4 +90,27 @@ export function endedHolds(key, seen, past) {
     }
   }
   return [...found.values()].sort((a, b) => b.to - a.to || b.token - a.token);
+}
+
+/** Times that are known, {from, to}, in their order and apart from one another: adds one. */
+export function addInterval(intervals, from, to) {
+  const apart = intervals.filter((other) => other.to < from || other.from > to);
+  const touching = intervals.filter((other) => other.to >= from && other.from <= to);
+  const whole = {
+    from: Math.min(from, ...touching.map((other) => other.from)),
+    to: Math.max(to, ...touching.map((other) => other.to)),
+  };
+  return [...apart, whole].sort((a, b) => a.from - b.from);
+}
+
+/** The latest part of a time that is not known; null if all of it is. */
+export function findGap(intervals, from, to) {
+  let end = to;
+  for (const known of [...intervals].reverse()) {
+    if (known.from >= end || known.to <= from) continue;
+    if (known.to < end) return { from: known.to, to: end };
+    end = known.from;
+    if (end <= from) return null;
+  }
+  return from < end ? { from, to: end } : null;
 }

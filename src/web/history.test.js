@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addPage, createPast, endedHolds, holdOfRow, historyPath, keysOfHold } from './history.js';
+import {
+  addInterval,
+  addPage,
+  createPast,
+  endedHolds,
+  findGap,
+  holdOfRow,
+  historyPath,
+  keysOfHold,
+} from './history.js';
 import { rebuildEntries, rebuildSeries } from './rebuild.js';
 import { SERIES_LENGTH } from './series.js';
 
@@ -19,7 +28,10 @@ const row = (token, from, to, more = {}) => ({
 const hold = (...parts) => holdOfRow(row(...parts));
 
 test('a row of the history is a hold', () => {
-  const scopes = [{ scope: { kind: 'named', name: 'x' }, mode: 'shared' }, { scope: { kind: 'path', path: '/y' } }];
+  const scopes = [
+    { scope: { kind: 'named', name: 'x' }, mode: 'shared' },
+    { scope: { kind: 'path', path: '/y' } },
+  ];
   const made = hold(5, 1000, 3000, { ended: 'session', waited_ms: 400, scopes, metadata: 'm' });
   assert.deepEqual(made, {
     key: 'named:x',
@@ -41,13 +53,23 @@ test('a row of the history is a hold', () => {
 });
 
 test('an address has only the filters that have a value', () => {
-  assert.equal(historyPath({ scope: 'path:/a b', after: undefined, limit: 20 }), '/v1/history?scope=path%3A%2Fa%20b&limit=20');
+  assert.equal(
+    historyPath({ scope: 'path:/a b', after: undefined, limit: 20 }),
+    '/v1/history?scope=path%3A%2Fa%20b&limit=20',
+  );
 });
 
 test('pages are read from the newest to the oldest, until there are no more', () => {
   const past = createPast();
-  addPage(past, { history: [row(3, 100, 900), row(2, 100, 500)], next: 'c', kept_since: '1970-01-01T00:00:00.100Z' });
-  assert.deepEqual([past.isKept, past.isWhole, past.next, past.since, past.keptSince], [true, false, 'c', 500, 100]);
+  addPage(past, {
+    history: [row(3, 100, 900), row(2, 100, 500)],
+    next: 'c',
+    kept_since: '1970-01-01T00:00:00.100Z',
+  });
+  assert.deepEqual(
+    [past.isKept, past.isWhole, past.next, past.since, past.keptSince],
+    [true, false, 'c', 500, 100],
+  );
   addPage(past, { history: [row(1, 100, 200)] });
   assert.deepEqual([past.isWhole, past.since, past.holds.size, past.keptSince], [true, 200, 3, 100]);
 });
@@ -62,7 +84,11 @@ test('the holds of a lock are those that were seen and those that were read, eac
   const unseen = { ...hold(2, 100, 999), ending: 'unseen' };
   const running = { ...hold(9, 100, 200), to: null };
   const other = hold(4, 0, 700, { scope: { kind: 'named', name: 'y' } });
-  const found = endedHolds('named:x', [unseen, running, hold(3, 0, 800)], [hold(2, 100, 500), hold(1, 0, 100), other]);
+  const found = endedHolds(
+    'named:x',
+    [unseen, running, hold(3, 0, 800)],
+    [hold(2, 100, 500), hold(1, 0, 100), other],
+  );
   assert.deepEqual(
     found.map(({ token, to, ending }) => [token, to, ending]),
     [
@@ -107,7 +133,8 @@ test('the events of the last minutes are made from the holds, in their order, an
     hold(5, 100, 4000, { ended: 'expired' }),
   ];
   const entries = rebuildEntries(holds, 1000);
-  const told = ({ at, type, data }) => `${at} ${type} ${data.fencing_token}${data.cause ? ` ${data.cause}` : ''}`;
+  const told = ({ at, type, data }) =>
+    `${at} ${type} ${data.fencing_token}${data.cause ? ` ${data.cause}` : ''}`;
   assert.deepEqual(entries.map(told), [
     '3000 released 1',
     '3000 granted 2',
@@ -119,4 +146,23 @@ test('the events of the last minutes are made from the holds, in their order, an
   assert.deepEqual(entries[0].keys, ['named:x', 'named:y']);
   assert.equal(entries[1].data.waited_ms, 1500);
   assert.deepEqual(rebuildEntries(holds, 1000, entries), []);
+});
+
+test('times that are known grow together, and the latest gap is found', () => {
+  let known = addInterval([], 100, Infinity);
+  assert.deepEqual(findGap(known, 40, 150), { from: 40, to: 100 });
+  known = addInterval(known, 20, 50);
+  assert.deepEqual(known, [
+    { from: 20, to: 50 },
+    { from: 100, to: Infinity },
+  ]);
+  assert.deepEqual(findGap(known, 0, 150), { from: 50, to: 100 });
+  assert.deepEqual(findGap(known, 0, 50), { from: 0, to: 20 });
+  assert.deepEqual(findGap(known, 0, 40), { from: 0, to: 20 });
+  assert.deepEqual(findGap(known, 60, 80), { from: 60, to: 80 });
+  assert.equal(findGap(known, 25, 45), null);
+  known = addInterval(known, 45, 100);
+  assert.deepEqual(known, [{ from: 20, to: Infinity }]);
+  assert.equal(findGap(known, 20, 999), null);
+  assert.deepEqual(findGap([], 1, 2), { from: 1, to: 2 });
 });

@@ -76,7 +76,10 @@ function entryLocks(entry) {
   return [h('a', { href: hrefOfKey(entry.key) }, titleOfKey(entry.key, entry.name)), ' '];
 }
 
-/** What has happened, the newest first; of one lock, if its key is given. `isKept`: what was before the page is known, too. */
+/**
+ * What has happened, the newest first; of one lock, if its key is given. `isKept`: what was before the page is known,
+ * too.
+ */
 export function historyList(entries, { key = null, isKept = false }) {
   if (entries.length === 0)
     return h(

@@ -67,7 +67,11 @@ test('an entry says how a lease ended, which value was set, and who is in a dead
   assert.equal(say('released', {}), 'released by ann');
   assert.equal(say('released', { cause: 'force' }), 'taken from ann by force');
   assert.equal(say('released', { cause: 'session_end' }), 'given back as the connection of ann ended');
-  assert.equal(say('released', { cause: 'restart' }), 'the lease of ann ended by a restart of the server');
+  assert.equal(say('expired', {}), 'the lease of ann expired');
+  assert.equal(
+    say('expired', { cause: 'restart' }),
+    'the lease of ann expired after a restart of the server',
+  );
   assert.equal(say('value_set', { value: 'a', revision: 2 }), 'ann set the value to “a”, revision 2');
   assert.match(say('value_set', { value: 'x'.repeat(99), revision: 3 }), /“x{59}…”, revision 3$/);
   const cycle = [

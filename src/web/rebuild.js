@@ -25,8 +25,8 @@ function addMoment(counts, at, start) {
 }
 
 /**
- * The curves of the seconds from `since` until `now`, at most as many as a chart shows: who held, who waited (as far as
- * they were granted the lock in the end), and how many leases were granted, released and expired in each second.
+ * The curves of the seconds from `since` until `now`, at most as many as a chart shows: who held, who waited (as far
+ * as they were granted the lock in the end), and how many leases were granted, released and expired in each second.
  * @param {Iterable<import('./store.js').Hold>} holds those that ended after `since`, and those that run
  */
 export function rebuildSeries(holds, { since, now }) {
@@ -41,9 +41,14 @@ export function rebuildSeries(holds, { since, now }) {
     addSpan(waiting, hold.from - hold.waited, hold.from, start);
     addMoment(counts.grants, hold.from, start);
     if (hold.to === null) continue;
-    addMoment(hold.ending === 'expired' ? counts.expiries : counts.releases, hold.to, start);
+    addMoment(hasExpired(hold) ? counts.expiries : counts.releases, hold.to, start);
   }
   return { held: sumUp(held), waiting: sumUp(waiting), ...counts };
+}
+
+// A lease that nobody renewed after a restart has expired, too.
+function hasExpired(hold) {
+  return hold.ending === 'expired' || hold.ending === 'restart';
 }
 
 const CAUSES = { forced: 'force', session: 'session_end', restart: 'restart' };
@@ -67,10 +72,12 @@ export function rebuildEntries(holds, since, known = []) {
   for (const hold of holds) {
     if (hold.from >= since && !seen.has(sight('granted', hold.token)))
       entries.push(entryOf(hold, 'granted', hold.from, { waited_ms: hold.waited }));
-    const type = hold.ending === 'expired' ? 'expired' : 'released';
+    const type = hasExpired(hold) ? 'expired' : 'released';
     const isTold = hold.to !== null && hold.to >= since && hold.ending !== 'unseen';
     if (isTold && !seen.has(sight(type, hold.token)))
-      entries.push(entryOf(hold, type, hold.to, { held_ms: hold.to - hold.from, cause: CAUSES[hold.ending] }));
+      entries.push(
+        entryOf(hold, type, hold.to, { held_ms: hold.to - hold.from, cause: CAUSES[hold.ending] }),
+      );
   }
   // In the same millisecond, the lock was released by the smaller number before it was granted to the larger one.
   return entries.sort((a, b) => a.at - b.at || a.data.fencing_token - b.data.fencing_token);

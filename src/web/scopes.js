@@ -26,7 +26,7 @@ export function keyOfText(text) {
   return lockKey(kind, name);
 }
 
-/** The text of a name of this kind: `nightly`, `path:/srv/photos`. A name that looks like another kind says that it is a name. */
+/** `nightly`, `path:/srv/photos`. A name that begins like another kind says that it is a name: `named:path:x`. */
 export function textOfName(kind, name) {
   return kind === 'named' && kindInFront(name) === null ? name : `${kind}:${name}`;
 }
@@ -44,7 +44,7 @@ export function setOf(scopes) {
   return scopes?.length > 1 ? scopes.map(textOfScope) : [];
 }
 
-/** The others of a set, as seen from one lock. With several ranges of this lock in the set, the other ranges are others. */
+/** The others of a set, as seen from one lock, or from one of several ranges of it. */
 export function othersOf(set, key, scope = '') {
   const own = set.findIndex((text) => (scope ? text === scope : keyOfText(text) === key));
   return set.filter((_, index) => index !== own);

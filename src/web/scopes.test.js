@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { keyOfText, listed, lockKey, othersOf, parseScope, setOf, textOfName, textOfScope } from './scopes.js';
+import {
+  keyOfText,
+  listed,
+  lockKey,
+  othersOf,
+  parseScope,
+  setOf,
+  textOfName,
+  textOfScope,
+} from './scopes.js';
 
 test('a text names a lock of its kind', () => {
   assert.deepEqual(parseScope('nightly'), { kind: 'named', name: 'nightly', scope: '' });
@@ -19,11 +28,21 @@ test('a scope of the server, in any of its forms, has one text', () => {
   assert.equal(textOfScope({ kind: 'semaphore', name: 's' }), 'semaphore:s');
   assert.equal(textOfScope({ kind: 'inode', inode: 7 }), 'inode:7');
   assert.equal(textOfScope({ kind: 'range', inode: 7, start: 5 }), 'range:7:5-');
-  assert.equal(textOfScope({ scope: { kind: 'range', inode: 7, start: 0, end: 9 }, mode: 'shared' }), 'range:7:0-9');
+  assert.equal(
+    textOfScope({ scope: { kind: 'range', inode: 7, start: 0, end: 9 }, mode: 'shared' }),
+    'range:7:0-9',
+  );
 });
 
 test('what a text is made of and what it is read as are the same', () => {
-  for (const [kind, name] of [['named', 'x'], ['named', 'path:/x'], ['named', 'range:'], ['path', '/a b'], ['inode', '7'], ['semaphore', 'named:y']]) {
+  for (const [kind, name] of [
+    ['named', 'x'],
+    ['named', 'path:/x'],
+    ['named', 'range:'],
+    ['path', '/a b'],
+    ['inode', '7'],
+    ['semaphore', 'named:y'],
+  ]) {
     const { kind: readKind, name: readName } = parseScope(textOfName(kind, name));
     assert.deepEqual([readKind, readName], [kind, name]);
   }

@@ -36,8 +36,8 @@ export function recentMean(values, seconds) {
 }
 
 /**
- * A line through the values of the seconds until `now`, in a box of this size, the newest at the right: the points of a
- * polyline. The same seconds are always one point, so that the line moves and does not flicker.
+ * A line through the values of the seconds until `now`, in a box of this size, the newest at the right: the points
+ * of a polyline. The same seconds are always one point, so that the line moves and does not flicker.
  */
 export function linePoints(values, width, height, now = 0) {
   const means = [];
@@ -45,7 +45,10 @@ export function linePoints(values, width, height, now = 0) {
   for (let end = values.length; end > 0;) {
     const start = Math.max(0, end - (end === values.length && phase > 0 ? phase : POINT_SECONDS));
     const part = values.slice(start, end);
-    means.unshift({ at: (start + end - 1) / 2, mean: part.reduce((sum, value) => sum + value, 0) / part.length });
+    means.unshift({
+      at: (start + end - 1) / 2,
+      mean: part.reduce((sum, value) => sum + value, 0) / part.length,
+    });
     end = start;
   }
   const top = Math.max(1, ...means.map(({ mean }) => mean));

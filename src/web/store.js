@@ -31,10 +31,12 @@ export function createState() {
     /** Whether the server looks for deadlocks, and whether something happened that may have ended one. */
     watchesDeadlocks: false,
     deadlocksDue: false,
-    /** Whether the server keeps a history (null: not known yet), since when, and since when `holds` has all of it. */
+    /** Whether the server keeps a history (null: not known), since when, and since when `holds` has all of it. */
     past: { isKept: null, keptSince: null, since: Infinity },
-    /** @type {Set<number>} Grants that were taken from a snapshot, in case an event tells them again. */ rebuilt: new Set(),
-    /** @type {Map<number, number>} The leases that are held, each with the number of its locks. */ holding: new Map(),
+    /** @type {Set<string>} Entries that were made from a snapshot, in case an event tells them again. */ rebuilt:
+      new Set(),
+    /** @type {Map<number, number>} The leases that are held, each with the number of its locks. */ holding:
+      new Map(),
     held: 0,
     waiting: 0,
     granted: 0,
@@ -117,8 +119,8 @@ export function applySnapshot(state, listed, now) {
 }
 
 /**
- * Takes in the holds that ended before the snapshot; null: the server keeps no history. REQUIRES: the snapshot has been
- * taken in, and is not older.
+ * Takes in the holds that ended before the snapshot; null: the server keeps no history. REQUIRES: the snapshot has
+ * been taken in, and is not older.
  * @param {ReturnType<typeof import('./history.js').createPast> | null} past
  */
 export function applyPast(state, past, since, now) {
@@ -128,7 +130,7 @@ export function applyPast(state, past, since, now) {
     return addEntries(state, since); // of the leases that are held, the grants are known all the same
   }
   state.past.keptSince = past.keptSince;
-  state.past.since = Math.max(past.isWhole ? since : past.since, past.keptSince ?? 0);
+  state.past.since = past.isWhole ? since : past.since;
   for (const hold of past.holds.values()) {
     const known = state.holds.get(hold.token);
     if (!known || known.ending === 'unseen') state.holds.set(hold.token, hold);
@@ -138,8 +140,7 @@ export function applyPast(state, past, since, now) {
 
 function addEntries(state, since) {
   const entries = rebuildEntries(state.holds.values(), since, state.history);
-  const isRunning = ({ type, data }) => type === 'granted' && state.holds.get(data.fencing_token)?.to === null;
-  state.rebuilt = new Set(entries.filter(isRunning).map(({ data }) => data.fencing_token));
+  state.rebuilt = new Set(entries.map(({ type, data }) => `${type} ${data.fencing_token}`));
   state.history = [...state.history, ...entries].sort((a, b) => a.at - b.at).slice(-HISTORY_MAX);
   state.revision += 1;
 }
@@ -200,13 +201,13 @@ function endHold(state, token, at, ending) {
 
 /** Forgets holds that ended long ago; the oldest first if there are too many. */
 export function forgetHolds(state, now) {
-  for (const hold of state.holds.values()) {
-    const isOld = hold.to !== null && hold.to < now - HOLD_MEMORY_MS;
-    const isTooMany = hold.to !== null && state.holds.size > HOLDS_MAX;
-    if (!isOld && !isTooMany) continue;
+  const ended = [...state.holds.values()].filter(({ to }) => to !== null).sort((a, b) => a.to - b.to);
+  ended.forEach((hold, index) => {
+    const isOld = hold.to < now - HOLD_MEMORY_MS || index < ended.length - HOLDS_MAX;
+    if (!isOld) return;
     state.holds.delete(hold.token);
     state.past.since = Math.max(state.past.since, hold.to);
-  }
+  });
 }
 
 function rememberSession(state, id, owner, door, opened) {
@@ -253,19 +254,18 @@ const AT_LOCK = {
 
 const ENDINGS_BY_CAUSE = { force: 'forced', session_end: 'session' };
 
-// What an event changes once, however many locks it is about.
+// What an event changes once, however many locks it is about. `isNew`: it was not in a snapshot.
 const ONCE = {
-  granted(state, lock, data) {
-    const holder = holderOf(data, data.at_ms, 0);
-    openHold(state, lock, holder, data.waited_ms ?? 0);
-    if (!state.rebuilt.has(holder.token)) state.granted += 1;
+  granted(state, lock, data, isNew) {
+    openHold(state, lock, holderOf(data, data.at_ms, 0), data.waited_ms ?? 0);
+    if (isNew) state.granted += 1;
   },
   released(state, lock, data) {
     endHold(state, data.fencing_token, data.at_ms, ENDINGS_BY_CAUSE[data.cause] ?? 'released');
   },
-  expired(state, lock, data) {
-    state.expired += 1;
-    endHold(state, data.fencing_token, data.at_ms, 'expired');
+  expired(state, lock, data, isNew) {
+    if (isNew) state.expired += 1;
+    endHold(state, data.fencing_token, data.at_ms, data.cause === 'restart' ? 'restart' : 'expired');
   },
 };
 
@@ -281,7 +281,9 @@ function applyToLocks(state, type, data, id) {
   const own = { kind: data.kind, name: data.lock_name, scope: data.scope ?? '' };
   const members = set.length > 0 ? set.map(parseScope) : [own];
   const first = lockOf(state, members[0].kind, members[0].name);
-  ONCE[type]?.(state, first, data);
+  // The history may have more than its position says.
+  const isNew = !state.rebuilt.delete(`${type} ${data.fencing_token}`);
+  ONCE[type]?.(state, first, data, isNew);
   members.forEach((member, index) => {
     const lock = lockOf(state, member.kind, member.name);
     // A page of the listing that was made later than the first shows some events already.
@@ -293,7 +295,7 @@ function applyToLocks(state, type, data, id) {
     }
     if (lock.holders.size === 0 && lock.waiters === 0) state.locks.delete(lock.key);
   });
-  if (type === 'granted' && state.rebuilt.delete(data.fencing_token)) return; // the list has it
+  if (!isNew) return; // the list has it
   const keys = set.length > 0 ? set.map(keyOfText) : undefined;
   const { key, name } = first;
   remember(state, { at: data.at_ms, type, key, name, owner: data.owner_id, set, data, keys });

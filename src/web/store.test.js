@@ -148,7 +148,9 @@ test('sessions that were there before are known, log-ins too', () => {
   applyEvent(state, 'granted', granted('/a', 2, { owner_id: '0123456789abcdef', door: 'hengdang' }));
   assert.deepEqual([...state.sessions.keys()], [7, '0123456789abcdef']);
   assert.equal(state.sessions.get(7).opened, 5);
-  const held = [...state.sessions.keys()].map((id) => leasesOfSession(state, id).map(({ lock }) => lock.name));
+  const held = [...state.sessions.keys()].map((id) =>
+    leasesOfSession(state, id).map(({ lock }) => lock.name),
+  );
   assert.deepEqual(held, [['x'], ['/a']]);
 });
 
@@ -222,21 +224,36 @@ test('who waits for a set is in the queue of each of its locks', () => {
   applyEvent(state, 'granted', granted('x', 1));
   applyEvent(state, 'granted', granted('y', 2));
   applyEvent(state, 'queued', granted('x', 0, { owner_id: 'w', scopes, queue_length: 1 }));
-  assert.deepEqual(['named:x', 'named:y'].map((key) => state.locks.get(key).waiters), [1, 1]);
+  assert.deepEqual(
+    ['named:x', 'named:y'].map((key) => state.locks.get(key).waiters),
+    [1, 1],
+  );
   applyEvent(state, 'released', granted('y', 2, { queue_length: 1 }));
   applyEvent(state, 'released', granted('x', 1, { queue_length: 1 }));
   applyEvent(state, 'granted', granted('x', 3, { scopes, waited_ms: 20, queue_length: 0 }));
-  assert.deepEqual(['named:x', 'named:y'].map((key) => state.locks.get(key).waiters), [0, 0]);
+  assert.deepEqual(
+    ['named:x', 'named:y'].map((key) => state.locks.get(key).waiters),
+    [0, 0],
+  );
   assert.equal(state.holds.get(3).waited, 20);
 });
 
 test('an event that a later page of the listing shows already changes nothing at its locks', () => {
   const state = createState();
-  applySnapshot(state, [listed('x', [], { waiters: 1, position: 20 }), listed('a', [holder(9)], { position: 10 })], 1000);
+  applySnapshot(
+    state,
+    [listed('x', [], { waiters: 1, position: 20 }), listed('a', [holder(9)], { position: 10 })],
+    1000,
+  );
   applyEvent(state, 'queued', granted('a', 0, { owner_id: 'w', scopes: ['a', 'x'], queue_length: 1 }), '15');
   assert.equal(state.locks.get('named:x').waiters, 1);
   assert.equal(state.locks.get('named:a').waiters, 1);
-  applyEvent(state, 'wait_cancelled', granted('a', 0, { owner_id: 'w', scopes: ['a', 'x'], queue_length: 0, waited_ms: 1 }), '21');
+  applyEvent(
+    state,
+    'wait_cancelled',
+    granted('a', 0, { owner_id: 'w', scopes: ['a', 'x'], queue_length: 0, waited_ms: 1 }),
+    '21',
+  );
   assert.deepEqual([state.waiting, state.locks.has('named:x')], [0, false]);
 });
 
@@ -274,7 +291,7 @@ test('what happened before the page was opened is in its list of events and its 
   assert.deepEqual(
     historyOf(state, null, 9).map(({ at, type, owner }) => [at, type, owner]),
     [
-      [1500, 'released', 'owner-2'],
+      [1500, 'expired', 'owner-2'],
       [700, 'released', 'owner-1'],
       [600, 'granted', 'owner-2'],
       [500, 'granted', 'owner-5'],
@@ -292,6 +309,28 @@ test('a grant that the snapshot shows is told once, though an event tells it aga
   assert.equal(state.granted, 0);
   applyEvent(state, 'granted', granted('y', 6), '13');
   assert.deepEqual([state.history.length, state.granted], [2, 1]);
+});
+
+test('an end that the history has already is told once, too', () => {
+  const state = createState();
+  applySnapshot(state, [], 2000);
+  applyPast(state, pastOf([row(5, 500, 1900, { ended: 'restart' })]), 200, 2000);
+  assert.equal(state.history.length, 2);
+  applyEvent(state, 'granted', granted('x', 5, { at_ms: 500 }), '12');
+  applyEvent(state, 'expired', granted('x', 5, { at_ms: 1900, cause: 'restart' }), '13');
+  assert.deepEqual([state.history.length, state.granted, state.expired, state.locks.size], [2, 0, 0, 0]);
+  assert.deepEqual([state.holds.get(5).to, state.holds.get(5).ending], [1900, 'restart']);
+});
+
+test('of many holds, the oldest are forgotten, however many leases are held', () => {
+  const state = createState();
+  for (let token = 1; token <= 12_000; token += 1) {
+    applyEvent(state, 'granted', granted(`n${token}`, token, { at_ms: token }));
+    if (token <= 5500) applyEvent(state, 'released', granted(`n${token}`, token, { at_ms: 20_000 - token }));
+  }
+  forgetHolds(state, 20_000);
+  assert.equal(state.holds.size, 5000 + 6500);
+  assert.deepEqual([state.holds.has(5500), state.holds.has(5000)], [false, true]); // the later number ended earlier
 });
 
 test('the history tells how a hold ended that ended while the page was not connected', () => {
@@ -312,17 +351,20 @@ test('without a history, the page knows what it has seen, and when the leases th
   applySnapshot(state, [listed('x', [holder(5)])], 2000);
   applyPast(state, null, 200, 2000);
   assert.deepEqual([state.past.isKept, state.past.since], [false, 2000]);
-  assert.deepEqual(historyOf(state, null, 5).map(({ at, type }) => [at, type]), [[500, 'granted']]);
+  assert.deepEqual(
+    historyOf(state, null, 5).map(({ at, type }) => [at, type]),
+    [[500, 'granted']],
+  );
   applyPast(state, null, 300, 9000);
   assert.equal(state.past.since, 2000);
 });
 
-test('a history that was not read to its end is known since its oldest hold, or since it is kept', () => {
+test('a history that was not read to its end is known since its oldest hold', () => {
   const state = createState();
   applyPast(state, pastOf([row(2, 100, 1500)], { next: 'c' }), 200, 2000);
   assert.equal(state.past.since, 1500);
-  applyPast(state, pastOf([], { kept_since: new Date(900).toISOString() }), 200, 2000);
-  assert.equal(state.past.since, 900);
+  applyPast(state, pastOf([row(2, 100, 1500)], { kept_since: new Date(900).toISOString() }), 200, 2000);
+  assert.deepEqual([state.past.since, state.past.keptSince], [200, 900]);
 });
 
 test('a deadlock is known until the server says that it is gone', () => {

@@ -7,8 +7,8 @@ import { listed } from './scopes.js';
 const LANES_MAX = 4;
 
 /**
- * A row for each lock that was held in the window, those with most hand-offs first; its bars as shares of the window. A
- * hold on several locks is in the row of each. The window ends at `end`, which is now unless told otherwise.
+ * A row for each lock that was held in the window, those with most hand-offs first; its bars as shares of the window.
+ * A hold on several locks is in the row of each. The window ends at `end`, which is now unless told otherwise.
  * @param {Iterable<import('./store.js').Hold>} holds
  */
 export function timelineRows(holds, { now, end = now, windowMs, rowsMax }) {
@@ -118,7 +118,11 @@ export function barText(bar) {
     const owners = bar.owners === 1 ? 'one owner' : `${bar.owners} owners`;
     return `${bar.count} holds of ${owners}: ${endings.join(', ')}`;
   }
-  const parts = [bar.owner, `since ${clock(bar.from)}`, `for ${bar.ms < 1000 ? `${Math.round(bar.ms)} ms` : span(bar.ms)}`];
+  const parts = [
+    bar.owner,
+    `since ${clock(bar.from)}`,
+    `for ${bar.ms < 1000 ? `${Math.round(bar.ms)} ms` : span(bar.ms)}`,
+  ];
   if (bar.waited >= 1000) parts.push(`waited ${span(bar.waited)}`);
   parts.push(bar.isOpen ? 'holds it now' : endingText(bar.ending));
   if (bar.set.length > 0) parts.push(`one lease on ${bar.set.length} locks: ${listed(bar.set, 6)}`);

@@ -81,7 +81,10 @@ test('a hold on a set is in the row of each of its locks', () => {
 
 test('runs of holds that are too short to see are one bar, which shows the worst end', () => {
   const short = Array.from({ length: 100 }, (_, index) =>
-    hold(index, index, index + 0.9, { owner: `o${index % 3}`, ending: index === 40 ? 'expired' : 'released' }),
+    hold(index, index, index + 0.9, {
+      owner: `o${index % 3}`,
+      ending: index === 40 ? 'expired' : 'released',
+    }),
   );
   const [row] = timelineRows([...short, hold(500, 200, 600)], { now: 1000, windowMs: 1000, rowsMax: 1 }).rows;
   assert.equal(row.bars.length, 2);
@@ -93,7 +96,14 @@ test('runs of holds that are too short to see are one bar, which shows the worst
 });
 
 test('short holds that are far apart, in other lanes, or still held are bars of their own', () => {
-  const bar = (left, lane, isOpen = false) => ({ left, width: 0.001, lane, isOpen, owner: 'o', ending: 'released' });
+  const bar = (left, lane, isOpen = false) => ({
+    left,
+    width: 0.001,
+    lane,
+    isOpen,
+    owner: 'o',
+    ending: 'released',
+  });
   assert.equal(condense([bar(0.1, 0), bar(0.1015, 1), bar(0.2, 0)]).length, 3);
   assert.equal(condense([bar(0.1, 0), bar(0.1015, 0, true)]).length, 2);
   assert.equal(condense([bar(0.1, 0), bar(0.1015, 0)]).length, 1);
@@ -106,12 +116,15 @@ test('a bar says who, for how long, and how it ended', () => {
     rowsMax: 1,
   }).rows;
   assert.match(barText(row.bars[0]), /^ann, since [\d:]{8}, for 5 s, waited 2 s, ended with its session$/);
-  assert.match(barText({ ...row.bars[0], isOpen: true, ms: 40, waited: 0, set: ['a', 'b'] }), /for 40 ms, holds it now, one lease on 2 locks: a, b$/);
+  assert.match(
+    barText({ ...row.bars[0], isOpen: true, ms: 40, waited: 0, set: ['a', 'b'] }),
+    /for 40 ms, holds it now, one lease on 2 locks: a, b$/,
+  );
   for (const [ending, text] of [
     ['released', 'released'],
     ['expired', 'expired'],
     ['forced', 'released by force'],
-    ['restart', 'ended by a restart of the server'],
+    ['restart', 'expired after a restart of the server'],
     ['melted', 'melted'],
   ])
     assert.ok(barText({ ...row.bars[0], ending }).endsWith(`, ${text}`), ending);

@@ -55,7 +55,12 @@ function queueTable(queue, length, now, key) {
             waiter.owner_id,
             waiter.metadata ? h('span', { class: 'quiet' }, ` ${waiter.metadata}`) : null,
             setOf(waiter.scopes).length > 0
-              ? h('span', { class: 'quiet' }, ' together with ', scopeLinks(othersOf(setOf(waiter.scopes), key, waiter.scope)))
+              ? h(
+                  'span',
+                  { class: 'quiet' },
+                  ' together with ',
+                  scopeLinks(othersOf(setOf(waiter.scopes), key, waiter.scope)),
+                )
               : null,
           ),
           h('td', {}, door(waiter.door)),

@@ -1,4 +1,4 @@
-// What the page of a lock shows beside its holders and its queue: its last holds, its sets, and the value of its leader.
+// What the page of a lock shows beside its holders and its queue: its last holds, its sets, the value of its leader.
 
 import { askIfThere } from './api.js';
 import { h } from './dom.js';
@@ -23,7 +23,9 @@ function holdRow(hold, key, now) {
       'td',
       {},
       hold.owner,
-      isAlike ? null : h('span', { class: 'quiet' }, ` ${hold.scope ? rangeText(parseRange(hold.scope)) : hold.mode}`),
+      isAlike
+        ? null
+        : h('span', { class: 'quiet' }, ` ${hold.scope ? rangeText(parseRange(hold.scope)) : hold.mode}`),
       others.length > 0 ? h('span', { class: 'quiet' }, ' with ', scopeLinks(others)) : null,
       hold.metadata ? h('span', { class: 'quiet' }, ` ${hold.metadata}`) : null,
     ),
@@ -65,7 +67,8 @@ export function createLockHistory(kind, name, key) {
   function take(state) {
     if (state.revision === takenRevision) return;
     takenRevision = state.revision;
-    for (const hold of endedHolds(key, state.holds.values(), past.holds.values())) past.holds.set(hold.token, hold);
+    for (const hold of endedHolds(key, state.holds.values(), past.holds.values()))
+      past.holds.set(hold.token, hold);
   }
 
   return function lockHistory(page) {
@@ -86,14 +89,22 @@ export function createLockHistory(kind, name, key) {
       { class: 'card', id: 'last-holds' },
       h('h2', {}, 'Last holds', keptNote(state, past, now)),
       rows.length === 0
-        ? h('p', { class: 'quiet' }, state.past.isKept ? 'Nobody has held it.' : 'No hold has ended since this page was opened.')
+        ? h(
+            'p',
+            { class: 'quiet' },
+            state.past.isKept ? 'Nobody has held it.' : 'No hold has ended since this page was opened.',
+          )
         : wideTable(
             'Last holds',
             ['Holder', 'Door', 'From', 'To', 'Waited', 'Ended', 'Fencing number'],
             rows.slice(0, shown).map((hold) => holdRow(hold, key, now)),
           ),
       hasMore
-        ? h('div', { class: 'actions start' }, h('button', { type: 'button', id: 'older', on: { click: more } }, 'Show older'))
+        ? h(
+            'div',
+            { class: 'actions start' },
+            h('button', { type: 'button', id: 'older', on: { click: more } }, 'Show older'),
+          )
         : null,
     );
   };
@@ -115,13 +126,21 @@ export function setCards(lock) {
         'section',
         { class: 'card set-card' },
         h('h2', {}, `One lease on ${set.length} locks`),
-        h('p', {}, `${owner} was granted all of them at once, and they end together. Fencing number ${token}.`),
-        h('ul', { class: 'chips' }, set.map((text) => h('li', {}, scopeLinks([text])))),
+        h(
+          'p',
+          {},
+          `${owner} was granted all of them at once, and they end together. Fencing number ${token}.`,
+        ),
+        h(
+          'ul',
+          { class: 'chips' },
+          set.map((text) => h('li', {}, scopeLinks([text]))),
+        ),
       ),
     );
 }
 
-/** The value of the holder of a lock, if it has one, and its revision. Events tell changes; the first one is asked for. */
+/** The value of the holder of a lock, if it has one, and its revision. It is asked for once; events tell changes. */
 export function createElection(kind, name) {
   let answer = null;
   let askedToken = null;

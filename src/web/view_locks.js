@@ -89,7 +89,12 @@ function fillSetMark(mark, lock, holder) {
 
 /** A box beside a mark, with links to all locks of a lease. The browser closes it when one does something else. */
 function createSetBox() {
-  const box = h('div', { class: 'set-box', popover: 'auto', role: 'dialog', 'aria-label': 'One lease on several locks' });
+  const box = h('div', {
+    class: 'set-box',
+    popover: 'auto',
+    role: 'dialog',
+    'aria-label': 'One lease on several locks',
+  });
   function show(mark, lock) {
     const holder = lock && firstHolder(lock);
     if (!holder || holder.set.length === 0) return;
@@ -97,8 +102,17 @@ function createSetBox() {
     const others = othersOf(holder.set, lock.key, holder.scope);
     morph(
       box,
-      h('p', {}, h('strong', {}, title(lock)), ` is one of ${holder.set.length} locks of one lease of ${holder.owner}. The others:`),
-      h('ul', { class: 'chips' }, others.map((text) => h('li', {}, scopeLinks([text])))),
+      h(
+        'p',
+        {},
+        h('strong', {}, title(lock)),
+        ` is one of ${holder.set.length} locks of one lease of ${holder.owner}. The others:`,
+      ),
+      h(
+        'ul',
+        { class: 'chips' },
+        others.map((text) => h('li', {}, scopeLinks([text]))),
+      ),
     );
     box.showPopover();
     const { left, bottom } = mark.getBoundingClientRect();

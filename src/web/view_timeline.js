@@ -1,7 +1,7 @@
 import { askIfThere } from './api.js';
 import { h, morph } from './dom.js';
 import { clock, moment } from './format.js';
-import { addPage, createPast, ENDINGS, historyPath } from './history.js';
+import { addInterval, ENDINGS, findGap, historyPath, holdOfRow } from './history.js';
 import { ending, hrefOfKey, titleOfKey } from './parts.js';
 import { barText, colourOf, timelineRows } from './timeline.js';
 
@@ -41,9 +41,15 @@ function bar(item, choose) {
       on: { click: () => choose(text) },
     },
     h('span', { class: 'bar-text', 'aria-hidden': 'true' }, item.count ? `${item.count} holds` : item.owner),
-    item.set?.length > 0 ? h('span', { class: 'bar-set', 'aria-hidden': 'true' }, `${item.set.length}`) : null,
+    item.set?.length > 0
+      ? h('span', { class: 'bar-set', 'aria-hidden': 'true' }, `${item.set.length}`)
+      : null,
     isMarked
-      ? h('span', { class: `bar-end end-${item.ending}`, 'aria-hidden': 'true' }, ENDINGS[item.ending]?.mark ?? '?')
+      ? h(
+          'span',
+          { class: `bar-end end-${item.ending}`, 'aria-hidden': 'true' },
+          ENDINGS[item.ending]?.mark ?? '?',
+        )
       : null,
     h('span', { class: 'visually-hidden' }, text),
   );
@@ -61,40 +67,56 @@ function legend() {
 
 /** The holds that the view knows: those that the page has seen, and older ones that are read when they are needed. */
 function createReader() {
-  let past = createPast();
-  let since = Infinity;
-  let until = 0;
+  let holds = new Map();
+  let known = []; // the times of which all holds are known
+  let first = Infinity; // since when the page knows them
   let isLoading = false;
   let pages = 0;
   let failedAt = 0;
 
+  function addRows(page, gap) {
+    const oldest = Math.min(...page.history.map((row) => Date.parse(row.ended_at)));
+    for (const hold of page.history.map(holdOfRow)) if (!holds.has(hold.token)) holds.set(hold.token, hold);
+    // What ended at the end of a full page may go on in the next one. A page without progress is the last.
+    const isCut = page.next !== undefined && oldest > gap.from && oldest < gap.to;
+    known = addInterval(known, isCut ? oldest : gap.from, gap.to);
+  }
+
   return {
-    holds: () => past.holds.values(),
+    holds: () => holds.values(),
     isLoading: () => isLoading,
-    /** Changes when something is read. */ progress: () => `${pages} ${isLoading}`,
+    isFull: () => holds.size > HOLDS_MAX,
+    /** Changes when something is read. */
+    progress: () => `${pages} ${isLoading}`,
+    /** Forgets what was read, if it is too much. */
+    trim() {
+      if (holds.size <= HOLDS_MAX) return;
+      holds = new Map();
+      first = Infinity;
+      known = [];
+    },
     /** Takes over what the page knows, before it is forgotten there. */
-    take({ holds, past: { since: known } }) {
-      if (past.holds.size > HOLDS_MAX) {
-        past = createPast();
-        since = Infinity;
+    take({ holds: seen, past: { since } }) {
+      if (first === Infinity && since !== Infinity) {
+        first = since;
+        known = addInterval(known, since, Infinity);
       }
-      if (since === Infinity) since = until = known;
-      for (const hold of holds.values()) past.holds.set(hold.token, hold);
+      for (const hold of seen.values()) holds.set(hold.token, hold);
     },
-    /** Nothing is known of the time before this one, and nothing can be read; -Infinity: not known yet. */
-    beginning(state) {
-      if (!state.past.isKept) return since;
-      return past.keptSince ?? state.past.keptSince ?? (past.isWhole ? past.since : -Infinity);
+    /** Nothing is known of the time before this one, and nothing can be read. */
+    beginning({ past: { isKept, keptSince } }) {
+      return isKept && keptSince !== null ? keptSince : first;
     },
-    /** Reads the next older page if the time from `from` on is not known yet. */
-    async reach(page, from) {
-      const isKnown = Math.min(since, past.since) <= from || past.isWhole;
-      const mayAsk = page.state.past.isKept && Date.now() - failedAt > RETRY_MS && past.holds.size <= HOLDS_MAX;
-      if (isKnown || isLoading || !mayAsk) return;
+    /** Reads a page of what is not known of this time. */
+    async reach(page, from, to) {
+      const gap = findGap(known, Math.max(from, this.beginning(page.state)), to);
+      const mayAsk = page.state.past.isKept && Date.now() - failedAt > RETRY_MS && !this.isFull();
+      if (gap === null || isLoading || !mayAsk) return;
       isLoading = true;
       try {
-        const path = historyPath({ until: Math.ceil(until), after: past.next, limit: PAGE_LENGTH });
-        addPage(past, await askIfThere(path));
+        const span = { since: Math.floor(gap.from), until: Math.ceil(gap.to) + 1 };
+        const answer = await askIfThere(historyPath({ ...span, limit: PAGE_LENGTH }));
+        addRows(answer ?? { history: [] }, gap);
       } catch {
         failedAt = Date.now(); // the connection is lost, or the server cannot read now
       } finally {
@@ -150,6 +172,7 @@ export function timelineView(root) {
 
   function change(apply) {
     apply();
+    reader.trim();
     drawnAt = 0;
     if (page) update(page);
   }
@@ -167,6 +190,7 @@ export function timelineView(root) {
 
   function listenForMoves() {
     let dragged = null;
+    let hasMoved = false;
     const widthOfBars = () => chart.querySelector('.bars')?.clientWidth || chart.clientWidth || 1;
     chart.addEventListener('keydown', (event) => {
       const share = { ArrowLeft: -STEP / 2, ArrowRight: STEP / 2, PageUp: -1, PageDown: 1 }[event.key];
@@ -185,15 +209,19 @@ export function timelineView(root) {
       { passive: false },
     );
     chart.addEventListener('pointerdown', (event) => {
+      hasMoved = false;
       if (event.button === 0 && !event.target.closest('a')) dragged = event.clientX;
     });
+    chart.addEventListener('click', (event) => hasMoved && event.stopPropagation(), { capture: true });
     addEventListenerWhileShown('pointermove', (event) => {
       if (dragged === null || Math.abs(event.clientX - dragged) < 3) return;
       const share = (dragged - event.clientX) / widthOfBars();
       dragged = event.clientX;
+      hasMoved = true;
       move(share);
     });
-    for (const name of ['pointerup', 'pointercancel']) addEventListenerWhileShown(name, () => (dragged = null));
+    for (const name of ['pointerup', 'pointercancel'])
+      addEventListenerWhileShown(name, () => (dragged = null));
   }
 
   // A drag may leave the chart. The listener goes with the view.
@@ -207,7 +235,7 @@ export function timelineView(root) {
     reader.take(page.state);
     const now = page.serverNow;
     const from = (end ?? now) - windowMs;
-    if (page.connection === 'live') reader.reach(page, from);
+    if (page.connection === 'live') reader.reach(page, from, end ?? now);
     // A long window moves slowly: nobody sees a difference sooner.
     const isDue = Math.abs(page.now - drawnAt) >= Math.min(5000, windowMs / 600);
     if (!isDue && drawnAt !== 0 && drawnProgress === reader.progress()) return;
@@ -216,29 +244,33 @@ export function timelineView(root) {
     draw(now, from);
   }
 
-  function knownText(now, from) {
+  function knownText(now) {
     const { state } = page;
     if (state.past.isKept === null) return '';
-    if (!state.past.isKept) return `Seen since ${moment(reader.beginning(state), now)}; the server keeps no history.`;
+    if (!state.past.isKept)
+      return `Seen since ${moment(reader.beginning(state), now)}; the server keeps no history.`;
     if (reader.isLoading()) return 'Reading older holds …';
-    const beginning = reader.beginning(state);
-    return beginning === -Infinity || from < beginning - windowMs ? '' : `Kept since ${moment(beginning, now)}.`;
+    if (reader.isFull()) return 'There are too many holds in this time: not all are shown.';
+    return `Kept since ${moment(reader.beginning(state), now)}.`;
   }
 
   function draw(now, from) {
     const last = end ?? now;
     const { rows, more } = timelineRows(reader.holds(), { now, end: last, windowMs, rowsMax: ROWS_MAX });
-    const beginning = reader.beginning(page.state);
-    earlier.disabled = from <= beginning && beginning !== -Infinity;
+    earlier.disabled = from <= reader.beginning(page.state);
     later.disabled = live.disabled = end === null;
-    morph(known, knownText(now, from));
+    morph(known, knownText(now));
     const choose = (text) => change(() => (chosen = text));
     const marks = [0, 0.25, 0.5, 0.75, 1].map((share) => from + windowMs * share);
     const axis = h(
       'div',
       { class: 'timeline-row timeline-scale' },
       h('span', { class: 'quiet' }, moment(from, now).replace(/ ?\S+$/, '')),
-      h('p', { class: 'scale', 'aria-hidden': 'true' }, marks.map((at) => h('span', {}, clock(at)))),
+      h(
+        'p',
+        { class: 'scale', 'aria-hidden': 'true' },
+        marks.map((at) => h('span', {}, clock(at))),
+      ),
     );
     morph(
       chart,

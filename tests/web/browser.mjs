@@ -48,3 +48,15 @@ export async function findBarriers(page) {
         .join(' | ')}`,
   );
 }
+
+/** Waits until the page is connected. */
+export function isLive(page) {
+  return page.locator('#connection', { hasText: 'live' }).waitFor();
+}
+
+/** Shows another view of the page. */
+export function go(page, view) {
+  return page.evaluate((hash) => {
+    location.hash = `#/${hash}`;
+  }, view);
+}

@@ -1,11 +1,14 @@
-// A small fake of the server for what a test cannot bring about quickly with the real one: a history of many hours, a
-// restart, a page that is read in the middle of changes. It serves the files of src/web and answers as the server does.
+// A small fake of the server for what a test cannot bring about quickly with the real one: a history of many hours,
+// a restart, a page that is read in the middle of changes. It serves the files of src/web and answers as the server does.
 
 import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
 
-const WEB = path.join(import.meta.dirname ?? path.dirname(new URL(import.meta.url).pathname), '../../src/web');
+const WEB = path.join(
+  import.meta.dirname ?? path.dirname(new URL(import.meta.url).pathname),
+  '../../src/web',
+);
 const TYPES = { '.js': 'text/javascript', '.css': 'text/css', '.html': 'text/html' };
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'";
@@ -13,7 +16,11 @@ const POLICY =
 const rfc = (ms) => new Date(ms).toISOString();
 
 /** A lease that has ended, as the history tells it. Times are in milliseconds before now. */
-export function ended(scope, holder, { from, to, how = 'released', waited = 0, token, door = 'scoped', ...more }) {
+export function ended(
+  scope,
+  holder,
+  { from, to, how = 'released', waited = 0, token, door = 'scoped', ...more },
+) {
   const now = Date.now();
   return {
     fencing_token: token,
@@ -30,7 +37,12 @@ export function ended(scope, holder, { from, to, how = 'released', waited = 0, t
 }
 
 /** A lock with its holder, as the listing shows it. */
-export function held(name, owner, token, { age = 10_000, ttl = 60_000, waiters = 0, kind = 'named', ...more } = {}) {
+export function held(
+  name,
+  owner,
+  token,
+  { age = 10_000, ttl = 60_000, waiters = 0, kind = 'named', ...more } = {},
+) {
   const now = Date.now();
   const holder = {
     owner_id: owner,
@@ -47,7 +59,15 @@ export function held(name, owner, token, { age = 10_000, ttl = 60_000, waiters =
 /** A member of a cycle: `holder` waits for the lock `name`, which `by` holds. */
 export function waits(holder, name, by, token, more = {}) {
   const scope = typeof name === 'string' ? { kind: 'named', name } : name;
-  return { holder, waiter: holder, door: 'scoped', waits_for: scope, held_by: by, fencing_token: token, ...more };
+  return {
+    holder,
+    waiter: holder,
+    door: 'scoped',
+    waits_for: scope,
+    held_by: by,
+    fencing_token: token,
+    ...more,
+  };
 }
 
 function historyPage(rows, query, position, keptSince) {
@@ -62,7 +82,7 @@ function historyPage(rows, query, position, keptSince) {
   };
   const found = rows
     .filter((row) => isOn(row) && Date.parse(row.ended_at) >= time('since', 0))
-    .filter((row) => Date.parse(row.ended_at) <= time('until', Infinity))
+    .filter((row) => Date.parse(row.acquired_at) < time('until', Infinity))
     .sort((a, b) => Date.parse(b.ended_at) - Date.parse(a.ended_at));
   const start = Number(query.get('after') ?? 0);
   const next = start + limit < found.length ? { next: String(start + limit) } : {};
@@ -75,7 +95,13 @@ function historyPage(rows, query, position, keptSince) {
  * without them. `asked` has the addresses of all requests.
  */
 export async function startFake(world) {
-  Object.assign(world, { position: 100, keptSince: Date.now() - 86_400_000, elections: {}, queues: {}, ...world });
+  Object.assign(world, {
+    position: 100,
+    keptSince: Date.now() - 86_400_000,
+    elections: {},
+    queues: {},
+    ...world,
+  });
   const asked = [];
   const streams = new Set();
   const told = [];
@@ -89,7 +115,12 @@ export async function startFake(world) {
     if (url.pathname === '/v1/sessions') return { sessions: [], position };
     if (url.pathname === '/v1/locks') return { locks: world.locks, position };
     if (url.pathname.startsWith('/v1/locks/'))
-      return { queue: [], ...world.locks.find((lock) => lock.lock_name === name), ...world.queues[name], position };
+      return {
+        queue: [],
+        ...world.locks.find((lock) => lock.lock_name === name),
+        ...world.queues[name],
+        position,
+      };
     if (url.pathname === '/v1/deadlocks' && world.deadlocks) return { deadlocks: world.deadlocks, position };
     if (url.pathname === '/v1/history' && world.history)
       return historyPage(world.history, query, position, world.keptSince);
@@ -113,7 +144,10 @@ export async function startFake(world) {
     if (url.pathname === '/v1/events') return serveStream(request, response, url);
     if (!url.pathname.startsWith('/v1/')) {
       const file = path.join(WEB, url.pathname === '/' ? 'index.html' : path.basename(url.pathname));
-      response.writeHead(200, { 'Content-Type': TYPES[path.extname(file)], 'Content-Security-Policy': POLICY });
+      response.writeHead(200, {
+        'Content-Type': TYPES[path.extname(file)],
+        'Content-Security-Policy': POLICY,
+      });
       return response.end(fs.readFileSync(file));
     }
     const body = answer(url);

@@ -14,7 +14,14 @@ function deployments(next) {
     const how = endings[index % endings.length];
     const holder = `ci-runner-${(index % 4) + 1}`;
     const waited = index % 3 === 0 ? 0 : (index % 7) * 3 * SECOND;
-    return ended('deploy', holder, { from: to + 31 * SECOND, to, how, waited, token: next(), metadata: `build ${4700 - index}` });
+    return ended('deploy', holder, {
+      from: to + 31 * SECOND,
+      to,
+      how,
+      waited,
+      token: next(),
+      metadata: `build ${4700 - index}`,
+    });
   });
 }
 
@@ -23,7 +30,13 @@ function queueItems(next) {
   return Array.from({ length: 400 }, (_, index) => {
     const to = 2 * SECOND + index * 1.4 * SECOND;
     const holder = `consumer-${(index % 3) + 1}`;
-    return ended('queue-mail', holder, { from: to + 900, to, waited: 300, token: next(), door: 'lockserver' });
+    return ended('queue-mail', holder, {
+      from: to + 900,
+      to,
+      waited: 300,
+      token: next(),
+      door: 'lockserver',
+    });
   });
 }
 
@@ -59,7 +72,9 @@ export function createStory() {
     held('invoices', 'ann', next(), { age: 95 * SECOND, waiters: 1 }),
     held('payments', 'bob', next(), { age: 90 * SECOND, waiters: 1 }),
     held('scheduler', 'node-2', next(), { age: 300 * SECOND, waiters: 2 }),
-    ...Array.from({ length: 6 }, (_, index) => held(`shard-0${index}`, `node-${(index % 3) + 1}`, next(), { age: index * MINUTE })),
+    ...Array.from({ length: 6 }, (_, index) =>
+      held(`shard-0${index}`, `node-${(index % 3) + 1}`, next(), { age: index * MINUTE }),
+    ),
   ];
   const tokenOf = (name) => locks.find((lock) => lock.lock_name === name).holders[0].fencing_token;
   const deadlock = {
@@ -70,12 +85,29 @@ export function createStory() {
     ],
   };
   const elections = {
-    scheduler: { leader: 'node-2', value: 'http://10.0.0.12:9000', revision: 3, fencing_token: tokenOf('scheduler'), candidates: 3 },
+    scheduler: {
+      leader: 'node-2',
+      value: 'http://10.0.0.12:9000',
+      revision: 3,
+      fencing_token: tokenOf('scheduler'),
+      candidates: 3,
+    },
   };
   const now = Date.now();
   const waiter = (owner_id, more) => ({
-    position: 1, owner_id, door: 'scoped', mode: 'exclusive', waiting_since_ms: now - 12_000, waits_for: 'month-end', ...more,
+    position: 1,
+    owner_id,
+    door: 'scoped',
+    mode: 'exclusive',
+    waiting_since_ms: now - 12_000,
+    waits_for: 'month-end',
+    ...more,
   });
-  const queues = { deploy: { queue: [waiter('ci-runner-2', { waits_for: 'ci-runner-1', scopes: ['deploy', 'staging'] })], queue_length: 1 } };
+  const queues = {
+    deploy: {
+      queue: [waiter('ci-runner-2', { waits_for: 'ci-runner-1', scopes: ['deploy', 'staging'] })],
+      queue_length: 1,
+    },
+  };
   return { locks, history, deadlocks: [deadlock], elections, queues };
 }

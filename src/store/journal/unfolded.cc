@@ -1,7 +1,6 @@
 #include "store/journal/unfolded.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <utility>
 

@@ -166,8 +166,8 @@ CREATE TABLE waits (fencing_token INTEGER PRIMARY KEY, waited_us INTEGER NOT NUL
 )sql";
 
 // Step n brings a file of version n to version n + 1. Steps are never changed, only added.
-constexpr std::array migrations{leases_step, fences_step, journal_step, journal_file_step,
-                                sets_and_values_step, history_step};
+constexpr std::array migrations{leases_step,       fences_step,          journal_step,
+                                journal_file_step, sets_and_values_step, history_step};
 
 SqliteResult<void> run_step(Database& database, std::size_t version) {
     const std::string step = std::string(migrations.at(version)) +

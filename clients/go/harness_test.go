@@ -23,6 +23,10 @@ const patience = time.Minute
 var program = os.Getenv("HOLDFAST")
 
 func TestMain(m *testing.M) {
+	if url := os.Getenv("LEADER_OF"); url != "" {
+		leadUntilKilled(url)
+		return
+	}
 	if program == "" {
 		fmt.Fprintln(os.Stderr, "the environment variable HOLDFAST must be the path of the server: "+
 			"HOLDFAST=/usr/bin/holdfast go test ./...")

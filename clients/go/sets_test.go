@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"os"
 	"os/exec"
 	"reflect"
@@ -162,20 +163,24 @@ func TestS16WhoWantsToWaitNeverthelessWaits(t *testing.T) {
 	}))
 }
 
-// TestLeaderThatIsKilled is no test, but the leader of the next one: it leads with the value "one", then
-// with "two" when it is told to, until it is killed.
-func TestLeaderThatIsKilled(t *testing.T) {
-	url := os.Getenv("LEADER_OF")
-	if url == "" {
-		t.Skip("it is part of another test")
-	}
+// leadUntilKilled is a process of its own: it leads with the value "one", then with "two" when it is told
+// to.
+func leadUntilKilled(url string) {
 	ctx := context.Background()
-	leadership, err := connect(t, url).Campaign(ctx, holdfast.Candidacy{
+	client, err := holdfast.New(holdfast.Options{Servers: []string{url}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	leadership, err := client.Campaign(ctx, holdfast.Candidacy{
 		Election: "boss", Candidate: "ann", Value: "one", TTL: 3 * time.Second,
 	})
-	must(t, err)
+	if err != nil {
+		log.Fatal(err)
+	}
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
-	must(t, leadership.SetValue(ctx, "two"))
+	if err := leadership.SetValue(ctx, "two"); err != nil {
+		log.Fatal(err)
+	}
 	time.Sleep(patience)
 }
 
@@ -201,8 +206,9 @@ func TestS17TheValueChangesAndTheNextLeadsWhenTheLeaderIsKilled(t *testing.T) {
 		})
 	}
 	untilLed("nobody")
-	leader := exec.Command(os.Args[0], "-test.run", "^TestLeaderThatIsKilled$")
+	leader := exec.Command(os.Args[0])
 	leader.Env = append(os.Environ(), "LEADER_OF="+s.url())
+	leader.Stderr = os.Stderr
 	input, err := leader.StdinPipe()
 	must(t, err)
 	must(t, leader.Start())

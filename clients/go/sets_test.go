@@ -1,11 +1,9 @@
 package holdfast_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"log"
 	"os"
 	"os/exec"
 	"reflect"
@@ -161,27 +159,6 @@ func TestS16WhoWantsToWaitNeverthelessWaits(t *testing.T) {
 		mustBe(t, err, holdfast.ErrWaitTimedOut)
 		return nil
 	}))
-}
-
-// leadUntilKilled is a process of its own: it leads with the value "one", then with "two" when it is told
-// to.
-func leadUntilKilled(url string) {
-	ctx := context.Background()
-	client, err := holdfast.New(holdfast.Options{Servers: []string{url}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	leadership, err := client.Campaign(ctx, holdfast.Candidacy{
-		Election: "boss", Candidate: "ann", Value: "one", TTL: 3 * time.Second,
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
-	if err := leadership.SetValue(ctx, "two"); err != nil {
-		log.Fatal(err)
-	}
-	time.Sleep(patience)
 }
 
 func TestS17TheValueChangesAndTheNextLeadsWhenTheLeaderIsKilled(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"math/big"
 	"net"
 	"os"
@@ -97,6 +98,10 @@ func TestSecrets(t *testing.T) {
 	must(t, err)
 	_, err = user.ForceRelease(ctx, "x")
 	mustBe(t, err, holdfast.ErrForbidden)
+	var denied *holdfast.RequestError
+	if !errors.As(err, &denied) || denied.Right != "admin" || denied.On != "*" {
+		t.Fatalf("the error is %v", err)
+	}
 	mustBe(t, user.DropFence(ctx, "x"), holdfast.ErrForbidden)
 
 	must(t, os.WriteFile(auth, []byte("second\n"), 0o600))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"net"
 	"os"
 	"os/exec"
@@ -23,6 +24,10 @@ const patience = time.Minute
 var program = os.Getenv("HOLDFAST")
 
 func TestMain(m *testing.M) {
+	if url := os.Getenv("LEADER_OF"); url != "" {
+		leadUntilKilled(url)
+		return
+	}
 	if program == "" {
 		fmt.Fprintln(os.Stderr, "the environment variable HOLDFAST must be the path of the server: "+
 			"HOLDFAST=/usr/bin/holdfast go test ./...")
@@ -32,6 +37,27 @@ func TestMain(m *testing.M) {
 		os.Unsetenv("HOLDFAST_" + name)
 	}
 	os.Exit(runWithServer(m))
+}
+
+// leadUntilKilled is a process of its own: it leads with the value "one", then with "two" when it is told
+// to.
+func leadUntilKilled(url string) {
+	ctx := context.Background()
+	client, err := holdfast.New(holdfast.Options{Servers: []string{url}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	leadership, err := client.Campaign(ctx, holdfast.Candidacy{
+		Election: "boss", Candidate: "ann", Value: "one", TTL: 3 * time.Second,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+	if err := leadership.SetValue(ctx, "two"); err != nil {
+		log.Fatal(err)
+	}
+	time.Sleep(patience)
 }
 
 // runWithServer runs the tests. The Examples use the server of the environment.

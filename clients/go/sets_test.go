@@ -1,7 +1,6 @@
 package holdfast_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -162,23 +161,6 @@ func TestS16WhoWantsToWaitNeverthelessWaits(t *testing.T) {
 	}))
 }
 
-// TestLeaderThatIsKilled is no test, but the leader of the next one: it leads with the value "one", then
-// with "two" when it is told to, until it is killed.
-func TestLeaderThatIsKilled(t *testing.T) {
-	url := os.Getenv("LEADER_OF")
-	if url == "" {
-		t.Skip("it is part of another test")
-	}
-	ctx := context.Background()
-	leadership, err := connect(t, url).Campaign(ctx, holdfast.Candidacy{
-		Election: "boss", Candidate: "ann", Value: "one", TTL: 3 * time.Second,
-	})
-	must(t, err)
-	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
-	must(t, leadership.SetValue(ctx, "two"))
-	time.Sleep(patience)
-}
-
 func TestS17TheValueChangesAndTheNextLeadsWhenTheLeaderIsKilled(t *testing.T) {
 	t.Parallel()
 	ctx, s := brief(t), startServer(t)
@@ -201,8 +183,9 @@ func TestS17TheValueChangesAndTheNextLeadsWhenTheLeaderIsKilled(t *testing.T) {
 		})
 	}
 	untilLed("nobody")
-	leader := exec.Command(os.Args[0], "-test.run", "^TestLeaderThatIsKilled$")
+	leader := exec.Command(os.Args[0])
 	leader.Env = append(os.Environ(), "LEADER_OF="+s.url())
+	leader.Stderr = os.Stderr
 	input, err := leader.StdinPipe()
 	must(t, err)
 	must(t, leader.Start())

@@ -424,7 +424,11 @@ check(
         }
         const user = connect(server.url, { tokenFile });
         const held = await user.acquire("x", { ttlMs: 60_000 });
-        await assert.rejects(user.forceRelease("x"), holdfast.Forbidden);
+        await assert.rejects(user.forceRelease("x"), (error) => {
+            assert.ok(error instanceof holdfast.Forbidden);
+            assert.deepEqual([error.right, error.on], ["admin", "*"]);
+            return true;
+        });
         await writeSecret(folder, "auth", "second");
         server.signal("SIGHUP");
         const isReloaded = () => connect(server.url, { token: "second" }).leases().next().then(() => true, () => false);

@@ -455,8 +455,9 @@ class Secrets(ServerTest):
         with mock.patch.dict(os.environ, {"HOLDFAST_TOKEN": "the-users", "HOLDFAST_SERVER": server.url}):
             user = self.connect(None)
         user.acquire("x")
-        with self.assertRaises(holdfast.Forbidden):
+        with self.assertRaises(holdfast.Forbidden) as denied:
             user.force_release("x")
+        self.assertEqual((denied.exception.right, denied.exception.on), ("admin", "*"))
         with mock.patch.dict(os.environ, {"HOLDFAST_TOKEN_FILE": admin}):
             boss = self.connect(server.url)
         self.assertEqual(boss.force_release("x"), 1)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sets, deadlocks, elections and the history, with both clients against the real server: the scenarios S15 to S17 of
+"""Sets, deadlocks, elections, the history and rights, with both clients against the real server: the scenarios S15 to S17 of
 clients/scenarios.md, and what belongs to them.
 
     sets_test.py HOLDFAST [unittest's arguments]
@@ -197,6 +197,24 @@ class History(ServerTest):
         with self.assertRaises(holdfast.BadRequest) as caught:
             next(self.connect(self.serve("--history", "0").url).history())
         self.assertEqual(caught.exception.code, "HistoryOff")
+
+
+class Rights(ServerTest):
+    def setUp(self):
+        tokens = str(self.folder() / "tokens")
+        made = subprocess.run([support.PROGRAM, "token", "new", "ci", "lock", "deploy/*", "--tokens", tokens],
+                              capture_output=True, text=True, check=True)
+        self.client = self.connect(self.serve("--tokens", tokens).url, token=made.stdout.strip())
+
+    def test_that_are_missing_are_named(self):
+        with self.client.lock("deploy/web"):
+            pass
+        for ask, right, on in ((lambda: self.client.acquire("prod"), "lock", "prod"),
+                               (lambda: self.client.acquire(["deploy/web", "path:/x"]), "lock", "path:/x")):
+            with self.assertRaises(holdfast.Forbidden) as caught:
+                ask()
+            self.assertEqual((caught.exception.right, caught.exception.on), (right, on))
+            self.assertIn(f"the right {right} on {on}", str(caught.exception))
 
 
 class AsyncScenarios(AsyncTest):

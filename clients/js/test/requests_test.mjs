@@ -194,9 +194,13 @@ checkAgainst(
     },
 );
 
+let changes = 0;
 checkAgainst(
     "the value of a candidacy is sent, and changed in order",
-    ({ method, url }, count) => {
+    async ({ method, url }, count) => {
+        assert.equal(++changes, 1, "two changes at the same time");
+        await pause(10);
+        --changes;
         if (method === "PUT") assert.match(url, /^\/v1\/leases\/[0-9a-f]{32}\/value$/);
         if (count === 7) return [410, { error: "LockExpired", message: "over" }];
         return [200, lease({ value: `v${count}`, revision: count })];

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import os
 import threading
+import time
 import unittest
 from datetime import datetime, timezone
 
@@ -263,6 +264,18 @@ class Elections(ScriptedTest):
         self.assertEqual(len(self.server.seen), count, "the server was asked after the release")
 
     def test_the_asyncio_client_changes_values_in_order(self):
+        under_way, most = [], []
+
+        def reply(index, request):
+            under_way.append(index)
+            most.append(len(under_way))
+            time.sleep(0.01)
+            under_way.remove(index)
+            return 200, lease_json()
+
+        self.server = Scripted(reply)
+        self.addCleanup(self.server.end)
+
         async def work(client):
             leadership = await client.campaign("boss")
             self.assertNotIn("value", self.body())
@@ -271,7 +284,7 @@ class Elections(ScriptedTest):
 
         self.run_async(work)
         sent = [request["body"]["value"] for request in self.server.seen if request["method"] == "PUT"]
-        self.assertEqual(sent, list("01234"))
+        self.assertEqual((sent, max(most)), (list("01234"), 1))
 
     def test_an_observer_goes_on_at_the_next_stream(self):
         def stream(*states):

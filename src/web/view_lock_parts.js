@@ -78,10 +78,10 @@ export function createLockHistory(kind, name, key) {
     const rows = [...past.holds.values()]
       .filter((hold) => keysOfHold(hold).includes(key))
       .sort((a, b) => b.to - a.to || b.token - a.token);
+    if (past.isKept && rows.length < shown) ask(page); // somebody wants more than a page had
     const hasMore = rows.length > shown || (state.past.isKept && !past.isWhole && past.next !== undefined);
     const more = () => {
       shown += ROWS_MORE;
-      if (rows.length < shown) ask(page);
       page.redraw();
     };
     return h(

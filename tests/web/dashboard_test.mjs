@@ -5,7 +5,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { findBarriers, openPage, PHONE, startBrowser } from './browser.mjs';
+import { findBarriers, isLive, openPage, PHONE, startBrowser } from './browser.mjs';
 import { connectDflockd, createClient, startServer } from './server.mjs';
 
 let browser;
@@ -164,6 +164,7 @@ scene(
 scene(
   'hand-offs are seen in the timeline',
   async ({ page, client }) => {
+    await isLive(page);
     await client.release(await client.acquire('deploy', 'alice'));
     await client.acquire('deploy', 'bob');
     await page.locator('.bar.open', { hasText: 'bob' }).waitFor();

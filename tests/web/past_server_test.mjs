@@ -45,10 +45,7 @@ realScene(
     await page.locator('.bar').first().waitFor();
     await go(page, 'lock/named/deploy');
     await page.locator('#last-holds tbody tr', { hasText: 'bob' }).getByText('released by force').waitFor();
-    await page
-      .locator('#last-holds tbody tr', { hasText: 'alice' })
-      .getByText('released', { exact: true })
-      .waitFor();
+    await page.locator('#last-holds tbody tr', { hasText: 'alice' }).locator('.ending-released').waitFor();
   },
 );
 
@@ -73,17 +70,16 @@ realScene(
 );
 
 realScene(
-  'the real server: a set is one lease, and a leader has a value',
-  '/v1/elections/none',
-  async (client) => {
-    await client.send('POST', '/v1/leases', {
+  'the real server: a lease on several locks is shown as one',
+  '/v1/deadlocks', // a server that looks for deadlocks has sets, too
+  (client) =>
+    client.send('POST', '/v1/leases', {
       scopes: ['a', 'path:/x', 'semaphore:s'],
       holder: 'ann',
       ttl_ms: 60_000,
-    });
-    return client.lease('boss', 'node-1', { value: 'first' });
-  },
+    }),
   async ({ page, client, prepared }) => {
+    await page.locator('.tile-held .tile-value', { hasText: /^1$/ }).waitFor();
     await go(page, 'lock/path/%2Fx');
     await page.getByText('One lease on 3 locks').waitFor();
     assert.deepEqual(await page.locator('.set-card .chips li').allInnerTexts(), [
@@ -91,6 +87,18 @@ realScene(
       'path:/x',
       'semaphore:s',
     ]);
+    await go(page, '');
+    await client.send('DELETE', `/v1/leases/${prepared.token}`);
+    await page.locator('.history li', { hasText: 'a, path:/x, semaphore:s released by ann' }).waitFor();
+    await page.getByText('Nobody holds a lock').waitFor();
+  },
+);
+
+realScene(
+  'the real server: a leader is shown with its value',
+  '/v1/elections/none',
+  (client) => client.lease('boss', 'node-1', { value: 'first' }),
+  async ({ page, client, prepared }) => {
     await go(page, 'lock/named/boss');
     await page.locator('#election').getByText('first').waitFor();
     await client.send('PUT', `/v1/leases/${prepared.token}/value`, { value: 'second' });

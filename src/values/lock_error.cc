@@ -23,6 +23,10 @@ struct ToText {
         base::append_rfc3339(text, std::chrono::floor<std::chrono::milliseconds>(error.expires_at));
         return text;
     }
+    std::string operator()(const LockDeadlock& error) const {
+        return "waiting for " + error.scope.to_text() +
+               " would never end: " + holdfast::to_text(error.cycle);
+    }
     std::string operator()(const LockNotFound&) const { return "there is no such lock"; }
     std::string operator()(const LockExpired&) const { return "the lock is over"; }
     std::string operator()(const LockScopeMismatch& error) const {
@@ -46,6 +50,31 @@ struct ToText {
 };
 
 }  // namespace
+
+// A member that is hidden has no names. Its neighbours may have told them.
+std::string to_text(const std::vector<DeadlockMember>& cycle) {
+    const auto name_in_the_way = [&](std::size_t index) {
+        const DeadlockMember& member = cycle[index];
+        const DeadlockMember& next = cycle[(index + 1) % cycle.size()];
+        if (!member.is_hidden) return member.held_by;
+        return next.is_hidden ? std::string("somebody") : next.holder;
+    };
+    if (cycle.empty()) return "those who wait for one another are not known";
+    std::string text = name_in_the_way(cycle.size() - 1) + " waits for ";
+    for (std::size_t index = 0; index < cycle.size(); ++index) {
+        const DeadlockMember& member = cycle[index];
+        const bool is_last = index + 1 == cycle.size();
+        text += name_in_the_way(index);
+        if (is_last && cycle.size() > 1) break;
+        if (!member.is_hidden) {
+            text +=
+                member.fencing_token > 0 ? ", who holds " : ", who is before it in the queue of ";
+            text += member.waits_for.to_text();
+        }
+        if (!is_last) text += member.is_hidden ? ", who waits for " : " and waits for ";
+    }
+    return text;
+}
 
 std::string to_text(const LockError& error) {
     return std::visit(ToText{}, error);

@@ -29,6 +29,12 @@ class JsonWriter {
     // In an object.
     JsonWriter& begin_object(std::string_view name) { return key(name).open('{'); }
     JsonWriter& begin_array(std::string_view name) { return key(name).open('['); }
+    // In an array.
+    JsonWriter& item(std::string_view text) {
+        separate();
+        append_json_string(out_, text);
+        return *this;
+    }
     JsonWriter& end_object() { return close('}'); }
     JsonWriter& end_array() { return close(']'); }
 

@@ -3,10 +3,13 @@
 #include <fmt/compile.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
 #include <iterator>
 #include <utility>
 
 #include "base/json/json_writer.h"
+#include "doors/answers/cycle_json.h"
 #include "doors/lockserver/lock_json.h"
 #include "service/doors.h"
 
@@ -35,6 +38,7 @@ void append_data(base::JsonWriter& json, const core::Event& event, const service
             json.field("scope", core::to_text(lease.scope));
         }
         if (lease.scope.kind == core::ScopeKind::semaphore) json.field("limit", event.limit);
+        answers::append_scope_texts(json, lease.members, nullptr);
     }
     json.field("owner_id", lease.owner.name).field("door", service::to_text(lease.owner.door));
     if (lease.session) json.field("session", lease.session.serial);
@@ -64,8 +68,24 @@ void append_data(base::JsonWriter& json, const service::FenceRefusal& refusal,
         .field("highest", refusal.highest);
 }
 
+// Whether the event is about a scope for which `is_of` is true: one of a set, or one that somebody
+// in a deadlock waits for.
+bool is_about(const core::Event& event, const std::function<bool(const core::Scope&)>& is_of) {
+    if (event.kind == core::EventKind::deadlock) {
+        const answers::ShownCycle cycle(event.cycle, nullptr);
+        return std::ranges::any_of(cycle.members(), [&](const core::CycleMember& member) {
+            return is_of(member.waits_for);
+        });
+    }
+    if (event.lease.members.empty()) return is_of(event.lease.scope);
+    const auto members = answers::members_of(event.lease.members);
+    return std::ranges::any_of(members,
+                               [&](const core::SetMember& member) { return is_of(member.scope); });
+}
+
 // The beginning and the end of a session are about no lock: they are for those who may read
-// everything. The resource of a fence is a name.
+// everything. The resource of a fence is a name. A lease on several scopes is for those who may read all
+// of them; a deadlock for those who may read a part of it, and only that part.
 bool may_hear(const rights::Token* client, const service::FeedEvent& event) {
     constexpr rights::Door door = rights::Door::http;
     if (client == nullptr || client->everywhere(door) >= rights::Right::read) return true;
@@ -77,18 +97,26 @@ bool may_hear(const rights::Token* client, const service::FeedEvent& event) {
     if (kind == core::EventKind::session_opened || kind == core::EventKind::session_ended) {
         return false;
     }
-    return client->may(rights::Right::read, door, event.event.lease.scope);
+    const auto may_read = [&](const core::Scope& scope) {
+        return client->may(rights::Right::read, door, scope);
+    };
+    if (kind == core::EventKind::deadlock) return is_about(event.event, may_read);
+    return !is_about(event.event, [&](const core::Scope& scope) { return !may_read(scope); });
 }
 
 }  // namespace
 
-void append_event(std::string& out, const service::FeedEvent& event, const service::Clock& clock) {
+void append_event(std::string& out, const service::FeedEvent& event, const service::Clock& clock,
+                  const core::ScopeFilter* readable) {
     fmt::format_to(std::back_inserter(out), FMT_COMPILE("id: {}\nevent: {}\ndata: "), event.id,
                    event.refused_fence ? "fence_refused" : core::to_text(event.event.kind));
     base::JsonWriter json(out);
     json.begin_object();
     if (event.refused_fence) {
         append_data(json, *event.refused_fence, clock);
+    } else if (event.event.kind == core::EventKind::deadlock) {
+        json.field("at_ms", unix_ms(event.event.at, clock));
+        answers::ShownCycle(event.event.cycle, readable).append(json);
     } else {
         append_data(json, event.event, clock);
     }
@@ -126,10 +154,18 @@ void EventStreams::send_news(Streams::Stream& stream) {
     if (page.has_missed_some) {
         text_ += "event: gap\ndata: {\"reason\":\"some events are missing\"}\n\n";
     }
+    const std::string& prefix = stream.reader.prefix;
+    const rights::Token* const client = stream.reader.client.get();
     for (const auto& one : page.events) {
-        const bool is_wanted = one->event.lease.scope.name.starts_with(stream.reader.prefix);
-        if (is_wanted && may_hear(stream.reader.client.get(), *one))
-            append_event(text_, *one, clock_);
+        const bool is_wanted =
+            prefix.empty() || is_about(one->event, [&](const core::Scope& scope) {
+                return scope.name.starts_with(prefix);
+            });
+        if (!is_wanted || !may_hear(client, *one)) continue;
+        const bool is_deadlock = one->event.kind == core::EventKind::deadlock;
+        const auto readable =
+            is_deadlock ? rights::readable_by(client, rights::Door::http) : nullptr;
+        append_event(text_, *one, clock_, readable.get());
     }
     if (!text_.empty()) stream.reply.send(text_);
 }

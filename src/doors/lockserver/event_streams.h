@@ -24,8 +24,10 @@
 
 namespace holdfast::doors::lockserver {
 
-// Appends one event as the stream shows it.
-void append_event(std::string& out, const service::FeedEvent& event, const service::Clock& clock);
+// Appends one event as the stream shows it. Of a deadlock, only what `readable` includes; null:
+// everything.
+void append_event(std::string& out, const service::FeedEvent& event, const service::Clock& clock,
+                  const core::ScopeFilter* readable = nullptr);
 
 class EventStreams {
   public:

@@ -1,8 +1,10 @@
 #include "doors/scoped/scoped_handler.h"
 
 #include <utility>
+#include <vector>
 
 #include "doors/answers/late_answer.h"
+#include "doors/answers/scope_object.h"
 #include "doors/scoped/scoped_answer.h"
 #include "rights/denial.h"
 #include "service/doors.h"
@@ -16,20 +18,28 @@ using rights::Right;
 
 constexpr std::string_view json = "application/json";
 
-// Turns a request of this door into one of the service, whose views point into the former.
+// Turns a request of this door into one of the service, whose views point into the former and into
+// this.
 struct Translator {
     const rights::Token* client;
+    std::vector<core::SetMember> members = {};
 
-    service::Request operator()(const Acquire& request) const {
-        return core::AcquireRequest{
-            .scope = request.scope.view(),
-            .owner = {.door = service::scoped_door, .name = request.holder},
-            .mode = request.mode,
-            .limit = request.limit,
-            .ttl = request.duration,
-            .wait = service::to_wait(request.wait),
-            .is_only_kind = true,
-            .notes = {.request_id = request.request_id, .metadata = request.metadata}};
+    service::Request operator()(const Acquire& request) {
+        for (const OwnedMember& member : request.members) members.push_back(member.view());
+        return core::AcquireRequest{.scope = request.scope.view(),
+                                    .owner = {.door = service::scoped_door, .name = request.holder},
+                                    .mode = request.mode,
+                                    .limit = request.limit,
+                                    .members = members,
+                                    .ttl = request.duration,
+                                    .wait = service::to_wait(request.wait),
+                                    .is_only_kind = true,
+                                    .on_deadlock = request.refuses_deadlock
+                                                       ? core::OnDeadlock::refuse
+                                                       : core::OnDeadlock::tell,
+                                    .notes = {.request_id = request.request_id,
+                                              .metadata = request.metadata,
+                                              .waiter = request.waiter}};
     }
     service::Request operator()(const Renew& request) const {
         return core::RenewRequest{.token = request.token, .ttl = request.duration};
@@ -49,6 +59,7 @@ struct Translator {
         query.filter = rights::readable_by(client, rights::Door::http);
         return service::ListLeases{.query = query};
     }
+    service::Request operator()(const ListDeadlocks&) const { return service::ListDeadlocks{}; }
     service::Request operator()(const CheckToken& request) const {
         return service::CheckToken{.token = request.token, .scope = request.scope.view()};
     }
@@ -85,6 +96,7 @@ struct NeedOf {
         return need(Right::admin, core::Scope::named(request.resource));
     }
     Need operator()(const ListLeases&) const { return std::nullopt; }
+    Need operator()(const ListDeadlocks&) const { return std::nullopt; }
     Need operator()(const Renew&) const { return std::nullopt; }
     Need operator()(const Release&) const { return std::nullopt; }
     Need operator()(const Look&) const { return std::nullopt; }
@@ -95,6 +107,41 @@ struct NeedOf {
     }
 };
 
+// Why the client may not do this with every scope of the set. No value: it may.
+std::optional<rights::Denial> deny_any(const rights::Token* client, Right right,
+                                       std::span<const core::SetMember> members) {
+    for (const core::SetMember& member : members) {
+        if (auto denial = rights::deny(client, {right, rights::Door::http, member.scope})) {
+            return denial;
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<rights::Denial> find_denial(const rights::Token* client,
+                                          const ScopedRequest& request) {
+    if (client == nullptr) return std::nullopt;
+    if (const auto* const acquire = std::get_if<Acquire>(&request)) {
+        std::vector<core::SetMember> members;
+        for (const OwnedMember& member : acquire->members) members.push_back(member.view());
+        if (auto denial = deny_any(client, Right::lock, members)) return denial;
+    }
+    const auto need = std::visit(NeedOf{}, request);
+    return need ? rights::deny(client, *need) : std::nullopt;
+}
+
+// A client with limits sees of a deadlock only what it may read.
+void set_readable(ScopedRequest& request, const rights::Token* client) {
+    if (client == nullptr) return;
+    auto* const acquire = std::get_if<Acquire>(&request);
+    if (acquire != nullptr && acquire->refuses_deadlock) {
+        acquire->readable = rights::readable_by(client, rights::Door::http);
+    }
+    if (auto* const list = std::get_if<ListDeadlocks>(&request)) {
+        list->readable = rights::readable_by(client, rights::Door::http);
+    }
+}
+
 // A request about the lease of a token: the token, and the right that it needs on the lock.
 struct OfLease {
     core::Token token;
@@ -102,6 +149,14 @@ struct OfLease {
 };
 Fault fault_of(const rights::Denial& denial) {
     return {.status = 403, .code = "Forbidden", .message = denial.sentence};
+}
+
+// A lease on several scopes needs the right on all of them.
+std::optional<rights::Denial> deny_lease(const rights::Token* client, Right right,
+                                         const core::LeaseView& lease) {
+    const std::vector<core::SetMember> members = answers::members_of(lease.members);
+    if (!members.empty()) return deny_any(client, right, members);
+    return rights::deny(client, {right, rights::Door::http, lease.scope});
 }
 
 std::optional<OfLease> of_lease(const ScopedRequest& request) {
@@ -128,6 +183,8 @@ constexpr net::Route all_routes[] = {
      Action::release, Reach::asked},
     {"POST", "/v1/leases/{token}/renew", Privilege::lock, Body::whole, "renewLease", Action::renew,
      Reach::asked},
+    {"GET, HEAD", "/v1/deadlocks", Privilege::read, Body::ignored, "listDeadlocks",
+     Action::list_deadlocks, Reach::asked},
     {"POST", "/v1/fence/check", Privilege::read, Body::whole, "checkToken", Action::check_token,
      Reach::asked},
     {"GET, HEAD", "/v1/fence/{resource}", Privilege::read, Body::ignored, "lookAtFence",
@@ -177,15 +234,15 @@ void ScopedHandler::handle(const net::RoutedRequest& routed, net::HttpReply& rep
         {.name = routed.parameter, .query = routed.http.query, .body = routed.http.body}, options_);
     if (!request) return send_fault(request.error(), reply);
     const rights::Token* const client = routed.client;
-    if (const auto need = std::visit(NeedOf{}, *request)) {
-        if (const auto denial = rights::deny(client, *need)) {
-            return send_fault(fault_of(*denial), reply, {}, &*denial);
-        }
+    if (const auto denial = find_denial(client, *request)) {
+        return send_fault(fault_of(*denial), reply, {}, &*denial);
     }
+    set_readable(*request, client);
     const bool has_limits =
         client != nullptr && client->everywhere(rights::Door::http) < rights::Right::lock;
     if (has_limits && of_lease(*request)) return find_lease(std::move(*request), *client, reply);
-    if (const auto* response = port_.submit(std::visit(Translator{client}, *request))) {
+    Translator translator{client};
+    if (const auto* response = port_.submit(std::visit(translator, *request))) {
         body_.clear();
         const int status = append_answer(body_, *request, *response, clock_);
         return answers::send_json(reply, status, body_);
@@ -202,16 +259,17 @@ void ScopedHandler::find_lease(ScopedRequest request, const rights::Token& clien
                   later = reply.defer()](const service::Response& found) mutable {
         const bool is_known =
             found.failure.empty() && found.outcome.kind == core::Outcome::Kind::found;
-        const rights::Need need{of_lease(request)->right, rights::Door::http,
-                                found.outcome.lease.scope};
-        const auto denial = is_known ? rights::deny(kept.get(), need) : std::nullopt;
+        const auto denial =
+            is_known ? deny_lease(kept.get(), of_lease(request)->right, found.outcome.lease)
+                     : std::nullopt;
         if (denial) {
             std::string body;
             append_fault(body, fault_of(*denial));
             rights::add_to_json(body, *denial);
             return later.send(403, json, body);
         }
-        if (const auto* response = port_.submit(std::visit(Translator{kept.get()}, request))) {
+        Translator translator{kept.get()};
+        if (const auto* response = port_.submit(std::visit(translator, request))) {
             std::string body;
             const int status = append_answer(body, request, *response, clock_);
             return answers::send_json(later, status, body);

@@ -3,16 +3,21 @@
 // Reading a request of the scoped door:
 //
 //     POST /v1/leases {"scope":"range:7:0-4096","holder":"w1"}
+//     POST /v1/leases {"scopes":["db-a",{"scope":"path:/x","mode":"shared"}],"holder":"w1"}
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
 #include <variant>
+#include <vector>
 
 #include "core/values/ids.h"
+#include "core/values/scope_set.h"
+#include "core/values/view.h"
 #include "doors/scoped/scope_json.h"
 
 namespace holdfast::doors::scoped {
@@ -21,6 +26,18 @@ namespace holdfast::doors::scoped {
 struct ScopedOptions {
     std::chrono::milliseconds default_duration{30'000};
     std::chrono::milliseconds duration_max{24LL * 60 * 60 * 1000};
+};
+
+// One scope of a request, and how it shall be locked.
+struct OwnedMember {
+    OwnedScope scope;
+    core::Mode mode = core::Mode::exclusive;
+    std::uint32_t limit = 1;  // of a semaphore: its permits
+
+    // Valid as long as this object is neither moved nor changed.
+    [[nodiscard]] core::SetMember view() const {
+        return {.scope = scope.view(), .mode = mode, .limit = limit};
+    }
 };
 
 struct Acquire {
@@ -32,6 +49,13 @@ struct Acquire {
     std::uint32_t limit = 1;  // of a semaphore: its permits
     std::string request_id;
     std::string metadata;
+    // Several scopes, all or nothing. The first of them is also in `scope`, `mode` and `limit`.
+    // Empty: only that one.
+    std::vector<OwnedMember> members;
+    std::string waiter;  // whose wait it is, for deadlocks; empty: the holder's
+    bool refuses_deadlock = false;
+    // What the client may read of a deadlock; null: everything. The handler sets it.
+    std::shared_ptr<const core::ScopeFilter> readable;
 };
 
 // In the requests below, a malformed token is one that no lease has.
@@ -57,6 +81,11 @@ struct ListLeases {
     std::size_t limit = 100;
 };
 
+// The deadlocks that exist now.
+struct ListDeadlocks {
+    std::shared_ptr<const core::ScopeFilter> readable;  // as in Acquire
+};
+
 struct CheckToken {
     core::Token token;
     OwnedScope scope;
@@ -75,8 +104,8 @@ struct DropFence {
     std::string resource;
 };
 
-using ScopedRequest = std::variant<Acquire, Renew, Release, Look, ListLeases, CheckToken,
-                                   RaiseFence, ReadFence, DropFence>;
+using ScopedRequest = std::variant<Acquire, Renew, Release, Look, ListLeases, ListDeadlocks,
+                                   CheckToken, RaiseFence, ReadFence, DropFence>;
 
 // Why a request is malformed.
 struct Fault {
@@ -89,6 +118,7 @@ struct Fault {
 enum class Action : std::uint8_t {
     acquire,
     list,
+    list_deadlocks,
     look,
     release,
     renew,

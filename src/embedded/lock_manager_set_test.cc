@@ -27,7 +27,7 @@ LeaseRequest ask_for_named(const char* name, std::string owner) {
     return ask_for(LockScope::Named{name}, std::move(owner));
 }
 
-std::future<LockResult<Lease>> later(std::function<LockResult<Lease>()> call) {
+std::future<LockResult<Lease>> on_a_thread(std::function<LockResult<Lease>()> call) {
     return std::async(std::launch::async, std::move(call));
 }
 
@@ -68,7 +68,7 @@ TEST(LockManagerSet, IsAllOrNothingAndWaitsHoldingNothing) {
     const auto b = manager->try_acquire(ask_for_named("b", "bob"));
     ASSERT_TRUE(b);
     EXPECT_EQ(to_note(manager->try_acquire(ask_for_all({on("a"), on("b")}, "ann"))), "held by bob");
-    auto waiting = later([&] {
+    auto waiting = on_a_thread([&] {
         return manager->acquire(ask_for_all({on("a"), on("b")}, "ann"), forever);
     });
     manager.wait_for_waiters(1);
@@ -93,7 +93,7 @@ TEST(LockManagerSet, ADeadlockIsToldToOneAndTheOtherGoesOn) {
     const auto a = manager->try_acquire(ask("a", "ann"));
     const auto b = manager->try_acquire(ask("b", "bob"));
     ASSERT_TRUE(a && b);
-    auto waiting = later([&] { return manager->acquire(ask("b", "ann"), forever); });
+    auto waiting = on_a_thread([&] { return manager->acquire(ask("b", "ann"), forever); });
     manager.wait_for_waiters(1);
     const auto refused = manager->acquire(ask("a", "bob"), forever);
     ASSERT_FALSE(refused);
@@ -113,7 +113,7 @@ TEST(LockManagerSet, TheThreadsOfAnOwnerAreNotOneAnother) {
     const auto a = manager->try_acquire(ask_for_named("a", "w"));
     ASSERT_TRUE(a);
     std::promise<void> has_b, may_ask;
-    auto thread = later([&] {
+    auto thread = on_a_thread([&] {
         const auto b = manager->try_acquire(ask_for_named("b", "w"));
         has_b.set_value();
         may_ask.get_future().wait();
@@ -125,7 +125,7 @@ TEST(LockManagerSet, TheThreadsOfAnOwnerAreNotOneAnother) {
     // This thread waits for that one, by way of one who waits in its name.
     LeaseRequest request = ask_for_named("b", "w");
     request.waiter = values::waiter_of_this_thread();
-    auto waiting = later([&] { return manager->acquire(request, forever); });
+    auto waiting = on_a_thread([&] { return manager->acquire(request, forever); });
     manager.wait_for_waiters(1);
     may_ask.set_value();
     EXPECT_EQ(to_note(thread.get()), "deadlock");
@@ -143,9 +143,9 @@ TEST(LockManagerSet, ARequestMayWaitAlthoughOthersWaitForIt) {
     const auto a = manager->try_acquire(ask("a", "ann"));
     const auto b = manager->try_acquire(ask("b", "bob"));
     ASSERT_TRUE(a && b);
-    auto ann = later([&] { return manager->acquire(ask("b", "ann"), forever); });
+    auto ann = on_a_thread([&] { return manager->acquire(ask("b", "ann"), forever); });
     manager.wait_for_waiters(1);
-    auto bob = later([&] { return manager->acquire(ask("a", "bob"), forever); });
+    auto bob = on_a_thread([&] { return manager->acquire(ask("a", "bob"), forever); });
     manager.wait_for_waiters(2);
     ASSERT_TRUE(manager->release(*a));
     EXPECT_TRUE(bob.get());

@@ -4,7 +4,9 @@
 #include <cstdlib>
 
 #include "base/text/rfc3339.h"
+#include "core/values/cycle_sentence.h"
 #include "holdfast/lock_result.h"
+#include "values/lock_scope.h"
 
 namespace holdfast {
 
@@ -51,29 +53,17 @@ struct ToText {
 
 }  // namespace
 
-// A member that is hidden has no names. Its neighbours may have told them.
 std::string to_text(const std::vector<DeadlockMember>& cycle) {
-    const auto name_in_the_way = [&](std::size_t index) {
-        const DeadlockMember& member = cycle[index];
-        const DeadlockMember& next = cycle[(index + 1) % cycle.size()];
-        if (!member.is_hidden) return member.held_by;
-        return next.is_hidden ? std::string("somebody") : next.holder;
-    };
-    if (cycle.empty()) return "those who wait for one another are not known";
-    std::string text = name_in_the_way(cycle.size() - 1) + " waits for ";
-    for (std::size_t index = 0; index < cycle.size(); ++index) {
-        const DeadlockMember& member = cycle[index];
-        const bool is_last = index + 1 == cycle.size();
-        text += name_in_the_way(index);
-        if (is_last && cycle.size() > 1) break;
-        if (!member.is_hidden) {
-            text +=
-                member.fencing_token > 0 ? ", who holds " : ", who is before it in the queue of ";
-            text += member.waits_for.to_text();
-        }
-        if (!is_last) text += member.is_hidden ? ", who waits for " : " and waits for ";
+    std::vector<core::CycleMember> members;
+    for (const DeadlockMember& member : cycle) {
+        core::CycleMember& view = members.emplace_back();
+        if (member.is_hidden) continue;
+        view.owner.name = member.holder;
+        view.waits_for = values::to_core(member.waits_for);
+        view.held_by.name = member.held_by;
+        view.fence = core::Fence{member.fencing_token};
     }
-    return text;
+    return core::cycle_sentence(members);
 }
 
 std::string to_text(const LockError& error) {

@@ -8,6 +8,7 @@
 
 #include "base/json/json_writer.h"
 #include "core/values/cycle.h"
+#include "core/values/cycle_sentence.h"
 #include "core/values/view.h"
 #include "doors/answers/scope_object.h"
 #include "service/doors.h"
@@ -33,7 +34,7 @@ class ShownCycle {
     // Whether the client may see anything of it.
     [[nodiscard]] bool is_anything_shown() const { return shown_ > 0; }
     // `ann waits for bob, who holds b and waits for ann`.
-    [[nodiscard]] std::string sentence() const { return core::describe_cycle(members_); }
+    [[nodiscard]] std::string sentence() const { return core::cycle_sentence(members_); }
 
     // Appends `"cycle":[..]`.
     void append(base::JsonWriter& json) const {

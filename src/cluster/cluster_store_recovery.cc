@@ -115,7 +115,8 @@ void ClusterStore::visit_leases() {
     for (; recovery.visited < end; ++recovery.visited) {
         const LeaseRecord& lease = leases[recovery.visited];
         (void)written_.is_known(core::as_number(lease.token.fence), to_text(lease));
-        if (recovery.on_lease(to_request(lease, parts_.clock))) continue;
+        const auto members = core::parse_set(lease.members);
+        if (members && recovery.on_lease(to_request(lease, *members, parts_.clock))) continue;
         const std::string why = fmt::format("the lease with fencing number {} makes no sense",
                                             core::as_number(lease.token.fence));
         fail_recovery(why);

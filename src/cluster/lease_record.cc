@@ -21,12 +21,14 @@ namespace {
 // The TTL in the record of a lease without an end.
 constexpr core::Duration no_end{0};
 
-constexpr std::string_view hex_suffix = "_hex", state_held = "held", state_grace = "grace";
+constexpr std::string_view hex_suffix = "_hex", state_held = "held", state_grace = "grace",
+                           kind_set = "set";
 
 // Visits every field with the value that `lease` has for it. The name of the visitor's function says
 // how the value is written:
 //
 //     hex       16 hexadecimal digits
+//     kind      of the scope, or that there are several
 //     word      the name of an enumerator
 //     bytes     a text, or hexadecimal digits if it is no UTF-8
 //     number    from 0 up to, but not including, a limit (0: none); the last argument is the default
@@ -35,7 +37,7 @@ constexpr std::string_view hex_suffix = "_hex", state_held = "held", state_grace
 template <class Record, class Visitor>
 void visit_fields(Record& lease, Visitor&& visit) {
     visit.hex("id", lease.token.secret);
-    visit.word("kind", lease.kind, core::ScopeKind::named);
+    visit.kind("kind", lease.kind, lease.members);
     visit.bytes("name", lease.name);
     visit.number("inode", lease.inode, 0, 0);
     visit.number("start", lease.range.start, 0, 0);
@@ -50,6 +52,10 @@ void visit_fields(Record& lease, Visitor&& visit) {
     visit.duration("memory_us", lease.memory);
     visit.bytes("request_id", lease.request_id);
     visit.bytes("metadata", lease.metadata);
+    visit.bytes("members", lease.members);
+    visit.bytes("value", lease.value);
+    visit.number("revision", lease.revision, std::uint64_t{1} << 53U, 0);
+    visit.bytes("waiter", lease.waiter);
     // Last: WrittenLeases leaves these out.
     visit.number("version", lease.version, std::uint64_t{1} << 53U, 0);
     visit.time("acquired_us", lease.acquired_at);
@@ -71,6 +77,9 @@ struct EventView {
     std::uint64_t version;
     service::WallTime acquired_at;
     std::string_view request_id, metadata;
+    std::string_view members, value;
+    std::uint64_t revision;
+    std::string_view waiter;
 };
 
 struct Writer {
@@ -80,6 +89,13 @@ struct Writer {
         std::string digits;
         base::append_hex(digits, static_cast<std::uint64_t>(value));
         json.field(name, digits);
+    }
+    void kind(std::string_view name, core::ScopeKind value, std::string_view members) {
+        if (!members.empty()) {
+            json.field(name, kind_set);
+        } else {
+            word(name, value, core::ScopeKind::named);
+        }
     }
     template <class Enum>
     void word(std::string_view name, Enum value, Enum usual) {
@@ -114,6 +130,7 @@ struct Writer {
 struct Reader {
     const base::JsonValue& json;
     std::string_view wrong = {};
+    bool is_set = false;
 
     void check(std::string_view name, bool makes_sense) {
         if (!makes_sense && wrong.empty()) wrong = name;
@@ -134,9 +151,11 @@ struct Reader {
         }
         check(name, false);
     }
-    void word(std::string_view name, core::ScopeKind& value, core::ScopeKind /*usual*/) {
+    // The kind of a set is that of its first scope: parse_lease() sees to it.
+    void kind(std::string_view name, core::ScopeKind& value, const std::string& /*members*/) {
         using enum core::ScopeKind;
-        one_of(name, value, {named, semaphore, path, inode, range});
+        is_set = json[name].text() == kind_set;
+        if (!is_set) one_of(name, value, {named, semaphore, path, inode, range});
     }
     void word(std::string_view name, core::Mode& value, core::Mode /*usual*/) {
         one_of(name, value, {core::Mode::exclusive, core::Mode::shared});
@@ -208,7 +227,11 @@ std::string to_record(const core::Event& event, service::WallTime epoch) {
                            .version = lease.version,
                            .acquired_at = epoch + lease.acquired_at.time_since_epoch(),
                            .request_id = lease.notes.request_id,
-                           .metadata = lease.notes.metadata});
+                           .metadata = lease.notes.metadata,
+                           .members = lease.members,
+                           .value = lease.value,
+                           .revision = lease.revision,
+                           .waiter = lease.notes.waiter});
 }
 
 std::string to_text(const LeaseRecord& record) {
@@ -227,29 +250,37 @@ base::Result<LeaseRecord> parse_lease(core::Fence fence, std::string_view text) 
     record.token.fence = fence;
     Reader reader{.json = *json};
     visit_fields(record, reader);
+    const auto members = core::parse_set(record.members);
+    reader.check("members", members && members->empty() != reader.is_set);
+    if (reader.wrong.empty() && reader.is_set) record.kind = members->front().scope.kind;
     if (!reader.wrong.empty()) return fail(fmt::format("the field '{}' is wrong", reader.wrong));
     return record;
 }
 
-core::RestoreRequest to_request(const LeaseRecord& record, const service::Clock& clock) {
+core::RestoreRequest to_request(const LeaseRecord& record, std::span<const core::SetMember> members,
+                                const service::Clock& clock) {
     const core::Time now = clock.now();
-    core::RestoreRequest request{
-        {.scope = {.kind = record.kind,
-                   .name = record.name,
-                   .inode = record.inode,
-                   .range = record.range},
-         .owner = {.door = record.door, .name = record.owner},
-         .mode = record.mode,
-         .limit = record.permits,
-         .ttl = record.ttl == no_end ? core::endless : record.ttl,
-         .grace = record.grace,
-         .memory = record.memory,
-         .notes = {.request_id = record.request_id, .metadata = record.metadata}}};
+    core::RestoreRequest request{{.scope = {.kind = record.kind,
+                                            .name = record.name,
+                                            .inode = record.inode,
+                                            .range = record.range},
+                                  .owner = {.door = record.door, .name = record.owner},
+                                  .mode = record.mode,
+                                  .limit = record.permits,
+                                  .ttl = record.ttl == no_end ? core::endless : record.ttl,
+                                  .grace = record.grace,
+                                  .memory = record.memory,
+                                  .notes = {.request_id = record.request_id,
+                                            .metadata = record.metadata,
+                                            .waiter = record.waiter},
+                                  .members = members,
+                                  .value = record.value}};
     request.token = record.token;
     request.is_in_grace = record.is_in_grace;
     request.remaining = record.is_in_grace ? record.grace : record.ttl;
     request.acquired_at = now + (record.acquired_at - clock.wall(now));
     request.version = record.version;
+    request.revision = record.revision;
     return request;
 }
 

@@ -8,10 +8,15 @@
 // Fields with their default value are left out. A text that is no UTF-8 cannot be a JSON string; it
 // is written in hexadecimal digits, and its field is called `name_hex` instead of `name`.
 //
+// A lease on several scopes has the text of its set in `members`, and the kind `set`. Nodes of older
+// versions would ignore `members`, and give the other scopes to somebody else; a kind that they do
+// not know makes them refuse to lead.
+//
 // How much of its time is left is not written: after a change of leader every lease runs anew for
 // its full time. Neither is the session: its leases are unbound then, as after a restart.
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -41,6 +46,10 @@ struct LeaseRecord {
     service::WallTime acquired_at;
     std::string request_id;
     std::string metadata;
+    std::string members;  // core::set_to_text(); empty: the lease has only its scope
+    std::string value;
+    std::uint64_t revision = 0;
+    std::string waiter;
 
     bool operator==(const LeaseRecord&) const = default;
 };
@@ -54,8 +63,9 @@ struct LeaseRecord {
 [[nodiscard]] base::Result<LeaseRecord> parse_lease(core::Fence fence, std::string_view text);
 
 // The lease for a table that begins now, with its full time. The texts of the result are those of
-// `record`.
+// `record`. `members` is its set: core::parse_set(record.members).
 [[nodiscard]] core::RestoreRequest to_request(const LeaseRecord& record,
+                                              std::span<const core::SetMember> members,
                                               const service::Clock& clock);
 
 }  // namespace holdfast::cluster

@@ -49,6 +49,17 @@ LeaseRecord random_record(std::mt19937_64& random) {
     record.acquired_at = wall + std::chrono::microseconds{random() % 1'000'000'000};
     record.request_id = random_bytes(random);
     record.metadata = random_bytes(random);
+    record.value = random_bytes(random);
+    record.revision = random() % 3;
+    record.waiter = random_bytes(random);
+    if (random() % 4 == 0) {
+        const std::string path = "/" + random_bytes(random);
+        const std::vector<core::SetMember> members{
+            {.scope = core::Scope::path(path)},
+            {.scope = core::Scope::of_inode(random()), .mode = core::Mode::shared}};
+        record.members = core::set_to_text(members);
+        record.kind = core::ScopeKind::path;
+    }
     return record;
 }
 
@@ -70,7 +81,7 @@ TEST(LeaseRecord, HasNoEndIfTheLeaseHasNone) {
                                       .ttl = core::endless}};
     const auto record = parse_lease(core::Fence{7}, to_record(event, wall));
     ASSERT_TRUE(record) << record.error().message;
-    EXPECT_EQ(to_request(*record, clock).ttl, core::endless);
+    EXPECT_EQ(to_request(*record, {}, clock).ttl, core::endless);
 }
 
 // Written to etcd: another version must be able to read it.
@@ -99,14 +110,53 @@ TEST(LeaseRecord, StaysAsItIs) {
               R"("metadata":"m","version":3,"acquired_us":1768473002000000})");
 }
 
+// Nodes of older versions know no kind `set`: they do not lead, instead of giving away the scopes
+// that they cannot see.
+TEST(LeaseRecord, OfASetStaysAsItIs) {
+    core::Event event{.lease = {.scope = core::Scope::path("/a"),
+                                .owner = {.name = "ann"},
+                                .token = {.fence = core::Fence{7}, .secret = core::Secret{0xab}},
+                                .ttl = 30s,
+                                .notes = {.waiter = "t1"},
+                                .members = "2;x 7:path:/a,s 1:b,",
+                                .value = "v",
+                                .revision = 2}};
+    const std::string text = to_record(event, wall);
+    EXPECT_EQ(text,
+              R"({"id":"00000000000000ab","kind":"set","name":"/a","owner":"ann",)"
+              R"("ttl_us":30000000,"members":"2;x 7:path:/a,s 1:b,","value":"v","revision":2,)"
+              R"("waiter":"t1","acquired_us":1768473000000000})");
+    const auto record = parse_lease(core::Fence{7}, text);
+    ASSERT_TRUE(record) << record.error().message;
+    const service::ManualClock clock(wall);
+    const auto members = core::parse_set(record->members);
+    const core::RestoreRequest lease = to_request(*record, *members, clock);
+    EXPECT_EQ(lease.scope, core::Scope::path("/a"));
+    EXPECT_EQ(lease.members.size(), 2U);
+    EXPECT_EQ(lease.value, "v");
+    EXPECT_EQ(lease.revision, 2U);
+    EXPECT_EQ(lease.notes.waiter, "t1");
+}
+
+TEST(LeaseRecord, OfASetHasTheKindAndTheMembers) {
+    const std::string good = R"({"id":"00000000000000ab","acquired_us":1)";
+    for (const std::string rest :
+         {R"(,"kind":"set"})", R"(,"members":"2;x 1:a,x 1:b,"})",
+          R"(,"kind":"set","members":"2;x 1:a,"})", R"(,"kind":"set","members":"1;"})"}) {
+        const auto read = parse_lease(core::Fence{7}, good + rest);
+        ASSERT_FALSE(read) << rest;
+        EXPECT_THAT(read.error().message, HasSubstr("'members' is wrong"));
+    }
+}
+
 TEST(LeaseRecord, BecomesALeaseWithItsFullTime) {
     const service::ManualClock clock(wall + 100s);
     LeaseRecord record{.ttl = 30s, .grace = 5s, .acquired_at = wall};
-    EXPECT_EQ(to_request(record, clock).remaining, 30s);
-    EXPECT_EQ(to_request(record, clock).acquired_at, core::Time{-100s});
+    EXPECT_EQ(to_request(record, {}, clock).remaining, 30s);
+    EXPECT_EQ(to_request(record, {}, clock).acquired_at, core::Time{-100s});
     record.is_in_grace = true;
-    EXPECT_EQ(to_request(record, clock).remaining, 5s);
-    EXPECT_TRUE(to_request(record, clock).is_in_grace);
+    EXPECT_EQ(to_request(record, {}, clock).remaining, 5s);
+    EXPECT_TRUE(to_request(record, {}, clock).is_in_grace);
 }
 
 TEST(LeaseRecord, SaysWhatIsDamaged) {

@@ -99,6 +99,11 @@ class LockTable {
     // endless_leases_max.
     Outcome renew(Time now, const RenewRequest& request);
 
+    // Gives a lease another value: renewed, with the lease, or refused as unknown_lease, lease_ended
+    // or value_length_max. If the lease has this value already, nothing changes: a request that was
+    // lost and is sent again does not count twice.
+    Outcome set_value(Time now, const SetValueRequest& request);
+
     // Ends a lease: released, or refused as unknown_lease or lease_ended.
     Outcome release(Time now, const ReleaseRequest& request);
 

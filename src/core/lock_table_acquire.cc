@@ -55,6 +55,10 @@ Refusal LockTable::find_fault(const AcquireRequest& request) const {
     if (request.notes.metadata.size() > limits_.metadata_length_max) {
         return Refusal::metadata_length_max;
     }
+    if (request.notes.waiter.size() > limits_.waiter_length_max) {
+        return Refusal::waiter_length_max;
+    }
+    if (request.value.size() > limits_.value_length_max) return Refusal::value_length_max;
     if (!is_valid(request.ttl) || request.grace < Duration::zero() ||
         request.memory < Duration::zero()) {
         return Refusal::ttl_out_of_range;
@@ -178,7 +182,7 @@ void LockTable::reclaim(Slot slot, const AcquireRequest& request) {
     // As after any other grant, the name of an earlier owner is forgotten.
     drop_lapsed(lease.resource);
     previous_owner_ = lease.owner;
-    lease.notes = OwnedNotes(request.notes);
+    lease.notes = OwnedNotes(request);
     count_endless(lease.ttl, request.ttl);
     lease.set_terms(request.terms());
     start_lease(slot, request.secret, request.session ? request.session.slot : no_slot);
@@ -281,7 +285,7 @@ void LockTable::watch_blocker(Resource& resource, Slot slot, const Range& range)
 // Writes what was asked for into a new record.
 void LockTable::fill(Claim& claim, Slot resource, const AcquireRequest& request) {
     claim.owner = request.owner.name;
-    claim.notes = OwnedNotes(request.notes);
+    claim.notes = OwnedNotes(request);
     claim.set_terms(request.terms());
     claim.resource = resource;
     claim.door = request.owner.door;

@@ -30,6 +30,10 @@ void add_claim(Digest& digest, const Claim& claim) {
     digest.add(claim.owner);
     digest.add(claim.notes.view().request_id);
     digest.add(claim.notes.view().metadata);
+    digest.add(claim.notes.view().waiter);
+    digest.add(claim.notes.members());
+    digest.add(claim.notes.value());
+    digest.add(claim.notes.revision());
     digest.add(claim.ttl);
     digest.add(claim.grace);
     digest.add(claim.memory);

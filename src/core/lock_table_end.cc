@@ -69,6 +69,22 @@ Outcome LockTable::renew(Time now, const RenewRequest& request) {
     return told(Outcome::Kind::renewed);
 }
 
+Outcome LockTable::set_value(Time now, const SetValueRequest& request) {
+    advance(now);
+    const Found found = find_held(request.token, std::nullopt, std::nullopt);
+    if (found.slot == no_slot) return Outcome::refuse(found.refusal);
+    if (request.value.size() > limits_.value_length_max) {
+        return Outcome::refuse(Refusal::value_length_max);
+    }
+    Lease& lease = leases_[found.slot];
+    if (lease.notes.value() == request.value) return with_lease(Outcome::Kind::renewed, found.slot);
+    lease.notes.set_value(request.value, lease.notes.revision() + 1);
+    lease.is_restored = false;  // a store writes the whole lease
+    ++resources_[lease.resource].version;
+    emit(EventKind::value_set, Cause::request, lease);
+    return told(Outcome::Kind::renewed);
+}
+
 Outcome LockTable::release(Time now, const ReleaseRequest& request) {
     advance(now);
     const Found found = find_held(request.token, request.scope, request.owner);

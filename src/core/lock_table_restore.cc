@@ -15,6 +15,8 @@ bool LockTable::restore(Time now, const RestoreRequest& request) {
     }
     const bool is_endless = request.ttl == endless;
     if (is_endless && request.is_in_grace) return false;  // it cannot have expired
+    if (request.members.size() > 1) return false;         // the table knows no sets
+    if (!request.value.empty() && request.revision == 0) return false;
     const ResourceKey key(request.scope, hash_seed_);
     Slot resource = find_resource(key);
     if (resource == no_slot) resource = make_resource(key, request.limit);
@@ -26,6 +28,7 @@ bool LockTable::restore(Time now, const RestoreRequest& request) {
     count_endless({}, request.ttl);
     lease.is_transient = false;
     lease.token = request.token;
+    if (request.revision > 0) lease.notes.set_value(request.value, request.revision);
     add_holder(slot, request.scope.range);
     // Holders are in the order of their grants, whatever the order in which a store names them.
     Slot earlier = lease.previous;

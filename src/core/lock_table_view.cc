@@ -98,7 +98,11 @@ void LockTable::describe(const Claim& claim, const Resource& resource, LeaseView
     seen.ttl = claim.ttl;
     if (claim.session != no_slot) seen.session = sessions_[claim.session].id;
     seen.version = resource.version;
-    if (!claim.notes.empty()) seen.notes = claim.notes.view();
+    if (claim.notes.empty()) return;
+    seen.notes = claim.notes.view();
+    seen.members = claim.notes.members();
+    seen.value = claim.notes.value();
+    seen.revision = claim.notes.revision();
 }
 
 // Writes a whole lease into a fresh view.
@@ -123,7 +127,8 @@ WaiterView LockTable::view(const Waiter& waiter, Slot waiter_ahead) const {
                     .mode = waiter.mode,
                     .since = waiter.since,
                     .deadline = waiter.deadline,
-                    .notes = waiter.notes.view()};
+                    .notes = waiter.notes.view(),
+                    .members = waiter.notes.members()};
     if (waiter.session != no_slot) seen.session = sessions_[waiter.session].id;
     Slot blocking_waiter = waiter_ahead, blocking_lease = resource.holders.first;
     if (waiter.range_item != no_slot) {

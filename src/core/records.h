@@ -88,27 +88,53 @@ struct Resource {
     Time idle_since;
 };
 
-// A copy of the notes of a lease or waiter. Most have none: then it costs only a pointer.
+// A copy of what few leases and waiters have: notes, a set of scopes, a value. Most have none of
+// them: then it costs only a pointer.
 class OwnedNotes {
   public:
     OwnedNotes() = default;
-    explicit OwnedNotes(const Notes& notes) {
-        if (notes != Notes{}) texts_ = std::make_unique<Texts>(notes);
+    explicit OwnedNotes(const AcquireRequest& request) {
+        const bool has_texts =
+            request.notes != Notes{} || !request.value.empty() || request.members.size() > 1;
+        if (has_texts) texts_ = std::make_unique<Texts>(request);
     }
     [[nodiscard]] bool empty() const { return !texts_; }
     [[nodiscard]] Notes view() const {
         if (!texts_) return {};
-        return {.request_id = texts_->request_id, .metadata = texts_->metadata};
+        return {.request_id = texts_->request_id,
+                .metadata = texts_->metadata,
+                .waiter = texts_->waiter};
+    }
+    // See LeaseView.
+    [[nodiscard]] std::string_view members() const {
+        return texts_ ? std::string_view(texts_->members) : std::string_view();
+    }
+    [[nodiscard]] std::string_view value() const {
+        return texts_ ? std::string_view(texts_->value) : std::string_view();
+    }
+    [[nodiscard]] std::uint64_t revision() const { return texts_ ? texts_->revision : 0; }
+
+    void set_value(std::string_view value, std::uint64_t revision) {
+        if (!texts_) texts_ = std::make_unique<Texts>(AcquireRequest{});
+        texts_->value = value;
+        texts_->revision = revision;
     }
 
   private:
     struct Texts {
-        explicit Texts(const Notes& notes)
-            : request_id(notes.request_id), metadata(notes.metadata) {}
-        std::string request_id, metadata;
+        explicit Texts(const AcquireRequest& request)
+            : request_id(request.notes.request_id),
+              metadata(request.notes.metadata),
+              waiter(request.notes.waiter),
+              value(request.value),
+              revision(value.empty() ? 0 : 1) {
+            if (request.members.size() > 1) members = set_to_text(request.members);
+        }
+        std::string request_id, metadata, waiter, members, value;
+        std::uint64_t revision;
     };
 
-    std::unique_ptr<const Texts> texts_;
+    std::unique_ptr<Texts> texts_;
 };
 
 // What a lease and a waiter have in common: who wants what, on which terms. A waiter that is

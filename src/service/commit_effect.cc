@@ -19,6 +19,7 @@ void empty_out(std::vector<Item>& items) {
 bool is_live_after(const core::Event& change) {
     using core::EventKind;
     return change.kind == EventKind::granted || change.kind == EventKind::renewed ||
+           change.kind == EventKind::value_set ||
            (change.kind == EventKind::expired && change.grace > core::Duration::zero());
 }
 

@@ -13,7 +13,8 @@
 // The rules:
 //
 //     granted                         a put
-//     renewed on other terms          a put; of several changes to a lease the last one counts
+//     renewed on other terms,         a put; of several changes to a lease the last one counts
+//     another value
 //     expired, with grace             a put: the lease is in grace
 //     released, expired, grace over   an end
 //     granted and ended               nothing: no client was told of the lease, so no store has it.

@@ -73,6 +73,15 @@ TEST(CommitEffect, OfNothingIsEmpty) {
     EXPECT_THAT(texts_of(effect), IsEmpty());
 }
 
+TEST(CommitEffect, PutsALeaseWithAnotherValue) {
+    EXPECT_THAT(texts_of({change(EventKind::value_set, 7)}), ElementsAre("known 7 30s"));
+    EXPECT_THAT(texts_of({change(EventKind::granted, 7), change(EventKind::value_set, 7, 31s)}),
+                ElementsAre("new 7 31s"));
+    EXPECT_THAT(texts_of({change(EventKind::value_set, 7), change(EventKind::released, 7)}),
+                ElementsAre("end 7"));
+    EXPECT_THAT(texts_of({transient(change(EventKind::value_set, 7))}), IsEmpty());
+}
+
 TEST(CommitEffect, PutsWhatIsGrantedAndEndsWhatTheStoreHas) {
     EXPECT_THAT(texts_of({change(EventKind::granted, 7), change(EventKind::released, 3),
                           change(EventKind::granted, 9), change(EventKind::expired, 4)}),

@@ -24,12 +24,6 @@ constexpr std::uint64_t fences_reserved = 1 << 20;
 // A batch of answers keeps memory for so many.
 constexpr std::size_t answers_kept_max = 4096;
 
-std::size_t text_bytes_of(const core::Event& event) {
-    const core::LeaseView& lease = event.lease;
-    return lease.scope.name.size() + lease.owner.name.size() + lease.notes.request_id.size() +
-           lease.notes.metadata.size();
-}
-
 std::uint64_t fence_of(const core::LeaseView& lease) {
     return core::as_number(lease.token.fence);
 }
@@ -40,7 +34,7 @@ CommitSize size_of(const core::Changes& changes, std::size_t begin, std::size_t 
     for (; begin < end; ++begin) {
         if (!core::is_kept(changes[begin])) continue;
         ++size.changes;
-        size.text_bytes += text_bytes_of(changes[begin]);
+        size.text_bytes += core::text_size_of(changes[begin]);
     }
     return size;
 }
@@ -130,7 +124,7 @@ bool CommitPipeline::add(const core::Event& event) {
     if (!must_be_committed) return false;
     Part& open = parts_.back();
     open.has_changes = true;
-    if (event.kind == core::EventKind::renewed) {
+    if (event.kind == core::EventKind::renewed || event.kind == core::EventKind::value_set) {
         new_terms_.insert_or_assign(fence, open.commit.number);
         open.new_terms.push_back(fence);
     }

@@ -21,7 +21,8 @@
 //
 //   the answer                                       rests on
 //   changes something durable                        the commit of the change
-//   names a lease that lives                         the commit of its grant, and of new terms
+//   names a lease that lives                         the commit of its grant, of new terms and of
+//                                                    another value
 //   names a transient lease                          the commit of what made way for it
 //   is about a fence                                 the commit of the mark it speaks of
 //   is that a request is queued, has to ask again    nothing
@@ -194,7 +195,7 @@ class CommitPipeline {
         bool has_changes = false;
         CommitSize size;
         std::uint64_t newest_fence = 0;          // the largest number given out until it was closed
-        std::vector<std::uint64_t> new_terms{};  // leases that it gives new terms
+        std::vector<std::uint64_t> new_terms{};  // leases that it gives new terms or a value
         Answers answers;
     };
 
@@ -227,7 +228,7 @@ class CommitPipeline {
     std::uint64_t done_fence_ = 0;       // leases with numbers up to this one are on disk
     std::uint64_t reserving_fence_ = 0;  // reserved on disk when all closed commits are done
     bool has_transient_ = false;         // there was a transient lease
-    // Leases whose new terms are in a commit that is not done.
+    // Leases whose new terms or value are in a commit that is not done.
     std::unordered_map<std::uint64_t, CommitNumber> new_terms_;
 
     Answers ready_, leaving_;

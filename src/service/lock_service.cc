@@ -19,7 +19,8 @@ bool is_waiting(const Request& request, const core::Outcome& outcome) {
 std::optional<core::Outcome::Kind> outcome_of(core::EventKind kind) {
     switch (kind) {
         case core::EventKind::granted: return core::Outcome::Kind::granted;
-        case core::EventKind::renewed: return core::Outcome::Kind::renewed;
+        case core::EventKind::renewed:
+        case core::EventKind::value_set: return core::Outcome::Kind::renewed;
         case core::EventKind::released: return core::Outcome::Kind::released;
         default: return std::nullopt;
     }

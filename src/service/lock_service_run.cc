@@ -35,6 +35,9 @@ struct Runner {
     core::Outcome operator()(const core::RenewRequest& request) const {
         return table.renew(response.now, request);
     }
+    core::Outcome operator()(const core::SetValueRequest& request) const {
+        return table.set_value(response.now, request);
+    }
     core::Outcome operator()(const core::ReleaseRequest& request) const {
         return table.release(response.now, request);
     }
@@ -232,7 +235,9 @@ void LockService::supersede(core::WaiterId waiter) {
 // the request if the store would grow by it.
 bool LockService::refuse_growth(const Request& request) {
     end_waits_without_growth();
-    if (!asks_for_new_lock(request) && !std::holds_alternative<RaiseFence>(request)) return false;
+    const bool grows = asks_for_new_lock(request) || std::holds_alternative<RaiseFence>(request) ||
+                       std::holds_alternative<core::SetValueRequest>(request);
+    if (!grows) return false;
     refusal_ = store_.why_no_growth();
     response_.failure = refusal_;
     response_.outcome = {};

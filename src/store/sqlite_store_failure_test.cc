@@ -110,7 +110,7 @@ TEST(SqliteStoreFailure, LeavesANewerDatabaseAlone) {
     expect_left_alone(
         path,
         "it was written by a newer holdfast (the file has version 7, the newest known "
-        "here is 4)");
+        "here is 5)");
 }
 
 TEST(SqliteStoreFailure, LeavesWhatIsNoDatabaseAlone) {

@@ -78,12 +78,17 @@ TEST(SqliteStore, ShowsPeopleWhatIsCommittedWhileItRuns) {
     recover(*store);
     LeaseRow text = lease(1, "backup");
     text.version = 3;
+    text.members = "2;x 6:backup,s 7:path:/x,";
+    text.value = "10.0.0.1";
+    text.revision = 4;
     const LeaseRow binary = lease(2, "\xFF\x01");
     EXPECT_TRUE(commit(*store, changes_of({event_of(EventKind::granted, text),
                                            event_of(EventKind::granted, binary)})));
-    EXPECT_THAT(folded_rows_of(path),
-                ElementsAre("backup|w1|0000000000000007|1|0|3|named|exclusive|held|0|0|-1|1|",
-                            "x'ff01'|w1|000000000000000e|2|0|0|named|exclusive|held|0|0|-1|1|"));
+    EXPECT_THAT(
+        folded_rows_of(path),
+        ElementsAre("backup|w1|0000000000000007|1|0|3|named|exclusive|held|0|0|-1|1|"
+                    "2;x 6:backup,s 7:path:/x,|10.0.0.1|4|",
+                    "x'ff01'|w1|000000000000000e|2|0|0|named|exclusive|held|0|0|-1|1|||0|"));
     EXPECT_TRUE(commit(*store, changes_of({event_of(EventKind::released, text)})));
     EXPECT_EQ(folded_rows_of(path).size(), 1U);
 }

@@ -45,7 +45,8 @@ service::StoreResult<service::Recovered> DiskStore::read(
     const store::LeaseAges ages(disk.starts);
     service::Recovered recovered{.next_fence = disk.last_token + 1};
     for (const auto& [fence, row] : disk.rows) {
-        const core::RestoreRequest request = store::to_request(row, ages, parts_.machine);
+        const auto members = core::parse_set(row.members).value();
+        const core::RestoreRequest request = store::to_request(row, members, ages, parts_.machine);
         if (!on_lease(request)) {
             parts_.world.accuse(
                 1, "what was written cannot all be held at once: #" + std::to_string(fence));

@@ -36,6 +36,10 @@ struct Describe {
                            request.ttl ? fmt::format("for {}", *request.ttl) : "as it is",
                            request.never_shorten ? " at least" : "");
     }
+    std::string operator()(const core::SetValueRequest& request) const {
+        return fmt::format("set value of #{} to '{}'", core::as_number(request.token.fence),
+                           request.value);
+    }
     std::string operator()(const core::ReleaseRequest& request) const {
         return fmt::format("release #{}", core::as_number(request.token.fence));
     }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,8 +16,8 @@ namespace {
 // So many leases go into one commit.
 constexpr std::size_t commit_leases = 1000;
 
-// The grant of a lease that was restored, as if it happened now.
-core::Event grant_of(const core::RestoreRequest& lease, core::Time now) {
+// The grant of a lease that was restored, as if it happened now. `members` is the text of its set.
+core::Event grant_of(const core::RestoreRequest& lease, std::string_view members, core::Time now) {
     core::Event event;
     event.kind = core::EventKind::granted;
     event.at = now;
@@ -29,7 +31,10 @@ core::Event grant_of(const core::RestoreRequest& lease, core::Time now) {
         .grace_until = core::add_saturating(core::add_saturating(now, lease.ttl), lease.grace),
         .ttl = lease.ttl,
         .version = lease.version,
-        .notes = lease.notes};
+        .notes = lease.notes,
+        .members = members,
+        .value = lease.value,
+        .revision = lease.revision};
     event.grace = lease.grace;
     event.memory = lease.memory;
     event.limit = lease.limit;
@@ -37,8 +42,8 @@ core::Event grant_of(const core::RestoreRequest& lease, core::Time now) {
 }
 
 // What a lease in grace has gone through since its grant.
-core::Event expiry_of(const core::RestoreRequest& lease, core::Time now) {
-    core::Event event = grant_of(lease, now);
+core::Event expiry_of(const core::RestoreRequest& lease, std::string_view members, core::Time now) {
+    core::Event event = grant_of(lease, members, now);
     event.kind = core::EventKind::expired;
     event.lease.state = core::LeaseState::grace;
     event.lease.expires_at = now;
@@ -69,8 +74,9 @@ class Transfer : public std::enable_shared_from_this<Transfer> {
             commits_.emplace_back();
         }
         core::Changes& changes = commits_.back().changes;
-        changes.add(grant_of(lease, clock_.now()));
-        if (lease.is_in_grace) changes.add(expiry_of(lease, clock_.now()));
+        const std::string members = core::set_to_text(lease.members);
+        changes.add(grant_of(lease, members, clock_.now()));
+        if (lease.is_in_grace) changes.add(expiry_of(lease, members, clock_.now()));
         return true;
     }
 

@@ -49,6 +49,10 @@ TEST_F(TransferTest, CopiesLeasesFencesAndTheNumbers) {
     LeaseRow kept = lease(6, "kept");
     kept.grace = 5s;
     kept.metadata = "nightly";
+    kept.members = "2;x 4:kept,s 7:path:/x,";
+    kept.value = "10.0.0.1";
+    kept.revision = 3;
+    kept.waiter = "thread 1";
     ASSERT_TRUE(lab::commit(*from, lab::changes_of({lab::event_of(EventKind::granted, held),
                                                     lab::event_of(EventKind::granted, kept),
                                                     lab::event_of(EventKind::expired, kept)})));

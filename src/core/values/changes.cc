@@ -1,6 +1,5 @@
 #include "core/values/changes.h"
 
-#include <array>
 #include <cstring>
 
 namespace holdfast::core {
@@ -17,6 +16,7 @@ std::string_view to_text(EventKind kind) {
         case EventKind::wait_cancelled: return "wait_cancelled";
         case EventKind::session_opened: return "session_opened";
         case EventKind::session_ended: return "session_ended";
+        case EventKind::value_set: return "value_set";
     }
     return "";
 }
@@ -48,6 +48,8 @@ std::string_view to_text(Refusal refusal) {
         case Refusal::owner_length_max: return "owner_length_max";
         case Refusal::request_id_length_max: return "request_id_length_max";
         case Refusal::metadata_length_max: return "metadata_length_max";
+        case Refusal::value_length_max: return "value_length_max";
+        case Refusal::waiter_length_max: return "waiter_length_max";
         case Refusal::permits_max: return "permits_max";
         case Refusal::ttl_out_of_range: return "ttl_out_of_range";
         case Refusal::empty_key: return "empty_key";
@@ -66,16 +68,17 @@ std::string_view to_text(Refusal refusal) {
     return "";
 }
 
+std::size_t text_size_of(const Event& event) {
+    const LeaseView& lease = event.lease;
+    return lease.scope.name.size() + lease.owner.name.size() + event.previous_owner.size() +
+           lease.notes.request_id.size() + lease.notes.metadata.size() + lease.notes.waiter.size() +
+           lease.members.size() + lease.value.size();
+}
+
 // Replaces the texts of an event by copies that do not move.
 void Changes::copy_texts_of(Event& event) {
-    LeaseView& lease = event.lease;
-    const std::array<std::string_view*, 5> texts{&lease.scope.name, &lease.owner.name,
-                                                 &event.previous_owner, &lease.notes.request_id,
-                                                 &lease.notes.metadata};
-    std::size_t size = 0;
-    for (const std::string_view* const text : texts) size += text->size();
-    char* place = texts_.take(size);
-    for (std::string_view* const text : texts) {
+    char* place = texts_.take(text_size_of(event));
+    for (std::string_view* const text : texts_of(event)) {
         if (text->empty()) continue;
         std::memcpy(place, text->data(), text->size());
         *text = {place, text->size()};

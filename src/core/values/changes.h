@@ -7,6 +7,7 @@
 // and to show. Strings are copied into buffers that are reused, so that appending an event usually
 // allocates nothing.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -28,6 +29,7 @@ enum class EventKind : std::uint8_t {
     wait_cancelled,
     session_opened,
     session_ended,
+    value_set,  // the holder has changed the value of its lease
 };
 
 // Why it happened.
@@ -58,6 +60,17 @@ struct Event {
     std::size_t queue_length = 0;
 };
 
+// All texts of an event: a copy of the event must copy them, too.
+[[nodiscard]] inline std::array<std::string_view*, 8> texts_of(Event& event) {
+    LeaseView& lease = event.lease;
+    return {&lease.scope.name,       &lease.owner.name,     &event.previous_owner,
+            &lease.notes.request_id, &lease.notes.metadata, &lease.notes.waiter,
+            &lease.members,          &lease.value};
+}
+
+// How long they are together.
+[[nodiscard]] std::size_t text_size_of(const Event& event);
+
 // Whether the event must survive a restart, so that a store must write it.
 [[nodiscard]] inline bool is_kept(const Event& event) {
     if (event.lease.is_transient) return false;
@@ -65,7 +78,8 @@ struct Event {
         case EventKind::granted:
         case EventKind::released:
         case EventKind::expired:
-        case EventKind::grace_ended: return true;
+        case EventKind::grace_ended:
+        case EventKind::value_set: return true;
         case EventKind::renewed: return event.has_new_terms;
         case EventKind::queued:
         case EventKind::wait_timed_out:

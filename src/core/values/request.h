@@ -8,10 +8,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "core/values/ids.h"
 #include "core/values/scope.h"
+#include "core/values/scope_set.h"
 
 namespace holdfast::core {
 
@@ -29,6 +31,7 @@ inline constexpr Duration ttl_below_endless = endless - Duration{1};
 struct Notes {
     std::string_view request_id;  // by which a repeated request is recognised
     std::string_view metadata;    // for people
+    std::string_view waiter;      // who waits, for deadlocks; empty: the owner is the identity
 
     bool operator==(const Notes&) const = default;
 };
@@ -66,6 +69,11 @@ struct AcquireRequest {
     bool is_transient = false;
     Secret secret{};  // random bits for the token of the lease
     Notes notes;
+    // Several scopes, all or nothing: all of them, the first included. `scope`, `mode` and `limit`
+    // are those of the first. Empty: `scope` alone.
+    std::span<const SetMember> members = {};
+    // Of a candidate for an election: what the leader tells everybody. Empty: none.
+    std::string_view value = {};
 
     [[nodiscard]] LeaseTerms terms() const { return {ttl, grace, memory, is_transient}; }
 };
@@ -78,6 +86,7 @@ struct RestoreRequest : AcquireRequest {
     Duration remaining{0};  // until the lease expires; if it is in grace, until the grace is over
     Time acquired_at;
     std::uint64_t version = 0;
+    std::uint64_t revision = 0;  // see LeaseView
 };
 
 // Extend a lease that has not ended.
@@ -90,6 +99,12 @@ struct RenewRequest {
     bool never_shorten = false;
     // Somebody else than the holder asks for it. Only the event says so.
     bool is_forced = false;
+};
+
+// Give a lease that has not ended another value. Nothing else of the lease changes, nor when it ends.
+struct SetValueRequest {
+    Token token;
+    std::string_view value;  // empty: none
 };
 
 // End a lease.
@@ -118,6 +133,8 @@ struct Limits {
     std::size_t owner_length_max = 1024;
     std::size_t request_id_length_max = 256;
     std::size_t metadata_length_max = 1024;
+    std::size_t value_length_max = 4096;
+    std::size_t waiter_length_max = 256;
     std::uint32_t permits_max = 1'000'000;
     Duration ttl_min = std::chrono::milliseconds{1};
     Duration ttl_max = std::chrono::hours{24 * 366};
@@ -156,6 +173,8 @@ enum class Refusal : std::uint8_t {
     owner_length_max,
     request_id_length_max,
     metadata_length_max,
+    value_length_max,
+    waiter_length_max,
     permits_max,
     ttl_out_of_range,
     empty_key,
@@ -202,6 +221,12 @@ struct LeaseView {
     SessionId session;
     std::uint64_t version = 0;  // of the lock
     Notes notes;
+    std::string_view members =
+        {};                       // set_to_text() of a lease on several scopes; empty: `scope` only
+    std::string_view value = {};  // of a candidate for an election; empty: none
+    // How often the lease got a value: 1 for the value of the grant, and one more with every change
+    // of it. 0: the lease never had a value.
+    std::uint64_t revision = 0;
 
     [[nodiscard]] bool is_endless() const { return ttl == endless; }
 };

@@ -22,6 +22,7 @@ struct WaiterView {
     Time since;
     Time deadline;  // Time::max(): no limit
     Notes notes;
+    std::string_view members = {};  // see LeaseView
     SessionId session;
     std::size_t position = 0;  // in the queue; 1 is the next to be granted
 

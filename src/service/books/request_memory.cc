@@ -54,7 +54,8 @@ void RequestMemory::on_event(const core::Event& event) {
         case core::EventKind::renewed:
         case core::EventKind::grace_ended:
         case core::EventKind::session_opened:
-        case core::EventKind::session_ended: break;
+        case core::EventKind::session_ended:
+        case core::EventKind::value_set: break;
     }
     forget_old(event.at);
 }

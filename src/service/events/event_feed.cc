@@ -11,30 +11,23 @@ namespace {
 constexpr std::size_t chunk_events = 256;
 
 std::size_t bytes_of(const core::Event& event) {
-    const core::LeaseView& lease = event.lease;
-    return sizeof event + lease.scope.name.size() + lease.owner.name.size() +
-           event.previous_owner.size() + lease.notes.request_id.size() +
-           lease.notes.metadata.size();
+    return sizeof event + core::text_size_of(event);
 }
 
 }  // namespace
 
 FeedEvent::FeedEvent(std::uint64_t number, const core::Event& happened,
                      std::optional<std::uint64_t> refused_by)
-    : id(number),
-      event(happened),
-      name_(happened.lease.scope.name),
-      owner_(happened.lease.owner.name),
-      previous_owner_(happened.previous_owner),
-      request_id_(happened.lease.notes.request_id),
-      metadata_(happened.lease.notes.metadata) {
-    event.lease.scope.name = name_;
-    event.lease.owner.name = owner_;
-    event.previous_owner = previous_owner_;
-    event.lease.notes = {.request_id = request_id_, .metadata = metadata_};
+    : id(number), event(happened) {
+    texts_.reserve(core::text_size_of(event));  // so that the texts do not move
+    for (std::string_view* const text : core::texts_of(event)) {
+        const std::size_t at = texts_.size();
+        texts_.append(*text);
+        *text = std::string_view(texts_).substr(at);
+    }
     if (!refused_by) return;
     refused_fence = {.at = event.at,
-                     .resource = name_,
+                     .resource = event.lease.scope.name,
                      .number = core::as_number(event.lease.token.fence),
                      .highest = *refused_by};
 }

@@ -30,7 +30,7 @@ namespace holdfast::service {
 // A core::Event, or a refused fence, with texts of its own.
 struct FeedEvent {
     std::uint64_t id = 0;
-    core::Event event;                          // its views point into the texts below
+    core::Event event;                          // its views point into texts_
     std::optional<FenceRefusal> refused_fence;  // instead: the event says nothing then
 
     // `refused_by`: what happened is a refused fence (see EventFeed), and this was the larger one.
@@ -40,7 +40,7 @@ struct FeedEvent {
     FeedEvent& operator=(const FeedEvent&) = delete;
 
   private:
-    const std::string name_, owner_, previous_owner_, request_id_, metadata_;
+    std::string texts_;
 };
 
 struct FeedLimits {

@@ -20,7 +20,8 @@ base::LogLevel level_of(core::EventKind kind) {
         case core::EventKind::wait_timed_out:
         case core::EventKind::wait_cancelled:
         case core::EventKind::session_opened:
-        case core::EventKind::session_ended: break;
+        case core::EventKind::session_ended:
+        case core::EventKind::value_set: break;
     }
     return base::LogLevel::debug;
 }
@@ -80,6 +81,14 @@ void EventLog::on_event(base::LogLevel level, const core::Event& event) {
                        {"door", door},
                        {"waited_ms", milliseconds(event.at - event.waiting_since)},
                        {"queue", std::uint64_t{event.queue_length}}});
+            break;
+        case core::EventKind::value_set:
+            base::log(level, message,
+                      {{"lock", scope},
+                       {"owner", event.lease.owner.name},
+                       {"door", door},
+                       {"fencing_token", number},
+                       {"revision", event.lease.revision}});
             break;
         case core::EventKind::session_opened:
         case core::EventKind::session_ended:

@@ -71,7 +71,8 @@ void ServiceFigures::on_event(const core::Event& event) {
         case core::EventKind::grace_ended:
         case core::EventKind::queued:
         case core::EventKind::session_opened:
-        case core::EventKind::session_ended: break;
+        case core::EventKind::session_ended:
+        case core::EventKind::value_set: break;
     }
 }
 

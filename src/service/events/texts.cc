@@ -15,10 +15,13 @@ struct PartsOf {
         visit(request.scope);
         visit(request.owner);
         visit(request.notes);
+        visit(request.members);
+        visit(request.value);
     }
     void operator()(Enqueue& request) const { (*this)(request.request); }
     void operator()(Wait& request) const { visit(request.scope); }
     void operator()(core::RenewRequest& request) const { proof(request); }
+    void operator()(core::SetValueRequest& request) const { visit(request.value); }
     void operator()(core::ReleaseRequest& request) const { proof(request); }
     void operator()(ReleaseOwn& request) const {
         visit(request.scope);
@@ -82,6 +85,15 @@ void Texts::replace(core::LeaseView& lease) {
     replace(lease.scope);
     replace(lease.owner);
     replace(lease.notes);
+    replace(lease.members);
+    replace(lease.value);
+}
+
+void Texts::replace(std::span<const core::SetMember>& members) {
+    if (members.empty()) return;
+    auto& kept = sets_.emplace_back(members.begin(), members.end());
+    for (core::SetMember& member : kept) replace(member.scope);
+    members = kept;
 }
 
 void Texts::replace(core::LockView& lock) {
@@ -91,6 +103,7 @@ void Texts::replace(core::LockView& lock) {
         replace(waiter.scope);
         replace(waiter.owner);
         replace(waiter.notes);
+        replace(waiter.members);
         replace(waiter.blocker);
     }
     if (lock.lapsed) replace(*lock.lapsed);

@@ -55,6 +55,23 @@ TEST(Texts, KeepsEveryTextOfARequest) {
         core::AcquireRequest{.scope = passing.scope(job), .owner = passing.owner(client)});
     EXPECT_EQ(acquire.scope.name, job);
     EXPECT_EQ(acquire.owner.name, client);
+    std::vector<core::SetMember> members{
+        {.scope = passing.scope(job)},
+        {.scope = passing.scope(client), .mode = core::Mode::shared}};
+    core::AcquireRequest several{.scope = passing.scope(job), .members = members};
+    several.notes.waiter = passing.make(client);
+    several.value = passing.make(job);
+    several = keep_and_destroy(passing, texts, several);
+    members.assign(2, {});
+    ASSERT_EQ(several.members.size(), 2U);
+    EXPECT_EQ(several.members[0].scope.name, job);
+    EXPECT_EQ(several.members[1].scope.name, client);
+    EXPECT_EQ(several.members[1].mode, core::Mode::shared);
+    EXPECT_EQ(several.notes.waiter, client);
+    EXPECT_EQ(several.value, job);
+    EXPECT_EQ(
+        keep_and_destroy(passing, texts, core::SetValueRequest{.value = passing.make(job)}).value,
+        job);
     const auto enqueue = keep_and_destroy(
         passing, texts,
         Enqueue{.request = {.scope = passing.scope(job), .owner = passing.owner(client)}});

@@ -40,6 +40,7 @@ class Thinning {
             case EventKind::session_opened:
                 return ended_sessions_.contains(event.lease.session.serial);
             case EventKind::granted:
+            case EventKind::value_set:
             case EventKind::grace_ended: break;
         }
         return false;

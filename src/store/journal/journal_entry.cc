@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kind_end = 0, kind_mark = 1, kind_lease = 2;
 constexpr std::size_t number_bytes_max = 10, secret_bytes = 8;
 // More than all numbers of a lease take.
-constexpr std::size_t numbers_bytes_max = 21 * number_bytes_max;
+constexpr std::size_t numbers_bytes_max = 25 * number_bytes_max;
 
 // Small numbers of either sign become small numbers without one.
 std::uint64_t fold_sign(std::uint64_t difference) {
@@ -103,8 +103,12 @@ void visit_optional(Row& row, std::uint64_t& later, Visitor&& visit) {
     visit(row.inode, std::uint64_t{0});
     visit(row.range.start, std::uint64_t{0});
     visit(row.range.end, core::Range::end_of_file);
+    visit(row.members, std::string_view{});
+    visit(row.value, std::string_view{});
+    visit(row.revision, std::uint64_t{0});
+    visit(row.waiter, std::string_view{});
 }
-constexpr unsigned optional_count = 12;
+constexpr unsigned optional_count = 16;
 
 // Writes into memory. REQUIRES: there is room.
 class Pen {
@@ -271,7 +275,7 @@ std::size_t size_max(const JournalEntry& entry) {
     std::size_t size = 2 * number_bytes_max + 2 * number_bytes_max * entry.ends.size();
     for (const auto& [row, is_new] : entry.puts) {
         size += numbers_bytes_max + row.name.size() + row.owner.size() + row.request_id.size() +
-                row.metadata.size();
+                row.metadata.size() + row.members.size() + row.value.size() + row.waiter.size();
     }
     for (const auto& [resource, highest] : entry.marks) {
         size += 3 * number_bytes_max + resource.size();

@@ -22,7 +22,8 @@
 //     version
 //     optional            memory, grace, request id, metadata, kind, mode, permits, how much later
 //                         the lease expires than its TTL says, state, inode, start and end of the
-//                         range
+//                         range, set of scopes, value, revision, waiter (the last four came later:
+//                         entries of older versions do not have them)
 //
 // A number takes 7 bits to a byte, the lowest first; the top bit says that more follow. A text is its
 // size and its bytes. Of fencing numbers and times only the difference to the one before in the entry

@@ -75,7 +75,12 @@ std::vector<LeaseRow> unusual() {
         add(&LeaseRow::owner, text);
         add(&LeaseRow::request_id, text);
         add(&LeaseRow::metadata, text);
+        add(&LeaseRow::members, text);
+        add(&LeaseRow::value, text);
+        add(&LeaseRow::waiter, text);
     }
+    add(&LeaseRow::revision, std::uint64_t{1});
+    add(&LeaseRow::revision, core::as_number(core::fence_max));
     return rows;
 }
 
@@ -103,6 +108,33 @@ TEST(JournalEntry, IsReadBackAsItWas) {
     EXPECT_EQ(read_entry(bytes), all);
     const JournalEntry nothing;
     EXPECT_EQ(read_entry(bytes_of(nothing)), nothing);
+}
+
+// As version 4 of the file wrote it, with its last optional value.
+TEST(JournalEntry, OfTheVersionBeforeIsRead) {
+    LeaseRow row = usual();
+    row.fence = 1;
+    row.secret = 0;
+    row.name = "a";
+    row.owner = "b";
+    row.kind = core::ScopeKind::range;
+    row.range.end = 5;
+    const std::vector<LeaseRow> rows{row};
+    JournalEntry entry = entry_of(rows);
+    entry.puts.front().is_new = true;
+    const std::string bytes(
+        "\x07\xe8\x07"          // start number, last token
+        "\xa3\x20"              // 2 + bits: new, kind, end of the range
+        "\x02\0\0\0\0\0\0\0\0"  // fencing number, secret
+        "\x01"
+        "a"
+        "\x01"
+        "b"                                 // name, owner
+        "\xb8\xab\xe2\x04\x80\x87\xa7\x0e"  // acquired at, ttl
+        "\x03\x01\x04\x05",                 // door, version, kind, end
+        3 + 2 + 9 + 4 + 8 + 4);
+    EXPECT_EQ(bytes_of(entry), bytes);
+    EXPECT_EQ(read_entry(bytes), entry);
 }
 
 TEST(JournalEntry, HasEveryPossibleLease) {

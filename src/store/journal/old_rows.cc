@@ -9,11 +9,15 @@ namespace holdfast::store {
 
 namespace {
 
+// The leases in the journal, with all columns of `locks`. The versions with such a journal did not
+// have all of these columns: the others have their usual values.
+constexpr const char* all_columns =
+    "(SELECT *, '' AS members, '' AS value, 0 AS revision, '' AS waiter FROM journal_leases)";
+
 // A SELECT of the leases in the journal that have values of other types than a server writes.
 std::string select_of_other_types() {
-    std::string sql =
-        "SELECT fencing_token FROM journal_leases "
-        "WHERE typeof(fencing_token) <> 'integer' OR NOT has_ended AND (FALSE";
+    std::string sql = std::string("SELECT fencing_token FROM ") + all_columns +
+                      " WHERE typeof(fencing_token) <> 'integer' OR NOT has_ended AND (FALSE";
     for (const LeaseColumn& column : lease_columns()) {
         sql.append(" OR typeof(").append(column.name).append(") <> '").append(column.type) += '\'';
     }
@@ -56,7 +60,7 @@ SqliteResult<void> fold_old_rows(Database& database) {
     TRY(read_last_token(database));  // a wrong number must not be hidden by a larger one
     const std::string& columns = lease_column_names();
     const std::string put = "INSERT OR REPLACE INTO locks (" + columns + ") SELECT " + columns +
-                            " FROM journal_leases WHERE NOT has_ended";
+                            " FROM " + all_columns + " WHERE NOT has_ended";
     TRY(database.run(put.c_str()));
     return database.run(
         "DELETE FROM locks WHERE fencing_token IN "

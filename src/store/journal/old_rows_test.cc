@@ -73,7 +73,7 @@ TEST_F(OldRows, AreBroughtForward) {
         EXPECT_EQ(found.leases, expected);
         EXPECT_EQ(found.next_fence, 1'004U);
         EXPECT_EQ(number_in(path_, "SELECT count(*) FROM journal"), 0);
-        EXPECT_EQ(number_in(path_, "PRAGMA user_version"), 4);
+        EXPECT_EQ(number_in(path_, "PRAGMA user_version"), 5);
     }
     EXPECT_EQ(recover(*open_store(path_)).leases, expected);
 }

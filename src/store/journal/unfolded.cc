@@ -1,6 +1,7 @@
 #include "store/journal/unfolded.h"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <utility>
 
@@ -42,8 +43,12 @@ void Unfolded::put(const JournalEntry::Put& put) {
     LeaseRowView& row = lease->row = put.row;
     std::string& texts = lease->texts;
     texts.clear();
-    texts.reserve(row.name.size() + row.owner.size() + row.request_id.size() + row.metadata.size());
-    for (std::string_view* const text : {&row.name, &row.owner, &row.request_id, &row.metadata}) {
+    const std::array all{&row.name,    &row.owner, &row.request_id, &row.metadata,
+                         &row.members, &row.value, &row.waiter};
+    std::size_t size = 0;
+    for (const std::string_view* const text : all) size += text->size();
+    texts.reserve(size);  // so that the texts do not move
+    for (std::string_view* const text : all) {
         const std::size_t at = texts.size();
         texts.append(*text);
         *text = std::string_view(texts).substr(at);

@@ -168,7 +168,8 @@ SqliteResult<service::Recovered> LeaseFile::visit(const LeaseAges& ages, std::in
         if (!has_row) break;
         const auto row = read_row(select);
         const bool is_of_known_start = row && row->start_number >= 0 && row->start_number < present;
-        if (!is_of_known_start || !on_lease(to_request(*row, ages, *clock_))) {
+        const auto members = is_of_known_start ? core::parse_set(row->members) : std::nullopt;
+        if (!members || !on_lease(to_request(*row, *members, ages, *clock_))) {
             return tl::unexpected(SqliteError{.message = "the lease with fencing number " +
                                                          std::to_string(select.number(0)) +
                                                          " in it makes no sense"});

@@ -67,6 +67,10 @@ void visit_columns(Row& row, Visitor&& visit) {
     visit.bytes("request_id", row.request_id);
     visit.bytes("metadata", row.metadata);
     visit.number("start_number", row.start_number);
+    visit.bytes("members", row.members);
+    visit.bytes("value", row.value);
+    visit.below("revision", row.revision, std::int64_t{1} << 53);
+    visit.bytes("waiter", row.waiter);
 }
 
 // Lists the columns.
@@ -257,14 +261,18 @@ Row to_row(const core::Event& event, service::WallTime epoch, std::int64_t start
             .expires_at = epoch + end.time_since_epoch(),
             .request_id = Text(lease.notes.request_id),
             .metadata = Text(lease.notes.metadata),
-            .start_number = start_number};
+            .start_number = start_number,
+            .members = Text(lease.members),
+            .value = Text(lease.value),
+            .revision = lease.revision,
+            .waiter = Text(lease.notes.waiter)};
 }
 
 template LeaseRow to_row(const core::Event&, service::WallTime, std::int64_t);
 template LeaseRowView to_row(const core::Event&, service::WallTime, std::int64_t);
 
-core::RestoreRequest to_request(const LeaseRow& row, const LeaseAges& ages,
-                                const service::Clock& clock) {
+core::RestoreRequest to_request(const LeaseRow& row, std::span<const core::SetMember> members,
+                                const LeaseAges& ages, const service::Clock& clock) {
     const bool is_in_grace = row.state == core::LeaseState::grace;
     const core::Time now = clock.now();
     core::RestoreRequest request{
@@ -275,12 +283,15 @@ core::RestoreRequest to_request(const LeaseRow& row, const LeaseAges& ages,
          .ttl = row.ttl == no_end ? core::endless : row.ttl,
          .grace = row.grace,
          .memory = row.memory,
-         .notes = {.request_id = row.request_id, .metadata = row.metadata}}};
+         .notes = {.request_id = row.request_id, .metadata = row.metadata, .waiter = row.waiter},
+         .members = members,
+         .value = row.value}};
     request.token = {.fence = core::Fence{row.fence}, .secret = core::Secret{row.secret}};
     request.is_in_grace = is_in_grace;
     request.remaining = ages.remaining(row.start_number, is_in_grace ? row.grace : row.ttl);
     request.acquired_at = now + (row.acquired_at - clock.wall(now));
     request.version = row.version;
+    request.revision = row.revision;
     return request;
 }
 

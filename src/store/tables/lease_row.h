@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +47,10 @@ struct BasicLeaseRow {
     Text request_id;
     Text metadata;
     std::int64_t start_number = 0;  // of the run of the server that wrote the row
+    Text members;                   // core::set_to_text(); empty: the lease has only its scope
+    Text value;
+    std::uint64_t revision = 0;
+    Text waiter;
 
     bool operator==(const BasicLeaseRow&) const = default;
 };
@@ -64,9 +69,10 @@ extern template LeaseRow to_row(const core::Event&, service::WallTime, std::int6
 extern template LeaseRowView to_row(const core::Event&, service::WallTime, std::int64_t);
 
 // The lease of a row, for a server that is started now. The texts of the result are those of the
-// row.
-[[nodiscard]] core::RestoreRequest to_request(const LeaseRow& row, const LeaseAges& ages,
-                                              const service::Clock& clock);
+// row. `members` is its set: core::parse_set(row.members).
+[[nodiscard]] core::RestoreRequest to_request(const LeaseRow& row,
+                                              std::span<const core::SetMember> members,
+                                              const LeaseAges& ages, const service::Clock& clock);
 
 // A column of `locks`, and the SQLite type that its values have in the journal.
 struct LeaseColumn {

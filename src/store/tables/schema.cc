@@ -118,8 +118,33 @@ CREATE TABLE journal_file (
 INSERT INTO journal_file VALUES (random(), 1, 0);
 )sql";
 
+// `journal_leases` is about the journals of older versions, which had none of this: old_rows.cc.
+constexpr const char* sets_and_values_step = R"sql(
+ALTER TABLE locks ADD COLUMN members NOT NULL DEFAULT '';
+ALTER TABLE locks ADD COLUMN value NOT NULL DEFAULT '';
+ALTER TABLE locks ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE locks ADD COLUMN waiter NOT NULL DEFAULT '';
+DROP VIEW lock_state;
+CREATE VIEW lock_state AS
+SELECT iif(typeof(lock_name) = 'blob', 'x''' || lower(hex(lock_name)) || '''', lock_name)
+           AS lock_name,
+       iif(typeof(owner_id) = 'blob', 'x''' || lower(hex(owner_id)) || '''', owner_id) AS owner_id,
+       lease_id, fencing_token, lease_expiry_ns, version, kind, mode, state, inode, range_start,
+       range_end, permits,
+       iif(typeof(members) = 'blob', 'x''' || lower(hex(members)) || '''', members) AS members,
+       iif(typeof(value) = 'blob', 'x''' || lower(hex(value)) || '''', value) AS value, revision
+FROM locks
+WHERE fencing_token NOT IN (SELECT fencing_token FROM journal_leases)
+UNION ALL
+SELECT lock_name, owner_id, lease_id, fencing_token, lease_expiry_ns, version, kind, mode, state,
+       inode, range_start, range_end, permits, '', '', 0
+FROM journal_leases
+WHERE NOT has_ended;
+)sql";
+
 // Step n brings a file of version n to version n + 1. Steps are never changed, only added.
-constexpr std::array migrations{leases_step, fences_step, journal_step, journal_file_step};
+constexpr std::array migrations{leases_step, fences_step, journal_step, journal_file_step,
+                                sets_and_values_step};
 
 SqliteResult<void> run_step(Database& database, std::size_t version) {
     const std::string step = std::string(migrations.at(version)) +

@@ -84,6 +84,17 @@ inline std::string random_bytes(std::mt19937_64& random) {
     return bytes;
 }
 
+// The text of several scopes.
+inline std::string random_set(std::mt19937_64& random) {
+    const std::string name = random_bytes(random), path = random_bytes(random);
+    return core::set_to_text(std::vector<core::SetMember>{
+        {.scope = core::Scope::named(name)},
+        {.scope = core::Scope::path(path), .mode = core::Mode::shared},
+        {.scope = core::Scope::semaphore(name),
+         .limit = 1 + static_cast<std::uint32_t>(random() % 9)},
+        {.scope = core::Scope::of_range(random(), {random() / 2, UINT64_MAX - random() % 2})}});
+}
+
 // Any row that can exist.
 inline LeaseRow random_row(std::mt19937_64& random, std::uint64_t fence) {
     LeaseRow row{.fence = fence, .secret = random()};
@@ -109,6 +120,12 @@ inline LeaseRow random_row(std::mt19937_64& random, std::uint64_t fence) {
     row.expires_at = row.acquired_at + row.ttl;
     if (random() % 2 == 0) row.request_id = random_bytes(random);
     if (random() % 2 == 0) row.metadata = random_bytes(random);
+    if (random() % 4 == 0) row.members = random_set(random);
+    if (random() % 4 == 0) {
+        row.value = random_bytes(random);
+        row.revision = 1 + random() % 9;
+    }
+    if (random() % 4 == 0) row.waiter = random_bytes(random);
     return row;
 }
 
@@ -127,7 +144,12 @@ inline core::Event event_of(core::EventKind kind, const LeaseRow& row) {
                       .expires_at = core::Time{row.expires_at.time_since_epoch()},
                       .ttl = row.ttl,
                       .version = row.version,
-                      .notes = {.request_id = row.request_id, .metadata = row.metadata}},
+                      .notes = {.request_id = row.request_id,
+                                .metadata = row.metadata,
+                                .waiter = row.waiter},
+                      .members = row.members,
+                      .value = row.value,
+                      .revision = row.revision},
             .grace = row.grace,
             .memory = row.memory,
             .limit = row.permits,
@@ -147,12 +169,20 @@ inline void put(Database& database, const LeaseRow& row) {
     CHECK(statement.run().has_value());
 }
 
-// A file as an older server wrote it: all leases are rows.
+// A file as an older server wrote it: all leases are rows. What that server did not know of a lease
+// is lost.
 inline void make_old_file(const std::string& path, std::uint32_t version,
                           std::initializer_list<LeaseRow> rows) {
     auto database = *Database::open(path);
     CHECK(prepare_schema(database, version).has_value());
+    // A temporary table of the same name takes the rows with all columns of today.
+    CHECK(database.run(("CREATE TEMP TABLE locks (" + lease_column_names() + ")").c_str()));
     for (const LeaseRow& row : rows) put(database, row);
+    const std::string columns =
+        *database.text("SELECT group_concat(name) FROM pragma_table_info('locks', 'main')");
+    const std::string copy = "INSERT INTO main.locks (" + columns + ") SELECT " + columns +
+                             " FROM temp.locks;DROP TABLE temp.locks";
+    CHECK(database.run(copy.c_str()).has_value());
 }
 
 inline core::Changes changes_of(std::initializer_list<core::Event> events) {
@@ -192,7 +222,11 @@ inline LeaseRow row_of(const core::RestoreRequest& request) {
             .version = request.version,
             .acquired_at = service::WallTime{request.acquired_at.time_since_epoch()},
             .request_id = std::string(request.notes.request_id),
-            .metadata = std::string(request.notes.metadata)};
+            .metadata = std::string(request.notes.metadata),
+            .members = core::set_to_text(request.members),
+            .value = std::string(request.value),
+            .revision = request.revision,
+            .waiter = std::string(request.notes.waiter)};
 }
 
 // Random but possible changes, and the leases that must be found after them.
@@ -235,6 +269,10 @@ class RandomHistory {
         } else if (random_() % 3 == 0) {
             row.ttl += 1ms;
             changes.add(event_of(EventKind::renewed, row));
+        } else if (random_() % 4 == 0) {
+            row.value = random_bytes(random_);
+            ++row.revision;
+            changes.add(event_of(EventKind::value_set, row));
         } else if (random_() % 2 == 0) {
             changes.add(event_of(EventKind::released, row));
             live_.erase(place);
@@ -312,7 +350,8 @@ inline std::string shown(const LeaseRow& row) {
           std::to_string(expiry.count()), as_signed(row.version),
           std::string(core::to_text(row.kind)), std::string(core::to_text(row.mode)),
           std::string(to_text(row.state)), as_signed(row.inode), as_signed(row.range.start),
-          as_signed(row.range.end), std::to_string(row.permits)}) {
+          as_signed(row.range.end), std::to_string(row.permits), legible(row.members),
+          legible(row.value), std::to_string(row.revision)}) {
         line.append(value).append("|");
     }
     return line;
@@ -331,7 +370,7 @@ inline std::vector<std::string> folded_rows_of(const std::string& path) {
     std::vector<std::string> rows;
     while (select.step().value()) {
         std::string row;
-        for (int column = 0; column < 13; ++column) row.append(select.bytes(column)).append("|");
+        for (int column = 0; column < 16; ++column) row.append(select.bytes(column)).append("|");
         rows.push_back(row);
     }
     return rows;

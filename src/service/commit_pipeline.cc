@@ -27,7 +27,7 @@ constexpr std::size_t answers_kept_max = 4096;
 std::size_t text_bytes_of(const core::Event& event) {
     const core::LeaseView& lease = event.lease;
     return lease.scope.name.size() + lease.owner.name.size() + lease.notes.request_id.size() +
-           lease.notes.metadata.size();
+           lease.notes.metadata.size() + lease.notes.waiter.size() + lease.members.size();
 }
 
 std::uint64_t fence_of(const core::LeaseView& lease) {

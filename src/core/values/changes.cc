@@ -17,6 +17,7 @@ std::string_view to_text(EventKind kind) {
         case EventKind::wait_cancelled: return "wait_cancelled";
         case EventKind::session_opened: return "session_opened";
         case EventKind::session_ended: return "session_ended";
+        case EventKind::deadlock: return "deadlock";
     }
     return "";
 }
@@ -48,10 +49,14 @@ std::string_view to_text(Refusal refusal) {
         case Refusal::owner_length_max: return "owner_length_max";
         case Refusal::request_id_length_max: return "request_id_length_max";
         case Refusal::metadata_length_max: return "metadata_length_max";
+        case Refusal::waiter_length_max: return "waiter_length_max";
+        case Refusal::sets_max_members: return "set_members_max";
         case Refusal::permits_max: return "permits_max";
         case Refusal::ttl_out_of_range: return "ttl_out_of_range";
         case Refusal::empty_key: return "empty_key";
         case Refusal::empty_range: return "empty_range";
+        case Refusal::overlapping_set: return "overlapping_set";
+        case Refusal::deadlock: return "deadlock";
         case Refusal::unknown_session: return "unknown_session";
         case Refusal::already_enqueued: return "already_enqueued";
         case Refusal::not_enqueued: return "not_enqueued";
@@ -80,6 +85,15 @@ void Changes::copy_texts_of(Event& event) {
         std::memcpy(place, text->data(), text->size());
         *text = {place, text->size()};
         place += text->size();
+    }
+    const std::size_t rare = lease.notes.waiter.size() + lease.members.size() + event.cycle.size();
+    if (rare > 0) copy_rare_texts_of(event);
+}
+
+void Changes::copy_rare_texts_of(Event& event) {
+    for (std::string_view* const text :
+         {&event.lease.notes.waiter, &event.lease.members, &event.cycle}) {
+        *text = texts_.keep(*text);
     }
 }
 

@@ -28,6 +28,7 @@ enum class EventKind : std::uint8_t {
     wait_cancelled,
     session_opened,
     session_ended,
+    deadlock,  // a request has closed a cycle of clients that wait for each other
 };
 
 // Why it happened.
@@ -54,8 +55,10 @@ struct Event {
     WaiterId waiter;
     Time waiting_since;
     std::string_view previous_owner;
-    // The number of waiters of the lock after the transition.
+    // The number of waiters of the lock after the transition; of a set, of its first lock.
     std::size_t queue_length = 0;
+    // deadlock: the cycle (values/cycle.h). `lease` is what its first member asks for.
+    std::string_view cycle = {};
 };
 
 // Whether the event must survive a restart, so that a store must write it.
@@ -71,7 +74,8 @@ struct Event {
         case EventKind::wait_timed_out:
         case EventKind::wait_cancelled:
         case EventKind::session_opened:
-        case EventKind::session_ended: return false;
+        case EventKind::session_ended:
+        case EventKind::deadlock: return false;
     }
     return true;
 }
@@ -108,6 +112,7 @@ class Changes {
 
   private:
     void copy_texts_of(Event& event);
+    void copy_rare_texts_of(Event& event);
 
     std::vector<Event> events_;
     base::TextArena texts_;  // of the events

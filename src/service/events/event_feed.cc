@@ -14,7 +14,8 @@ std::size_t bytes_of(const core::Event& event) {
     const core::LeaseView& lease = event.lease;
     return sizeof event + lease.scope.name.size() + lease.owner.name.size() +
            event.previous_owner.size() + lease.notes.request_id.size() +
-           lease.notes.metadata.size();
+           lease.notes.metadata.size() + lease.notes.waiter.size() + lease.members.size() +
+           event.cycle.size();
 }
 
 }  // namespace
@@ -27,11 +28,16 @@ FeedEvent::FeedEvent(std::uint64_t number, const core::Event& happened,
       owner_(happened.lease.owner.name),
       previous_owner_(happened.previous_owner),
       request_id_(happened.lease.notes.request_id),
-      metadata_(happened.lease.notes.metadata) {
+      metadata_(happened.lease.notes.metadata),
+      waiter_(happened.lease.notes.waiter),
+      members_(happened.lease.members),
+      cycle_(happened.cycle) {
     event.lease.scope.name = name_;
     event.lease.owner.name = owner_;
     event.previous_owner = previous_owner_;
-    event.lease.notes = {.request_id = request_id_, .metadata = metadata_};
+    event.lease.notes = {.request_id = request_id_, .metadata = metadata_, .waiter = waiter_};
+    event.lease.members = members_;
+    event.cycle = cycle_;
     if (!refused_by) return;
     refused_fence = {.at = event.at,
                      .resource = name_,

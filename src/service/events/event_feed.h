@@ -41,6 +41,7 @@ struct FeedEvent {
 
   private:
     const std::string name_, owner_, previous_owner_, request_id_, metadata_;
+    const std::string waiter_, members_, cycle_;
 };
 
 struct FeedLimits {

@@ -15,6 +15,7 @@ struct PartsOf {
         visit(request.scope);
         visit(request.owner);
         visit(request.notes);
+        if (!request.members.empty()) visit(request.members);
     }
     void operator()(Enqueue& request) const { (*this)(request.request); }
     void operator()(Wait& request) const { visit(request.scope); }
@@ -42,6 +43,7 @@ struct PartsOf {
     void operator()(ReadFence& request) const { visit(request.resource); }
     void operator()(DropFence& request) const { visit(request.resource); }
     void operator()(ListSessions&) const {}
+    void operator()(ListDeadlocks&) const {}
     void operator()(RunStep& request) const { request.step->keep_texts(); }
     void operator()(Measure&) const {}
 
@@ -69,6 +71,7 @@ void Texts::keep_texts_of(Request& request) {
 void Texts::keep_texts_of(Response& response) {
     replace(response.outcome.lease);
     response.outcome.previous_owner = keep(response.outcome.previous_owner);
+    response.outcome.cycle = keep(response.outcome.cycle);
     response.failure = keep(response.failure);
     if (!response.details) return;
     auto details = std::make_shared<Details>(*response.details);
@@ -82,6 +85,14 @@ void Texts::replace(core::LeaseView& lease) {
     replace(lease.scope);
     replace(lease.owner);
     replace(lease.notes);
+    replace(lease.members);
+}
+
+// A vector does not move its members when it is moved.
+void Texts::replace(std::span<const core::SetMember>& members) {
+    auto& kept = sets_.emplace_back(members.begin(), members.end());
+    for (core::SetMember& member : kept) replace(member.scope);
+    members = kept;
 }
 
 void Texts::replace(core::LockView& lock) {
@@ -92,6 +103,7 @@ void Texts::replace(core::LockView& lock) {
         replace(waiter.owner);
         replace(waiter.notes);
         replace(waiter.blocker);
+        replace(waiter.members);
     }
     if (lock.lapsed) replace(*lock.lapsed);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "base/text/text_arena.h"
 #include "service/request.h"
@@ -20,7 +21,10 @@ class Texts {
     void keep_texts_of(Request& request);
     void keep_texts_of(Response& response);
 
-    void clear() { arena_.clear(); }
+    void clear() {
+        arena_.clear();
+        sets_.clear();
+    }
 
   private:
     // Puts kept texts in the place of others.
@@ -30,11 +34,14 @@ class Texts {
     void replace(core::Notes& notes) {
         replace(notes.request_id);
         replace(notes.metadata);
+        replace(notes.waiter);
     }
+    void replace(std::span<const core::SetMember>& members);
     void replace(core::LeaseView& lease);
     void replace(core::LockView& lock);
 
     base::TextArena arena_;
+    std::vector<std::vector<core::SetMember>> sets_;  // the members of requests
 };
 
 }  // namespace holdfast::service

@@ -40,7 +40,8 @@ class Thinning {
             case EventKind::session_opened:
                 return ended_sessions_.contains(event.lease.session.serial);
             case EventKind::granted:
-            case EventKind::grace_ended: break;
+            case EventKind::grace_ended:
+            case EventKind::deadlock: break;
         }
         return false;
     }

@@ -203,7 +203,7 @@ void LockService::resolve_waiter(const core::Event& event, bool is_uncommitted) 
     } else if (event.kind == core::EventKind::wait_timed_out) {
         response.outcome.refusal = core::Refusal::timed_out;
         response.outcome.queue_length = event.queue_length;
-        const auto blocker = table_->find_in_the_way(event.lease.scope, event.lease.mode);
+        const auto blocker = find_in_the_way(event.lease);
         // The answer waits for no commit, so it names only what is on disk.
         const bool is_told = blocker && pipeline_.is_done(pipeline_.rests_on(*blocker));
         if (is_told) response.outcome.lease = *blocker;
@@ -217,6 +217,16 @@ void LockService::resolve_waiter(const core::Event& event, bool is_uncommitted) 
     } else {
         owe(*id, response, commit);
     }
+}
+
+// A live lease that was in the way of a waiter; of a set, in the way of one of its members.
+std::optional<core::LeaseView> LockService::find_in_the_way(const core::LeaseView& wanted) const {
+    const auto members = core::parse_set(wanted.members);
+    if (!members) return table_->find_in_the_way(wanted.scope, wanted.mode);
+    for (const core::SetMember& member : *members) {
+        if (auto lease = table_->find_in_the_way(member.scope, member.mode)) return lease;
+    }
+    return std::nullopt;
 }
 
 // Nothing if the promise was fulfilled or abandoned.

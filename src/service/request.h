@@ -90,6 +90,11 @@ struct ListSessions {
     core::SessionQuery query;
 };
 
+// The deadlocks that exist now.
+struct ListDeadlocks {
+    std::size_t limit = 100;
+};
+
 // An outside resource is used under this fencing number. REQUIRES: a number above zero.
 struct RaiseFence {
     std::string_view resource;
@@ -141,13 +146,15 @@ struct Measure {};
 using Request = std::variant<core::AcquireRequest, Enqueue, Wait, core::RenewRequest,
                              core::SetValueRequest, core::ReleaseRequest, ReleaseOwn, ForceRelease,
                              OpenSession, EndSession, Inspect, List, Find, CheckToken, ListLeases,
-                             ListSessions, RaiseFence, ReadFence, DropFence, RunStep, Measure>;
+                             ListSessions, ListDeadlocks, RaiseFence, ReadFence, DropFence, RunStep,
+                             Measure>;
 
 // What few requests are answered with, besides the decision.
 struct Details {
     std::vector<core::LockView> locks;              // Inspect, ReleaseOwn (none or one), List
     std::vector<core::LeaseView> leases;            // ListLeases
     std::vector<core::SessionView> sessions;        // ListSessions
+    std::vector<core::Cycle> deadlocks;             // ListDeadlocks
     std::optional<FenceOutcome> fence;              // RaiseFence, ReadFence, DropFence
     std::shared_ptr<const ServiceFigures> figures;  // Measure
 };
@@ -172,6 +179,9 @@ struct Response {
     }
     [[nodiscard]] const std::vector<core::SessionView>& sessions() const {
         return any_details().sessions;
+    }
+    [[nodiscard]] const std::vector<core::Cycle>& deadlocks() const {
+        return any_details().deadlocks;
     }
     [[nodiscard]] const std::optional<FenceOutcome>& fence() const { return any_details().fence; }
     // REQUIRES: the request was Measure.

@@ -148,6 +148,7 @@ void LockService::run(Request& request) {
     response_.session = {};
     response_.count = 0;
     response_.details.reset();
+    response_.position = 0;
     statement_ = {};
     executor_.at_end_of_turn();
     const bool is_refused = refuse_if_not_serving(response_);

@@ -29,10 +29,17 @@ struct Translator {
             .ttl = request.duration,
             .wait = service::to_wait(request.wait),
             .is_only_kind = true,
-            .notes = {.request_id = request.request_id, .metadata = request.metadata}};
+            .notes = {.request_id = request.request_id, .metadata = request.metadata},
+            .value = request.value};
     }
     service::Request operator()(const Renew& request) const {
         return core::RenewRequest{.token = request.token, .ttl = request.duration};
+    }
+    service::Request operator()(const SetValue& request) const {
+        return core::SetValueRequest{.token = request.token, .value = request.value};
+    }
+    service::Request operator()(const LookAtElection& request) const {
+        return service::Inspect{.scope = core::Scope::named(request.name)};
     }
     service::Request operator()(const Release& request) const {
         return core::ReleaseRequest{.token = request.token};
@@ -84,8 +91,12 @@ struct NeedOf {
     Need operator()(const DropFence& request) const {
         return need(Right::admin, core::Scope::named(request.resource));
     }
+    Need operator()(const LookAtElection& request) const {
+        return need(Right::read, core::Scope::named(request.name));
+    }
     Need operator()(const ListLeases&) const { return std::nullopt; }
     Need operator()(const Renew&) const { return std::nullopt; }
+    Need operator()(const SetValue&) const { return std::nullopt; }
     Need operator()(const Release&) const { return std::nullopt; }
     Need operator()(const Look&) const { return std::nullopt; }
 
@@ -109,6 +120,9 @@ std::optional<OfLease> of_lease(const ScopedRequest& request) {
     if (const auto* release = std::get_if<Release>(&request)) {
         return OfLease{release->token, Right::lock};
     }
+    if (const auto* value = std::get_if<SetValue>(&request)) {
+        return OfLease{value->token, Right::lock};
+    }
     if (const auto* look = std::get_if<Look>(&request)) return OfLease{look->token, Right::read};
     return std::nullopt;
 }
@@ -128,6 +142,10 @@ constexpr net::Route all_routes[] = {
      Action::release, Reach::asked},
     {"POST", "/v1/leases/{token}/renew", Privilege::lock, Body::whole, "renewLease", Action::renew,
      Reach::asked},
+    {"PUT", "/v1/leases/{token}/value", Privilege::lock, Body::whole, "setLeaseValue",
+     Action::set_value, Reach::asked},
+    {"GET, HEAD", "/v1/elections/{name}", Privilege::read, Body::ignored, "lookAtElection",
+     Action::look_at_election, Reach::asked},
     {"POST", "/v1/fence/check", Privilege::read, Body::whole, "checkToken", Action::check_token,
      Reach::asked},
     {"GET, HEAD", "/v1/fence/{resource}", Privilege::read, Body::ignored, "lookAtFence",
@@ -141,8 +159,8 @@ constexpr net::Route all_routes[] = {
 }  // namespace
 
 ScopedHandler::ScopedHandler(const ScopedOptions& options, service::Port& port,
-                             const service::Clock& clock)
-    : options_(options), port_(port), clock_(clock) {}
+                             ElectionWatches& elections, const service::Clock& clock)
+    : options_(options), port_(port), elections_(elections), clock_(clock) {}
 
 std::span<const net::Route> ScopedHandler::routes() {
     return all_routes;
@@ -172,15 +190,21 @@ void ScopedHandler::send_fault(const Fault& fault, net::HttpReply& reply,
 }
 
 void ScopedHandler::handle(const net::RoutedRequest& routed, net::HttpReply& reply) {
-    auto request = parse_request(
-        routed.route.action.as<Action>(),
-        {.name = routed.parameter, .query = routed.http.query, .body = routed.http.body}, options_);
+    auto request = parse_request(routed.route.action.as<Action>(),
+                                 {.name = routed.parameter,
+                                  .query = routed.http.query,
+                                  .body = routed.http.body,
+                                  .accept = routed.http.header("Accept").value_or("")},
+                                 options_);
     if (!request) return send_fault(request.error(), reply);
     const rights::Token* const client = routed.client;
     if (const auto need = std::visit(NeedOf{}, *request)) {
         if (const auto denial = rights::deny(client, *need)) {
             return send_fault(fault_of(*denial), reply, {}, &*denial);
         }
+    }
+    if (const auto* const election = std::get_if<LookAtElection>(&*request)) {
+        if (election->is_watch) return elections_.open(*election, client, reply);
     }
     const bool has_limits =
         client != nullptr && client->everywhere(rights::Door::http) < rights::Right::lock;

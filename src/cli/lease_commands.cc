@@ -43,7 +43,7 @@ void print_lease(const Lease& lease, bool is_json) {
         .field("ttl_ms", lease.ttl.count());
     if (!lease.scopes.empty()) {
         json.begin_array("scopes");
-        for (const LockSetMember& member : lease.scopes) json.item(member.scope.to_text());
+        for (const LockSetMember& member : lease.scopes) json.element(member.scope.to_text());
         json.end_array();
     }
     json.end_object();

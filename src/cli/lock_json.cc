@@ -17,7 +17,7 @@ void append_time(base::JsonWriter& json, std::string_view name, std::int64_t uni
 void append_scopes(base::JsonWriter& json, const std::vector<std::string>& scopes) {
     if (scopes.empty()) return;
     json.begin_array("scopes");
-    for (const std::string& scope : scopes) json.item(scope);
+    for (const std::string& scope : scopes) json.element(scope);
     json.end_array();
 }
 

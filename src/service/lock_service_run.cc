@@ -13,7 +13,7 @@ namespace {
 // Whether a lease is enough to write `scope`; of a set, one of its members.
 bool covers(const core::LeaseView& lease, const core::Scope& scope) {
     const auto members = core::parse_set(lease.members);
-    if (!members) return lease.scope.covers(scope);
+    if (!members || members->empty()) return lease.scope.covers(scope);
     return std::any_of(members->begin(), members->end(),
                        [&](const core::SetMember& member) { return member.scope.covers(scope); });
 }
@@ -161,6 +161,7 @@ void LockService::run(Request& request) {
     response_.session = {};
     response_.count = 0;
     response_.details.reset();
+    response_.position = 0;
     statement_ = {};
     executor_.at_end_of_turn();
     const bool is_refused = refuse_if_not_serving(response_);

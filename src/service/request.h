@@ -171,6 +171,9 @@ struct Response {
     bool is_busy = false;     // ... because another program has the store locked: try again
     bool is_unknown = false;  // ... and the request may have been done or not; otherwise it was not
     std::shared_ptr<const Details> details;  // may be null
+    // Inspect, List, ListLeases, ListSessions: the number of the last event (EventFeed) that the
+    // response shows. What it does not show yet has larger numbers. Zero: nobody numbers the events.
+    std::uint64_t position = 0;
 
     // The details, or that there are none.
     [[nodiscard]] const std::vector<core::LockView>& locks() const { return any_details().locks; }

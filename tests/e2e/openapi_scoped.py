@@ -9,6 +9,7 @@ from openapi_document import require
 from openapi_server import PATIENCE_S, Answer, until
 
 LEASES, LEASE, RENEW = "/v1/leases", "/v1/leases/{token}", "/v1/leases/{token}/renew"
+VALUE, ELECTION = "/v1/leases/{token}/value", "/v1/elections/{name}"
 CHECK, FENCE, DEADLOCKS = "/v1/fence/check", "/v1/fence/{resource}", "/v1/deadlocks"
 BYTES = {"kind": "range", "inode": 7, "start": 0, "end": 4096}
 
@@ -44,8 +45,24 @@ def scopes(server):
         server.ask("DELETE", LEASE, status, at=at)
         server.ask("POST", RENEW, status, at=at + "/renew", body={"duration_ms": 1000})
         server.ask("POST", CHECK, status, body={"token": token, "scope": BYTES})
-    for path in (LEASES, LEASE, RENEW, CHECK, FENCE, DEADLOCKS):
+        server.ask("PUT", VALUE, status, at=at + "/value", body={"value": "v"})
+    for path in (LEASES, LEASE, RENEW, VALUE, ELECTION, CHECK, FENCE, DEADLOCKS):
         server.ask("PATCH", path, 405)
+
+
+def elections(server):
+    at = "/v1/elections/nightly"
+    require("leader" not in server.ask("GET", ELECTION, 200, at=at).json())
+    lease = take(server, 200, scope="nightly", value="v")
+    require((lease["value"], lease["revision"]) == ("v", 1), lease)
+    value = "/v1/leases/" + lease["token"] + "/value"
+    state = server.ask("GET", ELECTION, 200, at=at).json()
+    require(server.ask("PUT", VALUE, 200, at=value, body={"value": "w"}).json()["revision"] == 2)
+    server.ask("PUT", VALUE, 400, at=value, body={}, is_valid=False)
+    changed = server.ask("GET", ELECTION, 200, at=f"{at}?watch=true&after={state['position']}").json()
+    require(changed["value"] == "w" and changed["position"] > state["position"], changed)
+    server.ask("GET", ELECTION, 400, at=at + "?watch=x")
+    server.ask("DELETE", LEASE, 200, at="/v1/leases/" + lease["token"])
 
 
 def scopes_refused(server):

@@ -41,7 +41,7 @@ inline void append_scope_texts(base::JsonWriter& json, std::string_view members,
     json.begin_array("scopes");
     for (const core::SetMember& member : members_of(members)) {
         const bool is_shown = readable == nullptr || readable->includes(member.scope);
-        if (is_shown) json.item(core::to_text(member.scope));
+        if (is_shown) json.element(core::to_text(member.scope));
     }
     json.end_array();
 }

@@ -129,7 +129,7 @@ void append_lease(base::JsonWriter& json, const core::LeaseView& lease, LeaseIds
 }
 
 void append_lock(std::string& out, const Get& request, const core::LockView* lock,
-                 const service::Clock& clock) {
+                 std::uint64_t position, const service::Clock& clock) {
     base::JsonWriter json(out);
     const Shown fields = shown_to(request);
     const bool is_held = lock != nullptr && lock->holder_count > 0;
@@ -161,11 +161,13 @@ void append_lock(std::string& out, const Get& request, const core::LockView* loc
         }
         json.end_array();
     }
+    if (position > 0) json.field("position", position);
     json.end_object();
 }
 
 void append_page(std::string& out, const ListLocks& request,
-                 const std::vector<core::LockView>& locks, const service::Clock& clock) {
+                 const std::vector<core::LockView>& locks, std::uint64_t position,
+                 const service::Clock& clock) {
     const Shown fields = shown_to(request);
     const std::size_t shown = count_shown(locks, request.limit);
     base::JsonWriter json(out);
@@ -175,6 +177,7 @@ void append_page(std::string& out, const ListLocks& request,
     }
     json.end_array();
     if (shown < locks.size()) json.field("next", core::to_text(locks[shown - 1].scope));
+    if (position > 0) json.field("position", position);
     json.end_object();
 }
 

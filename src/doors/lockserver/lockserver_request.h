@@ -66,6 +66,7 @@ struct ForceRelease {
 
 struct WatchEvents {
     std::string prefix;
+    std::string scope = {};  // the text form of one lock; empty: all of them
     std::optional<std::uint64_t> after;
 };
 

@@ -9,6 +9,7 @@
 #include "core/values/token_text.h"
 #include "doors/answers/cycle_json.h"
 #include "doors/answers/retry_hint.h"
+#include "doors/scoped/election.h"
 #include "service/doors.h"
 
 namespace holdfast::doors::scoped {
@@ -66,6 +67,7 @@ void append_lease(base::JsonWriter& json, const core::LeaseView& lease, LeaseFie
     }
     if (fields == LeaseFields::with_door) json.field("door", service::to_text(lease.owner.door));
     if (!lease.notes.metadata.empty()) json.field("metadata", lease.notes.metadata);
+    if (lease.revision > 0) json.field("value", lease.value).field("revision", lease.revision);
 }
 
 // An error: its status, code and message.
@@ -104,6 +106,8 @@ Problem problem_of(core::Refusal refusal) {
             return {400, "BadRequest", "scopes has too many elements"};
         case core::Refusal::overlapping_set: return {400, "BadRequest", "scopes must not overlap"};
         case core::Refusal::metadata_length_max: return {400, "BadRequest", "metadata is too long"};
+        case core::Refusal::value_length_max:
+            return {400, "BadRequest", "value is too long: it has 4096 bytes at most"};
         case core::Refusal::ttl_out_of_range:
             return {400, "BadRequest", "ttl_ms is beyond a limit of this server"};
         case core::Refusal::locks_max:
@@ -147,6 +151,7 @@ struct Writer {
         return is_done(Kind::granted) ? lease() : refuse(request);
     }
     int operator()(const Renew&) const { return is_done(Kind::renewed) ? lease() : refuse(); }
+    int operator()(const SetValue&) const { return is_done(Kind::renewed) ? lease() : refuse(); }
     int operator()(const Look&) const { return is_done(Kind::found) ? lease() : refuse(); }
 
     int operator()(const Release&) const {
@@ -170,7 +175,15 @@ struct Writer {
             const std::uint64_t last = core::as_number(leases[shown - 1].token.fence);
             json.field("next", std::to_string(last));
         }
+        if (response.position > 0) json.field("position", response.position);
         json.end_object();
+        return 200;
+    }
+
+    int operator()(const LookAtElection& request) const {
+        Election election(request.name);
+        election.begin(response);
+        election.append_json(body, clock);
         return 200;
     }
 
@@ -201,7 +214,9 @@ struct Writer {
             cycle.append(json);
             json.end_object();
         }
-        json.end_array().end_object();
+        json.end_array();
+        if (response.position > 0) json.field("position", response.position);
+        json.end_object();
         return 200;
     }
 

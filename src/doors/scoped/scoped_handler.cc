@@ -39,10 +39,17 @@ struct Translator {
                                                        : core::OnDeadlock::tell,
                                     .notes = {.request_id = request.request_id,
                                               .metadata = request.metadata,
-                                              .waiter = request.waiter}};
+                                              .waiter = request.waiter},
+                                    .value = request.value};
     }
     service::Request operator()(const Renew& request) const {
         return core::RenewRequest{.token = request.token, .ttl = request.duration};
+    }
+    service::Request operator()(const SetValue& request) const {
+        return core::SetValueRequest{.token = request.token, .value = request.value};
+    }
+    service::Request operator()(const LookAtElection& request) const {
+        return service::Inspect{.scope = core::Scope::named(request.name)};
     }
     service::Request operator()(const Release& request) const {
         return core::ReleaseRequest{.token = request.token};
@@ -95,9 +102,13 @@ struct NeedOf {
     Need operator()(const DropFence& request) const {
         return need(Right::admin, core::Scope::named(request.resource));
     }
+    Need operator()(const LookAtElection& request) const {
+        return need(Right::read, core::Scope::named(request.name));
+    }
     Need operator()(const ListLeases&) const { return std::nullopt; }
     Need operator()(const ListDeadlocks&) const { return std::nullopt; }
     Need operator()(const Renew&) const { return std::nullopt; }
+    Need operator()(const SetValue&) const { return std::nullopt; }
     Need operator()(const Release&) const { return std::nullopt; }
     Need operator()(const Look&) const { return std::nullopt; }
 
@@ -164,6 +175,9 @@ std::optional<OfLease> of_lease(const ScopedRequest& request) {
     if (const auto* release = std::get_if<Release>(&request)) {
         return OfLease{release->token, Right::lock};
     }
+    if (const auto* value = std::get_if<SetValue>(&request)) {
+        return OfLease{value->token, Right::lock};
+    }
     if (const auto* look = std::get_if<Look>(&request)) return OfLease{look->token, Right::read};
     return std::nullopt;
 }
@@ -185,6 +199,10 @@ constexpr net::Route all_routes[] = {
      Reach::asked},
     {"GET, HEAD", "/v1/deadlocks", Privilege::read, Body::ignored, "listDeadlocks",
      Action::list_deadlocks, Reach::asked},
+    {"PUT", "/v1/leases/{token}/value", Privilege::lock, Body::whole, "setLeaseValue",
+     Action::set_value, Reach::asked},
+    {"GET, HEAD", "/v1/elections/{name}", Privilege::read, Body::ignored, "lookAtElection",
+     Action::look_at_election, Reach::asked},
     {"POST", "/v1/fence/check", Privilege::read, Body::whole, "checkToken", Action::check_token,
      Reach::asked},
     {"GET, HEAD", "/v1/fence/{resource}", Privilege::read, Body::ignored, "lookAtFence",
@@ -198,8 +216,8 @@ constexpr net::Route all_routes[] = {
 }  // namespace
 
 ScopedHandler::ScopedHandler(const ScopedOptions& options, service::Port& port,
-                             const service::Clock& clock)
-    : options_(options), port_(port), clock_(clock) {}
+                             ElectionWatches& elections, const service::Clock& clock)
+    : options_(options), port_(port), elections_(elections), clock_(clock) {}
 
 std::span<const net::Route> ScopedHandler::routes() {
     return all_routes;
@@ -229,15 +247,21 @@ void ScopedHandler::send_fault(const Fault& fault, net::HttpReply& reply,
 }
 
 void ScopedHandler::handle(const net::RoutedRequest& routed, net::HttpReply& reply) {
-    auto request = parse_request(
-        routed.route.action.as<Action>(),
-        {.name = routed.parameter, .query = routed.http.query, .body = routed.http.body}, options_);
+    auto request = parse_request(routed.route.action.as<Action>(),
+                                 {.name = routed.parameter,
+                                  .query = routed.http.query,
+                                  .body = routed.http.body,
+                                  .accept = routed.http.header("Accept").value_or("")},
+                                 options_);
     if (!request) return send_fault(request.error(), reply);
     const rights::Token* const client = routed.client;
     if (const auto denial = find_denial(client, *request)) {
         return send_fault(fault_of(*denial), reply, {}, &*denial);
     }
     set_readable(*request, client);
+    if (const auto* const election = std::get_if<LookAtElection>(&*request)) {
+        if (election->is_watch) return elections_.open(*election, client, reply);
+    }
     const bool has_limits =
         client != nullptr && client->everywhere(rights::Door::http) < rights::Right::lock;
     if (has_limits && of_lease(*request)) return find_lease(std::move(*request), *client, reply);

@@ -18,7 +18,8 @@ using Parsed = tl::expected<ScopedRequest, Fault>;
 using Integer = std::optional<std::int64_t>;
 using Milliseconds = std::chrono::milliseconds;
 
-constexpr std::string_view leases_folder = "/v1/leases/", fence_folder = "/v1/fence/";
+constexpr std::string_view leases_folder = "/v1/leases/", fence_folder = "/v1/fence/",
+                           elections_folder = "/v1/elections";
 constexpr std::string_view check_name = "check";
 constexpr Milliseconds wait_max =
     std::chrono::duration_cast<Milliseconds>(service::WaitLimits{}.answer_max);
@@ -179,7 +180,9 @@ Parsed parse_acquire(std::string_view body, const ScopedOptions& options) {
                                                     {"request_id", &request.request_id},
                                                     {"metadata", &request.metadata},
                                                     {"waiter", &request.waiter},
-                                                    {"on_deadlock", &on_deadlock}});
+                                                    {"on_deadlock", &on_deadlock},
+
+                                                    {"value", &request.value}});
     if (!read) return refuse(read.error().message);
     if (auto taken = scopes.read(request); !taken) return refuse(std::move(taken).error().message);
     if (request.holder.empty()) return refuse("holder required");
@@ -207,6 +210,55 @@ Parsed parse_renew(core::Token token, std::string_view body, const ScopedOptions
     const auto duration = ttl.read(options);
     if (!duration) return refuse(duration.error().message);
     if (*duration) request.duration = **duration;
+    return request;
+}
+
+Parsed parse_value(core::Token token, std::string_view body) {
+    base::JsonTextOrObject value;
+    const auto read = base::read_json_object(body, {{"value", &value}});
+    if (!read) return refuse(read.error().message);
+    if (!value.text) return refuse("value required: a text; an empty one takes the value away");
+    return SetValue{.token = token, .value = std::move(*value.text)};
+}
+
+struct WatchParameters {
+    std::optional<std::string> watch, after, wait_ms;
+};
+
+base::Result<WatchParameters> read_watch(std::string_view query) {
+    WatchParameters read;
+    const std::pair<const char*, std::optional<std::string>*> parameters[] = {
+        {"watch", &read.watch}, {"after", &read.after}, {"wait_ms", &read.wait_ms}};
+    for (const auto& [name, target] : parameters) {
+        TRY(*target, net::query_parameter(query, name));
+        if (*target && (*target)->empty()) target->reset();
+    }
+    return read;
+}
+
+Parsed parse_election(const RequestParts& parts) {
+    auto name = net::percent_decode(parts.name);
+    if (!name) return refuse(std::move(name).error().message);
+    const auto read = read_watch(parts.query);
+    if (!read) return refuse(read.error().message);
+    LookAtElection request{.name = std::move(*name), .after = std::nullopt};
+    request.is_watch = read->watch == "true" || read->watch == "1";
+    if (read->watch && !request.is_watch && *read->watch != "false" && *read->watch != "0") {
+        return refuse("watch must be true or false");
+    }
+    request.is_stream =
+        request.is_watch && parts.accept.find("text/event-stream") != parts.accept.npos;
+    if (read->after) {
+        request.after = base::parse_decimal<std::uint64_t>(*read->after);
+        if (!request.after) return refuse("after must be the position of an earlier answer");
+    }
+    if (read->wait_ms) {
+        const auto wait = base::parse_decimal<std::uint64_t>(*read->wait_ms);
+        if (!wait || *wait > static_cast<std::uint64_t>(wait_max.count())) {
+            return refuse(between("wait_ms", 0, wait_max));
+        }
+        request.wait = Milliseconds{*wait};
+    }
     return request;
 }
 
@@ -312,10 +364,12 @@ Parsed parse_request(Action action, const RequestParts& parts, const ScopedOptio
         case Action::raise_fence:
         case Action::read_fence:
         case Action::drop_fence: return parse_fence(action, parts);
+        case Action::look_at_election: return parse_election(parts);
         default: break;
     }
     const core::Token token = core::parse_token(parts.name).value_or(core::Token{});
     if (action == Action::renew) return parse_renew(token, parts.body, options);
+    if (action == Action::set_value) return parse_value(token, parts.body);
     if (action == Action::release) return Release{.token = token};
     return Look{.token = token};
 }
@@ -323,7 +377,10 @@ Parsed parse_request(Action action, const RequestParts& parts, const ScopedOptio
 Fault explain_path(std::string_view path) {
     if (path == leases_folder) return not_found("a lease is at /v1/leases/{token}");
     if (path.starts_with(leases_folder)) {
-        return not_found("of a lease there is only /v1/leases/{token}/renew");
+        return not_found("of a lease there are only /v1/leases/{token}/renew and /value");
+    }
+    if (path.starts_with(elections_folder)) {
+        return not_found("an election is at /v1/elections/{name}; write a slash in its name %2F");
     }
     if (path == fence_folder) return {.message = "resource required"};
     if (path.starts_with(fence_folder)) {

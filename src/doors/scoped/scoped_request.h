@@ -49,6 +49,7 @@ struct Acquire {
     std::uint32_t limit = 1;  // of a semaphore: its permits
     std::string request_id;
     std::string metadata;
+    std::string value = {};  // of a candidate for an election
     // Several scopes, all or nothing. The first of them is also in `scope`, `mode` and `limit`.
     // Empty: only that one.
     std::vector<OwnedMember> members;
@@ -63,6 +64,11 @@ struct Acquire {
 struct Renew {
     core::Token token;
     std::optional<std::chrono::milliseconds> duration;  // nothing: that of the lease
+};
+
+struct SetValue {
+    core::Token token;
+    std::string value;
 };
 
 struct Release {
@@ -104,8 +110,18 @@ struct DropFence {
     std::string resource;
 };
 
-using ScopedRequest = std::variant<Acquire, Renew, Release, Look, ListLeases, ListDeadlocks,
-                                   CheckToken, RaiseFence, ReadFence, DropFence>;
+// Who leads: now, or as soon as that changes.
+struct LookAtElection {
+    std::string name;
+    bool is_watch = false;
+    bool is_stream = false;              // of a watch: every change, as server-sent events
+    std::optional<std::uint64_t> after;  // the position of the state that the client knows
+    std::chrono::milliseconds wait{60'000};
+};
+
+using ScopedRequest =
+    std::variant<Acquire, Renew, SetValue, Release, Look, ListLeases, ListDeadlocks, CheckToken,
+                 RaiseFence, ReadFence, DropFence, LookAtElection>;
 
 // Why a request is malformed.
 struct Fault {
@@ -122,6 +138,8 @@ enum class Action : std::uint8_t {
     look,
     release,
     renew,
+    set_value,
+    look_at_election,
     check_token,
     raise_fence,
     read_fence,
@@ -130,15 +148,17 @@ enum class Action : std::uint8_t {
 
 // The parts of an HTTP request that matter here.
 struct RequestParts {
-    std::string_view name;  // the token or the resource in the path, not decoded
+    std::string_view name;  // the token, resource or election in the path, not decoded
     std::string_view query, body;
+    std::string_view accept = {};  // the header of this name
 };
 
 [[nodiscard]] tl::expected<ScopedRequest, Fault> parse_request(Action action,
                                                                const RequestParts& parts,
                                                                const ScopedOptions& options);
 
-// What is wrong with a path that begins with `/v1/leases/` or `/v1/fence` and has no route.
+// What is wrong with a path that begins with `/v1/leases/`, `/v1/fence` or `/v1/elections` and has no
+// route.
 [[nodiscard]] Fault explain_path(std::string_view path);
 
 }  // namespace holdfast::doors::scoped

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "holdfast/boot_clock.h"
 #include "holdfast/export.h"
@@ -13,9 +14,31 @@
 
 namespace holdfast {
 
-// Asks for a lease.
-struct LeaseRequest {
+// One lock of several that are asked for together, and how it is locked.
+struct LockSetMember {
     LockScope scope;
+    LockMode mode = LockMode::exclusive;
+    // Of a semaphore. A name with a limit above 1 is a semaphore, too.
+    std::uint64_t limit = 1;
+
+    bool operator==(const LockSetMember&) const = default;
+};
+
+// What becomes of a request that waits for somebody who, perhaps by way of others, waits for it.
+enum class OnDeadlock : std::uint8_t {
+    refuse,  // it fails with LockDeadlock
+    tell,    // it waits on; the server says so in its log and its events
+};
+
+// Asks for a lease on a lock:
+//
+//     {.scope = LockScope::Named{"nightly"}}
+//
+// or on several, all or nothing. While it waits, it holds none of them:
+//
+//     {.scopes = {{LockScope::Named{"db-a"}}, {LockScope::Path{"/x"}, LockMode::shared}}}
+struct LeaseRequest {
+    LockScope scope = LockScope::Named{};
     std::string owner;                      // empty: this host, process and client (or manager)
     std::chrono::milliseconds ttl{30'000};  // how long it lasts, unless it is renewed
     LockMode mode = LockMode::exclusive;
@@ -26,12 +49,18 @@ struct LeaseRequest {
     // Requests with the same id have the effect of one: a repetition finds the lease and renews it.
     // Empty: a new request.
     std::string request_id;
+    // At most 64, which do not overlap. Then `scope`, `mode` and `limit` stay as they are.
+    std::vector<LockSetMember> scopes = {};
+    // Whose wait it is: what waits for a lock while it holds others, and so can be part of a deadlock.
+    // Empty: this thread. The leases that a thread hands on to others need another name.
+    std::string waiter = {};
+    OnDeadlock on_deadlock = OnDeadlock::refuse;
 };
 
 // Lease: the right to hold a lock until a deadline. A value: nobody renews it but you; see LeaseGuard
 // for one that renews itself.
 struct HOLDFAST_API Lease {
-    LockScope scope;
+    LockScope scope;  // of a lease on several locks: the first
     std::string owner;
     LockMode mode = LockMode::exclusive;
     // As it was asked for; 1 if all that is known of the lease is its token.
@@ -50,7 +79,14 @@ struct HOLDFAST_API Lease {
     // By this machine's clock: the lease ends no earlier. Of a server's lease it is counted from
     // before the request was sent; long ago, if all that is known of that lease is its token.
     BootClock::time_point lasts_until;
+    // Of a lease on several locks: all of them. Otherwise empty.
+    std::vector<LockSetMember> scopes = {};
 
+    // Whether it is enough for work that needs a lock on `other`: one of its locks covers it. A
+    // shared lock is not enough to write.
+    [[nodiscard]] bool covers(const LockScope& other, LockMode needed = LockMode::exclusive) const;
+    // `nightly`, or `db-a, path:/x` if there are several.
+    [[nodiscard]] std::string scopes_text() const;
     // By how much earlier a careful holder stops: five seconds, or a sixth of the ttl if that is
     // less. Clocks differ, and what is under way needs a moment to end.
     [[nodiscard]] std::chrono::milliseconds margin() const;

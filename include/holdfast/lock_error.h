@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "holdfast/export.h"
 #include "holdfast/lock_scope.h"
@@ -22,6 +23,27 @@ struct LockHeld {
     std::string holder;
     std::chrono::system_clock::time_point expires_at;           // max(): without an end
     std::optional<std::chrono::milliseconds> retry_after = {};  // what a server recommends
+};
+
+// One of those who wait for one another. It waits for a lock that the next one has, and the last one
+// for a lock of the first.
+struct DeadlockMember {
+    std::string holder;                        // who waits: the owner of its leases
+    std::string waiter;                        // LeaseRequest::waiter, if there is one
+    std::string door;                          // the protocol that it speaks
+    LockScope waits_for = LockScope::Named{};  // the lock that it waits for,
+    std::string held_by;                       // who has it, or is before it in the queue,
+    std::uint64_t fencing_token = 0;           // and under which number; 0: is in the queue
+    bool is_hidden = false;  // the client may not read of it: nothing else is known
+
+    bool operator==(const DeadlockMember&) const = default;
+};
+
+// To wait would be to wait for ever: everybody in the cycle waits for the next. Nothing was granted,
+// and what the caller holds it still holds. Release that, and begin again.
+struct LockDeadlock {
+    LockScope scope;  // what was asked for
+    std::vector<DeadlockMember> cycle;
 };
 
 // No such token was ever issued, or its lock ended so long ago that it is forgotten.
@@ -84,7 +106,10 @@ struct StaleFence {
 using LockError =
     std::variant<LockHeld, LockNotFound, LockExpired, LockScopeMismatch, LockNotGuaranteed,
                  LockCancelled, LockLimitReached, InvalidLockRequest, LockStoreFailure,
-                 ServerUnavailable, NotPermitted, StaleFence>;
+                 ServerUnavailable, NotPermitted, StaleFence, LockDeadlock>;
+
+// `ann waits for bob, who holds b and waits for ann`.
+[[nodiscard]] HOLDFAST_API std::string to_text(const std::vector<DeadlockMember>& cycle);
 
 // A sentence for people.
 [[nodiscard]] HOLDFAST_API std::string to_text(const LockError& error);

@@ -98,6 +98,8 @@ Host::Host(const ServeOptions& options, service::Clock& clock, Foundation founda
                 },
             .take_changes =
                 [this](core::Changes& changes) { event_feed_.publish(std::move(changes)); },
+            .first_event = event_feed_.next_id(),
+            .on_events_lost = [this](std::uint64_t count) { event_feed_.lose(count); },
             .fence_limits = {.resources_max = options.fences_max,
                              .resource_length_max = options.limits.key_length_max},
             .on_fence_refused =
@@ -300,6 +302,9 @@ void Host::shut_down() {
         if (is_shutting_down_) return;
         is_shutting_down_ = true;
         service_->begin_stop();
+        for (const auto& parts : loops_) {
+            parts->loop->post([loop = parts.get()] { loop->elections->begin_stop(); });
+        }
         end_at_ = net::EventLoop::Clock::now() + options_.shutdown_timeout;
         end_timer_ = std::make_unique<net::LoopTimer>(*main_loop_, [this] { close_doors(); });
         end_timer_->call_at(end_at_);

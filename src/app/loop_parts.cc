@@ -39,7 +39,12 @@ LoopParts::LoopParts(const SharedParts& shared, bool has_own_loop)
                                                                 *loop, shared.clock);
     lockserver =
         std::make_unique<doors::lockserver::LockserverHandler>(*port, *streams, shared.clock);
-    scoped = std::make_unique<doors::scoped::ScopedHandler>(options.scoped, *port, shared.clock);
+    elections = std::make_unique<doors::scoped::ElectionWatches>(
+        doors::scoped::ElectionReader::Parts{
+            .port = *port, .feed = shared.event_feed, .here = *loop_executor},
+        *loop, shared.clock);
+    scoped = std::make_unique<doors::scoped::ScopedHandler>(options.scoped, *port, *elections,
+                                                            shared.clock);
     terraform = std::make_unique<doors::terraform::TerraformHandler>(shared.terraform_door, *loop);
     status = std::make_unique<StatusHandler>(StatusHandler::Parts{
         .port = *port,

@@ -21,6 +21,7 @@
 #include "doors/hengdang/hengdang_door.h"
 #include "doors/lockserver/event_streams.h"
 #include "doors/redis/redis_door.h"
+#include "doors/scoped/election_watches.h"
 #include "doors/terraform/terraform_door.h"
 #include "net/http/http_protocol.h"
 #include "net/loop/event_loop.h"
@@ -99,6 +100,7 @@ struct LoopParts {
     std::unique_ptr<doors::homelab::HomelabHandler> homelab;
     std::unique_ptr<doors::lockserver::EventStreams> streams;
     std::unique_ptr<doors::lockserver::LockserverHandler> lockserver;
+    std::unique_ptr<doors::scoped::ElectionWatches> elections;
     std::unique_ptr<doors::scoped::ScopedHandler> scoped;
     std::unique_ptr<doors::terraform::TerraformHandler> terraform;
     std::unique_ptr<StatusHandler> status;

@@ -15,14 +15,13 @@ int run(const Command& command) {
 }
 
 Commands::Commands(const options::Command& program)
-    : words_(std::make_shared<std::vector<std::string>>()),
-      commands_{
-          declare_run(program, words_), declare_lock(program),   declare_renew(program),
-          declare_unlock(program),      declare_show(program),   declare_ls(program),
-          declare_watch(program),       declare_top(program),    declare_force_unlock(program),
-          declare_session(program),     declare_fence(program),  declare_status(program),
-          declare_cluster(program),     declare_backup(program), declare_terraform(program),
-          declare_history(program)} {
+    : words_(std::make_shared<RunWords>()),
+      commands_{declare_run(program, words_),  declare_lock(program),    declare_renew(program),
+                declare_unlock(program),       declare_show(program),    declare_ls(program),
+                declare_watch(program),        declare_top(program),     declare_deadlocks(program),
+                declare_force_unlock(program), declare_session(program), declare_fence(program),
+                declare_status(program),       declare_cluster(program), declare_backup(program),
+                declare_terraform(program),    declare_history(program)} {
     for (const Command& command : commands_) {
         command.options.help_column(34);
         command.options.group("Commands that talk to a server");
@@ -31,25 +30,13 @@ Commands::Commands(const options::Command& program)
 
 std::vector<std::string> Commands::take(std::vector<std::string> words) const {
     if (words.empty() || words.front() != "run") return words;
-    const auto command = find_command(words);
-    const bool has_dashes = command != words.end() && *command == "--";
-    words_->assign(has_dashes ? command + 1 : command, words.end());
-    words.erase(command, words.end());
-    return words;
-}
-
-// Where the command begins in `run NAME command` or `run NAME -- command`: at the second word that is
-// neither an option nor its value, or at two dashes.
-std::vector<std::string>::iterator Commands::find_command(std::vector<std::string>& words) const {
     const options::Command& run = commands_.front().options;
-    bool has_name = false;
-    for (auto word = words.begin() + 1; word != words.end(); ++word) {
-        if (*word == "--") return word;
-        const bool is_option = word->starts_with('-') && word->size() > 1;
-        if (!is_option && std::exchange(has_name, true)) return word;
-        if (is_option && run.takes_value(*word) && word + 1 != words.end()) ++word;
-    }
-    return words.end();
+    words.erase(words.begin());
+    *words_ = split_run_words(
+        words, [&run](const std::string& option) { return run.takes_value(option); });
+    std::vector<std::string> ours{"run"};
+    ours.insert(ours.end(), words_->ours.begin(), words_->ours.end());
+    return ours;
 }
 
 std::optional<int> Commands::run() const {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/failure.h"
+#include "cli/run/run_words.h"
 #include "options/options.h"
 
 namespace holdfast::cli {
@@ -23,8 +24,8 @@ struct Command {
 // Runs a command that was called, and tells how it failed. Returns the exit code.
 int run(const Command& command);
 
-// The words of the command that `run` is to run.
-using CommandWords = std::shared_ptr<std::vector<std::string>>;
+// The words of `run`, and among them the command that it is to run.
+using CommandWords = std::shared_ptr<RunWords>;
 
 class Commands {
   public:
@@ -39,9 +40,6 @@ class Commands {
     [[nodiscard]] std::optional<int> run() const;
 
   private:
-    [[nodiscard]] std::vector<std::string>::iterator find_command(
-        std::vector<std::string>& words) const;
-
     CommandWords words_;
     std::vector<Command> commands_;
 };
@@ -56,6 +54,7 @@ class Commands {
 [[nodiscard]] Command declare_history(const options::Command& program);
 [[nodiscard]] Command declare_watch(const options::Command& program);
 [[nodiscard]] Command declare_top(const options::Command& program);
+[[nodiscard]] Command declare_deadlocks(const options::Command& program);
 [[nodiscard]] Command declare_session(const options::Command& program);
 [[nodiscard]] Command declare_fence(const options::Command& program);
 [[nodiscard]] Command declare_status(const options::Command& program);

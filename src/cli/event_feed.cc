@@ -7,6 +7,7 @@
 #include "cli/screen/terminal_text.h"
 #include "cli/server.h"
 #include "sdk/http/events.h"
+#include "sdk/lease_json.h"
 #include "sdk/patience.h"
 
 namespace holdfast::cli {
@@ -19,13 +20,18 @@ Style style_of(std::string_view kind) {
     if (kind == "granted") return Style::green;
     if (kind == "queued") return Style::cyan;
     if (kind == "renewed") return Style::faint;
-    if (kind == "expired" || kind == "fence_refused" || kind == "gap") return Style::red;
+    if (kind == "expired" || kind == "fence_refused" || kind == "deadlock" || kind == "gap") {
+        return Style::red;
+    }
     return kind.starts_with("wait_") ? Style::yellow : Style::plain;
 }
 
 // The thing that the event is about: a scope, a resource or a session.
 std::string subject(const base::JsonValue& data) {
-    if (const std::string scope = scope_of_event(data); !scope.empty()) return escape(scope);
+    if (!data["cycle"].is_null()) return escape(to_text(sdk::read_cycle(data["cycle"])));
+    if (const std::string scope = scope_of_event(data); !scope.empty()) {
+        return escape(scope + set_text(scope, read_texts(data["scopes"])));
+    }
     if (!data["resource"].is_null()) return "fence:" + escape(data["resource"].text());
     if (!data["session"].is_null()) return fmt::format("session:{}", number_of(data["session"]));
     return "";

@@ -73,6 +73,20 @@ Failure held_failure(const LockHeld& held, const std::string& title) {
             facts.take()};
 }
 
+Failure deadlock_failure(const LockDeadlock& deadlock, const std::string& title) {
+    std::string cycle;
+    base::JsonWriter json(cycle);
+    json.begin_object();
+    append_cycle(json, deadlock.cycle);
+    json.end_object();
+    Facts facts;
+    facts.text("error", "Deadlock").text("scope", deadlock.scope.to_text());
+    // Without the braces of the object.
+    return {exit_not_got,
+            fmt::format("waiting for {} would never end: {}", title, to_text(deadlock.cycle)),
+            facts.take() + "," + cycle.substr(1, cycle.size() - 2)};
+}
+
 Failure stale_failure(const StaleFence& stale) {
     return {exit_refused,
             fmt::format("{} is too old for {}: the largest fencing number is {}. Do not write.",
@@ -91,8 +105,30 @@ Failure with_code(int exit_code, std::string message, std::string_view code) {
 
 }  // namespace
 
+void append_cycle(base::JsonWriter& json, const std::vector<DeadlockMember>& cycle) {
+    json.begin_array("cycle");
+    for (const DeadlockMember& member : cycle) {
+        json.begin_object();
+        if (member.is_hidden) {
+            json.field("hidden", true);
+        } else {
+            json.field("holder", member.holder);
+            if (!member.waiter.empty()) json.field("waiter", member.waiter);
+            json.field("door", member.door)
+                .field("waits_for", member.waits_for.to_text())
+                .field("held_by", member.held_by);
+            if (member.fencing_token > 0) json.field("fencing_token", member.fencing_token);
+        }
+        json.end_object();
+    }
+    json.end_array();
+}
+
 Failure to_failure(const LockError& error, const std::string& title) {
     if (const auto* const held = std::get_if<LockHeld>(&error)) return held_failure(*held, title);
+    if (const auto* const deadlock = std::get_if<LockDeadlock>(&error)) {
+        return deadlock_failure(*deadlock, title);
+    }
     if (const auto* const stale = std::get_if<StaleFence>(&error)) return stale_failure(*stale);
     const std::string message = to_text(error);
     if (std::holds_alternative<LockExpired>(error)) {

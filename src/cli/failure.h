@@ -8,7 +8,9 @@
 #include <tl/expected.hpp>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
+#include "base/json/json_writer.h"
 #include "holdfast/lock_error.h"
 #include "holdfast/lock_result.h"
 #include "options/options.h"
@@ -45,6 +47,9 @@ using Asked = tl::expected<T, Failure>;
 
 // Why there is no lock, and what to do about it. `title` is the lock as the person calls it.
 [[nodiscard]] Failure to_failure(const LockError& error, const std::string& title);
+
+// `"cycle":[..]` of a deadlock, for --json: as the server shows it, with scopes as texts.
+void append_cycle(base::JsonWriter& json, const std::vector<DeadlockMember>& cycle);
 
 // What the SDK returned, as commands do.
 template <class T>

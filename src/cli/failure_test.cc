@@ -37,6 +37,7 @@ TEST(Failure, HasACodeOfItsOwn) {
         {LockNotFound{}, exit_refused},
         {StaleFence{.resource = "r", .fencing_token = 3, .highest = 4}, exit_refused},
         {LockCancelled{}, exit_refused},
+        {LockDeadlock{.scope = scope, .cycle = {}}, exit_not_got},
     };
     for (const auto& [error, exit_code] : rows) {
         EXPECT_EQ(to_failure(error, "x").exit_code, exit_code) << to_text(error);
@@ -67,6 +68,27 @@ TEST(Failure, IsJsonForScripts) {
                 HasSubstr(R"("error":"StaleFence","resource":"r","fencing_token":3,"highest":4)"));
     EXPECT_THAT(told({exit_usage, "what"}, Telling::json_on_standard_error),
                 EndsWith("|{\"error\":\"BadRequest\",\"message\":\"what\",\"exit_code\":64}\n"));
+}
+
+TEST(Failure, OfADeadlockSaysWhoWaitsForWhom) {
+    const LockError error = LockDeadlock{.scope = LockScope::Named{"b"},
+                                         .cycle = {{.holder = "ann",
+                                                    .waiter = "t1",
+                                                    .door = "scoped",
+                                                    .waits_for = LockScope::Named{"b"},
+                                                    .held_by = "bob",
+                                                    .fencing_token = 7},
+                                                   {.is_hidden = true}}};
+    EXPECT_EQ(
+        told(to_failure(error, "b c"), Telling::sentence),
+        "|holdfast: waiting for b c would never end: ann waits for bob, who holds b and waits "
+        "for ann\n");
+    EXPECT_EQ(told(to_failure(error, "b c"), Telling::json),
+              R"({"error":"Deadlock","scope":"b","cycle":[{"holder":"ann","waiter":"t1",)"
+              R"("door":"scoped","waits_for":"b","held_by":"bob","fencing_token":7},)"
+              R"({"hidden":true}],"message":"waiting for b c would never end: ann waits for bob, )"
+              R"(who holds b and waits for ann","exit_code":75})"
+              "\n|");
 }
 
 }  // namespace

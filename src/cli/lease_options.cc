@@ -1,6 +1,7 @@
 #include "cli/lease_options.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/result.h"
 #include "cli/failure.h"
@@ -28,8 +29,9 @@ tl::unexpected<Failure> usage(std::string message) {
 
 void declare_lease_options(const options::Command& command, LeaseOptions& options) {
     command
-        .add_option("lock", options.name,
-                    "a name, or path:/a/b, inode:7, range:7:0-4096, semaphore:x")
+        .add_option("lock", options.names,
+                    "a name, or path:/a/b, inode:7, range:7:0-4096, semaphore:x. Several: all of "
+                    "them or none")
         .takes("LOCK");
     command.add_duration("--ttl", options.ttl, "how long the lease lasts after its last renewal");
     const auto set_wait = [&options](std::chrono::nanoseconds wait) {
@@ -41,10 +43,24 @@ void declare_lease_options(const options::Command& command, LeaseOptions& option
     command.add_flag("-n,--try", options.is_try, "do not wait").excludes(wait);
     command.add_flag("-s,--shared", options.is_shared,
                      "hold the lock together with other --shared holders");
-    command.add_option("--limit", options.limit, "how many may hold the lock at the same time")
+    command
+        .add_option("--limit", options.limit,
+                    "how many may hold the lock at the same time; of several locks, those that are "
+                    "semaphore:x")
         .takes("N")
         .above_zero(false)
         .shows_default();
+    const auto set_on_deadlock = [&options](const std::vector<std::string>& words) {
+        options.on_deadlock = words.back() == "wait" ? OnDeadlock::tell : OnDeadlock::refuse;
+        return true;
+    };
+    command
+        .add_option("--on-deadlock", options::Command::TakeValues(set_on_deadlock),
+                    "what to do when waiting would never end, because others wait for us: fail, or "
+                    "wait nevertheless")
+        .takes("WHAT")
+        .among({"refuse", "wait"})
+        .shows_default("refuse");
     command
         .add_option("--owner", options.owner,
                     "name that is shown as the holder. Default: this host and process")
@@ -53,24 +69,52 @@ void declare_lease_options(const options::Command& command, LeaseOptions& option
     command.add_option("--metadata", options.metadata, "note that is shown with the lease")
         .takes("TEXT");
     declare_server_options(command, options.server);
+    if (const char* const waiter = std::getenv("HOLDFAST_WAITER")) options.waiter = waiter;
+}
+
+std::string LeaseOptions::title() const {
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "" : " ") + name;
+    return text;
 }
 
 Asked<LeaseRequest> to_request(const LeaseOptions& options) {
-    TRY(LockScope scope, read_scope(options.name));
-    const bool is_semaphore = std::holds_alternative<LockScope::Semaphore>(scope.value());
-    const bool is_named = std::holds_alternative<LockScope::Named>(scope.value());
-    if (options.limit > 1 && !is_named && !is_semaphore)
-        return usage("--limit works only with a name");
-    if ((options.limit > 1 || is_semaphore) && options.is_shared) {
-        return usage("a semaphore cannot be --shared: it has permits");
+    const std::vector<std::string> nothing{""};
+    const auto& names = options.names.empty() ? nothing : options.names;
+    const bool is_one = names.size() == 1;
+    std::vector<LockSetMember> members;
+    bool has_limit = false;
+    for (const std::string& name : names) {
+        TRY(LockScope scope, read_scope(name));
+        const bool is_named = std::holds_alternative<LockScope::Named>(scope.value());
+        const bool is_semaphore = std::holds_alternative<LockScope::Semaphore>(scope.value()) ||
+                                  (is_one && is_named && options.limit > 1);
+        if (is_semaphore && options.is_shared) {
+            return usage("a semaphore cannot be --shared: it has permits");
+        }
+        has_limit = has_limit || is_semaphore;
+        members.push_back({.scope = std::move(scope),
+                           .mode = options.is_shared ? LockMode::shared : LockMode::exclusive,
+                           .limit = is_semaphore ? options.limit : 1});
+    }
+    if (options.limit > 1 && !has_limit) {
+        return usage(is_one ? "--limit works only with a name"
+                            : "--limit needs a semaphore:NAME among several locks");
     }
     if (options.ttl <= std::chrono::milliseconds::zero()) return usage("--ttl must not be zero");
-    return LeaseRequest{.scope = std::move(scope),
-                        .owner = options.owner.empty() ? sdk::make_owner() : options.owner,
-                        .ttl = options.ttl,
-                        .mode = options.is_shared ? LockMode::shared : LockMode::exclusive,
-                        .limit = options.limit,
-                        .metadata = options.metadata};
+    LeaseRequest request{.owner = options.owner.empty() ? sdk::make_owner() : options.owner,
+                         .ttl = options.ttl,
+                         .metadata = options.metadata,
+                         .on_deadlock = options.on_deadlock};
+    if (is_one) {
+        request.scope = std::move(members.front().scope);
+        request.mode = members.front().mode;
+        request.limit = members.front().limit;
+    } else {
+        request.scopes = std::move(members);
+    }
+    request.waiter = options.waiter.empty() ? request.owner : options.waiter;
+    return request;
 }
 
 std::chrono::milliseconds wait_of(const LeaseOptions& options) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/server.h"
 #include "holdfast/client.h"
@@ -14,7 +15,7 @@ namespace holdfast::cli {
 
 struct LeaseOptions {
     ServerOptions server;
-    std::string name;  // or another scope
+    std::vector<std::string> names;  // or other scopes
     std::string owner;
     std::string metadata;
     std::chrono::milliseconds ttl{30'000};
@@ -22,9 +23,11 @@ struct LeaseOptions {
     bool is_try = false;
     bool is_shared = false;
     std::uint64_t limit = 1;
+    OnDeadlock on_deadlock = OnDeadlock::refuse;
+    std::string waiter;  // HOLDFAST_WAITER: that of the `run` around us; empty: there is none
 
-    // As people call it, for messages.
-    [[nodiscard]] const std::string& title() const { return name; }
+    // As people call it, for messages: the names, with blanks between them.
+    [[nodiscard]] std::string title() const;
 };
 
 void declare_lease_options(const options::Command& command, LeaseOptions& options);

@@ -48,6 +48,33 @@ TEST(LeaseOptions, AScopeStandsForAName) {
     EXPECT_EQ(request->scope.to_text(), "range:7:0-4096");
 }
 
+TEST(LeaseOptions, SeveralNamesAreOneRequest) {
+    const auto options = parse({"a", "--shared", "path:/x", "--on-deadlock", "wait"});
+    ASSERT_TRUE(options);
+    EXPECT_EQ(options->title(), "a path:/x");
+    const auto request = to_request(*options);
+    ASSERT_TRUE(request);
+    ASSERT_EQ(request->scopes.size(), 2U);
+    EXPECT_EQ(request->scopes[0].scope.to_text(), "a");
+    EXPECT_EQ(request->scopes[1].scope.to_text(), "path:/x");
+    EXPECT_EQ(request->scopes[1].mode, LockMode::shared);
+    EXPECT_EQ(request->on_deadlock, OnDeadlock::tell);
+    const auto limited = to_request(*parse({"a", "semaphore:s", "--limit", "3"}));
+    ASSERT_TRUE(limited);
+    EXPECT_EQ(limited->scopes[0].limit, 1U);
+    EXPECT_EQ(limited->scopes[1].limit, 3U);
+    EXPECT_EQ(limited->on_deadlock, OnDeadlock::refuse);
+    EXPECT_FALSE(parse({"x", "--on-deadlock", "hope"}));
+}
+
+TEST(LeaseOptions, TheOwnerWaitsUnlessARunAroundItDoes) {
+    EXPECT_EQ(to_request(*parse({"x", "--owner", "w1"}))->waiter, "w1");
+    ::setenv("HOLDFAST_WAITER", "outer", 1);
+    const auto nested = parse({"x", "--owner", "w1"});
+    ::unsetenv("HOLDFAST_WAITER");
+    EXPECT_EQ(to_request(*nested)->waiter, "outer");
+}
+
 TEST(LeaseOptions, FaultsAreNamed) {
     struct Row {
         std::vector<std::string> words;
@@ -55,7 +82,8 @@ TEST(LeaseOptions, FaultsAreNamed) {
     };
     for (const Row& row :
          {Row{{}, "the name of the lock is missing"}, Row{{"inode:x"}, "inode:x"},
-          Row{{"inode:7", "--limit", "2"}, "--limit"},
+          Row{{"inode:7", "--limit", "2"}, "--limit"}, Row{{"a", "inode:x"}, "inode:x"},
+          Row{{"a", "b", "--limit", "2"}, "--limit needs a semaphore:NAME"},
           Row{{"x", "--shared", "--limit", "2"}, "--shared"},
           Row{{"semaphore:x", "--shared"}, "--shared"}, Row{{"x", "--ttl", "0"}, "--ttl"}}) {
         const auto request = to_request(*parse(row.words));
@@ -67,7 +95,6 @@ TEST(LeaseOptions, FaultsAreNamed) {
     EXPECT_FALSE(parse({"x", "--wait", "-1s"}));
     EXPECT_FALSE(parse({"x", "--wait", "1s", "--try"}));
     EXPECT_FALSE(parse({"x", "--limit", "0"}));
-    EXPECT_FALSE(parse({"x", "y"}));
 }
 
 TEST(LeaseOptions, ServersAreSeparatedByCommas) {

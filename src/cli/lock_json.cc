@@ -14,6 +14,13 @@ void append_time(base::JsonWriter& json, std::string_view name, std::int64_t uni
     if (unix_ms > 0) json.field(name, moment(unix_ms));
 }
 
+void append_scopes(base::JsonWriter& json, const std::vector<std::string>& scopes) {
+    if (scopes.empty()) return;
+    json.begin_array("scopes");
+    for (const std::string& scope : scopes) json.element(scope);
+    json.end_array();
+}
+
 void append_holder(base::JsonWriter& json, const LockRow& lock, const HolderRow& holder) {
     json.begin_object()
         .field("holder", holder.owner)
@@ -26,6 +33,7 @@ void append_holder(base::JsonWriter& json, const LockRow& lock, const HolderRow&
     if (holder.ttl_ms > 0) json.field("ttl_ms", holder.ttl_ms);
     json.field("door", holder.door);
     if (!holder.metadata.empty()) json.field("metadata", holder.metadata);
+    append_scopes(json, holder.scopes);
     json.end_object();
 }
 
@@ -39,6 +47,7 @@ void append_waiter(base::JsonWriter& json, const LockRow& lock, const WaiterRow&
     append_time(json, "wait_until", waiter.until_ms);
     json.field("door", waiter.door);
     if (!waiter.metadata.empty()) json.field("metadata", waiter.metadata);
+    append_scopes(json, waiter.scopes);
     json.end_object();
 }
 

@@ -30,10 +30,10 @@ std::string position_text(const LockRow& lock, const std::string& owner) {
 
 }  // namespace
 
-std::string describe_wait(const LockRow& lock, const AwaitedLock& awaited, milliseconds waited) {
+std::string describe_wait(const LockRow& lock, const std::string& name, const AwaitedLock& awaited,
+                          milliseconds waited) {
     if (lock.holders.empty()) return "";
-    std::string text =
-        fmt::format("waiting for {}: held by {}", awaited.lock, lock.holders.front().owner);
+    std::string text = fmt::format("waiting for {}: held by {}", name, lock.holders.front().owner);
     if (lock.holders.size() > 1) text += fmt::format(" and {} more", lock.holders.size() - 1);
     if (const std::int64_t since = lock.holders.front().acquired_ms; since > 0) {
         text += " since " + moment(since);
@@ -49,6 +49,17 @@ std::string describe_wait(const LockRow& lock, const AwaitedLock& awaited, milli
 WaitNotice::WaitNotice(AwaitedLock awaited)
     : awaited_(std::move(awaited)), thread_([this](const std::stop_token& stop) { watch(stop); }) {}
 
+// Of several locks, the first that somebody holds.
+std::string WaitNotice::look(Server& server, milliseconds waited) const {
+    for (const std::string& name : awaited_.locks) {
+        const auto lock = look_at(server, name);
+        if (!lock) return "waiting for the server: " + lock.error().message;
+        std::string text = describe_wait(*lock, name, awaited_, waited);
+        if (!text.empty()) return text;
+    }
+    return "";
+}
+
 void WaitNotice::watch(const std::stop_token& stop) const {
     if (::isatty(STDERR_FILENO) != 1) return;
     const auto begin = BootClock::now();
@@ -57,11 +68,9 @@ void WaitNotice::watch(const std::stop_token& stop) const {
     // The time that is left is said once; a new line comes when something else has changed.
     std::string known;
     for (milliseconds pause = first_after; sdk::sleep_for(pause, stop); pause = look_every) {
-        const auto lock = look_at(*server, awaited_.lock);
-        if (stop.stop_requested()) return;
         const auto waited = std::chrono::floor<milliseconds>(BootClock::now() - begin);
-        const std::string text = lock ? describe_wait(*lock, awaited_, waited)
-                                      : "waiting for the server: " + lock.error().message;
+        const std::string text = look(*server, waited);
+        if (stop.stop_requested()) return;
         const std::string core = text.substr(0, text.find(';'));
         if (text.empty() || core == known) continue;
         known = core;

@@ -10,6 +10,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "cli/screen/lock_rows.h"
 #include "cli/server.h"
@@ -18,13 +19,14 @@ namespace holdfast::cli {
 
 struct AwaitedLock {
     ServerOptions server;
-    std::string lock;   // as the person wrote it
-    std::string owner;  // who waits
+    std::vector<std::string> locks;  // as the person wrote them
+    std::string owner;               // who waits
     std::chrono::milliseconds wait{0};
 };
 
-// What there is to say. `waited` so far.
-[[nodiscard]] std::string describe_wait(const LockRow& lock, const AwaitedLock& awaited,
+// What there is to say of one of the locks, called `name`. `waited` so far. Empty: it is not in the way.
+[[nodiscard]] std::string describe_wait(const LockRow& lock, const std::string& name,
+                                        const AwaitedLock& awaited,
                                         std::chrono::milliseconds waited);
 
 class WaitNotice {
@@ -34,6 +36,7 @@ class WaitNotice {
 
   private:
     void watch(const std::stop_token& stop) const;
+    [[nodiscard]] std::string look(Server& server, std::chrono::milliseconds waited) const;
 
     const AwaitedLock awaited_;
     std::jthread thread_;

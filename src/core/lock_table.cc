@@ -67,7 +67,7 @@ TableCounts LockTable::counts() const {
     return {.locks = resources_.size(),
             .idle = idle_count_,
             .leases = leases_by_fence_.size(),
-            .waiters = waiters_.size(),
+            .waiters = waiters_.size() - waiter_member_count_,
             .sessions = sessions_.size(),
             .entries = entries_.size()};
 }

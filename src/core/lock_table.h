@@ -27,10 +27,19 @@
 //   - A two-phase entry ends with its lease. After a release nothing is left of the entry. After an
 //     expiry the entry tells the next wait of it. In both cases the session may enqueue again.
 //   - The table has no record of a lock that nobody holds, wants or remembers.
+//   - A set (several scopes, all or nothing) is one lease with one token. While it waits it holds
+//     nothing, and has one place in the order of all requests, in the queue of each of its scopes. It
+//     is granted when it is its turn in all of them. So sets alone never wait for each other in a
+//     circle: lock_table_set.cc says why.
+//   - Deadlocks are told: when a request joins a queue and closes a cycle of clients that wait for
+//     each other, there is a change `deadlock`; the request is refused if it wants that
+//     (deadlock_search.h).
 //
 // Cost: constant for named, semaphore and path scopes, whatever the number of locks or waiters,
 // plus O(log n) for the timer of a lease that is granted or ends (not for renewals). O(log n) in the
-// number of ranges of an inode. list() looks at every lock: it is for people.
+// number of ranges of an inode. A set costs as much as its scopes one by one. Looking for a deadlock
+// costs at most Limits::deadlock_steps_max, and nothing for a client that nobody waits for. list()
+// looks at every lock: it is for people.
 //
 // Thread safety: none. Lifetime: views in outcomes and changes are valid until the next non-const
 // call.
@@ -47,6 +56,7 @@
 #include "core/containers/slot_index.h"
 #include "core/records.h"
 #include "core/values/changes.h"
+#include "core/values/cycle.h"
 #include "core/values/request.h"
 #include "core/values/view.h"
 
@@ -56,7 +66,8 @@ class LockTable {
   public:
     explicit LockTable(const TableOptions& options = {});
 
-    // Asks for a lock: granted, renewed (see renew_own), queued (if it may wait) or refused.
+    // Asks for a lock, or for several: granted, renewed (see renew_own), queued (if it may wait) or
+    // refused. A lease on a set is renewed, or had again in its grace, by asking for the same set.
     Outcome acquire(Time now, const AcquireRequest& request);
 
     // Removes a waiter from its queue. False if it is not there: it was granted, or has timed out.
@@ -71,7 +82,8 @@ class LockTable {
 
     // Two-phase acquire, first half: like acquire with an unlimited wait, but leaves an entry for
     // wait(). Needs a session. Outcome: granted, queued, or refused; as already_enqueued if the
-    // session has an entry for this scope that queues or holds.
+    // session has an entry for this scope that queues or holds. The entry of a set is that of its
+    // first scope.
     Outcome enqueue(Time now, const AcquireRequest& request);
 
     // Two-phase acquire, second half. In every case the entry is used up.
@@ -107,7 +119,8 @@ class LockTable {
     // Ends a lease: released, or refused as unknown_lease or lease_ended.
     Outcome release(Time now, const ReleaseRequest& request);
 
-    // Ends the lease of `owner` on `scope`, or its grace, or forgets its name. For doors whose
+    // Ends the lease of `owner` on `scope` (a set, if that is a member), or its grace, or forgets its
+    // name. For doors whose
     // clients know no token. Refused as unknown_lease if there is none of these.
     Outcome release_own(Time now, const Scope& scope, const Owner& owner);
 
@@ -154,6 +167,10 @@ class LockTable {
     // or, if the query names a lock, of that lock.
     [[nodiscard]] std::vector<LeaseView> list_leases(const LeaseQuery& query) const;
 
+    // The deadlocks that exist now, each once. A cycle is gone as soon as one of its members stops
+    // waiting. Looks at every client that waits while others wait for it.
+    [[nodiscard]] std::vector<Cycle> list_deadlocks(std::size_t limit = 100) const;
+
     // Sessions that have not ended, the oldest first.
     [[nodiscard]] std::vector<SessionView> list_sessions(const SessionQuery& query) const;
 
@@ -196,11 +213,14 @@ class LockTable {
     [[nodiscard]] Slot find_lease(Fence fence) const;
     void drop_lease(Slot lease);
     [[nodiscard]] std::size_t lease_deadlines_max() const;
+    void sort_in(Slot lease);
     [[nodiscard]] Session* find_session(SessionId session);
     [[nodiscard]] Waiter* find_waiter(WaiterId waiter);
 
     // lock_table_acquire.cc
     [[nodiscard]] Refusal find_fault(const AcquireRequest& request) const;
+    [[nodiscard]] Refusal find_fault(const Scope& scope) const;
+    [[nodiscard]] bool is_valid_limit(const Scope& scope, std::uint32_t limit) const;
     Outcome admit(const AcquireRequest& request, bool is_two_phase);
     std::optional<Outcome> admit_owner(Slot resource, const AcquireRequest& request);
     void reclaim(Slot lease, const AcquireRequest& request);
@@ -211,10 +231,11 @@ class LockTable {
     [[nodiscard]] bool is_in_use(Slot resource) const;
     [[nodiscard]] bool is_other_kind_in_use(const Scope& scope) const;
     [[nodiscard]] bool has_room_for(const Resource& resource, Mode mode) const;
-    [[nodiscard]] bool is_free_for(Slot resource, const AcquireRequest& request) const;
+    [[nodiscard]] bool is_free_for(Slot resource, const Range& range, Mode mode) const;
     [[nodiscard]] Slot holder_in_the_way(const Resource& resource, const Range& range,
                                          Mode mode) const;
-    [[nodiscard]] Outcome refuse_held(Slot resource, const AcquireRequest& request) const;
+    [[nodiscard]] Slot holder_behind(Slot waiter) const;
+    [[nodiscard]] Outcome refuse_held(Slot resource, const Range& range, Mode mode) const;
     Outcome join_queue(Slot resource, const AcquireRequest& request, bool is_two_phase);
     void watch_blocker(Resource& resource, Slot waiter, const Range& range);
     static void fill(Claim& claim, Slot resource, const AcquireRequest& request);
@@ -224,6 +245,64 @@ class LockTable {
     void add_holder(Slot lease, const Range& range);
     void start_lease(Slot lease, Secret secret, Slot session);
     void set_deadline(Waiter& waiter, Time deadline);
+
+    // lock_table_set.cc: several scopes, all or nothing
+    struct Asked {  // one scope of a request, and its resource
+        SetMember member;
+        Slot resource = no_slot;
+        bool is_free = true;  // nothing is in the way there
+    };
+    using AskedSet = std::vector<Asked>;
+    Outcome admit_set(const AcquireRequest& request, bool is_two_phase);
+    [[nodiscard]] Outcome find_fault_of_set(const AcquireRequest& request) const;
+    [[nodiscard]] AskedSet look_up(const AcquireRequest& request) const;
+    [[nodiscard]] Outcome find_mismatch(const AcquireRequest& request, const AskedSet& asked) const;
+    std::optional<Outcome> admit_owner_of_set(const AskedSet& asked, const std::string& members,
+                                              const AcquireRequest& request);
+    [[nodiscard]] bool has_room_for_locks(const AskedSet& asked) const;
+    void make_resources(AskedSet& asked);
+    void grant_set(const AskedSet& asked, std::string members, const AcquireRequest& request);
+    Outcome join_queues(AskedSet& asked, std::string members, const AcquireRequest& request,
+                        bool is_two_phase);
+    std::size_t join_queue_as_member(Slot leader, Slot record, const Asked& asked);
+    void add_member(Slot leader, const Asked& asked, Slot range_item = no_slot);
+    [[nodiscard]] static std::string text_of(const AskedSet& asked);
+    void share_token(Slot leader);
+    void reclaim_members(Slot leader);
+    [[nodiscard]] Slot lead(Slot lease) const {
+        return leases_[lease].is_member ? leases_[lease].leader() : lease;
+    }
+    [[nodiscard]] bool is_on(Slot lease, Slot resource, const Scope& scope) const;
+    void touch_members(const Lease& leader);
+    void end_set(Slot leader, EventKind kind, Cause cause);
+    void begin_grace_of_members(const Lease& leader);
+    bool hand_on_to_set(Slot record);
+    [[nodiscard]] bool has_way(Slot record);
+    void grant_waiting_set(Slot leader);
+    void erase_waiting_set(Slot leader, EventKind kind, Cause cause);
+    void hand_on_touched();
+    [[nodiscard]] Slot blocked_record(Slot waiter) const;
+
+    // lock_table_identity.cc: who waits, and who is waited for
+    [[nodiscard]] IdentityKey identity_key(const Claim& claim) const;
+    [[nodiscard]] static IdentityKey identity_key(const AcquireRequest& request);
+    [[nodiscard]] std::uint32_t hash_of_identity(const IdentityKey& key) const;
+    [[nodiscard]] Slot find_identity(const IdentityKey& key) const;
+    Slot need_identity(const IdentityKey& key);
+    void drop_identity_if_unused(Slot identity);
+    void enter_identity(Slot waiter);
+    void leave_identity(Slot waiter);
+    void count_entangled(Slot waiter, int change);
+    void mark_holders(Resource& resource);
+    void mark_holder(Slot record);
+    void want(Slot lease);
+    void stop_wanting(Slot lease);
+
+    // lock_table_deadlock.cc
+    class DeadlockSearch;
+    bool closes_cycle(const AcquireRequest& request, const Asked* asked, std::size_t count);
+    Outcome refuse_deadlock(const AcquireRequest& request);
+    void tell_of_deadlock(const AcquireRequest& request);
 
     // lock_table_session.cc
     [[nodiscard]] std::uint32_t hash_of_entry(Slot session, std::string_view scope) const;
@@ -258,10 +337,12 @@ class LockTable {
     [[nodiscard]] Scope scope_of(const Claim& claim) const;
     void describe(const Claim& claim, const Resource& resource, LeaseView& seen) const;
     void describe(const Lease& lease, const Resource& resource, LeaseView& seen) const;
+    void describe_member(const Lease& lease, const Resource& resource, LeaseView& seen) const;
     template <class Record>
     void describe(EventKind kind, Cause cause, const Record& record, Event& event) const;
     [[nodiscard]] LeaseView view(const Lease& lease) const;
-    [[nodiscard]] WaiterView view(const Waiter& waiter, Slot waiter_ahead) const;
+    [[nodiscard]] WaiterView view(Slot waiter, Slot waiter_ahead) const;
+    [[nodiscard]] Slot waiter_in_the_way(Slot waiter, Slot last_exclusive) const;
     [[nodiscard]] LockView view(Slot resource, std::size_t waiters_max,
                                 const HolderPage& holders) const;
     [[nodiscard]] Slot first_holder_after(const Resource& resource, Fence after) const;
@@ -276,6 +357,8 @@ class LockTable {
     void check_resource(Slot slot, const Resource& resource) const;
     void check_sessions() const;
     void check_entries() const;
+    void check_sets() const;
+    void check_identities() const;
 
     const Limits limits_;
     const Duration idle_retention_;
@@ -291,9 +374,11 @@ class LockTable {
     Slab<Waiter> waiters_;
     Slab<Session> sessions_;
     Slab<Enqueued> entries_;
+    Slab<Identity> identities_;
     SlotIndex resources_by_key_;
     SlotIndex leases_by_fence_;  // held ones only
     SlotIndex entries_by_scope_;
+    SlotIndex identities_by_key_;
     RangeIndex ranges_;
     DeadlineHeap lease_deadlines_;
     DeadlineHeap waiter_deadlines_;
@@ -302,11 +387,21 @@ class LockTable {
     std::size_t semaphore_count_ = 0;  // of the resources
     std::size_t endless_count_ = 0;    // leases and waiters without an end
     std::size_t lapsed_count_ = 0;     // leases of which only the owner's name is remembered
-    SlotList expired_entries_;         // in the order of their expiry
+    // Records of sets that do not lead, and so are neither a lease nor a waiter of their own.
+    std::size_t lease_member_count_ = 0, waiter_member_count_ = 0;
+    SlotList expired_entries_;  // in the order of their expiry
     std::size_t expired_entry_count_ = 0;
 
     Changes changes_;
     std::string previous_owner_;  // Outcome::previous_owner points to it
+    std::string cycle_;           // Outcome::cycle points to it
+
+    // Resources in whose queues a set has made room, and the range items that watched it.
+    struct Touched {
+        Slot resource = no_slot;
+        std::vector<Slot> watchers;
+    };
+    std::vector<Touched> touched_;
 };
 
 }  // namespace holdfast::core

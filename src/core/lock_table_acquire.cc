@@ -7,13 +7,6 @@
 
 namespace holdfast::core {
 
-namespace {
-
-// A serial number for a request that has just arrived: every holder and waiter came before it.
-constexpr std::uint64_t after_everybody = UINT64_MAX;
-
-}  // namespace
-
 Outcome LockTable::acquire(Time now, const AcquireRequest& request) {
     advance(now);
     return admit(request, false);
@@ -42,12 +35,16 @@ void LockTable::set_deadline(Waiter& waiter, Time deadline) {
     arm(waiter_deadlines_, waiter.id.slot, deadline);
 }
 
-Refusal LockTable::find_fault(const AcquireRequest& request) const {
-    const Scope& scope = request.scope;
+Refusal LockTable::find_fault(const Scope& scope) const {
     if (scope.is_of_inode() ? scope.range.start >= scope.range.end : scope.name.empty()) {
         return scope.is_of_inode() ? Refusal::empty_range : Refusal::empty_key;
     }
     if (scope.name.size() > limits_.key_length_max) return Refusal::key_length_max;
+    return Refusal::none;
+}
+
+Refusal LockTable::find_fault(const AcquireRequest& request) const {
+    if (const Refusal fault = find_fault(request.scope); fault != Refusal::none) return fault;
     if (request.owner.name.size() > limits_.owner_length_max) return Refusal::owner_length_max;
     if (request.notes.request_id.size() > limits_.request_id_length_max) {
         return Refusal::request_id_length_max;
@@ -63,14 +60,15 @@ Refusal LockTable::find_fault(const AcquireRequest& request) const {
         request.memory < Duration::zero()) {
         return Refusal::ttl_out_of_range;
     }
-    const bool is_semaphore = scope.kind == ScopeKind::semaphore;
-    if (is_semaphore && (request.limit == 0 || request.limit > limits_.permits_max)) {
-        return Refusal::permits_max;
-    }
-    return Refusal::none;
+    return is_valid_limit(request.scope, request.limit) ? Refusal::none : Refusal::permits_max;
+}
+
+bool LockTable::is_valid_limit(const Scope& scope, std::uint32_t limit) const {
+    return scope.kind != ScopeKind::semaphore || (limit > 0 && limit <= limits_.permits_max);
 }
 
 Outcome LockTable::admit(const AcquireRequest& request, bool is_two_phase) {
+    if (request.members.size() > 1) return admit_set(request, is_two_phase);
     if (request.scope.kind == ScopeKind::semaphore && request.mode == Mode::shared) {
         AcquireRequest permit = request;
         permit.mode = Mode::exclusive;  // permits have no modes
@@ -94,8 +92,11 @@ Outcome LockTable::admit(const AcquireRequest& request, bool is_two_phase) {
         }
         if (auto outcome = admit_owner(resource, request)) return *outcome;
     }
-    const bool is_free = resource == no_slot || is_free_for(resource, request);
-    if (!is_free && request.wait <= Duration::zero()) return refuse_held(resource, request);
+    const bool is_free =
+        resource == no_slot || is_free_for(resource, request.scope.range, request.mode);
+    if (!is_free && request.wait <= Duration::zero()) {
+        return refuse_held(resource, request.scope.range, request.mode);
+    }
     if (is_at_lease_limit()) return Outcome::refuse(Refusal::leases_max);
     if (is_one_endless_too_many({}, request.ttl)) {
         return Outcome::refuse(Refusal::endless_leases_max);
@@ -123,7 +124,8 @@ bool LockTable::is_other_kind_in_use(const Scope& scope) const {
 
 // Whether the table is at its limit of leases. Waiters count, because they become leases.
 bool LockTable::is_at_lease_limit() const {
-    return leases_.size() - lapsed_count_ + waiters_.size() >= limits_.leases_max;
+    const std::size_t members = lease_member_count_ + waiter_member_count_;
+    return leases_.size() - lapsed_count_ + waiters_.size() - members >= limits_.leases_max;
 }
 
 bool LockTable::is_valid(Duration ttl) const {
@@ -149,7 +151,7 @@ std::optional<Outcome> LockTable::admit_owner(Slot slot, const AcquireRequest& r
     for (Slot holder = resource.holders.first; holder != no_slot; holder = leases_[holder].next) {
         const LeaseView lease = view(leases_[holder]);
         if (lease.owner != request.owner || lease.mode != request.mode ||
-            lease.scope != request.scope) {
+            lease.scope != request.scope || !lease.members.empty()) {
             continue;
         }
         const bool is_asked = lease.state == LeaseState::grace || request.renew_own;
@@ -182,7 +184,7 @@ void LockTable::reclaim(Slot slot, const AcquireRequest& request) {
     // As after any other grant, the name of an earlier owner is forgotten.
     drop_lapsed(lease.resource);
     previous_owner_ = lease.owner;
-    lease.notes = OwnedNotes(request);
+    lease.notes.replace(request);
     count_endless(lease.ttl, request.ttl);
     lease.set_terms(request.terms());
     start_lease(slot, request.secret, request.session ? request.session.slot : no_slot);
@@ -190,6 +192,9 @@ void LockTable::reclaim(Slot slot, const AcquireRequest& request) {
     SlotList& holders = resources_[lease.resource].holders;
     unlink(leases_, holder_links, holders, slot);
     append(leases_, holder_links, holders, slot);
+    lease.is_marked = false;
+    if (resources_[lease.resource].waiter_count > 0) mark_holder(slot);
+    if (lease.is_set) reclaim_members(slot);
     emit(EventKind::granted, Cause::request, lease);
 }
 
@@ -200,51 +205,28 @@ bool LockTable::has_room_for(const Resource& resource, Mode mode) const {
     return !conflicts(mode, leases_[resource.holders.first].mode);
 }
 
-bool LockTable::is_free_for(Slot slot, const AcquireRequest& request) const {
+bool LockTable::is_free_for(Slot slot, const Range& range, Mode mode) const {
     const Resource& resource = resources_[slot];
     if (resource.kind != ResourceKind::inode) {
-        return resource.waiter_count == 0 && has_room_for(resource, request.mode);
+        return resource.waiter_count == 0 && has_room_for(resource, mode);
     }
-    return ranges_.find_conflict(resource.ranges, request.scope.range, request.mode,
-                                 after_everybody) == no_slot;
-}
-
-// A waiter in the way itself waits for a holder.
-Slot LockTable::holder_in_the_way(const Resource& resource, const Range& range, Mode mode) const {
-    if (resource.kind != ResourceKind::inode) return resource.holders.first;
-    Slot item = ranges_.find_conflict(resource.ranges, range, mode, after_everybody);
-    if (item == no_slot) return no_slot;
-    while (ranges_[item].is_waiter) item = ranges_[item].watched;
-    return ranges_[item].record;
-}
-
-std::optional<LeaseView> LockTable::find_in_the_way(const Scope& scope, Mode mode) const {
-    const Slot slot = find_resource(scope);
-    if (slot == no_slot) return std::nullopt;
-    const Resource& resource = resources_[slot];
-    const bool is_free = resource.kind != ResourceKind::inode && resource.waiter_count == 0 &&
-                         has_room_for(resource, mode);
-    const Slot holder = is_free ? no_slot : holder_in_the_way(resource, scope.range, mode);
-    return holder == no_slot ? std::nullopt : std::optional(view(leases_[holder]));
-}
-
-// The refusal names a holder that is in the way.
-Outcome LockTable::refuse_held(Slot slot, const AcquireRequest& request) const {
-    const Resource& resource = resources_[slot];
-    const Slot holder = holder_in_the_way(resource, request.scope.range, request.mode);
-    Outcome outcome = with_lease(Outcome::Kind::refused, holder);
-    outcome.refusal = outcome.lease.state == LeaseState::grace ? Refusal::in_grace : Refusal::held;
-    outcome.queue_length = resource.waiter_count;
-    return outcome;
+    return ranges_.find_conflict(resource.ranges, range, mode, after_everybody) == no_slot;
 }
 
 Outcome LockTable::join_queue(Slot resource_slot, const AcquireRequest& request,
                               bool is_two_phase) {
     Resource& resource = resources_[resource_slot];
-    if (waiters_.size() >= limits_.waiters_max) return Outcome::refuse(Refusal::waiters_max);
+    if (waiters_.size() - waiter_member_count_ >= limits_.waiters_max) {
+        return Outcome::refuse(Refusal::waiters_max);
+    }
     if (resource.waiter_count >= limits_.waiters_per_lock_max) {
         return Outcome::refuse(Refusal::waiters_per_lock_max);
     }
+    const Asked asked{.member = {.scope = request.scope, .mode = request.mode},
+                      .resource = resource_slot,
+                      .is_free = false};
+    const bool is_deadlock = closes_cycle(request, &asked, 1);
+    if (is_deadlock && request.on_deadlock == OnDeadlock::refuse) return refuse_deadlock(request);
     const Slot slot = waiters_.emplace();
     Waiter& waiter = waiters_[slot];
     fill(waiter, resource_slot, request);
@@ -258,18 +240,20 @@ Outcome LockTable::join_queue(Slot resource_slot, const AcquireRequest& request,
         watch_blocker(resource, slot, request.scope.range);
     }
     append(waiters_, queue_links, resource.waiters, slot);
-    ++resource.waiter_count;
+    if (++resource.waiter_count == 1) mark_holders(resource);
     if (request.session) {
         waiter.session = request.session.slot;
         append(waiters_, session_waiter_links, sessions_[waiter.session].waiters, slot);
         ++sessions_[waiter.session].waiter_count;
     }
+    enter_identity(slot);
     arm(waiter_deadlines_, slot, waiter.deadline);
     emit(EventKind::queued, Cause::request, waiter);
+    if (is_deadlock) tell_of_deadlock(request);
     return {.kind = Outcome::Kind::queued, .waiter = waiter.id, .position = resource.waiter_count};
 }
 
-// Adds a new waiter to the ranges of an inode. It watches the youngest item that is in its way.
+// Adds a new waiter to the ranges of an inode. It watches the youngest item that is in its way, if any.
 void LockTable::watch_blocker(Resource& resource, Slot slot, const Range& range) {
     Waiter& waiter = waiters_[slot];
     const Slot blocker =
@@ -279,7 +263,7 @@ void LockTable::watch_blocker(Resource& resource, Slot slot, const Range& range)
                                                       .record = slot,
                                                       .mode = waiter.mode,
                                                       .is_waiter = true});
-    ranges_.watch(waiter.range_item, blocker);
+    if (blocker != no_slot) ranges_.watch(waiter.range_item, blocker);
 }
 
 // Writes what was asked for into a new record.
@@ -302,6 +286,8 @@ void LockTable::grant(Slot resource, const AcquireRequest& request) {
     count_endless({}, request.ttl);
     add_holder(slot, request.scope.range);
     start_lease(slot, request.secret, request.session ? request.session.slot : no_slot);
+    // On an inode, others may wait that do not wait for this range.
+    if (resources_[resource].waiter_count > 0) mark_holder(slot);
     emit(EventKind::granted, Cause::request, lease);
 }
 
@@ -310,7 +296,7 @@ void LockTable::grant_waiter(Slot waiter_slot) {
     Waiter& waiter = waiters_[waiter_slot];
     const Slot session = waiter.session;
     leave_queue(waiter_slot);
-    --resources_[waiter.resource].waiter_count;
+    const bool is_wanted = --resources_[waiter.resource].waiter_count > 0;
     note_previous_owner(waiter.resource);
     if (waiter.has_entry) {
         Enqueued& entry = entries_[find_entry(waiter)];
@@ -323,6 +309,8 @@ void LockTable::grant_waiter(Slot waiter_slot) {
     lease.session = no_slot;
     add_holder(slot, {});
     start_lease(slot, waiter.secret, session);
+    if (is_wanted) mark_holder(slot);
+    leave_identity(waiter_slot);
     emit(EventKind::granted, Cause::request, lease, &waiter);
     waiters_.erase(waiter_slot);
 }

@@ -45,6 +45,8 @@ void add_claim(Digest& digest, const Claim& claim) {
     digest.add(Mode{claim.mode});
     digest.add(std::uint64_t{claim.is_transient});
     digest.add(std::uint64_t{claim.has_entry});
+    digest.add(std::uint64_t{claim.is_set});
+    digest.add(std::uint64_t{claim.is_member ? claim.leader() : no_slot});
 }
 
 void add_lease(Digest& digest, const Lease& lease) {
@@ -63,6 +65,8 @@ void add_waiter(Digest& digest, const Waiter& waiter) {
     digest.add(waiter.secret);
     digest.add(waiter.since);
     digest.add(waiter.deadline);
+    digest.add(std::uint64_t{waiter.is_in_turn});
+    digest.add(std::uint64_t{waiter.blocked});
 }
 
 }  // namespace
@@ -103,6 +107,12 @@ std::uint64_t LockTable::digest() const {
         }
         digest.add(std::uint64_t{entry.is_expired});
     });
+    identities_.for_each([&](Slot, const Identity& identity) {
+        digest.add(identity.session);
+        digest.add(identity.owner);
+        digest.add(identity.waiter);
+        digest.add(std::uint64_t{identity.wanted});
+    });
     return digest.value();
 }
 
@@ -129,6 +139,7 @@ void LockTable::check_invariants() const {
 
     std::size_t held = 0, endless_count = 0;
     leases_.for_each([&](Slot slot, const Lease& lease) {
+        if (lease.is_member) return;
         endless_count += lease.ttl == endless ? 1 : 0;
         CHECK(lease.ttl != endless || lease.state == LeaseState::held);
         CHECK(as_number(lease.token.fence) < next_fence_);
@@ -147,6 +158,7 @@ void LockTable::check_invariants() const {
     lease_deadlines_.check_invariants();
 
     waiters_.for_each([&](Slot slot, const Waiter& waiter) {
+        if (waiter.is_member) return;
         endless_count += waiter.ttl == endless ? 1 : 0;
         CHECK(waiter.deadline > now_);
         CHECK(waiter_deadlines_.is_armed(slot) == (waiter.deadline != Time::max()));
@@ -154,8 +166,11 @@ void LockTable::check_invariants() const {
     });
     CHECK(endless_count == endless_count_);
     waiter_deadlines_.check_invariants();
+    CHECK(touched_.empty());
     check_sessions();
     check_entries();
+    check_sets();
+    check_identities();
 }
 
 void LockTable::check_sessions() const {
@@ -213,7 +228,9 @@ void LockTable::check_resource(Slot slot, const Resource& resource) const {
     Fence previous{};
     for (Slot lease = resource.holders.first; lease != no_slot; lease = leases_[lease].next) {
         CHECK(leases_[lease].resource == slot && leases_[lease].state != LeaseState::lapsed);
-        CHECK(leases_[lease].token.fence > previous);
+        // The records of a set on one inode have the same number.
+        CHECK(leases_[lease].token.fence > previous ||
+              (leases_[lease].is_member && leases_[lease].token.fence == previous));
         previous = leases_[lease].token.fence;
         in_grace += leases_[lease].state == LeaseState::grace ? 1 : 0;
         ++holders;
@@ -235,14 +252,26 @@ void LockTable::check_resource(Slot slot, const Resource& resource) const {
     std::uint32_t queued = 0;
     std::uint64_t serial = 0;
     for (Slot waiter = resource.waiters.first; waiter != no_slot; waiter = waiters_[waiter].next) {
-        CHECK(waiters_[waiter].resource == slot && waiters_[waiter].id.serial > serial);
+        CHECK(waiters_[waiter].resource == slot);
+        CHECK(waiters_[waiter].id.serial > serial ||
+              (waiters_[waiter].is_member && waiters_[waiter].id.serial == serial));
         serial = waiters_[waiter].id.serial;
+        // A waiter for a range watches what is in its way. Only a record of a set may have nothing in
+        // its way and wait all the same.
+        const Slot item = waiters_[waiter].range_item;
+        CHECK(item == no_slot || (ranges_[item].watched == no_slot) == waiters_[waiter].is_in_turn);
         ++queued;
     }
     CHECK(queued == resource.waiter_count);
     // No lost wake-up: the first waiter waits only because it cannot be granted.
     if (resource.kind != ResourceKind::inode && queued > 0) {
-        CHECK(!has_room_for(resource, waiters_[resource.waiters.first].mode));
+        const Waiter& first = waiters_[resource.waiters.first];
+        CHECK(has_room_for(resource, first.mode) == first.is_in_turn);
+    }
+    if (resource.kind != ResourceKind::inode) {
+        for (Slot later = resource.waiters.first; later != no_slot; later = waiters_[later].next) {
+            CHECK(!waiters_[later].is_in_turn || later == resource.waiters.first);
+        }
     }
     const bool is_used = holders > 0 || queued > 0 || resource.lapsed != no_slot;
     CHECK(is_used != resource.is_idle);
@@ -250,6 +279,90 @@ void LockTable::check_resource(Slot slot, const Resource& resource) const {
         CHECK(leases_[resource.lapsed].state == LeaseState::lapsed);
         CHECK(leases_[resource.lapsed].resource == slot);
     }
+}
+
+// One lease or waiter has all the records of a set, and one of them still waits, or none does.
+void LockTable::check_sets() const {
+    std::size_t lease_members = 0, waiter_members = 0;
+    leases_.for_each([&](Slot slot, const Lease& lease) {
+        if (lease.is_member) {
+            ++lease_members;
+            CHECK(leases_.contains(lease.leader()) && leases_[lease.leader()].is_set);
+            CHECK(lease.token == leases_[lease.leader()].token);
+            CHECK(lease.deadline() == Time::max() && !lease.is_set && !lease.is_wanted);
+        }
+        if (!lease.is_set) return;
+        const auto members = parse_set(lease.notes.members());
+        const auto& others = lease.notes.others();
+        CHECK(members && members->size() == others.size() + 1 && others.size() > 0);
+        CHECK(lease.state != LeaseState::lapsed);
+        for (std::size_t index = 0; index < members->size(); ++index) {
+            const Lease& record = leases_[index == 0 ? slot : others[index - 1]];
+            CHECK(index == 0 || (record.is_member && record.leader() == slot));
+            CHECK(record.state == lease.state);
+            CHECK(scope_of(record) == (*members)[index].scope);
+            CHECK(record.mode == (*members)[index].mode);
+        }
+    });
+    waiters_.for_each([&](Slot slot, const Waiter& waiter) {
+        CHECK(waiter.is_of_set() || (!waiter.is_in_turn && waiter.blocked == 0));
+        if (waiter.is_member) {
+            ++waiter_members;
+            CHECK(waiter.leader() == waiter.id.slot && waiter.leader() != slot);
+            CHECK(waiters_.contains(waiter.leader()) && waiters_[waiter.leader()].is_set);
+        }
+        if (!waiter.is_set) return;
+        const auto members = parse_set(waiter.notes.members());
+        const auto& others = waiter.notes.others();
+        CHECK(members && members->size() == others.size() + 1 && others.size() > 0);
+        std::uint32_t blocked = 0;
+        for (std::size_t index = 0; index < members->size(); ++index) {
+            const Waiter& record = waiters_[index == 0 ? slot : others[index - 1]];
+            CHECK(record.id == waiter.id && scope_of(record) == (*members)[index].scope);
+            blocked += record.is_in_turn ? 0 : 1;
+        }
+        // No lost wake-up: it waits only because of one of its scopes.
+        CHECK(blocked == waiter.blocked && blocked > 0);
+    });
+    CHECK(lease_members == lease_member_count_ && waiter_members == waiter_member_count_);
+}
+
+// Whoever waits or is waited for has an identity, and nobody else has.
+void LockTable::check_identities() const {
+    std::size_t wanted = 0, waiting = 0;
+    identities_.for_each([&](Slot slot, const Identity& identity) {
+        CHECK(find_identity(identity.key()) == slot);
+        CHECK(identity.wanted > 0 || identity.waiters.first != no_slot);
+        wanted += identity.wanted;
+        for (Slot waiter = identity.waiters.first; waiter != no_slot;
+             waiter = waiters_[waiter].identity_next) {
+            CHECK(waiters_[waiter].identity == slot && !waiters_[waiter].is_member);
+            CHECK(identity_key(waiters_[waiter]) == identity.key());
+            const Waiter& first = waiters_[identity.waiters.first];
+            CHECK(identity.is_entangled ||
+                  (!waiters_[waiter].is_set && waiters_[waiter].resource == first.resource));
+            ++waiting;
+        }
+    });
+    CHECK(identities_.size() == identities_by_key_.size());
+    leases_.for_each([&](Slot, const Lease& lease) {
+        wanted -= lease.is_wanted ? 1 : 0;
+        CHECK(!lease.is_wanted || find_identity(identity_key(lease)) != no_slot);
+    });
+    CHECK(wanted == 0 && waiting == waiters_.size() - waiter_member_count_);
+    resources_.for_each([&](Slot, const Resource& resource) {
+        std::uint32_t entangled = 0;
+        for (Slot slot = resource.waiters.first; slot != no_slot; slot = waiters_[slot].next) {
+            const Waiter& leader = waiters_[waiters_[slot].id.slot];
+            entangled += identities_[leader.identity].is_entangled ? 1 : 0;
+        }
+        CHECK(entangled == resource.entangled_count);
+        if (resource.waiter_count == 0) return;
+        for (Slot slot = resource.holders.first; slot != no_slot; slot = leases_[slot].next) {
+            const Lease& lease = leases_[lead(slot)];
+            CHECK(lease.is_wanted || lease.state != LeaseState::held);
+        }
+    });
 }
 
 }  // namespace holdfast::core

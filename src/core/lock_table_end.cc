@@ -19,10 +19,7 @@ LockTable::Found LockTable::find_held(Token token, const std::optional<Scope>& s
         return {no_slot, was_given_out ? Refusal::lease_ended : Refusal::unknown_lease};
     }
     const Lease& lease = leases_[slot];
-    const bool is_on_scope =
-        !scope ||
-        (lease.resource == resource && lease.kind == scope->kind &&
-         (lease.range_item == no_slot || ranges_[lease.range_item].range == scope->range));
+    const bool is_on_scope = !scope || is_on(slot, resource, *scope);
     const bool is_meant = is_on_scope && lease.token.secret == token.secret &&
                           (!owner || Owner{lease.door, lease.owner} == *owner);
     if (!is_meant) return {no_slot, Refusal::unknown_lease};
@@ -102,7 +99,8 @@ Outcome LockTable::release_own(Time now, const Scope& scope, const Owner& owner)
         const LeaseView lease = view(leases_[holder]);
         if (lease.owner != owner || lease.scope != scope) continue;
         const bool is_held = lease.state == LeaseState::held;
-        end_lease(holder, is_held ? EventKind::released : EventKind::grace_ended, Cause::request);
+        end_lease(lead(holder), is_held ? EventKind::released : EventKind::grace_ended,
+                  Cause::request);
         return {.kind = Outcome::Kind::released};
     }
     if (resource.lapsed == no_slot || view(leases_[resource.lapsed]).owner != owner) {
@@ -121,7 +119,10 @@ std::size_t LockTable::force_release(Time now, const Scope& scope) {
     const SlotList& holders = resources_[slot].holders;
     for (Slot holder = holders.first; holder != no_slot; holder = leases_[holder].next) {
         const Slot item = leases_[holder].range_item;
-        if (item == no_slot || ranges_[item].range.overlaps(scope.range)) ended.push_back(holder);
+        const bool is_meant = item == no_slot || ranges_[item].range.overlaps(scope.range);
+        // The records of a set on one inode are neighbours: they have the same fencing number.
+        const Slot lease = lead(holder);
+        if (is_meant && (ended.empty() || ended.back() != lease)) ended.push_back(lease);
     }
     for (const Slot holder : ended) {
         const bool is_held = leases_[holder].state == LeaseState::held;
@@ -143,11 +144,13 @@ void LockTable::restart_lease(Slot slot, Time expires_at, const LeaseTerms& term
     if (expires_at < lease.expires_at) arm(lease_deadlines_, slot, expires_at);
     lease.expires_at = expires_at;
     ++resources_[lease.resource].version;
+    if (lease.is_set) touch_members(lease);
     emit_renewed(lease, has_new_terms, cause);
 }
 
 // Ends a lease that is held or in grace, and erases it. Waiters may be granted after that.
 void LockTable::end_lease(Slot slot, EventKind kind, Cause cause) {
+    if (leases_[slot].is_set) return end_set(slot, kind, cause);
     const Slot resource = leases_[slot].resource;
     ++resources_[resource].version;
     emit(kind, cause, leases_[slot]);
@@ -175,11 +178,13 @@ void LockTable::expire(Slot slot) {
         stop_holding(slot, kind);
         lease.state = LeaseState::grace;
         ++resource.grace_count;
+        if (lease.is_set) begin_grace_of_members(lease);
         emit(kind, cause, lease);
         lease_deadlines_.postpone_top(lease.deadline());
         return;
     }
-    if (lease.memory <= Duration::zero() || resource.kind == ResourceKind::inode) {
+    // An inode remembers no owner, because its parts have no single last owner; a set neither.
+    if (lease.memory <= Duration::zero() || resource.kind == ResourceKind::inode || lease.is_set) {
         end_lease(slot, kind, cause);
         return;
     }
@@ -207,6 +212,7 @@ void LockTable::drop_lapsed(Slot resource_slot) {
 void LockTable::stop_holding(Slot slot, EventKind kind) {
     Lease& lease = leases_[slot];
     CHECK(lease.state == LeaseState::held);
+    if (lease.is_wanted) stop_wanting(slot);
     if (lease.has_entry) end_entry(slot, kind);
     leases_by_fence_.erase({.slot = slot, .hash = hash_of(lease.token.fence)});
     if (lease.session != no_slot) {
@@ -240,6 +246,10 @@ bool LockTable::cancel(Time now, WaiterId id) {
 }
 
 void LockTable::remove_waiter(Slot slot, EventKind kind, Cause cause) {
+    if (waiters_[slot].is_set) {
+        erase_waiting_set(slot, kind, cause);
+        return hand_on_touched();
+    }
     const Slot resource = waiters_[slot].resource;
     std::vector<Slot> watchers = erase_waiter(slot, kind, cause);
     hand_on(resource, std::move(watchers));
@@ -254,6 +264,7 @@ std::vector<Slot> LockTable::erase_waiter(Slot slot, EventKind kind, Cause cause
     emit(kind, cause, waiter);
     const Slot item = waiter.range_item, resource = waiter.resource;
     leave_queue(slot);
+    leave_identity(slot);
     waiters_.erase(slot);
     if (item == no_slot) return {};
     return ranges_.remove(resources_[resource].ranges, item);
@@ -279,13 +290,16 @@ void LockTable::hand_on(Slot slot, std::vector<Slot> watchers) {
         hand_on_in_turn(slot);
     }
     retire_if_unused(slot);
+    if (!touched_.empty()) hand_on_touched();
 }
 
 void LockTable::hand_on_in_turn(Slot slot) {
     const Resource& resource = resources_[slot];
     while (resource.waiters.first != no_slot) {
         const Waiter& next = waiters_[resource.waiters.first];
-        if (next.deadline <= now_) {
+        if (next.is_of_set()) {
+            if (!hand_on_to_set(resource.waiters.first)) break;
+        } else if (next.deadline <= now_) {
             erase_waiter(resource.waiters.first, EventKind::wait_timed_out, Cause::request);
         } else if (has_room_for(resource, next.mode)) {
             grant_waiter(resource.waiters.first);
@@ -300,7 +314,12 @@ void LockTable::hand_on_ranges(Slot slot, std::vector<Slot> watchers) {
     // A list, not recursion: a chain of thousands of waiters may have timed out together.
     for (std::size_t index = 0; index < watchers.size(); ++index) {
         const Slot item = watchers[index];
+        if (!ranges_.is_woken(item)) continue;  // its set was granted or has timed out meanwhile
         const Slot waiter = ranges_[item].record;
+        if (waiters_[waiter].is_of_set()) {
+            hand_on_to_set(waiter);
+            continue;
+        }
         if (waiters_[waiter].deadline <= now_) {
             const auto behind = erase_waiter(waiter, EventKind::wait_timed_out, Cause::request);
             watchers.insert(watchers.end(), behind.begin(), behind.end());

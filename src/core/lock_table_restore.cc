@@ -8,6 +8,8 @@ namespace holdfast::core {
 
 bool LockTable::restore(Time now, const RestoreRequest& request) {
     advance(now);
+    const std::size_t members = request.members.size();
+    if (members > 1 && find_fault_of_set(request).refusal != Refusal::none) return false;
     const std::uint64_t number = as_number(request.token.fence);
     if (find_fault(request) != Refusal::none || number == 0 || number > as_number(fence_max) ||
         find_lease(request.token.fence) != no_slot) {
@@ -15,13 +17,13 @@ bool LockTable::restore(Time now, const RestoreRequest& request) {
     }
     const bool is_endless = request.ttl == endless;
     if (is_endless && request.is_in_grace) return false;  // it cannot have expired
-    if (request.members.size() > 1) return false;         // the table knows no sets
     if (!request.value.empty() && request.revision == 0) return false;
-    const ResourceKey key(request.scope, hash_seed_);
-    Slot resource = find_resource(key);
-    if (resource == no_slot) resource = make_resource(key, request.limit);
-    if (resource == no_slot || !is_free_for(resource, request)) return false;
-    wake_idle(resource);
+    AskedSet asked = look_up(request);
+    const bool is_free =
+        std::all_of(asked.begin(), asked.end(), [](const Asked& one) { return one.is_free; });
+    if (!is_free || !has_room_for_locks(asked)) return false;
+    make_resources(asked);
+    const Slot resource = asked.front().resource;
     const Slot slot = leases_.emplace();
     Lease& lease = leases_[slot];
     fill(lease, resource, request);
@@ -29,16 +31,17 @@ bool LockTable::restore(Time now, const RestoreRequest& request) {
     lease.is_transient = false;
     lease.token = request.token;
     if (request.revision > 0) lease.notes.set_value(request.value, request.revision);
+    lease.mode = asked.front().member.mode;
     add_holder(slot, request.scope.range);
-    // Holders are in the order of their grants, whatever the order in which a store names them.
-    Slot earlier = lease.previous;
-    while (earlier != no_slot && leases_[earlier].token.fence > lease.token.fence) {
-        earlier = leases_[earlier].previous;
-    }
-    if (earlier != lease.previous) {
-        SlotList& holders = resources_[resource].holders;
-        unlink(leases_, holder_links, holders, slot);
-        insert_after(leases_, holder_links, holders, earlier, slot);
+    sort_in(slot);
+    if (members > 1) {
+        lease.is_set = true;
+        lease.notes.set_members(text_of(asked));
+        for (std::size_t index = 1; index < asked.size(); ++index) add_member(slot, asked[index]);
+        for (const Slot other : lease.notes.others()) {
+            leases_[other].token = request.token;
+            sort_in(other);
+        }
     }
     lease.acquired_at = std::min(request.acquired_at, now_);
     lease.is_restored = true;
@@ -49,14 +52,38 @@ bool LockTable::restore(Time now, const RestoreRequest& request) {
         lease.state = LeaseState::grace;
         lease.expires_at = deadline - request.grace;
         ++resources_[resource].grace_count;
+        if (lease.is_set) begin_grace_of_members(lease);
     } else {
         lease.expires_at = deadline;
         leases_by_fence_.insert({.slot = slot, .hash = hash_of(lease.token.fence)});
     }
     arm(lease_deadlines_, slot, lease.deadline());
-    resources_[resource].version = std::max(resources_[resource].version, request.version);
+    for (const Asked& one : asked) {
+        std::uint64_t& version = resources_[one.resource].version;
+        version = std::max(version, request.version);
+    }
+    if (resources_[resource].waiter_count > 0) mark_holder(slot);
+    if (lease.is_set) {
+        for (const Slot other : lease.notes.others()) {
+            if (resources_[leases_[other].resource].waiter_count > 0) mark_holder(other);
+        }
+    }
     next_fence_ = std::max(next_fence_, number + 1);
     return true;
+}
+
+// Holders are in the order of their grants, whatever the order in which a store names them: moves a
+// record that was added last to its place.
+void LockTable::sort_in(Slot slot) {
+    const Lease& record = leases_[slot];
+    Slot earlier = record.previous;
+    while (earlier != no_slot && leases_[earlier].token.fence > record.token.fence) {
+        earlier = leases_[earlier].previous;
+    }
+    if (earlier == record.previous) return;
+    SlotList& holders = resources_[record.resource].holders;
+    unlink(leases_, holder_links, holders, slot);
+    insert_after(leases_, holder_links, holders, earlier, slot);
 }
 
 // The deadlines in the heap are now too early, as after a renewal. That does no harm.
@@ -64,6 +91,7 @@ void LockTable::start_restored(Time now) {
     const Duration late = std::max(now, now_) - now_;
     now_ += late;
     leases_.for_each([late](Slot /*slot*/, Lease& lease) {
+        if (lease.is_member) return;
         lease.expires_at = add_saturating(lease.expires_at, late);
     });
 }

@@ -47,8 +47,12 @@ bool LockTable::end_session(Time now, SessionId id, SessionLeases leases) {
         } else {
             unlink(leases_, session_lease_links, session->leases, lease);
             --session->lease_count;
+            // Without its session the lease belongs to another identity.
+            const bool is_wanted = leases_[lease].is_wanted;
+            if (is_wanted) stop_wanting(lease);
             leases_[lease].session = no_slot;
             leases_[lease].has_entry = false;
+            if (is_wanted) want(lease);
         }
     }
     while (session->entries.first != no_slot) drop_entry(session->entries.first);

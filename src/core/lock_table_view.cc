@@ -105,8 +105,19 @@ void LockTable::describe(const Claim& claim, const Resource& resource, LeaseView
     seen.revision = claim.notes.revision();
 }
 
+// A record of a set that does not lead: the lease, with the scope of the record.
+void LockTable::describe_member(const Lease& record, const Resource& resource,
+                                LeaseView& seen) const {
+    const Lease& leader = leases_[record.leader()];
+    describe(leader, resources_[leader.resource], seen);
+    seen.scope = scope_of(record);
+    seen.mode = record.mode;
+    seen.version = resource.version;
+}
+
 // Writes a whole lease into a fresh view.
 void LockTable::describe(const Lease& lease, const Resource& resource, LeaseView& seen) const {
+    if (lease.is_member) return describe_member(lease, resource, seen);
     describe(static_cast<const Claim&>(lease), resource, seen);
     seen.state = lease.state;
     seen.is_transient = lease.is_transient;
@@ -117,31 +128,36 @@ void LockTable::describe(const Lease& lease, const Resource& resource, LeaseView
     seen.grace_until = lease.grace_until();
 }
 
-// `waiter_ahead` is the nearest earlier waiter that conflicts with this one, if there is any. A
+// `waiter_ahead` is the nearest earlier waiter that is in the way of this one, if there is any. A
 // waiter for a range knows it by itself.
-WaiterView LockTable::view(const Waiter& waiter, Slot waiter_ahead) const {
-    const Resource& resource = resources_[waiter.resource];
+WaiterView LockTable::view(Slot slot, Slot waiter_ahead) const {
+    const Waiter& record = waiters_[slot];
+    const Waiter& waiter = waiters_[record.id.slot];
     WaiterView seen{.id = waiter.id,
-                    .scope = scope_of(waiter),
+                    .scope = scope_of(record),
                     .owner = {.door = waiter.door, .name = waiter.owner},
-                    .mode = waiter.mode,
+                    .mode = record.mode,
                     .since = waiter.since,
                     .deadline = waiter.deadline,
                     .notes = waiter.notes.view(),
                     .members = waiter.notes.members()};
     if (waiter.session != no_slot) seen.session = sessions_[waiter.session].id;
-    Slot blocking_waiter = waiter_ahead, blocking_lease = resource.holders.first;
-    if (waiter.range_item != no_slot) {
-        const RangeIndex::Item& blocker = ranges_[ranges_[waiter.range_item].watched];
+    const Slot blocked_slot = blocked_record(slot);
+    const Waiter& blocked = waiters_[blocked_slot];
+    if (blocked_slot != slot) waiter_ahead = blocked.previous;
+    Slot blocking_waiter = waiter_ahead;
+    Slot blocking_lease = resources_[blocked.resource].holders.first;
+    if (blocked.range_item != no_slot) {
+        const RangeIndex::Item& blocker = ranges_[ranges_[blocked.range_item].watched];
         (blocker.is_waiter ? blocking_waiter : blocking_lease) = blocker.record;
         if (!blocker.is_waiter) blocking_waiter = no_slot;
     }
     if (blocking_waiter != no_slot) {
-        const Waiter& blocker = waiters_[blocking_waiter];
+        const Waiter& blocker = waiters_[waiters_[blocking_waiter].id.slot];
         seen.blocker = {.door = blocker.door, .name = blocker.owner};
         seen.is_blocked_by_waiter = true;
     } else {
-        const Lease& blocker = leases_[blocking_lease];
+        const Lease& blocker = leases_[lead(blocking_lease)];
         seen.blocker = {.door = blocker.door, .name = blocker.owner};
         seen.blocker_fence = blocker.token.fence;
     }
@@ -151,8 +167,14 @@ WaiterView LockTable::view(const Waiter& waiter, Slot waiter_ahead) const {
 // The first holder of a page. Holders are in the order of their grants.
 Slot LockTable::first_holder_after(const Resource& resource, Fence after) const {
     if (after == Fence{}) return resource.holders.first;
-    // If the last holder of the page before still holds the lock, it leads to the next one.
+    // If the last holder of the page before still holds the lock, it leads to the next one. (A set may
+    // have several records here.)
     const Slot last = find_lease(after);
+    if (last != no_slot && leases_[last].is_set) {
+        Slot slot = resource.holders.first;
+        while (slot != no_slot && leases_[slot].token.fence <= after) slot = leases_[slot].next;
+        return slot;
+    }
     if (last != no_slot && &resources_[leases_[last].resource] == &resource) {
         return leases_[last].next;
     }
@@ -169,18 +191,22 @@ LockView LockTable::view(Slot slot, std::size_t waiters_max, const HolderPage& h
                   .holder_count = resource.holder_count,
                   .waiter_count = resource.waiter_count};
     seen.holders.reserve(std::min<std::size_t>(resource.holder_count, holders.limit));
-    for (Slot lease = first_holder_after(resource, holders.after);
-         lease != no_slot && seen.holders.size() < holders.limit; lease = leases_[lease].next) {
+    for (Slot lease = first_holder_after(resource, holders.after); lease != no_slot;
+         lease = leases_[lease].next) {
+        // A page ends between two leases: a set may have several records on an inode.
+        const bool is_full = seen.holders.size() >= holders.limit;
+        if (is_full && (seen.holders.empty() || !leases_[lease].is_member ||
+                        leases_[lease].token != seen.holders.back().token)) {
+            break;
+        }
         seen.holders.push_back(view(leases_[lease]));
     }
     Slot last_exclusive = no_slot;
-    for (Slot slot_ahead = no_slot, waiter = resource.waiters.first;
-         waiter != no_slot && seen.waiters.size() < waiters_max;
-         slot_ahead = waiter, waiter = waiters_[waiter].next) {
-        const bool is_shared = waiters_[waiter].mode == Mode::shared;
-        seen.waiters.push_back(view(waiters_[waiter], is_shared ? last_exclusive : slot_ahead));
+    for (Slot waiter = resource.waiters.first;
+         waiter != no_slot && seen.waiters.size() < waiters_max; waiter = waiters_[waiter].next) {
+        seen.waiters.push_back(view(waiter, waiter_in_the_way(waiter, last_exclusive)));
         seen.waiters.back().position = seen.waiters.size();
-        if (!is_shared) last_exclusive = waiter;
+        if (waiters_[waiter].mode == Mode::exclusive) last_exclusive = waiter;
     }
     if (resource.lapsed != no_slot) seen.lapsed = view(leases_[resource.lapsed]);
     if (resource.is_idle) seen.idle_since = resource.idle_since;
@@ -228,14 +254,31 @@ std::vector<LockView> LockTable::list(const ListQuery& query) const {
 
 std::vector<LeaseView> LockTable::list_leases(const LeaseQuery& query) const {
     Page<std::pair<Fence, Slot>, std::less<>> page(query.limit, {});
-    const auto consider = [&](Slot slot, const Lease& lease) {
+    // `any` and `all` of the records of a lease; of a set there are several.
+    const auto any = [this](const Lease& lease, const auto& is_it) {
+        if (is_it(lease)) return true;
+        if (!lease.is_set) return false;
+        const auto& others = lease.notes.others();
+        return std::any_of(others.begin(), others.end(),
+                           [&](Slot other) { return is_it(leases_[other]); });
+    };
+    Fence last{};
+    const auto consider = [&](Slot slot, const Lease& record) {
+        if (record.is_member && !query.on) return;
+        slot = lead(slot);
+        const Lease& lease = leases_[slot];
         if (lease.state != LeaseState::held || lease.token.fence <= query.after) return;
-        if (query.kind && *query.kind != lease.kind) return;
-        if (!query.holder.empty() && query.holder != lease.owner) return;
-        const bool is_elsewhere = query.on && lease.range_item != no_slot &&
-                                  !ranges_[lease.range_item].range.overlaps(query.on->range);
-        if (is_elsewhere) return;
-        if (query.filter && !query.filter->includes(scope_of(lease))) return;
+        const bool is_elsewhere = query.on && record.range_item != no_slot &&
+                                  !ranges_[record.range_item].range.overlaps(query.on->range);
+        if (is_elsewhere || lease.token.fence == last) return;  // or it is in the list already
+        const bool is_of_kind =
+            !query.kind || any(lease, [&](const Lease& one) { return one.kind == *query.kind; });
+        if (!is_of_kind || (!query.holder.empty() && query.holder != lease.owner)) return;
+        const bool is_hidden = query.filter && any(lease, [&](const Lease& one) {
+                                   return !query.filter->includes(scope_of(one));
+                               });
+        if (is_hidden) return;
+        last = lease.token.fence;
         page.offer({lease.token.fence, slot});
     };
     if (!query.on) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/containers/key.h"
 #include "core/containers/range_index.h"
@@ -81,8 +82,9 @@ struct Resource {
     std::uint32_t grace_count = 0;
     SlotList waiters;  // the queue
     std::uint32_t waiter_count = 0;
-    Slot lapsed = no_slot;     // the lease of the last owner, while its name is remembered
-    RangeIndex::Roots ranges;  // inode: its leases and waiters, by range
+    std::uint32_t entangled_count = 0;  // of the waiters: those of entangled identities
+    Slot lapsed = no_slot;              // the lease of the last owner, while its name is remembered
+    RangeIndex::Roots ranges;           // inode: its leases and waiters, by range
     // Idle: neighbours in the list of idle resources, and since when.
     Slot next_idle = no_slot, previous_idle = no_slot;
     Time idle_since;
@@ -94,8 +96,7 @@ class OwnedNotes {
   public:
     OwnedNotes() = default;
     explicit OwnedNotes(const AcquireRequest& request) {
-        const bool has_texts =
-            request.notes != Notes{} || !request.value.empty() || request.members.size() > 1;
+        const bool has_texts = request.notes != Notes{} || !request.value.empty();
         if (has_texts) texts_ = std::make_unique<Texts>(request);
     }
     [[nodiscard]] bool empty() const { return !texts_; }
@@ -106,9 +107,6 @@ class OwnedNotes {
                 .waiter = texts_->waiter};
     }
     // See LeaseView.
-    [[nodiscard]] std::string_view members() const {
-        return texts_ ? std::string_view(texts_->members) : std::string_view();
-    }
     [[nodiscard]] std::string_view value() const {
         return texts_ ? std::string_view(texts_->value) : std::string_view();
     }
@@ -120,6 +118,28 @@ class OwnedNotes {
         texts_->revision = revision;
     }
 
+    // Puts the notes and the value of a request in the place of these. A set stays one.
+    void replace(const AcquireRequest& request) {
+        OwnedNotes replaced(request);
+        if (!members().empty()) {
+            replaced.set_members(std::move(texts_->members));
+            replaced.others() = std::move(texts_->others);
+        }
+        texts_ = std::move(replaced.texts_);
+    }
+
+    // Of a set: all its scopes as text, and the records of all of them but the first.
+    void set_members(std::string text) {
+        if (!texts_) texts_ = std::make_unique<Texts>(AcquireRequest{});
+        texts_->members = std::move(text);
+    }
+    [[nodiscard]] std::string_view members() const {
+        return texts_ ? std::string_view(texts_->members) : std::string_view();
+    }
+    // REQUIRES: set_members() was called.
+    [[nodiscard]] std::vector<Slot>& others() { return texts_->others; }
+    [[nodiscard]] const std::vector<Slot>& others() const { return texts_->others; }
+
   private:
     struct Texts {
         explicit Texts(const AcquireRequest& request)
@@ -127,11 +147,11 @@ class OwnedNotes {
               metadata(request.notes.metadata),
               waiter(request.notes.waiter),
               value(request.value),
-              revision(value.empty() ? 0 : 1) {
-            if (request.members.size() > 1) members = set_to_text(request.members);
-        }
-        std::string request_id, metadata, waiter, members, value;
+              revision(value.empty() ? 0 : 1) {}
+        std::string request_id, metadata, waiter, value;
         std::uint64_t revision;
+        std::string members;
+        std::vector<Slot> others;
     };
 
     std::unique_ptr<Texts> texts_;
@@ -139,6 +159,11 @@ class OwnedNotes {
 
 // What a lease and a waiter have in common: who wants what, on which terms. A waiter that is
 // granted hands its claim over to the lease.
+//
+// A claim on several scopes (a set) has one record for each scope, so that each resource knows its
+// holders and waiters as if there were no sets. The record of the first scope leads: it has the owner,
+// the notes, the terms and the session, and is the lease or the waiter. The records of the other scopes
+// have only what concerns their own resource, and the slot of the leading record.
 struct Claim {
     std::string owner;
     OwnedNotes notes;
@@ -155,7 +180,15 @@ struct Claim {
     Mode mode : 1 = Mode::exclusive;
     bool is_transient : 1 = false;
     bool has_entry : 1 = false;  // a two-phase entry of its session stands for it
+    bool is_set : 1 = false;     // it leads a set: notes.others() are the other records
+    bool is_member : 1 = false;  // it is another record of a set: leader() leads
 
+    // A record that does not lead is in no list of a session, so one of these links is free.
+    [[nodiscard]] Slot leader() const { return session_previous; }
+    void set_leader(Slot slot) {
+        is_member = true;
+        session_previous = slot;
+    }
     [[nodiscard]] LeaseTerms terms() const { return {ttl, grace, memory, is_transient}; }
     void set_terms(const LeaseTerms& terms) {
         ttl = terms.ttl;
@@ -170,6 +203,10 @@ struct Lease : Claim {
     LeaseState state : 2 = LeaseState::held;
     std::uint8_t renewals : 3 = 0;  // since the grant; counted up to renewals_counted_max
     bool is_restored : 1 = false;   // from a store, and not renewed since
+    // Who waits for whom (lock_table_identity.cc): somebody has waited for this record; the lease is
+    // counted by its identity.
+    bool is_marked : 1 = false;
+    bool is_wanted : 1 = false;
     Token token;
     Time acquired_at;
     Time expires_at;
@@ -195,12 +232,57 @@ static_assert(sizeof(Lease) == 128, "a lease fills two cache lines: docs/decisio
     return static_cast<std::uint32_t>(mixed << 2 | (number & 3));
 }
 
+// A serial number for a request that has just arrived: every holder and waiter came before it.
+inline constexpr std::uint64_t after_everybody = UINT64_MAX;
+
 // One request in a queue.
 struct Waiter : Claim {
     WaiterId id;  // its serial number grows with every waiter: that is the order of the queue
     Secret secret{};
     Time since;
     Time deadline = Time::max();
+    // Of a set: nothing is in the way of this record; and, in the leading one, how many records still
+    // have something in their way. All records have the id of the leading one.
+    bool is_in_turn = false;
+    std::uint32_t blocked = 0;
+    // Its identity, and its neighbours among the waiters of that identity.
+    Slot identity = no_slot;
+    Slot identity_next = no_slot, identity_previous = no_slot;
+
+    [[nodiscard]] bool is_of_set() const { return is_set || is_member; }
+};
+
+// The name of an identity: a session; without one an owner and, if it is given, a waiter of it. A view.
+struct IdentityKey {
+    std::uint64_t session = 0;
+    Owner owner;
+    std::string_view waiter;
+
+    bool operator==(const IdentityKey&) const = default;
+};
+
+// A client as far as it waits, or others wait for it: lock_table_identity.cc. There is no record of
+// a client that neither waits nor is waited for.
+struct Identity {
+    Identity(const IdentityKey& its_key, std::uint32_t its_hash)
+        : session(its_key.session),
+          door(its_key.owner.door),
+          owner(its_key.owner.name),
+          waiter(its_key.waiter),
+          hash(its_hash) {}
+
+    [[nodiscard]] IdentityKey key() const {
+        return {.session = session, .owner = {.door = door, .name = owner}, .waiter = waiter};
+    }
+
+    const std::uint64_t session;
+    const Door door;
+    const std::string owner, waiter;
+    const std::uint32_t hash;
+    std::uint32_t wanted = 0;  // how many of its leases others have waited for
+    SlotList waiters;          // the leading records of what it waits for
+    // It waits, or has waited since it began to wait, for several locks.
+    bool is_entangled = false;
 };
 
 // A two-phase entry: `enqueue` makes it, `wait` uses it up. A session has at most one for a scope.
@@ -236,6 +318,7 @@ inline constexpr Links<Lease> session_lease_links{&Lease::session_next, &Lease::
 inline constexpr Links<Waiter> queue_links{&Waiter::next, &Waiter::previous};
 inline constexpr Links<Waiter> session_waiter_links{&Waiter::session_next,
                                                     &Waiter::session_previous};
+inline constexpr Links<Waiter> identity_links{&Waiter::identity_next, &Waiter::identity_previous};
 inline constexpr Links<Enqueued> session_entry_links{&Enqueued::session_next,
                                                      &Enqueued::session_previous};
 inline constexpr Links<Enqueued> expired_entry_links{&Enqueued::next_expired,

@@ -38,24 +38,42 @@ core::Token parse_token(std::string_view text) {
 
 // One call of acquire().
 struct Engine::Acquiring {
-    LeaseRequest request;  // with an owner
-    LockScope scope;
+    LeaseRequest request;  // with an owner and a waiter
+    std::vector<LockSetMember> locks;
+    std::vector<core::SetMember> members;  // views of these
     core::Duration wait{0};
     Call<LockResult<Lease>> call;
     // On the service's thread:
     bool is_counted = false;  // in Engine::waiting_
     std::optional<service::PromiseId> promise;
 
+    Acquiring(const LeaseRequest& asked, std::chrono::milliseconds how_long)
+        : request(asked), locks(values::members_of(asked)), wait(embedded::to_core(how_long)) {
+        for (const LockSetMember& lock : locks) {
+            const std::uint64_t limit = std::min<std::uint64_t>(lock.limit, UINT32_MAX);
+            members.push_back({.scope = values::to_core(lock.scope),
+                               .mode = embedded::to_core(lock.mode),
+                               .limit = static_cast<std::uint32_t>(limit)});
+        }
+    }
+
     [[nodiscard]] core::AcquireRequest to_request() const {
-        const std::uint64_t limit = std::min<std::uint64_t>(request.limit, UINT32_MAX);
-        return {.scope = values::to_core(scope),
-                .owner = {.door = service::embedded_door, .name = request.owner},
-                .mode = to_core(request.mode),
-                .limit = static_cast<std::uint32_t>(limit),
-                .ttl = to_core(request.ttl),
-                .wait = wait,
-                .is_only_kind = true,
-                .notes = {.request_id = request.request_id, .metadata = request.metadata}};
+        const core::SetMember& first = members.front();
+        core::AcquireRequest asked{.scope = first.scope,
+                                   .owner = {.door = service::embedded_door, .name = request.owner},
+                                   .mode = first.mode,
+                                   .limit = first.limit,
+                                   .ttl = embedded::to_core(request.ttl),
+                                   .wait = wait,
+                                   .is_only_kind = true,
+                                   .on_deadlock = request.on_deadlock == OnDeadlock::refuse
+                                                      ? core::OnDeadlock::refuse
+                                                      : core::OnDeadlock::tell,
+                                   .notes = {.request_id = request.request_id,
+                                             .metadata = request.metadata,
+                                             .waiter = request.waiter}};
+        if (members.size() > 1) asked.members = members;
+        return asked;
     }
 };
 
@@ -118,9 +136,9 @@ LockResult<Lease> Engine::acquire(const LeaseRequest& request, std::chrono::mill
                                   const std::stop_token& stop) {
     if (auto fault = values::find_fault(request)) return *std::move(fault);
     if (stop.stop_requested()) return LockError{LockCancelled{}};
-    const std::shared_ptr<Acquiring> acquiring(new Acquiring{
-        .request = request, .scope = values::scope_of(request), .wait = to_core(wait)});
+    const auto acquiring = std::make_shared<Acquiring>(request, wait);
     if (request.owner.empty()) acquiring->request.owner = owner_;
+    if (request.waiter.empty()) acquiring->request.waiter = values::waiter_of_this_thread();
     thread_.post([this, acquiring] { begin(acquiring); });
     auto result = acquiring->call.wait(stop);
     if (!result) {
@@ -310,7 +328,7 @@ void Engine::finish(const std::shared_ptr<Acquiring>& acquiring,
     }
     end_waiting(*acquiring);
     LockResult<Lease> result = to_result(response, {});
-    if (result) result->limit = acquiring->request.limit;
+    if (result) result->limit = acquiring->locks.front().limit;
     if (!acquiring->call.give(result) && result) release_quietly(*result);
 }
 

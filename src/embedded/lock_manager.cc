@@ -75,8 +75,7 @@ LockResult<Lease> LockManager::check(std::string_view token, const LockScope& sc
                                      LockMode mode) {
     auto lease = engine_->find(token);
     if (!lease) return lease;
-    const bool is_enough = lease->mode == LockMode::exclusive || mode == LockMode::shared;
-    if (is_enough && lease->scope.covers(scope)) return lease;
+    if (lease->covers(scope, mode)) return lease;
     return LockError{LockScopeMismatch{
         .held = lease->scope, .held_mode = lease->mode, .wanted = scope, .wanted_mode = mode}};
 }

@@ -53,6 +53,7 @@ inline std::string to_note(const LockError& error) {
         std::string operator()(const ServerUnavailable&) const { return "unavailable"; }
         std::string operator()(const NotPermitted&) const { return "not permitted"; }
         std::string operator()(const StaleFence&) const { return "stale"; }
+        std::string operator()(const LockDeadlock&) const { return "deadlock"; }
     };
     return std::visit(Note{}, error);
 }

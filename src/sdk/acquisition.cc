@@ -6,6 +6,7 @@
 #include "base/text/hex.h"
 #include "sdk/lease_calls.h"
 #include "sdk/lease_json.h"
+#include "values/lease_request.h"
 
 namespace holdfast::sdk {
 
@@ -117,7 +118,7 @@ std::optional<LockResult<Lease>> Acquisition::judge(const Answer& answer) {
 std::optional<LockResult<Lease>> Acquisition::accept(const Answer& answer) {
     auto lease = read_lease(answer.json);
     if (!lease) return LockError{ServerUnavailable{.message = "the answer is no lease"}};
-    lease->limit = request_.limit;
+    lease->limit = values::members_of(request_).front().limit;
     lease->lasts_until = sent_at_ + lease->ttl;
     if (has_own_id_ && BootClock::now() - sent_at_ < lease->ttl / 3) return *std::move(lease);
     may_hold_ = true;

@@ -51,6 +51,7 @@ LeaseCalls::LeaseCalls(Exchange& exchange) : exchange_(exchange), owner_(make_ow
 LockResult<Lease> LeaseCalls::acquire(LeaseRequest request, milliseconds wait,
                                       const std::stop_token& stop) {
     if (request.owner.empty()) request.owner = owner_;
+    if (request.waiter.empty()) request.waiter = values::waiter_of_this_thread();
     if (auto fault = find_fault(request)) return *std::move(fault);
     return Acquisition(exchange_, *this, request, stop).run(wait);
 }
@@ -223,7 +224,7 @@ LockResult<Lease> LeaseCalls::check(std::string_view token, const LockScope& sco
     if (answer->status != 200) return answer->to_error();
     auto lease = read_lease(answer->json);
     if (!lease) return nonsense();
-    if (mode == LockMode::exclusive && lease->mode == LockMode::shared) {
+    if (!lease->covers(scope, mode)) {
         return LockError{LockScopeMismatch{
             .held = lease->scope, .held_mode = lease->mode, .wanted = scope, .wanted_mode = mode}};
     }

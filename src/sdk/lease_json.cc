@@ -16,6 +16,30 @@ std::chrono::system_clock::time_point read_time(const JsonValue& value) {
     return time ? *time : std::chrono::system_clock::time_point{};
 }
 
+LockMode read_mode(const JsonValue& value) {
+    return value.text() == "shared" ? LockMode::shared : LockMode::exclusive;
+}
+
+// The locks of a lease on several. One that we do not understand is left out.
+std::vector<LockSetMember> read_members(const JsonValue& list) {
+    std::vector<LockSetMember> members;
+    for (const JsonValue& item : list.items()) {
+        auto scope = read_scope(item["scope"]);
+        if (!scope) continue;
+        members.push_back({.scope = *std::move(scope),
+                           .mode = read_mode(item["mode"]),
+                           .limit = item["limit"].natural().value_or(1)});
+    }
+    return members;
+}
+
+void append_member(base::JsonWriter& json, const LockSetMember& member) {
+    json.field("scope", member.scope.to_text());
+    if (member.mode == LockMode::shared) json.field("mode", "shared");
+    const bool is_semaphore = std::holds_alternative<LockScope::Semaphore>(member.scope.value());
+    if (is_semaphore) json.field("limit", member.limit);
+}
+
 }  // namespace
 
 std::optional<LockScope> read_scope(const JsonValue& value) {
@@ -38,16 +62,35 @@ std::optional<Lease> read_lease(const JsonValue& value) {
     const auto ttl_ms = value["ttl_ms"].number();
     const auto token = value["token"].text();
     if (!scope || !fencing_token || !ttl_ms || token.empty()) return std::nullopt;
-    const bool is_shared = value["mode"].text() == "shared";
     return Lease{.scope = *std::move(scope),
                  .owner = std::string(value["holder"].text()),
-                 .mode = is_shared ? LockMode::shared : LockMode::exclusive,
+                 .mode = read_mode(value["mode"]),
                  .token = std::string(token),
                  .fencing_token = *fencing_token,
                  .ttl = std::chrono::milliseconds{*ttl_ms},
                  .metadata = std::string(value["metadata"].text()),
                  .acquired_at = read_time(value["acquired_at"]),
-                 .expires_at = read_time(value["expires_at"])};
+                 .expires_at = read_time(value["expires_at"]),
+                 .scopes = read_members(value["scopes"])};
+}
+
+std::vector<DeadlockMember> read_cycle(const JsonValue& cycle) {
+    std::vector<DeadlockMember> members;
+    for (const JsonValue& item : cycle.items()) {
+        members.push_back({.holder = std::string(item["holder"].text()),
+                           .waiter = std::string(item["waiter"].text()),
+                           .door = std::string(item["door"].text()),
+                           .waits_for = read_scope(item["waits_for"]).value_or(LockScope::Named{}),
+                           .held_by = std::string(item["held_by"].text()),
+                           .fencing_token = item["fencing_token"].natural().value_or(0),
+                           .is_hidden = item["hidden"].is_true()});
+    }
+    return members;
+}
+
+LockDeadlock read_deadlock(const JsonValue& value) {
+    return {.scope = read_scope(value["scope"]).value_or(LockScope::Named{}),
+            .cycle = read_cycle(value["cycle"])};
 }
 
 LockHeld read_held(const JsonValue& value) {
@@ -64,26 +107,39 @@ LockHeld read_held(const JsonValue& value) {
 
 std::string to_json(const AcquireFields& fields) {
     const LeaseRequest& request = fields.request;
-    const LockScope scope = values::scope_of(request);
-    const bool is_semaphore = std::holds_alternative<LockScope::Semaphore>(scope.value());
+    const std::vector<LockSetMember> members = values::members_of(request);
     std::string body;
     base::JsonWriter json(body);
-    json.begin_object()
-        .field("scope", scope.to_text())
-        .field("holder", request.owner)
+    json.begin_object();
+    if (members.size() == 1) {
+        append_member(json, members.front());
+    } else {
+        json.begin_array("scopes");
+        for (const LockSetMember& member : members) {
+            json.begin_object();
+            append_member(json, member);
+            json.end_object();
+        }
+        json.end_array();
+    }
+    json.field("holder", request.owner)
         .field("ttl_ms", request.ttl.count())
         .field("request_id", fields.request_id)
         .field("wait_ms", fields.wait.count());
-    if (request.mode == LockMode::shared) json.field("mode", "shared");
-    if (is_semaphore) json.field("limit", request.limit);
     if (!request.metadata.empty()) json.field("metadata", request.metadata);
+    json.field("waiter", request.waiter);
+    if (request.on_deadlock == OnDeadlock::refuse) json.field("on_deadlock", "refuse");
     json.end_object();
     return body;
 }
 
 std::optional<LockError> find_fault(const LeaseRequest& request) {
-    for (const std::string& text :
-         {request.scope.to_text(), request.owner, request.metadata, request.request_id}) {
+    std::vector<std::string> texts{request.owner, request.metadata, request.request_id,
+                                   request.waiter};
+    for (const LockSetMember& member : values::members_of(request)) {
+        texts.push_back(member.scope.to_text());
+    }
+    for (const std::string& text : texts) {
         if (!base::is_utf8(text)) {
             return InvalidLockRequest{"'" + text + "' is not UTF-8, which the server speaks"};
         }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json/json_value.h"
 #include "holdfast/lease.h"
@@ -22,9 +23,13 @@ namespace holdfast::sdk {
 // Reads a refusal, `LockHeld` or `WaitTimedOut`.
 [[nodiscard]] LockHeld read_held(const base::JsonValue& value);
 
+// Reads the refusal of a request that would be part of a deadlock; and the cycle of one.
+[[nodiscard]] LockDeadlock read_deadlock(const base::JsonValue& value);
+[[nodiscard]] std::vector<DeadlockMember> read_cycle(const base::JsonValue& cycle);
+
 // The body of an acquire.
 struct AcquireFields {
-    const LeaseRequest& request;  // its owner is not empty
+    const LeaseRequest& request;  // its owner and its waiter are not empty
     std::string_view request_id;
     std::chrono::milliseconds wait;
 };

@@ -25,6 +25,38 @@ TEST(LeaseJson, ReadsALease) {
     EXPECT_EQ(lease->expires_at - lease->acquired_at, std::chrono::milliseconds{30'500});
     EXPECT_EQ(lease->metadata, "m");
     EXPECT_FALSE(lease->is_guaranteed()) << "nobody has said so";
+    EXPECT_TRUE(lease->scopes.empty());
+}
+
+TEST(LeaseJson, ReadsALeaseOnSeveralLocks) {
+    const auto lease = read_lease(
+        json(R"({"token":"0006604efeeb32d670ecdeec23021d23","fencing_token":7,"ttl_ms":5,)"
+             R"("scope":{"kind":"named","name":"a"},"holder":"w1","mode":"exclusive","scopes":[)"
+             R"({"scope":{"kind":"named","name":"a"},"mode":"exclusive"},)"
+             R"({"scope":{"kind":"path","path":"/x"},"mode":"shared"},)"
+             R"({"scope":{"kind":"semaphore","name":"s"},"mode":"exclusive","limit":3}]})"));
+    ASSERT_TRUE(lease);
+    EXPECT_EQ(lease->scope, LockScope(LockScope::Named{"a"}));
+    EXPECT_EQ(lease->scopes,
+              (std::vector<LockSetMember>{{LockScope::Named{"a"}},
+                                          {LockScope::Path{"/x"}, LockMode::shared},
+                                          {.scope = LockScope::Semaphore{"s"}, .limit = 3}}));
+}
+
+TEST(LeaseJson, ReadsADeadlock) {
+    const LockDeadlock deadlock = read_deadlock(json(
+        R"({"error":"Deadlock","message":"m","scope":{"kind":"named","name":"b"},"cycle":[)"
+        R"({"holder":"ann","waiter":"t1","door":"scoped","waits_for":{"kind":"named","name":"b"},)"
+        R"("held_by":"bob","fencing_token":7},{"hidden":true}]})"));
+    EXPECT_EQ(deadlock.scope, LockScope(LockScope::Named{"b"}));
+    ASSERT_EQ(deadlock.cycle.size(), 2U);
+    EXPECT_EQ(deadlock.cycle[0], (DeadlockMember{.holder = "ann",
+                                                 .waiter = "t1",
+                                                 .door = "scoped",
+                                                 .waits_for = LockScope::Named{"b"},
+                                                 .held_by = "bob",
+                                                 .fencing_token = 7}));
+    EXPECT_TRUE(deadlock.cycle[1].is_hidden);
 }
 
 TEST(LeaseJson, ReadsEveryKindOfScope) {
@@ -49,19 +81,34 @@ TEST(LeaseJson, ReadsNoLeaseFromWhatIsNone) {
 }
 
 TEST(LeaseJson, WritesWhatIsAskedFor) {
-    const LeaseRequest plain{.scope = LockScope::Named{"x"}, .owner = "w"};
+    const LeaseRequest plain{.scope = LockScope::Named{"x"},
+                             .owner = "w",
+                             .waiter = "t",
+                             .on_deadlock = OnDeadlock::tell};
     EXPECT_EQ(to_json({.request = plain, .request_id = "r", .wait = {}}),
-              R"({"scope":"x","holder":"w","ttl_ms":30000,"request_id":"r","wait_ms":0})");
+              R"({"scope":"x","holder":"w","ttl_ms":30000,"request_id":"r","wait_ms":0,)"
+              R"("waiter":"t"})");
     const LeaseRequest semaphore{.scope = LockScope::Named{"x"},
                                  .owner = "w",
                                  .ttl = std::chrono::milliseconds{5},
                                  .mode = LockMode::shared,
                                  .limit = 3,
-                                 .metadata = "m"};
+                                 .metadata = "m",
+                                 .waiter = "t"};
     EXPECT_EQ(
         to_json({.request = semaphore, .request_id = "r", .wait = std::chrono::milliseconds{7}}),
-        R"({"scope":"semaphore:x","holder":"w","ttl_ms":5,"request_id":"r","wait_ms":7,)"
-        R"("mode":"shared","limit":3,"metadata":"m"})");
+        R"({"scope":"semaphore:x","mode":"shared","limit":3,"holder":"w","ttl_ms":5,)"
+        R"("request_id":"r","wait_ms":7,"metadata":"m","waiter":"t","on_deadlock":"refuse"})");
+    const LeaseRequest several{.owner = "w",
+                               .ttl = std::chrono::milliseconds{5},
+                               .scopes = {{LockScope::Named{"a"}},
+                                          {LockScope::Path{"/x"}, LockMode::shared},
+                                          {.scope = LockScope::Named{"s"}, .limit = 3}},
+                               .waiter = "t"};
+    EXPECT_EQ(to_json({.request = several, .request_id = "r", .wait = {}}),
+              R"({"scopes":[{"scope":"a"},{"scope":"path:/x","mode":"shared"},)"
+              R"({"scope":"semaphore:s","limit":3}],"holder":"w","ttl_ms":5,"request_id":"r",)"
+              R"("wait_ms":0,"waiter":"t","on_deadlock":"refuse"})");
 }
 
 TEST(LeaseJson, FindsWhatIsWrongWithARequest) {
@@ -79,6 +126,10 @@ TEST(LeaseJson, FindsWhatIsWrongWithARequest) {
               "a lease must last for a millisecond at least");
     EXPECT_EQ(fault_of({.scope = LockScope::Path{"/\xff"}}),
               "'path:/\xff' is not UTF-8, which the server speaks");
+    EXPECT_EQ(fault_of({.scopes = {{LockScope::Named{"a"}}, {LockScope::Path{"/\xff"}}}}),
+              "'path:/\xff' is not UTF-8, which the server speaks");
+    EXPECT_EQ(fault_of({.scopes = {{LockScope::Named{"a"}}, {LockScope::Named{"a"}}}}),
+              "a and a overlap: a lease is on each lock once");
 }
 
 }  // namespace

@@ -288,8 +288,18 @@ void CommitPipeline::recycle(std::list<Part>& parts) {
     while (spare_.size() > spare_max) spare_.pop_back();
 }
 
-bool CommitPipeline::thin_out(core::LockTable& table) {
-    if (table.changes().size() <= std::max(pending_events_usual, 2 * thinned_size_)) return false;
+std::size_t CommitPipeline::count_pending(const core::LockTable& table) const {
+    std::size_t count = table.changes().size();
+    auto part = parts_.begin();
+    for (std::size_t left = drawn_off_; left > 0; --left) {
+        count += part->commit.changes.size();
+        ++part;
+    }
+    return count;
+}
+
+std::size_t CommitPipeline::thin_out(core::LockTable& table) {
+    if (table.changes().size() <= std::max(pending_events_usual, 2 * thinned_size_)) return 0;
     core::Changes pending;
     table.swap_changes(pending);
     const std::size_t before = pending.size();
@@ -304,7 +314,7 @@ bool CommitPipeline::thin_out(core::LockTable& table) {
     base::log(base::LogLevel::warning, "a commit takes long: some events will not be told",
               {{"dropped", std::uint64_t{before - thinned_size_}},
                {"pending", std::uint64_t{thinned_size_}}});
-    return true;
+    return before - thinned_size_;
 }
 
 std::vector<CommitPipeline::Disappointed> CommitPipeline::fail() {

@@ -171,8 +171,11 @@ class CommitPipeline {
     // REQUIRES: there is one.
     [[nodiscard]] Done finish();
     // Drops events that nobody needs any more, if a slow commit makes them pile up in the table.
-    // True if it did so.
-    bool thin_out(core::LockTable& table);
+    // Returns how many.
+    std::size_t thin_out(core::LockTable& table);
+    // How many events observers have not been told of: those of the table, and of commits that are
+    // not done.
+    [[nodiscard]] std::size_t count_pending(const core::LockTable& table) const;
 
     // --- Failure and recovery ---
 

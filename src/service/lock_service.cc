@@ -15,6 +15,14 @@ bool is_waiting(const Request& request, const core::Outcome& outcome) {
     return outcome.kind == core::Outcome::Kind::queued && !std::holds_alternative<Enqueue>(request);
 }
 
+// Whether the response shows what there is: events then tell what changes after it.
+bool is_snapshot(const Request& request) {
+    return std::holds_alternative<Inspect>(request) || std::holds_alternative<List>(request) ||
+           std::holds_alternative<ListLeases>(request) ||
+           std::holds_alternative<ListDeadlocks>(request) ||
+           std::holds_alternative<ListSessions>(request);
+}
+
 // The outcome of a request that an event can stand for.
 std::optional<core::Outcome::Kind> outcome_of(core::EventKind kind) {
     switch (kind) {
@@ -56,6 +64,7 @@ LockService::LockService(const core::TableOptions& options, ServiceParts parts)
       on_changes_(std::move(parts.on_changes)),
       take_changes_(std::move(parts.take_changes)),
       on_fence_refused_(std::move(parts.on_fence_refused)),
+      on_events_lost_(std::move(parts.on_events_lost)),
       on_deposed_(std::move(parts.on_deposed)),
       is_volatile_(parts.store.is_volatile()),
       options_(options),
@@ -63,7 +72,8 @@ LockService::LockService(const core::TableOptions& options, ServiceParts parts)
       wait_limits_(parts.wait_limits),
       table_(std::make_unique<core::LockTable>(options)),
       fences_(make_fence_book()),
-      pipeline_(parts.store, fences_, parts.clock) {
+      pipeline_(parts.store, fences_, parts.clock),
+      first_event_(parts.first_event) {
     executor_.bind([this] { end_turn(); }, [this] { wake(); });
     store_.on_lost([this](const StoreFailure& why) { executor_.post([this, why] { lose(why); }); });
 }
@@ -80,7 +90,9 @@ const Response* LockService::take(Request& request) {
     const bool waits = is_waiting(request, response_.outcome);
     const CommitNumber commit = pipeline_.rests_on(statement_, response_.outcome);
     if (statement_.about == Statement::About::fence) tell_if_stale(request, commit);
+    if (first_event_ > 0 && is_snapshot(request)) response_.position = position();
     if (!waits && pipeline_.is_done(commit)) {
+        if (response_.position > 0) response_.position += told_refusals_;
         if (!has_authority()) refuse_unconfirmed(request);
         figures_.on_answer(operation, response_, core::Duration::zero());
         return &response_;
@@ -178,6 +190,7 @@ void LockService::tell() {
     if (is_delivering_ && take_changes_) return;
     if (!pipeline_.is_idle() || table_->changes().empty()) return;
     table_->swap_changes(told_);
+    told_events_ += told_.size();
     absorbed_ = 0;
     if (on_changes_) on_changes_(told_);
     if (take_changes_) take_changes_(told_);
@@ -203,7 +216,7 @@ void LockService::resolve_waiter(const core::Event& event, bool is_uncommitted) 
     } else if (event.kind == core::EventKind::wait_timed_out) {
         response.outcome.refusal = core::Refusal::timed_out;
         response.outcome.queue_length = event.queue_length;
-        const auto blocker = table_->find_in_the_way(event.lease.scope, event.lease.mode);
+        const auto blocker = find_in_the_way(event.lease);
         // The answer waits for no commit, so it names only what is on disk.
         const bool is_told = blocker && pipeline_.is_done(pipeline_.rests_on(*blocker));
         if (is_told) response.outcome.lease = *blocker;
@@ -217,6 +230,16 @@ void LockService::resolve_waiter(const core::Event& event, bool is_uncommitted) 
     } else {
         owe(*id, response, commit);
     }
+}
+
+// A live lease that was in the way of a waiter; of a set, in the way of one of its members.
+std::optional<core::LeaseView> LockService::find_in_the_way(const core::LeaseView& wanted) const {
+    const auto members = core::parse_set(wanted.members);
+    if (!members || members->empty()) return table_->find_in_the_way(wanted.scope, wanted.mode);
+    for (const core::SetMember& member : *members) {
+        if (auto lease = table_->find_in_the_way(member.scope, member.mode)) return lease;
+    }
+    return std::nullopt;
 }
 
 // Nothing if the promise was fulfilled or abandoned.
@@ -246,8 +269,25 @@ void LockService::tell_if_stale(const Request& request, CommitNumber commit) {
                                .resource = raise->resource,
                                .number = core::as_number(raise->fence),
                                .highest = outcome.highest};
-    if (pipeline_.is_done(commit)) return on_fence_refused_(refusal);
+    if (pipeline_.is_done(commit)) return tell_refusal(refusal);
     pipeline_.answers_after(commit).add(refusal);
+}
+
+void LockService::tell_refusal(const FenceRefusal& refusal) {
+    ++told_refusals_;
+    on_fence_refused_(refusal);
+}
+
+// The number of the last event of the table, without the refused fences that are told before it.
+std::uint64_t LockService::position() const {
+    return first_event_ + told_events_ + pipeline_.count_pending(*table_) - 1;
+}
+
+// Observers leave out so many numbers. Readers that have not come so far know that they missed
+// something, instead of taking later events for those that follow what they have seen.
+void LockService::lose_events(std::uint64_t count) {
+    told_events_ += count;
+    if (on_events_lost_) on_events_lost_(count);
 }
 
 void LockService::end_turn() {
@@ -262,7 +302,10 @@ void LockService::end_turn() {
         tell();
     }
     start_commit();
-    if (pipeline_.thin_out(*table_)) absorbed_ = table_->changes().size();
+    if (const std::size_t dropped = pipeline_.thin_out(*table_); dropped > 0) {
+        absorbed_ = table_->changes().size();
+        lose_events(dropped);
+    }
     arm_wake();
 }
 
@@ -278,6 +321,7 @@ void LockService::start_commit() {
 void LockService::finish_commit(const StoreResult<void>& result) {
     if (result) {
         const CommitPipeline::Done done = pipeline_.finish();
+        told_events_ += done.changes.size();
         start_commit();  // first, so that the disk is busy while answers are written
         if (on_changes_) on_changes_(done.changes);
         is_delivering_ = true;
@@ -293,12 +337,20 @@ void LockService::finish_commit(const StoreResult<void>& result) {
 
 // `changes` has the events that the answers refer to.
 void LockService::deliver(const Answers& answers, const core::Changes& changes) {
-    for (const FenceRefusal& refusal : answers.refusals()) on_fence_refused_(refusal);
+    for (const FenceRefusal& refusal : answers.refusals()) tell_refusal(refusal);
     const core::Time now = clock_.now();
     Response told;
     for (const Answers::Owed& owed : answers.owed()) {
-        if (owed.is_event) tell_of(changes[owed.index], told);
-        give(owed.promise, owed.is_event ? told : answers.responses()[owed.index], now);
+        if (owed.is_event) {
+            tell_of(changes[owed.index], told);
+            give(owed.promise, told, now);
+        } else if (const Response& kept = answers.responses()[owed.index]; kept.position == 0) {
+            give(owed.promise, kept, now);
+        } else {
+            Response placed = kept;
+            placed.position += told_refusals_;
+            give(owed.promise, placed, now);
+        }
     }
 }
 

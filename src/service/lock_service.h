@@ -58,6 +58,11 @@ struct ServiceParts {
     std::function<void(const core::Changes&)> on_changes;
     // Told of the same transitions after the answers. May move them away. May be empty.
     std::function<void(core::Changes&)> take_changes = {};
+    // The number of the first event that take_changes and on_fence_refused are told of: both count
+    // in the same row. Zero: nobody counts, and responses have no position.
+    std::uint64_t first_event = 0;
+    // So many numbers are left out: what happened there will never be told. May be empty.
+    std::function<void(std::uint64_t)> on_events_lost = {};
     FenceLimits fence_limits = {};
     // Told of every stale number. May be empty.
     std::function<void(const FenceRefusal&)> on_fence_refused = {};
@@ -152,6 +157,7 @@ class LockService final : public Port {
     void retry();
     void finish_recovery();
     void begin_with(Recovery& recovery, const Recovered& recovered);
+    void skip_events_of_others();
     void refuse_withheld();
     void refuse_unconfirmed(const Request& request);
     void refuse_unconfirmed(const Answers& answers);
@@ -177,6 +183,8 @@ class LockService final : public Port {
     void sweep();
     bool absorb_changes();
     void resolve_waiter(const core::Event& event, bool is_uncommitted);
+    [[nodiscard]] std::optional<core::LeaseView> find_in_the_way(
+        const core::LeaseView& wanted) const;
     [[nodiscard]] std::uint64_t newest_fence() const;
     [[nodiscard]] Promise* find_promise(PromiseId id);
     void undo(const Promise& promise);
@@ -184,6 +192,9 @@ class LockService final : public Port {
     void owe_refusal(PromiseId promise, core::Time now, core::Refusal refusal,
                      core::WaiterId waiter = {});
     void tell_if_stale(const Request& request, CommitNumber commit);
+    void tell_refusal(const FenceRefusal& refusal);
+    [[nodiscard]] std::uint64_t position() const;
+    void lose_events(std::uint64_t count);
     void end_turn();
     void start_commit();
     void finish_commit(const StoreResult<void>& result);
@@ -198,6 +209,7 @@ class LockService final : public Port {
     const std::function<void(const core::Changes&)> on_changes_;
     const std::function<void(core::Changes&)> take_changes_;
     const std::function<void(const FenceRefusal&)> on_fence_refused_;
+    const std::function<void(std::uint64_t)> on_events_lost_;
     const std::function<void(const StoreFailure&)> on_deposed_;
 
     const bool is_volatile_;  // the store is
@@ -233,6 +245,13 @@ class LockService final : public Port {
     std::size_t absorbed_ = 0;    // so many of the table's changes were looked at
     core::Changes told_;          // what observers are told of; memory for later ones
     bool is_delivering_ = false;  // the answers of a commit whose changes are not yet taken
+
+    // Observers number what they are told. Refused fences are told between the events of the table,
+    // and are counted apart: how many there will have been before an event is not known when the
+    // event happens.
+    const std::uint64_t first_event_;
+    std::uint64_t told_events_ = 0;    // of the table, those that were lost included
+    std::uint64_t told_refusals_ = 0;  // of fences
 
     // Of leases that several answers named: how many of these were given up.
     std::unordered_map<std::uint64_t, std::size_t> given_up_;

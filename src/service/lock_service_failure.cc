@@ -1,5 +1,6 @@
 // What the service does when it cannot serve: it begins, the store failed, or another server has it.
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -94,7 +95,19 @@ void LockService::begin_with(Recovery& recovery, const Recovered& recovered) {
     absorbed_ = table_->changes().size();
     pipeline_.begin(newest_fence(), recovered.next_fence - 1);
     given_up_.clear();
+    skip_events_of_others();
     state_ = Role::serving;
+}
+
+// Another server may have served meanwhile, and numbered its events. The numbers of all servers
+// begin with the microseconds of the wall clock, and go on there after a change: so no server gives
+// out a number that another has given out for something else.
+void LockService::skip_events_of_others() {
+    const core::Duration wall = clock_.wall(clock_.now()).time_since_epoch();
+    const std::uint64_t next = first_event_ + told_events_ + told_refusals_;
+    const auto present = static_cast<std::uint64_t>(std::max<std::int64_t>(wall.count(), 0));
+    const bool is_believable = present < core::as_number(core::fence_max) / 2;
+    if (first_event_ > 0 && is_believable && present > next) lose_events(present - next);
 }
 
 // A commit failed: what is in memory is more than what the store has. Later changes are built on
@@ -111,6 +124,8 @@ void LockService::fail(const StoreFailure& why) {
                          : "commit failed: refusing everything",
               {{"error", failure_->message}});
     const bool is_unknown = why.kind != StoreFailure::Kind::not_done;
+    // At least one, so that every reader learns of it: waiters and sessions end without an event.
+    lose_events(pipeline_.count_pending(*table_) + 1);
     for (const auto& one : pipeline_.fail()) {
         withheld_.push_back(
             {.promise = one.promise, .is_unknown = is_unknown && one.was_under_way});

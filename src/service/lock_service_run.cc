@@ -10,6 +10,14 @@ namespace holdfast::service {
 
 namespace {
 
+// Whether a lease is enough to write `scope`; of a set, one of its members.
+bool covers(const core::LeaseView& lease, const core::Scope& scope) {
+    const auto members = core::parse_set(lease.members);
+    if (!members || members->empty()) return lease.scope.covers(scope);
+    return std::any_of(members->begin(), members->end(),
+                       [&](const core::SetMember& member) { return member.scope.covers(scope); });
+}
+
 // Runs a request on the table and puts the answer into `response`; the outcome, if it has one, is
 // returned.
 struct Runner {
@@ -89,7 +97,7 @@ struct Runner {
     core::Outcome operator()(const CheckToken& request) const {
         core::Outcome outcome = (*this)(Find{.token = request.token});
         const bool is_live = outcome.kind == core::Outcome::Kind::found;
-        if (!is_live || outcome.lease.scope.covers(request.scope)) return outcome;
+        if (!is_live || covers(outcome.lease, request.scope)) return outcome;
         outcome.kind = core::Outcome::Kind::refused;
         outcome.refusal = core::Refusal::scope_mismatch;
         return outcome;
@@ -102,6 +110,11 @@ struct Runner {
     core::Outcome operator()(const ListSessions& request) const {
         table.advance(response.now);
         show({.sessions = table.list_sessions(request.query)});
+        return {};
+    }
+    core::Outcome operator()(const ListDeadlocks& request) const {
+        table.advance(response.now);
+        show({.deadlocks = table.list_deadlocks(request.limit)});
         return {};
     }
     core::Outcome operator()(const RaiseFence& request) const {
@@ -148,6 +161,7 @@ void LockService::run(Request& request) {
     response_.session = {};
     response_.count = 0;
     response_.details.reset();
+    response_.position = 0;
     statement_ = {};
     executor_.at_end_of_turn();
     const bool is_refused = refuse_if_not_serving(response_);
@@ -264,7 +278,11 @@ bool LockService::asks_for_new_lock(const Request& request) const {
     if (acquire == nullptr) return false;
     if (!acquire->renew_own) return true;
     const auto lock = table_->inspect(acquire->scope, 0);
-    const auto is_own = [&](const core::LeaseView& lease) { return lease.owner == acquire->owner; };
+    const std::string members =
+        acquire->members.size() > 1 ? core::set_to_text(acquire->members) : std::string();
+    const auto is_own = [&](const core::LeaseView& lease) {
+        return lease.owner == acquire->owner && lease.members == members;
+    };
     return !lock || std::none_of(lock->holders.begin(), lock->holders.end(), is_own);
 }
 

@@ -90,6 +90,11 @@ struct ListSessions {
     core::SessionQuery query;
 };
 
+// The deadlocks that exist now.
+struct ListDeadlocks {
+    std::size_t limit = 100;
+};
+
 // An outside resource is used under this fencing number. REQUIRES: a number above zero.
 struct RaiseFence {
     std::string_view resource;
@@ -138,16 +143,18 @@ struct Measure {};
 
 // An acquire that may wait is answered when it is granted, refused or has timed out. The service
 // draws the random bits of tokens itself.
-using Request = std::variant<core::AcquireRequest, Enqueue, Wait, core::RenewRequest,
-                             core::SetValueRequest, core::ReleaseRequest, ReleaseOwn, ForceRelease,
-                             OpenSession, EndSession, Inspect, List, Find, CheckToken, ListLeases,
-                             ListSessions, RaiseFence, ReadFence, DropFence, RunStep, Measure>;
+using Request =
+    std::variant<core::AcquireRequest, Enqueue, Wait, core::RenewRequest, core::SetValueRequest,
+                 core::ReleaseRequest, ReleaseOwn, ForceRelease, OpenSession, EndSession, Inspect,
+                 List, Find, CheckToken, ListLeases, ListSessions, ListDeadlocks, RaiseFence,
+                 ReadFence, DropFence, RunStep, Measure>;
 
 // What few requests are answered with, besides the decision.
 struct Details {
     std::vector<core::LockView> locks;              // Inspect, ReleaseOwn (none or one), List
     std::vector<core::LeaseView> leases;            // ListLeases
     std::vector<core::SessionView> sessions;        // ListSessions
+    std::vector<core::Cycle> deadlocks;             // ListDeadlocks
     std::optional<FenceOutcome> fence;              // RaiseFence, ReadFence, DropFence
     std::shared_ptr<const ServiceFigures> figures;  // Measure
 };
@@ -164,6 +171,9 @@ struct Response {
     bool is_busy = false;     // ... because another program has the store locked: try again
     bool is_unknown = false;  // ... and the request may have been done or not; otherwise it was not
     std::shared_ptr<const Details> details;  // may be null
+    // Inspect, List, ListLeases, ListSessions: the number of the last event (EventFeed) that the
+    // response shows. What it does not show yet has larger numbers. Zero: nobody numbers the events.
+    std::uint64_t position = 0;
 
     // The details, or that there are none.
     [[nodiscard]] const std::vector<core::LockView>& locks() const { return any_details().locks; }
@@ -172,6 +182,9 @@ struct Response {
     }
     [[nodiscard]] const std::vector<core::SessionView>& sessions() const {
         return any_details().sessions;
+    }
+    [[nodiscard]] const std::vector<core::Cycle>& deadlocks() const {
+        return any_details().deadlocks;
     }
     [[nodiscard]] const std::optional<FenceOutcome>& fence() const { return any_details().fence; }
     // REQUIRES: the request was Measure.

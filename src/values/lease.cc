@@ -25,6 +25,24 @@ std::chrono::milliseconds Lease::time_guaranteed() const {
     return std::max(left, std::chrono::milliseconds{0});
 }
 
+bool Lease::covers(const LockScope& other, LockMode needed) const {
+    const auto is_enough = [&](const LockScope& held, LockMode held_mode) {
+        return (held_mode == LockMode::exclusive || needed == LockMode::shared) &&
+               held.covers(other);
+    };
+    if (scopes.empty()) return is_enough(scope, mode);
+    return std::ranges::any_of(
+        scopes, [&](const LockSetMember& member) { return is_enough(member.scope, member.mode); });
+}
+
+std::string Lease::scopes_text() const {
+    std::string text = scope.to_text();
+    for (std::size_t index = 1; index < scopes.size(); ++index) {
+        text.append(", ").append(scopes[index].scope.to_text());
+    }
+    return text;
+}
+
 bool Lease::is_guaranteed() const {
     return time_guaranteed() > std::chrono::milliseconds{0};
 }

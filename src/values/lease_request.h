@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "holdfast/lease.h"
 #include "holdfast/lock_error.h"
@@ -13,8 +14,12 @@ namespace holdfast::values {
 // An owner that nobody else has: this host, this process, and random digits.
 [[nodiscard]] std::string make_owner();
 
-// What is asked for: a name with a limit above 1 is a semaphore.
-[[nodiscard]] LockScope scope_of(const LeaseRequest& request);
+// A name for this thread of this process, which no other thread has: whose wait it is, unless the
+// program names somebody.
+[[nodiscard]] const std::string& waiter_of_this_thread();
+
+// What is asked for: one lock, or several. A name with a limit above 1 is a semaphore.
+[[nodiscard]] std::vector<LockSetMember> members_of(const LeaseRequest& request);
 
 // An error for a request that makes no sense, whoever is asked.
 [[nodiscard]] std::optional<LockError> find_fault(const LeaseRequest& request);

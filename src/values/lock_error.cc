@@ -4,7 +4,9 @@
 #include <cstdlib>
 
 #include "base/text/rfc3339.h"
+#include "core/values/cycle_sentence.h"
 #include "holdfast/lock_result.h"
+#include "values/lock_scope.h"
 
 namespace holdfast {
 
@@ -22,6 +24,10 @@ struct ToText {
         text += " until ";
         base::append_rfc3339(text, std::chrono::floor<std::chrono::milliseconds>(error.expires_at));
         return text;
+    }
+    std::string operator()(const LockDeadlock& error) const {
+        return "waiting for " + error.scope.to_text() +
+               " would never end: " + holdfast::to_text(error.cycle);
     }
     std::string operator()(const LockNotFound&) const { return "there is no such lock"; }
     std::string operator()(const LockExpired&) const { return "the lock is over"; }
@@ -46,6 +52,19 @@ struct ToText {
 };
 
 }  // namespace
+
+std::string to_text(const std::vector<DeadlockMember>& cycle) {
+    std::vector<core::CycleMember> members;
+    for (const DeadlockMember& member : cycle) {
+        core::CycleMember& view = members.emplace_back();
+        if (member.is_hidden) continue;
+        view.owner.name = member.holder;
+        view.waits_for = values::to_core(member.waits_for);
+        view.held_by.name = member.held_by;
+        view.fence = core::Fence{member.fencing_token};
+    }
+    return core::cycle_sentence(members);
+}
 
 std::string to_text(const LockError& error) {
     return std::visit(ToText{}, error);

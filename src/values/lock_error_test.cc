@@ -29,5 +29,37 @@ TEST(LockError, IsASentence) {
               "bucket was used under fencing token 4, which is larger than 3");
 }
 
+DeadlockMember waits(std::string holder, const char* scope, std::string held_by,
+                     std::uint64_t fencing_token) {
+    return {.holder = std::move(holder),
+            .waits_for = LockScope::Named{scope},
+            .held_by = std::move(held_by),
+            .fencing_token = fencing_token};
+}
+
+TEST(LockError, OfADeadlockSaysWhoWaitsForWhom) {
+    const auto ann = waits("ann", "b", "bob", 7);
+    const auto bob = waits("bob", "a", "ann", 6);
+    EXPECT_EQ(to_text({ann, bob}), "ann waits for bob, who holds b and waits for ann");
+    EXPECT_EQ(
+        to_text({ann, waits("bob", "c", "cid", 0), waits("cid", "a", "ann", 6)}),
+        "ann waits for bob, who holds b and waits for cid, who is before it in the queue of c "
+        "and waits for ann");
+    EXPECT_EQ(to_text({waits("ann", "a", "ann", 6)}), "ann waits for ann, who holds a");
+    EXPECT_EQ(to_text(LockDeadlock{.scope = LockScope::Named{"b"}, .cycle = {ann, bob}}),
+              "waiting for b would never end: ann waits for bob, who holds b and waits for ann");
+}
+
+TEST(LockError, OfADeadlockDoesNotSayWhatIsHidden) {
+    const DeadlockMember hidden{.is_hidden = true};
+    const auto ann = waits("ann", "b", "bob", 7);
+    EXPECT_EQ(to_text({ann, hidden}), "ann waits for bob, who holds b and waits for ann");
+    EXPECT_EQ(to_text({hidden, ann}), "bob waits for ann, who waits for bob");
+    EXPECT_EQ(to_text({ann, hidden, hidden}),
+              "ann waits for bob, who holds b and waits for somebody, who waits for ann");
+    EXPECT_EQ(to_text({hidden, hidden}), "somebody waits for somebody, who waits for somebody");
+    EXPECT_NE(to_text(std::vector<DeadlockMember>{}), "");
+}
+
 }  // namespace
 }  // namespace holdfast

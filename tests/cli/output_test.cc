@@ -113,7 +113,7 @@ TEST(Output, StatusIsForPeople) {
 
 TEST(Output, EveryCommandHasHelpWithAnExample) {
     for (const char* const name : {"run", "lock", "renew", "unlock", "show", "ls", "watch", "top",
-                                   "force-unlock", "fence", "status", "backup"}) {
+                                   "force-unlock", "fence", "status", "backup", "deadlocks"}) {
         const Finished help = run({.words = {holdfast_program, name, "--help"}});
         EXPECT_EQ(help.exit_code, 0);
         EXPECT_THAT(help.output,

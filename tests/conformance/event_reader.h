@@ -18,13 +18,22 @@ struct SeenEvent {
 
 class EventReader {
   public:
+    // A stream of another address.
+    struct Address {
+        std::string path;
+        std::string headers = {};  // whole lines
+    };
+
     // Returns when the stream has begun: what happens afterwards is in it.
     explicit EventReader(TestHost& host, const std::string& query = "",
                          const std::string& last_event_id = "")
-        : client_(host.connect()) {
-        std::string request = "GET /v1/events" + query + " HTTP/1.1\r\nHost: localhost\r\n";
-        if (!last_event_id.empty()) request += "Last-Event-ID: " + last_event_id + "\r\n";
-        client_.send(request + "\r\n");
+        : EventReader(host, Address{.path = "/v1/events" + query,
+                                    .headers = last_event_id.empty()
+                                                   ? ""
+                                                   : "Last-Event-ID: " + last_event_id + "\r\n"}) {}
+    EventReader(TestHost& host, const Address& address) : client_(host.connect()) {
+        client_.send("GET " + address.path + " HTTP/1.1\r\nHost: localhost\r\n" + address.headers +
+                     "\r\n");
         const net::TestResponse response = client_.response();
         EXPECT_EQ(response.status, 200);
         EXPECT_NE(response.header.find("Content-Type: text/event-stream\r\n"), std::string::npos);

@@ -9,7 +9,8 @@ from openapi_document import require
 from openapi_server import PATIENCE_S, Answer, until
 
 LEASES, LEASE, RENEW = "/v1/leases", "/v1/leases/{token}", "/v1/leases/{token}/renew"
-CHECK, FENCE = "/v1/fence/check", "/v1/fence/{resource}"
+VALUE, ELECTION = "/v1/leases/{token}/value", "/v1/elections/{name}"
+CHECK, FENCE, DEADLOCKS = "/v1/fence/check", "/v1/fence/{resource}", "/v1/deadlocks"
 BYTES = {"kind": "range", "inode": 7, "start": 0, "end": 4096}
 
 
@@ -44,8 +45,24 @@ def scopes(server):
         server.ask("DELETE", LEASE, status, at=at)
         server.ask("POST", RENEW, status, at=at + "/renew", body={"duration_ms": 1000})
         server.ask("POST", CHECK, status, body={"token": token, "scope": BYTES})
-    for path in (LEASES, LEASE, RENEW, CHECK, FENCE):
+        server.ask("PUT", VALUE, status, at=at + "/value", body={"value": "v"})
+    for path in (LEASES, LEASE, RENEW, VALUE, ELECTION, CHECK, FENCE, DEADLOCKS):
         server.ask("PATCH", path, 405)
+
+
+def elections(server):
+    at = "/v1/elections/nightly"
+    require("leader" not in server.ask("GET", ELECTION, 200, at=at).json())
+    lease = take(server, 200, scope="nightly", value="v")
+    require((lease["value"], lease["revision"]) == ("v", 1), lease)
+    value = "/v1/leases/" + lease["token"] + "/value"
+    state = server.ask("GET", ELECTION, 200, at=at).json()
+    require(server.ask("PUT", VALUE, 200, at=value, body={"value": "w"}).json()["revision"] == 2)
+    server.ask("PUT", VALUE, 400, at=value, body={}, is_valid=False)
+    changed = server.ask("GET", ELECTION, 200, at=f"{at}?watch=true&after={state['position']}").json()
+    require(changed["value"] == "w" and changed["position"] > state["position"], changed)
+    server.ask("GET", ELECTION, 400, at=at + "?watch=x")
+    server.ask("DELETE", LEASE, 200, at="/v1/leases/" + lease["token"])
 
 
 def scopes_refused(server):
@@ -92,6 +109,58 @@ def cancelled(server, wait_for_waiters):
         answer = Answer(response)
     server.document.check_answer("POST", LEASES, answer)
     return answer.json()
+
+
+def sets(server):
+    """One lease on several scopes, wherever it is shown."""
+    wanted = ["set-a", {"scope": "path:/set", "mode": "shared"}, {"scope": "semaphore:set-s", "limit": 2}]
+    lease = server.ask("POST", LEASES, 200, body={"scopes": wanted, "holder": "w1"}).json()
+    require([one["scope"] for one in lease["scopes"]] == [
+        {"kind": "named", "name": "set-a"}, {"kind": "path", "path": "/set"}, {"kind": "semaphore", "name": "set-s"}])
+    at = "/v1/leases/" + lease["token"]
+    server.ask("GET", LEASE, 200, at=at)
+    server.ask("POST", RENEW, 200, at=at + "/renew")
+    server.ask("POST", CHECK, 200, body={"token": lease["token"], "scope": "path:/set"})
+    mismatch = server.ask("POST", CHECK, 409, body={"token": lease["token"], "scope": "inode:7"}).json()
+    require(len(mismatch["scopes"]) == 3, mismatch)
+    texts = ["set-a", "path:/set", "semaphore:set-s"]
+    shown = server.ask("GET", "/v1/locks/{lock}", 200, at="/v1/locks/set-a?queue=true").json()
+    require(shown["scopes"] == texts, shown)
+    listed = server.ask("GET", "/v1/locks", 200, at="/v1/locks?prefix=%2Fset").json()
+    require(listed["locks"][0]["holders"][0]["scopes"] == texts, listed)
+    page = server.ask("GET", LEASES, 200, at="/v1/leases?path=/set").json()
+    require(page["leases"][0]["scopes"] == lease["scopes"], page)
+    held = server.ask("POST", LEASES, 409, body={"scopes": ["free", "set-a"], "holder": "w2"}).json()
+    require(held["error"] == "LockHeld" and held["scope"] == {"kind": "named", "name": "set-a"}, held)
+    server.ask("POST", LEASES, 400, body={"scopes": ["x", "x"], "holder": "w1"})
+    server.ask("POST", LEASES, 400, body={"scope": "x", "scopes": ["y"], "holder": "w1"}, is_valid=False)
+    server.ask("DELETE", LEASE, 200, at=at)
+
+
+def deadlocks(server):
+    """Two who wait for one another: one is refused when it asks for that, and told of otherwise."""
+    def ask(scope, holder, *statuses, **fields):
+        return take(server, *statuses, scope=scope, holder=holder, **fields)
+
+    require(server.ask("GET", DEADLOCKS, 200).json() == {"deadlocks": []})
+    a, b = ask("dead-a", "ann", 200), ask("dead-b", "bob", 200)
+    waits = threading.Thread(target=lambda: ask("dead-b", "ann", 200, wait_ms=60000))
+    waits.start()
+    until(lambda: "\nholdfast_waiters 1\n" in server.ask("GET", "/metrics", 200).text)
+    refused = ask("dead-a", "bob", 409, wait_ms=60000, on_deadlock="refuse")
+    require(refused["error"] == "Deadlock", refused)
+    require(refused["message"] == "bob waits for ann, who holds dead-a and waits for bob", refused)
+    require([one["fencing_token"] for one in refused["cycle"]] == [a["fencing_token"], b["fencing_token"]], refused)
+    tells = threading.Thread(target=lambda: ask("dead-a", "bob", 409, wait_ms=2000))
+    tells.start()
+    until(lambda: len(server.ask("GET", DEADLOCKS, 200).json()["deadlocks"]) == 1)
+    listed = server.ask("GET", DEADLOCKS, 200).json()["deadlocks"]
+    require(listed[0]["cycle"] == refused["cycle"], listed)
+    tells.join()
+    require(server.ask("GET", DEADLOCKS, 200).json() == {"deadlocks": []})
+    server.ask("DELETE", LEASE, 200, at="/v1/leases/" + b["token"])
+    waits.join()
+    require("\nholdfast_deadlocks_total 2\n" in server.ask("GET", "/metrics", 200).text, "it is counted")
 
 
 def fences(server):

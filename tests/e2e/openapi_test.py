@@ -22,7 +22,7 @@ import tempfile
 import threading
 
 from openapi_document import Document, require
-from openapi_scoped import fences, scopes, scopes_refused
+from openapi_scoped import deadlocks, elections, fences, scopes, scopes_refused, sets
 from openapi_server import PATIENCE_S, Answer, Server, X, until
 from openapi_terraform import STATE, states, states_refused, states_without_a_folder
 
@@ -166,8 +166,8 @@ def events(server):
         require(response.headers["Content-Type"] == "text/event-stream", response.headers["Content-Type"])
         require(response.status == 200, response.status)
         server.document.seen.add(("get", "/v1/events", "200"))
-        wanted = {"gap", "granted", "renewed", "released", "expired", "queued", "wait_timed_out", "wait_cancelled",
-                  "fence_refused"}
+        wanted = {"gap", "granted", "renewed", "value_set", "released", "expired", "queued", "wait_timed_out", "wait_cancelled",
+                  "fence_refused", "deadlock"}
         event = {}
         while wanted:
             line = response.readline().decode().rstrip("\n")
@@ -321,8 +321,10 @@ def failures(server, folder):
         return answer.json().get("reason") == "BUSY_RETRY" or answer.json().get("error") == "StoreBusy"
 
     scoped = (("POST", "/v1/leases", {"scope": "inode:7", "holder": "w1"}), ("GET", "/v1/leases", None),
+              ("GET", "/v1/deadlocks", None),
               ("GET", "/v1/leases/{token}", None), ("DELETE", "/v1/leases/{token}", None),
               ("POST", "/v1/leases/{token}/renew", {"duration_ms": 1}),
+              ("PUT", "/v1/leases/{token}/value", {"value": "v"}), ("GET", "/v1/elections/{name}", None),
               ("POST", "/v1/fence/check", {"token": "x", "scope": "inode:7"}),
               ("POST", "/v1/fence/{resource}", {"fencing_token": 7}), ("GET", "/v1/fence/{resource}", None),
               ("DELETE", "/v1/fence/{resource}", None))
@@ -374,8 +376,8 @@ def main(program, document_file):
             return server
 
         server = start("--memory")
-        for part in (itself, begin_events, jobs, leases, refusals, views, scopes, scopes_refused, fences, states,
-                     states_refused, events, sessions, history, stands_alone):
+        for part in (itself, begin_events, jobs, leases, refusals, views, scopes, scopes_refused, sets, deadlocks, elections,
+                     fences, states, states_refused, events, sessions, history, stands_alone):
             part(server)
         secrets(start("--memory", "--body-max", "500", "--auth-token-file", write(folder / "auth", AUTH),
                       "--admin-token-file", write(folder / "admin", ADMIN)))

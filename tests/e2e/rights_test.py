@@ -188,6 +188,60 @@ def http_doors(server, ci, root):
     require(server.ask("GET", "/lock", "wrong")[0] == 401, "a wrong secret")
 
 
+def sets(server, ci, root):
+    """A lease on several scopes needs the right on each of them; who may not read all of them is not shown it."""
+    both = {"scopes": ["deploy/set", "prod-set"], "holder": "o"}
+    denied(server.ask("POST", "/v1/leases", ci, {**both, "holder": "c"}), "lock", "prod-set")
+    status, lease = server.ask("POST", "/v1/leases", root, both)
+    require(status == 200, lease)
+    at = "/v1/leases/" + lease["token"]
+    denied(server.ask("GET", at, ci), "read", "prod-set")
+    denied(server.ask("POST", at + "/renew", ci), "lock", "prod-set")
+    denied(server.ask("DELETE", at, ci), "lock", "prod-set")
+    shown = [one["holder"] for one in server.ask("GET", "/v1/leases", ci)[1]["leases"] if "scopes" in one]
+    require(shown == [], "the listing shows a lease on something else, too:", shown)
+    status, lock = server.ask("GET", "/v1/locks/deploy%2Fset", ci)
+    require(status == 200 and lock["owner_id"] == "o" and lock["scopes"] == ["deploy/set"], "the lock shows too much:", lock)
+    listed = [lock for lock in server.ask("GET", "/v1/locks", ci)[1]["locks"] if lock["lock_name"] == "deploy/set"]
+    require(listed[0]["holders"][0]["scopes"] == ["deploy/set"], "the listing shows too much:", listed)
+    require(server.ask("DELETE", at, root)[0] == 200, "root may release it")
+    status, own = server.ask("POST", "/v1/leases", ci, {"scopes": ["deploy/set", "deploy/other"], "holder": "c"})
+    require(status == 200, own)
+    for method, rest in (("GET", ""), ("POST", "/renew"), ("DELETE", "")):
+        require(server.ask(method, f"/v1/leases/{own['token']}{rest}", ci)[0] == 200, "its own lease:", method)
+
+
+def deadlocks(server, ci, root):
+    """Of a deadlock, a client sees only those who wait for something that it may read."""
+    def ask(token, scope, holder, **more):
+        return server.ask("POST", "/v1/leases", token, {"scope": scope, "holder": holder, **more})
+
+    leases = [ask(ci, "deploy/dead", "c")[1], ask(root, "prod-dead", "o")[1]]
+
+    def wait_for(scope, holder):
+        leases.append(ask(root, scope, holder, wait_ms=60000)[1])
+
+    waiters = [threading.Thread(target=wait_for, args=args) for args in (("deploy/dead", "o"), ("prod-dead", "c"))]
+    waiters[0].start()
+    end = time.monotonic() + PATIENCE_S
+    while server.ask("GET", "/v1/locks/deploy%2Fdead?queue=true", root)[1]["queue_length"] == 0:
+        require(time.monotonic() < end, "nobody waits")
+    waiters[1].start()
+    while not (seen := server.ask("GET", "/v1/deadlocks", root)[1]["deadlocks"]):
+        require(time.monotonic() < end, "there is no deadlock")
+    require([one["holder"] for one in seen[0]["cycle"]] == ["c", "o"], seen)
+    status, told = server.ask("GET", "/v1/deadlocks", ci)
+    require(status == 200 and len(told["deadlocks"]) == 1, told)
+    hidden, shown = told["deadlocks"][0]["cycle"]
+    require(hidden == {"hidden": True} and shown["holder"] == "o", "it shows too much:", told)
+    for one in (0, 1):
+        require(server.ask("DELETE", "/v1/leases/" + leases[one]["token"], root)[0] == 200, "the end of", leases[one])
+    for waiter in waiters:
+        waiter.join()
+    for lease in leases[2:]:
+        require(server.ask("DELETE", "/v1/leases/" + lease["token"], root)[0] == 200, "the end of", lease)
+
+
 def terraform(server, ci, root):
     lock = {"ID": "1", "Operation": "apply", "Who": "o"}
     require(server.ask("POST", "/v1/terraform/live", root, '{"serial":1}')[0] == 200, "root may write")
@@ -298,6 +352,8 @@ def main(program):
         events, all_events = [], []
         watchers = [read_events(server, ci, events), read_events(server, ui, all_events)]
         http_doors(server, ci, root)
+        sets(server, ci, root)
+        deadlocks(server, ci, root)
         terraform(server, ci, root)
         line = dflockd(server, ci)
         other = redis(server, ci)

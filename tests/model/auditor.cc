@@ -53,6 +53,13 @@ std::optional<std::string> Auditor::see(const Event& event) {
             holds_[*index].grace_until = event.lease.grace_until;
             break;
         }
+        case EventKind::value_set: {
+            const auto index = find_hold(event.lease.token.fence);
+            if (!index || holds_[*index].is_in_grace) {
+                return complain("a lease that has ended gets a value", event);
+            }
+            break;
+        }
         case EventKind::released:
         case EventKind::expired:
         case EventKind::grace_ended: complaint = see_end(event); break;

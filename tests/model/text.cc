@@ -99,6 +99,7 @@ std::string to_text(const Event& event, const Names& names) {
                                    core::to_text(event.cause), to_text(event.at));
     switch (event.kind) {
         case EventKind::granted:
+        case EventKind::value_set:
         case EventKind::renewed: line += to_text(event.lease, names); break;
         case EventKind::released:
         case EventKind::expired:

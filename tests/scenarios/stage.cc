@@ -256,6 +256,7 @@ void Stage::note(const Event& event) {
         case EventKind::released: what = "released", more = " " + fence; break;
         case EventKind::renewed: what = "renewed", more = " " + fence; break;
         case EventKind::grace_ended: what = "freed", more = " " + fence; break;
+        case EventKind::value_set: what = "value set", more = " " + fence; break;
         case EventKind::queued: what = "queued"; break;
         case EventKind::wait_timed_out: what = "timed out"; break;
         case EventKind::wait_cancelled: what = "cancelled"; break;

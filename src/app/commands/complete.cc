@@ -54,8 +54,11 @@ class Completer {
 
     Completion run() {
         Place place{.command = &commands_.front()};
+        const auto last = words_.end() - 1;
+        if (const auto dashes = std::find(words_.begin(), last, "--"); dashes != last) {
+            return foreign_command(static_cast<std::size_t>(dashes - words_.begin()) + 1);
+        }
         for (std::size_t index = 0; index + 1 < words_.size(); ++index) {
-            if (words_[index] == "--") return foreign_command(index + 1);
             if (begins_command(place) && !is_option(words_[index])) return foreign_command(index);
             walk(place, words_[index]);
         }
@@ -72,7 +75,8 @@ class Completer {
     }
 
   private:
-    // `run LOCK command arguments...`
+    // `run LOCK command arguments...`. (Names of further locks are not offered: without the dashes
+    // behind them, they are the command.)
     static bool begins_command(const Place& place) {
         return place.option == nullptr && place.positionals == 1 &&
                place.command->words.back() == "run";

@@ -98,6 +98,7 @@ TEST(Completion, OffersLocksAndThenCommands) {
     EXPECT_EQ(offered({"run", "nightly", "--wait", ""}), "");
     EXPECT_EQ(offered({"run", "nightly", "--wait", "1s", "rsync", "-"}), ":command 4\n");
     EXPECT_EQ(offered({"run", "nightly", "--", "rs"}), ":command 3\n");
+    EXPECT_EQ(offered({"run", "db-a", "db-b", "--", "mi"}), ":command 4\n");
 }
 
 TEST(Manual, DescribesEveryCommandAndOption) {

@@ -118,6 +118,9 @@ void add_locks(Page& page, const service::ServiceFigures& service) {
     page.value(service.waits_granted, {{"result", "granted"}});
     page.value(service.waits_timed_out, {{"result", "timed_out"}});
     page.value(service.waits_cancelled, {{"result", "cancelled"}});
+    page.counter("holdfast_deadlocks_total",
+                 "Requests that closed a circle of clients that wait for each other.",
+                 service.deadlocks);
     page.histogram("holdfast_wait_seconds",
                    "How long requests waited before they were granted a lock.",
                    service.wait_seconds);

@@ -19,6 +19,7 @@ TEST(MetricsText, HasLockServersMetricsByTheirNames) {
     service.acquire.latency_ms.add(1.5);
     service.acquire.latency_ms.add(5'000);
     service.expired = 4;
+    service.deadlocks = 8;
     service.table.leases = 9;
     const std::string text =
         metrics_text({.service = service, .store = {}, .listeners = {}, .version = "1.2.3"});
@@ -32,8 +33,8 @@ TEST(MetricsText, HasLockServersMetricsByTheirNames) {
           "lock_op_latency_ms_bucket{op=\"acquire\",le=\"+Inf\"} 2\n",
           "lock_op_latency_ms_count{op=\"acquire\"} 2\n",
           "lock_op_latency_ms_count{op=\"release\"} 0\n", "lock_expired_total 4\n",
-          "locks_held 9\n", "# TYPE lock_op_latency_ms histogram\n", "holdfast_ready 1\n",
-          "holdfast_build_info{version=\"1.2.3\"} 1\n"}) {
+          "holdfast_deadlocks_total 8\n", "locks_held 9\n", "# TYPE lock_op_latency_ms histogram\n",
+          "holdfast_ready 1\n", "holdfast_build_info{version=\"1.2.3\"} 1\n"}) {
         EXPECT_THAT(text, HasSubstr(line));
     }
 }

@@ -132,6 +132,7 @@ std::string SessionHandler::list_text(const service::Response& response, std::si
     }
     json_body.end_array();
     if (has_more) json_body.field("next", std::to_string(sessions[shown - 1].id.serial));
+    if (response.position > 0) json_body.field("position", response.position);
     json_body.end_object();
     return body + "\n";
 }

@@ -49,6 +49,25 @@ Result<void> read_text_or_object(ondemand::value& value, std::string_view name,
     return {};
 }
 
+// Takes the items as texts or as the JSON of objects.
+Result<void> take_items(ondemand::value& value, std::string_view name, JsonItems& items) {
+    constexpr const char* kind = "a list of strings and objects";
+    items.clear();
+    ondemand::array list;
+    if (value.get_array().get(list)) return wrong_kind(name, kind);
+    for (auto item : list) {
+        ondemand::value one;
+        if (const auto error = std::move(item).get(one)) return no_json(error);
+        ondemand::json_type type{};
+        if (const auto error = one.type().get(type)) return no_json(error);
+        const bool is_known =
+            type == ondemand::json_type::string || type == ondemand::json_type::object;
+        if (!is_known) return wrong_kind(name, kind);
+        if (auto read = read_text_or_object(one, name, items.emplace_back()); !read) return read;
+    }
+    return {};
+}
+
 Result<void> take_lists(ondemand::value& value, std::string_view name, TextLists& lists) {
     constexpr const char* kind = "a list of lists of strings";
     lists.clear();
@@ -84,6 +103,9 @@ Result<void> take(ondemand::value& value, const JsonField& field) {
         }
         **natural = number;
         return {};
+    }
+    if (auto* const* items = std::get_if<JsonItems*>(&field.target)) {
+        return take_items(value, field.name, **items);
     }
     if (auto* const* lists = std::get_if<TextLists*>(&field.target)) {
         return take_lists(value, field.name, **lists);

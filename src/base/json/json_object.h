@@ -1,7 +1,7 @@
 #pragma once
 
-// Reading JSON objects whose fields are texts, whole numbers and lists of lists of texts: the
-// bodies of requests.
+// Reading JSON objects whose fields are texts, whole numbers, objects and lists of these: the bodies
+// of requests.
 //
 //     std::string owner;
 //     std::optional<std::int64_t> ttl_ms;
@@ -25,6 +25,9 @@ struct JsonTextOrObject {
     std::optional<std::string> object;  // as it stands there: for another read_json_object()
 };
 
+// As many of them as a list has.
+using JsonItems = std::vector<JsonTextOrObject>;
+
 using TextLists = std::vector<std::vector<std::string>>;
 
 // A field that may be there, and where its value goes. A field that is missing or null leaves its
@@ -32,7 +35,7 @@ using TextLists = std::vector<std::vector<std::string>>;
 struct JsonField {
     std::string_view name;
     std::variant<std::string*, std::optional<std::int64_t>*, std::optional<std::uint64_t>*,
-                 JsonTextOrObject*, TextLists*>
+                 JsonTextOrObject*, JsonItems*, TextLists*>
         target;
 };
 

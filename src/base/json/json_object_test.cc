@@ -105,6 +105,33 @@ TEST(JsonObject, ReadsATextOrAnObject) {
     }
 }
 
+TEST(JsonObject, ReadsListsOfTextsAndObjects) {
+    JsonItems scopes;
+    std::optional<std::int64_t> after;
+    const auto fault_of = [&](std::string_view text) {
+        scopes.clear();
+        const auto done = read_json_object(text, {{"scopes", &scopes}, {"after", &after}});
+        return done ? "" : done.error().message;
+    };
+    const std::string whole =
+        R"({"scopes":["a\u0062", {"scope":{"kind":"x"},"of":[1]}],"after":4})";
+    EXPECT_EQ(fault_of(whole), "");
+    ASSERT_EQ(scopes.size(), 2U);
+    EXPECT_EQ(scopes[0].text, "ab");
+    EXPECT_EQ(scopes[1].object, R"({"scope":{"kind":"x"},"of":[1]})");
+    EXPECT_EQ(after, 4);
+    EXPECT_EQ(fault_of(R"({"scopes":[]})"), "");
+    EXPECT_TRUE(scopes.empty());
+    EXPECT_EQ(fault_of(R"({"scopes":null})"), "");
+    for (const char* text : {R"({"scopes":"a"})", R"({"scopes":{}})", R"({"scopes":["a",7]})",
+                             R"({"scopes":[null]})", R"({"scopes":[["a"]]})"}) {
+        EXPECT_EQ(fault_of(text), "scopes must be a list of strings and objects") << text;
+    }
+    for (std::size_t size = 0; size < whole.size(); ++size) {
+        EXPECT_NE(fault_of(whole.substr(0, size)), "") << size;
+    }
+}
+
 TEST(JsonObject, EveryBeginningOfAnObjectIsRefused) {
     const std::string whole = R"({"owner":"w\u00e91","ttl":12})";
     EXPECT_EQ(read(whole).fault, "");

@@ -32,6 +32,12 @@ class JsonWriter {
     JsonWriter& begin_array(std::string_view name) { return key(name).open('['); }
     JsonWriter& end_object() { return close('}'); }
     JsonWriter& end_array() { return close(']'); }
+    // In an array.
+    JsonWriter& element(std::string_view value) {
+        separate();
+        append_json_string(out_, value);
+        return *this;
+    }
 
     // NOLINTNEXTLINE(bugprone-easily-swappable-parameters): first the name, as in the text
     JsonWriter& field(std::string_view name, std::string_view value) {

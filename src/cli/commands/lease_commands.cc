@@ -32,16 +32,21 @@ void print_lease(const Lease& lease, bool is_json) {
         return;
     }
     std::string text;
-    base::JsonWriter(text)
-        .begin_object()
+    base::JsonWriter json(text);
+    json.begin_object()
         .field("token", lease.token)
         .field("fencing_token", lease.fencing_token)
         .field("scope", lease.scope.to_text())
         .field("holder", lease.owner)
         .field("mode", lease.mode == LockMode::shared ? "shared" : "exclusive")
         .field("expires_at", moment(expires.count()))
-        .field("ttl_ms", lease.ttl.count())
-        .end_object();
+        .field("ttl_ms", lease.ttl.count());
+    if (!lease.scopes.empty()) {
+        json.begin_array("scopes");
+        for (const LockSetMember& member : lease.scopes) json.element(member.scope.to_text());
+        json.end_array();
+    }
+    json.end_object();
     fmt::print("{}\n", text);
 }
 
@@ -61,12 +66,14 @@ Asked<int> lock(const LeaseOptions& options) {
     TRY(Client client, asked(Client::open(client_options)));
     std::optional<WaitNotice> notice;
     if (wait > milliseconds::zero()) {
-        notice.emplace(AwaitedLock{
-            .server = options.server, .lock = options.name, .owner = request.owner, .wait = wait});
+        notice.emplace(AwaitedLock{.server = options.server,
+                                   .locks = options.names,
+                                   .owner = request.owner,
+                                   .wait = wait});
     }
     auto lease = client.acquire(request, wait);
     notice.reset();
-    TRY(const Lease held, asked(std::move(lease), options.name));
+    TRY(const Lease held, asked(std::move(lease), options.title()));
     print_lease(held, options.server.is_json);
     return exit_success;
 }
@@ -107,9 +114,9 @@ options::Command declare_token_command(const options::Command& program, const st
 Command declare_lock(const options::Command& program) {
     const auto options = std::make_shared<LeaseOptions>();
     const options::Command command =
-        program.add_command("lock", "acquire a lock and print its token; you have to renew it");
+        program.add_command("lock", "acquire locks and print their token; you have to renew it");
     declare_lease_options(command, *options);
-    command.usage("LOCK [OPTIONS]");
+    command.usage("LOCK... [OPTIONS]");
     command.footer(
         "Prints the token, the fencing number and the expiry of the lease. NOBODY RENEWS THIS "
         "LEASE:\n"
@@ -117,6 +124,7 @@ Command declare_lock(const options::Command& program) {
         "`run`.\n"
         "\n"
         "  holdfast lock nightly --ttl 10m --owner \"$USER\"\n"
+        "  holdfast lock db-a db-b --owner \"$USER\"\n"
         "  read -r token fence expires <<< \"$(holdfast lock nightly --ttl 10m --wait 1m)\"\n"
         "  holdfast renew \"$token\"\n"
         "  holdfast unlock \"$token\"");

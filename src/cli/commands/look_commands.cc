@@ -36,8 +36,9 @@ Cell time_left(const HolderRow& holder, std::int64_t now_ms) {
 void add_rows(Table& table, const LockRow& lock, std::int64_t now_ms) {
     const std::string waiting = std::to_string(lock.waiter_count);
     for (const HolderRow& holder : lock.holders) {
-        table.add({escape(scope_text(lock, holder)), kind_text(lock), escape(holder.owner),
-                   holder.mode, time_left(holder, now_ms), waiting,
+        const std::string scope = scope_text(lock, holder);
+        table.add({escape(scope + set_text(scope, holder.scopes)), kind_text(lock),
+                   escape(holder.owner), holder.mode, time_left(holder, now_ms), waiting,
                    std::to_string(holder.fencing_token), holder.door});
     }
     if (lock.holders.empty()) {
@@ -96,9 +97,11 @@ void print_queue(const LockRow& lock, std::int64_t now_ms) {
     for (const WaiterRow& waiter : lock.waiters) {
         const std::chrono::milliseconds since{now_ms - waiter.since_ms};
         const std::chrono::milliseconds until{waiter.until_ms - now_ms};
-        table.add({std::to_string(++position), escape(waiter.owner), waiter.mode, countdown(since),
-                   waiter.until_ms == 0 ? "" : countdown(until), escape(waiter.waits_for),
-                   waiter.door, escape(waiter.metadata)});
+        const std::string scope = waiter.scope.empty() ? scope_text(lock) : waiter.scope;
+        table.add({std::to_string(++position),
+                   escape(waiter.owner + set_text(scope, waiter.scopes)), waiter.mode,
+                   countdown(since), waiter.until_ms == 0 ? "" : countdown(until),
+                   escape(waiter.waits_for), waiter.door, escape(waiter.metadata)});
     }
     std::puts("");
     print(table);
@@ -120,7 +123,8 @@ void print_lock(const LockRow& lock, const std::string& text, std::int64_t now_m
                      {.title = "FENCE", .align = Align::right},
                      {.title = "METADATA", .width_min = 8}});
         for (const HolderRow& holder : lock.holders) {
-            table.add({escape(holder.owner), holder.mode, time_left(holder, now_ms),
+            const std::string others = set_text(scope_text(lock, holder), holder.scopes);
+            table.add({escape(holder.owner + others), holder.mode, time_left(holder, now_ms),
                        holder.is_endless() ? "-" : moment(holder.expires_ms),
                        std::to_string(holder.fencing_token), escape(holder.metadata)});
         }

@@ -14,6 +14,7 @@
 #include "cli/run/supervisor.h"
 #include "cli/server.h"
 #include "options/options.h"
+#include "sdk/lease_calls.h"
 
 namespace holdfast::cli {
 
@@ -50,8 +51,12 @@ bool takes_terminal() {
 }
 
 // The signal mask is set and the keeper is started before the client starts threads.
-Asked<int> run(const RunOptions& options, const std::vector<std::string>& words) {
+Asked<int> run(const RunOptions& options, const RunWords& all_words) {
+    if (!all_words.fault.empty()) return fail(exit_usage, all_words.fault);
     TRY(LeaseRequest request, to_request(options.lease));
+    // Another `run` with the same --owner is somebody else; one that our command starts is not.
+    if (options.lease.waiter.empty()) request.waiter = sdk::make_owner();
+    const std::vector<std::string>& words = all_words.command;
     if (words.empty()) {
         return fail(exit_usage, "the command to run is missing: holdfast run " +
                                     options.lease.title() + " command arguments...");
@@ -94,16 +99,22 @@ Asked<int> run(const RunOptions& options, const std::vector<std::string>& words)
 
 Command declare_run(const options::Command& program, const CommandWords& words) {
     const auto options = std::make_shared<RunOptions>();
-    const options::Command command = program.add_command(
-        "run", "run a command while it holds a lock, and never without the lock");
+    const options::Command command =
+        program.add_command("run", "run a command while it holds locks, and never without them");
     declare_lease_options(command, options->lease);
     command.add_duration(
         "--kill-after", options->kill_after,
         "longest time between SIGTERM and SIGKILL when the command has to be stopped");
     command.add_flag("-v,--verbose", options->is_verbose, "print what happens to the lock");
-    command.usage("LOCK [OPTIONS] command arguments...");
+    command.usage("LOCK [LOCK...] [OPTIONS] -- command arguments...");
     command.footer(
-        "Options after the command belong to the command. You may write -- before the command.\n"
+        "Options after the command belong to the command. With one lock, you may leave out the --\n"
+        "before the command.\n"
+        "\n"
+        "Several locks are granted together, or none of them: while one of them is held by "
+        "somebody\n"
+        "else, `run` waits and holds none. A wait that would never end is refused "
+        "(--on-deadlock).\n"
         "\n"
         "The lease is renewed while the command runs. It is released when the command and every\n"
         "process it started have ended. If the lock is lost, they get SIGTERM, and SIGKILL before\n"
@@ -113,20 +124,18 @@ Command declare_run(const options::Command& program, const CommandWords& words) 
         "The command has these variables: HOLDFAST_FENCE (the fencing number; also as\n"
         "HOLDFAST_FENCING_TOKEN), HOLDFAST_LEASE_TOKEN (for `renew` and `unlock`),\n"
         "HOLDFAST_LOCK (as you wrote it), HOLDFAST_LEASE (as `ls` prints it), HOLDFAST_OWNER,\n"
-        "HOLDFAST_SERVER.\n"
+        "HOLDFAST_WAITER (for deadlocks), HOLDFAST_SERVER.\n"
         "\n"
-        "The exit code is that of the command (128 + n if signal n ended it), or: 64 the "
-        "command\n"
-        "line is not valid, 69 no server answers, 75 the lock was not granted in time, 76 the "
-        "lock\n"
-        "was lost, 77 the server needs a token, 126 the command cannot be executed, 127 there is "
-        "no\n"
-        "such command.\n"
+        "The exit code is that of the command (128 + n if signal n ended it), or: 64 the command\n"
+        "line is not valid, 69 no server answers, 75 the lock was not granted in time, or never\n"
+        "would be, 76 the lock was lost, 77 the server needs a token, 126 the command cannot be\n"
+        "executed, 127 there is no such command.\n"
         "\n"
         "  holdfast run nightly rsync -a photos/ backup:\n"
         "  holdfast run deploy --wait 10m --ttl 1m ./deploy.sh production\n"
         "  holdfast run cron-cleanup --try ./cleanup.sh\n"
-        "  holdfast run builders --limit 3 make -j4");
+        "  holdfast run builders --limit 3 make -j4\n"
+        "  holdfast run db-a db-b -- ./migrate.sh");
     // The standard output belongs to the command, so failures are told on the other one.
     return {.options = command, .run = [options, words]() -> Asked<int> {
                 const auto done = run(*options, *words);

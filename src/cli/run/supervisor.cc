@@ -43,6 +43,15 @@ std::string absolute(const std::string& path) {
     return found.empty() ? path : found;
 }
 
+// As every command takes them, with blanks between them.
+std::string scopes_of(const Lease& lease) {
+    std::string text = lease.scope.to_text();
+    for (std::size_t index = 1; index < lease.scopes.size(); ++index) {
+        text += " " + lease.scopes[index].scope.to_text();
+    }
+    return text;
+}
+
 }  // namespace
 
 CommandLimits limits_of(const Lease& lease, std::chrono::nanoseconds kill_after) {
@@ -85,7 +94,7 @@ int Supervisor::run() {
     note("waiting for the lock");
     if (options_.wait > milliseconds::zero()) {
         notice_.emplace(AwaitedLock{.server = options_.lease.server,
-                                    .lock = options_.lease.name,
+                                    .locks = options_.lease.names,
                                     .owner = options_.request.owner,
                                     .wait = options_.wait});
     }
@@ -162,9 +171,11 @@ void Supervisor::start_command() {
         "HOLDFAST_LEASE_TOKEN=" + lease.token,
         "HOLDFAST_FENCING_TOKEN=" + std::to_string(lease.fencing_token),
         "HOLDFAST_FENCE=" + std::to_string(lease.fencing_token),
-        "HOLDFAST_LEASE=" + lease.scope.to_text(),
+        "HOLDFAST_LEASE=" + scopes_of(lease),
         "HOLDFAST_OWNER=" + lease.owner,
         "HOLDFAST_LOCK=" + options_.lease.title(),
+        // A command that waits for another lock, while we hold this one, is one with us.
+        "HOLDFAST_WAITER=" + options_.request.waiter,
         "HOLDFAST_SERVER=" + options_.lease.server.server,
     };
     if (!options_.lease.server.token_file.empty()) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "holdfast/lock_scope.h"
+
 namespace holdfast::cli {
 
 namespace {
@@ -10,7 +12,35 @@ std::string kind_of(std::string_view kind) {
     return std::string(kind == "range" ? "inode" : kind);
 }
 
-void put_holder(LockRow& lock, const base::JsonValue& data) {
+// A lock that an event is about.
+struct Place {
+    std::string kind, name;
+    std::string scope;  // for a range: which part of the inode
+};
+
+// All locks of an event. The first is the one that it names.
+std::vector<Place> places_of(const base::JsonValue& data) {
+    std::vector<Place> places{{.kind = kind_of(data["kind"].text()),
+                               .name = std::string(data["lock_name"].text()),
+                               .scope = std::string(data["scope"].text())}};
+    const auto& scopes = data["scopes"].items();
+    for (std::size_t index = 1; index < scopes.size(); ++index) {
+        const std::string text(scopes[index].text());
+        const auto scope = LockScope::parse(text);
+        if (!scope) continue;
+        if (const auto* const range = std::get_if<LockScope::ByteRange>(&scope->value())) {
+            places.push_back({"inode", std::to_string(range->inode), text});
+        } else if (const auto* const named = std::get_if<LockScope::Named>(&scope->value())) {
+            places.push_back({"named", named->name, ""});
+        } else {
+            const std::size_t colon = text.find(':');
+            places.push_back({text.substr(0, colon), text.substr(colon + 1), ""});
+        }
+    }
+    return places;
+}
+
+void put_holder(LockRow& lock, const base::JsonValue& data, const std::string& scope) {
     const auto number = static_cast<std::uint64_t>(number_of(data["fencing_token"]));
     auto holder = std::find_if(lock.holders.begin(), lock.holders.end(),
                                [&](const HolderRow& row) { return row.fencing_token == number; });
@@ -19,7 +49,8 @@ void put_holder(LockRow& lock, const base::JsonValue& data) {
             lock.holders.insert(lock.holders.end(), {.owner = std::string(data["owner_id"].text()),
                                                      .door = std::string(data["door"].text()),
                                                      .mode = std::string(data["mode"].text()),
-                                                     .scope = std::string(data["scope"].text()),
+                                                     .scope = scope,
+                                                     .scopes = read_texts(data["scopes"]),
                                                      .fencing_token = number,
                                                      .acquired_ms = number_of(data["at_ms"])});
     }
@@ -44,22 +75,43 @@ void expire_holder(LockRow& lock, const base::JsonValue& data) {
     }
 }
 
-void add_waiter(LockRow& lock, const base::JsonValue& data) {
+void add_waiter(LockRow& lock, const base::JsonValue& data, const std::string& scope) {
     lock.waiters.push_back({.owner = std::string(data["owner_id"].text()),
                             .door = std::string(data["door"].text()),
                             .mode = std::string(data["mode"].text()),
-                            .scope = std::string(data["scope"].text()),
+                            .scope = scope,
+                            .scopes = read_texts(data["scopes"]),
                             .metadata = std::string(data["metadata"].text()),
                             .since_ms = number_of(data["at_ms"])});
 }
 
-void remove_waiter(LockRow& lock, const base::JsonValue& data) {
+void remove_waiter(LockRow& lock, const base::JsonValue& data, const std::string& scope) {
+    const auto scopes = read_texts(data["scopes"]);
     const auto is_it = [&](const WaiterRow& row) {
         return row.owner == data["owner_id"].text() && row.door == data["door"].text() &&
-               row.scope == data["scope"].text();
+               row.scope == scope && row.scopes == scopes;
     };
     const auto waiter = std::find_if(lock.waiters.begin(), lock.waiters.end(), is_it);
-    if (waiter != lock.waiters.end()) lock.waiters.erase(waiter);
+    if (waiter == lock.waiters.end()) return;
+    lock.waiters.erase(waiter);
+    if (lock.waiter_count > 0) --lock.waiter_count;
+}
+
+void change(LockRow& lock, std::string_view kind, const base::JsonValue& data,
+            const std::string& scope) {
+    if (kind == "granted" || kind == "renewed") {
+        if (!data["waited_ms"].is_null()) remove_waiter(lock, data, scope);
+        put_holder(lock, data, scope);
+    } else if (kind == "released" || kind == "grace_ended") {
+        remove_holder(lock, data);
+    } else if (kind == "expired") {
+        expire_holder(lock, data);
+    } else if (kind == "queued") {
+        add_waiter(lock, data, scope);
+        ++lock.waiter_count;
+    } else if (kind == "wait_timed_out" || kind == "wait_cancelled") {
+        remove_waiter(lock, data, scope);
+    }
 }
 
 // In a queue, every waiter waits for the one before. Ranges have no such order: the thing in the way
@@ -83,36 +135,27 @@ void LockBoard::replace(std::vector<LockRow> locks) {
     }
 }
 
-LockRow& LockBoard::find_or_add(const base::JsonValue& data) {
-    std::string kind = kind_of(data["kind"].text());
-    std::string name(data["lock_name"].text());
+LockRow& LockBoard::find_or_add(const std::string& kind, const std::string& name) {
     LockRow& lock = locks_[{kind, name}];
-    lock.kind = std::move(kind);
-    lock.name = std::move(name);
+    lock.kind = kind;
+    lock.name = name;
     return lock;
 }
 
+// The length of the queue and the limit are those of the first lock.
 void LockBoard::apply(std::string_view kind, const base::JsonValue& data) {
-    if (data["lock_name"].is_null()) return;  // of a session, or a fence
-    LockRow& lock = find_or_add(data);
-    if (kind == "granted" || kind == "renewed") {
-        if (!data["waited_ms"].is_null()) remove_waiter(lock, data);
-        put_holder(lock, data);
-    } else if (kind == "released" || kind == "grace_ended") {
-        remove_holder(lock, data);
-    } else if (kind == "expired") {
-        expire_holder(lock, data);
-    } else if (kind == "queued") {
-        add_waiter(lock, data);
-    } else if (kind == "wait_timed_out" || kind == "wait_cancelled") {
-        remove_waiter(lock, data);
-    }
-    lock.waiter_count = static_cast<std::uint64_t>(number_of(data["queue_length"]));
-    if (lock.waiters.size() > lock.waiter_count) lock.waiters.resize(lock.waiter_count);
-    say_who_waits_for_whom(lock);
-    if (const auto limit = data["limit"].natural()) lock.limit = *limit;
-    if (lock.holders.empty() && lock.waiter_count == 0) {
-        locks_.erase({lock.kind, lock.name});
+    if (data["lock_name"].is_null()) return;  // of a session, a fence or a deadlock
+    const std::vector<Place> places = places_of(data);
+    for (const Place& place : places) {
+        LockRow& lock = find_or_add(place.kind, place.name);
+        change(lock, kind, data, place.scope);
+        if (&place == &places.front()) {
+            lock.waiter_count = static_cast<std::uint64_t>(number_of(data["queue_length"]));
+            if (lock.waiters.size() > lock.waiter_count) lock.waiters.resize(lock.waiter_count);
+            if (const auto limit = data["limit"].natural()) lock.limit = *limit;
+        }
+        say_who_waits_for_whom(lock);
+        if (lock.holders.empty() && lock.waiter_count == 0) locks_.erase({lock.kind, lock.name});
     }
 }
 

@@ -34,7 +34,7 @@ class LockBoard {
     [[nodiscard]] std::uint64_t waiting() const;
 
   private:
-    LockRow& find_or_add(const base::JsonValue& data);
+    LockRow& find_or_add(const std::string& kind, const std::string& name);
 
     Locks locks_;
 };

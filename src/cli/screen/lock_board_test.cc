@@ -100,11 +100,40 @@ TEST(LockBoard, TheRangesOfAFileAreOneThing) {
     EXPECT_EQ(find(board, "7", "inode")->holders.size(), 2U);
 }
 
+// Two locks and one lease: `x` first, as in the event.
+TEST(LockBoard, FollowsALeaseOnSeveralLocks) {
+    LockBoard board;
+    const std::string set = R"(,"scopes":["x","path:/p","range:7:0-9"])";
+    board.apply("granted", event("w1", 1, 0, set));
+    ASSERT_TRUE(find(board, "x"));
+    ASSERT_TRUE(find(board, "/p", "path"));
+    ASSERT_TRUE(find(board, "7", "inode"));
+    EXPECT_EQ(find(board, "/p", "path")->holders.at(0).owner, "w1");
+    EXPECT_EQ(find(board, "7", "inode")->holders.at(0).scope, "range:7:0-9");
+    EXPECT_EQ(find(board, "x")->holders.at(0).scopes.size(), 3U);
+
+    const std::string other = R"(,"scopes":["x","path:/p"])";
+    board.apply("queued", event("w2", 0, 1, other));
+    EXPECT_EQ(find(board, "/p", "path")->waiters.at(0).waits_for, "w1");
+    EXPECT_EQ(find(board, "/p", "path")->waiter_count, 1U);
+    EXPECT_EQ(find(board, "7", "inode")->waiter_count, 0U);
+
+    board.apply("released", event("w1", 1, 1, set));
+    EXPECT_FALSE(find(board, "7", "inode"));
+    ASSERT_TRUE(find(board, "/p", "path"));
+    board.apply("granted", event("w2", 2, 0, other + R"(,"waited_ms":5)"));
+    EXPECT_EQ(find(board, "/p", "path")->holders.at(0).owner, "w2");
+    EXPECT_EQ(find(board, "/p", "path")->waiter_count, 0U);
+    board.apply("expired", event("w2", 2, 0, other));
+    EXPECT_TRUE(board.locks().empty());
+}
+
 TEST(LockBoard, OtherEventsAreOfNoLock) {
     LockBoard board;
     board.apply("session_opened", json(R"({"at_ms":1,"owner_id":"w","session":3})"));
     board.apply("fence_refused", json(R"({"at_ms":1,"resource":"bucket","highest":3})"));
     board.apply("gap", json("{}"));
+    board.apply("deadlock", json(R"({"at_ms":1,"cycle":[]})"));
     EXPECT_TRUE(board.locks().empty());
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "holdfast/lock_scope.h"
@@ -15,6 +16,7 @@ HolderRow read_holder(const base::JsonValue& json) {
     HolderRow holder{.owner = std::string(json["owner_id"].text()),
                      .door = std::string(json["door"].text()),
                      .scope = std::string(json["scope"].text()),
+                     .scopes = read_texts(json["scopes"]),
                      .metadata = std::string(json["metadata"].text()),
                      .fencing_token = static_cast<std::uint64_t>(number_of(json["fencing_token"])),
                      .expires_ms = number_of(json["lease_expiry_ms"]),
@@ -73,6 +75,7 @@ std::vector<WaiterRow> read_queue(const base::JsonValue& queue) {
                            .door = std::string(json["door"].text()),
                            .mode = std::string(json["mode"].text()),
                            .scope = std::string(json["scope"].text()),
+                           .scopes = read_texts(json["scopes"]),
                            .waits_for = std::string(json["waits_for"].text()),
                            .metadata = std::string(json["metadata"].text()),
                            .since_ms = number_of(json["waiting_since_ms"]),
@@ -111,6 +114,26 @@ std::string scope_of_event(const base::JsonValue& data) {
     if (data["lock_name"].is_null()) return "";
     return scope_text(
         {.name = std::string(data["lock_name"].text()), .kind = std::string(data["kind"].text())});
+}
+
+std::vector<std::string> read_texts(const base::JsonValue& list) {
+    std::vector<std::string> texts;
+    for (const base::JsonValue& item : list.items()) texts.emplace_back(item.text());
+    return texts;
+}
+
+std::string set_text(const std::string& scope, const std::vector<std::string>& scopes) {
+    constexpr std::size_t shown_max = 3;
+    std::vector<std::string> others = scopes;
+    std::erase(others, scope);
+    if (others.empty()) return "";
+    std::string text;
+    const std::size_t shown = std::min(others.size(), shown_max);
+    for (std::size_t index = 0; index < shown; ++index) {
+        text += (text.empty() ? "" : ", ") + others[index];
+    }
+    if (shown < others.size()) text += fmt::format(", {} more", others.size() - shown);
+    return " (and " + text + ")";
 }
 
 std::string kind_text(const LockRow& lock) {

@@ -18,7 +18,8 @@ struct HolderRow {
     std::string owner;
     std::string door;
     std::string mode = "exclusive";
-    std::string scope;  // for a range: which part of the inode
+    std::string scope;                // for a range: which part of the inode
+    std::vector<std::string> scopes;  // of a lease on several locks: all of them
     std::string metadata;
     std::uint64_t fencing_token = 0;
     std::int64_t expires_ms = 0;  // 0: the lease has no end
@@ -34,6 +35,7 @@ struct WaiterRow {
     std::string door;
     std::string mode = "exclusive";
     std::string scope;
+    std::vector<std::string> scopes;  // of a wait for several locks: all of them
     std::string waits_for;  // the owner of the lease or the earlier wait that is in the way
     std::string metadata;
     std::int64_t since_ms = 0;
@@ -67,8 +69,15 @@ using GetJson = std::function<Asked<base::JsonValue>(const std::string& target)>
 [[nodiscard]] std::string scope_text(const LockRow& lock);
 [[nodiscard]] std::string scope_text(const LockRow& lock, const HolderRow& holder);
 
-// The lock that an event is about; empty if it is about none.
+// The lock that an event is about; empty if it is about none. Of several locks, the first.
 [[nodiscard]] std::string scope_of_event(const base::JsonValue& data);
+
+// The texts of a list such as `"scopes":["a","path:/x"]`.
+[[nodiscard]] std::vector<std::string> read_texts(const base::JsonValue& list);
+
+// ` (and b, path:/x)`: what a lease or a wait is on besides this lock. Empty: nothing.
+[[nodiscard]] std::string set_text(const std::string& scope,
+                                   const std::vector<std::string>& scopes);
 
 // `semaphore 2/3`, or the name of another kind.
 [[nodiscard]] std::string kind_text(const LockRow& lock);

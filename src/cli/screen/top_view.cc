@@ -101,8 +101,9 @@ class Rows {
         const milliseconds left{end_ms - state_.now_ms};
         const bool is_endless = !is_over && holder.is_endless();
         const Style style = is_over ? Style::faint : is_endless ? Style::plain : urgency(left);
-        table_.add({escape(scope_text(lock, holder)), kind_text(lock), escape(holder.owner),
-                    is_over ? "grace" : holder.mode,
+        const std::string scope = scope_text(lock, holder);
+        table_.add({escape(scope + set_text(scope, holder.scopes)), kind_text(lock),
+                    escape(holder.owner), is_over ? "grace" : holder.mode,
                     Cell(is_endless ? "no end" : countdown(left), style),
                     Cell(is_over || is_endless ? "" : gauge(holder, state_.now_ms), style),
                     lock.waiter_count == 0 ? "" : std::to_string(lock.waiter_count),

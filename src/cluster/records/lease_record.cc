@@ -267,13 +267,13 @@ core::RestoreRequest to_request(const LeaseRecord& record, std::span<const core:
                                   .owner = {.door = record.door, .name = record.owner},
                                   .mode = record.mode,
                                   .limit = record.permits,
+                                  .members = members,
                                   .ttl = record.ttl == no_end ? core::endless : record.ttl,
                                   .grace = record.grace,
                                   .memory = record.memory,
                                   .notes = {.request_id = record.request_id,
                                             .metadata = record.metadata,
                                             .waiter = record.waiter},
-                                  .members = members,
                                   .value = record.value}};
     request.token = record.token;
     request.is_in_grace = record.is_in_grace;

@@ -11,7 +11,8 @@ namespace {
 
 // A treap is balanced if priorities look random. These do, and are the same in every run.
 std::uint64_t priority(const RangeIndex::Item& item) {
-    return mix(item.serial ^ 0x9e3779b97f4a7c15, 0xd1b54a32d192ed03);
+    // Items of one set have one serial number, but no two of them begin at the same byte.
+    return mix(item.serial ^ 0x9e3779b97f4a7c15, item.range.start ^ 0xd1b54a32d192ed03);
 }
 
 }  // namespace
@@ -203,8 +204,7 @@ std::size_t RangeIndex::check_tree(Slot root, Mode mode) const {
     CHECK(item.largest_end == largest_end);
     CHECK(item.largest_serial == largest_serial);
     CHECK(item.smallest_serial == smallest_serial);
-    if (item.is_waiter) {
-        CHECK(item.watched != no_slot);
+    if (item.is_waiter && item.watched != no_slot) {
         const Item& watched = items_[item.watched];
         CHECK(watched.serial < item.serial && watched.range.overlaps(item.range));
         CHECK(conflicts(watched.mode, item.mode));

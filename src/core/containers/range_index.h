@@ -13,6 +13,10 @@
 // A waiter watches ONE of the items in its way: the youngest. When that item is removed, the waiter
 // looks again. Either it finds another item in its way and watches that one, or it is granted. So n
 // waiters for the same range form a chain, and each removal wakes one waiter, not n.
+//
+// A waiter for several scopes has an item for each range, all with one serial number: so none of
+// them is in the way of another one. If nothing is in the way of such an item, it watches nothing and
+// stays: the waiter may wait for something else.
 
 #include <cstdint>
 #include <vector>
@@ -66,6 +70,10 @@ class RangeIndex {
     Item& operator[](Slot item) { return items_[item]; }
     const Item& operator[](Slot item) const { return items_[item]; }
     [[nodiscard]] std::size_t size() const { return items_.size(); }
+    // Whether there is an item with this number, and a waiter stands behind it that watches nothing.
+    [[nodiscard]] bool is_woken(Slot item) const {
+        return items_.contains(item) && items_[item].is_waiter && items_[item].watched == no_slot;
+    }
 
     // CHECKs the order, the sums and the watches of the trees of one inode. Returns the number of
     // items in them.

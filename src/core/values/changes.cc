@@ -17,6 +17,7 @@ std::string_view to_text(EventKind kind) {
         case EventKind::session_opened: return "session_opened";
         case EventKind::session_ended: return "session_ended";
         case EventKind::value_set: return "value_set";
+        case EventKind::deadlock: return "deadlock";
     }
     return "";
 }
@@ -51,10 +52,13 @@ std::string_view to_text(Refusal refusal) {
         case Refusal::metadata_length_max: return "metadata_length_max";
         case Refusal::value_length_max: return "value_length_max";
         case Refusal::waiter_length_max: return "waiter_length_max";
+        case Refusal::sets_max_members: return "set_members_max";
         case Refusal::permits_max: return "permits_max";
         case Refusal::ttl_out_of_range: return "ttl_out_of_range";
         case Refusal::empty_key: return "empty_key";
         case Refusal::empty_range: return "empty_range";
+        case Refusal::overlapping_set: return "overlapping_set";
+        case Refusal::deadlock: return "deadlock";
         case Refusal::unknown_session: return "unknown_session";
         case Refusal::already_enqueued: return "already_enqueued";
         case Refusal::not_enqueued: return "not_enqueued";
@@ -73,7 +77,7 @@ std::size_t text_size_of(const Event& event) {
     const LeaseView& lease = event.lease;
     return lease.scope.name.size() + lease.owner.name.size() + event.previous_owner.size() +
            lease.notes.request_id.size() + lease.notes.metadata.size() + lease.notes.waiter.size() +
-           lease.members.size() + lease.value.size();
+           lease.members.size() + lease.value.size() + event.cycle.size();
 }
 
 // Replaces the texts of an event by copies that do not move.

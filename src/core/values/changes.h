@@ -30,6 +30,7 @@ enum class EventKind : std::uint8_t {
     session_opened,
     session_ended,
     value_set,  // the holder has changed the value of its lease
+    deadlock,   // a request has closed a cycle of clients that wait for each other
 };
 
 // Why it happened. restart: a lease expired that was restored, and was not renewed since.
@@ -56,16 +57,18 @@ struct Event {
     WaiterId waiter;
     Time waiting_since;
     std::string_view previous_owner;
-    // The number of waiters of the lock after the transition.
+    // The number of waiters of the lock after the transition; of a set, of its first lock.
     std::size_t queue_length = 0;
+    // deadlock: the cycle (values/cycle.h). `lease` is what its first member asks for.
+    std::string_view cycle = {};
 };
 
 // All texts of an event: a copy of the event must copy them, too.
-[[nodiscard]] inline std::array<std::string_view*, 8> texts_of(Event& event) {
+[[nodiscard]] inline std::array<std::string_view*, 9> texts_of(Event& event) {
     LeaseView& lease = event.lease;
     return {&lease.scope.name,       &lease.owner.name,     &event.previous_owner,
             &lease.notes.request_id, &lease.notes.metadata, &lease.notes.waiter,
-            &lease.members,          &lease.value};
+            &lease.members,          &lease.value,          &event.cycle};
 }
 
 // How long they are together.
@@ -85,7 +88,8 @@ struct Event {
         case EventKind::wait_timed_out:
         case EventKind::wait_cancelled:
         case EventKind::session_opened:
-        case EventKind::session_ended: return false;
+        case EventKind::session_ended:
+        case EventKind::deadlock: return false;
     }
     return true;
 }

@@ -27,11 +27,13 @@ inline constexpr Duration endless = Duration::max();
 // Limits::ttl_max, and so refused.)
 inline constexpr Duration ttl_below_endless = endless - Duration{1};
 
-// Texts that belong to a lease and are shown with it. The engine does not read them.
+// Texts that belong to a lease and are shown with it. The engine reads none of them but `waiter`.
 struct Notes {
     std::string_view request_id;  // by which a repeated request is recognised
     std::string_view metadata;    // for people
-    std::string_view waiter;      // who waits, for deadlocks; empty: the owner is the identity
+    // Who waits, if it is not the owner as a whole: a thread or a task of it. Requests and leases of
+    // one owner and one waiter are one identity (LockTable says what that is for).
+    std::string_view waiter = {};
 
     bool operator==(const Notes&) const = default;
 };
@@ -51,13 +53,22 @@ struct LeaseTerms {
     bool operator==(const LeaseTerms&) const = default;
 };
 
+// What to do with a request that would wait for ever, because it and others wait for each other.
+enum class OnDeadlock : std::uint8_t {
+    tell,    // let it wait, and tell of it
+    refuse,  // refuse it as `deadlock`; it does not join the queue
+};
+
 // Ask for a lock.
 struct AcquireRequest {
     Scope scope;
     Owner owner;
     Mode mode = Mode::exclusive;
     std::uint32_t limit = 1;  // semaphores only: how many permits there are
-    Duration ttl{0};          // see LeaseTerms, also for grace, memory and is_transient
+    // Several scopes, all or nothing: all of them, the first included. Empty: `scope` alone. With
+    // members, `scope`, `mode` and `limit` are those of members[0].
+    std::span<const SetMember> members = {};
+    Duration ttl{0};  // see LeaseTerms, also for grace, memory and is_transient
     Duration grace{0};
     Duration memory{0};
     Duration wait{0};  // how long to queue; zero: not at all
@@ -67,11 +78,9 @@ struct AcquireRequest {
     // named, semaphore: refused while the other of the two is held or wanted under this name.
     bool is_only_kind = false;
     bool is_transient = false;
+    OnDeadlock on_deadlock = OnDeadlock::tell;
     Secret secret{};  // random bits for the token of the lease
     Notes notes;
-    // Several scopes, all or nothing: all of them, the first included. `scope`, `mode` and `limit`
-    // are those of the first. Empty: `scope` alone.
-    std::span<const SetMember> members = {};
     // Of a candidate for an election: what the leader tells everybody. Empty: none.
     std::string_view value = {};
 
@@ -135,6 +144,10 @@ struct Limits {
     std::size_t metadata_length_max = 1024;
     std::size_t value_length_max = 4096;
     std::size_t waiter_length_max = 256;
+    std::size_t set_members_max = 64;
+    // How many leases and waiters are looked at when a request joins a queue, to find out whether it
+    // closes a cycle. A cycle that is longer is not seen.
+    std::size_t deadlock_steps_max = 10'000;
     std::uint32_t permits_max = 1'000'000;
     Duration ttl_min = std::chrono::milliseconds{1};
     Duration ttl_max = std::chrono::hours{24 * 366};
@@ -175,10 +188,13 @@ enum class Refusal : std::uint8_t {
     metadata_length_max,
     value_length_max,
     waiter_length_max,
+    sets_max_members,
     permits_max,
     ttl_out_of_range,
     empty_key,
     empty_range,
+    overlapping_set,  // two members of a set have something in common
+    deadlock,         // it and others would wait for each other (OnDeadlock::refuse)
     unknown_session,
     already_enqueued,  // two-phase: the session has an entry for this scope
     not_enqueued,      // two-phase: the session has no entry for this scope
@@ -221,8 +237,10 @@ struct LeaseView {
     SessionId session;
     std::uint64_t version = 0;  // of the lock
     Notes notes;
-    std::string_view members =
-        {};                       // set_to_text() of a lease on several scopes; empty: `scope` only
+    // A lease on several scopes: all of them, as set_to_text() writes them. Empty: `scope` alone.
+    // `scope` and `mode` are those of the first member; where a single lock is shown (inspect, list,
+    // a refusal), those of the member that is on this lock.
+    std::string_view members = {};
     std::string_view value = {};  // of a candidate for an election; empty: none
     // How often the lease got a value: 1 for the value of the grant, and one more with every change
     // of it. 0: the lease never had a value.
@@ -256,8 +274,16 @@ struct Outcome {
     std::size_t position = 0;
     // refused as held, or by the service as timed_out: how many waiters there are.
     std::size_t queue_length = 0;
+    // refused, and the request has members: which of them is refused, if the reason is one of them.
+    std::size_t member = 0;
+    // refused as deadlock: the cycle (values/cycle.h). Its first member is the caller.
+    std::string_view cycle = {};
 
-    static Outcome refuse(Refusal why) { return {.kind = Kind::refused, .refusal = why}; }
+    static Outcome refuse(Refusal why, std::size_t member = 0) {
+        Outcome outcome{.kind = Kind::refused, .refusal = why};
+        outcome.member = member;
+        return outcome;
+    }
 };
 
 }  // namespace holdfast::core

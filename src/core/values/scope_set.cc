@@ -1,6 +1,7 @@
 #include "core/values/scope_set.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/text/number.h"
 
@@ -41,6 +42,22 @@ std::optional<SetMember> take_member(std::string_view& text) {
     return member;
 }
 
+// An order in which scopes that overlap are neighbours: by what is locked, then by the beginning of
+// the range.
+bool is_sorted_before(const Scope& a, const Scope& b) {
+    if (a.is_of_inode() != b.is_of_inode()) return b.is_of_inode();
+    if (a.is_of_inode()) {
+        return a.inode != b.inode ? a.inode < b.inode : a.range.start < b.range.start;
+    }
+    return a.kind != b.kind ? a.kind < b.kind : a.name < b.name;
+}
+
+bool overlaps(const Scope& a, const Scope& b) {
+    if (a.is_of_inode() != b.is_of_inode()) return false;
+    if (a.is_of_inode()) return a.inode == b.inode && a.range.overlaps(b.range);
+    return a.kind == b.kind && a.name == b.name;
+}
+
 }  // namespace
 
 std::string set_to_text(std::span<const SetMember> members) {
@@ -70,6 +87,23 @@ std::optional<std::vector<SetMember>> parse_set(std::string_view text) {
     }
     if (members.size() != *count) return std::nullopt;
     return members;
+}
+
+std::optional<Overlap> find_overlap(std::span<const SetMember> members) {
+    std::vector<std::size_t> order(members.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return is_sorted_before(members[a].scope, members[b].scope);
+    });
+    // Sorted by their beginnings, ranges that are apart stay in their order also by their ends. So if
+    // any two overlap, two neighbours do.
+    for (std::size_t place = 1; place < order.size(); ++place) {
+        const std::size_t a = order[place - 1], b = order[place];
+        if (overlaps(members[a].scope, members[b].scope)) {
+            return Overlap{.first = std::min(a, b), .second = std::max(a, b)};
+        }
+    }
+    return std::nullopt;
 }
 
 }  // namespace holdfast::core

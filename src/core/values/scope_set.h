@@ -11,6 +11,7 @@
 // was cut. Every set has exactly one text, so sets can be compared by their texts. The text of no
 // members at all is empty: a lease on one scope has no set.
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -38,5 +39,14 @@ struct SetMember {
 // Reads the text of a set. No value for everything that set_to_text() does not write. The names of
 // the members point into `text`.
 [[nodiscard]] std::optional<std::vector<SetMember>> parse_set(std::string_view text);
+
+// Two members of a set that have something in common: the same name, or overlapping ranges.
+struct Overlap {
+    std::size_t first = 0, second = 0;  // their places in the set
+};
+
+// A pair of members that overlap. No value if all members are apart, as they must be. Takes
+// O(n log n) steps.
+[[nodiscard]] std::optional<Overlap> find_overlap(std::span<const SetMember> members);
 
 }  // namespace holdfast::core

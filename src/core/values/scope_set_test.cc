@@ -117,5 +117,34 @@ TEST(ScopeSet, WithAChangedByteIsAnotherSetOrNone) {
     }
 }
 
+TEST(ScopeSet, FindsMembersThatOverlap) {
+    const auto overlap_of = [](std::vector<SetMember> members) {
+        const auto overlap = find_overlap(members);
+        return overlap ? std::to_string(overlap->first) + std::to_string(overlap->second) : "";
+    };
+    EXPECT_EQ(overlap_of({{.scope = Scope::named("a")},
+                          {.scope = Scope::semaphore("a")},
+                          {.scope = Scope::path("a")},
+                          {.scope = Scope::of_range(1, {0, 10})},
+                          {.scope = Scope::of_range(1, {10, 20})},
+                          {.scope = Scope::of_inode(2)}}),
+              "");
+    EXPECT_EQ(overlap_of({{.scope = Scope::named("b")},
+                          {.scope = Scope::named("a")},
+                          {.scope = Scope::named("b"), .mode = Mode::shared}}),
+              "02");
+    EXPECT_EQ(overlap_of({{.scope = Scope::of_range(1, {5, 15})},
+                          {.scope = Scope::of_range(1, {20, 30})},
+                          {.scope = Scope::of_range(1, {14, 16})}}),
+              "02");
+    EXPECT_EQ(overlap_of({{.scope = Scope::of_range(1, {5, 6})}, {.scope = Scope::of_inode(1)}}),
+              "01");
+    // The long range overlaps a range that is not the next one to begin.
+    EXPECT_NE(overlap_of({{.scope = Scope::of_range(1, {0, 100})},
+                          {.scope = Scope::of_range(1, {50, 51})},
+                          {.scope = Scope::of_range(1, {10, 11})}}),
+              "");
+}
+
 }  // namespace
 }  // namespace holdfast::core

@@ -22,7 +22,6 @@ struct WaiterView {
     Time since;
     Time deadline;  // Time::max(): no limit
     Notes notes;
-    std::string_view members = {};  // see LeaseView
     SessionId session;
     std::size_t position = 0;  // in the queue; 1 is the next to be granted
 
@@ -30,6 +29,11 @@ struct WaiterView {
     Owner blocker;
     bool is_blocked_by_waiter = false;
     Fence blocker_fence{};  // if it waits for a lease
+
+    // Of a request for several scopes: all of them, as set_to_text() writes them. `scope` and `mode`
+    // are those of the member that is on this lock. If nothing is in its way there, `blocker` is in the
+    // way of another member.
+    std::string_view members = {};
 };
 
 // One lock: a name, semaphore, path, or an inode with all its ranges.

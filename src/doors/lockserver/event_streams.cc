@@ -3,12 +3,15 @@
 #include <fmt/compile.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
 #include "base/json/json_writer.h"
+#include "doors/answers/cycle_json.h"
 #include "doors/lockserver/lock_json.h"
 #include "service/doors.h"
+#include "service/events/event_scopes.h"
 
 namespace holdfast::doors::lockserver {
 
@@ -21,9 +24,25 @@ std::int64_t milliseconds(core::Duration duration) {
     return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
 }
 
-void append_data(base::JsonWriter& json, const core::Event& event, const service::Clock& clock) {
+// The scopes of the event that the client may read.
+std::vector<core::Scope> readable_scopes(const rights::Token* client,
+                                         const core::LeaseView& lease) {
+    std::vector<core::Scope> scopes = service::scopes_of(lease);
+    if (client != nullptr) {
+        std::erase_if(scopes, [&](const core::Scope& scope) {
+            return !client->may(rights::Right::read, rights::Door::http, scope);
+        });
+    }
+    return scopes;
+}
+
+void append_data(base::JsonWriter& json, const core::Event& event, const rights::Token* client,
+                 const service::Clock& clock) {
     using core::EventKind;
-    const core::LeaseView& lease = event.lease;
+    core::LeaseView lease = event.lease;
+    std::vector<core::Scope> scopes;
+    if (!lease.members.empty()) scopes = readable_scopes(client, lease);
+    if (!scopes.empty()) lease.scope = scopes.front();
     const bool is_of_session =
         event.kind == EventKind::session_opened || event.kind == EventKind::session_ended;
     json.field("at_ms", unix_ms(event.at, clock));
@@ -35,6 +54,11 @@ void append_data(base::JsonWriter& json, const core::Event& event, const service
             json.field("scope", core::to_text(lease.scope));
         }
         if (lease.scope.kind == core::ScopeKind::semaphore) json.field("limit", event.limit);
+        if (!scopes.empty()) {
+            json.begin_array("scopes");
+            for (const core::Scope& scope : scopes) json.element(core::to_text(scope));
+            json.end_array();
+        }
     }
     json.field("owner_id", lease.owner.name).field("door", service::to_text(lease.owner.door));
     if (lease.session) json.field("session", lease.session.serial);
@@ -45,7 +69,9 @@ void append_data(base::JsonWriter& json, const core::Event& event, const service
         if (lease.grace_until > lease.expires_at) {
             json.field("grace_until_ms", unix_ms(lease.grace_until, clock));
         }
-        if (event.kind != EventKind::granted && event.kind != EventKind::renewed) {
+        const bool goes_on = event.kind == EventKind::granted || event.kind == EventKind::renewed ||
+                             event.kind == EventKind::value_set;
+        if (!goes_on) {
             json.field("held_ms", milliseconds(event.at - lease.acquired_at));
         }
     }
@@ -53,6 +79,7 @@ void append_data(base::JsonWriter& json, const core::Event& event, const service
     if (!event.previous_owner.empty()) json.field("previous_owner_id", event.previous_owner);
     if (event.cause != core::Cause::request) json.field("cause", core::to_text(event.cause));
     if (!lease.notes.metadata.empty()) json.field("metadata", lease.notes.metadata);
+    if (lease.revision > 0) json.field("value", lease.value).field("revision", lease.revision);
     json.field("queue_length", event.queue_length);
 }
 
@@ -64,8 +91,22 @@ void append_data(base::JsonWriter& json, const service::FenceRefusal& refusal,
         .field("highest", refusal.highest);
 }
 
+// Whether `is_meant` is true of a scope that the event is about. A deadlock is about what its members
+// wait for.
+template <class Predicate>
+bool is_about(const core::Event& event, Predicate is_meant) {
+    if (event.kind != core::EventKind::deadlock) {
+        return service::is_any_scope(event.lease, is_meant);
+    }
+    const answers::ShownCycle cycle(event.cycle, nullptr);
+    return std::ranges::any_of(cycle.members(), [&](const core::CycleMember& member) {
+        return is_meant(member.waits_for);
+    });
+}
+
 // The beginning and the end of a session are about no lock: they are for those who may read
-// everything. The resource of a fence is a name.
+// everything. The resource of a fence is a name. A lease on several scopes, and a deadlock, is for those
+// who may read a part of it.
 bool may_hear(const rights::Token* client, const service::FeedEvent& event) {
     constexpr rights::Door door = rights::Door::http;
     if (client == nullptr || client->everywhere(door) >= rights::Right::read) return true;
@@ -77,20 +118,28 @@ bool may_hear(const rights::Token* client, const service::FeedEvent& event) {
     if (kind == core::EventKind::session_opened || kind == core::EventKind::session_ended) {
         return false;
     }
-    return client->may(rights::Right::read, door, event.event.lease.scope);
+    const auto may_read = [&](const core::Scope& scope) {
+        return client->may(rights::Right::read, door, scope);
+    };
+    return is_about(event.event, may_read);
 }
 
 }  // namespace
 
-void append_event(std::string& out, const service::FeedEvent& event, const service::Clock& clock) {
+void append_event(std::string& out, const service::FeedEvent& event, const rights::Token* client,
+                  const service::Clock& clock) {
     fmt::format_to(std::back_inserter(out), FMT_COMPILE("id: {}\nevent: {}\ndata: "), event.id,
                    event.refused_fence ? "fence_refused" : core::to_text(event.event.kind));
     base::JsonWriter json(out);
     json.begin_object();
     if (event.refused_fence) {
         append_data(json, *event.refused_fence, clock);
+    } else if (event.event.kind == core::EventKind::deadlock) {
+        json.field("at_ms", unix_ms(event.event.at, clock));
+        const auto readable = rights::readable_by(client, rights::Door::http);
+        answers::ShownCycle(event.event.cycle, readable.get()).append(json);
     } else {
-        append_data(json, event.event, clock);
+        append_data(json, event.event, client, clock);
     }
     json.end_object();
     out += "\n\n";
@@ -102,12 +151,29 @@ EventStreams::EventStreams(service::EventFeed& feed, service::Executor& here, ne
 
 void EventStreams::open(const WatchEvents& request, const rights::Token* client,
                         net::HttpReply& reply) {
-    Streams::Stream* const stream =
-        streams_.open({.prefix = request.prefix, .client = rights::keep(client)}, reply);
+    Streams::Stream* const stream = streams_.open(
+        {.prefix = request.prefix, .scope = request.scope, .client = rights::keep(client)}, reply);
     if (stream == nullptr) return;
     stream->reply.send(": every transition of a lock, as it happens\n\n");
     stream->reader.watch =
         feed_.watch(here_, request.after, [this, stream] { send_news(*stream); });
+}
+
+// Sessions and fences are about no lock: a reader that wants to hear of one lock hears nothing of
+// them.
+bool EventStreams::wants(const Reader& reader, const service::FeedEvent& event) {
+    const auto begins_so = [&](const core::Scope& scope) {
+        return scope.name.starts_with(reader.prefix);
+    };
+    if (!reader.prefix.empty() && !is_about(event.event, begins_so)) return false;
+    if (reader.scope.empty()) return true;
+    const core::EventKind kind = event.event.kind;
+    const bool is_of_lock = !event.refused_fence && kind != core::EventKind::session_opened &&
+                            kind != core::EventKind::session_ended;
+    const auto wanted = core::parse_scope(reader.scope);
+    return is_of_lock && wanted && is_about(event.event, [&](const core::Scope& scope) {
+               return service::is_same_lock(scope, *wanted);
+           });
 }
 
 // A reader that does not keep up gets nothing more until everything sent so far has left. The feed
@@ -127,9 +193,10 @@ void EventStreams::send_news(Streams::Stream& stream) {
         text_ += "event: gap\ndata: {\"reason\":\"some events are missing\"}\n\n";
     }
     for (const auto& one : page.events) {
-        const bool is_wanted = one->event.lease.scope.name.starts_with(stream.reader.prefix);
-        if (is_wanted && may_hear(stream.reader.client.get(), *one))
-            append_event(text_, *one, clock_);
+        const rights::Token* const client = stream.reader.client.get();
+        if (wants(stream.reader, *one) && may_hear(client, *one)) {
+            append_event(text_, *one, client, clock_);
+        }
     }
     if (!text_.empty()) stream.reply.send(text_);
 }

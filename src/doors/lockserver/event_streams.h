@@ -7,7 +7,7 @@
 //     data: {"lock_name":"x","kind":"named","owner_id":"w1","fencing_token":7,...}
 //
 // A reader that lost its connection sends the last id it has seen as Last-Event-ID, and the stream
-// goes on there. An event `gap` says that some events are missing: the reader came back too late,
+// goes on there; so does a reader that sends the `position` of a snapshot. An event `gap` says that some events are missing: the reader came back too late,
 // or did not keep up.
 //
 // Thread safety: one per loop.
@@ -24,8 +24,10 @@
 
 namespace holdfast::doors::lockserver {
 
-// Appends one event as the stream shows it.
-void append_event(std::string& out, const service::FeedEvent& event, const service::Clock& clock);
+// Appends one event as the stream shows it to this client; null: to one without limits. Of a lease on
+// several scopes, the client sees those that it may read.
+void append_event(std::string& out, const service::FeedEvent& event, const rights::Token* client,
+                  const service::Clock& clock);
 
 class EventStreams {
   public:
@@ -41,12 +43,14 @@ class EventStreams {
   private:
     struct Reader {
         std::string prefix;       // of the locks that it wants to hear of
+        std::string scope;        // the only lock that it wants to hear of; empty: all of them
         rights::TokenPtr client;  // null: it has no limits
         std::shared_ptr<service::EventFeed::Watch> watch;
         bool awaits_room = false;  // it goes on when everything sent so far has left
     };
     using Streams = streams::SseStreams<Reader>;
 
+    [[nodiscard]] static bool wants(const Reader& reader, const service::FeedEvent& event);
     void send_news(Streams::Stream& stream);
     void keep_alive();
 

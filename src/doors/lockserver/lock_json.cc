@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "doors/answers/scope_object.h"
 #include "doors/lockserver/lease_id.h"
 #include "service/doors.h"
 
@@ -10,7 +11,7 @@ namespace holdfast::doors::lockserver {
 namespace {
 
 void append_waiter(base::JsonWriter& json, const core::WaiterView& waiter,
-                   const service::Clock& clock) {
+                   const core::ScopeFilter* readable, const service::Clock& clock) {
     json.begin_object()
         .field("position", waiter.position)
         .field("owner_id", waiter.owner.name)
@@ -24,24 +25,33 @@ void append_waiter(base::JsonWriter& json, const core::WaiterView& waiter,
     if (waiter.scope.kind == core::ScopeKind::range) {
         json.field("scope", core::to_text(waiter.scope));
     }
+    answers::append_scope_texts(json, waiter.members, readable);
     if (!waiter.notes.metadata.empty()) json.field("metadata", waiter.notes.metadata);
     json.end_object();
 }
 
-LeaseIds lease_ids(bool are_shown) {
-    return are_shown ? LeaseIds::shown : LeaseIds::hidden;
+// What an answer shows of leases, besides what everybody may see.
+struct Shown {
+    LeaseIds ids;
+    const core::ScopeFilter* readable;  // which other locks of a holder; null: all
+};
+
+template <class Request>
+Shown shown_to(const Request& request) {
+    return {.ids = request.with_lease_ids ? LeaseIds::shown : LeaseIds::hidden,
+            .readable = request.readable.get()};
 }
 
 // Appends at most `shown_holders_max` holders and, if `has_more`, where the next page begins.
-void append_holders(base::JsonWriter& json, const core::LockView& lock, LeaseIds ids, bool has_more,
-                    const service::Clock& clock) {
+void append_holders(base::JsonWriter& json, const core::LockView& lock, const Shown& fields,
+                    bool has_more, const service::Clock& clock) {
     const std::size_t shown = std::min(lock.holders.size(), shown_holders_max);
     if (has_more) json.field("holder_count", lock.holder_count);
     json.begin_array("holders");
     for (std::size_t index = 0; index < shown; ++index) {
         const core::LeaseView& lease = lock.holders[index];
         json.begin_object();
-        append_lease(json, lease, ids, clock);
+        append_lease(json, lease, fields.ids, clock);
         json.field("door", service::to_text(lease.owner.door));
         json.field("acquired_ms", unix_ms(lease.acquired_at, clock));
         if (!lease.is_endless()) {
@@ -52,6 +62,7 @@ void append_holders(base::JsonWriter& json, const core::LockView& lock, LeaseIds
         if (lease.scope.kind == core::ScopeKind::range) {
             json.field("scope", core::to_text(lease.scope));
         }
+        answers::append_scope_texts(json, lease.members, fields.readable);
         json.end_object();
     }
     json.end_array();
@@ -61,7 +72,7 @@ void append_holders(base::JsonWriter& json, const core::LockView& lock, LeaseIds
     }
 }
 
-void append_listed(base::JsonWriter& json, const core::LockView& lock, LeaseIds ids,
+void append_listed(base::JsonWriter& json, const core::LockView& lock, const Shown& fields,
                    const service::Clock& clock) {
     json.begin_object()
         .field("lock_name", shown_name(lock.scope))
@@ -70,7 +81,7 @@ void append_listed(base::JsonWriter& json, const core::LockView& lock, LeaseIds 
         .field("version", lock.version)
         .field("waiters", lock.waiter_count);
     if (lock.scope.kind == core::ScopeKind::semaphore) json.field("limit", lock.limit);
-    append_holders(json, lock, ids, lock.holders.size() < lock.holder_count, clock);
+    append_holders(json, lock, fields, lock.holders.size() < lock.holder_count, clock);
     json.end_object();
 }
 
@@ -118,9 +129,9 @@ void append_lease(base::JsonWriter& json, const core::LeaseView& lease, LeaseIds
 }
 
 void append_lock(std::string& out, const Get& request, const core::LockView* lock,
-                 const service::Clock& clock) {
+                 std::uint64_t position, const service::Clock& clock) {
     base::JsonWriter json(out);
-    const LeaseIds ids = lease_ids(request.with_lease_ids);
+    const Shown fields = shown_to(request);
     const bool is_held = lock != nullptr && lock->holder_count > 0;
     json.begin_object().field("lock_name", request.lock_name).field("held", is_held);
     if (is_held) {
@@ -128,39 +139,45 @@ void append_lock(std::string& out, const Get& request, const core::LockView* loc
         const bool is_first_page = !request.holders_after.has_value();
         if (is_first_page) {
             const core::LeaseView& oldest = lock->holders.front();
-            append_lease(json, oldest, ids, clock);
+            append_lease(json, oldest, fields.ids, clock);
             if (oldest.scope.kind == core::ScopeKind::range) {
                 json.field("scope", core::to_text(oldest.scope));
             }
+            answers::append_scope_texts(json, oldest.members, fields.readable);
         }
         json.field("version", lock->version);
         if (lock->scope.kind == core::ScopeKind::semaphore) json.field("limit", lock->limit);
         const bool has_more = lock->holders.size() > shown_holders_max;
         if (!is_first_page || lock->holder_count > 1) {
-            append_holders(json, *lock, ids, has_more, clock);
+            append_holders(json, *lock, fields, has_more, clock);
         }
     }
     if (request.with_queue) {
         json.field("queue_length", lock == nullptr ? 0 : lock->waiter_count).begin_array("queue");
         if (lock != nullptr) {
-            for (const core::WaiterView& waiter : lock->waiters) append_waiter(json, waiter, clock);
+            for (const core::WaiterView& waiter : lock->waiters) {
+                append_waiter(json, waiter, fields.readable, clock);
+            }
         }
         json.end_array();
     }
+    if (position > 0) json.field("position", position);
     json.end_object();
 }
 
 void append_page(std::string& out, const ListLocks& request,
-                 const std::vector<core::LockView>& locks, const service::Clock& clock) {
-    const LeaseIds ids = lease_ids(request.with_lease_ids);
+                 const std::vector<core::LockView>& locks, std::uint64_t position,
+                 const service::Clock& clock) {
+    const Shown fields = shown_to(request);
     const std::size_t shown = count_shown(locks, request.limit);
     base::JsonWriter json(out);
     json.begin_object().begin_array("locks");
     for (std::size_t index = 0; index < shown; ++index) {
-        append_listed(json, locks[index], ids, clock);
+        append_listed(json, locks[index], fields, clock);
     }
     json.end_array();
     if (shown < locks.size()) json.field("next", core::to_text(locks[shown - 1].scope));
+    if (position > 0) json.field("position", position);
     json.end_object();
 }
 

@@ -38,13 +38,14 @@ void append_lease(base::JsonWriter& json, const core::LeaseView& lease, LeaseIds
                   const service::Clock& clock);
 
 // One lock. If it has more holders than may be shown, the view has one more than that. `lock` is
-// null if the lock does not exist.
+// null if the lock does not exist. `position`, also below, is that of the response.
 void append_lock(std::string& out, const Get& request, const core::LockView* lock,
-                 const service::Clock& clock);
+                 std::uint64_t position, const service::Clock& clock);
 
 // A page of a listing. `locks` is what LockTable::list returns for one lock more than the limit and
 // for at most `shown_holders_max` holders.
 void append_page(std::string& out, const ListLocks& request,
-                 const std::vector<core::LockView>& locks, const service::Clock& clock);
+                 const std::vector<core::LockView>& locks, std::uint64_t position,
+                 const service::Clock& clock);
 
 }  // namespace holdfast::doors::lockserver

@@ -103,13 +103,13 @@ struct Writer {
     int operator()(const Get& request) const {
         if (!response.failure.empty()) return fail();
         append_lock(body, request, response.locks().empty() ? nullptr : &response.locks()[0],
-                    clock);
+                    response.position, clock);
         return 200;
     }
 
     int operator()(const ListLocks& request) const {
         if (!response.failure.empty()) return fail();
-        append_page(body, request, response.locks(), clock);
+        append_page(body, request, response.locks(), response.position, clock);
         return 200;
     }
 

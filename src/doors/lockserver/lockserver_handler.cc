@@ -51,8 +51,6 @@ std::optional<core::Scope> or_else(const OneLock& request) {
 
 // What the service is asked. Its views point into the request.
 struct Translator {
-    const rights::Token* client;
-
     service::Request operator()(const Acquire& request) const {
         const bool is_semaphore = request.limit > 1;
         return core::AcquireRequest{
@@ -89,7 +87,7 @@ struct Translator {
         core::ListQuery query{
             .prefix = request.prefix, .limit = request.limit + 1, .holders_max = shown_holders_max};
         if (!request.after.empty()) query.after = core::parse_scope(request.after);
-        query.filter = rights::readable_by(client, rights::Door::http);
+        query.filter = request.readable;
         return service::List{.query = query};
     }
     service::Request operator()(const ForceRelease& request) const {
@@ -197,10 +195,15 @@ void LockserverHandler::handle(const net::RoutedRequest& routed, net::HttpReply&
             return send_fault({.status = 403, .error = denial->sentence}, reply, {}, &*denial);
         }
     }
+    if (auto* const get = std::get_if<Get>(&*request)) {
+        get->readable = rights::readable_by(client, rights::Door::http);
+    } else if (auto* const list = std::get_if<ListLocks>(&*request)) {
+        list->readable = rights::readable_by(client, rights::Door::http);
+    }
     if (const auto* const watch = std::get_if<WatchEvents>(&*request)) {
         return streams_.open(*watch, client, reply);
     }
-    if (const auto* response = port_.submit(std::visit(Translator{client}, *request))) {
+    if (const auto* response = port_.submit(std::visit(Translator{}, *request))) {
         body_.clear();
         const int status = append_answer(body_, *request, *response, clock_);
         return answers::send_json(reply, status, body_);

@@ -183,6 +183,19 @@ Parsed parse_events(const RequestParts& parts) {
     auto prefix = net::query_parameter(parts.query, "prefix");
     if (!prefix) return refuse(prefix.error().message);
     request.prefix = std::move(*prefix).value_or("");
+    auto scope = net::query_parameter(parts.query, "scope");
+    if (!scope) return refuse(scope.error().message);
+    request.scope = std::move(*scope).value_or("");
+    if (!request.scope.empty() && !core::parse_scope(request.scope)) {
+        return refuse("scope must be the text of a lock, such as nightly or path:/srv/x");
+    }
+    const auto after = net::query_parameter(parts.query, "after");
+    if (!after) return refuse(after.error().message);
+    if (*after && !(*after)->empty()) {
+        request.after = base::parse_decimal<std::uint64_t>(**after);
+        if (!request.after) return refuse("after must be the id of an event, or a position");
+    }
+    // A browser that connects again sends the same address, and how far it has come since.
     if (parts.last_event_id && !parts.last_event_id->empty()) {
         request.after = base::parse_decimal<std::uint64_t>(*parts.last_event_id);
         if (!request.after) return refuse("Last-Event-ID must be the id of an event");

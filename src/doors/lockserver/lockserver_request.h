@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include <variant>
 
 #include "core/values/scope.h"
+#include "core/values/view.h"
 #include "doors/lockserver/lease_id.h"
 
 namespace holdfast::doors::lockserver {
@@ -45,6 +47,8 @@ struct Get {
     bool with_queue = false;
     std::optional<core::Fence> holders_after;  // only the holders after this one
     bool with_lease_ids = false;               // of all holders
+    // Which other locks of a holder are shown; null: all. The handler sets it.
+    std::shared_ptr<const core::ScopeFilter> readable = {};
 };
 
 struct ListLocks {
@@ -52,6 +56,7 @@ struct ListLocks {
     std::string after;  // the text of a scope: the end of the page before
     std::size_t limit = 100;
     bool with_lease_ids = false;
+    std::shared_ptr<const core::ScopeFilter> readable = {};  // as in Get
 };
 
 struct ForceRelease {
@@ -61,6 +66,7 @@ struct ForceRelease {
 
 struct WatchEvents {
     std::string prefix;
+    std::string scope = {};  // the text form of one lock; empty: all of them
     std::optional<std::uint64_t> after;
 };
 

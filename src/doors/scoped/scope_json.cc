@@ -118,18 +118,4 @@ base::Result<OwnedScope> read_scope(const base::JsonTextOrObject& value) {
     return base::fail("scope required");
 }
 
-void append_scope(base::JsonWriter& json, std::string_view name, const core::Scope& scope) {
-    json.begin_object(name).field("kind", core::to_text(scope.kind));
-    if (!scope.is_of_inode()) {
-        json.field(scope.kind == ScopeKind::path ? "path" : "name", scope.name);
-    } else {
-        json.field("inode", scope.inode);
-    }
-    if (scope.kind == ScopeKind::range) {
-        json.field("start", scope.range.start);
-        if (scope.range.end != core::Range::end_of_file) json.field("end", scope.range.end);
-    }
-    json.end_object();
-}
-
 }  // namespace holdfast::doors::scoped

@@ -11,6 +11,7 @@
 #include "base/json/json_writer.h"
 #include "base/result.h"
 #include "core/values/scope.h"
+#include "doors/answers/scope_object.h"
 
 namespace holdfast::doors::scoped {
 
@@ -30,8 +31,7 @@ struct OwnedScope {
 // Fails with a sentence about the fault.
 [[nodiscard]] base::Result<OwnedScope> read_scope(const base::JsonTextOrObject& value);
 
-// Appends a field of this name, always as an object. A range that reaches to the end of the file
-// has no `end`.
-void append_scope(base::JsonWriter& json, std::string_view name, const core::Scope& scope);
+// Writing one: doors/answers/scope_object.h.
+using answers::append_scope;
 
 }  // namespace holdfast::doors::scoped

@@ -6,7 +6,10 @@
 #include "base/json/json_writer.h"
 #include "base/text/rfc3339.h"
 #include "core/values/ids.h"
+#include "core/values/scope_set.h"
+#include "doors/answers/cycle_json.h"
 #include "doors/answers/retry_hint.h"
+#include "doors/scoped/election.h"
 #include "service/doors.h"
 
 namespace holdfast::doors::scoped {
@@ -26,18 +29,36 @@ std::string to_text(core::Time time, const service::Clock& clock) {
 // Others see the door of the holder.
 enum class LeaseFields : std::uint8_t { with_token, with_door };
 
+// `"scopes":[{"scope":{..},"mode":".."},..]`.
+void append_members(base::JsonWriter& json, const std::vector<core::SetMember>& members) {
+    if (members.empty()) return;
+    json.begin_array("scopes");
+    for (const core::SetMember& member : members) {
+        json.begin_object();
+        append_scope(json, "scope", member.scope);
+        json.field("mode", core::to_text(member.mode));
+        const bool is_semaphore = member.scope.kind == core::ScopeKind::semaphore;
+        if (is_semaphore) json.field("limit", member.limit);
+        json.end_object();
+    }
+    json.end_array();
+}
+
+// The scope and the mode of a lease on several scopes are those of the first.
 void append_lease(base::JsonWriter& json, const core::LeaseView& lease, LeaseFields fields,
                   const service::Clock& clock) {
+    const std::vector<core::SetMember> members = answers::members_of(lease.members);
     if (fields == LeaseFields::with_token) {
         std::string token;
         core::append_token(token, lease.token);
         json.field("token", token);
     }
     json.field("fencing_token", core::as_number(lease.token.fence));
-    append_scope(json, "scope", lease.scope);
+    append_scope(json, "scope", members.empty() ? lease.scope : members.front().scope);
     json.field("holder", lease.owner.name)
-        .field("mode", core::to_text(lease.mode))
-        .field("acquired_at", to_text(lease.acquired_at, clock));
+        .field("mode", core::to_text(members.empty() ? lease.mode : members.front().mode));
+    append_members(json, members);
+    json.field("acquired_at", to_text(lease.acquired_at, clock));
     if (!lease.is_endless()) {
         const auto ttl = std::chrono::duration_cast<std::chrono::milliseconds>(lease.ttl);
         json.field("expires_at", to_text(lease.expires_at, clock))
@@ -46,6 +67,7 @@ void append_lease(base::JsonWriter& json, const core::LeaseView& lease, LeaseFie
     }
     if (fields == LeaseFields::with_door) json.field("door", service::to_text(lease.owner.door));
     if (!lease.notes.metadata.empty()) json.field("metadata", lease.notes.metadata);
+    if (lease.revision > 0) json.field("value", lease.value).field("revision", lease.revision);
 }
 
 // An error: its status, code and message.
@@ -79,7 +101,13 @@ Problem problem_of(core::Refusal refusal) {
         case core::Refusal::owner_length_max: return {400, "BadRequest", "holder is too long"};
         case core::Refusal::request_id_length_max:
             return {400, "BadRequest", "request_id is too long"};
+        case core::Refusal::waiter_length_max: return {400, "BadRequest", "waiter is too long"};
+        case core::Refusal::sets_max_members:
+            return {400, "BadRequest", "scopes has too many elements"};
+        case core::Refusal::overlapping_set: return {400, "BadRequest", "scopes must not overlap"};
         case core::Refusal::metadata_length_max: return {400, "BadRequest", "metadata is too long"};
+        case core::Refusal::value_length_max:
+            return {400, "BadRequest", "value is too long: it has 4096 bytes at most"};
         case core::Refusal::ttl_out_of_range:
             return {400, "BadRequest", "ttl_ms is beyond a limit of this server"};
         case core::Refusal::locks_max:
@@ -123,6 +151,7 @@ struct Writer {
         return is_done(Kind::granted) ? lease() : refuse(request);
     }
     int operator()(const Renew&) const { return is_done(Kind::renewed) ? lease() : refuse(); }
+    int operator()(const SetValue&) const { return is_done(Kind::renewed) ? lease() : refuse(); }
     int operator()(const Look&) const { return is_done(Kind::found) ? lease() : refuse(); }
 
     int operator()(const Release&) const {
@@ -146,16 +175,49 @@ struct Writer {
             const std::uint64_t last = core::as_number(leases[shown - 1].token.fence);
             json.field("next", std::to_string(last));
         }
+        if (response.position > 0) json.field("position", response.position);
         json.end_object();
+        return 200;
+    }
+
+    int operator()(const LookAtElection& request) const {
+        Election election(request.name);
+        election.begin(response);
+        election.append_json(body, clock);
         return 200;
     }
 
     int operator()(const CheckToken&) const {
         if (is_done(Kind::found)) return lease();
         if (response.outcome.refusal != core::Refusal::scope_mismatch) return refuse();
-        const core::Scope& held = response.outcome.lease.scope;
-        const std::string message = "the lease is on " + core::to_text(held);
-        return append_problem(body, {409, "LockScopeMismatch", message}, held);
+        const core::LeaseView& held = response.outcome.lease;
+        const std::vector<core::SetMember> members = answers::members_of(held.members);
+        std::string message = "the lease is on " + core::to_text(held.scope);
+        for (std::size_t index = 1; index < members.size(); ++index) {
+            message += ", " + core::to_text(members[index].scope);
+        }
+        base::JsonWriter json(body);
+        json.begin_object().field("error", "LockScopeMismatch").field("message", message);
+        append_scope(json, "scope", held.scope);
+        append_members(json, members);
+        json.end_object();
+        return 409;
+    }
+
+    int operator()(const ListDeadlocks& request) const {
+        base::JsonWriter json(body);
+        json.begin_object().begin_array("deadlocks");
+        for (const core::Cycle& deadlock : response.deadlocks()) {
+            const answers::ShownCycle cycle(deadlock.text, request.readable.get());
+            if (!cycle.is_anything_shown()) continue;
+            json.begin_object().field("since", to_text(deadlock.since, clock));
+            cycle.append(json);
+            json.end_object();
+        }
+        json.end_array();
+        if (response.position > 0) json.field("position", response.position);
+        json.end_object();
+        return 200;
     }
 
     int operator()(const RaiseFence& request) const {
@@ -212,12 +274,20 @@ struct Writer {
         return append_problem(body, problem_of(*response.fence()));
     }
 
+    // The scope that is refused: of several, the one that is the reason.
+    [[nodiscard]] core::Scope refused_scope(const Acquire& request) const {
+        const std::size_t index = response.outcome.member;
+        return index < request.members.size() ? request.members[index].scope.view()
+                                              : request.scope.view();
+    }
+
     [[nodiscard]] int refuse(const Acquire& request) const {
-        const core::Scope scope = request.scope.view();
+        const core::Scope scope = refused_scope(request);
         switch (response.outcome.refusal) {
             case core::Refusal::held:
             case core::Refusal::in_grace: return held();
             case core::Refusal::timed_out: return timed_out(scope);
+            case core::Refusal::deadlock: return deadlock(request);
             case core::Refusal::still_waiting: return still_waiting(scope);
             case core::Refusal::limit_mismatch:
                 return append_problem(
@@ -240,6 +310,20 @@ struct Writer {
                     scope);
             default: return refuse();
         }
+    }
+
+    [[nodiscard]] int deadlock(const Acquire& request) const {
+        const std::string_view text = response.outcome.cycle;
+        const answers::ShownCycle cycle(text, request.readable.get());
+        base::JsonWriter json(body);
+        json.begin_object().field("error", "Deadlock").field("message", cycle.sentence());
+        // The client that asked is the first of the cycle.
+        const auto members = core::parse_cycle(text).value_or(std::vector<core::CycleMember>());
+        append_scope(json, "scope",
+                     members.empty() ? request.scope.view() : members.front().waits_for);
+        cycle.append(json);
+        json.end_object();
+        return 409;
     }
 
     [[nodiscard]] int still_waiting(const core::Scope& scope) const {

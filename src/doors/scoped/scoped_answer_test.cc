@@ -2,6 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include "core/values/cycle.h"
+#include "core/values/scope_set.h"
+#include "service/doors.h"
+
 namespace holdfast::doors::scoped {
 namespace {
 
@@ -10,7 +14,9 @@ using core::Outcome;
 using core::Refusal;
 using service::FenceOutcome;
 using service::Response;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const service::ManualClock the_clock{
     service::WallTime{std::chrono::sys_days{std::chrono::January / 15 / 2024} + 10h + 30min}};
@@ -55,6 +61,82 @@ TEST(ScopedAnswer, ShowsALeaseToWhoSpeaksForIt) {
     EXPECT_EQ(answer(Renew{}, with({.kind = Outcome::Kind::renewed, .lease = lease()})), shown);
     EXPECT_EQ(answer(Look{}, with({.kind = Outcome::Kind::found, .lease = lease()})), shown);
     EXPECT_EQ(answer(CheckToken{}, with({.kind = Outcome::Kind::found, .lease = lease()})), shown);
+}
+
+TEST(ScopedAnswer, ShowsAllScopesOfALease) {
+    const std::string members = core::set_to_text(
+        std::vector<core::SetMember>{{.scope = core::Scope::named("a")},
+                                     {.scope = core::Scope::path("/x"), .mode = core::Mode::shared},
+                                     {.scope = core::Scope::semaphore("s"), .limit = 3}});
+    core::LeaseView set = lease();
+    // A view of one lock has the scope and the mode that the lease has there.
+    set.scope = core::Scope::path("/x");
+    set.mode = core::Mode::shared;
+    set.members = members;
+    EXPECT_EQ(answer(acquire(), with({.kind = Outcome::Kind::granted, .lease = set})),
+              R"(200 {"token":"000000000000002a00000000000000ff","fencing_token":42,)"
+              R"("scope":{"kind":"named","name":"a"},"holder":"w1","mode":"exclusive","scopes":[)"
+              R"({"scope":{"kind":"named","name":"a"},"mode":"exclusive"},)"
+              R"({"scope":{"kind":"path","path":"/x"},"mode":"shared"},)"
+              R"({"scope":{"kind":"semaphore","name":"s"},"mode":"exclusive","limit":3}],)"
+              R"("acquired_at":"2024-01-15T10:30:01.500Z","expires_at":"2024-01-15T10:30:31.500Z",)"
+              R"("ttl_ms":30000,"duration_ms":30000})");
+}
+
+// Only what the client may read: everything but `secret`.
+class AllButSecret final : public core::ScopeFilter {
+  public:
+    [[nodiscard]] bool includes(const core::Scope& scope) const override {
+        return scope.name != "secret";
+    }
+};
+
+core::CycleMember waits(std::string_view owner, std::string_view scope, std::string_view held_by,
+                        std::uint64_t fence) {
+    return {.owner = {.door = service::scoped_door, .name = owner},
+            .waits_for = core::Scope::named(scope),
+            .held_by = {.door = service::scoped_door, .name = held_by},
+            .fence = core::Fence{fence}};
+}
+
+TEST(ScopedAnswer, TellsOfADeadlock) {
+    std::vector<core::CycleMember> members{waits("ann", "b", "bob", 7),
+                                           waits("bob", "secret", "ann", 0)};
+    members[0].waiter = "t1";
+    const std::string cycle = core::cycle_to_text(members);
+    Outcome outcome = Outcome::refuse(Refusal::deadlock);
+    outcome.cycle = cycle;
+    const std::string ann =
+        R"({"holder":"ann","waiter":"t1","door":"scoped","waits_for":{"kind":"named","name":"b"},)"
+        R"("held_by":"bob","fencing_token":7})";
+    EXPECT_EQ(answer(acquire(), with(outcome)),
+              R"(409 {"error":"Deadlock","message":"ann waits for bob, who holds b and waits for )"
+              R"(ann","scope":{"kind":"named","name":"b"},"cycle":[)" +
+                  ann +
+                  R"(,{"holder":"bob","door":"scoped","waits_for":{"kind":"named",)"
+                  R"("name":"secret"},"held_by":"ann"}]})");
+    Acquire limited = acquire();
+    limited.readable = std::make_shared<AllButSecret>();
+    EXPECT_THAT(answer(limited, with(outcome)),
+                HasSubstr(R"("cycle":[)" + ann + R"(,{"hidden":true}]})"));
+}
+
+TEST(ScopedAnswer, ListsDeadlocks) {
+    const std::string of_two =
+        core::cycle_to_text(std::vector{waits("ann", "b", "bob", 7), waits("bob", "a", "ann", 6)});
+    const std::string of_secrets = core::cycle_to_text(
+        std::vector{waits("ann", "secret", "bob", 7), waits("bob", "secret", "ann", 6)});
+    const Response response{.details = std::make_shared<service::Details>(service::Details{
+                                .deadlocks = {{.since = core::Time{1500ms}, .text = of_two},
+                                              {.since = core::Time{2s}, .text = of_secrets}}})};
+    EXPECT_THAT(
+        answer(ListDeadlocks{}, response),
+        AllOf(HasSubstr(R"(200 {"deadlocks":[{"since":"2024-01-15T10:30:01.500Z","cycle":[{)"),
+              HasSubstr("secret")));
+    EXPECT_THAT(answer(ListDeadlocks{.readable = std::make_shared<AllButSecret>()}, response),
+                AllOf(HasSubstr(R"("since":"2024-01-15T10:30:01.500Z")"),
+                      Not(HasSubstr("2024-01-15T10:30:02"))));
+    EXPECT_EQ(answer(ListDeadlocks{}, {}), R"(200 {"deadlocks":[]})");
 }
 
 TEST(ScopedAnswer, TellsWhoIsInTheWay) {
@@ -107,6 +189,12 @@ TEST(ScopedAnswer, NamesEveryRefusal) {
          R"(400 {"error":"BadRequest","message":"request_id is too long"})"},
         {acquire(), Refusal::metadata_length_max,
          R"(400 {"error":"BadRequest","message":"metadata is too long"})"},
+        {acquire(), Refusal::waiter_length_max,
+         R"(400 {"error":"BadRequest","message":"waiter is too long"})"},
+        {acquire(), Refusal::overlapping_set,
+         R"(400 {"error":"BadRequest","message":"scopes must not overlap"})"},
+        {acquire(), Refusal::sets_max_members,
+         R"(400 {"error":"BadRequest","message":"scopes has too many elements"})"},
         {acquire(), Refusal::ttl_out_of_range,
          R"(400 {"error":"BadRequest","message":"ttl_ms is beyond a limit of this server"})"},
         {acquire(), Refusal::locks_max,
@@ -178,9 +266,9 @@ TEST(ScopedAnswer, OfFences) {
 }
 
 TEST(ScopedAnswer, SaysThatTheStoreFailed) {
-    const ScopedRequest requests[] = {acquire(),    Renew{},      Release{},
-                                      Look{},       ListLeases{}, CheckToken{},
-                                      RaiseFence{}, ReadFence{},  DropFence{}};
+    const ScopedRequest requests[] = {acquire(),       Renew{},      Release{},    Look{},
+                                      ListLeases{},    CheckToken{}, RaiseFence{}, ReadFence{},
+                                      ListDeadlocks{}, DropFence{}};
     for (const ScopedRequest& request : requests) {
         EXPECT_EQ(answer(request, {.failure = "disk full"}),
                   R"(503 {"error":"StoreFailed","message":"disk full"})");

@@ -1,8 +1,10 @@
 #include "doors/scoped/scoped_handler.h"
 
 #include <utility>
+#include <vector>
 
 #include "doors/answers/late_answer.h"
+#include "doors/answers/scope_object.h"
 #include "doors/scoped/scoped_answer.h"
 #include "rights/denial.h"
 #include "service/doors.h"
@@ -16,23 +18,38 @@ using rights::Right;
 
 constexpr std::string_view json = "application/json";
 
-// Turns a request of this door into one of the service, whose views point into the former.
+// Turns a request of this door into one of the service, whose views point into the former and into
+// this.
 struct Translator {
     const rights::Token* client;
+    std::vector<core::SetMember> members = {};
 
-    service::Request operator()(const Acquire& request) const {
-        return core::AcquireRequest{
-            .scope = request.scope.view(),
-            .owner = {.door = service::scoped_door, .name = request.holder},
-            .mode = request.mode,
-            .limit = request.limit,
-            .ttl = request.duration,
-            .wait = service::to_wait(request.wait),
-            .is_only_kind = true,
-            .notes = {.request_id = request.request_id, .metadata = request.metadata}};
+    service::Request operator()(const Acquire& request) {
+        for (const OwnedMember& member : request.members) members.push_back(member.view());
+        return core::AcquireRequest{.scope = request.scope.view(),
+                                    .owner = {.door = service::scoped_door, .name = request.holder},
+                                    .mode = request.mode,
+                                    .limit = request.limit,
+                                    .members = members,
+                                    .ttl = request.duration,
+                                    .wait = service::to_wait(request.wait),
+                                    .is_only_kind = true,
+                                    .on_deadlock = request.refuses_deadlock
+                                                       ? core::OnDeadlock::refuse
+                                                       : core::OnDeadlock::tell,
+                                    .notes = {.request_id = request.request_id,
+                                              .metadata = request.metadata,
+                                              .waiter = request.waiter},
+                                    .value = request.value};
     }
     service::Request operator()(const Renew& request) const {
         return core::RenewRequest{.token = request.token, .ttl = request.duration};
+    }
+    service::Request operator()(const SetValue& request) const {
+        return core::SetValueRequest{.token = request.token, .value = request.value};
+    }
+    service::Request operator()(const LookAtElection& request) const {
+        return service::Inspect{.scope = core::Scope::named(request.name)};
     }
     service::Request operator()(const Release& request) const {
         return core::ReleaseRequest{.token = request.token};
@@ -49,6 +66,7 @@ struct Translator {
         query.filter = rights::readable_by(client, rights::Door::http);
         return service::ListLeases{.query = query};
     }
+    service::Request operator()(const ListDeadlocks&) const { return service::ListDeadlocks{}; }
     service::Request operator()(const CheckToken& request) const {
         return service::CheckToken{.token = request.token, .scope = request.scope.view()};
     }
@@ -84,8 +102,13 @@ struct NeedOf {
     Need operator()(const DropFence& request) const {
         return need(Right::admin, core::Scope::named(request.resource));
     }
+    Need operator()(const LookAtElection& request) const {
+        return need(Right::read, core::Scope::named(request.name));
+    }
     Need operator()(const ListLeases&) const { return std::nullopt; }
+    Need operator()(const ListDeadlocks&) const { return std::nullopt; }
     Need operator()(const Renew&) const { return std::nullopt; }
+    Need operator()(const SetValue&) const { return std::nullopt; }
     Need operator()(const Release&) const { return std::nullopt; }
     Need operator()(const Look&) const { return std::nullopt; }
 
@@ -94,6 +117,41 @@ struct NeedOf {
         return rights::Need{right, rights::Door::http, scope};
     }
 };
+
+// Why the client may not do this with every scope of the set. No value: it may.
+std::optional<rights::Denial> deny_any(const rights::Token* client, Right right,
+                                       std::span<const core::SetMember> members) {
+    for (const core::SetMember& member : members) {
+        if (auto denial = rights::deny(client, {right, rights::Door::http, member.scope})) {
+            return denial;
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<rights::Denial> find_denial(const rights::Token* client,
+                                          const ScopedRequest& request) {
+    if (client == nullptr) return std::nullopt;
+    if (const auto* const acquire = std::get_if<Acquire>(&request)) {
+        std::vector<core::SetMember> members;
+        for (const OwnedMember& member : acquire->members) members.push_back(member.view());
+        if (auto denial = deny_any(client, Right::lock, members)) return denial;
+    }
+    const auto need = std::visit(NeedOf{}, request);
+    return need ? rights::deny(client, *need) : std::nullopt;
+}
+
+// A client with limits sees of a deadlock only what it may read.
+void set_readable(ScopedRequest& request, const rights::Token* client) {
+    if (client == nullptr) return;
+    auto* const acquire = std::get_if<Acquire>(&request);
+    if (acquire != nullptr && acquire->refuses_deadlock) {
+        acquire->readable = rights::readable_by(client, rights::Door::http);
+    }
+    if (auto* const list = std::get_if<ListDeadlocks>(&request)) {
+        list->readable = rights::readable_by(client, rights::Door::http);
+    }
+}
 
 // A request about the lease of a token: the token, and the right that it needs on the lock.
 struct OfLease {
@@ -104,10 +162,21 @@ Fault fault_of(const rights::Denial& denial) {
     return {.status = 403, .code = "Forbidden", .message = denial.sentence};
 }
 
+// A lease on several scopes needs the right on all of them.
+std::optional<rights::Denial> deny_lease(const rights::Token* client, Right right,
+                                         const core::LeaseView& lease) {
+    const std::vector<core::SetMember> members = answers::members_of(lease.members);
+    if (!members.empty()) return deny_any(client, right, members);
+    return rights::deny(client, {right, rights::Door::http, lease.scope});
+}
+
 std::optional<OfLease> of_lease(const ScopedRequest& request) {
     if (const auto* renew = std::get_if<Renew>(&request)) return OfLease{renew->token, Right::lock};
     if (const auto* release = std::get_if<Release>(&request)) {
         return OfLease{release->token, Right::lock};
+    }
+    if (const auto* value = std::get_if<SetValue>(&request)) {
+        return OfLease{value->token, Right::lock};
     }
     if (const auto* look = std::get_if<Look>(&request)) return OfLease{look->token, Right::read};
     return std::nullopt;
@@ -128,6 +197,12 @@ constexpr net::Route all_routes[] = {
      Action::release, Reach::asked},
     {"POST", "/v1/leases/{token}/renew", Privilege::lock, Body::whole, "renewLease", Action::renew,
      Reach::asked},
+    {"GET, HEAD", "/v1/deadlocks", Privilege::read, Body::ignored, "listDeadlocks",
+     Action::list_deadlocks, Reach::asked},
+    {"PUT", "/v1/leases/{token}/value", Privilege::lock, Body::whole, "setLeaseValue",
+     Action::set_value, Reach::asked},
+    {"GET, HEAD", "/v1/elections/{name}", Privilege::read, Body::ignored, "lookAtElection",
+     Action::look_at_election, Reach::asked},
     {"POST", "/v1/fence/check", Privilege::read, Body::whole, "checkToken", Action::check_token,
      Reach::asked},
     {"GET, HEAD", "/v1/fence/{resource}", Privilege::read, Body::ignored, "lookAtFence",
@@ -141,8 +216,8 @@ constexpr net::Route all_routes[] = {
 }  // namespace
 
 ScopedHandler::ScopedHandler(const ScopedOptions& options, service::Port& port,
-                             const service::Clock& clock)
-    : options_(options), port_(port), clock_(clock) {}
+                             ElectionWatches& elections, const service::Clock& clock)
+    : options_(options), port_(port), elections_(elections), clock_(clock) {}
 
 std::span<const net::Route> ScopedHandler::routes() {
     return all_routes;
@@ -172,20 +247,26 @@ void ScopedHandler::send_fault(const Fault& fault, net::HttpReply& reply,
 }
 
 void ScopedHandler::handle(const net::RoutedRequest& routed, net::HttpReply& reply) {
-    auto request = parse_request(
-        routed.route.action.as<Action>(),
-        {.name = routed.parameter, .query = routed.http.query, .body = routed.http.body}, options_);
+    auto request = parse_request(routed.route.action.as<Action>(),
+                                 {.name = routed.parameter,
+                                  .query = routed.http.query,
+                                  .body = routed.http.body,
+                                  .accept = routed.http.header("Accept").value_or("")},
+                                 options_);
     if (!request) return send_fault(request.error(), reply);
     const rights::Token* const client = routed.client;
-    if (const auto need = std::visit(NeedOf{}, *request)) {
-        if (const auto denial = rights::deny(client, *need)) {
-            return send_fault(fault_of(*denial), reply, {}, &*denial);
-        }
+    if (const auto denial = find_denial(client, *request)) {
+        return send_fault(fault_of(*denial), reply, {}, &*denial);
+    }
+    set_readable(*request, client);
+    if (const auto* const election = std::get_if<LookAtElection>(&*request)) {
+        if (election->is_watch) return elections_.open(*election, client, reply);
     }
     const bool has_limits =
         client != nullptr && client->everywhere(rights::Door::http) < rights::Right::lock;
     if (has_limits && of_lease(*request)) return find_lease(std::move(*request), *client, reply);
-    if (const auto* response = port_.submit(std::visit(Translator{client}, *request))) {
+    Translator translator{client};
+    if (const auto* response = port_.submit(std::visit(translator, *request))) {
         body_.clear();
         const int status = append_answer(body_, *request, *response, clock_);
         return answers::send_json(reply, status, body_);
@@ -202,16 +283,17 @@ void ScopedHandler::find_lease(ScopedRequest request, const rights::Token& clien
                   later = reply.defer()](const service::Response& found) mutable {
         const bool is_known =
             found.failure.empty() && found.outcome.kind == core::Outcome::Kind::found;
-        const rights::Need need{of_lease(request)->right, rights::Door::http,
-                                found.outcome.lease.scope};
-        const auto denial = is_known ? rights::deny(kept.get(), need) : std::nullopt;
+        const auto denial =
+            is_known ? deny_lease(kept.get(), of_lease(request)->right, found.outcome.lease)
+                     : std::nullopt;
         if (denial) {
             std::string body;
             append_fault(body, fault_of(*denial));
             rights::add_to_json(body, *denial);
             return later.send(403, json, body);
         }
-        if (const auto* response = port_.submit(std::visit(Translator{kept.get()}, request))) {
+        Translator translator{kept.get()};
+        if (const auto* response = port_.submit(std::visit(translator, request))) {
             std::string body;
             const int status = append_answer(body, request, *response, clock_);
             return answers::send_json(later, status, body);

@@ -1,7 +1,7 @@
 #pragma once
 
-// ScopedHandler: leases on names, paths, inodes and byte ranges, `/v1/leases`, and fences,
-// `/v1/fence`, on the common engine.
+// ScopedHandler: leases on names, paths, inodes and byte ranges, `/v1/leases`, elections,
+// `/v1/elections`, and fences, `/v1/fence`, on the common engine.
 //
 // The token alone proves who holds a lease, whichever door granted it.
 //
@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 
+#include "doors/scoped/election_watches.h"
 #include "doors/scoped/scoped_request.h"
 #include "net/http/routes.h"
 #include "service/ports/clock.h"
@@ -19,8 +20,9 @@ namespace holdfast::doors::scoped {
 
 class ScopedHandler final : public net::RouteHandler {
   public:
-    // The port and the clock outlive the handler and its connections.
-    ScopedHandler(const ScopedOptions& options, service::Port& port, const service::Clock& clock);
+    // All outlive the handler and its connections. `elections` are those of the same loop.
+    ScopedHandler(const ScopedOptions& options, service::Port& port, ElectionWatches& elections,
+                  const service::Clock& clock);
 
     [[nodiscard]] static std::span<const net::Route> routes();
 
@@ -35,6 +37,7 @@ class ScopedHandler final : public net::RouteHandler {
 
     const ScopedOptions options_;
     service::Port& port_;
+    ElectionWatches& elections_;
     const service::Clock& clock_;
     std::string body_;  // of the answer; reused
 };

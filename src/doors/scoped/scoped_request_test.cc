@@ -123,6 +123,88 @@ TEST(ScopedRequest, AcquireNamesTheFault) {
     }
 }
 
+TEST(ScopedRequest, AcquireReadsSeveralScopes) {
+    const auto request = read<Acquire>(
+        "POST", "/v1/leases",
+        R"({"scopes":["a",{"scope":"path:/x","mode":"exclusive"},{"scope":{"kind":"inode",)"
+        R"("inode":7}},{"scope":"semaphore:s","mode":"exclusive","limit":3}],"mode":"shared",)"
+        R"("holder":"w1","waiter":"t1","on_deadlock":"refuse"})");
+    ASSERT_EQ(request.members.size(), 4U);
+    const core::SetMember expected[] = {
+        {.scope = core::Scope::named("a"), .mode = core::Mode::shared},
+        {.scope = core::Scope::path("/x")},
+        {.scope = core::Scope::of_inode(7), .mode = core::Mode::shared},
+        {.scope = core::Scope::semaphore("s"), .limit = 3}};
+    for (std::size_t index = 0; index < request.members.size(); ++index) {
+        EXPECT_EQ(request.members[index].view(), expected[index]) << index;
+    }
+    EXPECT_EQ(request.scope.view(), core::Scope::named("a"));
+    EXPECT_EQ(request.mode, core::Mode::shared);
+    EXPECT_EQ(request.waiter, "t1");
+    EXPECT_TRUE(request.refuses_deadlock);
+}
+
+TEST(ScopedRequest, OneElementOfScopesIsAUsualLease) {
+    const auto request = read<Acquire>(
+        "POST", "/v1/leases", R"({"scopes":[{"scope":"semaphore:s","limit":3}],"holder":"w1"})");
+    EXPECT_TRUE(request.members.empty());
+    EXPECT_EQ(request.scope.view(), core::Scope::semaphore("s"));
+    EXPECT_EQ(request.limit, 3U);
+    EXPECT_EQ(request.waiter, "");
+    EXPECT_FALSE(request.refuses_deadlock);
+}
+
+TEST(ScopedRequest, SeveralScopesNameTheFault) {
+    const std::pair<const char*, const char*> rows[] = {
+        {R"("scope":"a","scopes":["b"])", "give scope or scopes, not both"},
+        {R"("scopes":[])", "scope required"},
+        {R"("scopes":"a")", "scopes must be a list of strings and objects"},
+        {R"("scopes":["a",7])", "scopes must be a list of strings and objects"},
+        {R"("scopes":["a",""])", "scopes[1]: scope required"},
+        {R"("scopes":["a",{}])", "scopes[1]: scope required"},
+        {R"("scopes":["a","inode:x"])", "scopes[1]: an inode is written inode:<number>"},
+        {R"("scopes":["a",{"scope":"b","mode":"both"}])",
+         "scopes[1]: mode must be exclusive or shared"},
+        {R"("scopes":["a",{"scope":"b","limit":2}])", "scopes[1]: a limit is for semaphores"},
+        {R"("scopes":["a","semaphore:b"])", "scopes[1]: a semaphore needs a limit"},
+        {R"("scopes":["a",{"scope":"semaphore:b","limit":2}],"mode":"shared")",
+         "scopes[1]: a semaphore cannot be shared"},
+        {R"("scopes":["a",{"kind":"named","name":"b"}])", "scopes[1]: unknown field \"kind\""},
+        {R"("scopes":["a","b"],"limit":2)", "each element of scopes has a limit of its own"},
+        {R"("scopes":["a","b","a"])", "scopes must not overlap: a and a do"},
+        {R"("scopes":["inode:7","range:7:0-9"])",
+         "scopes must not overlap: inode:7 and range:7:0-9 do"},
+        {R"("scopes":["range:7:0-9","x","range:7:8-"])",
+         "scopes must not overlap: range:7:0-9 and range:7:8- do"},
+        {R"("scopes":["a",{"scope":"semaphore:a","limit":2}])",
+         "scopes must not overlap: a and semaphore:a do"},
+        {R"("scope":"a","on_deadlock":"wait")", "on_deadlock must be tell or refuse"},
+    };
+    for (const auto& [fields, message] : rows) {
+        const std::string body = R"({"holder":"w1",)" + std::string(fields) + "}";
+        EXPECT_THAT(fault("POST", "/v1/leases", body),
+                    HasSubstr(std::string("400 BadRequest: ") + message))
+            << body;
+    }
+    EXPECT_EQ(fault("POST", "/v1/leases",
+                    R"({"holder":"w1","scopes":["range:7:0-9","range:7:9-12","inode:8","path:7",)"
+                    R"("7","path:/x"]})"),
+              "none");
+}
+
+TEST(ScopedRequest, ThereMayBeSixtyFourScopes) {
+    const auto body_of = [](int count) {
+        std::string body = R"({"holder":"w1","scopes":["0")";
+        for (int index = 1; index < count; ++index) {
+            body += ",\"" + std::to_string(index) + "\"";
+        }
+        return body + "]}";
+    };
+    EXPECT_EQ(read<Acquire>("POST", "/v1/leases", body_of(64)).members.size(), 64U);
+    EXPECT_EQ(fault("POST", "/v1/leases", body_of(65)),
+              "400 BadRequest: scopes may have 64 elements at most, not 65");
+}
+
 TEST(ScopedRequest, EveryBeginningOfABodyIsRefused) {
     const std::string whole =
         R"({"scope":{"kind":"range","inode":7,"start":0,"end":9},"holder":"w","wait_ms":5})";

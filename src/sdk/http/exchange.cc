@@ -80,6 +80,7 @@ LockError Answer::to_error() const {
                                    server, status)};
     }
     if (code == "LockHeld") return read_held(json);
+    if (code == "Deadlock") return read_deadlock(json);
     if (code == "LockExpired" || code == "RequestEnded") return LockExpired{};
     if (code == "LockNotFound") return LockNotFound{};
     if (code == "LimitReached") return LockLimitReached{.message = message()};

@@ -9,13 +9,26 @@ namespace {
 using State = RequestMemory::Known::State;
 
 // Every part but the last is preceded by its length, so that no two requests have one key.
-std::string key_of(const core::Owner& owner, const core::Scope& scope, std::string_view id) {
-    const std::string scope_text = core::to_text(scope);
+std::string key_of(const core::Owner& owner, const std::string& scope_text, std::string_view id) {
     std::string key = std::to_string(static_cast<unsigned>(owner.door));
     for (const std::string_view part : {owner.name, std::string_view(scope_text)}) {
         key.append(":").append(std::to_string(part.size())).append(":").append(part);
     }
     return key.append(":").append(id);
+}
+
+std::string key_of(const core::AcquireRequest& request) {
+    // A set is another thing than its first scope alone.
+    const bool is_set = request.members.size() > 1;
+    return key_of(request.owner,
+                  is_set ? core::set_to_text(request.members) : core::to_text(request.scope),
+                  request.notes.request_id);
+}
+
+std::string key_of(const core::LeaseView& lease) {
+    const bool is_set = !lease.members.empty();
+    return key_of(lease.owner, is_set ? std::string(lease.members) : core::to_text(lease.scope),
+                  lease.notes.request_id);
 }
 
 // What the id of an ended lease takes: its key twice, and the records around that.
@@ -29,7 +42,7 @@ std::size_t bytes_of(const std::string& key) {
 const RequestMemory::Known* RequestMemory::find(const core::AcquireRequest& request,
                                                 core::Time now) const {
     if (request.notes.request_id.empty()) return nullptr;
-    const auto found = known_.find(key_of(request.owner, request.scope, request.notes.request_id));
+    const auto found = known_.find(key_of(request));
     if (found == known_.end()) return nullptr;
     const Known& known = found->second;
     if (known.state == State::ended && now - known.ended_at >= ended_kept) return nullptr;
@@ -38,8 +51,8 @@ const RequestMemory::Known* RequestMemory::find(const core::AcquireRequest& requ
 
 void RequestMemory::on_event(const core::Event& event) {
     const core::LeaseView& lease = event.lease;
-    if (lease.notes.request_id.empty()) return;
-    const std::string key = key_of(lease.owner, lease.scope, lease.notes.request_id);
+    if (lease.notes.request_id.empty() || event.kind == core::EventKind::deadlock) return;
+    const std::string key = key_of(lease);
     switch (event.kind) {
         case core::EventKind::queued:
             known_[key] = {.state = State::waiting, .waiter = event.waiter};
@@ -55,20 +68,19 @@ void RequestMemory::on_event(const core::Event& event) {
         case core::EventKind::grace_ended:
         case core::EventKind::session_opened:
         case core::EventKind::session_ended:
-        case core::EventKind::value_set: break;
+        case core::EventKind::value_set:
+        case core::EventKind::deadlock: break;
     }
     forget_old(event.at);
 }
 
 void RequestMemory::forget(const core::Event& event) {
-    const core::LeaseView& lease = event.lease;
-    known_.erase(key_of(lease.owner, lease.scope, lease.notes.request_id));
+    known_.erase(key_of(event.lease));
 }
 
 void RequestMemory::on_restored(const core::RestoreRequest& lease) {
     if (lease.notes.request_id.empty() || lease.is_in_grace) return;
-    known_[key_of(lease.owner, lease.scope, lease.notes.request_id)] = {.state = State::held,
-                                                                        .token = lease.token};
+    known_[key_of(lease)] = {.state = State::held, .token = lease.token};
 }
 
 void RequestMemory::end(const std::string& key, const core::Event& event) {

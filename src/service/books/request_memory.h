@@ -7,7 +7,7 @@
 // the queue, the lease, or the news that the lease is over already. So a request has one effect,
 // however often it arrives.
 //
-// An id belongs to its owner and its lock. It is known while its request waits or holds, and for
+// An id belongs to its owner and its lock, or its set of locks. It is known while its request waits or holds, and for
 // ten minutes after its lease has ended: find() compares the times, so that this holds also on a
 // server on which nothing else happens. What waited in vain is forgotten, so that it may be tried
 // again. All of it follows from the events of the lock table.

@@ -63,6 +63,15 @@ void EventFeed::publish(const FenceRefusal& refusal) {
     call_watches();
 }
 
+void EventFeed::lose(std::uint64_t count) {
+    const std::lock_guard guard(mutex_);
+    next_id_ += count;
+    oldest_id_ = next_id_;
+    chunks_.clear();
+    bytes_ = 0;
+    call_watches();
+}
+
 // Whether there was no watch yet. Then the events get their numbers, and are forgotten.
 bool EventFeed::count_only(std::size_t events) {
     if (was_ever_watched_) return false;

@@ -4,7 +4,8 @@
 //
 // The writer publishes every event; the feed keeps the latest of them, numbered, within bounds of
 // count and size. A Watch reads them in order, at its own pace, from the number where its reader
-// stopped last time. One that is too slow, or comes back too late, is told that it missed some.
+// stopped last time, or from the number up to which a snapshot shows everything
+// (Response::position). One that is too slow, or comes back too late, is told that it missed some.
 //
 // Before the first watch, events are only counted: nobody can come back for what nobody has read.
 //
@@ -56,12 +57,22 @@ class EventFeed {
     // readers come back after a restart, too.
     explicit EventFeed(std::uint64_t first_id, FeedLimits limits = {});
 
+    // The number of the next event.
+    [[nodiscard]] std::uint64_t next_id() const {
+        const std::lock_guard guard(mutex_);
+        return next_id_;
+    }
+
     // What happened. Takes the changes if they are many, and leaves others to be overwritten.
     void publish(core::Changes&& changes);
     void publish(const FenceRefusal& refusal);
 
     // The number of the last event so far. Any thread may ask.
     [[nodiscard]] std::uint64_t position() const;
+
+    // So many events happened that will never be told: their numbers are left out, and everybody
+    // who has not come further is told that some are missing. What the feed had is forgotten.
+    void lose(std::uint64_t count);
 
     // Reads what comes after event `after`; without it, what happens from now on. `on_news` is
     // called on `here` when there is something to read, and again only after it was read; not after

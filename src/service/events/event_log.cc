@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/log/log.h"
+#include "core/values/cycle.h"
 #include "service/doors.h"
 
 namespace holdfast::service {
@@ -15,6 +16,7 @@ base::LogLevel level_of(core::EventKind kind) {
         case core::EventKind::released:
         case core::EventKind::expired:
         case core::EventKind::grace_ended: return base::LogLevel::info;
+        case core::EventKind::deadlock: return base::LogLevel::warning;
         case core::EventKind::renewed:
         case core::EventKind::queued:
         case core::EventKind::wait_timed_out:
@@ -31,22 +33,34 @@ std::uint64_t milliseconds(core::Duration duration) {
         std::chrono::duration_cast<std::chrono::milliseconds>(duration).count());
 }
 
+// The scope of a lease; of a set, all of them: `a, path:/b`.
+std::string scopes_of(const core::LeaseView& lease) {
+    const auto members = core::parse_set(lease.members);
+    if (!members) return core::to_text(lease.scope);
+    std::string text;
+    for (const core::SetMember& member : *members) {
+        text.append(text.empty() ? "" : ", ").append(core::to_text(member.scope));
+    }
+    return text;
+}
+
 }  // namespace
 
 void EventLog::on_changes(const core::Changes& changes) {
+    if (!base::is_logged(base::LogLevel::warning)) return;
     const bool has_info = base::is_logged(base::LogLevel::info);
     const bool has_debug = base::is_logged(base::LogLevel::debug);
-    if (!has_info) return;
     for (const core::Event& event : changes) {
         const base::LogLevel level = level_of(event.kind);
-        if ((has_debug || level == base::LogLevel::info) && may_write(event.at)) {
-            on_event(level, event);
-        }
+        const bool is_wanted = level == base::LogLevel::debug  ? has_debug
+                               : level == base::LogLevel::info ? has_info
+                                                               : true;
+        if (is_wanted && may_write(event.at)) on_event(level, event);
     }
 }
 
 void EventLog::on_event(base::LogLevel level, const core::Event& event) {
-    const std::string scope = core::to_text(event.lease.scope);
+    const std::string scope = scopes_of(event.lease);
     const std::string_view message = core::to_text(event.kind);
     const std::uint64_t number = core::as_number(event.lease.token.fence);
     const std::string_view door = to_text(event.lease.owner.door);
@@ -96,6 +110,11 @@ void EventLog::on_event(base::LogLevel level, const core::Event& event) {
                       {{"session", event.lease.session.serial},
                        {"owner", event.lease.owner.name},
                        {"door", door}});
+            break;
+        case core::EventKind::deadlock:
+            if (const auto cycle = core::parse_cycle(event.cycle)) {
+                base::log(level, message, {{"cycle", core::describe_cycle(*cycle)}});
+            }
             break;
     }
 }

@@ -67,6 +67,7 @@ void ServiceFigures::on_event(const core::Event& event) {
             break;
         case core::EventKind::wait_timed_out: ++waits_timed_out; break;
         case core::EventKind::wait_cancelled: ++waits_cancelled; break;
+        case core::EventKind::deadlock: ++deadlocks; break;
         case core::EventKind::renewed:
         case core::EventKind::grace_ended:
         case core::EventKind::queued:

@@ -64,6 +64,7 @@ struct ServiceFigures {
     std::uint64_t waits_granted = 0;  // how waits ended
     std::uint64_t waits_timed_out = 0;
     std::uint64_t waits_cancelled = 0;
+    std::uint64_t deadlocks = 0;  // that were told, whether or not the request was refused
     base::Histogram wait_seconds{0.001, 20};       // of those that were granted
     base::Histogram hold_seconds{0.001, 24};       // from the grant to the end, whatever ended it
     base::Histogram sweep_seconds{0.000'001, 24};  // what ending leases that expired took

@@ -45,6 +45,7 @@ struct PartsOf {
     void operator()(ReadFence& request) const { visit(request.resource); }
     void operator()(DropFence& request) const { visit(request.resource); }
     void operator()(ListSessions&) const {}
+    void operator()(ListDeadlocks&) const {}
     void operator()(RunStep& request) const { request.step->keep_texts(); }
     void operator()(Measure&) const {}
 
@@ -72,6 +73,7 @@ void Texts::keep_texts_of(Request& request) {
 void Texts::keep_texts_of(Response& response) {
     replace(response.outcome.lease);
     response.outcome.previous_owner = keep(response.outcome.previous_owner);
+    response.outcome.cycle = keep(response.outcome.cycle);
     response.failure = keep(response.failure);
     if (!response.details) return;
     auto details = std::make_shared<Details>(*response.details);

@@ -41,7 +41,8 @@ class Thinning {
                 return ended_sessions_.contains(event.lease.session.serial);
             case EventKind::granted:
             case EventKind::value_set:
-            case EventKind::grace_ended: break;
+            case EventKind::grace_ended:
+            case EventKind::deadlock: break;
         }
         return false;
     }

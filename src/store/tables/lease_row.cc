@@ -280,11 +280,11 @@ core::RestoreRequest to_request(const LeaseRow& row, std::span<const core::SetMe
          .owner = {.door = row.door, .name = row.owner},
          .mode = row.mode,
          .limit = row.permits,
+         .members = members,
          .ttl = row.ttl == no_end ? core::endless : row.ttl,
          .grace = row.grace,
          .memory = row.memory,
          .notes = {.request_id = row.request_id, .metadata = row.metadata, .waiter = row.waiter},
-         .members = members,
          .value = row.value}};
     request.token = {.fence = core::Fence{row.fence}, .secret = core::Secret{row.secret}};
     request.is_in_grace = is_in_grace;

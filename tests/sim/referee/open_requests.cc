@@ -134,6 +134,7 @@ void OpenRequests::on_event(const core::Event& event, Moment at) {
             if (entry != open_.end()) entry->second.is_queued = event.kind == EventKind::queued;
             break;
         case EventKind::renewed: ++leases_[event.lease.token.fence].renewals; break;
+        case EventKind::value_set:
         case EventKind::session_opened:
         case EventKind::session_ended: break;
     }

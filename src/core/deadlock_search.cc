@@ -1,0 +1,357 @@
+#include "core/deadlock_search.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::core {
+
+std::vector<CycleMember> LockTable::DeadlockSearch::find(const AcquireRequest& request,
+                                                         const Asked* asked, std::size_t count,
+                                                         Slot identity) {
+    request_ = &request;
+    asked_ = asked;
+    asked_count_ = count;
+    nodes_.push_back({.waiter = no_slot, .identity = identity});
+    return find_cycle();
+}
+
+std::vector<CycleMember> LockTable::DeadlockSearch::find(Slot waiter) {
+    static_cast<void>(node_of(waiter));
+    return find_cycle();
+}
+
+std::vector<CycleMember> LockTable::DeadlockSearch::find_cycle() {
+    for (NodeIndex node = 0; node < nodes_.size(); ++node) {
+        if (!expand(node)) return {};
+    }
+    take_away_free();
+    if (nodes_[0].is_free) return {};
+    return way_back();
+}
+
+// False if the search has become too long.
+bool LockTable::DeadlockSearch::step() {
+    if (steps_left_ == 0) return false;
+    --steps_left_;
+    return true;
+}
+
+LockTable::DeadlockSearch::NodeIndex LockTable::DeadlockSearch::node_of(Slot waiter) {
+    const auto [found, is_new] =
+        by_waiter_.try_emplace(waiter, static_cast<NodeIndex>(nodes_.size()));
+    if (is_new) {
+        nodes_.push_back({.waiter = waiter, .identity = table_.waiters_[waiter].identity});
+    }
+    return found->second;
+}
+
+void LockTable::DeadlockSearch::add_edge(Edge edge) {
+    const auto number = static_cast<std::uint32_t>(edges_.size());
+    edge.next_out = std::exchange(nodes_[edge.from].first_out, number);
+    edge.next_in = std::exchange(nodes_[edge.to].first_in, number);
+    if (edge.holder == none) ++nodes_[edge.from].reasons;
+    edges_.push_back(edge);
+}
+
+bool LockTable::DeadlockSearch::expand(NodeIndex node) {
+    const Slot waiter = nodes_[node].waiter;
+    if (waiter == no_slot) {
+        for (std::size_t index = 0; index < asked_count_; ++index) {
+            const auto& [member, resource, is_free] = asked_[index];
+            if (is_free) continue;
+            if (!expand({.node = node,
+                         .name = static_cast<std::uint32_t>(index),
+                         .resource = resource,
+                         .mode = member.mode,
+                         .range = member.scope.range,
+                         .ahead = table_.resources_[resource].waiters.last})) {
+                return false;
+            }
+        }
+        return true;
+    }
+    if (!expand_record(node, waiter)) return false;
+    if (!table_.waiters_[waiter].is_set) return true;
+    const auto& others = table_.waiters_[waiter].notes.others();
+    return std::all_of(others.begin(), others.end(),
+                       [&](Slot other) { return expand_record(node, other); });
+}
+
+bool LockTable::DeadlockSearch::expand_record(NodeIndex node, Slot slot) {
+    const Waiter& record = table_.waiters_[slot];
+    if (record.is_in_turn) return step();
+    Place place{.node = node,
+                .name = slot,
+                .resource = record.resource,
+                .mode = record.mode,
+                .ahead = record.previous,
+                .serial = record.id.serial};
+    if (record.range_item != no_slot) place.range = table_.ranges_[record.range_item].range;
+    return expand(place);
+}
+
+bool LockTable::DeadlockSearch::expand(const Place& place) {
+    switch (table_.resources_[place.resource].kind) {
+        case ResourceKind::inode: return expand_ranges(place);
+        case ResourceKind::semaphore: return expand_semaphore(place);
+        case ResourceKind::named:
+        case ResourceKind::path: break;
+    }
+    return expand_line(place);
+}
+
+// Waiters that are not entangled are passed over. If one of them is exclusive, whatever it waits for is
+// in the way of this one, too. An exclusive waiter that is entangled stands for all that are before it.
+bool LockTable::DeadlockSearch::expand_line(const Place& place) {
+    const Resource& resource = table_.resources_[place.resource];
+    Mode mode = place.mode;
+    if (resource.entangled_count == 0) {
+        // The first waiter waits for the holders, and so do all behind it.
+        if (place.ahead != no_slot) mode = Mode::exclusive;
+    } else {
+        for (Slot slot = place.ahead; slot != no_slot; slot = table_.waiters_[slot].previous) {
+            if (!step()) return false;
+            const Waiter& record = table_.waiters_[slot];
+            if (!is_entangled(slot)) {
+                if (record.mode == Mode::exclusive) mode = Mode::exclusive;
+                continue;
+            }
+            add_edge_to_waiter(place, slot);
+            const bool is_excluded = conflicts(record.mode, mode);
+            if (is_excluded && !add_edges_to_client(place, {.waiter = slot})) return false;
+            if (record.mode == Mode::exclusive) return true;
+        }
+    }
+    for (Slot slot = resource.holders.first; slot != no_slot; slot = table_.leases_[slot].next) {
+        if (!step()) return false;
+        if (!conflicts(table_.leases_[slot].mode, mode)) continue;
+        if (!add_edges_to_client(place, {.lease = slot})) return false;
+    }
+    return true;
+}
+
+bool LockTable::DeadlockSearch::is_entangled(Slot waiter) const {
+    const Waiter& leader = table_.waiters_[table_.waiters_[waiter].id.slot];
+    return table_.identities_[leader.identity].is_entangled;
+}
+
+// The nearest entangled waiter stands for all that are before it.
+bool LockTable::DeadlockSearch::expand_semaphore(const Place& place) {
+    const bool is_looking = table_.resources_[place.resource].entangled_count > 0;
+    for (Slot slot = is_looking ? place.ahead : no_slot; slot != no_slot;
+         slot = table_.waiters_[slot].previous) {
+        if (!step()) return false;
+        if (!is_entangled(slot)) continue;
+        add_edge_to_waiter(place, slot);
+        break;
+    }
+    return expand_permits(place);
+}
+
+bool LockTable::DeadlockSearch::expand_ranges(const Place& place) {
+    const Resource& resource = table_.resources_[place.resource];
+    const auto is_in_the_way = [&](const Claim& record) {
+        return conflicts(record.mode, place.mode) &&
+               table_.ranges_[record.range_item].range.overlaps(place.range);
+    };
+    for (Slot slot = resource.holders.first; slot != no_slot; slot = table_.leases_[slot].next) {
+        if (!step()) return false;
+        if (!is_in_the_way(table_.leases_[slot])) continue;
+        if (!add_edges_to_client(place, {.lease = slot})) return false;
+    }
+    for (Slot slot = resource.waiters.first;
+         slot != no_slot && table_.waiters_[slot].id.serial < place.serial;
+         slot = table_.waiters_[slot].next) {
+        if (!step()) return false;
+        if (!is_in_the_way(table_.waiters_[slot])) continue;
+        add_edge_to_waiter(place, slot);
+        if (!add_edges_to_client(place, {.waiter = slot})) return false;
+    }
+    return true;
+}
+
+// A semaphore without a free permit.
+bool LockTable::DeadlockSearch::expand_permits(const Place& place) {
+    const Resource& resource = table_.resources_[place.resource];
+    if (resource.holder_count < resource.limit) return true;
+    // First a look whether all holders wait at all.
+    for (Slot slot = resource.holders.first; slot != no_slot; slot = table_.leases_[slot].next) {
+        if (!step()) return false;
+        const Lease& lease = table_.leases_[table_.lead(slot)];
+        if (lease.state != LeaseState::held) return true;
+        const Slot identity = table_.find_identity(table_.identity_key(lease));
+        if (identity == no_slot) return true;
+        const bool is_waiting = table_.identities_[identity].waiters.first != no_slot;
+        if (!is_waiting && identity != nodes_[0].identity) return true;
+    }
+    const auto number = static_cast<std::uint32_t>(permits_.size());
+    permits_.push_back({.node = place.node});
+    ++nodes_[place.node].reasons;
+    for (Slot slot = resource.holders.first; slot != no_slot; slot = table_.leases_[slot].next) {
+        const auto holder = static_cast<std::uint32_t>(permit_holders_.size());
+        permit_holders_.push_back({.permits = number});
+        const std::size_t edges = edges_.size();
+        if (!add_edges_to_client(place, {.lease = slot, .holder = holder})) return false;
+        permit_holders_[holder].edges = static_cast<std::uint32_t>(edges_.size() - edges);
+        if (permit_holders_[holder].edges == 0) break_permits(number);
+    }
+    return true;
+}
+
+// `place` is stuck if the earlier waiter is never granted.
+void LockTable::DeadlockSearch::add_edge_to_waiter(const Place& place, Slot slot) {
+    const NodeIndex to = node_of(table_.waiters_[slot].id.slot);
+    add_edge({.from = place.node, .to = to, .place = place.name, .waiter = slot});
+}
+
+// `place` is stuck if the client of a holder or an earlier waiter never ends its leases.
+bool LockTable::DeadlockSearch::add_edges_to_client(const Place& place, Edge edge) {
+    const bool is_lease = edge.lease != no_slot;
+    if (is_lease && table_.leases_[table_.lead(edge.lease)].state != LeaseState::held) {
+        return true;
+    }
+    const Claim& record = is_lease ? static_cast<const Claim&>(table_.leases_[edge.lease])
+                                   : table_.waiters_[edge.waiter];
+    const Slot identity =
+        is_lease
+            ? table_.find_identity(table_.identity_key(table_.leases_[table_.lead(edge.lease)]))
+            : table_.waiters_[table_.waiters_[edge.waiter].id.slot].identity;
+    if (identity == no_slot) return true;
+    edge.from = place.node;
+    edge.place = place.name;
+    if (identity == nodes_[0].identity && request_ != nullptr && !asks_again(record)) {
+        edge.to = 0;
+        add_edge(edge);
+    }
+    for (Slot waiter = table_.identities_[identity].waiters.first; waiter != no_slot;
+         waiter = table_.waiters_[waiter].identity_next) {
+        if (!step()) return false;
+        if (waits_again(waiter, record)) continue;
+        edge.to = node_of(waiter);
+        add_edge(edge);
+    }
+    return true;
+}
+
+// Whether both are about the same lock, or the same part of an inode.
+bool LockTable::DeadlockSearch::is_same_place(const Claim& record, Slot resource,
+                                              const Range& range) const {
+    if (record.resource != resource) return false;
+    return record.range_item == no_slot || table_.ranges_[record.range_item].range.overlaps(range);
+}
+
+// Whether the request asks for something that its client has, or stands for, by this record.
+bool LockTable::DeadlockSearch::asks_again(const Claim& record) const {
+    return std::any_of(asked_, asked_ + asked_count_, [&](const Asked& one) {
+        return is_same_place(record, one.resource, one.member.scope.range);
+    });
+}
+
+// The same for a waiter.
+bool LockTable::DeadlockSearch::waits_again(Slot waiter, const Claim& record) const {
+    const auto is_at = [&](Slot slot) {
+        const Waiter& one = table_.waiters_[slot];
+        const Range range =
+            one.range_item == no_slot ? Range{} : table_.ranges_[one.range_item].range;
+        return is_same_place(record, one.resource, range);
+    };
+    if (is_at(waiter)) return true;
+    if (!table_.waiters_[waiter].is_set) return false;
+    const auto& others = table_.waiters_[waiter].notes.others();
+    return std::any_of(others.begin(), others.end(), is_at);
+}
+
+void LockTable::DeadlockSearch::break_permits(std::uint32_t number) {
+    Permits& permits = permits_[number];
+    if (std::exchange(permits.is_broken, true)) return;
+    --nodes_[permits.node].reasons;
+}
+
+void LockTable::DeadlockSearch::take_away_free() {
+    std::vector<NodeIndex> free;
+    const auto look_at = [&](NodeIndex node) {
+        if (nodes_[node].reasons > 0 || std::exchange(nodes_[node].is_free, true)) return;
+        free.push_back(node);
+    };
+    for (NodeIndex node = 0; node < nodes_.size(); ++node) look_at(node);
+    while (!free.empty()) {
+        const NodeIndex gone = free.back();
+        free.pop_back();
+        for (std::uint32_t number = nodes_[gone].first_in; number != none;
+             number = edges_[number].next_in) {
+            const Edge& edge = edges_[number];
+            if (edge.holder == none) {
+                --nodes_[edge.from].reasons;
+            } else if (--permit_holders_[edge.holder].edges == 0) {
+                break_permits(permit_holders_[edge.holder].permits);
+            }
+            look_at(edge.from);
+        }
+    }
+}
+
+bool LockTable::DeadlockSearch::is_reason(const Edge& edge) const {
+    if (nodes_[edge.to].is_free) return false;
+    return edge.holder == none || !permits_[permit_holders_[edge.holder].permits].is_broken;
+}
+
+// The shortest way from node 0 back to it by way of another client; empty if there is none. A step of
+// the way is a node, and whether another client was met before: so there are two steps for each node.
+std::vector<CycleMember> LockTable::DeadlockSearch::way_back() {
+    struct Step {
+        std::uint32_t edge = none;  // by which it was reached
+        bool was_with_other = false;
+    };
+    std::vector<Step> steps(2 * nodes_.size());
+    std::vector<std::uint32_t> reached{0};
+    for (std::size_t index = 0; index < reached.size(); ++index) {
+        const bool is_with_other = reached[index] % 2 != 0;
+        for (std::uint32_t number = nodes_[reached[index] / 2].first_out; number != none;
+             number = edges_[number].next_out) {
+            const Edge& edge = edges_[number];
+            const bool is_other = nodes_[edge.to].identity != nodes_[0].identity;
+            const std::uint32_t next = 2 * edge.to + (is_with_other || is_other ? 1 : 0);
+            if (!is_reason(edge) || next == 0 || steps[next].edge != none) continue;
+            steps[next] = {.edge = number, .was_with_other = is_with_other};
+            reached.push_back(next);
+        }
+    }
+    std::vector<CycleMember> members;
+    std::uint32_t at = 1;  // node 0, by way of another client
+    while (at != 0) {
+        const Step& step = steps[at];
+        if (step.edge == none) return {};
+        const Edge& edge = edges_[step.edge];
+        members.push_back(describe(edge));
+        waiters_.push_back(nodes_[edge.from].waiter);
+        at = 2 * edge.from + (step.was_with_other ? 1 : 0);
+    }
+    std::reverse(members.begin(), members.end());
+    return members;
+}
+
+CycleMember LockTable::DeadlockSearch::describe(const Edge& edge) const {
+    CycleMember member;
+    const Slot slot = nodes_[edge.from].waiter;
+    if (slot == no_slot) {
+        member.owner = request_->owner;
+        member.waiter = request_->notes.waiter;
+        member.waits_for = asked_[edge.place].member.scope;
+    } else {
+        const Waiter& waiter = table_.waiters_[slot];
+        member.owner = {.door = waiter.door, .name = waiter.owner};
+        member.waiter = waiter.notes.view().waiter;
+        member.waits_for = table_.scope_of(table_.waiters_[edge.place]);
+    }
+    if (edge.lease != no_slot) {
+        const Lease& lease = table_.leases_[table_.lead(edge.lease)];
+        member.held_by = {.door = lease.door, .name = lease.owner};
+        member.fence = lease.token.fence;
+    } else {
+        const Waiter& ahead = table_.waiters_[table_.waiters_[edge.waiter].id.slot];
+        member.held_by = {.door = ahead.door, .name = ahead.owner};
+    }
+    return member;
+}
+
+}  // namespace holdfast::core

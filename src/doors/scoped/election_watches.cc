@@ -1,0 +1,123 @@
+#include "doors/scoped/election_watches.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "doors/answers/late_answer.h"
+#include "doors/scoped/scoped_answer.h"
+
+namespace holdfast::doors::scoped {
+
+ElectionWatches::ElectionWatches(const ElectionReader::Parts& parts, net::EventLoop& loop,
+                                 const service::Clock& clock)
+    : parts_(parts),
+      loop_(loop),
+      clock_(clock),
+      timer_(loop, [this] { on_timer(); }),
+      streams_(loop, [this] { keep_alive(); }) {}
+
+void ElectionWatches::open(const LookAtElection& request, const rights::Token* client,
+                           net::HttpReply& reply) {
+    if (request.is_stream) return open_stream(request, client, reply);
+    open_poll(request, reply);
+}
+
+void ElectionWatches::open_poll(const LookAtElection& request, net::HttpReply& reply) {
+    const auto wait = is_stopping_ ? std::chrono::milliseconds{0} : request.wait;
+    const auto poll =
+        polls_.insert(polls_.end(), Poll{.reply = {}, .due = loop_.now() + wait, .open = {}});
+    poll->reply = reply.defer([this, poll] { polls_.erase(poll); });
+    const bool has_seen_state = request.after.has_value();
+    ElectionReader::Listener listener;
+    listener.on_state = [this, poll, has_seen_state, is_first = true](const Election& election,
+                                                                      bool has_changed) mutable {
+        poll->state.clear();
+        election.append_json(poll->state, clock_);
+        poll->state += '\n';
+        // A client that has seen no state is told what comes next.
+        const bool is_news = has_changed && (has_seen_state || !is_first);
+        is_first = false;
+        if (is_news || poll->due <= loop_.now()) answer(poll);
+    };
+    listener.on_failure = [this, poll](const service::Response& failure) {
+        std::string body;
+        const int status = append_answer(body, LookAtElection{}, failure, clock_);
+        answers::send_json(poll->reply, status, body);
+        polls_.erase(poll);
+    };
+    poll->open.reader =
+        ElectionReader::open(parts_, request.name, request.after, std::move(listener));
+    timer_.call_at(loop_.now());
+}
+
+// REQUIRES: its state is known.
+void ElectionWatches::answer(Polls::iterator poll) {
+    answers::send_json(poll->reply, 200, poll->state);
+    polls_.erase(poll);
+}
+
+// A poll that is due and knows no state yet is answered when it does.
+void ElectionWatches::on_timer() {
+    const auto now = loop_.now();
+    auto next = net::EventLoop::TimePoint::max();
+    for (auto poll = polls_.begin(); poll != polls_.end();) {
+        const auto one = poll++;
+        if (one->due > now) {
+            next = std::min(next, one->due);
+        } else if (!one->state.empty()) {
+            answer(one);
+        }
+    }
+    if (next != net::EventLoop::TimePoint::max()) timer_.call_at(next);
+}
+
+void ElectionWatches::begin_stop() {
+    is_stopping_ = true;
+    for (Poll& poll : polls_) poll.due = loop_.now();
+    on_timer();
+}
+
+void ElectionWatches::open_stream(const LookAtElection& request, const rights::Token* client,
+                                  net::HttpReply& reply) {
+    Streams::Stream* const stream =
+        streams_.open({.name = request.name, .client = rights::keep(client), .open = {}}, reply);
+    if (stream == nullptr) return;
+    stream->reply.send(": who leads, now and after each change\n\n");
+    ElectionReader::Listener listener;
+    listener.on_state = [this, stream](const Election& election, bool) {
+        send_state(*stream, election);
+    };
+    listener.on_failure = [this, stream](const service::Response&) { end(*stream); };
+    stream->reader.open.reader =
+        ElectionReader::open(parts_, request.name, std::nullopt, std::move(listener));
+}
+
+// A reader that does not keep up hears of the next change when everything sent so far has left.
+void ElectionWatches::send_state(Streams::Stream& stream, const Election& election) {
+    std::string text = "id: " + std::to_string(election.position()) + "\nevent: leader\ndata: ";
+    election.append_json(text, clock_);
+    stream.reply.send(text + "\n\n");
+    if (!stream.reply || !stream.reply.is_congested()) return;
+    stream.reader.open.reader->pause();
+    stream.reply.call_when_sent([weak = std::weak_ptr(stream.reader.open.reader)] {
+        if (const auto reader = weak.lock()) reader->resume();
+    });
+}
+
+void ElectionWatches::end(Streams::Stream& stream) {
+    streams_.visit_all([&](const Streams::Stream& one) { return &one != &stream; });
+}
+
+void ElectionWatches::keep_alive() {
+    streams_.visit_all([](Streams::Stream& stream) {
+        const Listening& reader = stream.reader;
+        const bool is_withdrawn =
+            reader.client && !reader.client->may(rights::Right::read, rights::Door::http,
+                                                 core::Scope::named(reader.name));
+        if (is_withdrawn) return false;
+        if (!stream.reply.is_congested()) stream.reply.send(streams::keep_alive_text);
+        return true;
+    });
+}
+
+}  // namespace holdfast::doors::scoped

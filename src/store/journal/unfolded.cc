@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text/append_all.h"
+
 namespace holdfast::store {
 
 FoldStatements::FoldStatements(Statement put, Statement drop, Statement keep_token,
@@ -40,13 +42,12 @@ void Unfolded::put(const JournalEntry::Put& put) {
         lease->has_row = !put.is_new;
     }
     LeaseRowView& row = lease->row = put.row;
-    std::string& texts = lease->texts;
-    texts.clear();
-    texts.reserve(row.name.size() + row.owner.size() + row.request_id.size() + row.metadata.size());
+    lease->texts.clear();
+    base::append_all(lease->texts, row.name, row.owner, row.request_id, row.metadata);
+    const char* place = lease->texts.data();
     for (std::string_view* const text : {&row.name, &row.owner, &row.request_id, &row.metadata}) {
-        const std::size_t at = texts.size();
-        texts.append(*text);
-        *text = std::string_view(texts).substr(at);
+        *text = {place, text->size()};
+        place += text->size();
     }
 }
 

@@ -13,6 +13,7 @@
 //
 // Exactly one of the first three happens, and it is the last thing that happens to a LateAnswer.
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -45,6 +46,7 @@ class LateAnswer final : public service::Answer {
     void take(const service::Response& response) override {
         const std::unique_ptr<LateAnswer> self(this);
         std::string body;
+        body.reserve(body_bytes_usual);
         const int status = append_answer(body, request_, response, clock_);
         send_json(reply_, status, body);
     }
@@ -61,6 +63,8 @@ class LateAnswer final : public service::Answer {
     }
 
   private:
+    static constexpr std::size_t body_bytes_usual = 512;
+
     const Request request_;
     net::DeferredReply reply_;
     const service::Clock& clock_;

@@ -55,7 +55,8 @@ struct Engine::Acquiring {
                 .ttl = to_core(request.ttl),
                 .wait = wait,
                 .is_only_kind = true,
-                .notes = {.request_id = request.request_id, .metadata = request.metadata}};
+                .notes = {.request_id = request.request_id, .metadata = request.metadata},
+                .value = request.value};
     }
 };
 

@@ -77,13 +77,15 @@ std::string to_json(const AcquireFields& fields) {
     if (request.mode == LockMode::shared) json.field("mode", "shared");
     if (is_semaphore) json.field("limit", request.limit);
     if (!request.metadata.empty()) json.field("metadata", request.metadata);
+    if (!request.value.empty()) json.field("value", request.value);
     json.end_object();
     return body;
 }
 
 std::optional<LockError> find_fault(const LeaseRequest& request) {
     for (const std::string& text :
-         {request.scope.to_text(), request.owner, request.metadata, request.request_id}) {
+         {request.scope.to_text(), request.owner, request.metadata, request.request_id,
+          request.value}) {
         if (!base::is_utf8(text)) {
             return InvalidLockRequest{"'" + text + "' is not UTF-8, which the server speaks"};
         }

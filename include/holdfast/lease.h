@@ -46,6 +46,7 @@ struct LeaseRequest {
     // semaphore, too.
     std::uint64_t limit = 1;
     std::string metadata;  // shown with the lease
+    std::string value;     // of a candidate for an election: what it tells everybody when it leads
     // Requests with the same id have the effect of one: a repetition finds the lease and renews it.
     // Empty: a new request.
     std::string request_id;

@@ -15,6 +15,18 @@
 
 namespace holdfast::app {
 
+namespace {
+
+std::unique_ptr<doors::scoped::ElectionWatches> make_elections(const SharedParts& shared,
+                                                               const LoopParts& parts,
+                                                               service::Executor& here) {
+    const doors::scoped::ElectionReader::Parts reader{
+        .port = *parts.port, .feed = shared.event_feed, .here = here};
+    return std::make_unique<doors::scoped::ElectionWatches>(reader, *parts.loop, shared.clock);
+}
+
+}  // namespace
+
 LoopParts::LoopParts(const SharedParts& shared, bool has_own_loop)
     : loop(&shared.main_loop),
       port(&shared.service),
@@ -39,10 +51,7 @@ LoopParts::LoopParts(const SharedParts& shared, bool has_own_loop)
                                                                 *loop, shared.clock);
     lockserver =
         std::make_unique<doors::lockserver::LockserverHandler>(*port, *streams, shared.clock);
-    elections = std::make_unique<doors::scoped::ElectionWatches>(
-        doors::scoped::ElectionReader::Parts{
-            .port = *port, .feed = shared.event_feed, .here = *loop_executor},
-        *loop, shared.clock);
+    elections = make_elections(shared, *this, *loop_executor);
     scoped = std::make_unique<doors::scoped::ScopedHandler>(options.scoped, *port, *elections,
                                                             shared.clock);
     terraform = std::make_unique<doors::terraform::TerraformHandler>(shared.terraform_door, *loop);

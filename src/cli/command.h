@@ -24,7 +24,7 @@ struct Command {
 // Runs a command that was called, and tells how it failed. Returns the exit code.
 int run(const Command& command);
 
-// The words of `run`, and among them the command that it is to run.
+// The words of `run` or `elect`, and among them the command that is to be run.
 using CommandWords = std::shared_ptr<RunWords>;
 
 class Commands {
@@ -32,8 +32,8 @@ class Commands {
     // Declares them all. `program` outlives this.
     explicit Commands(const options::Command& program);
 
-    // Removes the command of `run NAME rm -rf x`, whose options are not ours. To be called before
-    // the other words are parsed.
+    // Removes the command of `run NAME rm -rf x` or `elect NAME rm -rf x`, whose options are not
+    // ours. To be called before the other words are parsed.
     [[nodiscard]] std::vector<std::string> take(std::vector<std::string> words) const;
 
     // Runs the command that was called, and returns its exit code. Nothing if none of these was.
@@ -45,6 +45,8 @@ class Commands {
 };
 
 [[nodiscard]] Command declare_run(const options::Command& program, const CommandWords& words);
+[[nodiscard]] Command declare_elect(const options::Command& program, const CommandWords& words);
+[[nodiscard]] Command declare_observe(const options::Command& program);
 [[nodiscard]] Command declare_lock(const options::Command& program);
 [[nodiscard]] Command declare_renew(const options::Command& program);
 [[nodiscard]] Command declare_unlock(const options::Command& program);

@@ -71,7 +71,8 @@ struct Engine::Acquiring {
                                                       : core::OnDeadlock::tell,
                                    .notes = {.request_id = request.request_id,
                                              .metadata = request.metadata,
-                                             .waiter = request.waiter}};
+                                             .waiter = request.waiter},
+                                   .value = request.value};
         if (members.size() > 1) asked.members = members;
         return asked;
     }

@@ -127,6 +127,7 @@ std::string to_json(const AcquireFields& fields) {
         .field("request_id", fields.request_id)
         .field("wait_ms", fields.wait.count());
     if (!request.metadata.empty()) json.field("metadata", request.metadata);
+    if (!request.value.empty()) json.field("value", request.value);
     json.field("waiter", request.waiter);
     if (request.on_deadlock == OnDeadlock::refuse) json.field("on_deadlock", "refuse");
     json.end_object();
@@ -135,7 +136,7 @@ std::string to_json(const AcquireFields& fields) {
 
 std::optional<LockError> find_fault(const LeaseRequest& request) {
     std::vector<std::string> texts{request.owner, request.metadata, request.request_id,
-                                   request.waiter};
+                                   request.waiter, request.value};
     for (const LockSetMember& member : values::members_of(request)) {
         texts.push_back(member.scope.to_text());
     }

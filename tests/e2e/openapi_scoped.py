@@ -53,7 +53,7 @@ def scopes(server):
 def elections(server):
     at = "/v1/elections/nightly"
     require("leader" not in server.ask("GET", ELECTION, 200, at=at).json())
-    lease = take(server, 200, scope="nightly", value="v")
+    lease = take(server, 200, scope={"kind": "named", "name": "nightly"}, value="v")
     require((lease["value"], lease["revision"]) == ("v", 1), lease)
     value = "/v1/leases/" + lease["token"] + "/value"
     state = server.ask("GET", ELECTION, 200, at=at).json()

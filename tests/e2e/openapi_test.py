@@ -266,6 +266,7 @@ def secrets(server):
     for path in (X + "/acquire", X + "/renew", X + "/release", "/v1/leases", "/v1/leases/{token}/renew",
                  "/v1/fence/check", "/v1/fence/{resource}"):
         server.ask("POST", path, 413, body=" " * 1000, headers=user)
+    server.ask("PUT", "/v1/leases/{token}/value", 413, body=" " * 1000, headers=user)
 
 
 def denials(server):

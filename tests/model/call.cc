@@ -10,12 +10,13 @@ namespace {
 
 std::string to_text(const AcquireRequest& request) {
     return fmt::format(
-        "{} {} by {} limit {} ttl {} grace {} memory {} wait {}{}{}{} secret {}",
+        "{} {} by {} limit {} ttl {} grace {} memory {} wait {}{}{}{} secret {} value '{}'",
         core::to_text(request.scope), core::to_text(request.mode), model::to_text(request.owner),
         request.limit, request.ttl.count(), request.grace.count(), request.memory.count(),
         request.wait == wait_forever ? "forever" : fmt::to_string(request.wait.count()),
         request.renew_own ? " renew_own" : "", request.is_only_kind ? " only_kind" : "",
-        request.is_transient ? " transient" : "", static_cast<std::uint64_t>(request.secret));
+        request.is_transient ? " transient" : "", static_cast<std::uint64_t>(request.secret),
+        request.value);
 }
 
 std::string to_text_of_token(const Call& call) {
@@ -41,6 +42,9 @@ std::string to_text(const Call& call) {
             return fmt::format("{} wait {} s{} timeout {}", now, scope, call.session,
                                call.timeout.count());
         case Operation::renew: return fmt::format("{} renew {}", now, to_text_of_token(call));
+        case Operation::set_value:
+            return fmt::format("{} set_value {} '{}'", now, to_text_of_token(call),
+                               call.request.value);
         case Operation::release: return fmt::format("{} release {}", now, to_text_of_token(call));
         case Operation::release_own:
             return fmt::format("{} release_own {} by {}", now, scope, to_text(call.request.owner));

@@ -15,6 +15,7 @@ enum class Operation : std::uint8_t {
     acquire,
     release,
     renew,
+    set_value,
     cancel,
     enqueue,
     wait,
@@ -34,7 +35,7 @@ struct Call {
     core::AcquireRequest request;  // acquire, enqueue; other calls use its scope and owner
     std::size_t session = 0;
     std::size_t waiter = 0;
-    core::Token token;  // release, renew
+    core::Token token;  // release, renew, set_value
     std::optional<core::Scope> scope;
     std::optional<core::Owner> owner;
     std::optional<core::Duration> ttl;
@@ -83,6 +84,9 @@ Reply make_call(Table& table, Names& names, const Call& call) {
                                                       .owner = call.owner,
                                                       .ttl = call.ttl,
                                                       .never_shorten = call.never_shorten})};
+        case Operation::set_value:
+            return {.outcome =
+                        table.set_value(call.now, {.token = call.token, .value = request.value})};
         case Operation::release:
             return {.outcome = table.release(
                         call.now, {.token = call.token, .scope = call.scope, .owner = call.owner})};

@@ -55,6 +55,8 @@ Refusal NaiveTable::find_flaw(const AcquireRequest& request) const {
     if (request.notes.metadata.size() > limits.metadata_length_max) {
         return Refusal::metadata_length_max;
     }
+    if (request.notes.waiter.size() > limits.waiter_length_max) return Refusal::waiter_length_max;
+    if (request.value.size() > limits.value_length_max) return Refusal::value_length_max;
     if (!is_good(request.ttl)) return Refusal::ttl_out_of_range;
     const bool is_count_good = request.limit >= 1 && request.limit <= limits.permits_max;
     if (kind == ScopeKind::semaphore && !is_count_good) return Refusal::permits_max;

@@ -37,6 +37,7 @@ class NaiveTable {
     core::Outcome wait(core::Time now, core::SessionId session, const core::Scope& scope,
                        core::Duration timeout);
     core::Outcome renew(core::Time now, const core::RenewRequest& request);
+    core::Outcome set_value(core::Time now, const core::SetValueRequest& request);
     core::Outcome release(core::Time now, const core::ReleaseRequest& request);
     core::Outcome release_own(core::Time now, const core::Scope& scope, const core::Owner& owner);
     std::size_t force_release(core::Time now, const core::Scope& scope);

@@ -232,7 +232,9 @@ Outcome NaiveTable::grant(const AcquireRequest& request, const Waiter* waiter) {
                          .grace_until = add_saturating(expires_at, request.grace),
                          .ttl = request.ttl,
                          .session = request.session,
-                         .notes = request.notes},
+                         .notes = request.notes,
+                         .value = request.value,
+                         .revision = request.value.empty() ? 0U : 1U},  // E1
                 .grace = request.grace,
                 .memory = request.memory};
     Lock& lock = need_lock(request);
@@ -251,6 +253,24 @@ Outcome NaiveTable::grant(const AcquireRequest& request, const Waiter* waiter) {
     tell(EventKind::granted, Cause::request, lease, waiter, previous_owner);
     return {
         .kind = Outcome::Kind::granted, .lease = view_of(lease), .previous_owner = previous_owner};
+}
+
+// Rules E1 to E3.
+Outcome NaiveTable::set_value(Time now, const SetValueRequest& request) {
+    begin(now);
+    const Refusal refusal = judge(request.token, std::nullopt, std::nullopt);
+    if (refusal != Refusal::none) return done(Outcome::refuse(refusal));
+    if (request.value.size() > options_.limits.value_length_max) {
+        return done(Outcome::refuse(Refusal::value_length_max));  // N1
+    }
+    Lease& lease = *find_lease(request.token.fence);
+    if (lease.view.value != request.value) {  // E2
+        lease.view.value = request.value;
+        ++lease.view.revision;
+        ++find_lock(lease.view.scope)->version;  // V1
+        tell(EventKind::value_set, Cause::request, lease);
+    }
+    return done({.kind = Outcome::Kind::renewed, .lease = view_of(lease)});
 }
 
 }  // namespace holdfast::model

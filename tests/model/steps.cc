@@ -51,6 +51,8 @@ void put_flaw(Call& call, Flaw flaw, const Situation& situation) {
         case Flaw::long_owner: request.owner.name = long_text; return;
         case Flaw::long_request_id: request.notes.request_id = long_text; return;
         case Flaw::long_metadata: request.notes.metadata = long_text; return;
+        case Flaw::long_waiter: request.notes.waiter = long_text; return;
+        case Flaw::long_value: request.value = long_text; return;
         case Flaw::short_ttl:
             request.ttl = microseconds{999};
             call.ttl = request.ttl;
@@ -69,6 +71,7 @@ rc::Gen<Operation> arbitrary_operation() {
     return rc::gen::weightedElement<Operation>({{24, Operation::acquire},
                                                 {6, Operation::release},
                                                 {4, Operation::renew},
+                                                {3, Operation::set_value},
                                                 {4, Operation::cancel},
                                                 {6, Operation::enqueue},
                                                 {5, Operation::wait},
@@ -101,6 +104,8 @@ rc::Gen<Flaw> arbitrary_flaw() {
                                            {1, Flaw::long_owner},
                                            {1, Flaw::long_request_id},
                                            {1, Flaw::long_metadata},
+                                           {1, Flaw::long_waiter},
+                                           {1, Flaw::long_value},
                                            {1, Flaw::short_ttl},
                                            {1, Flaw::long_ttl},
                                            {1, Flaw::no_permits},
@@ -168,6 +173,7 @@ Call make_call_of(const Step& step, const Situation& situation, std::uint64_t se
                     .secret = Secret{serial * 0x9e3779b97f4a7c15}};
     if (step.with_ttl) call.request.notes.metadata = "for people";
     if (step.with_scope) call.request.notes.request_id = "again";
+    if (step.with_owner) call.request.value = step.ticks > 1 ? "here" : "there";
     call.timeout = call.request.wait;
     call.never_shorten = call.keeps_leases = step.flag;
     const bool needs_session = step.operation == Operation::enqueue ||
@@ -196,7 +202,8 @@ Call make_call_of(const Step& step, const Situation& situation, std::uint64_t se
     if (step.with_ttl) call.ttl = call.request.ttl;
     const bool is_request =
         step.operation == Operation::acquire || step.operation == Operation::enqueue ||
-        step.operation == Operation::renew || step.operation == Operation::release;
+        step.operation == Operation::renew || step.operation == Operation::release ||
+        step.operation == Operation::set_value;
     if (is_request) put_flaw(call, step.flaw, situation);
     return call;
 }

@@ -30,6 +30,8 @@ enum class Flaw : std::uint8_t {
     long_owner,
     long_request_id,
     long_metadata,
+    long_waiter,
+    long_value,
     short_ttl,
     long_ttl,
     no_permits,

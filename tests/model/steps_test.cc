@@ -164,7 +164,7 @@ TEST(Steps, ReachEveryAnswerAndEvent) {
         const auto why = static_cast<Refusal>(refusal);
         EXPECT_GT(tally.refusals[why], often) << core::to_text(why);
     }
-    for (int event = 0; event <= static_cast<int>(EventKind::session_ended); ++event) {
+    for (int event = 0; event <= static_cast<int>(EventKind::value_set); ++event) {
         const auto kind = static_cast<EventKind>(event);
         EXPECT_GT(tally.events[kind], often) << core::to_text(kind);
     }

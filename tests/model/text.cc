@@ -60,18 +60,18 @@ std::string to_text(const Owner& owner) {
 }
 
 std::string to_text(const Notes& notes) {
-    return fmt::format("'{}' '{}'", notes.request_id, notes.metadata);
+    return fmt::format("'{}' '{}' '{}'", notes.request_id, notes.metadata, notes.waiter);
 }
 
 std::string to_text(const LeaseView& lease, const Names& names) {
-    return fmt::format("{} {} by {} #{}/{} {} from {} to {} grace {} ttl {}{} s{} {}",
+    return fmt::format("{} {} by {} #{}/{} {} from {} to {} grace {} ttl {}{} s{} {} '{}' {}",
                        core::to_text(lease.scope), core::to_text(lease.mode), to_text(lease.owner),
                        static_cast<std::uint64_t>(lease.token.fence),
                        static_cast<std::uint64_t>(lease.token.secret), to_text(lease.state),
                        to_text(lease.acquired_at), to_text(lease.expires_at),
                        to_text(lease.grace_until), lease.ttl.count(),
                        lease.is_transient ? " transient" : "", names.number_of(lease.session),
-                       to_text(lease.notes));
+                       to_text(lease.notes), lease.value, lease.revision);
 }
 
 std::string to_text(const Outcome& outcome, const Names& names) {

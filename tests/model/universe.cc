@@ -22,6 +22,7 @@ TableOptions usual_options() {
     options.limits.key_length_max = 12;
     options.limits.owner_length_max = 8;
     options.limits.request_id_length_max = options.limits.metadata_length_max = 12;
+    options.limits.value_length_max = options.limits.waiter_length_max = 12;
     options.limits.permits_max = 4;
     return options;
 }

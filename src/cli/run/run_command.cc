@@ -1,10 +1,12 @@
-// `holdfast run`: runs a command while it holds a lock, and never without.
+// `holdfast run`: runs a command while it holds a lock, and never without. `holdfast elect` does the
+// same again and again: it runs a command while it leads an election.
 
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
+#include <fstream>
 
 #include "base/result.h"
 #include "cli/command.h"
@@ -27,6 +29,9 @@ struct RunOptions {
     LeaseOptions lease;
     std::chrono::nanoseconds kill_after{std::chrono::seconds{5}};
     bool is_verbose = false;
+    // elect
+    std::string value;
+    bool is_election = false;
 };
 
 Telling telling_of(const RunOptions& options) {
@@ -50,6 +55,22 @@ bool takes_terminal() {
            terminal.is_foreground(::getpgrp());
 }
 
+// Begins anew, as the same process: with one thread, and with the signals as they were. A signal that
+// has come meanwhile ends the process here.
+[[noreturn]] void campaign_again(const sigset_t& mask, const RunOptions& options) {
+    std::signal(SIGPIPE, SIG_DFL);
+    ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+    std::ifstream file("/proc/self/cmdline", std::ios::binary);
+    std::vector<std::string> words;
+    for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+    std::vector<char*> pointers;
+    for (std::string& word : words) pointers.push_back(word.data());
+    pointers.push_back(nullptr);
+    ::execv("/proc/self/exe", pointers.data());
+    ::_exit(complain({exit_internal, "cannot campaign again: /proc/self/exe cannot be executed"},
+                     telling_of(options)));
+}
+
 // The signal mask is set and the keeper is started before the client starts threads.
 Asked<int> run(const RunOptions& options, const RunWords& all_words) {
     if (!all_words.fault.empty()) return fail(exit_usage, all_words.fault);
@@ -57,10 +78,15 @@ Asked<int> run(const RunOptions& options, const RunWords& all_words) {
     // Another `run` with the same --owner is somebody else; one that our command starts is not.
     if (options.lease.waiter.empty()) request.waiter = sdk::make_owner();
     const std::vector<std::string>& words = all_words.command;
+    request.value = options.value;
     if (words.empty()) {
-        return fail(exit_usage, "the command to run is missing: holdfast run " +
+        const std::string name = options.is_election ? "elect " : "run ";
+        return fail(exit_usage, "the command to run is missing: holdfast " + name +
                                     options.lease.title() + " command arguments...");
     }
+    const bool is_named = options.lease.names.size() == 1 &&
+                          std::holds_alternative<LockScope::Named>(request.scope.value());
+    if (options.is_election && !is_named) return fail(exit_usage, "an election has one name");
     if (options.lease.ttl < ttl_min) return fail(exit_usage, "--ttl must be at least 1s");
 
     const sigset_t forwarded = signals_to_forward();
@@ -69,6 +95,7 @@ Asked<int> run(const RunOptions& options, const RunWords& all_words) {
     sigaddset(&blocked, SIGTTOU);
     KeeperOptions keeper_options{.command = words, .kill_after = options.kill_after};
     ::sigprocmask(SIG_BLOCK, &blocked, &keeper_options.command_mask);
+    const sigset_t mask_before = keeper_options.command_mask;
     keeper_options.takes_terminal_first = takes_terminal();
     const int signals = ::signalfd(-1, &forwarded, SFD_CLOEXEC | SFD_NONBLOCK);
     auto opened = Keeper::open(std::move(keeper_options));
@@ -90,6 +117,12 @@ Asked<int> run(const RunOptions& options, const RunWords& all_words) {
     ::sigprocmask(SIG_UNBLOCK, &forwarded, nullptr);  // Ctrl-C ends the wait for the release
     supervisor.release();
     std::fflush(nullptr);
+    const bool has_no_server = exit_code == exit_unavailable;
+    if (options.is_election && (exit_code == exit_lost || has_no_server)) {
+        // A server that is away is asked again, but not all the time.
+        if (has_no_server) ::sleep(1);
+        campaign_again(mask_before, options);
+    }
     // A lost lock is not released: that would only take time.
     if (exit_code == exit_lost) ::_exit(exit_code);
     return exit_code;
@@ -137,6 +170,49 @@ Command declare_run(const options::Command& program, const CommandWords& words) 
         "  holdfast run builders --limit 3 make -j4\n"
         "  holdfast run db-a db-b -- ./migrate.sh");
     // The standard output belongs to the command, so failures are told on the other one.
+    return {.options = command, .run = [options, words]() -> Asked<int> {
+                const auto done = run(*options, *words);
+                return done ? *done : complain(done.error(), telling_of(*options));
+            }};
+}
+
+Command declare_elect(const options::Command& program, const CommandWords& words) {
+    const auto options = std::make_shared<RunOptions>();
+    options->is_election = true;
+    const options::Command command = program.add_command(
+        "elect", "run a command while this machine leads an election, and never otherwise");
+    command.add_option("election", options->lease.names, "the name of the election").takes("NAME");
+    command
+        .add_option("--value", options->value,
+                    "what everybody is told of the leader, such as its address")
+        .takes("TEXT");
+    command.add_duration("--ttl", options->lease.ttl,
+                         "how long nobody leads when the leader fails");
+    command
+        .add_option("--owner", options->lease.owner,
+                    "name that is shown as the leader. Default: this host and process")
+        .takes("TEXT")
+        .variable("HOLDFAST_OWNER");
+    command.add_option("--metadata", options->lease.metadata, "note that is shown with the lease")
+        .takes("TEXT");
+    command.add_duration(
+        "--kill-after", options->kill_after,
+        "longest time between SIGTERM and SIGKILL when the command has to be stopped");
+    command.add_flag("-v,--verbose", options->is_verbose, "print what happens to the election");
+    declare_server_options(command, options->lease.server);
+    command.usage("NAME [OPTIONS] command arguments...");
+    command.footer(
+        "Options after the command belong to the command. You may write -- before the command.\n"
+        "\n"
+        "Waits until this machine leads, then runs the command. If it does not lead any more, the\n"
+        "command and every process it started get SIGTERM, and SIGKILL before anybody else can\n"
+        "lead; then `elect` campaigns again. It ends when the command ends by itself, with its\n"
+        "exit code, and somebody else leads. While no server answers, it asks again.\n"
+        "\n"
+        "The command has the variables of `holdfast run`. `holdfast observe` prints who leads.\n"
+        "\n"
+        "  holdfast elect scheduler --value \"$(hostname):8000\" ./scheduler\n"
+        "  holdfast elect vip --ttl 5s -- ./announce 10.0.0.9");
     return {.options = command, .run = [options, words]() -> Asked<int> {
                 const auto done = run(*options, *words);
                 return done ? *done : complain(done.error(), telling_of(*options));

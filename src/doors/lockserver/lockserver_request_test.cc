@@ -232,5 +232,20 @@ TEST(LockserverRequest, ReadsWhereAWatcherStopped) {
               "Last-Event-ID must be the id of an event");
 }
 
+TEST(LockserverRequest, EventsMayBeginAtAPositionAndBeOfOneLock) {
+    const auto read = [](std::string_view query, std::optional<std::string_view> last = {}) {
+        return parse_request(Action::watch,
+                             {.lock_name = "", .query = query, .body = "", .last_event_id = last});
+    };
+    const auto watch = std::get<WatchEvents>(*read("scope=path:/a%20b&after=17"));
+    EXPECT_EQ(watch.scope, "path:/a b");
+    EXPECT_EQ(watch.after, 17U);
+    EXPECT_EQ(std::get<WatchEvents>(*read("after=17", "18")).after, 18U)
+        << "a browser that connects again sends both";
+    EXPECT_FALSE(std::get<WatchEvents>(*read("after=&scope=")).after);
+    EXPECT_EQ(read("scope=inode:x").error().status, 400);
+    EXPECT_EQ(read("after=x").error().status, 400);
+}
+
 }  // namespace
 }  // namespace holdfast::doors::lockserver

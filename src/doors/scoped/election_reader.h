@@ -45,6 +45,9 @@ class ElectionReader final : public std::enable_shared_from_this<ElectionReader>
                                                 Listener listener);
     void close() { is_open_ = false; }
 
+    // REQUIRES: on_state was called.
+    [[nodiscard]] const Election& election() const { return election_; }
+
     // While it is paused, nothing is read: the feed remembers what happens, for a while.
     void pause() { is_paused_ = true; }
     void resume();

@@ -29,11 +29,9 @@ void ElectionWatches::open_poll(const LookAtElection& request, net::HttpReply& r
     poll->reply = reply.defer([this, poll] { polls_.erase(poll); });
     const bool has_seen_state = request.after.has_value();
     ElectionReader::Listener listener;
-    listener.on_state = [this, poll, has_seen_state, is_first = true](const Election& election,
+    listener.on_state = [this, poll, has_seen_state, is_first = true](const Election& /*election*/,
                                                                       bool has_changed) mutable {
-        poll->state.clear();
-        election.append_json(poll->state, clock_);
-        poll->state += '\n';
+        poll->has_state = true;
         // A client that has seen no state is told what comes next.
         const bool is_news = has_changed && (has_seen_state || !is_first);
         is_first = false;
@@ -47,28 +45,34 @@ void ElectionWatches::open_poll(const LookAtElection& request, net::HttpReply& r
     };
     poll->open.reader =
         ElectionReader::open(parts_, request.name, request.after, std::move(listener));
-    timer_.call_at(loop_.now());
+    if (poll->due >= next_due_) return;
+    next_due_ = poll->due;
+    timer_.call_at(next_due_);
 }
 
 // REQUIRES: its state is known.
 void ElectionWatches::answer(Polls::iterator poll) {
-    answers::send_json(poll->reply, 200, poll->state);
+    // As it is now: a client that comes back with this position asks for little.
+    std::string body;
+    poll->open.reader->election().append_json(body, clock_);
+    body += '\n';
+    answers::send_json(poll->reply, 200, body);
     polls_.erase(poll);
 }
 
 // A poll that is due and knows no state yet is answered when it does.
 void ElectionWatches::on_timer() {
     const auto now = loop_.now();
-    auto next = net::EventLoop::TimePoint::max();
+    next_due_ = net::EventLoop::TimePoint::max();
     for (auto poll = polls_.begin(); poll != polls_.end();) {
         const auto one = poll++;
         if (one->due > now) {
-            next = std::min(next, one->due);
-        } else if (!one->state.empty()) {
+            next_due_ = std::min(next_due_, one->due);
+        } else if (one->has_state) {
             answer(one);
         }
     }
-    if (next != net::EventLoop::TimePoint::max()) timer_.call_at(next);
+    if (next_due_ != net::EventLoop::TimePoint::max()) timer_.call_at(next_due_);
 }
 
 void ElectionWatches::begin_stop() {

@@ -52,7 +52,7 @@ class ElectionWatches {
     struct Poll {
         net::DeferredReply reply;
         net::EventLoop::TimePoint due;
-        std::string state = {};  // the body of the answer, as far as it is known
+        bool has_state = false;  // of the election, to answer with
         OpenReader open = {};
     };
     struct Listening {
@@ -77,6 +77,7 @@ class ElectionWatches {
     const service::Clock& clock_;
     Polls polls_;
     net::LoopTimer timer_;  // when the first poll is due
+    net::EventLoop::TimePoint next_due_ = net::EventLoop::TimePoint::max();  // no later than that
     Streams streams_;
     bool is_stopping_ = false;
 };

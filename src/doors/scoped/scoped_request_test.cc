@@ -324,5 +324,57 @@ TEST(ScopedRequest, OtherPathsAndMethodsAreRefused) {
               "405 MethodNotAllowed: allowed here: GET, HEAD, POST, DELETE");
 }
 
+TEST(ScopedRequest, AcquireMayHaveAValue) {
+    const auto request =
+        read<Acquire>("POST", "/v1/leases", R"({"scope":"x","holder":"w1","value":"10.0.0.1"})");
+    EXPECT_EQ(request.value, "10.0.0.1");
+}
+
+TEST(ScopedRequest, SetValueHasATokenAndAText) {
+    const std::string path = "/v1/leases/" + token_text + "/value";
+    const auto request = read<SetValue>("PUT", path, R"({"value":"v"})");
+    EXPECT_EQ(request.token, token);
+    EXPECT_EQ(request.value, "v");
+    EXPECT_EQ(read<SetValue>("PUT", path, R"({"value":""})").value, "") << "takes it away";
+    EXPECT_THAT(fault("PUT", path, R"({"value":{}})"), HasSubstr("value required"));
+    EXPECT_THAT(fault("PUT", path, R"({"value":7})"), HasSubstr("400 BadRequest"));
+    EXPECT_THAT(fault("PUT", path, ""), HasSubstr("400 BadRequest"));
+}
+
+TEST(ScopedRequest, LookAtElectionReadsEveryParameter) {
+    const auto look = read<LookAtElection>("GET", "/v1/elections/a%2Fb");
+    EXPECT_EQ(look.name, "a/b");
+    EXPECT_FALSE(look.is_watch);
+    EXPECT_FALSE(look.is_stream);
+    const auto watch =
+        read<LookAtElection>("GET", "/v1/elections/x?watch=true&after=17&wait_ms=5000");
+    EXPECT_TRUE(watch.is_watch);
+    EXPECT_EQ(watch.after, 17U);
+    EXPECT_EQ(watch.wait, 5s);
+    EXPECT_EQ(read<LookAtElection>("GET", "/v1/elections/x?watch=true").wait, 60s);
+    EXPECT_FALSE(read<LookAtElection>("GET", "/v1/elections/x?watch=false&after=").after);
+    for (const char* const query :
+         {"watch=maybe", "watch=true&after=x", "wait_ms=-1", "wait_ms=600001"}) {
+        EXPECT_THAT(fault("GET", "/v1/elections/x?" + std::string(query)),
+                    HasSubstr("400 BadRequest"))
+            << query;
+    }
+    EXPECT_THAT(fault("POST", "/v1/elections/x"), HasSubstr("405"));
+    EXPECT_THAT(fault("GET", "/v1/elections/"), HasSubstr("404"));
+}
+
+TEST(ScopedRequest, OnlyAWatchIsAStream) {
+    const auto is_stream = [](std::string_view query, std::string_view accept) {
+        const auto parsed = parse_request(
+            Action::look_at_election, {.name = "x", .query = query, .body = "", .accept = accept},
+            ScopedOptions{});
+        return std::get<LookAtElection>(*parsed).is_stream;
+    };
+    EXPECT_TRUE(is_stream("watch=true", "text/event-stream"));
+    EXPECT_TRUE(is_stream("watch=true", "application/json, text/event-stream;q=0.9"));
+    EXPECT_FALSE(is_stream("watch=true", "application/json"));
+    EXPECT_FALSE(is_stream("", "text/event-stream"));
+}
+
 }  // namespace
 }  // namespace holdfast::doors::scoped

@@ -108,6 +108,7 @@ class LockTable::DeadlockSearch {
     [[nodiscard]] bool expand_record(NodeIndex node, Slot slot);
     [[nodiscard]] bool expand(const Place& place);
     [[nodiscard]] bool expand_line(const Place& place);
+    [[nodiscard]] bool has_entangled(Slot resource) const;
     [[nodiscard]] bool is_entangled(Slot waiter) const;
     [[nodiscard]] bool expand_semaphore(const Place& place);
     [[nodiscard]] bool expand_ranges(const Place& place);
@@ -124,6 +125,7 @@ class LockTable::DeadlockSearch {
 
     // ---- The cycle ----
     [[nodiscard]] bool is_reason(const Edge& edge) const;
+    [[nodiscard]] bool is_passed_over(const Edge& edge) const;
     [[nodiscard]] std::vector<CycleMember> way_back();
     [[nodiscard]] CycleMember describe(const Edge& edge) const;
 
@@ -132,6 +134,7 @@ class LockTable::DeadlockSearch {
     const AcquireRequest* request_ = nullptr;  // node 0, if that is a request
     const Asked* asked_ = nullptr;
     std::size_t asked_count_ = 0;
+    Slot entangled_queue_ = no_slot;  // whose waiters of the client are entangled by the request
     std::vector<Node> nodes_;
     std::vector<Edge> edges_;
     std::vector<Permits> permits_;

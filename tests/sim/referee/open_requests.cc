@@ -135,7 +135,8 @@ void OpenRequests::on_event(const core::Event& event, Moment at) {
             break;
         case EventKind::renewed: ++leases_[event.lease.token.fence].renewals; break;
         case EventKind::session_opened:
-        case EventKind::session_ended: break;
+        case EventKind::session_ended:
+        case EventKind::deadlock: break;
     }
 }
 

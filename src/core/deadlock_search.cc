@@ -12,7 +12,8 @@ std::vector<CycleMember> LockTable::DeadlockSearch::find(const AcquireRequest& r
     asked_ = asked;
     asked_count_ = count;
     nodes_.push_back({.waiter = no_slot, .identity = identity});
-    // By this request its client may become entangled. So far all its waiters are then in one queue.
+    // By this request its client may become entangled. So far all its waiters are then in one
+    // queue.
     const Identity& client = table_.identities_[identity];
     const Slot first = client.waiters.first;
     if (!client.is_entangled && first != no_slot) {
@@ -107,8 +108,9 @@ bool LockTable::DeadlockSearch::expand(const Place& place) {
     return expand_line(place);
 }
 
-// Waiters that are not entangled are passed over. If one of them is exclusive, whatever it waits for is
-// in the way of this one, too. An exclusive waiter that is entangled stands for all that are before it.
+// Waiters that are not entangled are passed over. If one of them is exclusive, whatever it waits
+// for is in the way of this one, too. An exclusive waiter that is entangled stands for all that are
+// before it.
 bool LockTable::DeadlockSearch::expand_line(const Place& place) {
     const Resource& resource = table_.resources_[place.resource];
     Mode mode = place.mode;
@@ -228,7 +230,7 @@ bool LockTable::DeadlockSearch::add_edges_to_client(const Place& place, Edge edg
         is_lease
             ? table_.find_identity(table_.identity_key(table_.leases_[table_.lead(edge.lease)]))
             : table_.waiters_[table_.waiters_[edge.waiter].id.slot].identity;
-    if (identity == no_slot) return true;
+    if (identity == no_slot || table_.identities_[identity].is_crowd) return true;
     edge.from = place.node;
     edge.place = place.name;
     if (identity == nodes_[0].identity && request_ != nullptr && !asks_again(record)) {
@@ -334,8 +336,9 @@ bool LockTable::DeadlockSearch::is_passed_over(const Edge& edge) const {
     return asked_count_ == 1 && asks_again(waiter);
 }
 
-// The shortest way from node 0 back to it by way of another client; empty if there is none. A step of
-// the way is a node, and whether another client was met before: so there are two steps for each node.
+// The shortest way from node 0 back to it by way of another client; empty if there is none. A step
+// of the way is a node, and whether another client was met before: so there are two steps for each
+// node.
 std::vector<CycleMember> LockTable::DeadlockSearch::way_back() {
     struct Step {
         std::uint32_t edge = none;  // by which it was reached

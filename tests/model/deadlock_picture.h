@@ -2,7 +2,8 @@
 
 // Picture: who waits for whom, and who of them waits for ever.
 //
-// Rules D1 to D5 of rules.md, by looking at everybody again and again. It shares no code with the engine.
+// Rules D1 to D5 of rules.md, by looking at everybody again and again. It shares no code with the
+// engine.
 
 #include <string_view>
 #include <vector>
@@ -38,12 +39,12 @@ class Picture {
     std::vector<Waiting> waiting;  // in the order in which they came
     std::vector<Holding> holding;
 
-    // Finds out who is stuck: the largest set of waiters of whom none can be granted unless another one
-    // of them gives up.
+    // Finds out who is stuck: the largest set of waiters of whom none can be granted unless another
+    // one of them gives up.
     void find_stuck();
 
-    // Rules D3 and D5: whether there is a way from this waiter back to it, by way of another client.
-    // REQUIRES: find_stuck() was called.
+    // Rules D3 and D5: whether there is a way from this waiter back to it, by way of another
+    // client. REQUIRES: find_stuck() was called.
     [[nodiscard]] bool is_on_cycle(std::size_t start) const;
 
   private:

@@ -1,10 +1,11 @@
 // Random calls on the lock table.
 //
 //   - Side by side: the engine and the naive model show the same.
-//   - Sets alone: requests for several locks of clients who hold nothing never block each other for ever.
+//   - Sets alone: requests for several locks of clients who hold nothing never block each other for
+//     ever.
 //   - Replay: the same calls give the same answers, the same events in the same order and the same
-//     digest. The hash seed, which is random in production, makes no difference. When everything has
-//     ended, nothing is left.
+//     digest. The hash seed, which is random in production, makes no difference. When everything
+//     has ended, nothing is left.
 //
 // Every case is some hundred runs of up to 400 calls each. RapidCheck prints the seed at the start.
 // When a case fails, it prints the shrunk calls and the RC_PARAMS with which to run the case again.
@@ -59,9 +60,9 @@ RC_GTEST_PROP(LockTableModel, AgreesOnClientsThatWaitForEachOther, ()) {
 
 // ---- Sets alone ----
 
-// Sets that are asked for by clients who hold nothing: each request is a client of its own. Whatever
-// the sets, nobody waits for ever. While anything is held, somebody can end it; and when all that is
-// held has ended, again and again, nobody waits any more.
+// Sets that are asked for by clients who hold nothing: each request is a client of its own.
+// Whatever the sets, nobody waits for ever. While anything is held, somebody can end it; and when
+// all that is held has ended, again and again, nobody waits any more.
 RC_GTEST_PROP(SetsAlone, NeverWaitForEachOtherForEver, ()) {
     const Universe universe = crosswise();
     core::LockTable table(universe.options);

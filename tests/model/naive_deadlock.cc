@@ -57,7 +57,8 @@ bool NaiveTable::is_cycle(const std::vector<CycleMember>& cycle,
     const auto client_of = [](const AcquireRequest& one) {
         return Picture::Client{one.session, one.owner, one.notes.waiter};
     };
-    // Those in the way of a request that came after the first `ahead` waiters, as the cycle names them.
+    // Those in the way of a request that came after the first `ahead` waiters, as the cycle names
+    // them.
     const auto find_rivals = [&](const Members& members, std::size_t ahead,
                                  const CycleMember& member) {
         std::vector<Picture::Client> rivals;

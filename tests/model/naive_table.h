@@ -67,8 +67,8 @@ class NaiveTable {
     // naive_deadlock.cc: rules D1 to D5, by looking at everything again and again.
     // Whether somebody waits for ever now.
     [[nodiscard]] bool has_deadlock() const;
-    // Whether each member of the cycle waits for the next one. `request` is what the first member asks
-    // for, if it was refused and does not wait.
+    // Whether each member of the cycle waits for the next one. `request` is what the first member
+    // asks for, if it was refused and does not wait.
     [[nodiscard]] bool is_cycle(const std::vector<core::CycleMember>& cycle,
                                 const core::AcquireRequest* request) const;
 

@@ -194,8 +194,8 @@ void NaiveTable::serve_queue() {
     }
 }
 
-// Rules Q1 and M2, for a request behind the first `ahead` waiters: the first of its members that has
-// something in its way.
+// Rules Q1 and M2, for a request behind the first `ahead` waiters: the first of its members that
+// has something in its way.
 std::optional<std::size_t> NaiveTable::find_blocked(const Members& members,
                                                     std::size_t ahead) const {
     for (std::size_t index = 0; index < members.size(); ++index) {

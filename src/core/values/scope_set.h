@@ -23,13 +23,14 @@ struct SetMember {
     bool operator==(const SetMember&) const = default;
 };
 
-// The form in which a set is stored. For each member: `x` (exclusive) or `s` (shared), the limit, and
-// the text form of the scope with its length in front: `x1:7:nightlys1:7:path:/a`. Names may have any
-// bytes. Permits have no mode, and nothing else has a limit: what a request says of these is left out.
+// The form in which a set is stored. For each member: `x` (exclusive) or `s` (shared), the limit,
+// and the text form of the scope with its length in front: `x1:7:nightlys1:7:path:/a`. Names may
+// have any bytes. Permits have no mode, and nothing else has a limit: what a request says of these
+// is left out.
 [[nodiscard]] std::string set_to_text(std::span<const SetMember> members);
 
-// Reads that form. The names of the members point into `text`. No value for any other text, and none
-// for a text without members.
+// Reads that form. The names of the members point into `text`. No value for any other text, and
+// none for a text without members.
 [[nodiscard]] std::optional<std::vector<SetMember>> parse_set(std::string_view text);
 
 // Two members of a set that have something in common: the same name, or overlapping ranges.

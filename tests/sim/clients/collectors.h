@@ -21,8 +21,8 @@ class Collector final : public Holder {
     void on_lost(const Call& call) override;
 };
 
-// CrosswiseUser: takes one lock, and while it holds it asks for another, in whatever order it likes. So
-// two of them may wait for each other. Some want to be refused then.
+// CrosswiseUser: takes one lock, and while it holds it asks for another, in whatever order it
+// likes. So two of them may wait for each other. Some want to be refused then.
 class CrosswiseUser final : public Client {
   public:
     using Client::Client;

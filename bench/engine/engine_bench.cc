@@ -316,6 +316,64 @@ void print_ranges() {
     print_row("100 000 : 100", ratios, 2);
 }
 
+// Requests for `members` locks each, of a thousand names, by clients of their own. All are made at once,
+// and each lease is released when it is granted. Returns the time for one lock of one request.
+double measure_sets(std::size_t requests, std::size_t members) {
+    constexpr std::size_t names = 1000;
+    std::vector<Key> keys;
+    for (std::size_t number = 0; number < names; ++number) keys.emplace_back(number);
+    std::vector<Key> owners;
+    std::vector<SetMember> wanted(requests * members);
+    std::uint64_t draw = 1;
+    for (std::size_t request = 0; request < requests; ++request) {
+        owners.emplace_back(names + request);
+        for (std::size_t index = 0; index < members; ++index) {
+            // A number of its own for each member of a set.
+            draw = mix(draw + 1, 0x9e3779b97f4a7c15);
+            const std::size_t number = draw % (names / members) * members + index;
+            wanted[request * members + index].scope = Scope::named(keys[number].text());
+        }
+    }
+    LockTable table({.hash_seed = 7});
+    std::vector<Token> granted;
+    Time now{};
+    const auto collect = [&] {
+        for (const Event& event : table.changes()) {
+            if (event.kind == EventKind::granted) granted.push_back(event.lease.token);
+        }
+        table.clear_changes();
+    };
+    Stopwatch watch;
+    watch.start();
+    for (std::size_t request = 0; request < requests; ++request) {
+        AcquireRequest asked = ask(wanted[request * members].scope, wait_forever);
+        asked.owner.name = owners[request].text();
+        if (members > 1) asked.members = {&wanted[request * members], members};
+        table.acquire(now += 1us, asked);
+        collect();
+    }
+    for (std::size_t index = 0; index < granted.size(); ++index) {
+        table.release(now += 1us, {.token = granted[index]});
+        collect();
+    }
+    watch.stop();
+    return watch.ns_per(requests * members);
+}
+
+void print_sets() {
+    constexpr std::size_t sets = 100'000;
+    fmt::print(
+        "\nNanoseconds for each lock, from the request to the release, of {} requests at once for "
+        "several of a thousand names; and of as many requests for one of them.\n\n"
+        "| locks in a request | a set | one by one | ratio |\n|---|---|---|---|\n",
+        sets);
+    for (const std::size_t members : {2U, 4U, 16U}) {
+        const double set = median_of(runs, [&] { return measure_sets(sets, members); });
+        const double single = median_of(runs, [&] { return measure_sets(sets, 1); });
+        print_row(std::to_string(members), {set, single, set / single}, 2);
+    }
+}
+
 double per_million(std::size_t before, std::size_t after) {
     return (static_cast<double>(after) - static_cast<double>(before)) /
            static_cast<double>(million);
@@ -371,4 +429,5 @@ int main() {
     fmt::print("\n");
     holdfast::bench::print_named();
     holdfast::bench::print_ranges();
+    holdfast::bench::print_sets();
 }

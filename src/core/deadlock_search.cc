@@ -12,6 +12,14 @@ std::vector<CycleMember> LockTable::DeadlockSearch::find(const AcquireRequest& r
     asked_ = asked;
     asked_count_ = count;
     nodes_.push_back({.waiter = no_slot, .identity = identity});
+    // By this request its client may become entangled. So far all its waiters are then in one
+    // queue.
+    const Identity& client = table_.identities_[identity];
+    const Slot first = client.waiters.first;
+    if (!client.is_entangled && first != no_slot) {
+        const Slot queue = table_.waiters_[first].resource;
+        if (count > 1 || asked[0].resource != queue) entangled_queue_ = queue;
+    }
     return find_cycle();
 }
 
@@ -100,12 +108,13 @@ bool LockTable::DeadlockSearch::expand(const Place& place) {
     return expand_line(place);
 }
 
-// Waiters that are not entangled are passed over. If one of them is exclusive, whatever it waits for is
-// in the way of this one, too. An exclusive waiter that is entangled stands for all that are before it.
+// Waiters that are not entangled are passed over. If one of them is exclusive, whatever it waits
+// for is in the way of this one, too. An exclusive waiter that is entangled stands for all that are
+// before it.
 bool LockTable::DeadlockSearch::expand_line(const Place& place) {
     const Resource& resource = table_.resources_[place.resource];
     Mode mode = place.mode;
-    if (resource.entangled_count == 0) {
+    if (!has_entangled(place.resource)) {
         // The first waiter waits for the holders, and so do all behind it.
         if (place.ahead != no_slot) mode = Mode::exclusive;
     } else {
@@ -130,15 +139,20 @@ bool LockTable::DeadlockSearch::expand_line(const Place& place) {
     return true;
 }
 
+// Whether the queue has entangled waiters.
+bool LockTable::DeadlockSearch::has_entangled(Slot resource) const {
+    return table_.resources_[resource].entangled_count > 0 || resource == entangled_queue_;
+}
+
 bool LockTable::DeadlockSearch::is_entangled(Slot waiter) const {
-    const Waiter& leader = table_.waiters_[table_.waiters_[waiter].id.slot];
-    return table_.identities_[leader.identity].is_entangled;
+    const Slot identity = table_.waiters_[table_.waiters_[waiter].id.slot].identity;
+    if (table_.identities_[identity].is_entangled) return true;
+    return entangled_queue_ != no_slot && identity == nodes_[0].identity;
 }
 
 // The nearest entangled waiter stands for all that are before it.
 bool LockTable::DeadlockSearch::expand_semaphore(const Place& place) {
-    const bool is_looking = table_.resources_[place.resource].entangled_count > 0;
-    for (Slot slot = is_looking ? place.ahead : no_slot; slot != no_slot;
+    for (Slot slot = has_entangled(place.resource) ? place.ahead : no_slot; slot != no_slot;
          slot = table_.waiters_[slot].previous) {
         if (!step()) return false;
         if (!is_entangled(slot)) continue;
@@ -216,14 +230,26 @@ bool LockTable::DeadlockSearch::add_edges_to_client(const Place& place, Edge edg
         is_lease
             ? table_.find_identity(table_.identity_key(table_.leases_[table_.lead(edge.lease)]))
             : table_.waiters_[table_.waiters_[edge.waiter].id.slot].identity;
-    if (identity == no_slot) return true;
+    if (identity == no_slot || table_.identities_[identity].is_crowd) return true;
     edge.from = place.node;
     edge.place = place.name;
     if (identity == nodes_[0].identity && request_ != nullptr && !asks_again(record)) {
         edge.to = 0;
         add_edge(edge);
     }
-    for (Slot waiter = table_.identities_[identity].waiters.first; waiter != no_slot;
+    const Identity& client = table_.identities_[identity];
+    const Slot last = client.waiters.last;
+    const bool is_in_one_line =
+        last != no_slot && !client.is_entangled && table_.waiters_[last].range_item == no_slot;
+    if (is_in_one_line) {
+        // If any of its waiters is stuck, the last one is.
+        if (!step()) return false;
+        if (waits_again(last, record)) return true;
+        edge.to = node_of(last);
+        add_edge(edge);
+        return true;
+    }
+    for (Slot waiter = client.waiters.first; waiter != no_slot;
          waiter = table_.waiters_[waiter].identity_next) {
         if (!step()) return false;
         if (waits_again(waiter, record)) continue;
@@ -295,8 +321,24 @@ bool LockTable::DeadlockSearch::is_reason(const Edge& edge) const {
     return edge.holder == none || !permits_[permit_holders_[edge.holder].permits].is_broken;
 }
 
-// The shortest way from node 0 back to it by way of another client; empty if there is none. A step of
-// the way is a node, and whether another client was met before: so there are two steps for each node.
+// Whether the edge leads to an earlier waiter whose client waits for nothing but this place. Such a
+// client only passes on what others do to it: it is not part of a cycle by that.
+bool LockTable::DeadlockSearch::is_passed_over(const Edge& edge) const {
+    if (edge.waiter == no_slot) return false;
+    const Slot slot = table_.waiters_[edge.waiter].id.slot;
+    const Waiter& waiter = table_.waiters_[slot];
+    if (nodes_[edge.to].waiter != slot || waiter.is_set) return false;
+    for (Slot other = table_.identities_[waiter.identity].waiters.first; other != no_slot;
+         other = table_.waiters_[other].identity_next) {
+        if (table_.waiters_[other].is_set || !waits_again(other, waiter)) return false;
+    }
+    if (request_ == nullptr || waiter.identity != nodes_[0].identity) return true;
+    return asked_count_ == 1 && asks_again(waiter);
+}
+
+// The shortest way from node 0 back to it by way of another client; empty if there is none. A step
+// of the way is a node, and whether another client was met before: so there are two steps for each
+// node.
 std::vector<CycleMember> LockTable::DeadlockSearch::way_back() {
     struct Step {
         std::uint32_t edge = none;  // by which it was reached
@@ -309,9 +351,11 @@ std::vector<CycleMember> LockTable::DeadlockSearch::way_back() {
         for (std::uint32_t number = nodes_[reached[index] / 2].first_out; number != none;
              number = edges_[number].next_out) {
             const Edge& edge = edges_[number];
-            const bool is_other = nodes_[edge.to].identity != nodes_[0].identity;
+            const bool is_passing = is_passed_over(edge);
+            const bool is_other = !is_passing && nodes_[edge.to].identity != nodes_[0].identity;
             const std::uint32_t next = 2 * edge.to + (is_with_other || is_other ? 1 : 0);
             if (!is_reason(edge) || next == 0 || steps[next].edge != none) continue;
+            if (edge.to == 0 && is_passing) continue;
             steps[next] = {.edge = number, .was_with_other = is_with_other};
             reached.push_back(next);
         }

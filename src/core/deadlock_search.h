@@ -2,35 +2,36 @@
 
 // Deadlocks: clients that wait for each other in a circle, for ever.
 //
-// Who takes locks one after the other can run into a deadlock: ann holds a and waits for b, bob holds b
-// and waits for a. It comes into being when a request joins a queue. So that is the moment to look for
-// it, and only if the client of the request is waited for (lock_table_identity.cc).
+// Who takes locks one after the other can run into a deadlock: ann holds a and waits for b, bob
+// holds b and waits for a. It comes into being when a request joins a queue. So that is the moment
+// to look for it, and only if the client of the request is waited for (lock_table_identity.cc).
 //
-// The question is: which waiters can never be granted, as long as nobody gives up? A waiter is stuck if
-// one of its scopes is stuck. A scope is stuck
+// The question is: which waiters can never be granted, as long as nobody gives up? A waiter is
+// stuck if one of its scopes is stuck. A scope is stuck
 //
-//     exclusive, shared   if ANY holder in its way never ends its lease, or any earlier waiter in its way
-//                         is never granted, or, once granted, never ends its lease
-//     semaphore           if EVERY holder never ends its lease, because one permit is enough; or if an
-//                         earlier waiter is never granted
+//     exclusive, shared   if ANY holder in its way never ends its lease, or any earlier waiter in
+//                         its way is never granted, or, once granted, never ends its lease
+//     semaphore           if EVERY holder never ends its lease, because one permit is enough; or
+//                         if an earlier waiter is never granted
 //
 // A client never ends its leases if one of its waits is stuck. A client that does not wait is free.
 //
-// The search collects the waiters that the request waits for, directly or by way of others, with an edge
-// for each "is stuck if that one is". It then takes away all that are free, and all that become free
-// because of that. If the request is among those that are left, and there is a way along the edges back to
-// it, that way is the cycle. (If there is no way back, the request waits for a deadlock of others, which
-// was told before.)
+// The search collects the waiters that the request waits for, directly or by way of others, with an
+// edge for each "is stuck if that one is". It then takes away all that are free, and all that
+// become free because of that. If the request is among those that are left, and there is a way
+// along the edges back to it, that way is the cycle. (If there is no way back, the request waits
+// for a deadlock of others, which was told before.)
 //
 // A circle through one client alone is no deadlock. Which edges are left out:
-//   - From a holder, or an earlier waiter, only those waits of its client are followed that are not for
-//     the same lock (the same part of an inode). A client that asks again for what it has is several
-//     threads, or made a mistake; others that stand between the two are not the reason. So a cycle has at
-//     least two locks.
+//   - From a holder, or an earlier waiter, only those waits of its client are followed that are not
+//     for the same lock (the same part of an inode). A client that asks again for what it has is
+//     several threads, or made a mistake; others that stand between the two are not the reason. So
+//     a cycle has at least two locks.
 //   - A lease in grace ends by itself.
 //
-// In a queue, waiters that wait for nothing but that lock are passed over: they are stuck if its holders
-// are, or if those are that wait for other locks as well (lock_table_identity.cc calls these entangled).
+// In a queue, waiters that wait for nothing but that lock are passed over: they are stuck if its
+// holders are, or if those are that wait for other locks as well (lock_table_identity.cc calls
+// these entangled).
 
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
@@ -108,6 +109,7 @@ class LockTable::DeadlockSearch {
     [[nodiscard]] bool expand_record(NodeIndex node, Slot slot);
     [[nodiscard]] bool expand(const Place& place);
     [[nodiscard]] bool expand_line(const Place& place);
+    [[nodiscard]] bool has_entangled(Slot resource) const;
     [[nodiscard]] bool is_entangled(Slot waiter) const;
     [[nodiscard]] bool expand_semaphore(const Place& place);
     [[nodiscard]] bool expand_ranges(const Place& place);
@@ -124,6 +126,7 @@ class LockTable::DeadlockSearch {
 
     // ---- The cycle ----
     [[nodiscard]] bool is_reason(const Edge& edge) const;
+    [[nodiscard]] bool is_passed_over(const Edge& edge) const;
     [[nodiscard]] std::vector<CycleMember> way_back();
     [[nodiscard]] CycleMember describe(const Edge& edge) const;
 
@@ -132,6 +135,7 @@ class LockTable::DeadlockSearch {
     const AcquireRequest* request_ = nullptr;  // node 0, if that is a request
     const Asked* asked_ = nullptr;
     std::size_t asked_count_ = 0;
+    Slot entangled_queue_ = no_slot;  // whose waiters of the client are entangled by the request
     std::vector<Node> nodes_;
     std::vector<Edge> edges_;
     std::vector<Permits> permits_;

@@ -119,9 +119,8 @@ class LockTable {
     // Ends a lease: released, or refused as unknown_lease or lease_ended.
     Outcome release(Time now, const ReleaseRequest& request);
 
-    // Ends the lease of `owner` on `scope` (a set, if that is a member), or its grace, or forgets its
-    // name. For doors whose
-    // clients know no token. Refused as unknown_lease if there is none of these.
+    // Ends the lease of `owner` on `scope` (a set, if that is a member), or its grace, or forgets
+    // its name. For doors whose clients know no token. Refused as unknown_lease if there is none.
     Outcome release_own(Time now, const Scope& scope, const Owner& owner);
 
     // Ends all leases on `scope`, also those in grace, whoever the holders are. For a range or an
@@ -167,10 +166,8 @@ class LockTable {
     // or, if the query names a lock, of that lock.
     [[nodiscard]] std::vector<LeaseView> list_leases(const LeaseQuery& query) const;
 
-    // The deadlocks that exist now, each once. A cycle is gone as soon as one of its members stops
-    // waiting. Looks at every client that waits while others wait for it.
+    // The deadlocks that exist now: cycles, until one of their members stops waiting.
     [[nodiscard]] std::vector<Cycle> list_deadlocks(std::size_t limit = 100) const;
-
     // Sessions that have not ended, the oldest first.
     [[nodiscard]] std::vector<SessionView> list_sessions(const SessionQuery& query) const;
 
@@ -292,6 +289,7 @@ class LockTable {
     void drop_identity_if_unused(Slot identity);
     void enter_identity(Slot waiter);
     void leave_identity(Slot waiter);
+    void become_crowd(Slot identity);
     void count_entangled(Slot waiter, int change);
     void mark_holders(Resource& resource);
     void mark_holder(Slot record);

@@ -253,7 +253,8 @@ Outcome LockTable::join_queue(Slot resource_slot, const AcquireRequest& request,
     return {.kind = Outcome::Kind::queued, .waiter = waiter.id, .position = resource.waiter_count};
 }
 
-// Adds a new waiter to the ranges of an inode. It watches the youngest item that is in its way, if any.
+// Adds a new waiter to the ranges of an inode. It watches the youngest item that is in its way, if
+// any.
 void LockTable::watch_blocker(Resource& resource, Slot slot, const Range& range) {
     Waiter& waiter = waiters_[slot];
     const Slot blocker =

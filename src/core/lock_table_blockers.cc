@@ -19,8 +19,8 @@ Slot LockTable::holder_in_the_way(const Resource& resource, const Range& range, 
     return ranges_[item].is_waiter ? holder_behind(ranges_[item].record) : ranges_[item].record;
 }
 
-// A holder that the waiter waits for in the end. Each step leads to an earlier waiter, or to another
-// record of the same set, for which there is no second such step.
+// A holder that the waiter waits for in the end. Each step leads to an earlier waiter, or to
+// another record of the same set, for which there is no second such step.
 Slot LockTable::holder_behind(Slot slot) const {
     while (true) {
         const Waiter& record = waiters_[blocked_record(slot)];
@@ -64,12 +64,13 @@ Slot LockTable::waiter_in_the_way(Slot slot, Slot last_exclusive) const {
     if (waiter.mode == Mode::exclusive || last_exclusive != no_slot) {
         return waiter.mode == Mode::exclusive ? waiter.previous : last_exclusive;
     }
-    // Only shared waiters are ahead. If no holder is in the way, one of these waits for another scope.
+    // Only shared waiters are ahead. If no holder is in the way, one of these waits for another
+    // scope.
     return has_room_for(resources_[waiter.resource], Mode::shared) ? waiter.previous : no_slot;
 }
 
-// A record of the same waiter that has something in its way: the record itself or, if that is in its
-// turn, another one of its set.
+// A record of the same waiter that has something in its way: the record itself or, if that is in
+// its turn, another one of its set.
 Slot LockTable::blocked_record(Slot slot) const {
     if (!waiters_[slot].is_in_turn) return slot;
     const Slot leader = waiters_[slot].id.slot;

@@ -256,8 +256,8 @@ void LockTable::check_resource(Slot slot, const Resource& resource) const {
         CHECK(waiters_[waiter].id.serial > serial ||
               (waiters_[waiter].is_member && waiters_[waiter].id.serial == serial));
         serial = waiters_[waiter].id.serial;
-        // A waiter for a range watches what is in its way. Only a record of a set may have nothing in
-        // its way and wait all the same.
+        // A waiter for a range watches what is in its way. Only a record of a set may have nothing
+        // in its way and wait all the same.
         const Slot item = waiters_[waiter].range_item;
         CHECK(item == no_slot || (ranges_[item].watched == no_slot) == waiters_[waiter].is_in_turn);
         ++queued;
@@ -334,15 +334,19 @@ void LockTable::check_identities() const {
         CHECK(find_identity(identity.key()) == slot);
         CHECK(identity.wanted > 0 || identity.waiters.first != no_slot);
         wanted += identity.wanted;
+        CHECK(!identity.is_crowd || !identity.is_entangled);
+        std::uint32_t waiters = 0;
         for (Slot waiter = identity.waiters.first; waiter != no_slot;
              waiter = waiters_[waiter].identity_next) {
             CHECK(waiters_[waiter].identity == slot && !waiters_[waiter].is_member);
             CHECK(identity_key(waiters_[waiter]) == identity.key());
             const Waiter& first = waiters_[identity.waiters.first];
-            CHECK(identity.is_entangled ||
+            CHECK(identity.is_entangled || identity.is_crowd ||
                   (!waiters_[waiter].is_set && waiters_[waiter].resource == first.resource));
+            ++waiters;
             ++waiting;
         }
+        CHECK(waiters == identity.waiter_count);
     });
     CHECK(identities_.size() == identities_by_key_.size());
     leases_.for_each([&](Slot, const Lease& lease) {

@@ -12,6 +12,7 @@ namespace holdfast::core {
 bool LockTable::closes_cycle(const AcquireRequest& request, const Asked* asked, std::size_t count) {
     const Slot identity = find_identity(identity_key(request));
     if (identity == no_slot) return false;  // nobody waits for this client
+    if (identities_[identity].is_crowd) return false;
     DeadlockSearch search(*this);
     const std::vector<CycleMember> cycle = search.find(request, asked, count, identity);
     if (cycle.empty()) return false;
@@ -44,9 +45,10 @@ std::vector<Cycle> LockTable::list_deadlocks(std::size_t limit) const {
     waiters_.for_each([&](Slot slot, const Waiter& waiter) {
         if (waiter.is_member || cycles.size() >= limit || seen.contains(slot)) return;
         const Identity& identity = identities_[waiter.identity];
-        // Every cycle has a client that others wait for while it waits, or one that waits twice: along
-        // a chain of other clients the waiters only become older.
-        if (identity.wanted == 0 && identity.waiters.first == identity.waiters.last) return;
+        // Every cycle has a client that others wait for while it waits, or one that waits twice:
+        // along a chain of other clients the waiters only become older.
+        if (identity.wanted == 0 && identity.waiter_count == 1) return;
+        if (identity.is_crowd) return;
         DeadlockSearch search(*this);
         std::vector<CycleMember> members = search.find(slot);
         if (members.empty()) return;

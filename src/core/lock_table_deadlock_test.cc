@@ -213,6 +213,27 @@ TEST(LockTableDeadlock, IsNotLookedForBeyondTheLimit) {
     EXPECT_EQ(take_deadlocks(table), Texts{});
 }
 
+// Many clients with one name are not one client, and cost nothing: ten thousand of them wait for two
+// locks, and nobody walks through these queues.
+TEST(LockTableDeadlock, IsNotLookedForInACrowd) {
+    LockTable table;
+    table.acquire(at(0s), ask("a", "worker"));
+    table.acquire(at(0s), ask("b", "worker"));
+    table.acquire(at(0s), ask("c", "ann"));
+    std::vector<WaiterId> waiters;
+    for (int number = 0; number < 10'000; ++number) {
+        const std::string_view name = number % 2 == 0 ? "a" : "b";
+        waiters.push_back(table.acquire(at(0s), queue(ask(name, "worker"))).waiter);
+    }
+    table.clear_changes();
+    table.acquire(at(0s), queue(ask("c", "worker")));
+    table.acquire(at(0s), queue(ask("a", "ann")));
+    EXPECT_EQ(take_deadlocks(table), Texts{});
+    for (const WaiterId waiter : waiters) table.cancel(at(0s), waiter);
+    table.check_invariants();
+    EXPECT_EQ(list(table), Texts{});
+}
+
 TEST(LockTableDeadlock, OfOthersIsNotToldAgain) {
     LockTable table;
     table.acquire(at(0s), ask("a", "ann"));

@@ -1,23 +1,28 @@
 // Identities: who waits, and who is waited for.
 //
-// An identity is what can wait for one thing at a time: a session; without one an owner or, if requests
-// say so, one of its threads or tasks (Notes::waiter). Deadlocks are cycles of identities.
+// An identity is what can wait for one thing at a time: a session; without one an owner or, if
+// requests say so, one of its threads or tasks (Notes::waiter). Deadlocks are cycles of identities.
 //
-// There is a record of an identity only while it waits, or while it has a lease that somebody has waited
-// for. So a request that is granted at once, and a lease that nobody waits for, have nothing to do with
-// identities, and cost nothing here. A client without a record cannot be part of a cycle: nobody waits
-// for it.
+// There is a record of an identity only while it waits, or while it has a lease that somebody has
+// waited for. So a request that is granted at once, and a lease that nobody waits for, have nothing
+// to do with identities, and cost nothing here. A client without a record cannot be part of a
+// cycle: nobody waits for it.
 //
-// Which leases are wanted: while a resource has waiters, all its holders are marked, and their leases are
-// counted by their identities (Identity::wanted). Holders are in the order of their grants, and without
-// waiters nobody is marked. So when the first waiter comes, the holders that are not marked yet are the
-// last ones of the list, and each of them is marked once in its life.
+// Which leases are wanted: while a resource has waiters, all its holders are marked, and their
+// leases are counted by their identities (Identity::wanted). Holders are in the order of their
+// grants, and without waiters nobody is marked. So when the first waiter comes, the holders that
+// are not marked yet are the last ones of the list, and each of them is marked once in its life.
 //
 // A lease in grace belongs to nobody: its end comes by itself.
 //
-// An identity is entangled if it waits for several locks: by a set, or by several requests. Other waiters
-// in a queue wait for nothing but that lock. So whoever looks for deadlocks passes over them, and need not
-// look at a queue at all that has no entangled waiters.
+// An identity is entangled if it waits for several locks: by a set, or by several requests. Other
+// waiters in a queue wait for nothing but that lock. So whoever looks for deadlocks passes over
+// them, and need not look at a queue at all that has no entangled waiters.
+//
+// Many clients may have one owner's name, and name no waiters. They are one identity, whose waits say
+// nothing about each other. Such a crowd is known by the number of its waiters, and is left alone.
+
+#include <utility>
 
 #include "base/check.h"
 #include "core/lock_table.h"
@@ -74,6 +79,9 @@ void LockTable::enter_identity(Slot waiter) {
     const Slot other = identity.waiters.first;
     waiters_[waiter].identity = slot;
     append(waiters_, identity_links, identity.waiters, waiter);
+    ++identity.waiter_count;
+    if (identity.is_crowd) return;
+    if (identity.waiter_count >= crowd_waiters_min) return become_crowd(slot);
     if (identity.is_entangled) return count_entangled(waiter, 1);
     const bool is_elsewhere =
         other != no_slot && waiters_[other].resource != waiters_[waiter].resource;
@@ -90,8 +98,20 @@ void LockTable::leave_identity(Slot waiter) {
     Identity& identity = identities_[slot];
     if (identity.is_entangled) count_entangled(waiter, -1);
     unlink(waiters_, identity_links, identity.waiters, waiter);
-    if (identity.waiters.first == no_slot) identity.is_entangled = false;
+    --identity.waiter_count;
+    if (identity.waiters.first == no_slot) identity.is_entangled = identity.is_crowd = false;
     drop_identity_if_unused(slot);
+}
+
+// From now on nobody looks for deadlocks of this identity. Its last waiter is not counted yet.
+void LockTable::become_crowd(Slot slot) {
+    Identity& identity = identities_[slot];
+    identity.is_crowd = true;
+    if (!std::exchange(identity.is_entangled, false)) return;
+    for (Slot one = identity.waiters.first; one != identity.waiters.last;
+         one = waiters_[one].identity_next) {
+        count_entangled(one, -1);
+    }
 }
 
 // The waiter belongs to an entangled identity, or no longer.

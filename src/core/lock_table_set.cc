@@ -1,23 +1,25 @@
 // Sets: several scopes, all or nothing, in turn.
 //
 // A set has a record for each of its scopes (records.h), so each resource knows its holders and
-// waiters as if there were no sets. The record of the first scope leads: it is the lease or the waiter.
+// waiters as if there were no sets. The record of the first scope leads: it is the lease or the
+// waiter.
 //
 // A waiting set stands in the queue of each of its scopes, also of those that are free: otherwise a
 // later request could take one of these, and the set might wait for ever. All its records have one
-// serial number, and join their queues in one moment. A record is in its turn when nothing is in its
-// way in its own queue: no holder and no earlier waiter. Once in its turn it stays so, because all that
-// comes later stands behind it. When all records of the set are in their turn, the set is granted.
+// serial number, and join their queues in one moment. A record is in its turn when nothing is in
+// its way in its own queue: no holder and no earlier waiter. Once in its turn it stays so, because
+// all that comes later stands behind it. When all records of the set are in their turn, the set is
+// granted.
 //
-// Why sets alone cannot wait for each other in a circle: a waiting set holds nothing, so it is in the
-// way of others only as an earlier waiter. A waiter waits for holders, and for waiters with smaller serial
-// numbers. So along any chain of waiters the serial numbers fall, and the chain ends at a holder. If
-// nobody holds one lease while it waits for another, that holder waits for nobody, and will end its
-// lease. In particular the oldest waiter of all waits for holders alone. (Whoever does hold one lease
-// while it waits for another can close a circle: deadlock_search.h.)
+// Why sets alone cannot wait for each other in a circle: a waiting set holds nothing, so it is in
+// the way of others only as an earlier waiter. A waiter waits for holders, and for waiters with
+// smaller serial numbers. So along any chain of waiters the serial numbers fall, and the chain ends
+// at a holder. If nobody holds one lease while it waits for another, that holder waits for nobody,
+// and will end its lease. In particular the oldest waiter of all waits for holders alone. (Whoever
+// does hold one lease while it waits for another can close a circle: deadlock_search.h.)
 //
-// When a set ends, is granted or gives up, waiters may move up in all its queues, and these may be sets
-// again. touched_ is the list of resources to look at: a list, not recursion.
+// When a set ends, is granted or gives up, waiters may move up in all its queues, and these may be
+// sets again. touched_ is the list of resources to look at: a list, not recursion.
 
 #include <algorithm>
 #include <utility>
@@ -121,7 +123,8 @@ Outcome LockTable::find_mismatch(const AcquireRequest& request, const AskedSet& 
     return {};
 }
 
-// As admit_owner(): the owner of a lease on exactly this set has it again in its grace, or renews it.
+// As admit_owner(): the owner of a lease on exactly this set has it again in its grace, or renews
+// it.
 std::optional<Outcome> LockTable::admit_owner_of_set(const AskedSet& asked,
                                                      const std::string& members,
                                                      const AcquireRequest& request) {
@@ -149,8 +152,8 @@ std::optional<Outcome> LockTable::admit_owner_of_set(const AskedSet& asked,
     return std::nullopt;
 }
 
-// Whether there may be as many locks as the request needs. Idle ones make room, but not those that the
-// request is about.
+// Whether there may be as many locks as the request needs. Idle ones make room, but not those that
+// the request is about.
 bool LockTable::has_room_for_locks(const AskedSet& asked) const {
     std::size_t missing = 0, idle = 0;
     for (auto one = asked.begin(); one != asked.end(); ++one) {
@@ -205,8 +208,8 @@ void LockTable::grant_set(const AskedSet& asked, std::string members,
     emit(EventKind::granted, Cause::request, lease);
 }
 
-// Adds the record of another scope to the holders of its resource. `range_item`: it was a waiter, and
-// has its range already.
+// Adds the record of another scope to the holders of its resource. `range_item`: it was a waiter,
+// and has its range already.
 void LockTable::add_member(Slot leader, const Asked& asked, Slot range_item) {
     drop_lapsed(asked.resource);
     const Slot slot = leases_.emplace();
@@ -222,8 +225,8 @@ void LockTable::add_member(Slot leader, const Asked& asked, Slot range_item) {
     ++lease_member_count_;
 }
 
-// The lease has got its token, and all its scopes have a new version. If somebody waits for one of them,
-// the lease is wanted.
+// The lease has got its token, and all its scopes have a new version. If somebody waits for one of
+// them, the lease is wanted.
 void LockTable::share_token(Slot slot) {
     const Lease& leader = leases_[slot];
     if (resources_[leader.resource].waiter_count > 0) mark_holder(slot);
@@ -259,7 +262,8 @@ void LockTable::begin_grace_of_members(const Lease& leader) {
     }
 }
 
-// Whether a lease is on exactly this scope, which is of this resource; a set: on one of its members.
+// Whether a lease is on exactly this scope, which is of this resource; a set: on one of its
+// members.
 bool LockTable::is_on(Slot slot, Slot resource, const Scope& scope) const {
     const auto is_record_on = [&](const Lease& record) {
         return record.resource == resource && record.kind == scope.kind &&

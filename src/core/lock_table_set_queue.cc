@@ -54,9 +54,9 @@ Outcome LockTable::join_queues(AskedSet& asked, std::string members, const Acqui
     return {.kind = Outcome::Kind::queued, .waiter = waiter.id, .position = position};
 }
 
-// Puts a record of a waiting set, perhaps the leading one, into the queue of its resource. Returns its
-// place in the queue, from 1.
-// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): the leading record first
+// Puts a record of a waiting set, perhaps the leading one, into the queue of its resource. Returns
+// its place in the queue, from 1. NOLINTNEXTLINE(bugprone-easily-swappable-parameters): the leading
+// record first
 std::size_t LockTable::join_queue_as_member(Slot leader, Slot slot, const Asked& asked) {
     Waiter& record = waiters_[slot];
     record.mode = asked.member.mode;
@@ -91,8 +91,8 @@ bool LockTable::has_way(Slot slot) {
     return blocker == no_slot;
 }
 
-// A record of a waiting set is the first of its queue, or what it watched is gone. False if the record
-// stays where it is.
+// A record of a waiting set is the first of its queue, or what it watched is gone. False if the
+// record stays where it is.
 bool LockTable::hand_on_to_set(Slot slot) {
     Waiter& record = waiters_[slot];
     Waiter& leader = waiters_[record.id.slot];

@@ -167,8 +167,8 @@ WaiterView LockTable::view(Slot slot, Slot waiter_ahead) const {
 // The first holder of a page. Holders are in the order of their grants.
 Slot LockTable::first_holder_after(const Resource& resource, Fence after) const {
     if (after == Fence{}) return resource.holders.first;
-    // If the last holder of the page before still holds the lock, it leads to the next one. (A set may
-    // have several records here.)
+    // If the last holder of the page before still holds the lock, it leads to the next one. (A set
+    // may have several records here.)
     const Slot last = find_lease(after);
     if (last != no_slot && leases_[last].is_set) {
         Slot slot = resource.holders.first;

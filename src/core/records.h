@@ -161,9 +161,9 @@ class OwnedNotes {
 // granted hands its claim over to the lease.
 //
 // A claim on several scopes (a set) has one record for each scope, so that each resource knows its
-// holders and waiters as if there were no sets. The record of the first scope leads: it has the owner,
-// the notes, the terms and the session, and is the lease or the waiter. The records of the other scopes
-// have only what concerns their own resource, and the slot of the leading record.
+// holders and waiters as if there were no sets. The record of the first scope leads: it has the
+// owner, the notes, the terms and the session, and is the lease or the waiter. The records of the
+// other scopes have only what concerns their own resource, and the slot of the leading record.
 struct Claim {
     std::string owner;
     OwnedNotes notes;
@@ -203,8 +203,8 @@ struct Lease : Claim {
     LeaseState state : 2 = LeaseState::held;
     std::uint8_t renewals : 3 = 0;  // since the grant; counted up to renewals_counted_max
     bool is_restored : 1 = false;   // from a store, and not renewed since
-    // Who waits for whom (lock_table_identity.cc): somebody has waited for this record; the lease is
-    // counted by its identity.
+    // Who waits for whom (lock_table_identity.cc): somebody has waited for this record; the lease
+    // is counted by its identity.
     bool is_marked : 1 = false;
     bool is_wanted : 1 = false;
     Token token;
@@ -241,8 +241,8 @@ struct Waiter : Claim {
     Secret secret{};
     Time since;
     Time deadline = Time::max();
-    // Of a set: nothing is in the way of this record; and, in the leading one, how many records still
-    // have something in their way. All records have the id of the leading one.
+    // Of a set: nothing is in the way of this record; and, in the leading one, how many records
+    // still have something in their way. All records have the id of the leading one.
     bool is_in_turn = false;
     std::uint32_t blocked = 0;
     // Its identity, and its neighbours among the waiters of that identity.
@@ -252,7 +252,8 @@ struct Waiter : Claim {
     [[nodiscard]] bool is_of_set() const { return is_set || is_member; }
 };
 
-// The name of an identity: a session; without one an owner and, if it is given, a waiter of it. A view.
+// The name of an identity: a session; without one an owner and, if it is given, a waiter of it. A
+// view.
 struct IdentityKey {
     std::uint64_t session = 0;
     Owner owner;
@@ -281,9 +282,15 @@ struct Identity {
     const std::uint32_t hash;
     std::uint32_t wanted = 0;  // how many of its leases others have waited for
     SlotList waiters;          // the leading records of what it waits for
+    std::uint32_t waiter_count = 0;
     // It waits, or has waited since it began to wait, for several locks.
     bool is_entangled = false;
+    // It has waited for so much at once that it must be many clients under one name.
+    bool is_crowd = false;
 };
+
+// An identity with more waiters than this is a crowd.
+inline constexpr std::uint32_t crowd_waiters_min = 65;
 
 // A two-phase entry: `enqueue` makes it, `wait` uses it up. A session has at most one for a scope.
 // lock_table_two_phase.cc opens with its life.

@@ -67,7 +67,7 @@ TEST(Elect, FaultsOfTheCommandLineAreNamed) {
     EXPECT_THAT(missing.error, HasSubstr("the command to run is missing: holdfast elect e"));
     const Finished path = run_client(server, {"elect", "path:/x", "--", "true"});
     EXPECT_EQ(path.exit_code, 64);
-    EXPECT_THAT(path.error, HasSubstr("an election has a name"));
+    EXPECT_THAT(path.error, HasSubstr("an election has one name"));
 }
 
 TEST(Observe, PrintsALineForEachLeader) {

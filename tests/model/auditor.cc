@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/deadlock_picture.h"
 #include "model/naive_conflict.h"
 #include "model/text.h"
 
@@ -21,24 +22,55 @@ std::string complain(std::string_view about, const Event& event) {
                        static_cast<std::uint64_t>(event.lease.token.fence), to_text(event.at));
 }
 
-// The scope, with `name` as its name: that string lives as long as the auditor needs it.
-template <class Record>
-Scope scope_of(const Record& record) {
-    Scope scope = record.scope;
-    scope.name = record.name;
-    return scope;
+}  // namespace
+
+// The scope, with a name that lives as long as the auditor needs it.
+Scope Auditor::Member::place() const {
+    Scope place = scope;
+    place.name = name;
+    return place;
 }
 
-}  // namespace
+// All that a lease or a waiter is about.
+Auditor::Members Auditor::members_of(const Event& event) {
+    const LeaseView& lease = event.lease;
+    auto set = parse_set(lease.members);
+    if (!set) set = {{.scope = lease.scope, .mode = lease.mode, .limit = event.limit}};
+    Members members;
+    for (const SetMember& one : *set) {
+        members.push_back({.name = std::string(one.scope.name),
+                           .scope = one.scope,
+                           .mode = one.mode,
+                           .limit = one.limit});
+    }
+    return members;
+}
+
+std::string Auditor::to_text(const Members& members) {
+    std::string text;
+    for (const Member& member : members) {
+        text.append(core::to_text(member.place())).append(" ").append(core::to_text(member.mode));
+        text.append(" ");
+    }
+    return text;
+}
 
 std::optional<std::string> Auditor::see(const Event& event) {
     if (event.at < last_time_) return complain("time goes back", event);
     last_time_ = event.at;
+    if (std::exchange(is_deadlock_due_, false) && event.kind != EventKind::deadlock) {
+        return complain("a deadlock is not told", event);
+    }
     std::optional<std::string> complaint;
     const auto back_from_grace = std::exchange(back_from_grace_, std::nullopt);
     switch (event.kind) {
         case EventKind::session_opened:
-        case EventKind::session_ended: return std::nullopt;
+        case EventKind::deadlock: return std::nullopt;
+        case EventKind::session_ended:
+            for (Hold& hold : holds_) {
+                if (hold.session == event.lease.session) hold.session = {};  // it was kept
+            }
+            return std::nullopt;
         case EventKind::granted:
             back_from_grace_ = back_from_grace;
             complaint = see_grant(event);
@@ -66,9 +98,12 @@ std::optional<std::string> Auditor::see(const Event& event) {
         case EventKind::queued:
             if (find_wait(event.waiter)) return complain("one waiter queues twice", event);
             waits_.push_back({.id = event.waiter,
-                              .name = std::string(event.lease.scope.name),
-                              .scope = event.lease.scope,
-                              .mode = event.lease.mode});
+                              .members = members_of(event),
+                              .owner = std::string(event.lease.owner.name),
+                              .door = event.lease.owner.door,
+                              .session = event.lease.session,
+                              .waiter = std::string(event.lease.notes.waiter)});
+            is_deadlock_due_ = closes_cycle();
             break;
         case EventKind::wait_timed_out:
         case EventKind::wait_cancelled: {
@@ -98,38 +133,65 @@ std::optional<std::string> Auditor::see_grant(const Event& event) {
         if (!index) return complain("a waiter that is gone is granted", event);
         ahead = *index;
     }
-    const bool is_back_from_grace = !event.waiter && back_from_grace_ &&
-                                    scope_of(*back_from_grace_) == event.lease.scope &&
-                                    back_from_grace_->owner == event.lease.owner.name &&
-                                    back_from_grace_->door == event.lease.owner.door &&
-                                    back_from_grace_->mode == event.lease.mode;
+    const bool is_back_from_grace =
+        !event.waiter && back_from_grace_ &&
+        to_text(back_from_grace_->members) == to_text(members_of(event)) &&
+        back_from_grace_->owner == event.lease.owner.name &&
+        back_from_grace_->door == event.lease.owner.door;
     if (!is_back_from_grace) {
         if (auto complaint = find_passed_over(event, ahead)) return complaint;
     }
     if (event.waiter) waits_.erase(waits_.begin() + static_cast<std::ptrdiff_t>(ahead));
     holds_.push_back({.fence = event.lease.token.fence,
-                      .name = std::string(event.lease.scope.name),
                       .owner = std::string(event.lease.owner.name),
-                      .scope = event.lease.scope,
+                      .members = members_of(event),
                       .door = event.lease.owner.door,
-                      .mode = event.lease.mode,
+                      .session = event.lease.session,
+                      .waiter = std::string(event.lease.notes.waiter),
                       .expires_at = event.lease.expires_at,
                       .grace_until = event.lease.grace_until});
     return std::nullopt;
 }
 
-std::optional<std::string> Auditor::find_rival_hold(const Event& event) const {
-    std::size_t permits = 0;
-    for (const Hold& hold : holds_) {
-        const Scope scope = scope_of(hold);
-        if (scope.kind == ScopeKind::semaphore) {
-            if (is_same_lock(scope, event.lease.scope)) ++permits;
-        } else if (is_excluding(scope, hold.mode, event.lease.scope, event.lease.mode)) {
-            return complain("it is held", event);
+// Whether the waiter that came last waits for itself, by way of others.
+bool Auditor::closes_cycle() const {
+    const auto places_of = [](const Members& members) {
+        std::vector<SetMember> places;
+        for (const Member& member : members) {
+            places.push_back({.scope = member.place(), .mode = member.mode, .limit = member.limit});
         }
+        return places;
+    };
+    Picture picture;
+    for (const Wait& wait : waits_) {
+        picture.waiting.push_back({.client = {wait.session, {wait.door, wait.owner}, wait.waiter},
+                                   .members = places_of(wait.members)});
     }
-    if (event.lease.scope.kind == ScopeKind::semaphore && permits >= event.limit) {
-        return complain("no permit is left", event);
+    for (const Hold& hold : holds_) {
+        picture.holding.push_back({.client = {hold.session, {hold.door, hold.owner}, hold.waiter},
+                                   .members = places_of(hold.members),
+                                   .is_in_grace = hold.is_in_grace});
+    }
+    picture.find_stuck();
+    return picture.is_on_cycle(waits_.size() - 1);
+}
+
+std::optional<std::string> Auditor::find_rival_hold(const Event& event) const {
+    for (const Member& wanted : members_of(event)) {
+        const Scope scope = wanted.place();
+        std::size_t permits = 0;
+        for (const Hold& hold : holds_) {
+            for (const Member& held : hold.members) {
+                if (scope.kind == ScopeKind::semaphore) {
+                    permits += is_same_lock(held.place(), scope) ? 1 : 0;
+                } else if (is_excluding(held.place(), held.mode, scope, wanted.mode)) {
+                    return complain("it is held", event);
+                }
+            }
+        }
+        if (scope.kind == ScopeKind::semaphore && permits >= wanted.limit) {
+            return complain("no permit is left", event);
+        }
     }
     return std::nullopt;
 }
@@ -137,14 +199,17 @@ std::optional<std::string> Auditor::find_rival_hold(const Event& event) const {
 // Complains if one of the first `ahead` waiters should have been granted instead. Names, semaphores
 // and paths have one queue. On an inode a request may pass waiters that it does not conflict with.
 std::optional<std::string> Auditor::find_passed_over(const Event& event, std::size_t ahead) const {
-    const Scope& scope = event.lease.scope;
-    const bool is_of_inode = scope.kind == ScopeKind::inode || scope.kind == ScopeKind::range;
-    for (std::size_t index = 0; index < ahead; ++index) {
-        const Wait& wait = waits_[index];
-        const bool is_rival = is_of_inode
-                                  ? is_excluding(scope_of(wait), wait.mode, scope, event.lease.mode)
-                                  : is_same_lock(scope_of(wait), scope);
-        if (is_rival) return complain("it was somebody else's turn", event);
+    for (const Member& granted : members_of(event)) {
+        const Scope scope = granted.place();
+        const bool is_of_inode = scope.kind == ScopeKind::inode || scope.kind == ScopeKind::range;
+        for (std::size_t index = 0; index < ahead; ++index) {
+            for (const Member& waiting : waits_[index].members) {
+                const bool is_rival =
+                    is_of_inode ? is_excluding(waiting.place(), waiting.mode, scope, granted.mode)
+                                : is_same_lock(waiting.place(), scope);
+                if (is_rival) return complain("it was somebody else's turn", event);
+            }
+        }
     }
     return std::nullopt;
 }
@@ -160,6 +225,7 @@ std::optional<std::string> Auditor::see_end(const Event& event) {
         if (event.at < hold.expires_at) return complain("it ends too early", event);
         if (hold.grace_until > hold.expires_at) {
             hold.is_in_grace = true;
+            hold.session = {};
             return std::nullopt;
         }
     }
@@ -171,7 +237,7 @@ std::optional<std::string> Auditor::see_end(const Event& event) {
 std::optional<std::string> Auditor::find_overdue(Time now) const {
     for (const Hold& hold : holds_) {
         if ((hold.is_in_grace ? hold.grace_until : hold.expires_at) > now) continue;
-        return fmt::format("overdue at {}: {} #{}", to_text(now), core::to_text(scope_of(hold)),
+        return fmt::format("overdue at {}: {}#{}", model::to_text(now), to_text(hold.members),
                            static_cast<std::uint64_t>(hold.fence));
     }
     return std::nullopt;
@@ -192,9 +258,13 @@ std::optional<std::size_t> Auditor::find_wait(WaiterId id) const {
 }
 
 std::size_t Auditor::count_waits(const Scope& scope) const {
-    return static_cast<std::size_t>(
-        std::count_if(waits_.begin(), waits_.end(),
-                      [&](const Wait& wait) { return is_same_lock(scope_of(wait), scope); }));
+    std::size_t count = 0;
+    for (const Wait& wait : waits_) {
+        for (const Member& member : wait.members) {
+            count += is_same_lock(member.place(), scope) ? 1 : 0;
+        }
+    }
+    return count;
 }
 
 }  // namespace holdfast::model

@@ -10,6 +10,7 @@
 //   (4) a grant to a waiter that is gone, a renewal of a lease that has ended
 //   (5) an expiry that is too early or too late
 //   (6) a grant out of turn
+//   (12) a deadlock that is not told
 //
 // It also checks that the events are complete: nothing ends that has not begun, and the length of
 // the queue is the one that the auditor has counted.
@@ -34,22 +35,39 @@ class Auditor {
     [[nodiscard]] std::size_t waits() const { return waits_.size(); }
 
   private:
+    // One scope of a lease or a waiter, with a name of its own.
+    struct Member {
+        std::string name;
+        core::Scope scope;  // its name is `name`
+        core::Mode mode = core::Mode::exclusive;
+        std::uint32_t limit = 1;
+
+        [[nodiscard]] core::Scope place() const;
+    };
+    using Members = std::vector<Member>;
+
     struct Hold {
         core::Fence fence{};
-        std::string name, owner;
-        core::Scope scope;  // its name is `name`
+        std::string owner;
+        Members members;
         core::Door door{};
-        core::Mode mode = core::Mode::exclusive;
+        core::SessionId session;
+        std::string waiter;
         core::Time expires_at, grace_until;
         bool is_in_grace = false;
     };
     struct Wait {
         core::WaiterId id;
-        std::string name;
-        core::Scope scope;
-        core::Mode mode = core::Mode::exclusive;
+        Members members;
+        std::string owner;
+        core::Door door{};
+        core::SessionId session;
+        std::string waiter;
     };
 
+    [[nodiscard]] static Members members_of(const core::Event& event);
+    [[nodiscard]] static std::string to_text(const Members& members);
+    [[nodiscard]] bool closes_cycle() const;
     std::optional<std::string> see_grant(const core::Event& event);
     std::optional<std::string> see_end(const core::Event& event);
     [[nodiscard]] std::optional<std::string> find_rival_hold(const core::Event& event) const;
@@ -65,6 +83,7 @@ class Auditor {
     core::Time last_time_{};
     // The lease whose grace has just ended. Its owner is the only one that may pass the queue.
     std::optional<Hold> back_from_grace_;
+    bool is_deadlock_due_ = false;  // the next event must tell of one
 };
 
 }  // namespace holdfast::model

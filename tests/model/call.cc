@@ -8,11 +8,14 @@ using namespace core;
 
 namespace {
 
-std::string to_text(const AcquireRequest& request) {
+std::string to_text(const AcquireRequest& request, const std::vector<SetMember>& members) {
     return fmt::format(
-        "{} {} by {} limit {} ttl {} grace {} memory {} wait {}{}{}{} secret {} value '{}'",
-        core::to_text(request.scope), core::to_text(request.mode), model::to_text(request.owner),
-        request.limit, request.ttl.count(), request.grace.count(), request.memory.count(),
+        "{}{} {} by {}{}{} limit {} ttl {} grace {} memory {} wait {}{}{}{} secret {} value '{}'",
+        core::to_text(request.scope), members.empty() ? "" : " of " + set_to_text(members),
+        core::to_text(request.mode), model::to_text(request.owner),
+        request.notes.waiter.empty() ? "" : fmt::format("/{}", request.notes.waiter),
+        request.on_deadlock == OnDeadlock::refuse ? " refuse_deadlock" : "", request.limit,
+        request.ttl.count(), request.grace.count(), request.memory.count(),
         request.wait == wait_forever ? "forever" : fmt::to_string(request.wait.count()),
         request.renew_own ? " renew_own" : "", request.is_only_kind ? " only_kind" : "",
         request.is_transient ? " transient" : "", static_cast<std::uint64_t>(request.secret),
@@ -35,9 +38,11 @@ std::string to_text(const Call& call) {
     const std::string now = to_text(call.now), scope = core::to_text(call.request.scope);
     switch (call.operation) {
         case Operation::acquire:
-            return fmt::format("{} acquire {} s{}", now, to_text(call.request), call.session);
+            return fmt::format("{} acquire {} s{}", now, to_text(call.request, call.members),
+                               call.session);
         case Operation::enqueue:
-            return fmt::format("{} enqueue {} s{}", now, to_text(call.request), call.session);
+            return fmt::format("{} enqueue {} s{}", now, to_text(call.request, call.members),
+                               call.session);
         case Operation::wait:
             return fmt::format("{} wait {} s{} timeout {}", now, scope, call.session,
                                call.timeout.count());

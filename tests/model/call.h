@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "core/lock_table.h"
 #include "model/text.h"
@@ -33,6 +34,7 @@ struct Call {
     Operation operation = Operation::advance;
     core::Time now;
     core::AcquireRequest request;  // acquire, enqueue; other calls use its scope and owner
+    std::vector<core::SetMember> members{};  // of the request; empty: its scope alone
     std::size_t session = 0;
     std::size_t waiter = 0;
     core::Token token;  // release, renew, set_value
@@ -60,6 +62,7 @@ struct Reply {
 template <class Table>
 Reply make_call(Table& table, Names& names, const Call& call) {
     core::AcquireRequest request = call.request;
+    request.members = call.members;
     core::SessionId session{.serial = call.session == 0 ? 0 : UINT64_MAX};
     if (call.session > 0 && call.session <= names.sessions.size()) {
         session = names.sessions[call.session - 1];

@@ -1,15 +1,20 @@
 // Random calls on the lock table.
 //
 //   - Side by side: the engine and the naive model show the same.
+//   - Sets alone: requests for several locks of clients who hold nothing never block each other for
+//     ever.
 //   - Replay: the same calls give the same answers, the same events in the same order and the same
-//     digest. The hash seed, which is random in production, makes no difference. When everything has
-//     ended, nothing is left.
+//     digest. The hash seed, which is random in production, makes no difference. When everything
+//     has ended, nothing is left.
 //
 // Every case is some hundred runs of up to 400 calls each. RapidCheck prints the seed at the start.
 // When a case fails, it prints the shrunk calls and the RC_PARAMS with which to run the case again.
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+
+#include <deque>
+#include <string>
 
 #include "model/side_by_side.h"
 
@@ -48,6 +53,58 @@ RC_GTEST_PROP(LockTableModel, AgreesOnFewLeases, ()) {
 }
 RC_GTEST_PROP(LockTableModel, AgreesOnManyLocks, ()) {
     run_side_by_side(many_locks());
+}
+RC_GTEST_PROP(LockTableModel, AgreesOnClientsThatWaitForEachOther, ()) {
+    run_side_by_side(crosswise());
+}
+
+// ---- Sets alone ----
+
+// Sets that are asked for by clients who hold nothing: each request is a client of its own.
+// Whatever the sets, nobody waits for ever. While anything is held, somebody can end it; and when
+// all that is held has ended, again and again, nobody waits any more.
+RC_GTEST_PROP(SetsAlone, NeverWaitForEachOtherForEver, ()) {
+    const Universe universe = crosswise();
+    core::LockTable table(universe.options);
+    std::vector<Step> steps = *arbitrary_steps();
+    const History history(universe);
+    const Names names;
+    std::uint64_t serial = 0;
+    std::deque<std::string> clients;
+    for (Step& step : steps) {
+        step.operation = Operation::acquire;
+        step.pace = Pace::stand;
+        step.flaw = Flaw::none;
+        step.flag = false;
+        step.limit = 2;
+        Call call = make_call_of(step,
+                                 {.universe = universe,
+                                  .history = history,
+                                  .names = names,
+                                  .now = {},
+                                  .next_deadline = {}},
+                                 ++serial);
+        call.request.wait = core::wait_forever;
+        call.request.grace = {};
+        call.request.members = call.members;
+        call.request.notes.waiter = clients.emplace_back(std::to_string(serial));
+        table.acquire(call.now, call.request);
+        table.check_invariants();
+        for (const core::Event& event : table.changes()) {
+            RC_ASSERT(event.kind != core::EventKind::deadlock);
+        }
+        RC_ASSERT(table.list_deadlocks().empty());
+        table.clear_changes();
+    }
+    while (table.counts().waiters > 0) {
+        std::vector<core::Token> held;
+        for (const core::LeaseView& lease : table.list_leases({.limit = SIZE_MAX})) {
+            held.push_back(lease.token);
+        }
+        RC_ASSERT(!held.empty());
+        for (const core::Token& token : held) table.release({}, {.token = token});
+        table.check_invariants();
+    }
 }
 
 // ---- Replay ----
@@ -108,7 +165,7 @@ void run_replicas(const Universe& universe, std::uint64_t other_seed) {
 }
 
 RC_GTEST_PROP(Replay, IsTheSameTwice, ()) {
-    for (const Universe& universe : {one_of_each(), one_inode(), tight_limits()}) {
+    for (const Universe& universe : {one_of_each(), one_inode(), tight_limits(), crosswise()}) {
         run_replicas(universe, universe.options.hash_seed);
     }
 }

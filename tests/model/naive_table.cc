@@ -39,31 +39,30 @@ Outcome NaiveTable::done(const Outcome& outcome) {
     return outcome;
 }
 
-// Rule N1.
-Refusal NaiveTable::find_flaw(const AcquireRequest& request) const {
-    const Limits& limits = options_.limits;
-    const ScopeKind kind = request.scope.kind;
-    const bool has_name = kind != ScopeKind::inode && kind != ScopeKind::range;
-    if (has_name && request.scope.name.empty()) return Refusal::empty_key;
-    if (request.scope.name.size() > limits.key_length_max) return Refusal::key_length_max;
-    const bool is_empty = request.scope.range.start >= request.scope.range.end;
-    if (kind == ScopeKind::range && is_empty) return Refusal::empty_range;
-    if (request.owner.name.size() > limits.owner_length_max) return Refusal::owner_length_max;
-    if (request.notes.request_id.size() > limits.request_id_length_max) {
-        return Refusal::request_id_length_max;
+// The scopes of a request, as they are kept: C5.
+NaiveTable::Members NaiveTable::members_of(const AcquireRequest& request) {
+    Members members(request.members.begin(), request.members.end());
+    if (members.size() < 2) {
+        members = {{.scope = request.scope, .mode = request.mode, .limit = request.limit}};
     }
-    if (request.notes.metadata.size() > limits.metadata_length_max) {
-        return Refusal::metadata_length_max;
+    for (SetMember& member : members) {
+        if (member.scope.kind == ScopeKind::semaphore) {
+            member.mode = Mode::exclusive;
+        } else {
+            member.limit = 1;
+        }
     }
-    if (request.notes.waiter.size() > limits.waiter_length_max) return Refusal::waiter_length_max;
-    if (request.value.size() > limits.value_length_max) return Refusal::value_length_max;
-    if (!is_good(request.ttl)) return Refusal::ttl_out_of_range;
-    const bool is_count_good = request.limit >= 1 && request.limit <= limits.permits_max;
-    if (kind == ScopeKind::semaphore && !is_count_good) return Refusal::permits_max;
-    return Refusal::none;
+    return members;
 }
 
-// The scope that rule C8 keeps apart from this one; for most kinds there is none, and it is this one.
+// The members of a set as text; empty for a single scope.
+std::string_view NaiveTable::text_of(const Members& members) {
+    if (members.size() < 2) return {};
+    return texts_.emplace_back(set_to_text(members));
+}
+
+// The scope that rule C8 keeps apart from this one; for most kinds there is none, and it is this
+// one.
 Scope NaiveTable::other_kind(Scope scope) {
     if (scope.kind == ScopeKind::named) return Scope::semaphore(scope.name);
     if (scope.kind == ScopeKind::semaphore) return Scope::named(scope.name);
@@ -73,10 +72,9 @@ Scope NaiveTable::other_kind(Scope scope) {
 // Whether somebody holds or wants exactly this lock.
 bool NaiveTable::is_used(const Scope& scope) const {
     return std::any_of(leases_.begin(), leases_.end(),
-                       [&](const Lease& lease) { return is_same_lock(lease.view.scope, scope); }) ||
-           std::any_of(waiters_.begin(), waiters_.end(), [&](const Waiter& waiter) {
-               return is_same_lock(waiter.request.scope, scope);
-           });
+                       [&](const Lease& lease) { return is_on(lease.members, scope); }) ||
+           std::any_of(waiters_.begin(), waiters_.end(),
+                       [&](const Waiter& waiter) { return is_on(waiter.members, scope); });
 }
 
 Outcome NaiveTable::ask(const AcquireRequest& request, bool is_two_phase) {
@@ -87,29 +85,37 @@ Outcome NaiveTable::ask(const AcquireRequest& request, bool is_two_phase) {
             return Outcome::refuse(Refusal::already_enqueued);  // P2
         }
     }
+    if (request.members.size() > 1) {
+        const Outcome flaw = find_flaw_of_set(request);
+        if (flaw.refusal != Refusal::none) return flaw;
+    }
     if (const Refusal flaw = find_flaw(request); flaw != Refusal::none) {
         return Outcome::refuse(flaw);
     }
     if (request.session && !has_session(request.session)) {
         return Outcome::refuse(Refusal::unknown_session);  // S4
     }
-    if (request.is_only_kind && !is_used(request.scope) && is_used(other_kind(request.scope))) {
-        return Outcome::refuse(Refusal::other_kind);  // C8
-    }
-    const Lock* lock = find_lock(request.scope);
-    if (request.scope.kind == ScopeKind::semaphore && lock != nullptr &&
-        lock->limit != request.limit) {
-        return Outcome::refuse(Refusal::limit_mismatch);  // C6
+    const Members members = members_of(request);
+    for (std::size_t index = 0; index < members.size(); ++index) {
+        const SetMember& member = members[index];
+        if (request.is_only_kind && !is_used(member.scope) && is_used(other_kind(member.scope))) {
+            return Outcome::refuse(Refusal::other_kind, index);  // C8
+        }
+        const Lock* lock = find_lock(member.scope);
+        if (member.scope.kind == ScopeKind::semaphore && lock != nullptr &&
+            lock->limit != member.limit) {
+            return Outcome::refuse(Refusal::limit_mismatch, index);  // C6
+        }
     }
     std::optional<Outcome> outcome = come_back(request, is_two_phase);
     if (!outcome) {
-        if (is_blocked(request, waiters_.size())) return join_queue(request, is_two_phase);
+        if (find_blocked(members, waiters_.size())) return join_queue(request, is_two_phase);
         if (is_full()) return Outcome::refuse(Refusal::leases_max);  // N4
         if (request.ttl == endless && has_endless_in_full()) {
             return Outcome::refuse(Refusal::endless_leases_max);  // N7
         }
-        if (!make_room_for(request.scope)) return Outcome::refuse(Refusal::locks_max);  // N2
-        outcome = grant(request, nullptr);                                              // Q1
+        if (!make_room_for(members)) return Outcome::refuse(Refusal::locks_max);  // N2
+        outcome = grant(request, members, nullptr);                               // Q1
     }
     if (is_two_phase && outcome->kind != Outcome::Kind::refused) {
         add_entry(request, {.state = Entry::State::granted, .fence = outcome->lease.token.fence});
@@ -131,10 +137,12 @@ void NaiveTable::add_entry(const AcquireRequest& request, Entry entry) {
 // The owner of a lease asks again: R1, G3, G4. No value if it has no lease here.
 std::optional<Outcome> NaiveTable::come_back(const AcquireRequest& request, bool is_two_phase) {
     const bool may_renew = request.renew_own && !is_two_phase;  // P1
+    const Members members = members_of(request);
     Lease* own = nullptr;
     for (Lease& lease : leases_) {
-        const bool is_own = lease.view.owner == request.owner && lease.view.mode == request.mode &&
-                            lease.view.scope == request.scope;
+        Members held = lease.members;
+        if (held.size() == 1) held[0].limit = members[0].limit;
+        const bool is_own = lease.view.owner == request.owner && held == members;  // M5
         const bool is_kept = lease.view.state == LeaseState::grace;
         if (!is_own || !(is_kept || may_renew)) continue;
         if (own == nullptr || witness_.is_chosen(lease.view.token.fence)) own = &lease;  // R2
@@ -154,18 +162,20 @@ std::optional<Outcome> NaiveTable::come_back(const AcquireRequest& request, bool
         return Outcome{.kind = Outcome::Kind::renewed, .lease = view_of(*own)};
     }
     end_lease(*own, EventKind::grace_ended, Cause::request);
-    Lock& lock = need_lock(request);
-    --lock.version;          // V1: this end and the grant count as one
-    lock.last_owner = *own;  // G7
+    for (const SetMember& member : members) {
+        --need_lock(member).version;  // V1: this end and the grant count as one
+    }
+    need_lock(members.front()).last_owner = *own;  // G7
     remove_ended_leases();
-    return grant(request, nullptr);
+    return grant(request, members, nullptr);
 }
 
 Outcome NaiveTable::join_queue(const AcquireRequest& request, bool is_two_phase) {
-    const std::size_t queue_length = count_waiters(request.scope);
+    const Members members = members_of(request);
+    const std::size_t blocked = *find_blocked(members, waiters_.size());
     if (!is_two_phase && request.wait <= Duration::zero()) {
-        Outcome outcome = Outcome::refuse(Refusal::held);  // Q3
-        outcome.queue_length = queue_length;
+        Outcome outcome = Outcome::refuse(Refusal::held, blocked);  // Q3
+        outcome.queue_length = count_waiters(members[blocked].scope);
         return outcome;
     }
     if (is_full()) return Outcome::refuse(Refusal::leases_max);
@@ -175,52 +185,43 @@ Outcome NaiveTable::join_queue(const AcquireRequest& request, bool is_two_phase)
     if (waiters_.size() >= options_.limits.waiters_max) {
         return Outcome::refuse(Refusal::waiters_max);  // N3
     }
-    if (queue_length >= options_.limits.waiters_per_lock_max) {
-        return Outcome::refuse(Refusal::waiters_per_lock_max);
+    for (std::size_t index = 0; index < members.size(); ++index) {
+        if (count_waiters(members[index].scope) >= options_.limits.waiters_per_lock_max) {
+            return Outcome::refuse(Refusal::waiters_per_lock_max, index);
+        }
     }
+    // The places in all queues; that in the longest one is told: M3.
+    std::size_t position = 0;
+    for (std::size_t index = 0; index < members.size(); ++index) {
+        if (!find_blocked({members[index]}, waiters_.size())) continue;
+        const Members earlier(members.begin(),
+                              members.begin() + static_cast<std::ptrdiff_t>(index));
+        const Scope& scope = members[index].scope;
+        position = std::max(position, count_waiters(scope) + count_on(earlier, scope) + 1);
+    }
+    // A set needs a place also on locks that nobody uses: M2.
+    const bool is_deadlock = closes_cycle(request, members);
+    const bool is_refused = is_deadlock && request.on_deadlock == OnDeadlock::refuse;
+    if (members.size() > 1 && !has_room_for(members)) return Outcome::refuse(Refusal::locks_max);
+    if (is_refused) {
+        tell_of_deadlock(request);
+        return Outcome::refuse(Refusal::deadlock);  // D4
+    }
+    make_room_for(members);
+    for (const SetMember& member : members) need_lock(member);
     const WaiterId id{.serial = ++waiters_so_far_};
     const bool is_endless = is_two_phase || request.wait == wait_forever;
     waiters_.push_back({.id = id,
                         .request = request,
+                        .members = members,
+                        .text = text_of(members),
                         .since = now_,
                         .deadline = is_endless ? Time::max() : add_saturating(now_, request.wait)});
+    waiters_.back().request.members = {};
     if (is_two_phase) add_entry(request, {.state = Entry::State::queued, .waiter = id});
     tell_of_wait(EventKind::queued, Cause::request, waiters_.back());
-    return {.kind = Outcome::Kind::queued, .waiter = id, .position = queue_length + 1};
-}
-
-// Rule N4.
-bool NaiveTable::is_full() const {
-    return leases_.size() + waiters_.size() >= options_.limits.leases_max;
-}
-
-// Rules N1 and L13.
-bool NaiveTable::is_good(Duration ttl) const {
-    return ttl == endless || (ttl >= options_.limits.ttl_min && ttl <= options_.limits.ttl_max);
-}
-
-// Rule N7.
-bool NaiveTable::has_endless_in_full() const {
-    std::size_t count = 0;
-    for (const Lease& lease : leases_) count += lease.view.ttl == endless ? 1 : 0;
-    for (const Waiter& waiter : waiters_) count += waiter.request.ttl == endless ? 1 : 0;
-    return count >= options_.limits.endless_leases_max;
-}
-
-// Rule N2. False if there is no room.
-bool NaiveTable::make_room_for(const Scope& scope) {
-    if (find_lock(scope) != nullptr || locks_.size() < options_.limits.locks_max) return true;
-    const Lock* oldest = nullptr;
-    for (const Lock& lock : locks_) {
-        if (!lock.idle_since) continue;
-        const bool is_older = oldest == nullptr || *lock.idle_since < *oldest->idle_since;
-        const bool is_chosen = oldest != nullptr && *lock.idle_since == *oldest->idle_since &&
-                               !witness_.has_lock(lock.scope);
-        if (is_older || is_chosen) oldest = &lock;
-    }
-    if (oldest == nullptr) return false;
-    locks_.erase(locks_.begin() + (oldest - locks_.data()));
-    return true;
+    if (is_deadlock) tell_of_deadlock(request);  // D3
+    return {.kind = Outcome::Kind::queued, .waiter = id, .position = position};
 }
 
 Outcome NaiveTable::wait(Time now, SessionId session, const Scope& scope, Duration timeout) {
@@ -251,12 +252,7 @@ Outcome NaiveTable::wait(Time now, SessionId session, const Scope& scope, Durati
         return done(Outcome::refuse(Refusal::timed_out));
     }
     waiter->deadline = timeout == wait_forever ? Time::max() : add_saturating(now_, timeout);
-    const auto position = std::count_if(waiters_.begin(), waiter + 1, [&](const Waiter& other) {
-        return is_same_lock(other.request.scope, scope);
-    });
-    return {.kind = Outcome::Kind::queued,
-            .waiter = seen.waiter,
-            .position = static_cast<std::size_t>(position)};
+    return {.kind = Outcome::Kind::queued, .waiter = seen.waiter};
 }
 
 // Why the token cannot be used: L2, L6, L7.
@@ -268,7 +264,10 @@ Refusal NaiveTable::judge(Token token, const std::optional<Scope>& scope,
         const bool was_given_out = number > 0 && number < next_fence_;
         return was_given_out ? Refusal::lease_ended : Refusal::unknown_lease;
     }
-    const bool is_right = lease->view.token == token && (!scope || lease->view.scope == *scope) &&
+    const auto is_scope = [&](const SetMember& member) { return member.scope == *scope; };
+    const bool is_right = lease->view.token == token &&
+                          (!scope || std::any_of(lease->members.begin(), lease->members.end(),
+                                                 is_scope)) &&  // M4
                           (!owner || lease->view.owner == *owner);
     return is_right ? Refusal::none : Refusal::unknown_lease;
 }
@@ -311,7 +310,7 @@ void NaiveTable::restart(Lease& lease, const LeaseTerms& terms, Time expires_at)
     lease.view.is_transient = terms.is_transient;
     lease.view.expires_at = expires_at;
     lease.view.grace_until = add_saturating(expires_at, terms.grace);
-    ++find_lock(lease.view.scope)->version;
+    touch(lease);
     tell(EventKind::renewed, Cause::request, lease, nullptr, {}, terms != before);
 }
 
@@ -329,7 +328,10 @@ Outcome NaiveTable::release_own(Time now, const Scope& scope, const Owner& owner
     begin(now);
     Lease* own = nullptr;
     for (Lease& lease : leases_) {
-        if (lease.view.scope != scope || lease.view.owner != owner) continue;
+        const auto is_scope = [&](const SetMember& member) { return member.scope == scope; };
+        const bool is_there =
+            std::any_of(lease.members.begin(), lease.members.end(), is_scope);  // M4
+        if (!is_there || lease.view.owner != owner) continue;
         if (own == nullptr || witness_.is_chosen(lease.view.token.fence)) own = &lease;  // R2
     }
     if (own != nullptr) {
@@ -352,7 +354,10 @@ std::size_t NaiveTable::force_release(Time now, const Scope& scope) {
     begin(now);
     std::size_t ended = 0;
     for (Lease& lease : leases_) {
-        if (!is_overlapping(lease.view.scope, scope)) continue;
+        const auto is_meant = [&](const SetMember& member) {
+            return is_overlapping(member.scope, scope);
+        };
+        if (std::none_of(lease.members.begin(), lease.members.end(), is_meant)) continue;  // M4
         const bool is_held = lease.view.state == LeaseState::held;
         end_lease(lease, is_held ? EventKind::released : EventKind::grace_ended, Cause::force);
         ++ended;

@@ -10,14 +10,17 @@
 // Where the rules leave a choice open, the table does what the engine did (Witness).
 //
 // Texts are not copied: the strings of every request must outlive the table. They do, because they
-// belong to a Universe.
+// belong to a Universe. The members of a set are copied.
 
 #include <cstdint>
+#include <deque>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/values/changes.h"
+#include "core/values/cycle.h"
 #include "core/values/request.h"
 #include "core/values/view.h"
 #include "model/witness.h"
@@ -62,14 +65,25 @@ class NaiveTable {
     // Rule Q7: whether the waiter really waits for the blocker in the view.
     [[nodiscard]] bool is_waiting_for_its_blocker(const core::WaiterView& view) const;
 
+    // naive_deadlock.cc: rules D1 to D5, by looking at everything again and again.
+    // Whether somebody waits for ever now.
+    [[nodiscard]] bool has_deadlock() const;
+    // Whether each member of the cycle waits for the next one. `request` is what the first member
+    // asks for, if it was refused and does not wait.
+    [[nodiscard]] bool is_cycle(const std::vector<core::CycleMember>& cycle,
+                                const core::AcquireRequest* request) const;
+
     // The transitions since clear_events(), in no particular order.
     [[nodiscard]] const std::vector<core::Event>& events() const { return events_; }
     void clear_events() { events_.clear(); }
 
   private:
+    using Members = std::vector<core::SetMember>;
+
     // A lease that is held or in grace.
     struct Lease {
         core::LeaseView view;
+        Members members;  // of a set; of any other lease, its only scope
         core::Duration grace{0}, memory{0};
         bool is_ended = false;  // will be removed
     };
@@ -77,7 +91,9 @@ class NaiveTable {
     // A request in the queue.
     struct Waiter {
         core::WaiterId id;
-        core::AcquireRequest request;
+        core::AcquireRequest request;  // without its members
+        Members members;
+        std::string_view text;  // of a set
         core::Time since, deadline;
     };
 
@@ -112,13 +128,18 @@ class NaiveTable {
 
     // naive_table.cc: requests
     [[nodiscard]] core::Refusal find_flaw(const core::AcquireRequest& request) const;
+    [[nodiscard]] core::Outcome find_flaw_of_set(const core::AcquireRequest& request) const;
+    [[nodiscard]] static Members members_of(const core::AcquireRequest& request);
+    [[nodiscard]] std::string_view text_of(const Members& members);
     core::Outcome ask(const core::AcquireRequest& request, bool is_two_phase);
     [[nodiscard]] static core::Scope other_kind(core::Scope scope);
     [[nodiscard]] bool is_used(const core::Scope& scope) const;
     std::optional<core::Outcome> come_back(const core::AcquireRequest& request, bool is_two_phase);
     core::Outcome join_queue(const core::AcquireRequest& request, bool is_two_phase);
     void add_entry(const core::AcquireRequest& request, Entry entry);
-    bool make_room_for(const core::Scope& scope);
+    [[nodiscard]] std::size_t count_missing(const Members& members) const;
+    [[nodiscard]] bool has_room_for(const Members& members) const;
+    bool make_room_for(const Members& members);
     [[nodiscard]] bool is_full() const;
     [[nodiscard]] bool is_good(core::Duration ttl) const;
     [[nodiscard]] bool has_endless_in_full() const;
@@ -136,10 +157,15 @@ class NaiveTable {
     void forget_what_is_over();
     void tidy();
     void serve_queue();
-    [[nodiscard]] bool is_blocked(const core::AcquireRequest& request, std::size_t ahead) const;
-    [[nodiscard]] bool is_blocked_by_leases(const core::AcquireRequest& request) const;
-    [[nodiscard]] bool is_behind(const core::AcquireRequest& later, const Waiter& earlier) const;
-    core::Outcome grant(const core::AcquireRequest& request, const Waiter* waiter);
+    [[nodiscard]] std::optional<std::size_t> find_blocked(const Members& members,
+                                                          std::size_t ahead) const;
+    [[nodiscard]] bool is_blocked_by_leases(const core::SetMember& member) const;
+    [[nodiscard]] static bool is_behind(const core::SetMember& later,
+                                        const core::SetMember& earlier);
+    [[nodiscard]] static bool is_behind(const core::SetMember& later, const Waiter& earlier);
+    void touch(const Lease& lease);
+    core::Outcome grant(const core::AcquireRequest& request, const Members& members,
+                        const Waiter* waiter);
     void expire(Lease& lease);
     void end_lease(Lease& lease, core::EventKind kind, core::Cause cause);
     void forget_expired_entries();
@@ -147,10 +173,17 @@ class NaiveTable {
     void remove_ended_leases();
     void end_wait(std::size_t index, core::EventKind kind, core::Cause cause);
 
+    // naive_deadlock.cc
+    [[nodiscard]] bool closes_cycle(const core::AcquireRequest& request,
+                                    const Members& members) const;
+
     // naive_table_view.cc: looking
+    [[nodiscard]] static bool is_on(const Members& members, const core::Scope& lock);
+    [[nodiscard]] static bool is_in_the_way(const Lease& lease, const Members& members);
+    [[nodiscard]] static std::size_t count_on(const Members& members, const core::Scope& lock);
     [[nodiscard]] Lock* find_lock(const core::Scope& scope);
     [[nodiscard]] const Lock* find_lock(const core::Scope& scope) const;
-    Lock& need_lock(const core::AcquireRequest& request);
+    Lock& need_lock(const core::SetMember& member);
     [[nodiscard]] Entry* find_entry(core::SessionId session, const core::Scope& scope);
     [[nodiscard]] Lease* find_lease(core::Fence fence);
     [[nodiscard]] const Lease* find_lease(core::Fence fence) const;
@@ -164,6 +197,7 @@ class NaiveTable {
               bool has_new_terms = false);
     void tell_of_wait(core::EventKind kind, core::Cause cause, const Waiter& waiter);
     void tell_of_session(core::EventKind kind, const Session& session);
+    void tell_of_deadlock(const core::AcquireRequest& request);
 
     const core::TableOptions options_;
     core::Time now_{};
@@ -175,6 +209,7 @@ class NaiveTable {
     std::vector<Lock> locks_;
     std::vector<Session> sessions_;
     std::vector<core::Event> events_;
+    std::deque<std::string> texts_;  // of sets
     Witness witness_;
 };
 

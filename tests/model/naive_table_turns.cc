@@ -79,8 +79,8 @@ void NaiveTable::expire(Lease& lease) {
     if (lease.grace > Duration::zero()) {
         tell(EventKind::expired, Cause::request, lease);
         lease.view.state = LeaseState::grace;
-        lease.view.session = {};                 // S2
-        ++find_lock(lease.view.scope)->version;  // V1
+        lease.view.session = {};  // S2
+        touch(lease);
         return;
     }
     end_lease(lease, EventKind::expired, Cause::request);
@@ -106,7 +106,7 @@ void NaiveTable::forget_expired_entries() {
 void NaiveTable::remember(const Lease& lease) {
     const ScopeKind kind = lease.view.scope.kind;
     const bool is_of_inode = kind == ScopeKind::inode || kind == ScopeKind::range;
-    if (is_of_inode || lease.memory == Duration::zero()) return;
+    if (is_of_inode || lease.memory == Duration::zero() || lease.members.size() > 1) return;  // M6
     Lock& lock = *find_lock(lease.view.scope);
     lock.last_owner = lease;
     lock.last_owner->view.state = LeaseState::lapsed;
@@ -119,9 +119,14 @@ void NaiveTable::end_lease(Lease& lease, EventKind kind, Cause cause) {
     std::erase_if(entries_, [&](const Entry& entry) {
         return entry.state == Entry::State::granted && entry.fence == lease.view.token.fence;
     });
-    ++find_lock(lease.view.scope)->version;  // V1
+    touch(lease);
     tell(kind, cause, lease);
     lease.is_ended = true;
+}
+
+// Rule V1, for each scope of the lease.
+void NaiveTable::touch(const Lease& lease) {
+    for (const SetMember& member : lease.members) ++find_lock(member.scope)->version;
 }
 
 void NaiveTable::remove_ended_leases() {
@@ -176,7 +181,7 @@ void NaiveTable::serve_queue() {
     while (true) {
         std::optional<std::size_t> next;
         for (std::size_t index = 0; index < waiters_.size(); ++index) {
-            if (is_blocked(waiters_[index].request, index)) continue;
+            if (find_blocked(waiters_[index].members, index)) continue;
             const auto place_of = [this](std::size_t waiter) {
                 return witness_.place_of_grant(waiters_[waiter].id.serial);
             };
@@ -185,40 +190,56 @@ void NaiveTable::serve_queue() {
         if (!next) return;
         const Waiter waiter = waiters_[*next];
         waiters_.erase(waiters_.begin() + static_cast<std::ptrdiff_t>(*next));
-        grant(waiter.request, &waiter);
+        grant(waiter.request, waiter.members, &waiter);
     }
 }
 
-// Rule Q1, for a request behind the first `ahead` waiters.
-bool NaiveTable::is_blocked(const AcquireRequest& request, std::size_t ahead) const {
-    if (is_blocked_by_leases(request)) return true;
-    return std::any_of(waiters_.begin(), waiters_.begin() + static_cast<std::ptrdiff_t>(ahead),
-                       [&](const Waiter& earlier) { return is_behind(request, earlier); });
+// Rules Q1 and M2, for a request behind the first `ahead` waiters: the first of its members that
+// has something in its way.
+std::optional<std::size_t> NaiveTable::find_blocked(const Members& members,
+                                                    std::size_t ahead) const {
+    for (std::size_t index = 0; index < members.size(); ++index) {
+        if (is_blocked_by_leases(members[index])) return index;
+        const auto end = waiters_.begin() + static_cast<std::ptrdiff_t>(ahead);
+        const bool is_behind_any = std::any_of(waiters_.begin(), end, [&](const Waiter& earlier) {
+            return is_behind(members[index], earlier);
+        });
+        if (is_behind_any) return index;
+    }
+    return std::nullopt;
 }
 
 // Rules C1 to C7.
-bool NaiveTable::is_blocked_by_leases(const AcquireRequest& request) const {
+bool NaiveTable::is_blocked_by_leases(const SetMember& wanted) const {
     std::size_t permits = 0;
     for (const Lease& lease : leases_) {
-        if (request.scope.kind == ScopeKind::semaphore) {
-            if (is_same_lock(lease.view.scope, request.scope)) ++permits;
-        } else if (is_excluding(lease.view.scope, lease.view.mode, request.scope, request.mode)) {
-            return true;
+        for (const SetMember& member : lease.members) {
+            if (wanted.scope.kind == ScopeKind::semaphore) {
+                if (is_same_lock(member.scope, wanted.scope)) ++permits;
+            } else if (is_excluding(member.scope, member.mode, wanted.scope, wanted.mode)) {
+                return true;
+            }
         }
     }
-    return request.scope.kind == ScopeKind::semaphore && permits >= request.limit;
+    return wanted.scope.kind == ScopeKind::semaphore && permits >= wanted.limit;
 }
 
 // Rule Q2.
-bool NaiveTable::is_behind(const AcquireRequest& later, const Waiter& earlier) const {
-    const Scope& scope = earlier.request.scope;
+bool NaiveTable::is_behind(const SetMember& later, const SetMember& earlier) {
+    const Scope& scope = earlier.scope;
     const bool is_inode = scope.kind == ScopeKind::inode || scope.kind == ScopeKind::range;
     if (!is_inode) return is_same_lock(scope, later.scope);
-    return is_excluding(scope, earlier.request.mode, later.scope, later.mode);
+    return is_excluding(scope, earlier.mode, later.scope, later.mode);
+}
+
+bool NaiveTable::is_behind(const SetMember& later, const Waiter& earlier) {
+    return std::any_of(earlier.members.begin(), earlier.members.end(),
+                       [&](const SetMember& member) { return is_behind(later, member); });
 }
 
 // A new lease: L1, F1, G6, G7, P5. `waiter` is set if the request was queued.
-Outcome NaiveTable::grant(const AcquireRequest& request, const Waiter* waiter) {
+Outcome NaiveTable::grant(const AcquireRequest& request, const Members& members,
+                          const Waiter* waiter) {
     const Fence fence{next_fence_++};
     const Time expires_at = add_saturating(now_, request.ttl);
     Lease lease{.view = {.scope = request.scope,
@@ -233,15 +254,21 @@ Outcome NaiveTable::grant(const AcquireRequest& request, const Waiter* waiter) {
                          .ttl = request.ttl,
                          .session = request.session,
                          .notes = request.notes,
+                         .members = waiter != nullptr ? waiter->text : text_of(members),
                          .value = request.value,
                          .revision = request.value.empty() ? 0U : 1U},  // E1
+                .members = members,
                 .grace = request.grace,
                 .memory = request.memory};
-    Lock& lock = need_lock(request);
-    ++lock.version;  // V1
+    lease.view.mode = members.front().mode;
     std::string_view previous_owner;
-    if (lock.last_owner) previous_owner = lock.last_owner->view.owner.name;
-    lock.last_owner.reset();
+    for (const SetMember& member : members) {
+        Lock& lock = need_lock(member);
+        ++lock.version;  // V1
+        const bool is_first = &member == &members.front();
+        if (lock.last_owner && is_first) previous_owner = lock.last_owner->view.owner.name;
+        lock.last_owner.reset();
+    }
     leases_.push_back(lease);
     if (waiter != nullptr) {
         for (Entry& entry : entries_) {

@@ -20,13 +20,24 @@ NaiveTable::Lock* NaiveTable::find_lock(const Scope& scope) {
     return const_cast<Lock*>(std::as_const(*this).find_lock(scope));
 }
 
-// The lock of the request; a new one if there is none.
-NaiveTable::Lock& NaiveTable::need_lock(const AcquireRequest& request) {
-    if (Lock* lock = find_lock(request.scope)) return *lock;
-    const Scope& scope = request.scope;
+bool NaiveTable::is_on(const Members& members, const Scope& lock) {
+    return count_on(members, lock) > 0;
+}
+
+// How many of the members are on this lock: several, if they are parts of an inode.
+std::size_t NaiveTable::count_on(const Members& members, const Scope& lock) {
+    return static_cast<std::size_t>(
+        std::count_if(members.begin(), members.end(),
+                      [&](const SetMember& member) { return is_same_lock(member.scope, lock); }));
+}
+
+// The lock of a scope; a new one if there is none.
+NaiveTable::Lock& NaiveTable::need_lock(const SetMember& member) {
+    if (Lock* lock = find_lock(member.scope)) return *lock;
+    const Scope& scope = member.scope;
     const bool is_inode = scope.kind == ScopeKind::inode || scope.kind == ScopeKind::range;
     locks_.push_back({.scope = is_inode ? Scope::of_inode(scope.inode) : scope,
-                      .limit = scope.kind == ScopeKind::semaphore ? request.limit : 1});
+                      .limit = scope.kind == ScopeKind::semaphore ? member.limit : 1});
     return locks_.back();
 }
 
@@ -55,15 +66,15 @@ bool NaiveTable::has_session(SessionId session) const {
 
 bool NaiveTable::is_in_use(const Lock& lock) const {
     const bool is_held = std::any_of(leases_.begin(), leases_.end(), [&](const Lease& lease) {
-        return is_same_lock(lease.view.scope, lock.scope);
+        return is_on(lease.members, lock.scope);
     });
     return is_held || count_waiters(lock.scope) > 0 || lock.last_owner.has_value();
 }
 
 std::size_t NaiveTable::count_waiters(const Scope& scope) const {
-    return static_cast<std::size_t>(std::count_if(
-        waiters_.begin(), waiters_.end(),
-        [&](const Waiter& waiter) { return is_same_lock(waiter.request.scope, scope); }));
+    std::size_t count = 0;
+    for (const Waiter& waiter : waiters_) count += count_on(waiter.members, scope);
+    return count;
 }
 
 std::optional<Time> NaiveTable::next_due() const {
@@ -109,22 +120,30 @@ LeaseView NaiveTable::view_of(const Lease& lease) const {
 LockView NaiveTable::view_of(const Lock& lock) const {
     LockView view{.scope = lock.scope, .limit = lock.limit, .version = lock.version};
     for (const Lease& lease : leases_) {
-        if (is_same_lock(lease.view.scope, lock.scope)) view.holders.push_back(view_of(lease));
+        for (const SetMember& member : lease.members) {
+            if (!is_same_lock(member.scope, lock.scope)) continue;
+            view.holders.push_back(view_of(lease));
+            view.holders.back().scope = member.scope;
+            view.holders.back().mode = member.mode;
+        }
     }
     view.holder_count = view.holders.size();
     for (const Waiter& waiter : waiters_) {
         const AcquireRequest& request = waiter.request;
-        if (!is_same_lock(request.scope, lock.scope)) continue;
-        view.waiters.push_back({.id = waiter.id,
-                                .scope = request.scope,
-                                .owner = request.owner,
-                                .mode = request.mode,
-                                .since = waiter.since,
-                                .deadline = waiter.deadline,
-                                .notes = request.notes,
-                                .session = request.session,
-                                .position = view.waiters.size() + 1,
-                                .blocker = {}});
+        for (const SetMember& member : waiter.members) {
+            if (!is_same_lock(member.scope, lock.scope)) continue;
+            view.waiters.push_back({.id = waiter.id,
+                                    .scope = member.scope,
+                                    .owner = request.owner,
+                                    .mode = member.mode,
+                                    .since = waiter.since,
+                                    .deadline = waiter.deadline,
+                                    .notes = request.notes,
+                                    .session = request.session,
+                                    .position = view.waiters.size() + 1,
+                                    .blocker = {},
+                                    .members = waiter.text});
+        }
     }
     view.waiter_count = view.waiters.size();
     if (lock.last_owner) view.lapsed = view_of(*lock.last_owner);
@@ -166,42 +185,56 @@ std::vector<SessionView> NaiveTable::list_sessions() const {
 
 bool NaiveTable::is_in_the_way(const AcquireRequest& request, Fence fence) const {
     const Lease* lease = find_lease(fence);
-    if (lease == nullptr || !is_same_lock(lease->view.scope, request.scope)) return false;
-    const auto is_in_way_of = [lease](const AcquireRequest& other) {
-        if (other.scope.kind == ScopeKind::semaphore) return true;
-        return is_excluding(lease->view.scope, lease->view.mode, other.scope, other.mode);
-    };
-    if (is_in_way_of(request)) return true;
+    if (lease == nullptr) return false;
     // Through earlier waiters, the last one first: a waiter can only wait for an earlier one.
-    std::vector<AcquireRequest> held_up{request};
+    std::vector<Members> held_up{members_of(request)};
+    if (is_in_the_way(*lease, held_up.back())) return true;
     for (std::size_t index = waiters_.size(); index-- > 0;) {
-        const bool is_ahead = std::any_of(
-            held_up.begin(), held_up.end(),
-            [&](const AcquireRequest& later) { return is_behind(later, waiters_[index]); });
+        const bool is_ahead =
+            std::any_of(held_up.begin(), held_up.end(), [&](const Members& members) {
+                return std::any_of(members.begin(), members.end(), [&](const SetMember& later) {
+                    return is_behind(later, waiters_[index]);
+                });
+            });
         if (!is_ahead) continue;
-        if (is_in_way_of(waiters_[index].request)) return true;
-        held_up.push_back(waiters_[index].request);
+        held_up.push_back(waiters_[index].members);
+        if (is_in_the_way(*lease, held_up.back())) return true;
     }
     return false;
 }
 
+// Whether the lease is in the way of one of the members.
+bool NaiveTable::is_in_the_way(const Lease& lease, const Members& members) {
+    return std::any_of(members.begin(), members.end(), [&](const SetMember& wanted) {
+        return std::any_of(lease.members.begin(), lease.members.end(), [&](const SetMember& held) {
+            if (wanted.scope.kind == ScopeKind::semaphore) {
+                return is_same_lock(held.scope, wanted.scope);
+            }
+            return is_excluding(held.scope, held.mode, wanted.scope, wanted.mode);
+        });
+    });
+}
+
 bool NaiveTable::is_waiting_for_its_blocker(const WaiterView& view) const {
-    const AcquireRequest request{.scope = view.scope, .owner = view.owner, .mode = view.mode};
+    std::size_t place = 0;
+    std::size_t index = 0;
+    for (; index < waiters_.size(); ++index) {
+        place += count_on(waiters_[index].members, view.scope);
+        if (place >= view.position) break;
+    }
+    if (index == waiters_.size()) return false;
+    const Members& members = waiters_[index].members;
     if (!view.is_blocked_by_waiter) {
         const Lease* lease = find_lease(view.blocker_fence);
-        if (lease == nullptr || lease->view.owner != view.blocker) return false;
-        if (view.scope.kind == ScopeKind::semaphore) {
-            return is_same_lock(lease->view.scope, view.scope);
-        }
-        return is_excluding(lease->view.scope, lease->view.mode, view.scope, view.mode);
+        return lease != nullptr && lease->view.owner == view.blocker &&
+               is_in_the_way(*lease, members);
     }
-    std::size_t place = 0;
-    for (const Waiter& waiter : waiters_) {
-        if (!is_same_lock(waiter.request.scope, view.scope)) continue;
-        if (++place == view.position) return false;
-        if (waiter.request.owner == view.blocker && is_behind(request, waiter)) return true;
-    }
-    return false;
+    const auto end = waiters_.begin() + static_cast<std::ptrdiff_t>(index);
+    return std::any_of(waiters_.begin(), end, [&](const Waiter& earlier) {
+        return earlier.request.owner == view.blocker &&
+               std::any_of(members.begin(), members.end(),
+                           [&](const SetMember& later) { return is_behind(later, earlier); });
+    });
 }
 
 void NaiveTable::tell(EventKind kind, Cause cause, const Lease& lease, const Waiter* waiter,
@@ -236,13 +269,21 @@ void NaiveTable::tell_of_wait(EventKind kind, Cause cause, const Waiter& waiter)
                                  .token = {},
                                  .ttl = request.ttl,
                                  .session = request.session,
-                                 .notes = request.notes},
+                                 .notes = request.notes,
+                                 .members = waiter.text},
                        .grace = request.grace,
                        .memory = request.memory,
                        .limit = find_lock(request.scope)->limit,
                        .waiter = waiter.id,
                        .waiting_since = waiter.since,
                        .previous_owner = {}});
+}
+
+void NaiveTable::tell_of_deadlock(const AcquireRequest& request) {
+    Event event{.kind = EventKind::deadlock, .at = now_};
+    event.lease.owner = request.owner;
+    event.lease.scope = request.scope;
+    events_.push_back(event);
 }
 
 void NaiveTable::tell_of_session(EventKind kind, const Session& session) {

@@ -84,6 +84,7 @@ Witness SideBySide::bear_witness() const {
 std::string SideBySide::find_difference(const Call& call, const Reply& answer,
                                         const Reply& expected) const {
     std::string difference = find_difference_of_answers(call, answer, expected);
+    if (difference.empty()) difference = find_difference_of_deadlocks(call);
     if (difference.empty()) difference = find_difference_of_events();
     if (difference.empty()) difference = find_difference_of_locks();
     if (difference.empty()) difference = find_difference_of_leases();
@@ -104,22 +105,45 @@ std::string SideBySide::find_difference(const Call& call, const Reply& answer,
 
 std::string SideBySide::find_difference_of_answers(const Call& call, const Reply& answer,
                                                    const Reply& expected) const {
-    Reply seen = answer;
-    // `wait` need not tell the place in the queue: it would have to walk through the queue.
-    if (call.operation == Operation::wait && seen.outcome->position == 0) {
-        seen.outcome->position = expected.outcome->position;
-    }
+    // `wait` does not tell the place in the queue: it would have to walk through the queue.
     std::string difference =
-        compare("answer", to_text(seen, engine_names_), to_text(expected, model_names_));
+        compare("answer", to_text(answer, engine_names_), to_text(expected, model_names_));
     if (!difference.empty() || !answer.outcome) return difference;
     const Outcome& outcome = *answer.outcome;
     if (outcome.refusal != Refusal::held && outcome.refusal != Refusal::in_grace) return {};
     const LeaseState state =
         outcome.refusal == Refusal::held ? LeaseState::held : LeaseState::grace;
     if (outcome.lease.state != state) return "refused as held by a lease in grace, or vice versa";
-    if (!model_.is_in_the_way(call.request, outcome.lease.token.fence)) {
+    AcquireRequest request = call.request;
+    request.members = call.members;
+    if (!model_.is_in_the_way(request, outcome.lease.token.fence)) {
         return "refused because of a lease that is not in the way";
     }
+    return {};
+}
+
+// Whether a deadlock is told or refused is compared with the other answers and events. Which one is
+// open: it must be one.
+std::string SideBySide::find_difference_of_deadlocks(const Call& call) const {
+    AcquireRequest request = call.request;
+    request.members = call.members;
+    for (const Event& event : engine_.changes()) {
+        if (event.kind != EventKind::deadlock) continue;
+        const auto cycle = parse_cycle(event.cycle);
+        const bool is_refused = request.on_deadlock == OnDeadlock::refuse;
+        if (!cycle || !model_.is_cycle(*cycle, is_refused ? &request : nullptr)) {
+            return "told of a deadlock that is none: " + (cycle ? describe_cycle(*cycle) : "");
+        }
+    }
+    const auto deadlocks = engine_.list_deadlocks();
+    for (const Cycle& deadlock : deadlocks) {
+        const auto cycle = parse_cycle(deadlock.text);
+        if (!cycle || !model_.is_cycle(*cycle, nullptr)) {
+            return "lists a deadlock that is none: " + (cycle ? describe_cycle(*cycle) : "");
+        }
+    }
+    if (deadlocks.empty() && model_.has_deadlock()) return "does not list a deadlock";
+    if (!deadlocks.empty() && !model_.has_deadlock()) return "lists a deadlock where there is none";
     return {};
 }
 

@@ -31,6 +31,7 @@ class SideBySide {
                                               const Reply& expected) const;
     [[nodiscard]] std::string find_difference_of_answers(const Call& call, const Reply& answer,
                                                          const Reply& expected) const;
+    [[nodiscard]] std::string find_difference_of_deadlocks(const Call& call) const;
     [[nodiscard]] std::string find_difference_of_events() const;
     [[nodiscard]] std::string find_difference_of_locks() const;
     [[nodiscard]] std::string find_difference_of_leases() const;

@@ -64,6 +64,14 @@ void put_flaw(Call& call, Flaw flaw, const Situation& situation) {
         case Flaw::no_permits: request.limit = 0; return;
         case Flaw::many_permits: request.limit = 5; return;
         case Flaw::session: call.session = 9999; return;
+        case Flaw::long_waiter: request.notes.waiter = long_text; return;
+        case Flaw::many_members:
+            call.members.assign(situation.universe.options.limits.set_members_max + 1,
+                                {.scope = request.scope});
+            return;
+        case Flaw::same_members:
+            call.members.assign(2, {.scope = request.scope, .limit = request.limit});
+            return;
     }
 }
 
@@ -110,7 +118,10 @@ rc::Gen<Flaw> arbitrary_flaw() {
                                            {1, Flaw::long_ttl},
                                            {1, Flaw::no_permits},
                                            {1, Flaw::many_permits},
-                                           {1, Flaw::session}});
+                                           {1, Flaw::session},
+                                           {1, Flaw::long_waiter},
+                                           {1, Flaw::many_members},
+                                           {1, Flaw::same_members}});
 }
 
 rc::Gen<Step> arbitrary_step() {
@@ -133,7 +144,10 @@ rc::Gen<Step> arbitrary_step() {
         set(&Step::reference, element<Small>(0, 0, 1, 1, 2, 3, 4, 5, 6, 7)),
         set(&Step::flag, element(false, false, true)), set(&Step::again),
         set(&Step::is_transient, element(false, false, false, true)), set(&Step::with_scope),
-        set(&Step::with_owner), set(&Step::with_ttl));
+        set(&Step::with_owner), set(&Step::with_ttl),
+        set(&Step::members, element<Small>(0, 0, 0, 0, 2, 2, 3, 4)),
+        set(&Step::waiter, element<Small>(0, 0, 1, 2)),
+        set(&Step::refuses_deadlock, element(false, false, true)));
 }
 
 }  // namespace
@@ -156,6 +170,28 @@ void History::note(const Call& call, const Reply& reply, const Changes& changes)
     }
 }
 
+namespace {
+
+// A set around the first scope: other scopes of the universe, as many of them as do not overlap.
+std::vector<SetMember> make_members(const Step& step, const Call& call, const Universe& universe) {
+    const AcquireRequest& request = call.request;
+    std::vector<SetMember> members{
+        {.scope = request.scope, .mode = request.mode, .limit = request.limit}};
+    for (std::size_t number = 1; number < universe.scopes.size() && members.size() < step.members;
+         ++number) {
+        const std::size_t index =
+            (step.scope + number * (step.owner % 3u + 1)) % universe.scopes.size();
+        members.push_back({.scope = universe.scopes[index],
+                           .mode = (step.owner >> number) % 2 == 0 ? Mode::exclusive : Mode::shared,
+                           .limit = request.limit});
+        if (find_overlap(members)) members.pop_back();
+    }
+    if (members.size() < 2) members.clear();
+    return members;
+}
+
+}  // namespace
+
 Call make_call_of(const Step& step, const Situation& situation, std::uint64_t serial) {
     const Universe& universe = situation.universe;
     Call call{.operation = step.operation, .now = move(step.pace, step.ticks, situation)};
@@ -174,6 +210,8 @@ Call make_call_of(const Step& step, const Situation& situation, std::uint64_t se
     if (step.with_ttl) call.request.notes.metadata = "for people";
     if (step.with_scope) call.request.notes.request_id = "again";
     if (step.with_owner) call.request.value = step.ticks > 1 ? "here" : "there";
+    if (step.waiter > 0) call.request.notes.waiter = step.waiter == 1 ? "one" : "two";
+    if (step.refuses_deadlock) call.request.on_deadlock = OnDeadlock::refuse;
     call.timeout = call.request.wait;
     call.never_shorten = call.keeps_leases = step.flag;
     const bool needs_session = step.operation == Operation::enqueue ||
@@ -200,11 +238,16 @@ Call make_call_of(const Step& step, const Situation& situation, std::uint64_t se
         call.request.scope = enqueued[entry - 1].scope;
     }
     if (step.with_ttl) call.ttl = call.request.ttl;
+    if (step.operation == Operation::acquire || step.operation == Operation::enqueue) {
+        call.members = make_members(step, call, universe);
+    }
     const bool is_request =
         step.operation == Operation::acquire || step.operation == Operation::enqueue ||
         step.operation == Operation::renew || step.operation == Operation::release ||
         step.operation == Operation::set_value;
     if (is_request) put_flaw(call, step.flaw, situation);
+    // The first member is what the request is about.
+    if (!call.members.empty()) call.members.front().scope = call.request.scope;
     return call;
 }
 

@@ -37,6 +37,9 @@ enum class Flaw : std::uint8_t {
     no_permits,
     many_permits,
     session,
+    long_waiter,
+    many_members,
+    same_members,
 };
 
 // How far the clock moves.
@@ -65,6 +68,9 @@ struct Step {
     bool again = false;  // enqueue: for the session and scope of an earlier one; is_only_kind
     bool is_transient = false;
     bool with_scope = false, with_owner = false, with_ttl = false;
+    std::uint8_t members = 0;  // of a set; 0: a single scope
+    std::uint8_t waiter = 0;   // 0: the owner as a whole
+    bool refuses_deadlock = false;
 };
 
 // The tokens and entries that the engine gave out so far. Steps refer to them.

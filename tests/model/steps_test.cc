@@ -152,9 +152,9 @@ void run(const Universe& universe, std::uint64_t seed, Tally& tally) {
 
 TEST(Steps, ReachEveryAnswerAndEvent) {
     Tally tally;
-    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
-        for (const Universe& universe :
-             {one_of_each(), one_inode(), idle_permits(), tight_limits(), few_leases()}) {
+    for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+        for (const Universe& universe : {one_of_each(), one_inode(), idle_permits(), tight_limits(),
+                                         few_leases(), crosswise()}) {
             run(universe, seed, tally);
         }
     }
@@ -164,7 +164,7 @@ TEST(Steps, ReachEveryAnswerAndEvent) {
         const auto why = static_cast<Refusal>(refusal);
         EXPECT_GT(tally.refusals[why], often) << core::to_text(why);
     }
-    for (int event = 0; event <= static_cast<int>(EventKind::value_set); ++event) {
+    for (int event = 0; event <= static_cast<int>(EventKind::deadlock); ++event) {
         const auto kind = static_cast<EventKind>(event);
         EXPECT_GT(tally.events[kind], often) << core::to_text(kind);
     }
@@ -178,7 +178,7 @@ TEST(Steps, ReachEveryAnswerAndEvent) {
 // A session comes back to what it enqueued, whatever has become of it.
 TEST(Steps, ReachEveryFateOfATwoPhaseRequest) {
     Tally tally;
-    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 400; ++seed) {
         for (const Universe& universe : {one_name(), one_of_each(), idle_permits()}) {
             run(universe, seed, tally);
         }

@@ -41,6 +41,11 @@ std::string_view to_text(LeaseState state) {
     return "";
 }
 
+// The members of a set behind its first scope; nothing for a single scope.
+std::string of_set(std::string_view members) {
+    return members.empty() ? "" : fmt::format(" of {}", members);
+}
+
 }  // namespace
 
 std::size_t Names::number_of(WaiterId id) const {
@@ -64,9 +69,9 @@ std::string to_text(const Notes& notes) {
 }
 
 std::string to_text(const LeaseView& lease, const Names& names) {
-    return fmt::format("{} {} by {} #{}/{} {} from {} to {} grace {} ttl {}{} s{} {} '{}' {}",
-                       core::to_text(lease.scope), core::to_text(lease.mode), to_text(lease.owner),
-                       static_cast<std::uint64_t>(lease.token.fence),
+    return fmt::format("{}{} {} by {} #{}/{} {} from {} to {} grace {} ttl {}{} s{} {} '{}' {}",
+                       core::to_text(lease.scope), of_set(lease.members), core::to_text(lease.mode),
+                       to_text(lease.owner), static_cast<std::uint64_t>(lease.token.fence),
                        static_cast<std::uint64_t>(lease.token.secret), to_text(lease.state),
                        to_text(lease.acquired_at), to_text(lease.expires_at),
                        to_text(lease.grace_until), lease.ttl.count(),
@@ -89,9 +94,10 @@ std::string to_text(const Outcome& outcome, const Names& names) {
         case Outcome::Kind::refused: break;
     }
     if (outcome.refusal == Refusal::held || outcome.refusal == Refusal::in_grace) {
-        return fmt::format("{} as held or in_grace, {} in queue", kind, outcome.queue_length);
+        return fmt::format("{} as held or in_grace at {}, {} in queue", kind, outcome.member,
+                           outcome.queue_length);
     }
-    return fmt::format("{} as {}", kind, core::to_text(outcome.refusal));
+    return fmt::format("{} as {} at {}", kind, core::to_text(outcome.refusal), outcome.member);
 }
 
 std::string to_text(const Event& event, const Names& names) {
@@ -105,23 +111,26 @@ std::string to_text(const Event& event, const Names& names) {
         case EventKind::expired:
         case EventKind::grace_ended:
             // Whether state and session are shown as before or after the end is left open.
-            line += fmt::format("{} by {} #{} to {}", core::to_text(event.lease.scope),
-                                to_text(event.lease.owner),
+            line += fmt::format("{}{} by {} #{} to {}", core::to_text(event.lease.scope),
+                                of_set(event.lease.members), to_text(event.lease.owner),
                                 static_cast<std::uint64_t>(event.lease.token.fence),
                                 to_text(event.lease.expires_at));
             break;
         case EventKind::queued:
         case EventKind::wait_timed_out:
         case EventKind::wait_cancelled:
-            line += fmt::format("{} {} by {} ttl {} s{} {}", core::to_text(event.lease.scope),
-                                core::to_text(event.lease.mode), to_text(event.lease.owner),
-                                event.lease.ttl.count(), names.number_of(event.lease.session),
-                                to_text(event.lease.notes));
+            line += fmt::format("{}{} {} by {} ttl {} s{} {}", core::to_text(event.lease.scope),
+                                of_set(event.lease.members), core::to_text(event.lease.mode),
+                                to_text(event.lease.owner), event.lease.ttl.count(),
+                                names.number_of(event.lease.session), to_text(event.lease.notes));
             break;
         case EventKind::session_opened:
         case EventKind::session_ended:
             return line + fmt::format("{} s{}", to_text(event.lease.owner),
                                       names.number_of(event.lease.session));
+        case EventKind::deadlock:
+            return line + fmt::format("{} by {}", core::to_text(event.lease.scope),
+                                      to_text(event.lease.owner));
     }
     if (event.has_new_terms) line += " on new terms";
     return line + fmt::format(" grace {} memory {} limit {} w{} since {} after '{}'",
@@ -139,10 +148,10 @@ std::string to_text(const LockView& lock, const Names& names) {
         text += fmt::format("  holder {}\n", to_text(lease, names));
     }
     for (const WaiterView& waiter : lock.waiters) {
-        text += fmt::format("  {}. w{} {} {} by {} from {} to {} s{} {}\n", waiter.position,
+        text += fmt::format("  {}. w{} {}{} {} by {} from {} to {} s{} {}\n", waiter.position,
                             names.number_of(waiter.id), core::to_text(waiter.scope),
-                            core::to_text(waiter.mode), to_text(waiter.owner),
-                            to_text(waiter.since), to_text(waiter.deadline),
+                            of_set(waiter.members), core::to_text(waiter.mode),
+                            to_text(waiter.owner), to_text(waiter.since), to_text(waiter.deadline),
                             names.number_of(waiter.session), to_text(waiter.notes));
     }
     if (lock.lapsed) text += fmt::format("  last {}\n", to_text(*lock.lapsed, names));

@@ -33,6 +33,7 @@ struct Names {
 [[nodiscard]] std::string to_text(const core::Outcome& outcome, const Names& names);
 
 // Without the length of the queue, because it depends on the order of events. The Auditor counts it.
+// Without the cycle of a deadlock: NaiveTable::is_cycle decides which one may be told.
 [[nodiscard]] std::string to_text(const core::Event& event, const Names& names);
 
 // Without the blockers of the waiters: see NaiveTable::is_waiting_for_its_blocker.

@@ -23,6 +23,7 @@ TableOptions usual_options() {
     options.limits.owner_length_max = 8;
     options.limits.request_id_length_max = options.limits.metadata_length_max = 12;
     options.limits.value_length_max = options.limits.waiter_length_max = 12;
+    options.limits.set_members_max = 4;
     options.limits.permits_max = 4;
     return options;
 }
@@ -53,6 +54,14 @@ Universe one_of_each() {
 
 Universe one_inode() {
     return {.options = usual_options(), .scopes = ranges_of(7), .owners = three_owners()};
+}
+
+Universe crosswise() {
+    return {
+        .options = usual_options(),
+        .scopes = {Scope::named("a"), Scope::semaphore("s"), Scope::path("b"),
+                   Scope::of_range(1, {0, 10}), Scope::of_range(1, {10, 20}), Scope::named("c")},
+        .owners = {{Door{0}, "ann"}, {Door{0}, "bob"}}};
 }
 
 Universe idle_permits() {

@@ -21,6 +21,8 @@ struct Universe {
 [[nodiscard]] Universe one_of_each();
 // An inode, and ranges of it that touch, overlap and contain each other.
 [[nodiscard]] Universe one_inode();
+// Few clients, and locks enough for them to wait for each other.
+[[nodiscard]] Universe crosswise();
 // Semaphores and names that are remembered for a while when idle.
 [[nodiscard]] Universe idle_permits();
 // Very low limits.

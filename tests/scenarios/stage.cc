@@ -102,7 +102,9 @@ base::Result<std::string> Stage::perform(const Words& words) {
         return "connected";
     }
     if (words.verb == "disconnect") return disconnect(words);
-    TRY(const core::Scope scope, parse_object(words.object));
+    if (words.verb == "deadlocks") return list_deadlocks();
+    TRY(const auto set, parse_objects(words));
+    const core::Scope& scope = set.front().scope;
     if (words.verb == "show") return draw(scope);
     if (words.verb == "force") {
         const auto ended = table_.force_release(at_, scope);
@@ -113,10 +115,11 @@ base::Result<std::string> Stage::perform(const Words& words) {
     if (words.by.empty()) return base::fail("it is not said `by` whom");
     if (words.verb == "again") return wait_on(words);
     if (words.verb == "cancel") return cancel(words);
-    return ask(words, scope);
+    return ask(words, set);
 }
 
-base::Result<std::string> Stage::ask(const Words& words, const core::Scope& scope) {
+base::Result<std::string> Stage::ask(const Words& words, const std::vector<core::SetMember>& set) {
+    const core::Scope& scope = set.front().scope;
     const auto patience = words.within.value_or(core::wait_forever);
     core::AcquireRequest request{.scope = scope,
                                  .owner = owner(words.by),
@@ -127,6 +130,9 @@ base::Result<std::string> Stage::ask(const Words& words, const core::Scope& scop
                                  .memory = words.memory,
                                  .session = session(words.by),
                                  .secret = core::Secret{++last_secret_}};
+    request.members = set;
+    request.notes.waiter = words.waiter;
+    if (words.refuse) request.on_deadlock = core::OnDeadlock::refuse;
     Outcome outcome;
     if (words.verb == "acquire") {
         request.renew_own = true;
@@ -147,7 +153,7 @@ base::Result<std::string> Stage::ask(const Words& words, const core::Scope& scop
     }
     auto answer = format_outcome(outcome);
     if (outcome.kind == Outcome::Kind::queued) {
-        waiters_[{std::string(words.by), format_scope(scope)}] = outcome.waiter;
+        waiters_[{std::string(words.by), std::string(words.object)}] = outcome.waiter;
     }
     collect(&outcome);
     return answer;
@@ -198,6 +204,15 @@ base::Result<std::string> Stage::disconnect(const Words& words) {
     return was_connected ? "disconnected" : "not connected";
 }
 
+std::string Stage::list_deadlocks() {
+    const auto deadlocks = table_.list_deadlocks();
+    for (const core::Cycle& deadlock : deadlocks) {
+        effects_.push_back(fmt::format("| since {} {}", format_time(deadlock.since),
+                                       core::describe_cycle(*core::parse_cycle(deadlock.text))));
+    }
+    return fmt::format("{} deadlocks", deadlocks.size());
+}
+
 std::string Stage::draw(const core::Scope& scope) {
     const auto lock = table_.inspect(scope);
     if (!lock) return "free";
@@ -229,7 +244,8 @@ void Stage::collect(const Outcome* answer) {
         const Event event = changes[i];
         if (event.kind == EventKind::granted) {
             const auto fence = event.lease.token.fence;
-            last_grants_[{name(event.lease.owner), format_scope(event.lease.scope)}] = fence;
+            const auto scopes = format_scopes(event.lease.scope, event.lease.members);
+            last_grants_[{name(event.lease.owner), scopes}] = fence;
             tokens_[fence] = event.lease.token;
         }
         if (answer == nullptr || !is_told_by(*answer, event)) note(event);
@@ -262,10 +278,14 @@ void Stage::note(const Event& event) {
         case EventKind::wait_cancelled: what = "cancelled"; break;
         case EventKind::session_opened:
         case EventKind::session_ended: return;  // the answer says so
+        case EventKind::deadlock:
+            effects_.push_back(fmt::format("=> {} deadlock: {}", format_time(event.at),
+                                           core::describe_cycle(*core::parse_cycle(event.cycle))));
+            return;
     }
     effects_.push_back(fmt::format("=> {} {} {} {}{}{}", format_time(event.at), what,
-                                   format_scope(lease.scope), name(lease.owner), more,
-                                   format_cause(event.cause)));
+                                   format_scopes(lease.scope, lease.members), name(lease.owner),
+                                   more, format_cause(event.cause)));
 }
 
 std::string Stage::format_outcome(const Outcome& outcome) const {

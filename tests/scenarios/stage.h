@@ -14,7 +14,8 @@
 //     lock SCOPE by WHO         queues, `within 10s` or for ever
 //     enqueue SCOPE by WHO      two-phase, first half
 //     wait SCOPE by WHO         two-phase, second half, `within 10s` or for ever
-//         options of all but wait: shared, permits N, ttl 30s (the default), grace 5s, memory 60s
+//         options of all but wait: shared, permits N, ttl 30s (the default), grace 5s, memory 60s,
+//         as WAITER (a thread of WHO), refuse (a deadlock)
 //     renew SCOPE by WHO        with the last token that WHO got for SCOPE; ttl 30s
 //     renew SCOPE with #1       with the token of that grant
 //     release SCOPE by WHO      the same two forms
@@ -26,6 +27,9 @@
 //     disconnect WHO            ends the session; with `keep` its leases stay
 //     stop                      the table is not advanced until the next step
 //     show SCOPE                draws holders and queue
+//     deadlocks                 lists who waits for whom for ever
+//
+// acquire, try, lock, renew, release, again and cancel take a set, too: `a,path:/b`.
 
 #include <map>
 #include <set>
@@ -53,12 +57,13 @@ class Stage {
 
     void pass_time(core::Time until);
     base::Result<std::string> perform(const Words& words);
-    base::Result<std::string> ask(const Words& words, const core::Scope& scope);
+    base::Result<std::string> ask(const Words& words, const std::vector<core::SetMember>& set);
     base::Result<std::string> use_token(const Words& words, const core::Scope& scope);
     base::Result<std::string> wait_on(const Words& words);
     base::Result<std::string> cancel(const Words& words);
     base::Result<std::string> disconnect(const Words& words);
     [[nodiscard]] std::string draw(const core::Scope& scope);
+    [[nodiscard]] std::string list_deadlocks();
 
     // Adds the events of the last call to the effects, except the one that the answer tells.
     void collect(const core::Outcome* answer = nullptr);

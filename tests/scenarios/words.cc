@@ -39,6 +39,11 @@ base::Result<bool> parse_option(std::string_view word, std::string_view& rest, W
         words.mode = core::Mode::shared;
     } else if (word == "keep") {
         words.keep = true;
+    } else if (word == "refuse") {
+        words.refuse = true;
+    } else if (word == "as") {
+        words.waiter = take_word(rest);
+        if (words.waiter.empty()) return base::fail("nobody follows `as`");
     } else if (word == "by") {
         words.by = take_word(rest);
         if (words.by.empty()) return base::fail("nobody follows `by`");
@@ -81,6 +86,28 @@ base::Result<core::Scope> parse_object(std::string_view object) {
     const auto scope = core::parse_scope(object);
     if (!scope) return base::fail(fmt::format("`{}` is not a scope", object));
     return *scope;
+}
+
+base::Result<std::vector<core::SetMember>> parse_objects(const Words& words) {
+    std::vector<core::SetMember> members;
+    for (std::string_view rest = words.object; !rest.empty();) {
+        const std::string_view object = rest.substr(0, rest.find(','));
+        rest.remove_prefix(std::min(object.size() + 1, rest.size()));
+        TRY(const core::Scope scope, parse_object(object));
+        members.push_back({.scope = scope, .mode = words.mode, .limit = words.permits});
+    }
+    if (members.empty()) return base::fail("nothing to lock is named");
+    return members;
+}
+
+std::string format_scopes(const core::Scope& scope, std::string_view members) {
+    const auto set = core::parse_set(members);
+    if (!set) return format_scope(scope);
+    std::string text;
+    for (const core::SetMember& member : *set) {
+        text.append(text.empty() ? "" : ",").append(format_scope(member.scope));
+    }
+    return text;
 }
 
 std::string format_scope(const core::Scope& scope) {

@@ -14,12 +14,20 @@ std::string wait_text(core::Duration wait) {
     return fmt::format("{}", wait);
 }
 
+std::string scopes_text(const core::AcquireRequest& request) {
+    std::string text = core::to_text(request.scope);
+    for (const core::SetMember& member : request.members) {
+        if (member.scope != request.scope) text.append(" and ").append(core::to_text(member.scope));
+    }
+    return text;
+}
+
 // Requests as short texts.
 struct Describe {
     std::string operator()(const core::AcquireRequest& request) const {
         return fmt::format(
             "acquire {} {} by {} for {}, waiting {}{}{}", core::to_text(request.mode),
-            core::to_text(request.scope), request.owner.name, request.ttl, wait_text(request.wait),
+            scopes_text(request), request.owner.name, request.ttl, wait_text(request.wait),
             request.renew_own ? ", or renew" : "", request.is_transient ? ", transient" : "");
     }
     std::string operator()(const service::Enqueue& enqueue) const {
@@ -71,6 +79,9 @@ struct Describe {
     std::string operator()(const service::ListLeases& /*request*/) const { return "list leases"; }
     std::string operator()(const service::ListSessions& /*request*/) const {
         return "list sessions";
+    }
+    std::string operator()(const service::ListDeadlocks& /*request*/) const {
+        return "list deadlocks";
     }
     std::string operator()(const service::RaiseFence& request) const {
         return fmt::format("raise fence {} to #{}", request.resource,

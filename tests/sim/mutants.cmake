@@ -107,3 +107,24 @@ holdfast_mutant(commit_split_inside_a_request
     service/commit_pipeline.cc
     "const std::size_t end = end_of_step(changes, begin);"
     "const std::size_t end = std::min(begin + 1, end_of_step(changes, begin));")
+
+# A set stands in all its queues, and is granted as a whole or not at all.
+holdfast_mutant(set_overtaken_in_one_queue
+    core/lock_table_end.cc
+    "if (!hand_on_to_set(resource.waiters.first)) break;"
+    "const Slot later = next.next;
+            if (hand_on_to_set(resource.waiters.first)) continue;
+            if (later == no_slot || waiters_[later].is_of_set()) break;
+            if (!has_room_for(resource, waiters_[later].mode)) break;
+            grant_waiter(later);")
+
+holdfast_mutant(set_granted_in_part
+    core/lock_table_set_queue.cc
+    "if (leader.blocked > 0) return false;"
+    "")
+
+# Whoever got its lock from a queue is not known to be waited for.
+holdfast_mutant(deadlock_not_seen
+    core/lock_table_acquire.cc
+    "if (is_wanted) mark_holder(slot);"
+    "if (is_wanted) lease.is_marked = true;")

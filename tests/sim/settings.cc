@@ -119,6 +119,12 @@ Settings Settings::draw(Random& random) {
     if (random.chance(0.3)) settings.commit_changes_max = 1 + random.below(4);
     settings.steps_max = 300 + random.below(random.chance(0.1) ? 10'000 : 2'000);
     settings.time_max = settings.ttl * 400;
+    // From numbers of their own, so that worlds without these clients are as they were.
+    Random aside = random;
+    if (aside.chance(0.3)) {
+        settings.crowd.collectors = aside.below(4);
+        settings.crowd.crosswise = aside.below(4);
+    }
     return settings;
 }
 

@@ -48,6 +48,8 @@ struct Crowd {
     std::size_t homelab = 0;
     std::size_t sessions = 0;
     std::size_t admins = 0;
+    std::size_t collectors = 0;
+    std::size_t crosswise = 0;
 };
 
 struct Settings {
@@ -57,6 +59,7 @@ struct Settings {
     core::Duration ttl{0};             // the usual one; all other times are parts of it
     core::Duration idle_retention{0};  // of the table
     double transient_share = 0;        // of requests whose leases end with the server
+    bool keeps_sets = false;           // whether leases on several locks survive a restart
     bool is_volatile = false;          // nothing is written to disk; the server never crashes then
     std::size_t commit_changes_max = SIZE_MAX;
     std::uint64_t steps_max = 0;

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "sim/clients/collectors.h"
 #include "sim/clients/crowd.h"
 #include "sim/cluster/cluster.h"
 #include "sim/single_server.h"
@@ -84,6 +85,8 @@ void Simulation::populate() {
     add(settings_.crowd.homelab, "laptop", make(std::type_identity<HomelabUser>{}));
     add(settings_.crowd.sessions, "session", make(std::type_identity<SessionUser>{}));
     add(settings_.crowd.admins, "admin", make(std::type_identity<Admin>{}));
+    add(settings_.crowd.collectors, "collector", make(std::type_identity<Collector>{}));
+    add(settings_.crowd.crosswise, "crosswise", make(std::type_identity<CrosswiseUser>{}));
     for (const auto& client : clients_) client->begin();
 }
 

@@ -18,12 +18,14 @@
 #include <functional>
 #include <optional>
 #include <random>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/values/ids.h"
+#include "core/values/scope_set.h"
 
 namespace holdfast::sim {
 
@@ -129,6 +131,10 @@ class World {
 
     // The same text, good for as long as the world.
     std::string_view keep(std::string text) { return texts_.emplace_back(std::move(text)); }
+    // The same for the members of a set.
+    std::span<const core::SetMember> keep(std::vector<core::SetMember> members) {
+        return sets_.emplace_back(std::move(members));
+    }
 
     // Writes a line of history.
     template <class... Args>
@@ -159,6 +165,7 @@ class World {
     History history_;
     std::vector<Event> events_;  // a heap
     std::deque<std::string> texts_;
+    std::deque<std::vector<core::SetMember>> sets_;
     std::optional<Violation> violation_;
 };
 

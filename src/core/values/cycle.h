@@ -13,8 +13,8 @@
 
 namespace holdfast::core {
 
-// One client of a cycle. It waits for `waits_for`, which the next member of the cycle has, or stands
-// ahead for. The last member waits for something of the first. A view.
+// One client of a cycle. It waits for `waits_for`, which the next member of the cycle has, or
+// stands ahead for. The last member waits for something of the first. A view.
 struct CycleMember {
     Owner owner;
     std::string_view waiter = {};  // Notes::waiter of its request
@@ -31,9 +31,10 @@ struct Cycle {
     std::string text;  // its members: cycle_to_text()
 };
 
-// The form in which a cycle travels in events and outcomes: a text, so that those without a cycle cost
-// nothing. Each member is the door, the owner and the waiter of the client, the scope, the door and the
-// owner of who is in the way, and the fencing number; all of them are fields (fields.h).
+// The form in which a cycle travels in events and outcomes: a text, so that those without a cycle
+// cost nothing. Each member is the door, the owner and the waiter of the client, the scope, the
+// door and the owner of who is in the way, and the fencing number; all of them are fields
+// (fields.h).
 [[nodiscard]] std::string cycle_to_text(std::span<const CycleMember> members);
 
 // Reads that form. The members point into `text`. No value for any other text, and none for a text

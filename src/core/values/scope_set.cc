@@ -95,8 +95,8 @@ std::optional<Overlap> find_overlap(std::span<const SetMember> members) {
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
         return is_sorted_before(members[a].scope, members[b].scope);
     });
-    // Sorted by their beginnings, ranges that are apart stay in their order also by their ends. So if
-    // any two overlap, two neighbours do.
+    // Sorted by their beginnings, ranges that are apart stay in their order also by their ends. So
+    // if any two overlap, two neighbours do.
     for (std::size_t place = 1; place < order.size(); ++place) {
         const std::size_t a = order[place - 1], b = order[place];
         if (overlaps(members[a].scope, members[b].scope)) {

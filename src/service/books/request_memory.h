@@ -7,10 +7,10 @@
 // the queue, the lease, or the news that the lease is over already. So a request has one effect,
 // however often it arrives.
 //
-// An id belongs to its owner and its lock, or its set of locks. It is known while its request waits or holds, and for
-// ten minutes after its lease has ended: find() compares the times, so that this holds also on a
-// server on which nothing else happens. What waited in vain is forgotten, so that it may be tried
-// again. All of it follows from the events of the lock table.
+// An id belongs to its owner and its lock, or its set of locks. It is known while its request waits
+// or holds, and for ten minutes after its lease has ended: find() compares the times, so that this
+// holds also on a server on which nothing else happens. What waited in vain is forgotten, so that
+// it may be tried again. All of it follows from the events of the lock table.
 //
 // Ids of ended leases are limited in number and in bytes, the oldest being forgotten first. Those
 // that wait or hold are limited with the waiters and leases of the table.

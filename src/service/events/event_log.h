@@ -13,7 +13,8 @@ namespace holdfast::service {
 // Grants, releases and expiries are worth a line each to a person reading along, and worth nothing
 // at a hundred thousand a second. So lines beyond a budget per second are counted instead of
 // written, and the count is said when the second is over. Renewals and waits are for debugging. A
-// deadlock is a warning. Of a token only its fencing number is shown: the other half is the holder's secret.
+// deadlock is a warning. Of a token only its fencing number is shown: the other half is the
+// holder's secret.
 //
 // Thread safety: none.
 class EventLog {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/log/log.h"
+#include "core/values/cycle.h"
 #include "service/doors.h"
 
 namespace holdfast::service {
@@ -66,6 +67,32 @@ TEST(EventLog, ARefusedFenceIsAWarning) {
     });
     EXPECT_THAT(text,
                 HasSubstr(" warning fence_refused resource=bucket fencing_token=33 highest=34\n"));
+}
+
+TEST(EventLog, ADeadlockIsAWarning) {
+    EventLog log;
+    core::Event event = event_of(core::EventKind::deadlock);
+    const std::string cycle =
+        core::cycle_to_text(std::vector<core::CycleMember>{{.owner = {.name = "ann"},
+                                                            .waits_for = core::Scope::named("b"),
+                                                            .held_by = {.name = "bob"}},
+                                                           {.owner = {.name = "bob"},
+                                                            .waits_for = core::Scope::named("a"),
+                                                            .held_by = {.name = "ann"}}});
+    event.cycle = cycle;
+    const std::string text =
+        logged(base::LogFormat::text, base::LogLevel::warning, [&] { tell(log, event); });
+    EXPECT_THAT(text, HasSubstr(" warning deadlock cycle=\"ann waits for b of bob, "
+                                "bob waits for a of ann\"\n"));
+}
+
+TEST(EventLog, NamesAllLocksOfASet) {
+    EventLog log;
+    core::Event event = event_of(core::EventKind::granted);
+    event.lease.members = "x1:6:backups1:6:path:x";
+    const std::string text =
+        logged(base::LogFormat::text, base::LogLevel::info, [&] { tell(log, event); });
+    EXPECT_THAT(text, HasSubstr(" granted lock=\"backup, path:x\" "));
 }
 
 TEST(EventLog, AnEndSaysHowLongItWasHeldAndWhy) {

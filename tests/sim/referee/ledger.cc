@@ -26,14 +26,27 @@ double seconds(Moment moment) {
 
 Ledger::Asked Ledger::asked_by(const core::AcquireRequest& request, bool may_be_old) {
     const bool is_semaphore = request.scope.kind == core::ScopeKind::semaphore;
+    std::vector<core::SetMember> members(request.members.begin(), request.members.end());
+    if (members.size() < 2) {
+        members = {{.scope = request.scope, .mode = request.mode, .limit = request.limit}};
+    }
+    for (core::SetMember& member : members) {
+        if (member.scope.kind == core::ScopeKind::semaphore) member.mode = core::Mode::exclusive;
+    }
     return {.scope = request.scope,
             .owner = request.owner,
             .mode = is_semaphore ? core::Mode::exclusive : request.mode,
             .limit = request.limit,
+            .members = std::move(members),
             .session = request.session,
             .ttl = request.ttl,
             .request_id = request.notes.request_id,
             .may_be_old = may_be_old};
+}
+
+template <class Predicate>
+bool Ledger::any_member(const Asked& asked, const Predicate& is_it) {
+    return std::any_of(asked.members.begin(), asked.members.end(), is_it);
 }
 
 Ledger::Lease* Ledger::find(core::Token token) {
@@ -96,11 +109,16 @@ void Ledger::on_submitted(const Submission& submission) {
         if (Lease* lease = find(release->token)) lease->may_be_over = true;
     } else if (const auto* own = std::get_if<service::ReleaseOwn>(&request)) {
         allow_end([own = *own](const Asked& asked) {
-            return asked.owner == own.owner && asked.scope == own.scope;
+            return asked.owner == own.owner &&
+                   any_member(asked, [&](const core::SetMember& member) {
+                       return member.scope == own.scope;
+                   });
         });
     } else if (const auto* force = std::get_if<service::ForceRelease>(&request)) {
         allow_end([scope = force->scope](const Asked& asked) {
-            return model::is_overlapping(asked.scope, scope);
+            return any_member(asked, [&](const core::SetMember& member) {
+                return model::is_overlapping(member.scope, scope);
+            });
         });
     } else if (const auto* end = std::get_if<service::EndSession>(&request)) {
         if (end->leases == core::LockTable::SessionLeases::keep) return;
@@ -276,14 +294,19 @@ void Ledger::check_repeated(const Asked& asked, const Reply& reply) {
 }
 
 void Ledger::check_rivals(const Asked& asked, const Reply& reply) {
+    for (const core::SetMember& member : asked.members) check_rivals(asked, member, reply);
+}
+
+void Ledger::check_rivals(const Asked& asked, const core::SetMember& wanted, const Reply& reply) {
     std::uint32_t permits = 0;
     std::string rivals;
     each_open([&](Lease& lease) {
-        const bool is_semaphore = asked.scope.kind == core::ScopeKind::semaphore;
-        const bool is_rival =
-            is_semaphore
-                ? model::is_same_lock(lease.asked.scope, asked.scope)
-                : model::is_excluding(lease.asked.scope, lease.asked.mode, asked.scope, asked.mode);
+        const bool is_semaphore = wanted.scope.kind == core::ScopeKind::semaphore;
+        const bool is_rival = any_member(lease.asked, [&](const core::SetMember& held) {
+            return is_semaphore
+                       ? model::is_same_lock(held.scope, wanted.scope)
+                       : model::is_excluding(held.scope, held.mode, wanted.scope, wanted.mode);
+        });
         if (!is_rival || lease.token == reply.token) return;
         const Moment end =
             lease.asked.owner == asked.owner ? lease.promised_until : lease.kept_until;
@@ -302,9 +325,9 @@ void Ledger::check_rivals(const Asked& asked, const Reply& reply) {
         }
         if (lease.token.fence < reply.token.fence) lease.over_since = reply.decided;
     });
-    if (permits >= asked.limit && asked.scope.kind == core::ScopeKind::semaphore) {
+    if (permits >= wanted.limit && wanted.scope.kind == core::ScopeKind::semaphore) {
         world_.accuse(1, fmt::format("#{} is one permit too many of {}, beside{}",
-                                     core::as_number(reply.token.fence), asked.limit, rivals));
+                                     core::as_number(reply.token.fence), wanted.limit, rivals));
     }
 }
 

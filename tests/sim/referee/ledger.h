@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/values/scope.h"
+#include "core/values/scope_set.h"
 #include "sim/message.h"
 #include "sim/world.h"
 
@@ -50,6 +51,7 @@ class Ledger {
         core::Owner owner;
         core::Mode mode = core::Mode::exclusive;
         std::uint32_t limit = 1;
+        std::vector<core::SetMember> members;  // of a set; otherwise what is above
         core::SessionId session;
         core::Duration ttl{0};
         std::string_view request_id;
@@ -86,6 +88,9 @@ class Ledger {
         std::function<bool(const Asked&)> concerns;
     };
 
+    // Whether `is_it` is true of one of the scopes.
+    template <class Predicate>
+    static bool any_member(const Asked& asked, const Predicate& is_it);
     static Asked asked_by(const core::AcquireRequest& request, bool may_be_old);
     Lease* find(core::Token token);
     template <class Visitor>
@@ -104,6 +109,7 @@ class Ledger {
     void on_enqueued(const Submission& submission, const core::AcquireRequest& request,
                      const Reply& reply);
     void check_rivals(const Asked& asked, const Reply& reply);
+    void check_rivals(const Asked& asked, const core::SetMember& member, const Reply& reply);
     void check_number(const Asked& asked, const Reply& reply);
     void check_shown(core::Token token);
     void check_repeated(const Asked& asked, const Reply& reply);

@@ -136,7 +136,8 @@ void OpenRequests::on_event(const core::Event& event, Moment at) {
         case EventKind::renewed: ++leases_[event.lease.token.fence].renewals; break;
         case EventKind::value_set:
         case EventKind::session_opened:
-        case EventKind::session_ended: break;
+        case EventKind::session_ended:
+        case EventKind::deadlock: break;
     }
 }
 

@@ -16,10 +16,10 @@ namespace {
 // Which invariant an auditor's complaint is about.
 int invariant_of(std::string_view complaint) {
     static constexpr std::pair<std::string_view, int> table[] = {
-        {"it is held", 1},          {"no permit", 1}, {"the number", 2},
-        {"a lease that has", 4},    {"a waiter", 4},  {"it has ended", 5},
-        {"it ends too early", 5},   {"overdue", 5},   {"it was somebody", 6},
-        {"the queue is not as", 6},
+        {"it is held", 1},          {"no permit", 1},   {"the number", 2},
+        {"a lease that has", 4},    {"a waiter", 4},    {"it has ended", 5},
+        {"it ends too early", 5},   {"overdue", 5},     {"it was somebody", 6},
+        {"the queue is not as", 6}, {"a deadlock", 12},
     };
     for (const auto& [beginning, invariant] : table) {
         if (complaint.starts_with(beginning)) return invariant;
@@ -100,15 +100,19 @@ void Referee::on_recovering() {
 void Referee::on_restored(const core::RestoreRequest& lease) {
     const core::Time now = machine_.now();
     const core::Time end = now + std::max(lease.remaining, core::Duration{1us});
-    const core::Event event{.kind = core::EventKind::granted,
-                            .at = now - 1us,
-                            .lease = {.scope = lease.scope,
-                                      .owner = lease.owner,
-                                      .mode = lease.mode,
-                                      .token = lease.token,
-                                      .expires_at = lease.is_in_grace ? now : end,
-                                      .grace_until = lease.is_in_grace ? end : end + lease.grace},
-                            .limit = lease.limit};
+    const std::string members =
+        lease.members.size() > 1 ? core::set_to_text(lease.members) : std::string();
+    core::Event event{.kind = core::EventKind::granted,
+                      .at = now - 1us,
+                      .lease = {.scope = lease.scope,
+                                .owner = lease.owner,
+                                .mode = lease.mode,
+                                .token = lease.token,
+                                .expires_at = lease.is_in_grace ? now : end,
+                                .grace_until = lease.is_in_grace ? end : end + lease.grace},
+                      .limit = lease.limit};
+    event.lease.members = world_.keep(members);
+    event.lease.notes.waiter = world_.keep(std::string(lease.notes.waiter));
     world_.note("        restored {} #{} {}", core::to_text(lease.scope),
                 core::as_number(lease.token.fence), lease.owner.name);
     see(event);

@@ -36,7 +36,7 @@ std::uint64_t milliseconds(core::Duration duration) {
 // The scope of a lease; of a set, all of them: `a, path:/b`.
 std::string scopes_of(const core::LeaseView& lease) {
     const auto members = core::parse_set(lease.members);
-    if (!members) return core::to_text(lease.scope);
+    if (!members || members->empty()) return core::to_text(lease.scope);
     std::string text;
     for (const core::SetMember& member : *members) {
         text.append(text.empty() ? "" : ", ").append(core::to_text(member.scope));

@@ -110,7 +110,7 @@ std::vector<Row> sets() {
              set_granted("1", named("a"), "w1", 0, held_a_and_b) +
              R"(
             b> DELETE /v1/locks/b
-            b< 200 {"released":true,"lock_name":"b","holders":1}
+            b< 200 {"released":true,"holders":1}
             b> GET /v1/locks/a
             b< 200 {"lock_name":"a","held":false}
         )"},

@@ -107,3 +107,14 @@ holdfast_mutant(commit_split_inside_a_request
     service/commit_pipeline.cc
     "const std::size_t end = end_of_step(changes, begin);"
     "const std::size_t end = std::min(begin + 1, end_of_step(changes, begin));")
+
+# The history tells of each hold that has ended, once, and of nothing that a crash undid or nobody was told of.
+holdfast_mutant(history_row_of_an_undone_lease
+    service/commit_effect.cc
+    "if (change.kind == core::EventKind::grace_ended) drop_hold(fence);"
+    "holds_.push_back(&change);")
+
+holdfast_mutant(history_forgets_what_expires_with_grace
+    service/commit_effect.cc
+    "if (change.kind == core::EventKind::expired) holds_.push_back(&change);"
+    "")

@@ -57,9 +57,7 @@ TEST(Durable, TheHistorySaysThatALeaseEndedByARestart) {
     const DataFolder folder;
     {
         ServerProcess server(flags_for(folder.path()));
-        const auto taken =
-            server.ask("POST /v1/locks/brief/acquire", R"({"owner_id":"ann","ttl_ms":300})");
-        EXPECT_EQ(taken.status, 200);
+        EXPECT_EQ(server.ask("POST /lock?client=ann&job=brief&ttl=300ms").status, 200);
         kill_at_once(server);
     }
     const ServerProcess again(flags_for(folder.path()));

@@ -47,7 +47,8 @@ ClusterStore::ClusterStore(ClusterOptions options, ClusterParts parts)
       housekeeping_({.compacts = options_.compacts,
                      .quota_bytes = options_.quota_bytes,
                      .look_every = options_.housekeeping_every},
-                    {.etcd = parts_.etcd, .slots = slots_, .keys = keys_}, [this] { show(); }) {
+                    {.etcd = parts_.etcd, .slots = slots_, .keys = keys_}, [this] { show(); }),
+      history_(options_.history, keys_) {
     set_authority_deadline(core::Time::min());
     show();
 }
@@ -85,7 +86,9 @@ void ClusterStore::commit(const service::Commit& commit, service::CommitDone don
     if (!is_leading()) return done(failed(Kind::deposed, why_not_recovered()));
     effect_.compute(commit);
     const service::WallTime epoch = parts_.clock.wall(core::Time{});
-    std::vector<GuardedStep> steps = plan_commit(keys_, writer_.term(), effect_, epoch, written_);
+    const bool may_grow = housekeeping_.etcd().refuses_growth.empty();
+    std::vector<GuardedStep> steps = plan_commit(keys_, writer_.term(), effect_, epoch, written_,
+                                                 history_.plan(effect_, epoch, may_grow));
     if (steps.empty()) return done({});
     commit_done_ = std::move(done);
     commit_began_ = slots_.now();
@@ -98,6 +101,7 @@ void ClusterStore::on_committed(const GuardedWriter::Result& result) {
     switch (result.verdict) {
         case Verdict::done:
             housekeeping_.on_commit(result.revision);
+            history_.on_committed(parts_.clock.wall(parts_.clock.now()));
             end_commit({});
             break;
         case Verdict::full:
@@ -137,7 +141,16 @@ service::StoreFigures ClusterStore::figures() const {
     const std::lock_guard guard(figures_mutex_);
     service::StoreFigures seen = figures_;
     seen.disk_bytes = view_.picture()->etcd.database_bytes;
+    seen.history_rows = history_.size();
     return seen;
+}
+
+void ClusterStore::read_history(service::HistoryQuery query, service::HistoryDone done) {
+    const core::Time now = parts_.clock.now();
+    if (now >= authority_deadline()) {
+        return done(tl::unexpected(StoreFailure{.message = "this node does not lead"}));
+    }
+    done(history_.read(query, parts_.clock.wall(now)));
 }
 
 // ---- The lead ----
@@ -147,6 +160,7 @@ void ClusterStore::step_down(const std::string& why) {
     reader_.cancel();
     slots_.clear(TimerSlots::Slot::recovery);
     writer_.give_up(why);
+    history_.clear();
     const bool was_serving = std::exchange(is_serving_, false);
     if (commit_done_) return end_commit(failed(Kind::deposed, why));
     if (was_serving) return tell_lost({.kind = Kind::deposed, .message = why});

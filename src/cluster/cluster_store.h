@@ -13,7 +13,7 @@
 // the locks, GuardedWriter writes, Housekeeping keeps etcd small. This file joins them.
 //
 // Thread safety: everything on the service's thread, which is also the thread of `etcd` and `timers`;
-// view().picture(), figures() and authority_deadline() from any thread.
+// view().picture(), figures(), read_history() and authority_deadline() from any thread.
 // Lifetime: `parts` outlive the store. Nothing is called back after the destructor. The destructor
 // tells etcd nothing: without stop() before it, the others wait for the end of the lease.
 
@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cluster/cluster_history.h"
 #include "cluster/guarded_writer.h"
 #include "cluster/housekeeping.h"
 #include "cluster/leading/candidate.h"
@@ -51,6 +52,8 @@ struct ClusterOptions {
     std::uint64_t quota_bytes = std::uint64_t{2} << 30U;
     // How often the nodes and the size of etcd are looked at.
     core::Duration housekeeping_every = std::chrono::seconds{5};
+    // What is kept of the history of holds, in etcd and in the memory of the leader.
+    service::HistoryLimits history = {};
 };
 
 struct ClusterParts {
@@ -75,6 +78,8 @@ class ClusterStore : public service::Store {
     void recover(service::OnRecoveredLease on_lease, service::RecoverDone done) override;
     void commit(const service::Commit& commit, service::CommitDone done) override;
     [[nodiscard]] service::StoreFigures figures() const override;
+    [[nodiscard]] bool keeps_history() const override { return history_.is_on(); }
+    void read_history(service::HistoryQuery query, service::HistoryDone done) override;
     [[nodiscard]] std::string why_not_recovered() const override;
     [[nodiscard]] std::string why_no_growth() const override;
 
@@ -133,6 +138,7 @@ class ClusterStore : public service::Store {
     Housekeeping housekeeping_;
     service::CommitEffect effect_;  // of the commit under way
     WrittenLeases written_;
+    ClusterHistory history_;
 
     bool is_serving_ = false;  // the service has the locks since the last recovery
     std::optional<Recovery> recovery_;

@@ -133,7 +133,7 @@ TEST_F(ClusterStoreTest, ReadsEverythingAtTheRevisionOfTheElection) {
         ++reads;
         EXPECT_EQ(request.revision, leader.create_revision) << request.key;
     }
-    EXPECT_EQ(reads, 4U) << "leases, fences, epoch and counter";
+    EXPECT_EQ(reads, 5U) << "leases, fences, epoch, counter and history";
 }
 
 TEST_F(ClusterStoreTest, ReadsManyLeasesBucketByBucket) {

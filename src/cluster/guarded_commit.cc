@@ -22,7 +22,8 @@ std::size_t bytes_of(const Operation& operation) {
 
 // Removals first.
 std::vector<Operation> operations_of(const Keys& keys, const service::CommitEffect& effect,
-                                     service::WallTime epoch, WrittenLeases& written) {
+                                     service::WallTime epoch, WrittenLeases& written,
+                                     std::vector<Operation> history) {
     std::vector<Operation> operations;
     operations.reserve(effect.ends().size() + effect.puts().size() + effect.fences().size());
     const auto fence_of = [](const core::Event& event) {
@@ -35,6 +36,8 @@ std::vector<Operation> operations_of(const Keys& keys, const service::CommitEffe
     for (const service::FenceMark& mark : effect.fences()) {
         if (mark.highest == 0) operations.push_back(Operation::remove(keys.fence(mark.resource)));
     }
+    // Behind the removals: the history never tells of an end that has not come.
+    std::move(history.begin(), history.end(), std::back_inserter(operations));
     for (const auto& put : effect.puts()) {
         const std::uint64_t fence = fence_of(*put.change);
         std::string record = to_record(*put.change, epoch);
@@ -122,8 +125,9 @@ Verdict judge_refused(const GuardedStep& step, etcd::Revision elected_at,
 
 std::vector<GuardedStep> plan_commit(const Keys& keys, const Term& term,
                                      const service::CommitEffect& effect, service::WallTime epoch,
-                                     WrittenLeases& written) {
-    std::vector<Operation> operations = operations_of(keys, effect, epoch, written);
+                                     WrittenLeases& written, std::vector<Operation> history) {
+    std::vector<Operation> operations =
+        operations_of(keys, effect, epoch, written, std::move(history));
     const std::uint64_t fence =
         std::max({term.counter.fence, effect.last_fence(), effect.reserved_fence()});
     std::vector<GuardedStep> steps;

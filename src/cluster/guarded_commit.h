@@ -65,7 +65,8 @@ struct GuardedStep {
 // that fails it must be filled anew.
 [[nodiscard]] std::vector<GuardedStep> plan_commit(const Keys& keys, const Term& term,
                                                    const service::CommitEffect& effect,
-                                                   service::WallTime epoch, WrittenLeases& written);
+                                                   service::WallTime epoch, WrittenLeases& written,
+                                                   std::vector<etcd::Operation> history = {});
 
 // The first commit of a leader: it raises the epoch and the counter, and tells everybody that it
 // serves. `leader` has the new epoch.

@@ -31,8 +31,8 @@ void SnapshotReader::read(etcd::Revision revision, Done done) {
     reading_ = std::make_shared<Reading>();
     reading_->revision = revision;
     reading_->done = std::move(done);
-    for (const auto kind :
-         {Part::Kind::fences, Part::Kind::leases, Part::Kind::epoch, Part::Kind::counter}) {
+    for (const auto kind : {Part::Kind::history, Part::Kind::fences, Part::Kind::leases,
+                            Part::Kind::epoch, Part::Kind::counter}) {
         reading_->parts.push_back({.kind = kind});
     }
     ask_more();
@@ -59,6 +59,10 @@ void SnapshotReader::ask(Part part) {
         case Part::Kind::epoch: request.key = keys_.epoch(); break;
         case Part::Kind::leases: set_range(request, part, &Keys::leases); break;
         case Part::Kind::fences: set_range(request, part, &Keys::fences); break;
+        case Part::Kind::history:
+            request.key = keys_.histories();
+            request.range_end = etcd::end_of_prefix(request.key);
+            break;
     }
     ++reading_->under_way;
     etcd_.range(std::move(request), reading_timeout,
@@ -108,6 +112,10 @@ base::Result<void> SnapshotReader::take(Part part, const etcd::RangeAnswer& answ
     }
     if (part.kind == Part::Kind::epoch) {
         TRY(snapshot.epoch, parse_epoch(answer.found.front().value));
+        return {};
+    }
+    if (part.kind == Part::Kind::history) {
+        snapshot.history = answer.found;
         return {};
     }
     if (answer.has_more) {

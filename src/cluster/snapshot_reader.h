@@ -31,6 +31,7 @@ namespace holdfast::cluster {
 struct Snapshot {
     std::vector<LeaseRecord> leases;  // in the order of their fencing numbers
     std::vector<service::FenceMark> fences;
+    std::vector<etcd::KeyValue> history;  // in the order of their keys
     Counter counter;
     std::uint64_t epoch = 0;
     std::uint64_t last_fence = 0;  // the largest number that must not be given out again
@@ -56,7 +57,7 @@ class SnapshotReader {
     struct Reading;
     static constexpr int all_buckets = -1;
     struct Part {
-        enum class Kind : std::uint8_t { counter, epoch, leases, fences };
+        enum class Kind : std::uint8_t { counter, epoch, leases, fences, history };
         Kind kind = Kind::counter;
         int bucket = all_buckets;
     };

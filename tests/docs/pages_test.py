@@ -27,6 +27,7 @@ ETCD = typed.ETCD
 PAGES = {
     "README.md": [SERVER],
     "docs/cli.md": [SERVER],
+    "docs/history.md": [SERVER],
     "docs/concepts.md": [SERVER],
     "docs/faq.md": [SERVER],
     "docs/security.md": [],

@@ -34,6 +34,41 @@ TEST(Durable, AHeldLockIsHeldAfterAKill) {
     EXPECT_THAT(again.ask("POST /lock?client=laptop1&ttl=10m").body, HasSubstr("renewed"));
 }
 
+TEST(Durable, TheHistoryHasWhatWasReleasedBeforeAKillAndNothingElse) {
+    const DataFolder folder;
+    for (int round = 0; round < 3; ++round) {
+        ServerProcess server(flags_for(folder.path()));
+        const std::string job = "/lock?client=ann&job=told" + std::to_string(round);
+        EXPECT_EQ(server.ask("POST " + job + "&ttl=10m").status, 200);
+        EXPECT_EQ(server.ask("DELETE " + job).status, 200);
+        EXPECT_EQ(server.ask("POST /lock?client=ann&job=held&ttl=10m").status, 200);
+        kill_at_once(server);
+    }
+    const ServerProcess again(flags_for(folder.path()));
+    for (int round = 0; round < 3; ++round) {
+        EXPECT_THAT(again.ask("GET /v1/history?scope=told" + std::to_string(round)).body,
+                    AllOf(HasSubstr("\"holder\":\"ann\""), HasSubstr("\"ended\":\"released\"")));
+    }
+    EXPECT_THAT(again.ask("GET /v1/history?scope=held").body, HasSubstr("\"history\":[]"));
+}
+
+// One that nobody renews after the restart.
+TEST(Durable, TheHistorySaysThatALeaseEndedByARestart) {
+    const DataFolder folder;
+    {
+        ServerProcess server(flags_for(folder.path()));
+        EXPECT_EQ(server.ask("POST /lock?client=ann&job=brief&ttl=300ms").status, 200);
+        kill_at_once(server);
+    }
+    const ServerProcess again(flags_for(folder.path()));
+    std::string body;
+    for (int tries = 0; tries < 100 && body.find("ann") == std::string::npos; ++tries) {
+        std::this_thread::sleep_for(50ms);
+        body = again.ask("GET /v1/history?scope=brief").body;
+    }
+    EXPECT_THAT(body, HasSubstr("\"ended\":\"restart\""));
+}
+
 TEST(Durable, AFolderHasOneServer) {
     const DataFolder folder;
     const ServerProcess server(flags_for(folder.path()));

@@ -190,7 +190,7 @@ def itself(server):
 
 
 def history(server):
-    first = server.ask("POST", "/v1/leases", 201, 200, body={"scope": "told", "holder": "ann", "metadata": "m"}).json()
+    first = server.ask("POST", "/v1/leases", 201, 200, body={"scope": "named:told", "holder": "ann", "metadata": "m"}).json()
     server.ask("DELETE", "/v1/leases/{token}", 200, 204, at="/v1/leases/" + first["token"])
     (hold,) = server.ask("GET", "/v1/history", 200, at="/v1/history?scope=told&owner=ann&limit=1").json()["history"]
     require(hold["fencing_token"] == first["fencing_token"] and hold["ended"] == "released", "another hold:", hold)

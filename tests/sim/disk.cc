@@ -8,7 +8,11 @@ namespace holdfast::sim {
 using namespace std::chrono_literals;
 
 void Disk::apply(const Write& write) {
-    for (const store::LeaseRow& row : write.puts) rows.insert_or_assign(row.fence, row);
+    for (const store::LeaseRow& row : write.puts) {
+        rows.insert_or_assign(row.fence, row);
+        written.insert(row.fence);
+    }
+    for (const std::uint64_t fence : write.holds) ++history[fence];
     for (const std::uint64_t fence : write.ends) rows.erase(fence);
     last_token = std::max(last_token, write.last_token);
     for (const service::FenceMark& mark : write.fences) {
@@ -18,6 +22,27 @@ void Disk::apply(const Write& write) {
             fences[mark.resource] = mark.highest;
         }
     }
+}
+
+std::string Disk::fault_of_history() const {
+    const auto name = [](std::uint64_t fence) { return "#" + std::to_string(fence); };
+    for (const auto& [fence, count] : history) {
+        if (count > 1) return "the history has a hold twice: " + name(fence);
+        if (!written.contains(fence))
+            return "the history has a lease that never was: " + name(fence);
+        const auto row = rows.find(fence);
+        if (row != rows.end() && row->second.state == core::LeaseState::held) {
+            return "the history has a lease that is held: " + name(fence);
+        }
+    }
+    for (const std::uint64_t fence : written) {
+        const auto row = rows.find(fence);
+        const bool is_held = row != rows.end() && row->second.state == core::LeaseState::held;
+        if (!is_held && !history.contains(fence)) {
+            return "the history lacks a hold that has ended: " + name(fence);
+        }
+    }
+    return {};
 }
 
 void DiskStore::recover(service::OnRecoveredLease on_lease, service::RecoverDone done) {
@@ -38,6 +63,9 @@ service::StoreResult<service::Recovered> DiskStore::read(
         parts_.world.note("disk: the write in doubt is {}", is_there ? "there" : "not there");
         if (is_there) disk.apply(*disk.in_doubt);
         disk.in_doubt.reset();
+    }
+    if (const std::string fault = disk.fault_of_history(); !fault.empty()) {
+        parts_.world.accuse(13, fault);
     }
     hooks_.on_recovering();
     disk.starts.push_back({.number = static_cast<std::int64_t>(disk.starts.size()) + 1,
@@ -111,6 +139,9 @@ Disk::Write DiskStore::to_write(const service::Commit& commit) {
     }
     for (const core::Event* const end : effect_.ends()) {
         write.ends.push_back(core::as_number(end->lease.token.fence));
+    }
+    for (const core::Event* const end : effect_.holds()) {
+        write.holds.push_back(core::as_number(end->lease.token.fence));
     }
     return write;
 }

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,13 +35,19 @@ struct Disk {
         std::vector<std::uint64_t> ends;  // by fencing number
         std::uint64_t last_token = 0;     // the largest number written or reserved
         std::vector<service::FenceMark> fences;
+        std::vector<std::uint64_t> holds;  // that have ended, by fencing number
     };
 
     void apply(const Write& write);
+    // What is wrong with the history; empty: nothing. It has a row for each lease that was ever
+    // written and is not held any more, and for no other.
+    [[nodiscard]] std::string fault_of_history() const;
 
     std::map<std::uint64_t, store::LeaseRow> rows;  // by fencing number
     std::uint64_t last_token = 0;
     std::map<std::string, std::uint64_t> fences;  // the largest number each resource has seen
+    std::map<std::uint64_t, int> history;         // how many rows each hold has
+    std::set<std::uint64_t> written;              // every lease that ever was a row
     std::vector<store::Start> starts;
     std::optional<Write> in_doubt;  // under way, or failed
     Moment last_landed;

@@ -128,3 +128,14 @@ holdfast_mutant(deadlock_not_seen
     core/lock_table_acquire.cc
     "if (is_wanted) mark_holder(slot);"
     "if (is_wanted) lease.is_marked = true;")
+
+# The history tells of each hold that has ended, once, and of nothing that a crash undid or nobody was told of.
+holdfast_mutant(history_row_of_an_undone_lease
+    service/commit_effect.cc
+    "if (change.kind == core::EventKind::grace_ended) drop_hold(fence);"
+    "holds_.push_back(&change);")
+
+holdfast_mutant(history_forgets_what_expires_with_grace
+    service/commit_effect.cc
+    "if (change.kind == core::EventKind::expired) holds_.push_back(&change);"
+    "")

@@ -59,7 +59,7 @@ struct Settings {
     core::Duration ttl{0};             // the usual one; all other times are parts of it
     core::Duration idle_retention{0};  // of the table
     double transient_share = 0;        // of requests whose leases end with the server
-    bool keeps_sets = false;           // whether leases on several locks survive a restart
+    bool keeps_sets = true;            // whether leases on several locks survive a restart
     bool is_volatile = false;          // nothing is written to disk; the server never crashes then
     std::size_t commit_changes_max = SIZE_MAX;
     std::uint64_t steps_max = 0;

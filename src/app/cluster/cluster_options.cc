@@ -38,6 +38,13 @@ void declare_etcd(const options::Command& command, ClusterOptions& options) {
                     "when 85 % of it is used")
         .takes("BYTES")
         .shows_default();
+    command
+        .add_option(
+            "--cluster-history-max", options.history_rows_max,
+            "largest number of holds in the history of a cluster, which is in etcd; it also "
+            "takes 4 MiB at most")
+        .takes("ROWS")
+        .shows_default();
     command.add_flag("--cluster-keep-history", options.leaves_history,
                      "do not compact etcd's history, because something else does");
 }

@@ -22,7 +22,8 @@ struct ClusterOptions {
     std::string node;  // empty: the name of the machine
     std::chrono::milliseconds ttl{3'000};
     std::uint64_t quota_bytes = std::uint64_t{2} * 1024 * 1024 * 1024;
-    bool leaves_history = false;  // etcd is compacted by somebody else
+    std::size_t history_rows_max = 10'000;  // of holds, in etcd
+    bool leaves_history = false;            // etcd is compacted by somebody else
     // Where the other nodes connect to, and by which host they reach this one.
     std::string peer_address = "127.0.0.1:8083";
     std::string advertised_host;  // empty: the address of the listener

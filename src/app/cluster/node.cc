@@ -68,7 +68,9 @@ base::Result<net::Endpoint> look_up(const HostPort& peer) {
 
 base::Result<std::unique_ptr<ClusterNode>> ClusterNode::open(const ClusterOptions& options,
                                                              net::EventLoop& loop,
-                                                             const service::Clock& clock) {
+                                                             const service::Clock& clock,
+                                                             core::Duration history_age) {
+    constexpr std::size_t history_bytes_max = std::size_t{4} << 20U;
     TRY(auto etcd, open_etcd(options, loop));
     std::unique_ptr<ClusterNode> node(new ClusterNode(options, loop, clock, std::move(etcd)));
     if (!options.peer_tls.certificate_file.empty()) {
@@ -83,7 +85,10 @@ base::Result<std::unique_ptr<ClusterNode>> ClusterNode::open(const ClusterOption
                                 .version = HOLDFAST_VERSION,
                                 .ttl = std::chrono::ceil<std::chrono::seconds>(options.ttl),
                                 .compacts = !options.leaves_history,
-                                .quota_bytes = options.quota_bytes},
+                                .quota_bytes = options.quota_bytes,
+                                .history = {.age_max = history_age,
+                                            .rows_max = options.history_rows_max,
+                                            .bytes_max = history_bytes_max}},
         cluster::ClusterParts{.etcd = *node->etcd_,
                               .timers = node->timers_,
                               .clock = clock,

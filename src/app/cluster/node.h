@@ -36,7 +36,8 @@ class ClusterNode {
   public:
     // Reads certificates and the password. Connects to nobody yet. `loop` and `clock` outlive it.
     [[nodiscard]] static base::Result<std::unique_ptr<ClusterNode>> open(
-        const ClusterOptions& options, net::EventLoop& loop, const service::Clock& clock);
+        const ClusterOptions& options, net::EventLoop& loop, const service::Clock& clock,
+        core::Duration history_age = {});
     ~ClusterNode();
 
     // Once. Destroyed before this.

@@ -37,6 +37,10 @@ std::string Keys::login(std::string_view id) const {
     return logins(bucket_of(id)).append(id);
 }
 
+std::string Keys::history(std::uint64_t first) const {
+    return histories() + fmt::format("{:016x}", first);
+}
+
 std::string Keys::leases(int bucket) const {
     return this->bucket("lease", bucket);
 }

@@ -12,6 +12,7 @@
 //     lease/XX/FENCE    a lease, by its fencing number in 16 hexadecimal digits; XX its last two
 //     fence/XX/RESOURCE the largest number that an outside resource has seen; XX from its hash
 //     login/XX/ID       a login at the file door
+//     history/NUMBER    holds that have ended, by the number of the first in 16 hexadecimal digits
 //
 // XX divides what may be many into 256 ranges. Reading them one after the other is many times faster
 // than reading one large range in pages, because etcd counts a range to its end for every page.
@@ -40,6 +41,8 @@ class Keys {
     [[nodiscard]] std::string lease(std::uint64_t fence) const;
     [[nodiscard]] std::string fence(std::string_view resource) const;
     [[nodiscard]] std::string login(std::string_view id) const;
+    [[nodiscard]] std::string histories() const { return prefix_ + "history/"; }
+    [[nodiscard]] std::string history(std::uint64_t first) const;
 
     // The beginning of the keys of a bucket. REQUIRES: 0 <= bucket < buckets.
     [[nodiscard]] std::string leases(int bucket) const;

@@ -151,7 +151,7 @@ TEST(JournalEntry, WithoutAHistoryIsAsVersionsThatHadNoneWroteIt) {
     entry.holds = {{.fence = 5, .at = service::WallTime{5s}}};
     const std::string with_hold = bytes_of(entry);
     EXPECT_EQ(with_hold[0], 0);
-    EXPECT_EQ(with_hold.size(), before.size() + 1 + 6);
+    EXPECT_EQ(with_hold.size(), before.size() + 1 + 5);
     // There is one way to write an entry.
     EXPECT_EQ(read_entry(std::string(1, '\0') + before), std::nullopt);
     EXPECT_EQ(read_entry(with_hold.substr(1)), std::nullopt);

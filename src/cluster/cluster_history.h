@@ -1,0 +1,77 @@
+#pragma once
+
+// ClusterHistory: the history of a cluster. etcd has it, and the leader has all of it in memory, from
+// where queries are answered.
+//
+// The holds that end in a commit are written in the transactions of that commit, behind the removals
+// of their leases: one value for many holds (`history/NUMBER`, the number of its first hold). A value
+// whose holds are all too old, or too many, is removed by a later commit. The next leader reads what
+// there is. It is small by default: etcd keeps everything in memory, and copies it to each member.
+//
+// How long a holder waited is known to the leader that granted the lock. After a change of leader it
+// is told as zero.
+//
+// Thread safety: read() and size() from any thread, everything else on the service's thread.
+// Lifetime: `keys` outlives this.
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "cluster/records/keys.h"
+#include "etcd/wire/messages.h"
+#include "service/commit_effect.h"
+#include "service/history/history_ring.h"
+#include "service/history/hold.h"
+
+namespace holdfast::cluster {
+
+// Holds as etcd has them: compact JSON. A text that is no UTF-8 is written in hexadecimal digits, as
+// in a lease (lease_record.h).
+[[nodiscard]] std::string to_text(const std::vector<service::Hold>& holds);
+// Their numbers begin with `first`.
+[[nodiscard]] base::Result<std::vector<service::Hold>> parse_holds(std::uint64_t first,
+                                                                   std::string_view text);
+
+class ClusterHistory {
+  public:
+    ClusterHistory(const service::HistoryLimits& limits, const Keys& keys)
+        : is_on_(limits.is_on()), keys_(keys), ring_(limits) {}
+
+    [[nodiscard]] bool is_on() const { return is_on_; }
+
+    // What a commit writes. `may_grow`: false while etcd is nearly full; then nothing is written, and
+    // the holds that end are not remembered.
+    [[nodiscard]] std::vector<etcd::Operation> plan(const service::CommitEffect& effect,
+                                                    service::WallTime epoch, bool may_grow);
+    // The commit that was planned last is done.
+    void on_committed(service::WallTime now);
+
+    // Begins with what etcd has: the values below Keys::histories(). Damaged ones are left out: they
+    // must not keep a node from leading.
+    void begin(const std::vector<etcd::KeyValue>& entries, service::WallTime now);
+    // This node does not lead any more.
+    void clear();
+
+    [[nodiscard]] service::HistoryPage read(const service::HistoryQuery& query,
+                                            service::WallTime now) {
+        return ring_.read(query, now);
+    }
+    [[nodiscard]] std::size_t size() const { return ring_.size(); }
+
+  private:
+    const bool is_on_;
+    const Keys& keys_;
+    service::HistoryRing ring_;
+    boost::unordered_flat_map<std::uint64_t, core::Duration> waits_;  // of leases that live
+    std::deque<std::uint64_t> values_;         // in etcd, by the number of their first hold
+    std::vector<service::Hold> ending_;        // of the commit that was planned last
+    std::vector<std::uint64_t> added_values_;  // likewise
+    std::size_t removed_values_ = 0;           // likewise
+};
+
+}  // namespace holdfast::cluster

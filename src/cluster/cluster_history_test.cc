@@ -1,0 +1,109 @@
+#include "cluster/cluster_history.h"
+
+#include <gmock/gmock.h>
+
+#include "cluster/test_cluster.h"
+
+namespace holdfast::cluster::testing {
+namespace {
+
+using service::Ending;
+using service::Hold;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+Hold full() {
+    return {.number = 7,
+            .fence = 42,
+            .kind = core::ScopeKind::range,
+            .name = std::string("\xFF\0x", 3),
+            .inode = UINT64_MAX,
+            .range = {.start = 5, .end = 9},
+            .owner = "ann \"q\"",
+            .door = core::Door{3},
+            .mode = core::Mode::shared,
+            .waited = 1500ms,
+            .acquired_at = service::WallTime{5s},
+            .ended_at = service::WallTime{-7us},
+            .ending = Ending::restart,
+            .metadata = "{}"};
+}
+
+TEST(HoldRecord, IsReadBackAsItWas) {
+    const Hold usual{.number = 8, .fence = 43, .name = "job", .owner = "w"};
+    EXPECT_EQ(parse_holds(7, to_text({full(), usual})).value(), (std::vector{full(), usual}));
+}
+
+TEST(HoldRecord, IsRefusedIfItIsDamaged) {
+    const std::string text = to_text({full()});
+    for (const char* damaged : {"", "[]", "{}", R"({"holds":[]})", R"({"holds":[{}]})"}) {
+        EXPECT_FALSE(parse_holds(1, damaged)) << damaged;
+    }
+    EXPECT_FALSE(parse_holds(1, text.substr(0, text.size() - 1)));
+}
+
+struct ClusterHistoryTest : ::testing::Test, TestCluster {
+    static ClusterOptions with_history(std::size_t rows_max = 1'000) {
+        ClusterOptions options;
+        options.history = {.age_max = 24h, .rows_max = rows_max};
+        return options;
+    }
+    static std::vector<std::string> owners(TestNode& node) {
+        std::vector<std::string> owners;
+        node.store->read_history({.limit = 1'000}, [&owners](auto page) {
+            for (const Hold& hold : page.value().holds) owners.push_back(hold.owner);
+        });
+        return owners;
+    }
+    std::vector<std::string> values() { return etcd.keys("/holdfast/history/"); }
+    void hold(TestNode& node, const std::string& owner) {
+        ASSERT_EQ(ask(node, take(owner)), "granted " + owner);
+        ASSERT_EQ(ask(node, give_back(owner)), "released");
+    }
+};
+
+TEST_F(ClusterHistoryTest, IsInEtcdWithTheEndOfTheLease) {
+    TestNode& a = add("a", with_history());
+    settle();
+    hold(a, "ann");
+    EXPECT_EQ(values().size(), 1U);
+    hold(a, "bob");
+    EXPECT_EQ(values().size(), 2U);
+    EXPECT_THAT(owners(a), ElementsAre("bob", "ann"));
+    EXPECT_EQ(a.store->figures().history_rows, 2U);
+}
+
+TEST_F(ClusterHistoryTest, IsKnownToTheNextLeader) {
+    TestNode& a = add("a", with_history());
+    settle();
+    hold(a, "ann");
+    TestNode& b = add("b", with_history());
+    settle();
+    bool has_resigned = false;
+    a.store->resign([&has_resigned](auto) { has_resigned = true; });
+    advance(10s);
+    ASSERT_TRUE(has_resigned);
+    ASSERT_TRUE(b.store->view().picture()->is_leading());
+    EXPECT_THAT(owners(b), ElementsAre("ann"));
+    hold(b, "bob");
+    EXPECT_THAT(owners(b), ElementsAre("bob", "ann"));
+    EXPECT_EQ(values().size(), 2U);
+}
+
+TEST_F(ClusterHistoryTest, HasSoManyRowsInEtcd) {
+    TestNode& a = add("a", with_history(3));
+    settle();
+    for (int count = 0; count < 20; ++count) hold(a, "w" + std::to_string(count));
+    EXPECT_THAT(owners(a), ElementsAre("w19", "w18", "w17"));
+    EXPECT_LE(values().size(), 5U);
+}
+
+TEST_F(ClusterHistoryTest, IsNotWrittenIfItIsOff) {
+    TestNode& a = lead();
+    hold(a, "ann");
+    EXPECT_FALSE(a.store->keeps_history());
+    EXPECT_THAT(values(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace holdfast::cluster::testing

@@ -47,7 +47,7 @@ struct ServeOptions {
     std::string data_folder = "./holdfast-data";
     std::string lockserver_database;  // LOCKSERVER_DB: this file instead
     bool is_in_memory = false;
-    service::HistoryLimits history{.age_max = std::chrono::hours{24 * 7}};
+    service::HistoryLimits history{.age_max = std::chrono::hours{24 * 7}, .removes_old_rows = true};
     ClusterOptions cluster;
     std::size_t threads = 1;
     core::Limits limits;

@@ -16,16 +16,14 @@ int run(const Command& command) {
 
 Commands::Commands(const options::Command& program)
     : words_(std::make_shared<RunWords>()),
-      commands_{declare_run(program, words_),  declare_elect(program, words_),
-                declare_lock(program),         declare_renew(program),
-                declare_unlock(program),       declare_show(program),
-                declare_ls(program),           declare_watch(program),
-                declare_top(program),          declare_deadlocks(program),
-                declare_force_unlock(program), declare_session(program),
-                declare_fence(program),        declare_status(program),
-                declare_cluster(program),      declare_backup(program),
-                declare_terraform(program),    declare_history(program),
-                declare_observe(program)} {
+      commands_{
+          declare_run(program, words_), declare_elect(program, words_), declare_lock(program),
+          declare_renew(program),       declare_unlock(program),        declare_show(program),
+          declare_ls(program),          declare_watch(program),         declare_top(program),
+          declare_deadlocks(program),   declare_force_unlock(program),  declare_session(program),
+          declare_fence(program),       declare_status(program),        declare_cluster(program),
+          declare_backup(program),      declare_terraform(program),     declare_history(program),
+          declare_observe(program)} {
     for (const Command& command : commands_) {
         command.options.help_column(34);
         command.options.group("Commands that talk to a server");

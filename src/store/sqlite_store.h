@@ -44,7 +44,7 @@ struct SqliteStoreOptions {
     // A multiple of JournalFile::block_bytes.
     std::size_t journal_bytes_max = JournalFile::size_max;
     std::function<base::Result<BootClock>()> read_boot_clock = BootClock::read;
-    // What is kept of the history. Off: the rows of earlier runs go, too.
+    // What is kept of the history.
     service::HistoryLimits history = {};
     // The journal is folded as well when so many holds have ended.
     std::size_t journal_holds_max = 2'048;

@@ -181,7 +181,7 @@ TEST_F(StoreHistory, LosesOldRowsWhileNothingHappens) {
     commit({granted(1)});
     commit({released(1)});
     store_.reset();
-    open({.history = {}, .trim_every = 1ms});
+    open({.history = {.removes_old_rows = true}, .trim_every = 1ms});
     EXPECT_FALSE(store_->keeps_history());
     while (number_in(path_, "SELECT count(*) FROM history") > 0) std::this_thread::yield();
 }

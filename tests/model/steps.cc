@@ -101,27 +101,14 @@ rc::Gen<Pace> arbitrary_pace() {
 }
 
 rc::Gen<Flaw> arbitrary_flaw() {
-    return rc::gen::weightedElement<Flaw>({{90, Flaw::none},
-                                           {1, Flaw::secret},
-                                           {1, Flaw::fence},
-                                           {1, Flaw::scope},
-                                           {1, Flaw::owner},
-                                           {1, Flaw::empty_key},
-                                           {1, Flaw::long_key},
-                                           {1, Flaw::empty_range},
-                                           {1, Flaw::long_owner},
-                                           {1, Flaw::long_request_id},
-                                           {1, Flaw::long_metadata},
-                                           {1, Flaw::long_waiter},
-                                           {1, Flaw::long_value},
-                                           {1, Flaw::short_ttl},
-                                           {1, Flaw::long_ttl},
-                                           {1, Flaw::no_permits},
-                                           {1, Flaw::many_permits},
-                                           {1, Flaw::session},
-                                           {1, Flaw::long_waiter},
-                                           {1, Flaw::many_members},
-                                           {1, Flaw::same_members}});
+    return rc::gen::weightedElement<Flaw>(
+        {{90, Flaw::none},           {1, Flaw::secret},        {1, Flaw::fence},
+         {1, Flaw::scope},           {1, Flaw::owner},         {1, Flaw::empty_key},
+         {1, Flaw::long_key},        {1, Flaw::empty_range},   {1, Flaw::long_owner},
+         {1, Flaw::long_request_id}, {1, Flaw::long_metadata}, {1, Flaw::long_waiter},
+         {1, Flaw::long_value},      {1, Flaw::short_ttl},     {1, Flaw::long_ttl},
+         {1, Flaw::no_permits},      {1, Flaw::many_permits},  {1, Flaw::session},
+         {1, Flaw::long_waiter},     {1, Flaw::many_members},  {1, Flaw::same_members}});
 }
 
 rc::Gen<Step> arbitrary_step() {

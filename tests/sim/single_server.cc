@@ -106,7 +106,7 @@ void SingleServer::check_empty() {
     if (referee_.waiting() > 0) world.accuse(9, "somebody still waits for an answer");
     check_counts(world, server_.counts());
     if (const std::string fault = disk_.fault_of_history(); !fault.empty()) {
-        world.accuse(12, fault);
+        world.accuse(13, fault);
     }
     if (!disk_.rows.empty() || disk_.in_doubt) {
         world.accuse(10, fmt::format("left on disk: {} leases", disk_.rows.size()));

@@ -90,6 +90,9 @@ struct HistoryLimits {
     core::Duration age_max{0};  // of a row, after the end of its hold; zero: no history at all
     std::size_t rows_max = 1'000'000;
     std::size_t bytes_max = SIZE_MAX;  // in memory and in etcd; a file has no limit but the rows
+    // If there is no history: the rows of earlier runs are removed. Otherwise they stay as they are,
+    // as for a command that only opens the file.
+    bool removes_old_rows = false;
 
     [[nodiscard]] bool is_on() const { return age_max > core::Duration::zero() && rows_max > 0; }
 };

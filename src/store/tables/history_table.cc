@@ -177,6 +177,7 @@ SqliteResult<HistoryExtent> read_history_extent(Database& database) {
 
 SqliteResult<bool> trim_history(Database& database, const service::HistoryLimits& limits,
                                 WallTime now, std::size_t rows_max) {
+    if (!limits.is_on() && !limits.removes_old_rows) return false;
     TRY(const auto extent, read_history_extent(database));
     if (extent.oldest == 0) return false;
     const auto step = static_cast<std::int64_t>(rows_max);

@@ -127,7 +127,9 @@ TEST_F(HistoryTableTest, LosesRowsThatAreTooOld) {
     add(lease(3), WallTime{50min});
     EXPECT_FALSE(trim({.age_max = 30min}));  // at one o'clock
     EXPECT_THAT(fences(), ElementsAre(3, 2));
-    EXPECT_FALSE(trim({}));
+    EXPECT_FALSE(trim({})) << "a command that keeps no history leaves the rows alone";
+    EXPECT_FALSE(fences().empty());
+    EXPECT_FALSE(trim({.removes_old_rows = true}));
     EXPECT_THAT(fences(), IsEmpty());
 }
 

@@ -64,7 +64,6 @@ void put_flaw(Call& call, Flaw flaw, const Situation& situation) {
         case Flaw::no_permits: request.limit = 0; return;
         case Flaw::many_permits: request.limit = 5; return;
         case Flaw::session: call.session = 9999; return;
-        case Flaw::long_waiter: request.notes.waiter = long_text; return;
         case Flaw::many_members:
             call.members.assign(situation.universe.options.limits.set_members_max + 1,
                                 {.scope = request.scope});

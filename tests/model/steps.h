@@ -37,7 +37,6 @@ enum class Flaw : std::uint8_t {
     no_permits,
     many_permits,
     session,
-    long_waiter,
     many_members,
     same_members,
 };

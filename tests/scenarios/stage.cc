@@ -43,6 +43,7 @@ std::string_view format_cause(core::Cause cause) {
         case core::Cause::request: return "";
         case core::Cause::session_end: return " with its session";
         case core::Cause::force: return " by force";
+        case core::Cause::restart: return " after a restart";
     }
     return "";
 }

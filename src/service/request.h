@@ -143,11 +143,11 @@ struct Measure {};
 
 // An acquire that may wait is answered when it is granted, refused or has timed out. The service
 // draws the random bits of tokens itself.
-using Request = std::variant<core::AcquireRequest, Enqueue, Wait, core::RenewRequest,
-                             core::SetValueRequest, core::ReleaseRequest, ReleaseOwn, ForceRelease,
-                             OpenSession, EndSession, Inspect, List, Find, CheckToken, ListLeases,
-                             ListSessions, ListDeadlocks, RaiseFence, ReadFence, DropFence, RunStep,
-                             Measure>;
+using Request =
+    std::variant<core::AcquireRequest, Enqueue, Wait, core::RenewRequest, core::SetValueRequest,
+                 core::ReleaseRequest, ReleaseOwn, ForceRelease, OpenSession, EndSession, Inspect,
+                 List, Find, CheckToken, ListLeases, ListSessions, ListDeadlocks, RaiseFence,
+                 ReadFence, DropFence, RunStep, Measure>;
 
 // What few requests are answered with, besides the decision.
 struct Details {

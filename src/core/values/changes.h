@@ -30,7 +30,7 @@ enum class EventKind : std::uint8_t {
     session_opened,
     session_ended,
     value_set,  // the holder has changed the value of its lease
-    deadlock,  // a request has closed a cycle of clients that wait for each other
+    deadlock,   // a request has closed a cycle of clients that wait for each other
 };
 
 // Why it happened.

@@ -122,8 +122,9 @@ TEST(Output, EveryCommandHasHelpWithAnExample) {
                           HasSubstr("--token-file FILE"), HasSubstr("--ca-file FILE")));
     }
     const Finished of_run = run({.words = {holdfast_program, "run", "--help"}});
-    EXPECT_THAT(of_run.output,
-                HasSubstr("Usage: holdfast run LOCK [OPTIONS] command arguments...\n"));
+    EXPECT_THAT(
+        of_run.output,
+        HasSubstr("Usage: holdfast run LOCK [LOCK...] [OPTIONS] -- command arguments...\n"));
     const Finished session = run({.words = {holdfast_program, "session", "--help"}});
     EXPECT_THAT(session.output, HasSubstr("\n  holdfast session end"));
 }

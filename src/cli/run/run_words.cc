@@ -54,7 +54,7 @@ RunWords split_run_words(const std::vector<std::string>& words,
     }
     if (dashes == words.end()) return {{words.begin(), second}, {second, words.end()}, ""};
     if (second != dashes && is_program(*second)) {
-        return {{words.begin(), dashes},
+        return {{words.begin(), second},  // what follows may have options of the command's
                 {},
                 fmt::format("it is not clear where the command begins. If {} is the command, write "
                             "-- before it: holdfast run {} -- {}. If it is a lock, write named:{}",

@@ -102,7 +102,7 @@ base::Result<std::vector<core::SetMember>> parse_objects(const Words& words) {
 
 std::string format_scopes(const core::Scope& scope, std::string_view members) {
     const auto set = core::parse_set(members);
-    if (!set) return format_scope(scope);
+    if (!set || set->empty()) return format_scope(scope);
     std::string text;
     for (const core::SetMember& member : *set) {
         text.append(text.empty() ? "" : ",").append(format_scope(member.scope));

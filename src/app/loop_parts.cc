@@ -25,6 +25,16 @@ std::unique_ptr<doors::scoped::ElectionWatches> make_elections(const SharedParts
     return std::make_unique<doors::scoped::ElectionWatches>(reader, *parts.loop, shared.clock);
 }
 
+// Where pages find the file door.
+FilesPlace find_files(const ServeOptions& options, const std::vector<ListenerFigures>& listeners) {
+    FilesPlace place{.urls = options.files.urls, .has_tls = !options.tls.certificate_file.empty()};
+    for (const ListenerFigures& listener : listeners) {
+        const bool is_files = listener.name == std::string_view("files");
+        if (is_files && !listener.endpoint.is_unix()) place.port = listener.endpoint.port();
+    }
+    return place;
+}
+
 }  // namespace
 
 LoopParts::LoopParts(const SharedParts& shared, bool has_own_loop)
@@ -74,15 +84,7 @@ LoopParts::LoopParts(const SharedParts& shared, bool has_own_loop)
     history = std::make_unique<HistoryHandler>(
         HistoryHandler::Parts{.loop = *loop, .store = shared.store, .feed = shared.event_feed});
     documents = std::make_unique<DocumentHandler>(
-        [&shared_options = options, count = shared.count_connections] {
-            FilesPlace place{.urls = shared_options.files.urls,
-                             .has_tls = !shared_options.tls.certificate_file.empty()};
-            for (const ListenerFigures& listener : count()) {
-                const bool is_files = listener.name == std::string_view("files");
-                if (is_files && !listener.endpoint.is_unix()) place.port = listener.endpoint.port();
-            }
-            return place;
-        });
+        [&options, count = shared.count_connections] { return find_files(options, count()); });
     cluster = std::make_unique<ClusterHandler>(shared.cluster, *loop);
     router = std::make_unique<HttpRouter>(http_routes({.homelab = *homelab,
                                                        .lockserver = *lockserver,

@@ -12,8 +12,7 @@ std::vector<CycleMember> LockTable::DeadlockSearch::find(const AcquireRequest& r
     asked_ = asked;
     asked_count_ = count;
     nodes_.push_back({.waiter = no_slot, .identity = identity});
-    // By this request its client may become entangled. So far all its waiters are then in one
-    // queue.
+    // This request may entangle its client, whose other waiters are then all in one queue.
     const Identity& client = table_.identities_[identity];
     const Slot first = client.waiters.first;
     if (!client.is_entangled && first != no_slot) {

@@ -28,18 +28,15 @@
 //     expiry the entry tells the next wait of it. In both cases the session may enqueue again.
 //   - The table has no record of a lock that nobody holds, wants or remembers.
 //   - A set (several scopes, all or nothing) is one lease with one token. While it waits it holds
-//     nothing, and has one place in the order of all requests, in the queue of each of its scopes. It
-//     is granted when it is its turn in all of them. So sets alone never wait for each other in a
-//     circle: lock_table_set.cc says why.
-//   - Deadlocks are told: when a request joins a queue and closes a cycle of clients that wait for
-//     each other, there is a change `deadlock`; the request is refused if it wants that
-//     (deadlock_search.h).
+//     nothing, and stands in the queue of each of its scopes. It is granted when it is its turn in
+//     all of them. lock_table_set.cc says why sets alone cannot deadlock.
+//   - A request that joins a queue and closes a cycle of clients that wait for each other is told as
+//     a change `deadlock`, and refused if it wants that (deadlock_search.h).
 //
 // Cost: constant for named, semaphore and path scopes, whatever the number of locks or waiters,
 // plus O(log n) for the timer of a lease that is granted or ends (not for renewals). O(log n) in the
-// number of ranges of an inode. A set costs as much as its scopes one by one. Looking for a deadlock
-// costs at most Limits::deadlock_steps_max, and nothing for a client that nobody waits for. list()
-// looks at every lock: it is for people.
+// number of ranges of an inode. A set costs as much as its scopes one by one, a look for a deadlock
+// at most Limits::deadlock_steps_max steps. list() looks at every lock: it is for people.
 //
 // Thread safety: none. Lifetime: views in outcomes and changes are valid until the next non-const
 // call.
@@ -81,14 +78,12 @@ class LockTable {
     bool wait_at_most(Time now, WaiterId waiter, Duration wait);
 
     // Two-phase acquire, first half: like acquire with an unlimited wait, but leaves an entry for
-    // wait(). Needs a session. Outcome: granted, queued, or refused; as already_enqueued if the
-    // session has an entry for this scope that queues or holds. The entry of a set is that of its
-    // first scope.
+    // wait(); a set, for its first scope. Needs a session. Outcome: granted, queued, or refused; as
+    // already_enqueued if the session has an entry for this scope that queues or holds.
     Outcome enqueue(Time now, const AcquireRequest& request);
 
     // Two-phase acquire, second half. In every case the entry is used up.
-    //   granted                   the lease. It gets the TTL of `enqueue` again from now on, whatever
-    //                             a renewal has changed since.
+    //   granted                   the lease. It gets the TTL of `enqueue` again from now on
     //   queued                    a grant or a time-out will follow
     //   refused as timed_out      `timeout` is zero, and the lock is not free
     //   refused as not_enqueued   also if the lease was released or forced to end

@@ -178,16 +178,17 @@ TEST_F(HttpRouterTest, LetsClientsWithLimitsReachOnlyTheseRoutes) {
                 ::testing::ElementsAre(
                     "DELETE /lock", "DELETE /v1/fence/{resource}", "DELETE /v1/leases/{token}",
                     "DELETE /v1/locks/{lock}", "DELETE /v1/terraform/{name}",
-                    "DELETE /v1/terraform/{name}/lock", "GET /lock", "GET /v1/events",
-                    "GET /v1/fence/{resource}", "GET /v1/history", "GET /v1/leases",
-                    "GET /v1/leases/{token}", "GET /v1/locks", "GET /v1/locks/{lock}",
-                    "GET /v1/status", "GET /v1/terraform", "GET /v1/terraform/{name}",
-                    "GET /v1/terraform/{name}/versions", "LOCK /v1/terraform/{name}", "POST /lock",
-                    "POST /v1/fence/check", "POST /v1/fence/{resource}", "POST /v1/leases",
-                    "POST /v1/leases/{token}/renew", "POST /v1/locks/{lock}/acquire",
-                    "POST /v1/locks/{lock}/release", "POST /v1/locks/{lock}/renew",
-                    "POST /v1/terraform/{name}", "POST /v1/terraform/{name}/lock",
-                    "POST /v1/terraform/{name}/rollback", "UNLOCK /v1/terraform/{name}"));
+                    "DELETE /v1/terraform/{name}/lock", "GET /lock", "GET /v1/deadlocks",
+                    "GET /v1/elections/{name}", "GET /v1/events", "GET /v1/fence/{resource}",
+                    "GET /v1/history", "GET /v1/leases", "GET /v1/leases/{token}", "GET /v1/locks",
+                    "GET /v1/locks/{lock}", "GET /v1/status", "GET /v1/terraform",
+                    "GET /v1/terraform/{name}", "GET /v1/terraform/{name}/versions",
+                    "LOCK /v1/terraform/{name}", "POST /lock", "POST /v1/fence/check",
+                    "POST /v1/fence/{resource}", "POST /v1/leases", "POST /v1/leases/{token}/renew",
+                    "POST /v1/locks/{lock}/acquire", "POST /v1/locks/{lock}/release",
+                    "POST /v1/locks/{lock}/renew", "POST /v1/terraform/{name}",
+                    "POST /v1/terraform/{name}/lock", "POST /v1/terraform/{name}/rollback",
+                    "PUT /v1/leases/{token}/value", "UNLOCK /v1/terraform/{name}"));
     EXPECT_THAT(for_all, ::testing::ElementsAre("GET /openapi.json", "GET /v1/cluster"));
 }
 
@@ -209,7 +210,7 @@ TEST_F(HttpRouterTest, LetsOnlyTheseRoutesPassWithoutAToken) {
 
 TEST_F(HttpRouterTest, RefusesOtherMethodsAndPaths) {
     for (const Operation& operation : operations()) {
-        for (const char* method : {"PUT", "OPTIONS", "TRACE", "get"}) {
+        for (const char* method : {"PATCH", "OPTIONS", "TRACE", "get"}) {
             const std::string line = std::string(method) + " " + operation.path();
             EXPECT_THAT(
                 full_answer(line, "user"),

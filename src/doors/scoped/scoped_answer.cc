@@ -25,8 +25,7 @@ std::string to_text(core::Time time, const service::Clock& clock) {
     return text;
 }
 
-// A client that has the token controls the lease, so only clients that sent the token see it.
-// Others see the door of the holder.
+// Only clients that sent the token see the token. Others see the door of the holder.
 enum class LeaseFields : std::uint8_t { with_token, with_door };
 
 // `"scopes":[{"scope":{..},"mode":".."},..]`.

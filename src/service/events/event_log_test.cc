@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/log/log.h"
 #include "core/values/cycle.h"
+#include "core/values/scope_set.h"
 #include "service/doors.h"
 
 namespace holdfast::service {
@@ -89,7 +91,10 @@ TEST(EventLog, ADeadlockIsAWarning) {
 TEST(EventLog, NamesAllLocksOfASet) {
     EventLog log;
     core::Event event = event_of(core::EventKind::granted);
-    event.lease.members = "x1:6:backups1:6:path:x";
+    const std::string members = core::set_to_text(std::vector<core::SetMember>{
+        {.scope = core::Scope::named("backup")},
+        {.scope = core::Scope::path("x"), .mode = core::Mode::shared}});
+    event.lease.members = members;
     const std::string text =
         logged(base::LogFormat::text, base::LogLevel::info, [&] { tell(log, event); });
     EXPECT_THAT(text, HasSubstr(" granted lock=\"backup, path:x\" "));

@@ -35,7 +35,8 @@ Scope Auditor::Member::place() const {
 Auditor::Members Auditor::members_of(const Event& event) {
     const LeaseView& lease = event.lease;
     auto set = parse_set(lease.members);
-    if (!set || set->empty()) set = {{.scope = lease.scope, .mode = lease.mode, .limit = event.limit}};
+    if (!set || set->empty())
+        set = {{.scope = lease.scope, .mode = lease.mode, .limit = event.limit}};
     Members members;
     for (const SetMember& one : *set) {
         members.push_back({.name = std::string(one.scope.name),

@@ -206,6 +206,10 @@ class Limits(unittest.TestCase):
         def lease(**fields):
             return lambda: server.ask("POST", "/v1/leases", {"scope": "x", "holder": "h", **fields})
 
+        def lease_of(count):
+            scopes = [f"scope-{number}" for number in range(count)]
+            return lambda: server.ask("POST", "/v1/leases", {"scopes": scopes, "holder": "h"})
+
         def lock(**fields):
             return lambda: server.ask("POST", "/v1/locks/y/acquire", {"owner_id": "h", "ttl_ms": 1000, **fields})
 
@@ -220,6 +224,9 @@ class Limits(unittest.TestCase):
              lease(scope="n" * 4096), lease(scope="n" * 4097)),
             ("the name of a holder or client | 1024 bytes", lease(holder="h" * 1024), lease(holder="h" * 1025)),
             ("the metadata of a lease | 1024 bytes", lease(metadata="m" * 1024), lease(metadata="m" * 1025)),
+            ("the value of a lease | 4096 bytes", lease(value="v" * 4096), lease(value="v" * 4097)),
+            ("a `waiter` | 256 bytes", lease(waiter="w" * 256), lease(waiter="w" * 257)),
+            ("scopes of one lease | 64", lease_of(64), lease_of(65)),
             ("a `request_id` | 256 bytes", lease(request_id="r" * 256), lease(request_id="r" * 257)),
             ("a body over HTTP | 1 MiB; `--body-max`", body(1 << 20), body((1 << 20) + 1)),
             ("TTL at `/v1/leases` | 24 h; `--lease-max`", lease(ttl_ms=day_ms), lease(ttl_ms=day_ms + 1)),

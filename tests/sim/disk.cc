@@ -12,6 +12,7 @@ void Disk::apply(const Write& write) {
         rows.insert_or_assign(row.fence, row);
         written.insert(row.fence);
     }
+    written.insert(write.briefly_kept.begin(), write.briefly_kept.end());
     for (const std::uint64_t fence : write.holds) ++history[fence];
     for (const std::uint64_t fence : write.ends) rows.erase(fence);
     last_token = std::max(last_token, write.last_token);
@@ -142,6 +143,11 @@ Disk::Write DiskStore::to_write(const service::Commit& commit) {
     }
     for (const core::Event* const end : effect_.holds()) {
         write.holds.push_back(core::as_number(end->lease.token.fence));
+    }
+    for (const core::Event& change : commit.changes) {
+        if (change.kind != core::EventKind::renewed || !core::is_kept(change)) continue;
+        const std::uint64_t fence = core::as_number(change.lease.token.fence);
+        if (std::ranges::count(write.holds, fence) > 0) write.briefly_kept.push_back(fence);
     }
     return write;
 }

@@ -36,6 +36,8 @@ struct Disk {
         std::uint64_t last_token = 0;     // the largest number written or reserved
         std::vector<service::FenceMark> fences;
         std::vector<std::uint64_t> holds;  // that have ended, by fencing number
+        // Leases that were transient until this commit, and ended in it: never a row, but told.
+        std::vector<std::uint64_t> briefly_kept;
     };
 
     void apply(const Write& write);
@@ -47,7 +49,7 @@ struct Disk {
     std::uint64_t last_token = 0;
     std::map<std::string, std::uint64_t> fences;  // the largest number each resource has seen
     std::map<std::uint64_t, int> history;         // how many rows each hold has
-    std::set<std::uint64_t> written;              // every lease that ever was a row
+    std::set<std::uint64_t> written;              // every lease that ever was a row, or nearly
     std::vector<store::Start> starts;
     std::optional<Write> in_doubt;  // under way, or failed
     Moment last_landed;

@@ -88,37 +88,49 @@ export function keysOfDeadlock({ members }) {
   return [...new Set(members.filter(({ isHidden }) => !isHidden).map(({ scope }) => keyOfText(scope)))];
 }
 
-const BOX = { width: 460, nodeWidth: 150, nodeHeight: 34 };
+const BOX = { width: 460, nodeWidth: 150, nodeHeight: 34, margin: 4 };
 const NODES_MAX = 8;
+const SLIGHT_BEND = 14;
+// Between two boxes side by side: the name of the lock has no room between them, and is above or below.
+const WIDE_BEND = 58;
 
 const round = (number) => Math.round(number * 10) / 10;
 
 /**
- * Where a cycle is drawn: boxes on an ellipse, and a curved arrow from each to the next, with the name of the lock
- * beside it. A cycle with too many members is not drawn (null); it is listed all the same.
+ * Where a cycle is drawn: boxes in a round, and a curved arrow from each to the next, with the name of the lock beside
+ * it. A cycle with too many members is not drawn (null); it is listed all the same.
  */
 export function layOutCycle({ members }) {
   const count = members.length;
   if (count === 0 || count > NODES_MAX) return null;
   const height = count <= 2 ? 150 : Math.min(400, 150 + 50 * (count - 2));
-  const middle = { x: BOX.width / 2, y: height / 2 };
-  const radius = {
-    x: middle.x - BOX.nodeWidth / 2 - 4,
-    y: count <= 2 ? 0 : middle.y - BOX.nodeHeight / 2 - 4,
-  };
-  const turn = count <= 2 ? Math.PI : -Math.PI / 2;
-  const nodes = members.map(({ name, isHidden }, index) => {
-    const angle = turn + (2 * Math.PI * index) / count;
-    return {
-      name: isHidden ? 'hidden' : name,
-      x: round(middle.x + radius.x * Math.cos(angle)),
-      y: round(middle.y + radius.y * Math.sin(angle)),
-    };
+  const places = placesOf(count, height);
+  const nodes = members.map(({ name, isHidden }, index) => ({
+    name: isHidden ? 'hidden' : name,
+    ...places[index],
+  }));
+  const edges = members.map(({ scope }, index) => {
+    const [from, to] = [nodes[index], nodes[(index + 1) % count]];
+    return arrow(from, to, Math.abs(from.y - to.y) < 1 ? WIDE_BEND : SLIGHT_BEND, scope);
   });
-  const edges = members.map(({ scope }, index) =>
-    arrow(nodes[index], nodes[(index + 1) % count], count <= 2 ? 58 : 14, scope),
-  );
   return { width: BOX.width, height, nodeWidth: BOX.nodeWidth, nodeHeight: BOX.nodeHeight, nodes, edges };
+}
+
+// The middles of the boxes: two side by side, more of them clockwise from the top, as far apart as there is room.
+function placesOf(count, height) {
+  const left = BOX.nodeWidth / 2 + BOX.margin;
+  const right = BOX.width - left;
+  if (count <= 2) return [left, right].slice(0, count).map((x) => ({ x, y: height / 2 }));
+  const top = BOX.nodeHeight / 2 + BOX.margin;
+  const isOdd = count % 2 === 1; // the last row is two boxes, and the arrow between them goes below
+  const bottom = height - top - (isOdd ? WIDE_BEND - BOX.nodeHeight / 2 : 0);
+  const angles = Array.from({ length: count }, (_, index) => (2 * Math.PI * index) / count);
+  const widest = Math.max(...angles.map(Math.sin));
+  const lowest = Math.min(...angles.map(Math.cos));
+  return angles.map((angle) => ({
+    x: round((left + right) / 2 + ((right - left) / 2) * (Math.sin(angle) / widest)),
+    y: round(top + (bottom - top) * ((1 - Math.cos(angle)) / (1 - lowest))),
+  }));
 }
 
 // From the edge of one box to the edge of another, bent to the left of its way by `bend`.

@@ -20,6 +20,7 @@ const waits = (holder, name, held_by, fencing_token, more = {}) => ({
   fencing_token,
   ...more,
 });
+const THREE = [waits('ann', 'b', 'bob', 2), waits('bob', 'c', 'cy', 3), waits('cy', 'a', 'ann', 1)];
 const PAIR = [waits('ann', 'b', 'bob', 2), waits('bob', 'a', 'ann', 1)];
 
 test('a cycle is told in one sentence', () => {
@@ -88,6 +89,9 @@ test('a cycle is drawn inside its box, every arrow from one member to the next',
       assert.ok(x >= 0 && x <= width && y >= 0 && y <= height, `${count}: label at ${x}, ${y}`);
     });
   }
+  const { nodes, edges, nodeHeight } = layOutCycle(deadlockOf(THREE, 0));
+  const below = Math.max(...nodes.map(({ y }) => y)) + nodeHeight / 2;
+  assert.ok(edges[1].y - 10 > below, 'the name of a lock is not on the boxes that are side by side');
   const crowd = Array.from({ length: 9 }, (_, index) => waits(`h${index}`, 's', 'h', index));
   assert.equal(layOutCycle(deadlockOf(crowd, 0)), null);
 });

@@ -6,6 +6,12 @@ export function firstHolder(lock) {
   return null;
 }
 
+/** How many leases hold a lock. One lease may hold several ranges of an inode. */
+export function leaseCount(lock) {
+  if (lock.kind !== 'inode') return lock.holders.size;
+  return new Set(Array.from(lock.holders.values(), ({ token }) => token)).size;
+}
+
 const SORTS = {
   name: (a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0),
   owner: (a, b) => compareText(firstHolder(a)?.owner, firstHolder(b)?.owner),

@@ -98,7 +98,7 @@ export function historyList(entries, { key = null, isKept = false }) {
         h('span', { class: `event event-${entry.type}`, 'aria-hidden': 'true' }),
         h(
           'span',
-          { class: 'history-text' },
+          { class: entry.set.length > 0 ? 'history-text long' : 'history-text' },
           key === null ? entryLocks(entry) : entry.type === 'deadlock' ? 'deadlock: ' : null,
           sentence(entry),
           key !== null && entry.set.length > 0 ? [', with ', ...scopeLinks(othersOf(entry.set, key))] : null,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bytes, count, countdown, cut, moment, rate, sentence, span } from './format.js';
-import { matches, prefixOf, rowsOf, shareLeft } from './listing.js';
+import { leaseCount, matches, prefixOf, rowsOf, shareLeft } from './listing.js';
 import { extentOf, layOut, parseRange } from './ranges.js';
 import { createSeries, linePoints, recentMean, refill, SERIES_LENGTH, tick } from './series.js';
 import { createSseParser } from './sse.js';
@@ -24,6 +24,16 @@ test('server-sent events are read whole and cut at every byte', () => {
     [...STREAM].flatMap((letter) => feed(letter)),
     EVENTS,
   );
+});
+
+test('a lease on several ranges of an inode is one', () => {
+  const holders = new Map([
+    ['7 range:1:0-4', { token: 7 }],
+    ['7 range:1:8-9', { token: 7 }],
+    [8, { token: 8 }],
+  ]);
+  assert.equal(leaseCount({ kind: 'inode', holders }), 2);
+  assert.equal(leaseCount({ kind: 'semaphore', holders }), 3); // each permit counts
 });
 
 test('times and numbers are short', () => {

@@ -4,7 +4,7 @@ import { cut, moment } from './format.js';
 import { hrefOfKey } from './parts.js';
 import { keyOfText } from './scopes.js';
 
-const NAME_SHOWN = 14;
+const NAME_SHOWN = 13;
 const SCOPE_SHOWN = 24;
 
 // Who waits for whom. The same is said below in words, and so the picture is only for the eye.
@@ -51,7 +51,9 @@ function line(member) {
     ' waits for ',
     h('a', { href: hrefOfKey(keyOfText(member.scope)) }, member.scope),
     `, which ${member.heldBy} has`,
-    member.token === null ? null : h('span', { class: 'quiet' }, ` (fencing number ${member.token})`),
+    member.token === null
+      ? null
+      : [' ', h('span', { class: 'quiet deadlock-number' }, `(fencing number ${member.token})`)],
   );
 }
 

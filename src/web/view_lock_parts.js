@@ -92,7 +92,7 @@ export function createLockHistory(kind, name, key) {
         ? h(
             'p',
             { class: 'quiet' },
-            state.past.isKept ? 'Nobody has held it.' : 'No hold has ended since this page was opened.',
+            state.past.isKept ? 'No hold of it has ended.' : 'No hold has ended since this page was opened.',
           )
         : wideTable(
             'Last holds',

@@ -1,6 +1,7 @@
+import { keysOfDeadlock } from './deadlocks.js';
 import { h, morph } from './dom.js';
 import { count, countdown, span } from './format.js';
-import { firstHolder, rowsOf, shareLeft } from './listing.js';
+import { firstHolder, leaseCount, rowsOf, shareLeft } from './listing.js';
 import { emptyState, lockHref, scopeLinks, title } from './parts.js';
 import { listed, othersOf } from './scopes.js';
 
@@ -123,12 +124,21 @@ function createSetBox() {
   return { box, show };
 }
 
-function fillRow(row, lock, now) {
+function fillQueue(badge, lock, isStuck) {
+  if (lock.waiters === 0) {
+    setText(badge, '');
+    return setClass(badge, '');
+  }
+  setText(badge, `${count(lock.waiters)}${isStuck ? ', deadlock' : ' waiting'}`);
+  setClass(badge, isStuck ? 'badge badge-deadlock' : 'badge');
+}
+
+function fillRow(row, lock, now, isStuck) {
   const { parts } = row;
   const holder = firstHolder(lock);
   row.element.lock = lock;
   fillSetMark(parts.set, lock, holder);
-  const others = lock.holders.size - 1;
+  const others = leaseCount(lock) - 1;
   setText(parts.link, title(lock));
   const href = lockHref(lock);
   if (parts.link.getAttribute('href') !== href) parts.link.setAttribute('href', href);
@@ -140,8 +150,7 @@ function fillRow(row, lock, now) {
   setClass(parts.door, holder ? `door door-${holder.door}` : '');
   setText(parts.age, holder ? span(now - holder.acquired) : '');
   setText(parts.token, holder ? String(holder.token) : '');
-  setText(parts.queue, lock.waiters === 0 ? '' : `${count(lock.waiters)} waiting`);
-  setClass(parts.queue, lock.waiters === 0 ? '' : 'badge');
+  fillQueue(parts.queue, lock, isStuck);
   if (!holder) {
     setText(parts.left, '');
     parts.fill.style.width = '0';
@@ -163,6 +172,7 @@ export function locksView(root) {
   let orderedAt = 0;
   let orderedRevision = -1;
   let page = null;
+  let stuck = new Set();
   const pool = [];
 
   const filter = h('input', {
@@ -251,6 +261,7 @@ export function locksView(root) {
 
   function update(next, isForced = false) {
     page = next;
+    stuck = new Set(page.state.deadlocks.flatMap(keysOfDeadlock));
     const isDue = page.state.revision !== orderedRevision && page.now - orderedAt >= ORDER_INTERVAL_MS;
     if (isForced || isDue || orderedAt > page.now) {
       rows = rowsOf(page.state.locks.values(), order);
@@ -307,7 +318,7 @@ export function locksView(root) {
     const element = wanted.lock ? row.element : row.group;
     if (slot.firstChild !== element) slot.replaceChildren(element);
     element.setAttribute('aria-rowindex', String(at + 2));
-    if (wanted.lock) return fillRow(row, wanted.lock, page.serverNow);
+    if (wanted.lock) return fillRow(row, wanted.lock, page.serverNow, stuck.has(wanted.lock.key));
     setText(
       row.title,
       `${wanted.isClosed ? '▸' : '▾'} ${wanted.group}… ${count(wanted.count)} locks${wanted.waiters ? `, ${count(wanted.waiters)} waiting` : ''}`,

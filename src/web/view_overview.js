@@ -96,6 +96,11 @@ function endingSoon(state, now) {
   return locks.length === 0 ? h('p', { class: 'quiet' }, 'No lease runs.') : lockTable(locks, now);
 }
 
+function ownerAndDoor(holder) {
+  const owner = h('span', { class: 'owner' }, holder.owner);
+  return h('span', { class: 'owner-door' }, owner, ' ', door(holder.door));
+}
+
 function lockTable(locks, now) {
   return wideTable(
     'Locks',
@@ -106,7 +111,7 @@ function lockTable(locks, now) {
         'tr',
         {},
         h('td', { class: 'name' }, h('a', { href: lockHref(lock) }, title(lock))),
-        h('td', {}, holder ? [holder.owner, ' ', door(holder.door)] : '-'),
+        h('td', {}, holder ? ownerAndDoor(holder) : '-'),
         h('td', {}, holder ? leaseBar(holder, now) : '-'),
         h('td', { class: 'number' }, lock.waiters === 0 ? '' : count(lock.waiters)),
       );

@@ -72,12 +72,15 @@ realScene(
 realScene(
   'the real server: a lease on several locks is shown as one',
   '/v1/deadlocks', // a server that looks for deadlocks has sets, too
-  (client) =>
-    client.send('POST', '/v1/leases', {
-      scopes: ['a', 'path:/x', 'semaphore:s'],
+  async (client) => {
+    const lease = await client.send('POST', '/v1/leases', {
+      scopes: ['a', 'path:/x', { scope: 'semaphore:s', limit: 2 }],
       holder: 'ann',
       ttl_ms: 60_000,
-    }),
+    });
+    assert.ok(lease.token, lease.message); // a refusal would only be seen as a page that shows nothing
+    return lease;
+  },
   async ({ page, client, prepared }) => {
     await page.locator('.tile-held .tile-value', { hasText: /^1$/ }).waitFor();
     await go(page, 'lock/path/%2Fx');

@@ -88,6 +88,13 @@ scene(
     await alarm.getByRole('link', { name: 'payments' }).click();
     await page.getByRole('heading', { name: 'payments' }).waitFor();
     await page.locator('.deadlock').waitFor();
+    await go(page, 'locks');
+    const queueOf = (name) =>
+      page.locator('.row', { has: page.getByRole('link', { name, exact: true }) }).locator('.badge');
+    await queueOf('payments').getByText('1, deadlock').waitFor();
+    assert.equal(await queueOf('deploy').innerText(), '1 waiting');
+    await go(page, 'lock/named/payments');
+    await page.locator('.deadlock').waitFor();
     world.deadlocks = [];
     fake.tell('wait_cancelled', grantOf('payments', 'ann', 0, { waited_ms: 5 }));
     await page.locator('.deadlock').waitFor({ state: 'detached' });

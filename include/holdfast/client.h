@@ -148,7 +148,12 @@ class HOLDFAST_API Client {
     [[nodiscard]] LockResult<LeaseGuard> campaign(const Candidacy& candidacy,
                                                   HeartbeatOptions options = {},
                                                   const std::stop_token& stop = {});
-    // Calls `on_change` on this thread with the leader (or nullopt) now and after every change.
+    // Changes what the leader tells everybody; they see it when this returns. Returns the lease with
+    // its value and revision. LockExpired or LockNotFound if it has ended. The lease is not renewed.
+    // For a guard: set_value(guard.lease(), "10.0.0.2").
+    LockResult<Lease> set_value(const Lease& lease, std::string_view value);
+    // Calls `on_change` on this thread with the leader (or nullopt) now, and after every change of
+    // the leader or its value. If the connection breaks, it goes on with the leader of then.
     // Returns when `stop` is requested. An error if the server refuses, or does not answer for
     // `retry_for`.
     LockResult<void> observe(std::string_view election,

@@ -82,6 +82,9 @@ struct HOLDFAST_API Lease {
     BootClock::time_point lasts_until;
     // Of a lease on several locks: all of them. Otherwise empty.
     std::vector<LockSetMember> scopes = {};
+    // What a leader tells everybody, and how often that was set. 0: never.
+    std::string value = {};
+    std::uint64_t revision = 0;
 
     // Whether it is enough for work that needs a lock on `other`: one of its locks covers it. A
     // shared lock is not enough to write.

@@ -225,10 +225,12 @@ TEST(LockManager, LetsAsManyInAsASemaphoreHasPermits) {
 
 TEST(LockManager, ShowsWhatBelongsToALeaseAndNamesItsOwner) {
     TestManager manager;
-    const auto lease =
-        manager->try_acquire({.scope = LockScope::Named{"x"}, .metadata = "nightly run"});
+    const auto lease = manager->try_acquire(
+        {.scope = LockScope::Named{"x"}, .metadata = "nightly run", .value = "10.0.0.1"});
     ASSERT_TRUE(lease);
     EXPECT_EQ(manager->get_by_token(lease->token)->metadata, "nightly run");
+    EXPECT_EQ(manager->get_by_token(lease->token)->value, "10.0.0.1");
+    EXPECT_EQ(lease->revision, 1U);
     EXPECT_NE(lease->owner, "");
     EXPECT_EQ(manager->try_acquire({.scope = LockScope::Named{"y"}})->owner, lease->owner);
 }

@@ -63,7 +63,9 @@ Lease to_lease(const core::LeaseView& lease, const service::Clock& clock) {
             .expires_at = lease.is_endless() ? end_of(lease, clock) : clock.wall(lease.expires_at),
             .lasts_until =
                 lease.is_endless() ? BootClock::time_point::max() : to_boot_time(lease.expires_at),
-            .scopes = std::move(members)};
+            .scopes = std::move(members),
+            .value = std::string(lease.value),
+            .revision = lease.revision};
 }
 
 std::vector<Lease> to_leases(const std::vector<core::LockView>& locks,

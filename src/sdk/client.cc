@@ -8,6 +8,7 @@
 #include "sdk/heartbeat.h"
 #include "sdk/http/events.h"
 #include "sdk/http/exchange.h"
+#include "sdk/http/leaders.h"
 #include "sdk/lease_calls.h"
 
 namespace holdfast {
@@ -115,8 +116,12 @@ LockResult<LeaseGuard> Client::campaign(const Candidacy& candidacy, HeartbeatOpt
     return hold({.scope = LockScope::Named{candidacy.election},
                  .owner = candidacy.candidate,
                  .ttl = candidacy.ttl,
-                 .metadata = candidacy.value},
+                 .value = candidacy.value},
                 std::chrono::milliseconds::max(), std::move(options), stop);
+}
+
+LockResult<Lease> Client::set_value(const Lease& lease, std::string_view value) {
+    return session_->calls().set_value(lease, value);
 }
 
 LockResult<void> Client::observe(std::string_view election,

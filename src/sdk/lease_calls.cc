@@ -112,6 +112,21 @@ Answered<Lease> LeaseCalls::renew_once(const Lease& lease, const Renewal& renewa
     return *std::move(renewed);
 }
 
+// Twice the same value has the effect of one.
+LockResult<Lease> LeaseCalls::set_value(const Lease& lease, std::string_view value) {
+    if (auto fault = find_fault(value)) return *std::move(fault);
+    std::string body;
+    base::JsonWriter(body).begin_object().field("value", value).end_object();
+    const auto answer = ask("PUT", lease_target(lease.token) + "/value", std::move(body));
+    if (!answer) return answer.error().error;
+    if (answer->status != 200) return answer->to_error();
+    auto changed = read_lease(answer->json);
+    if (!changed) return LockError{ServerUnavailable{.message = "the answer is no lease"}};
+    changed->limit = lease.limit;
+    changed->lasts_until = lease.lasts_until;
+    return *std::move(changed);
+}
+
 LockResult<void> LeaseCalls::release(const Lease& lease) {
     return release(lease, exchange_.options().retry_for);
 }

@@ -42,6 +42,7 @@ class LeaseCalls {
                                           const std::stop_token& stop = {});
     // Asks once. A lease that has ended is a final failure.
     [[nodiscard]] Answered<Lease> renew_once(const Lease& lease, const Renewal& renewal);
+    LockResult<Lease> set_value(const Lease& lease, std::string_view value);
     LockResult<void> release(const Lease& lease);
     // Asks once, and ignores the result.
     void release_briefly(const Lease& lease);

@@ -71,7 +71,9 @@ std::optional<Lease> read_lease(const JsonValue& value) {
                  .metadata = std::string(value["metadata"].text()),
                  .acquired_at = read_time(value["acquired_at"]),
                  .expires_at = read_time(value["expires_at"]),
-                 .scopes = read_members(value["scopes"])};
+                 .scopes = read_members(value["scopes"]),
+                 .value = std::string(value["value"].text()),
+                 .revision = value["revision"].natural().value_or(0)};
 }
 
 std::vector<DeadlockMember> read_cycle(const JsonValue& cycle) {
@@ -134,6 +136,11 @@ std::string to_json(const AcquireFields& fields) {
     return body;
 }
 
+std::optional<LockError> find_fault(std::string_view text) {
+    if (base::is_utf8(text)) return std::nullopt;
+    return InvalidLockRequest{"'" + std::string(text) + "' is not UTF-8, which the server speaks"};
+}
+
 std::optional<LockError> find_fault(const LeaseRequest& request) {
     std::vector<std::string> texts{request.owner, request.metadata, request.request_id,
                                    request.waiter, request.value};
@@ -141,9 +148,7 @@ std::optional<LockError> find_fault(const LeaseRequest& request) {
         texts.push_back(member.scope.to_text());
     }
     for (const std::string& text : texts) {
-        if (!base::is_utf8(text)) {
-            return InvalidLockRequest{"'" + text + "' is not UTF-8, which the server speaks"};
-        }
+        if (auto fault = find_fault(text)) return fault;
     }
     return values::find_fault(request);
 }

@@ -35,7 +35,8 @@ struct AcquireFields {
 };
 [[nodiscard]] std::string to_json(const AcquireFields& fields);
 
-// An error for a request that cannot be sent: its texts must be UTF-8, for example.
+// An error for a text or a request that cannot be sent: texts must be UTF-8, for example.
+[[nodiscard]] std::optional<LockError> find_fault(std::string_view text);
 [[nodiscard]] std::optional<LockError> find_fault(const LeaseRequest& request);
 
 }  // namespace holdfast::sdk

@@ -14,7 +14,7 @@ TEST(LeaseJson, ReadsALease) {
         R"({"token":"0006604efeeb32d670ecdeec23021d23","fencing_token":1794742260806358,)"
         R"("scope":{"kind":"range","inode":7,"start":0,"end":4096},"holder":"w1","mode":"shared",)"
         R"("acquired_at":"2024-01-15T10:30:00.000Z","expires_at":"2024-01-15T10:30:30.500Z",)"
-        R"("ttl_ms":30500,"metadata":"m"})"));
+        R"("ttl_ms":30500,"metadata":"m","value":"v","revision":3})"));
     ASSERT_TRUE(lease);
     EXPECT_EQ(lease->token, "0006604efeeb32d670ecdeec23021d23");
     EXPECT_EQ(lease->fencing_token, 1794742260806358U);
@@ -24,6 +24,8 @@ TEST(LeaseJson, ReadsALease) {
     EXPECT_EQ(lease->ttl, std::chrono::milliseconds{30'500});
     EXPECT_EQ(lease->expires_at - lease->acquired_at, std::chrono::milliseconds{30'500});
     EXPECT_EQ(lease->metadata, "m");
+    EXPECT_EQ(lease->value, "v");
+    EXPECT_EQ(lease->revision, 3U);
     EXPECT_FALSE(lease->is_guaranteed()) << "nobody has said so";
     EXPECT_TRUE(lease->scopes.empty());
 }

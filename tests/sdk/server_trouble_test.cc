@@ -7,6 +7,7 @@
 #include <future>
 
 #include "../e2e/durable.h"
+#include "observer.h"
 #include "switchboard.h"
 #include "test_server.h"
 
@@ -150,6 +151,21 @@ TEST(ServerTrouble, EventsGoOnWhenTheServerIsKilledAndStartedAgain) {
     ASSERT_TRUE(client.try_acquire(named("x2")));
     EXPECT_TRUE(watching.get());
     EXPECT_EQ(names.back(), "x2");
+}
+
+TEST(ServerTrouble, S17AnObserverGoesOnWhenTheServerIsKilledAndStartedAgain) {
+    MortalServer server;
+    Client client = server.connect();
+    const Observer observer(server.connect(), "boss");
+    ASSERT_TRUE(eventually([&] { return observer.told() == Told{"nobody"}; }));
+    auto guard = client.campaign({.election = "boss", .candidate = "a", .value = "one"});
+    ASSERT_TRUE(guard) << to_note(guard);
+    ASSERT_TRUE(eventually([&] { return observer.told() == Told{"nobody", "a@one"}; }));
+    server.kill_and_start_again();
+    const auto changed = client.set_value(guard->lease(), "two");
+    ASSERT_TRUE(changed) << to_note(changed);
+    EXPECT_TRUE(eventually([&] { return observer.told() == Told{"nobody", "a@one", "a@two"}; }));
+    EXPECT_TRUE(guard->release());
 }
 
 TEST(ServerTrouble, S13ASecondAddressIsUsedWhenTheFirstDoesNotAnswer) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// The events of a server, read from /v1/events over as many connections as it takes.
+// Streams of events of a server, read over as many connections as it takes.
 
 #include <functional>
 #include <optional>
@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 
-#include "holdfast/election.h"
 #include "holdfast/lock_event.h"
 #include "sdk/http/exchange.h"
 
@@ -33,8 +32,10 @@ class EventParser {
 
 // Receives events.
 struct EventReader {
-    std::string prefix;                  // of the locks' names
-    std::optional<std::uint64_t> after;  // the id of the last event that is known already
+    std::string target = "/v1/events";
+    std::string prefix = {};                  // of the locks' names
+    std::optional<std::uint64_t> after = {};  // the id of the last event that is known already
+    bool begins_anew = false;                 // every stream begins with all there is to know
     // A stream was opened, or an event arrived. Returns false to try another stream.
     std::function<bool()> on_open;
     std::function<bool(const LockEvent&)> on_event;
@@ -43,17 +44,18 @@ struct EventReader {
     std::stop_token stop;
 };
 
-// Calls the reader with every event. A new stream begins after the last event of the one before.
+// Calls the reader with every event. A new stream goes on after the last event of the one before,
+// unless it begins anew.
 // Returns when the reader is stopped. Fails when on_break returned false.
 [[nodiscard]] Answered<void> follow_events(Exchange& exchange, const EventReader& reader);
 
-// As Client::watch() and Client::observe() say.
+// The same, until no stream can be had for as long as the client tries. on_break may be absent; its
+// false ends everything at once.
+[[nodiscard]] LockResult<void> follow_patiently(Exchange& exchange, EventReader reader);
+
+// As Client::watch() says.
 LockResult<void> watch(Exchange& exchange, const WatchOptions& options,
                        const std::function<void(const LockEvent&)>& on_event,
                        const std::stop_token& stop);
-
-LockResult<void> observe(Exchange& exchange, std::string_view election,
-                         const std::function<void(const std::optional<Leader>&)>& on_change,
-                         const std::stop_token& stop);
 
 }  // namespace holdfast::sdk

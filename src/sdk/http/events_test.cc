@@ -1,4 +1,4 @@
-// Streams that break, skip events and lag behind.
+// Streams that break.
 
 #include "sdk/http/events.h"
 
@@ -18,21 +18,10 @@ std::string event(int id, const std::string& kind, int token, const std::string&
            "\ndata: {\"lock_name\":\"boss\",\"kind\":\"named\",\"owner_id\":\"" + owner +
            "\",\"fencing_token\":" + std::to_string(token) + "}\n\n";
 }
-const std::string gap = "event: gap\ndata: {\"reason\":\"some\"}\n\n";
-
-PeerAnswer held_by(const std::string& owner, int token) {
-    return {.body = R"({"lock_name":"boss","held":true,"owner_id":")" + owner +
-                    R"(","fencing_token":)" + std::to_string(token) + R"(,"metadata":"m"})"};
-}
-const PeerAnswer nobody{.body = R"({"lock_name":"boss","held":false})"};
 
 // A stream with these events, which then ends.
 PeerAnswer stream_of(const std::string& events) {
     return {.body = ": hello\n\n" + events};
-}
-
-bool is_stream(const SeenRequest& request) {
-    return request.line.starts_with("GET /v1/events");
 }
 
 TEST(Watching, GoesOnAfterTheLastEvent) {
@@ -94,66 +83,6 @@ TEST(Watching, IsStoppedWhileNothingHappens) {
     });
     EXPECT_TRUE(watch(
         **Exchange::open(peer.options()), {}, [](const LockEvent&) {}, stop.get_token()));
-}
-
-// Observes until `count` changes were told.
-std::string observed(JsonPeer& peer, int count) {
-    std::stop_source stop;
-    std::string told;
-    const auto exchange = *Exchange::open(peer.options());
-    const auto done = observe(
-        *exchange, "boss",
-        [&](const std::optional<Leader>& leader) {
-            told += leader ? leader->candidate + leader->value + " " : "- ";
-            if (--count == 0) stop.request_stop();
-        },
-        stop.get_token());
-    EXPECT_TRUE(done);
-    return told;
-}
-
-TEST(Observing, BeginsWithTheLeaderAsItIs) {
-    JsonPeer peer([](const SeenRequest& request, int) {
-        return is_stream(request) ? stream_of("") : held_by("a", 5);
-    });
-    EXPECT_EQ(observed(peer, 1), "am ");
-    JsonPeer empty([](const SeenRequest& request, int) {
-        return is_stream(request) ? stream_of("") : nobody;
-    });
-    EXPECT_EQ(observed(empty, 1), "- ");
-}
-
-TEST(Observing, TellsEveryChange) {
-    JsonPeer peer([](const SeenRequest& request, int) {
-        return is_stream(request)
-                   ? stream_of(event(1, "released", 5, "a") + event(2, "granted", 6, "b") +
-                               event(3, "renewed", 6, "b") + event(4, "expired", 6, "b"))
-                   : held_by("a", 5);
-    });
-    EXPECT_EQ(observed(peer, 4), "am - b - ");
-}
-
-TEST(Observing, IgnoresWhatIsOlderThanWhatItSaw) {
-    JsonPeer peer([](const SeenRequest& request, int) {
-        return is_stream(request)
-                   ? stream_of(event(1, "granted", 4, "z") + event(2, "released", 4, "z") +
-                               event(3, "granted", 5, "a") + event(4, "granted", 9, "b"))
-                   : held_by("a", 5);
-    });
-    EXPECT_EQ(observed(peer, 2), "am b ");
-}
-
-TEST(Observing, LooksAgainAfterABreakOrAGap) {
-    int looks = 0;
-    JsonPeer peer([&](const SeenRequest& request, int index) {
-        if (is_stream(request)) return index == 0 ? stream_of(gap) : stream_of("");
-        switch (++looks) {
-            case 1: return nobody;
-            case 2: return held_by("a", 5);
-            default: return held_by("b", 7);
-        }
-    });
-    EXPECT_EQ(observed(peer, 3), "- am bm ");
 }
 
 const std::string event_text =

@@ -22,6 +22,15 @@ void leave_only(LockRow& lock, const LockScope::ByteRange& range) {
     lock.waiter_count = lock.waiters.size();
 }
 
+// The kind of lock that a scope is on: a range is on its inode.
+struct KindOf {
+    std::string operator()(const LockScope::Named& /*scope*/) const { return "named"; }
+    std::string operator()(const LockScope::Semaphore& /*scope*/) const { return "semaphore"; }
+    std::string operator()(const LockScope::Path& /*scope*/) const { return "path"; }
+    std::string operator()(const LockScope::Inode& /*scope*/) const { return "inode"; }
+    std::string operator()(const LockScope::ByteRange& /*scope*/) const { return "inode"; }
+};
+
 // What the names of locks begin with whose scopes begin with `text`, as far as that is known: `path:/a`
 // is `/a`, and `pat` may be the beginning of a name or of a kind.
 std::string_view name_beginning(std::string_view text) {
@@ -56,11 +65,9 @@ Asked<LockRow> look_at(Server& server, const std::string& text) {
     TRY(const std::string target, shown_lock_target(text));
     TRY(const Answer answer, server.get(target));
     LockRow lock = read_shown_lock(answer.json);
+    lock.kind = std::visit(KindOf{}, scope.value());  // the answer does not name it
     const auto* const range = std::get_if<LockScope::ByteRange>(&scope.value());
-    if (range != nullptr) {
-        lock.name = std::to_string(range->inode);
-        lock.kind = "inode";
-    }
+    if (range != nullptr) lock.name = std::to_string(range->inode);
     TRY(add_other_holders(lock, server));
     if (range != nullptr) leave_only(lock, *range);
     return lock;

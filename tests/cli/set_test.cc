@@ -66,6 +66,8 @@ TEST(LockSet, PrintsOneLease) {
     EXPECT_THAT(run_client(server, {"ls"}).output,
                 AllOf(HasSubstr("a (and b)"), HasSubstr("b (and a)")));
     EXPECT_THAT(run_client(server, {"show", "b"}).output, HasSubstr("w1 (and a)"));
+    run_client(server, {"lock", "c", "path:/x", "--owner", "w2"});
+    EXPECT_THAT(run_client(server, {"show", "path:/x"}).output, HasSubstr("w2 (and c)"));
 }
 
 // S16. The locks of a command that runs in another belong to both.

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json/json_value.h"
 #include "base/result.h"
 #include "base/text/duration.h"
 #include "base/text/number.h"
@@ -21,6 +22,7 @@
 #include "cli/screen/terminal_text.h"
 #include "net/client/url.h"
 #include "options/options.h"
+#include "sdk/lease_json.h"
 
 namespace holdfast::cli {
 
@@ -49,6 +51,11 @@ std::int64_t ms_of(const base::JsonValue& time) {
 Cell ended_cell(std::string_view ended) {
     const bool is_usual = ended == "released";
     return {escape(ended), is_usual ? Style::plain : Style::red};
+}
+
+std::string scope_text(const base::JsonValue& json) {
+    const auto scope = sdk::read_scope(json);
+    return scope ? scope->to_text() : "";
 }
 
 // The lock, or all locks of a set.
@@ -132,20 +139,6 @@ Asked<std::string> history_target(const HistoryOptions& options, std::uint64_t l
         target += "&until=" + std::to_string(std::max(until, std::int64_t{0}));
     }
     return target;
-}
-
-std::string scope_text(const base::JsonValue& scope) {
-    const std::string_view kind = scope["kind"].text();
-    const std::string inode = std::to_string(scope["inode"].natural().value_or(0));
-    if (kind == "named") return std::string(scope["name"].text());
-    if (kind == "inode") return "inode:" + inode;
-    if (kind == "range") {
-        const auto end = scope["end"].natural();
-        return fmt::format("range:{}:{}-{}", inode, scope["start"].natural().value_or(0),
-                           end ? std::to_string(*end) : "");
-    }
-    const std::string_view name = kind == "path" ? scope["path"].text() : scope["name"].text();
-    return fmt::format("{}:{}", kind, name);
 }
 
 Command declare_history(const options::Command& program) {

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 
-#include "base/json/json_value.h"
 #include "cli/failure.h"
 #include "cli/server.h"
 
@@ -23,8 +22,5 @@ struct HistoryOptions {
 // The target of the request for a page of at most `limit` rows. `now_ms` is by the server's clock.
 [[nodiscard]] Asked<std::string> history_target(const HistoryOptions& options, std::uint64_t limit,
                                                 std::int64_t now_ms);
-
-// `{"kind":"range","inode":7,"start":0,"end":9}` as people write it: `range:7:0-9`.
-[[nodiscard]] std::string scope_text(const base::JsonValue& scope);
 
 }  // namespace holdfast::cli

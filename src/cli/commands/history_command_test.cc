@@ -31,17 +31,5 @@ TEST(HistoryCommand, SaysWhatIsWrongWithATime) {
     EXPECT_EQ(wrong.error().message.substr(0, 22), "--since: 'yesterday' i");
 }
 
-TEST(HistoryCommand, WritesScopesAsPeopleDo) {
-    const auto text = [](const char* json) {
-        return scope_text(base::JsonValue::parse(json).value());
-    };
-    EXPECT_EQ(text(R"({"kind":"named","name":"a"})"), "a");
-    EXPECT_EQ(text(R"({"kind":"semaphore","name":"a"})"), "semaphore:a");
-    EXPECT_EQ(text(R"({"kind":"path","path":"/a"})"), "path:/a");
-    EXPECT_EQ(text(R"({"kind":"inode","inode":7})"), "inode:7");
-    EXPECT_EQ(text(R"({"kind":"range","inode":7,"start":0,"end":9})"), "range:7:0-9");
-    EXPECT_EQ(text(R"({"kind":"range","inode":7,"start":5})"), "range:7:5-");
-}
-
 }  // namespace
 }  // namespace holdfast::cli

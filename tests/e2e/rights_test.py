@@ -242,6 +242,42 @@ def deadlocks(server, ci, root):
         require(server.ask("DELETE", "/v1/leases/" + lease["token"], root)[0] == 200, "the end of", lease)
 
 
+def history(server, ci, root):
+    """Of the history, a client sees what it may read; of a set, what it may read whole."""
+    for scopes in (["prod-past"], ["deploy/past"], ["deploy/past", "prod-past"]):
+        status, lease = server.ask("POST", "/v1/leases", root, {"scopes": scopes, "holder": "o"})
+        require(status == 200, lease)
+        require(server.ask("DELETE", "/v1/leases/" + lease["token"], root)[0] == 200, "the end of", lease)
+
+    def names(token, query):
+        status, page = server.ask("GET", "/v1/history?" + query, token)
+        require(status == 200, page)
+        shown = [[one["scope"].get("name") for one in hold.get("scopes", [hold])] for hold in page["history"]]
+        return shown, page.get("next")
+
+    require(names(root, "limit=3")[0] == [["deploy/past", "prod-past"], ["deploy/past"], ["prod-past"]], "root sees all")
+    shown, following = names(ci, "limit=1")
+    require(shown == [["deploy/past"]], "the history shows too much:", shown)
+    while following:
+        more, following = names(ci, "limit=1&after=" + following)
+        require(all(name.startswith("deploy/") for name in sum(more, [])), "a later page shows too much:", more)
+    require(names(ci, "scope=prod-past") == ([], None), "it may not read prod-past")
+    require(names(ci, "owner=o&prefix=prod") == ([], None), "nor by its prefix")
+
+
+def elections(server, ci, root):
+    denied(server.ask("GET", "/v1/elections/prod-lead", ci), "read", "prod-lead")
+    denied(server.ask("GET", "/v1/elections/prod-lead?watch=true&after=1", ci), "read", "prod-lead")
+    lease = server.ask("POST", "/v1/leases", root, {"scope": "prod-lead", "holder": "o", "value": "v"})[1]
+    denied(server.ask("PUT", f"/v1/leases/{lease['token']}/value", ci, {"value": "mine"}), "lock", "prod-lead")
+    require(server.ask("GET", "/v1/elections/prod-lead", root)[1]["value"] == "v", "it is as it was")
+    own = server.ask("POST", "/v1/leases", ci, {"scope": "deploy/lead", "holder": "c", "value": "v"})[1]
+    require(server.ask("PUT", f"/v1/leases/{own['token']}/value", ci, {"value": "w"})[0] == 200, "a value of its own")
+    require(server.ask("GET", "/v1/elections/deploy%2Flead", ci)[1]["value"] == "w", "its own election")
+    for token in (lease["token"], own["token"]):
+        require(server.ask("DELETE", "/v1/leases/" + token, root)[0] == 200, "the end of", token)
+
+
 def terraform(server, ci, root):
     lock = {"ID": "1", "Operation": "apply", "Who": "o"}
     require(server.ask("POST", "/v1/terraform/live", root, '{"serial":1}')[0] == 200, "root may write")
@@ -354,6 +390,8 @@ def main(program):
         http_doors(server, ci, root)
         sets(server, ci, root)
         deadlocks(server, ci, root)
+        history(server, ci, root)
+        elections(server, ci, root)
         terraform(server, ci, root)
         line = dflockd(server, ci)
         other = redis(server, ci)

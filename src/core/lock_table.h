@@ -16,14 +16,12 @@
 //     that its token proves nothing, for ever.
 //   - Grace: after a lease has expired, only its last owner can get the lock until the grace is
 //     over. It is then granted a new lease. A lease that was released has no grace.
-//   - A lease without an end (TTL `endless`) never expires by itself. There are at most
-//     Limits::endless_leases_max of them.
+//   - A lease without an end (TTL `endless`) never expires. Limits::endless_leases_max may exist.
 //   - Fencing numbers grow with every grant over the whole table. No number is used twice.
 //   - At every moment, waits time out before anything is granted. If the caller comes late (its
 //     process was stopped), waits time out first for the whole missed time: no waiter is granted a
 //     lock at a time when it no longer waited for it.
-//   - A lease that has expired no longer belongs to its session. Its grace and its memory outlive
-//     the session.
+//   - A lease that has expired leaves its session: its grace and its memory outlive the session.
 //   - A two-phase entry ends with its lease. After a release nothing is left of the entry. After an
 //     expiry the entry tells the next wait of it. In both cases the session may enqueue again.
 //   - The table has no record of a lock that nobody holds, wants or remembers.
@@ -38,8 +36,7 @@
 // number of ranges of an inode. A set costs as much as its scopes one by one, a look for a deadlock
 // at most Limits::deadlock_steps_max steps. list() looks at every lock: it is for people.
 //
-// Thread safety: none. Lifetime: views in outcomes and changes are valid until the next non-const
-// call.
+// Thread safety: none. Views in outcomes and changes are valid until the next non-const call.
 
 #include <algorithm>
 #include <cstddef>
@@ -229,10 +226,13 @@ class LockTable {
     [[nodiscard]] Slot holder_behind(Slot waiter) const;
     [[nodiscard]] Outcome refuse_held(Slot resource, const Range& range, Mode mode) const;
     Outcome join_queue(Slot resource, const AcquireRequest& request, bool is_two_phase);
+    Slot make_waiter(Slot resource, const AcquireRequest& request, bool is_two_phase);
+    void begin_waiting(Slot waiter, const AcquireRequest& request, bool is_deadlock);
     void watch_blocker(Resource& resource, Slot waiter, const Range& range);
     static void fill(Claim& claim, Slot resource, const AcquireRequest& request);
     void grant(Slot resource, const AcquireRequest& request);
     void grant_waiter(Slot waiter);
+    Slot make_holder(Slot waiter);
     void note_previous_owner(Slot resource);
     void add_holder(Slot lease, const Range& range);
     void start_lease(Slot lease, Secret secret, Slot session);

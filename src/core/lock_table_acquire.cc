@@ -227,20 +227,35 @@ Outcome LockTable::join_queue(Slot resource_slot, const AcquireRequest& request,
                       .is_free = false};
     const bool is_deadlock = closes_cycle(request, &asked, 1);
     if (is_deadlock && request.on_deadlock == OnDeadlock::refuse) return refuse_deadlock(request);
+    const Slot slot = make_waiter(resource_slot, request, is_two_phase);
+    if (resource.kind == ResourceKind::inode) {
+        watch_blocker(resource, slot, request.scope.range);
+    }
+    append(waiters_, queue_links, resource.waiters, slot);
+    if (++resource.waiter_count == 1) mark_holders(resource);
+    begin_waiting(slot, request, is_deadlock);
+    return {.kind = Outcome::Kind::queued,
+            .waiter = waiters_[slot].id,
+            .position = resource.waiter_count};
+}
+
+// Returns a new waiter that is in no queue yet.
+Slot LockTable::make_waiter(Slot resource, const AcquireRequest& request, bool is_two_phase) {
     const Slot slot = waiters_.emplace();
     Waiter& waiter = waiters_[slot];
-    fill(waiter, resource_slot, request);
+    fill(waiter, resource, request);
     count_endless({}, request.ttl);
     waiter.has_entry = is_two_phase;
     waiter.id = {.serial = next_serial_++, .slot = slot};
     waiter.secret = request.secret;
     waiter.since = now_;
     waiter.deadline = add_saturating(now_, request.wait);
-    if (resource.kind == ResourceKind::inode) {
-        watch_blocker(resource, slot, request.scope.range);
-    }
-    append(waiters_, queue_links, resource.waiters, slot);
-    if (++resource.waiter_count == 1) mark_holders(resource);
+    return slot;
+}
+
+// REQUIRES: the waiter is in its queues.
+void LockTable::begin_waiting(Slot slot, const AcquireRequest& request, bool is_deadlock) {
+    Waiter& waiter = waiters_[slot];
     if (request.session) {
         waiter.session = request.session.slot;
         append(waiters_, session_waiter_links, sessions_[waiter.session].waiters, slot);
@@ -250,7 +265,6 @@ Outcome LockTable::join_queue(Slot resource_slot, const AcquireRequest& request,
     arm(waiter_deadlines_, slot, waiter.deadline);
     emit(EventKind::queued, Cause::request, waiter);
     if (is_deadlock) tell_of_deadlock(request);
-    return {.kind = Outcome::Kind::queued, .waiter = waiter.id, .position = resource.waiter_count};
 }
 
 // Adds a new waiter to the ranges of an inode. It watches the youngest item that is in its way, if
@@ -292,12 +306,25 @@ void LockTable::grant(Slot resource, const AcquireRequest& request) {
     emit(EventKind::granted, Cause::request, lease);
 }
 
-// Turns a waiter into a lease.
 void LockTable::grant_waiter(Slot waiter_slot) {
-    Waiter& waiter = waiters_[waiter_slot];
+    const Waiter& waiter = waiters_[waiter_slot];
     const Slot session = waiter.session;
+    const Slot slot = make_holder(waiter_slot);
+    Lease& lease = leases_[slot];
+    start_lease(slot, waiter.secret, session);
+    const bool is_wanted = resources_[lease.resource].waiter_count > 0;
+    if (is_wanted) mark_holder(slot);
+    leave_identity(waiter_slot);
+    emit(EventKind::granted, Cause::request, lease, &waiter);
+    waiters_.erase(waiter_slot);
+}
+
+// Moves a waiter from its queue to the holders of its resource. Returns its lease, which
+// start_lease() must start. What is left of the waiter is only good for the event of the grant.
+Slot LockTable::make_holder(Slot waiter_slot) {
+    Waiter& waiter = waiters_[waiter_slot];
     leave_queue(waiter_slot);
-    const bool is_wanted = --resources_[waiter.resource].waiter_count > 0;
+    --resources_[waiter.resource].waiter_count;
     note_previous_owner(waiter.resource);
     if (waiter.has_entry) {
         Enqueued& entry = entries_[find_entry(waiter)];
@@ -309,11 +336,7 @@ void LockTable::grant_waiter(Slot waiter_slot) {
     static_cast<Claim&>(lease) = std::move(static_cast<Claim&>(waiter));
     lease.session = no_slot;
     add_holder(slot, {});
-    start_lease(slot, waiter.secret, session);
-    if (is_wanted) mark_holder(slot);
-    leave_identity(waiter_slot);
-    emit(EventKind::granted, Cause::request, lease, &waiter);
-    waiters_.erase(waiter_slot);
+    return slot;
 }
 
 // Remembers the last owner for the outcome of the grant that follows, and forgets its lease.

@@ -24,17 +24,9 @@ Outcome LockTable::join_queues(AskedSet& asked, std::string members, const Acqui
     if (is_deadlock && request.on_deadlock == OnDeadlock::refuse) return refuse_deadlock(request);
     make_resources(asked);
 
-    const Slot slot = waiters_.emplace();
-    Waiter& waiter = waiters_[slot];
-    fill(waiter, asked.front().resource, request);
-    waiter.is_set = true;
-    waiter.notes.set_members(std::move(members));
-    count_endless({}, request.ttl);
-    waiter.has_entry = is_two_phase;
-    waiter.id = {.serial = next_serial_++, .slot = slot};
-    waiter.secret = request.secret;
-    waiter.since = now_;
-    waiter.deadline = add_saturating(now_, request.wait);
+    const Slot slot = make_waiter(asked.front().resource, request, is_two_phase);
+    waiters_[slot].is_set = true;
+    waiters_[slot].notes.set_members(std::move(members));
     std::size_t position = 0;
     for (const Asked& one : asked) {
         const bool is_first = &one == &asked.front();
@@ -42,16 +34,8 @@ Outcome LockTable::join_queues(AskedSet& asked, std::string members, const Acqui
             join_queue_as_member(slot, is_first ? slot : waiters_.emplace(), one);
         if (!one.is_free) position = std::max(position, place);
     }
-    if (request.session) {
-        waiter.session = request.session.slot;
-        append(waiters_, session_waiter_links, sessions_[waiter.session].waiters, slot);
-        ++sessions_[waiter.session].waiter_count;
-    }
-    enter_identity(slot);
-    arm(waiter_deadlines_, slot, waiter.deadline);
-    emit(EventKind::queued, Cause::request, waiter);
-    if (is_deadlock) tell_of_deadlock(request);
-    return {.kind = Outcome::Kind::queued, .waiter = waiter.id, .position = position};
+    begin_waiting(slot, request, is_deadlock);
+    return {.kind = Outcome::Kind::queued, .waiter = waiters_[slot].id, .position = position};
 }
 
 // Puts a record of a waiting set, perhaps the leading one, into the queue of its resource. Returns
@@ -116,21 +100,10 @@ void LockTable::grant_waiting_set(Slot waiter_slot) {
     const Slot session = waiter.session;
     leave_identity(waiter_slot);
     const std::vector<Slot> others = std::move(waiter.notes.others());
-    leave_queue(waiter_slot);
-    --resources_[waiter.resource].waiter_count;
     touched_.push_back({.resource = waiter.resource, .watchers = {}});
-    note_previous_owner(waiter.resource);
-    if (waiter.has_entry) {
-        Enqueued& entry = entries_[find_entry(waiter)];
-        entry.waiter = no_slot;
-        entry.fence = Fence{next_fence_};
-    }
-    const Slot slot = leases_.emplace();
+    const Slot slot = make_holder(waiter_slot);
     Lease& lease = leases_[slot];
-    static_cast<Claim&>(lease) = std::move(static_cast<Claim&>(waiter));
-    lease.session = no_slot;
     lease.notes.others().clear();
-    add_holder(slot, {});
     for (const Slot other : others) {
         const Waiter& record = waiters_[other];
         Resource& resource = resources_[record.resource];

@@ -10,6 +10,7 @@
 #include "base/log/log.h"
 #include "base/text/hex.h"
 #include "base/text/utf8.h"
+#include "core/values/scope_set.h"
 
 namespace holdfast::cluster {
 
@@ -57,6 +58,7 @@ void write_hold(base::JsonWriter& json, const Hold& hold) {
         .field("ended_us", hold.ended_at.time_since_epoch().count())
         .field("ended", service::to_text(hold.ending));
     write_text(json, "metadata", hold.metadata);
+    write_text(json, "members", hold.members);
     json.end_object();
 }
 
@@ -67,9 +69,10 @@ std::optional<Hold> read_hold(const base::JsonValue& json) {
     const auto fence = json["fence"].natural();
     const auto door = json["door"].natural();
     auto name = read_text(json, "name"), owner = read_text(json, "owner"),
-         metadata = read_text(json, "metadata");
+         metadata = read_text(json, "metadata"), members = read_text(json, "members");
     const bool is_whole = kind && ending && fence && door && *door <= 0xff && name && owner &&
-                          metadata && json["acquired_us"].number() && json["ended_us"].number();
+                          metadata && members && core::parse_set(*members) &&
+                          json["acquired_us"].number() && json["ended_us"].number();
     if (!is_whole) return std::nullopt;
     const bool is_shared = json["mode"].text() == core::to_text(core::Mode::shared);
     return Hold{.fence = *fence,
@@ -85,7 +88,8 @@ std::optional<Hold> read_hold(const base::JsonValue& json) {
                 .acquired_at = time_of(json["acquired_us"]),
                 .ended_at = time_of(json["ended_us"]),
                 .ending = *ending,
-                .metadata = std::move(*metadata)};
+                .metadata = std::move(*metadata),
+                .members = std::move(*members)};
 }
 
 }  // namespace
@@ -124,10 +128,8 @@ std::vector<etcd::Operation> ClusterHistory::plan(const service::CommitEffect& e
         }
     }
     for (const core::Event* const end : effect.holds()) {
-        const auto wait = waits_.find(core::as_number(end->lease.token.fence));
-        const bool has_waited = wait != waits_.end();
         ending_.push_back(
-            service::to_hold(*end, has_waited ? wait->second : core::Duration::zero(), epoch));
+            service::to_hold(*end, waited(core::as_number(end->lease.token.fence)), epoch));
     }
     if (!may_grow) {
         for (const Hold& hold : ending_) waits_.erase(hold.fence);
@@ -164,8 +166,19 @@ void ClusterHistory::on_committed(service::WallTime now) {
     removed_values_ = 0;
 }
 
-void ClusterHistory::begin(const std::vector<etcd::KeyValue>& entries, service::WallTime now) {
+core::Duration ClusterHistory::waited(std::uint64_t fence) const {
+    const auto wait = waits_.find(fence);
+    return wait == waits_.end() ? core::Duration::zero() : wait->second;
+}
+
+void ClusterHistory::begin(const std::vector<etcd::KeyValue>& entries,
+                           const std::vector<LeaseRecord>& leases, service::WallTime now) {
     clear();
+    for (const LeaseRecord& lease : leases) {
+        if (is_on_ && lease.waited != core::Duration::zero()) {
+            waits_[core::as_number(lease.token.fence)] = lease.waited;
+        }
+    }
     std::vector<Hold> holds;
     for (const etcd::KeyValue& entry : entries) {
         const auto first =

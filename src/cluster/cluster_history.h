@@ -8,8 +8,7 @@
 // whose holds are all too old, or too many, is removed by a later commit. The next leader reads what
 // there is. It is small by default: etcd keeps everything in memory, and copies it to each member.
 //
-// How long a holder waited is known to the leader that granted the lock. After a change of leader it
-// is told as zero.
+// How long a holder waited is in the record of its lease, for the next leader, and then in the hold.
 //
 // Thread safety: read() and size() from any thread, everything else on the service's thread.
 // Lifetime: `keys` outlives this.
@@ -23,6 +22,7 @@
 
 #include "base/result.h"
 #include "cluster/records/keys.h"
+#include "cluster/records/lease_record.h"
 #include "etcd/wire/messages.h"
 #include "service/commit_effect.h"
 #include "service/history/history_ring.h"
@@ -51,9 +51,13 @@ class ClusterHistory {
     // The commit that was planned last is done.
     void on_committed(service::WallTime now);
 
-    // Begins with what etcd has: the values below Keys::histories(). Damaged ones are left out: they
-    // must not keep a node from leading.
-    void begin(const std::vector<etcd::KeyValue>& entries, service::WallTime now);
+    // How long the holder of a lease that lives, or is about to be written, waited for it.
+    [[nodiscard]] core::Duration waited(std::uint64_t fence) const;
+
+    // Begins with what etcd has: the values below Keys::histories(), and the leases that live.
+    // Damaged values are left out: they must not keep a node from leading.
+    void begin(const std::vector<etcd::KeyValue>& entries, const std::vector<LeaseRecord>& leases,
+               service::WallTime now);
     // This node does not lead any more.
     void clear();
 

@@ -26,7 +26,10 @@ Hold full() {
             .acquired_at = service::WallTime{5s},
             .ended_at = service::WallTime{-7us},
             .ending = Ending::restart,
-            .metadata = "{}"};
+            .metadata = "{}",
+            .members = core::set_to_text(std::vector<core::SetMember>{
+                {.scope = core::Scope::of_range(UINT64_MAX, {5, 9}), .mode = core::Mode::shared},
+                {.scope = core::Scope::named("job")}})};
 }
 
 TEST(HoldRecord, IsReadBackAsItWas) {
@@ -39,6 +42,7 @@ TEST(HoldRecord, IsRefusedIfItIsDamaged) {
     for (const char* damaged : {"", "[]", "{}", R"({"holds":[]})", R"({"holds":[{}]})"}) {
         EXPECT_FALSE(parse_holds(1, damaged)) << damaged;
     }
+    EXPECT_FALSE(parse_holds(1, to_text({{.fence = 1, .owner = "w", .members = "no set"}})));
     EXPECT_FALSE(parse_holds(1, text.substr(0, text.size() - 1)));
 }
 
@@ -88,6 +92,27 @@ TEST_F(ClusterHistoryTest, IsKnownToTheNextLeader) {
     hold(b, "bob");
     EXPECT_THAT(owners(b), ElementsAre("bob", "ann"));
     EXPECT_EQ(values().size(), 2U);
+}
+
+TEST_F(ClusterHistoryTest, SaysHowLongSomebodyWaitedUnderAnotherLeader) {
+    TestNode& a = add("a", with_history());
+    settle();
+    ask(a, take("ann"));
+    ASSERT_EQ(a.ask(wait_for("bob"), "bob "), "later");
+    advance(2s);
+    ASSERT_EQ(ask(a, give_back("ann")), "released");
+    settle();
+    TestNode& b = add("b", with_history());
+    settle();
+    a.store->resign([](auto) {});
+    advance(3s);
+    ASSERT_TRUE(b.store->view().picture()->is_leading());
+    ASSERT_EQ(ask(b, give_back("bob")), "released");
+    b.store->read_history({.limit = 1}, [](auto page) {
+        ASSERT_EQ(page.value().holds.size(), 1U);
+        EXPECT_EQ(page.value().holds[0].owner, "bob");
+        EXPECT_EQ(page.value().holds[0].waited, 2s);
+    });
 }
 
 TEST_F(ClusterHistoryTest, HasSoManyRowsInEtcd) {

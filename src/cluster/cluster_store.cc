@@ -87,8 +87,10 @@ void ClusterStore::commit(const service::Commit& commit, service::CommitDone don
     effect_.compute(commit);
     const service::WallTime epoch = parts_.clock.wall(core::Time{});
     const bool may_grow = housekeeping_.etcd().refuses_growth.empty();
-    std::vector<GuardedStep> steps = plan_commit(keys_, writer_.term(), effect_, epoch, written_,
-                                                 history_.plan(effect_, epoch, may_grow));
+    std::vector<GuardedStep> steps =
+        plan_commit(keys_, writer_.term(), effect_, epoch, written_,
+                    {.operations = history_.plan(effect_, epoch, may_grow),
+                     .waited = [this](std::uint64_t fence) { return history_.waited(fence); }});
     if (steps.empty()) return done({});
     commit_done_ = std::move(done);
     commit_began_ = slots_.now();

@@ -133,7 +133,7 @@ void ClusterStore::visit_leases() {
               {{"node", self_.name},
                {"epoch", candidate_.leader().epoch},
                {"leases", std::uint64_t{recovered.leases}}});
-    history_.begin(recovery.snapshot.history, parts_.clock.wall(parts_.clock.now()));
+    history_.begin(recovery.snapshot.history, leases, parts_.clock.wall(parts_.clock.now()));
     is_serving_ = true;
     finish_recovery(std::move(recovered));
 }

@@ -27,6 +27,7 @@
 // finds two holders of one lock.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -60,13 +61,22 @@ struct GuardedStep {
     bool has_raised = false;  // the counter is another than before
 };
 
+// What the history adds to a commit.
+struct HistoryPart {
+    std::vector<etcd::Operation> operations = {};
+    // How long the holder of the lease with this number waited for it.
+    std::function<core::Duration(std::uint64_t)> waited = [](std::uint64_t /*fence*/) {
+        return core::Duration::zero();
+    };
+};
+
 // The transactions of a commit, in their order; none if it changes nothing in etcd. `epoch` is what
 // the wall clock showed at the engine's time zero. `written` gets what etcd will have: after a commit
 // that fails it must be filled anew.
 [[nodiscard]] std::vector<GuardedStep> plan_commit(const Keys& keys, const Term& term,
                                                    const service::CommitEffect& effect,
                                                    service::WallTime epoch, WrittenLeases& written,
-                                                   std::vector<etcd::Operation> history = {});
+                                                   const HistoryPart& history = {});
 
 // The first commit of a leader: it raises the epoch and the counter, and tells everybody that it
 // serves. `leader` has the new epoch.

@@ -56,6 +56,7 @@ void visit_fields(Record& lease, Visitor&& visit) {
     visit.bytes("value", lease.value);
     visit.number("revision", lease.revision, std::uint64_t{1} << 53U, 0);
     visit.bytes("waiter", lease.waiter);
+    visit.duration("waited_us", lease.waited);
     // Last: WrittenLeases leaves these out.
     visit.number("version", lease.version, std::uint64_t{1} << 53U, 0);
     visit.time("acquired_us", lease.acquired_at);
@@ -80,6 +81,7 @@ struct EventView {
     std::string_view members, value;
     std::uint64_t revision;
     std::string_view waiter;
+    core::Duration waited;
 };
 
 struct Writer {
@@ -209,7 +211,7 @@ std::string write(const Record& record) {
 
 }  // namespace
 
-std::string to_record(const core::Event& event, service::WallTime epoch) {
+std::string to_record(const core::Event& event, service::WallTime epoch, core::Duration waited) {
     const core::LeaseView& lease = event.lease;
     return write(EventView{.token = lease.token,
                            .kind = lease.scope.kind,
@@ -231,7 +233,8 @@ std::string to_record(const core::Event& event, service::WallTime epoch) {
                            .members = lease.members,
                            .value = lease.value,
                            .revision = lease.revision,
-                           .waiter = lease.notes.waiter});
+                           .waiter = lease.notes.waiter,
+                           .waited = waited});
 }
 
 std::string to_text(const LeaseRecord& record) {

@@ -50,13 +50,16 @@ struct LeaseRecord {
     std::string value;
     std::uint64_t revision = 0;
     std::string waiter;
+    core::Duration waited{
+        0};  // how long the holder waited for the lease; only if there is a history
 
     bool operator==(const LeaseRecord&) const = default;
 };
 
 // The lease of `event`, as it is after the event. `epoch` is what the wall clock showed at the
 // engine's time zero.
-[[nodiscard]] std::string to_record(const core::Event& event, service::WallTime epoch);
+[[nodiscard]] std::string to_record(const core::Event& event, service::WallTime epoch,
+                                    core::Duration waited = {});
 [[nodiscard]] std::string to_text(const LeaseRecord& record);
 
 // Reads what to_record() wrote. The error says what is wrong, and of which lease.

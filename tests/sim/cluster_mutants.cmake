@@ -60,3 +60,8 @@ holdfast_mutant(commit_that_does_not_compare_its_number
     "const bool has_raised = after != term.counter;"
     "transaction.conditions.pop_back();
     const bool has_raised = after != term.counter;")
+
+holdfast_mutant(history_not_taken_over_by_the_next_leader
+    cluster/cluster_store_recovery.cc
+    "history_.begin(recovery.snapshot.history, leases, parts_.clock.wall(parts_.clock.now()));"
+    "")

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/history_check.h"
+
 namespace holdfast::sim {
 
 using namespace std::chrono_literals;
@@ -26,24 +28,11 @@ void Disk::apply(const Write& write) {
 }
 
 std::string Disk::fault_of_history() const {
-    const auto name = [](std::uint64_t fence) { return "#" + std::to_string(fence); };
-    for (const auto& [fence, count] : history) {
-        if (count > 1) return "the history has a hold twice: " + name(fence);
-        if (!written.contains(fence))
-            return "the history has a lease that never was: " + name(fence);
+    const auto is_held = [this](std::uint64_t fence) {
         const auto row = rows.find(fence);
-        if (row != rows.end() && row->second.state == core::LeaseState::held) {
-            return "the history has a lease that is held: " + name(fence);
-        }
-    }
-    for (const std::uint64_t fence : written) {
-        const auto row = rows.find(fence);
-        const bool is_held = row != rows.end() && row->second.state == core::LeaseState::held;
-        if (!is_held && !history.contains(fence)) {
-            return "the history lacks a hold that has ended: " + name(fence);
-        }
-    }
-    return {};
+        return row != rows.end() && row->second.state == core::LeaseState::held;
+    };
+    return find_fault({.rows = history, .written = written, .is_held = is_held});
 }
 
 void DiskStore::recover(service::OnRecoveredLease on_lease, service::RecoverDone done) {

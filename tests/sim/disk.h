@@ -41,8 +41,7 @@ struct Disk {
     };
 
     void apply(const Write& write);
-    // What is wrong with the history; empty: nothing. It has a row for each lease that was ever
-    // written and is not held any more, and for no other.
+    // See find_fault().
     [[nodiscard]] std::string fault_of_history() const;
 
     std::map<std::uint64_t, store::LeaseRow> rows;  // by fencing number

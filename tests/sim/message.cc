@@ -26,9 +26,10 @@ std::string scopes_text(const core::AcquireRequest& request) {
 struct Describe {
     std::string operator()(const core::AcquireRequest& request) const {
         return fmt::format(
-            "acquire {} {} by {} for {}, waiting {}{}{}", core::to_text(request.mode),
+            "acquire {} {} by {} for {}, waiting {}{}{}{}", core::to_text(request.mode),
             scopes_text(request), request.owner.name, request.ttl, wait_text(request.wait),
-            request.renew_own ? ", or renew" : "", request.is_transient ? ", transient" : "");
+            request.renew_own ? ", or renew" : "", request.is_transient ? ", transient" : "",
+            request.value.empty() ? "" : fmt::format(", with value '{}'", request.value));
     }
     std::string operator()(const service::Enqueue& enqueue) const {
         return fmt::format("enqueue {} by {} in s{} for {}{}", core::to_text(enqueue.request.scope),
@@ -101,9 +102,13 @@ struct Describe {
 
 Reply make_reply(const Call& call, const service::Response& response, const Machine& machine) {
     const core::Outcome& outcome = response.outcome;
-    std::vector<core::Token> shown;
+    std::vector<ValueOfLease> shown;
     for (const core::LockView& lock : response.locks()) {
-        for (const core::LeaseView& lease : lock.holders) shown.push_back(lease.token);
+        for (const core::LeaseView& lease : lock.holders) {
+            shown.push_back({.token = lease.token,
+                             .revision = lease.revision,
+                             .value = std::string(lease.value)});
+        }
     }
     return {.call = call.number,
             .is_failure = !response.failure.empty(),
@@ -117,6 +122,8 @@ Reply make_reply(const Call& call, const service::Response& response, const Mach
             .kept_until = machine.to_world(outcome.lease.grace_until),
             .session = response.session,
             .is_transient = outcome.lease.is_transient,
+            .revision = outcome.lease.revision,
+            .value = std::string(outcome.lease.value),
             .shown = std::move(shown)};
 }
 

@@ -31,6 +31,13 @@ struct Submission {
     Moment received;
 };
 
+// The value of a lease, as somebody sees it.
+struct ValueOfLease {
+    core::Token token;
+    std::uint64_t revision = 0;
+    std::string value;
+};
+
 // What the service answered. Times are the world's.
 struct Reply {
     std::uint64_t call = 0;
@@ -42,8 +49,10 @@ struct Reply {
     core::Duration ttl{0};
     Moment decided, expires_at, kept_until;
     core::SessionId session;
-    bool is_transient = false;       // the lease that the reply names
-    std::vector<core::Token> shown;  // the leases that a look at locks has shown
+    bool is_transient = false;        // the lease that the reply names
+    std::uint64_t revision = 0;       // of its value
+    std::string value;                // likewise
+    std::vector<ValueOfLease> shown;  // the leases that a look at locks has shown
 };
 
 [[nodiscard]] Reply make_reply(const Call& call, const service::Response& response,

@@ -139,3 +139,14 @@ holdfast_mutant(history_forgets_what_expires_with_grace
     service/commit_effect.cc
     "if (change.kind == core::EventKind::expired) holds_.push_back(&change);"
     "")
+
+# Whoever was told of a value is never told of an older one.
+holdfast_mutant(value_told_before_its_commit
+    service/commit_pipeline.cc
+    "if (event.kind == core::EventKind::renewed || event.kind == core::EventKind::value_set) {"
+    "if (event.kind == core::EventKind::renewed) {")
+
+holdfast_mutant(value_forgotten_by_a_restart
+    core/lock_table_restore.cc
+    "if (request.revision > 0) lease.notes.set_value(request.value, request.revision);"
+    "")

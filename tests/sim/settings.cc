@@ -125,6 +125,7 @@ Settings Settings::draw(Random& random) {
         settings.crowd.collectors = aside.below(4);
         settings.crowd.crosswise = aside.below(4);
     }
+    if (aside.chance(0.3)) settings.crowd.candidates = 1 + aside.below(3);
     return settings;
 }
 

@@ -50,6 +50,7 @@ struct Crowd {
     std::size_t admins = 0;
     std::size_t collectors = 0;
     std::size_t crosswise = 0;
+    std::size_t candidates = 0;
 };
 
 struct Settings {

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "sim/clients/candidate.h"
 #include "sim/clients/collectors.h"
 #include "sim/clients/crowd.h"
 #include "sim/cluster/cluster.h"
@@ -87,6 +88,7 @@ void Simulation::populate() {
     add(settings_.crowd.admins, "admin", make(std::type_identity<Admin>{}));
     add(settings_.crowd.collectors, "collector", make(std::type_identity<Collector>{}));
     add(settings_.crowd.crosswise, "crosswise", make(std::type_identity<CrosswiseUser>{}));
+    add(settings_.crowd.candidates, "candidate", make(std::type_identity<Candidate>{}));
     for (const auto& client : clients_) client->begin();
 }
 

@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::string_view prefix = "/holdfast";
 constexpr std::array<std::string_view, Cluster::node_count> names = {"a", "b", "c"};
+constexpr std::size_t many_rows = 100'000;           // a world has fewer
+constexpr core::Duration long_ago = 24h * 365 * 20;  // wall clocks are not set by so much
 
 }  // namespace
 
@@ -29,7 +31,11 @@ Cluster::Cluster(Surroundings around)
       settings_(ClusterSettings::draw(around.settings, around.world.random())),
       etcd_faults_(settings_.faults.etcd),
       keys_(prefix),
-      etcd_(around.world, etcd_faults_) {
+      etcd_(around.world, etcd_faults_),
+      // A full etcd takes no rows, and the locks go on without them.
+      history_(etcd_.keyspace(), keys_,
+               settings_.history_rows_max > many_rows &&
+                   settings_.faults.full_every == core::Duration::zero()) {
     for (std::size_t index = 0; index < node_count; ++index) {
         nodes_[index] = std::make_unique<Node>(*this, index);
     }
@@ -57,20 +63,27 @@ Server::Parts Cluster::make_server_parts(Node& node) {
 }
 
 std::unique_ptr<service::Store> Cluster::make_store(Node& node, const StoreHooks& hooks) {
+    StoreHooks watched = hooks;
+    watched.on_commit = [this, on_commit = hooks.on_commit](const service::Commit& commit) {
+        history_.on_commit(commit);
+        on_commit(commit);
+    };
     auto store = std::make_unique<NodeStore>(
-        cluster::ClusterOptions{.prefix = std::string(prefix),
-                                .node = node.name,
-                                .peer = node.name + ":1",
-                                .version = "1",
-                                .ttl = settings_.ttl,
-                                .housekeeping_every = std::max<core::Duration>(5s, settings_.ttl)},
+        cluster::ClusterOptions{
+            .prefix = std::string(prefix),
+            .node = node.name,
+            .peer = node.name + ":1",
+            .version = "1",
+            .ttl = settings_.ttl,
+            .housekeeping_every = std::max<core::Duration>(5s, settings_.ttl),
+            .history = {.age_max = long_ago, .rows_max = settings_.history_rows_max}},
         NodeStoreParts{.world = around_.world,
                        .machine = node.machine,
                        .faults = around_.faults,
                        .etcd = etcd_,
                        .etcd_faults = etcd_faults_,
                        .line = node.line},
-        hooks);
+        std::move(watched));
     node.store = store.get();
     store->view().on_change(
         [this, &node](const cluster::Picture& picture) { on_role_changed(node, picture); });
@@ -178,7 +191,10 @@ core::Duration Cluster::recovery_time_max() const {
 
 void Cluster::look() {
     const core::Duration lateness_max = around_.settings.faults.timer_lateness_max;
-    if (etcd_.keyspace().revision() != looked_at_) check_authority();
+    if (etcd_.keyspace().revision() != looked_at_) {
+        check_authority();
+        history_.look();
+    }
     for (const auto& node : nodes_) {
         const bool is_serving =
             node->server.is_awake() && node->server.role() == service::Role::serving;
@@ -205,6 +221,14 @@ void Cluster::check_empty() {
     const auto left = etcd_.keyspace().range(
         {.key = leases, .range_end = etcd::end_of_prefix(leases)}, etcd_.keyspace().revision());
     if (left->count > 0) world.accuse(10, fmt::format("left in etcd: {} leases", left->count));
+    check_history();
+}
+
+void Cluster::check_history() {
+    if (settings_.history_rows_max == 0) return;
+    if (const std::string fault = history_.find_fault(); !fault.empty()) {
+        around_.world.accuse(13, fault);
+    }
 }
 
 }  // namespace holdfast::sim

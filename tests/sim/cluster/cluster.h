@@ -24,6 +24,7 @@
 #include <optional>
 
 #include "sim/cluster/cluster_settings.h"
+#include "sim/cluster/etcd_history.h"
 #include "sim/cluster/node_store.h"
 #include "sim/etcd/simulated_etcd.h"
 #include "sim/machine.h"
@@ -93,6 +94,7 @@ class Cluster final : public System {
     void cut_hop();
     void on_role_changed(Node& node, const cluster::Picture& picture);
     void check_authority();
+    void check_history();
     void check_right(const Node& node, const Submission& submission);
     [[nodiscard]] std::string value_in_etcd(const std::string& key) const;
 
@@ -101,6 +103,7 @@ class Cluster final : public System {
     EtcdFaults etcd_faults_;  // as they are now
     const cluster::Keys keys_;
     SimulatedEtcd etcd_;
+    EtcdHistory history_;
     std::array<std::unique_ptr<Node>, node_count> nodes_;
     std::map<ConnectionId, Route> routes_;
     std::uint64_t last_epoch_ = 0;

@@ -163,7 +163,10 @@ void Cluster::cut_hop() {
 void Cluster::on_role_changed(Node& node, const cluster::Picture& picture) {
     around_.world.note("node {}: {}, sees '{}' of epoch {}", node.name,
                        cluster::to_text(picture.role), picture.leader.name, picture.leader.epoch);
-    if (picture.is_leading()) return check_epoch(picture);
+    if (picture.is_leading()) {
+        check_history();
+        return check_epoch(picture);
+    }
     node.referee.on_store_failed();
     // What the node still has to say comes first.
     around_.world.after(1ms, [this, &node] {

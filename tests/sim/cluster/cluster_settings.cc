@@ -83,6 +83,10 @@ ClusterSettings ClusterSettings::draw(const Settings& settings, Random& random) 
     drawn.faults.etcd.has_stale_reads = random.chance(0.5);
     if (random.chance(0.5)) drawn.faults.etcd.wandering = 0.1;
     if (random.chance(0.5)) drawn.faults.etcd.clock_drift = 0.01;
+    // From numbers of its own, so that the history does not change what else happens.
+    Random aside = random;
+    static const std::vector<std::size_t> rows_max = {0, 5, 1'000'000, 1'000'000};
+    drawn.history_rows_max = aside.pick(rows_max);
     return drawn;
 }
 
@@ -93,6 +97,7 @@ std::string to_text(const ClusterSettings& settings) {
         if (value != decltype(value){})
             fmt::format_to(std::back_inserter(text), ", {} {}", name, value);
     };
+    add("history rows", settings.history_rows_max);
     add("etcd loss", faults.etcd.loss);
     add("etcd repetition", faults.etcd.repetition);
     add("etcd late", faults.etcd.late);

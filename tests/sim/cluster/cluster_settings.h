@@ -3,6 +3,7 @@
 // ClusterSettings: what a seed says of a cluster, besides what Settings says of every world.
 
 #include <chrono>
+#include <cstddef>
 #include <string>
 
 #include "sim/etcd/simulated_etcd.h"
@@ -26,7 +27,8 @@ struct ClusterFaults {
 };
 
 struct ClusterSettings {
-    std::chrono::seconds ttl{0};  // of a node's lease in etcd
+    std::chrono::seconds ttl{0};       // of a node's lease in etcd
+    std::size_t history_rows_max = 0;  // zero: there is no history
     ClusterFaults faults;
 
     static ClusterSettings draw(const Settings& settings, Random& random);

@@ -192,7 +192,7 @@ void Ledger::on_answered(const Submission& submission, const Reply& reply) {
         if (!reply.is_unknown) not_done_.insert(submission.id);
         return;
     }
-    for (const core::Token token : reply.shown) check_shown(token);
+    note_values(reply);
     const service::Request& request = submission.call.request;
     if (const auto* acquire = std::get_if<core::AcquireRequest>(&request)) {
         on_granted(asked_by(*acquire, !acquire->notes.request_id.empty()), reply);
@@ -206,9 +206,25 @@ void Ledger::on_answered(const Submission& submission, const Reply& reply) {
         }
     } else if (const auto* renew = std::get_if<core::RenewRequest>(&request)) {
         on_shown(renew->token, reply);
+    } else if (const auto* set = std::get_if<core::SetValueRequest>(&request)) {
+        on_shown(set->token, reply);
     } else if (const auto* release = std::get_if<core::ReleaseRequest>(&request)) {
         on_shown(release->token, reply);
     }
+}
+
+// Everything that the answer says of the leases it names, whatever was asked.
+void Ledger::note_values(const Reply& reply) {
+    for (const ValueOfLease& shown : reply.shown) {
+        check_shown(shown.token);
+        values_.on_told(shown, reply.decided);
+    }
+    using Kind = core::Outcome::Kind;
+    if (reply.kind != Kind::granted && reply.kind != Kind::renewed && reply.kind != Kind::found) {
+        return;
+    }
+    values_.on_told({.token = reply.token, .revision = reply.revision, .value = reply.value},
+                    reply.decided);
 }
 
 void Ledger::on_granted(const Asked& asked, const Reply& reply) {
@@ -347,7 +363,7 @@ void Ledger::on_renewed(Lease& lease, const Reply& reply) {
     end_grace(lease);
 }
 
-// The answer to somebody who showed its token, to renew or to release.
+// The answer to somebody who showed its token, to renew, to release or to set a value.
 void Ledger::on_shown(core::Token token, const Reply& reply) {
     Lease* const lease = find(token);
     if (lease == nullptr) return;
@@ -382,7 +398,11 @@ void Ledger::on_recovered() {
     ++recoveries_;
 }
 
-void Ledger::on_restored(core::Token token, std::uint64_t submission) {
+void Ledger::on_restored(const core::RestoreRequest& restored, std::uint64_t submission) {
+    const core::Token token = restored.token;
+    values_.on_restored(
+        {.token = token, .revision = restored.revision, .value = std::string(restored.value)});
+    if (restored.is_in_grace) return;
     if (not_done_.contains(submission)) {
         world_.accuse(4, fmt::format("#{} is found again, and its client was told that nothing was "
                                      "done",

@@ -20,13 +20,14 @@
 #include "core/values/scope.h"
 #include "core/values/scope_set.h"
 #include "sim/message.h"
+#include "sim/referee/told_values.h"
 #include "sim/world.h"
 
 namespace holdfast::sim {
 
 class Ledger {
   public:
-    explicit Ledger(World& world) : world_(world) {}
+    explicit Ledger(World& world) : world_(world), values_(world) {}
 
     // A request arrives. If it can end or shorten leases, it may have done so from now on.
     void on_submitted(const Submission& submission);
@@ -37,9 +38,10 @@ class Ledger {
     // The server found its leases again: each may now last its whole time once more. Those that
     // were transient may be over.
     void on_recovered();
-    // It found this one, which is held. Accuses the service if somebody was told of its end, or
-    // that it was never granted. `submission` is the request that it was granted to.
-    void on_restored(core::Token token, std::uint64_t submission);
+    // It found this one. Accuses the service if somebody was told of a later value of it; if it is
+    // held, also if somebody was told of its end, or that it was never granted. `submission` is the
+    // request that it was granted to.
+    void on_restored(const core::RestoreRequest& lease, std::uint64_t submission);
     // A client counts on a lease until `deadline`.
     void on_believed(core::Token token, Moment deadline);
 
@@ -112,9 +114,11 @@ class Ledger {
     void check_rivals(const Asked& asked, const core::SetMember& member, const Reply& reply);
     void check_number(const Asked& asked, const Reply& reply);
     void check_shown(core::Token token);
+    void note_values(const Reply& reply);
     void check_repeated(const Asked& asked, const Reply& reply);
 
     World& world_;
+    ToldValues values_;
     std::uint64_t recoveries_ = 0;
     std::map<core::Fence, Lease> leases_;         // all there ever were
     std::vector<core::Fence> open_;               // those not certainly over

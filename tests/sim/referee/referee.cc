@@ -116,11 +116,8 @@ void Referee::on_restored(const core::RestoreRequest& lease) {
     world_.note("        restored {} #{} {}", core::to_text(lease.scope),
                 core::as_number(lease.token.fence), lease.owner.name);
     see(event);
-    if (lease.is_in_grace) {
-        restored_in_grace_.push_back(event);
-    } else {
-        ledger_.on_restored(lease.token, submission_of(lease.notes));
-    }
+    if (lease.is_in_grace) restored_in_grace_.push_back(event);
+    ledger_.on_restored(lease, submission_of(lease.notes));
 }
 
 void Referee::on_recovered() {

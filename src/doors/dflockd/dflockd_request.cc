@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text/hex.h"
+#include "core/values/request.h"
 
 namespace holdfast::doors::dflockd {
 

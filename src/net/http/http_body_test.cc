@@ -329,6 +329,16 @@ TEST_F(HttpBody, ThatIsMalformedIsAnsweredByItsSink) {
     EXPECT_TRUE(channel_.closed);
 }
 
+// Nobody knows where the next request would begin.
+TEST_F(HttpBody, ThatIsMalformedAfterItsAnswerIsFollowedByNoRequest) {
+    feed("PUT /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n");
+    depot_.sink->reply().send(201, "", "early");
+    EXPECT_EQ(channel_.take(), created("early"));
+    feed("nonsense\r\nPOST /late HTTP/1.1\r\n\r\n");
+    EXPECT_TRUE(channel_.closed);
+    EXPECT_FALSE(depot_.late);
+}
+
 TEST_F(HttpBody, ThatStopsArrivingIsAnsweredByItsSink) {
     feed("PUT /a HTTP/1.1\r\nContent-Length: 5\r\n\r\nhe");
     protocol_->on_read_timeout();

@@ -140,6 +140,7 @@ void HttpProtocol::fail_body(const HttpFault& fault) {
     const auto body = std::exchange(body_, nullptr);
     is_body_paused_ = false;
     if (!replies_.empty()) replies_.close_after_last();
+    replies_.refuse_more();  // nobody knows where the next request would begin
     body->sink->on_fault(fault);
     if (replies_.empty()) channel_.close_after_flush();  // it was answered before
 }

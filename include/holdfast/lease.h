@@ -37,6 +37,7 @@ enum class OnDeadlock : std::uint8_t {
 // or on several, all or nothing. While it waits, it holds none of them:
 //
 //     {.scopes = {{LockScope::Named{"db-a"}}, {LockScope::Path{"/x"}, LockMode::shared}}}
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): in the order in which people write it
 struct LeaseRequest {
     LockScope scope = LockScope::Named{};
     std::string owner;                      // empty: this host, process and client (or manager)

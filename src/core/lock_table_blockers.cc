@@ -59,6 +59,7 @@ Outcome LockTable::refuse_held(Slot slot, const Range& range, Mode mode) const {
 
 // The nearest earlier waiter that is in the way of this one, if any. `last_exclusive` is the last
 // exclusive waiter before it.
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): the waiter first
 Slot LockTable::waiter_in_the_way(Slot slot, Slot last_exclusive) const {
     const Waiter& waiter = waiters_[slot];
     if (waiter.mode == Mode::exclusive || last_exclusive != no_slot) {

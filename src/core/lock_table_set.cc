@@ -264,6 +264,7 @@ void LockTable::begin_grace_of_members(const Lease& leader) {
 
 // Whether a lease is on exactly this scope, which is of this resource; a set: on one of its
 // members.
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): the lease first
 bool LockTable::is_on(Slot slot, Slot resource, const Scope& scope) const {
     const auto is_record_on = [&](const Lease& record) {
         return record.resource == resource && record.kind == scope.kind &&

@@ -130,6 +130,7 @@ void LockTable::describe(const Lease& lease, const Resource& resource, LeaseView
 
 // `waiter_ahead` is the nearest earlier waiter that is in the way of this one, if there is any. A
 // waiter for a range knows it by itself.
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): the waiter first
 WaiterView LockTable::view(Slot slot, Slot waiter_ahead) const {
     const Waiter& record = waiters_[slot];
     const Waiter& waiter = waiters_[record.id.slot];

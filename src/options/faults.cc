@@ -79,7 +79,7 @@ std::string explain_unknown(const std::string& word, const std::vector<std::stri
 }
 
 std::string explain(const CLI::ParseError& error) {
-    const std::string message = error.what();
+    std::string message = error.what();
     if (const auto words = after(message, "The following argument was not expected: ")) {
         return fmt::format("{} is not expected here", *words);
     }

@@ -83,7 +83,7 @@ Option Option::between(double least, double most, bool is_shown) const {
 
 Option Option::above_zero(bool is_shown) const {
     const auto find_fault = [](const std::string& text) {
-        const std::string fault = find_number_fault(text, 0, HUGE_VAL);
+        std::string fault = find_number_fault(text, 0, HUGE_VAL);
         if (!fault.empty()) return fault;
         return std::string(std::stod(text) > 0 ? ""
                                                : text + " is too small; it must be at least 1");

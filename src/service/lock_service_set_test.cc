@@ -162,7 +162,7 @@ TEST(ServiceDeadlock, IsInTheFeedWithItsTexts) {
     feed.publish(std::move(changes));
     const auto page = watch->read(10);
     ASSERT_EQ(page.events.size(), 1u);
-    changes.clear();
+    changes.clear();  // NOLINT(bugprone-use-after-move): the feed has its own texts
     EXPECT_EQ(page.events[0]->event.cycle, cycle);
     EXPECT_EQ(page.events[0]->event.lease.members, "x1:1:ax1:1:b");
     EXPECT_EQ(page.events[0]->event.lease.notes.waiter, "thread 7");

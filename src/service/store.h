@@ -152,7 +152,7 @@ class Store {
     [[nodiscard]] virtual bool keeps_history() const { return false; }
     // Reads the history: everything that was committed before this call, and nothing that is not
     // committed. Calls `done` once, on any thread, perhaps before read_history() returns.
-    // REQUIRES: keeps_history().
+    // REQUIRES: keeps_history(). NOLINTNEXTLINE(performance-unnecessary-value-param): others move it
     virtual void read_history(HistoryQuery /*query*/, HistoryDone done) {
         done(tl::unexpected(StoreFailure{.message = "no history is kept"}));
     }

@@ -195,6 +195,7 @@ base::Result<std::string> put_aside(const std::string& path) {
     return aside;
 }
 
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): from, to
 SqliteResult<void> copy_database(const std::string& database_path, const std::string& copy_path) {
     TRY(auto database, Database::open(database_path));
     database.set_busy_timeout(5s);

@@ -57,6 +57,7 @@ Result<void> take_items(ondemand::value& value, std::string_view name, JsonItems
     if (value.get_array().get(list)) return wrong_kind(name, kind);
     for (auto item : list) {
         ondemand::value one;
+        // NOLINTNEXTLINE(performance-move-const-arg): get() is for results that are given away
         if (const auto error = std::move(item).get(one)) return no_json(error);
         ondemand::json_type type{};
         if (const auto error = one.type().get(type)) return no_json(error);

@@ -108,8 +108,8 @@ bool is_digit_of_base64(char c) {
 std::optional<std::string> decode_base64(std::string_view text) {
     if (text.size() % 4 != 0 || text.size() > std::numeric_limits<int>::max()) return std::nullopt;
     const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
-    const std::string_view digits = text.substr(0, text.size() - padding);
-    if (!std::all_of(digits.begin(), digits.end(), is_digit_of_base64)) return std::nullopt;
+    const std::string_view unpadded = text.substr(0, text.size() - padding);
+    if (!std::all_of(unpadded.begin(), unpadded.end(), is_digit_of_base64)) return std::nullopt;
     std::string bytes(text.size() / 4 * 3, '\0');
     const int decoded = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
                                         reinterpret_cast<const unsigned char*>(text.data()),

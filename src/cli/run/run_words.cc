@@ -40,9 +40,11 @@ bool is_program(const std::string& word) {
     return false;
 }
 
+// NOLINTBEGIN(bugprone-easily-swappable-parameters): what they are asked of differs
 RunWords split_run_words(const std::vector<std::string>& words,
                          const std::function<bool(const std::string& option)>& takes_value,
                          const std::function<bool(const std::string& word)>& is_program) {
+    // NOLINTEND(bugprone-easily-swappable-parameters)
     const auto dashes = std::find(words.begin(), words.end(), "--");
     // The first two words before the dashes that are neither an option nor its value.
     auto first = dashes, second = dashes;

@@ -38,7 +38,7 @@ std::string_view to_text(FileOperation operation) {
 
 HengdangDoor::HengdangDoor(HengdangOptions options, HengdangParts parts)
     : options_(std::move(options)),
-      parts_(std::move(parts)),
+      parts_(parts),
       locks_({.port = parts_.port,
               .executor = parts_.executor,
               .clock = parts_.clock,
@@ -48,7 +48,7 @@ HengdangDoor::HengdangDoor(HengdangOptions options, HengdangParts parts)
 base::Result<std::shared_ptr<HengdangDoor>> HengdangDoor::open(HengdangOptions options,
                                                                HengdangParts parts,
                                                                base::WorkPool& grave) {
-    std::unique_ptr<HengdangDoor> fresh(new HengdangDoor(std::move(options), std::move(parts)));
+    std::unique_ptr<HengdangDoor> fresh(new HengdangDoor(std::move(options), parts));
     TRY(fresh->open_tree());
     fresh->remove_expired_sessions();
     fresh->readers_ = std::make_unique<base::WorkPool>(reader_count);

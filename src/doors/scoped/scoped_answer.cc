@@ -350,6 +350,7 @@ struct Writer {
     }
 
     // An error about the lease that is in the way.
+    // NOLINTNEXTLINE(bugprone-easily-swappable-parameters): the code first, as in every answer
     void append_blocker(std::string_view code, std::string_view what) const {
         const core::LeaseView& lease = response.outcome.lease;
         std::string message = what.empty() ? "" : std::string(what) + ": ";

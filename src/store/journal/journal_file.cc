@@ -94,6 +94,7 @@ base::Result<JournalFile> JournalFile::open(const std::string& path, std::size_t
     return JournalFile(path, std::move(file), std::min(size, bytes_max), bytes_max);
 }
 
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): what is, what may be
 JournalFile::JournalFile(std::string path, base::Descriptor file, std::size_t size,
                          std::size_t bytes_max)
     : path_(std::move(path)), file_(std::move(file)), size_(size), bytes_max_(bytes_max) {}

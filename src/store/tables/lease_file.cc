@@ -92,7 +92,7 @@ SqliteResult<bool> LeaseFile::trim_history() {
         TRY(transaction.commit());
         return has_more;
     };
-    const auto trimmed = trim();
+    auto trimmed = trim();
     if (trimmed) look_at_history();
     database_.set_busy_timeout(busy_timeout_);
     return trimmed;

@@ -19,8 +19,8 @@ std::string fault(std::string_view text) {
 TEST(ScriptParser, UnderstandsWhatLockScriptsAreMadeOf) {
     for (const char* text : {
              "return 1",
-             "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) "
-             "else return 0 end",
+             "if redis.call('get', KEYS[1]) == ARGV[1] then return 1 else return 0 end",
+             "return redis.call('del', KEYS[1])",
              "local a, b = 1 return a",
              "for i, key in ipairs(KEYS) do redis.call('del', key) end return #KEYS;",
              "for i = 1, #KEYS, 2 do if i > 3 then break end end",

@@ -349,8 +349,7 @@ struct Writer {
         return 409;
     }
 
-    // An error about the lease that is in the way.
-    // NOLINTNEXTLINE(bugprone-easily-swappable-parameters): the code first, as in every answer
+    // An error about the lease in the way. NOLINTNEXTLINE(bugprone-easily-swappable-parameters)
     void append_blocker(std::string_view code, std::string_view what) const {
         const core::LeaseView& lease = response.outcome.lease;
         std::string message = what.empty() ? "" : std::string(what) + ": ";

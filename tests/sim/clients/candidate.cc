@@ -30,20 +30,8 @@ void Candidate::stand() {
     send(request, request.wait + ttl);
 }
 
-void Candidate::on_reply(const Call& call, const Reply& reply) {
-    if (on_held_reply(call, reply)) return;
-    const auto* request = std::get_if<core::AcquireRequest>(&call.request);
-    if (request == nullptr || holding()) return;
-    if (reply.is_failure || reply.kind != core::Outcome::Kind::granted) {
-        think();
-        return;
-    }
-    take(call, reply,
-         {.place = {.scope = request->scope, .limit = request->limit},
-          .mode = request->mode,
-          .owner = request->owner,
-          .ttl = request->ttl});
-    announce(reply.token);
+void Candidate::on_taken() {
+    announce(holding()->token);
 }
 
 void Candidate::announce(core::Token token) {
@@ -54,11 +42,6 @@ void Candidate::announce(core::Token token) {
         send(core::SetValueRequest{.token = token, .value = value_}, patience());
         announce(token);
     });
-}
-
-void Candidate::on_lost(const Call& call) {
-    if (on_held_lost(call)) return;
-    if (std::holds_alternative<core::AcquireRequest>(call.request)) think();
 }
 
 }  // namespace holdfast::sim

@@ -14,8 +14,7 @@ class Candidate final : public Holder {
 
   private:
     void act() override;
-    void on_reply(const Call& call, const Reply& reply) override;
-    void on_lost(const Call& call) override;
+    void on_taken() override;
     void stand();
     // Sets another value before long, and again, while it has this lease.
     void announce(core::Token token);

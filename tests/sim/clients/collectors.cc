@@ -54,26 +54,6 @@ void Collector::act() {
     send(request, request.wait + ttl);
 }
 
-void Collector::on_reply(const Call& call, const Reply& reply) {
-    if (on_held_reply(call, reply)) return;
-    const auto* request = std::get_if<core::AcquireRequest>(&call.request);
-    if (request == nullptr || holding()) return;
-    if (reply.is_failure || reply.kind != core::Outcome::Kind::granted) {
-        think();
-        return;
-    }
-    take(call, reply,
-         {.place = {.scope = request->scope, .limit = request->limit},
-          .mode = request->mode,
-          .owner = request->owner,
-          .ttl = request->ttl});
-}
-
-void Collector::on_lost(const Call& call) {
-    if (on_held_lost(call)) return;
-    if (std::holds_alternative<core::AcquireRequest>(call.request)) think();
-}
-
 void CrosswiseUser::act() {
     places_ = pick_apart(random(), stage_.settings.targets, 2);
     ask();

@@ -17,8 +17,6 @@ class Collector final : public Holder {
 
   private:
     void act() override;
-    void on_reply(const Call& call, const Reply& reply) override;
-    void on_lost(const Call& call) override;
 };
 
 // CrosswiseUser: takes one lock, and while it holds it asks for another, in whatever order it

@@ -38,8 +38,7 @@ void Worker::ask() {
 
 void Worker::on_reply(const Call& call, const Reply& reply) {
     if (on_held_reply(call, reply)) return;
-    const auto* request = std::get_if<core::AcquireRequest>(&call.request);
-    if (request == nullptr || holding()) return;
+    if (!std::holds_alternative<core::AcquireRequest>(call.request) || holding()) return;
     if (!reply.is_failure && reply.refusal == core::Refusal::still_waiting && !is_stopping()) {
         ask();  // at once, so that the place is still kept
         return;
@@ -51,11 +50,7 @@ void Worker::on_reply(const Call& call, const Reply& reply) {
     // Asked for again, it is still the lease of the first time.
     Call first = call;
     first.sent = first_sent_;
-    take(first, reply,
-         {.place = {.scope = request->scope, .limit = request->limit},
-          .mode = request->mode,
-          .owner = request->owner,
-          .ttl = request->ttl});
+    take_granted(first, reply);
 }
 
 void Worker::on_lost(const Call& call) {

@@ -25,6 +25,30 @@ service::Request Holder::give_back(const Holding& holding) {
     return core::ReleaseRequest{.token = holding.token};
 }
 
+void Holder::on_reply(const Call& call, const Reply& reply) {
+    if (on_held_reply(call, reply)) return;
+    if (!std::holds_alternative<core::AcquireRequest>(call.request) || holding_) return;
+    if (reply.is_failure || reply.kind != core::Outcome::Kind::granted) {
+        think();
+    } else {
+        take_granted(call, reply);
+    }
+}
+
+void Holder::on_lost(const Call& call) {
+    if (on_held_lost(call)) return;
+    if (std::holds_alternative<core::AcquireRequest>(call.request)) think();
+}
+
+void Holder::take_granted(const Call& call, const Reply& reply) {
+    const auto& request = std::get<core::AcquireRequest>(call.request);
+    take(call, reply,
+         {.place = {.scope = request.scope, .limit = request.limit},
+          .mode = request.mode,
+          .owner = request.owner,
+          .ttl = request.ttl});
+}
+
 void Holder::take(const Call& call, const Reply& reply, Holding holding) {
     holding.token = reply.token;
     holding.believed_until = call.sent;
@@ -38,6 +62,7 @@ void Holder::take(const Call& call, const Reply& reply, Holding holding) {
     const bool is_late = holding_->believed_until - now() < holding.ttl / 2;
     beat(is_late ? core::Duration::zero() : holding.ttl / 3);
     work(hold_);
+    on_taken();
 }
 
 void Holder::believe(Moment deadline) {

@@ -37,8 +37,17 @@ class Holder : public Client {
     virtual service::Request renewal(const Holding& holding);
     virtual service::Request give_back(const Holding& holding);
 
+    // Unless a kind of client does otherwise: it takes what an acquire was granted, and thinks again
+    // when it was granted nothing.
+    void on_reply(const Call& call, const Reply& reply) override;
+    void on_lost(const Call& call) override;
+
     // The lease is its own, by a request that was sent then.
     void take(const Call& call, const Reply& reply, Holding holding);
+    // The same for an acquire, as it was asked for. REQUIRES: the call is one.
+    void take_granted(const Call& call, const Reply& reply);
+    // It has taken a lease.
+    virtual void on_taken() {}
     [[nodiscard]] const std::optional<Holding>& holding() const { return holding_; }
     // It finds that the lease is over.
     void lose();

@@ -23,7 +23,7 @@ std::size_t bytes_of(const Operation& operation) {
 // Removals first.
 std::vector<Operation> operations_of(const Keys& keys, const service::CommitEffect& effect,
                                      service::WallTime epoch, WrittenLeases& written,
-                                     const HistoryPart& history) {
+                                     HistoryPart history) {
     std::vector<Operation> operations;
     operations.reserve(effect.ends().size() + effect.puts().size() + effect.fences().size());
     const auto fence_of = [](const core::Event& event) {
@@ -37,7 +37,7 @@ std::vector<Operation> operations_of(const Keys& keys, const service::CommitEffe
         if (mark.highest == 0) operations.push_back(Operation::remove(keys.fence(mark.resource)));
     }
     // Behind the removals: the history never tells of an end that has not come.
-    operations.insert(operations.end(), history.operations.begin(), history.operations.end());
+    std::move(history.operations.begin(), history.operations.end(), std::back_inserter(operations));
     for (const auto& put : effect.puts()) {
         const std::uint64_t fence = fence_of(*put.change);
         std::string record = to_record(*put.change, epoch, history.waited(fence));
@@ -125,8 +125,9 @@ Verdict judge_refused(const GuardedStep& step, etcd::Revision elected_at,
 
 std::vector<GuardedStep> plan_commit(const Keys& keys, const Term& term,
                                      const service::CommitEffect& effect, service::WallTime epoch,
-                                     WrittenLeases& written, const HistoryPart& history) {
-    std::vector<Operation> operations = operations_of(keys, effect, epoch, written, history);
+                                     WrittenLeases& written, HistoryPart history) {
+    std::vector<Operation> operations =
+        operations_of(keys, effect, epoch, written, std::move(history));
     const std::uint64_t fence =
         std::max({term.counter.fence, effect.last_fence(), effect.reserved_fence()});
     std::vector<GuardedStep> steps;

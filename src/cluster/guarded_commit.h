@@ -76,7 +76,7 @@ struct HistoryPart {
 [[nodiscard]] std::vector<GuardedStep> plan_commit(const Keys& keys, const Term& term,
                                                    const service::CommitEffect& effect,
                                                    service::WallTime epoch, WrittenLeases& written,
-                                                   const HistoryPart& history = {});
+                                                   HistoryPart history = {});
 
 // The first commit of a leader: it raises the epoch and the counter, and tells everybody that it
 // serves. `leader` has the new epoch.

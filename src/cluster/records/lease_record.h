@@ -50,14 +50,13 @@ struct LeaseRecord {
     std::string value;
     std::uint64_t revision = 0;
     std::string waiter;
-    core::Duration waited{
-        0};  // how long the holder waited for the lease; only if there is a history
+    core::Duration waited{0};  // for the lease; only if there is a history
 
     bool operator==(const LeaseRecord&) const = default;
 };
 
 // The lease of `event`, as it is after the event. `epoch` is what the wall clock showed at the
-// engine's time zero.
+// engine's time zero; `waited` is how long the holder waited for the lease.
 [[nodiscard]] std::string to_record(const core::Event& event, service::WallTime epoch,
                                     core::Duration waited = {});
 [[nodiscard]] std::string to_text(const LeaseRecord& record);

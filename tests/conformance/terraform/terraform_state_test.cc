@@ -16,14 +16,16 @@ using ::testing::StartsWith;
 
 class TerraformState : public ::testing::TestWithParam<std::size_t> {
   protected:
-    // Whether there is an upload under way, or none, before long.
-    [[nodiscard]] bool comes_to_have_temporary_files(bool has_some) const {
-        for (int look = 0; look < 6000; ++look) {
-            const bool is_empty = std::filesystem::is_empty(host_.data("terraform/.holdfast/tmp"));
-            if (is_empty != has_some) return true;
+    [[nodiscard]] bool has_temporary_files() const {
+        return !std::filesystem::is_empty(host_.data("terraform/.holdfast/tmp"));
+    }
+
+    // Waits for the moment when there are temporary files, or none.
+    void wait_for_temporary_files(bool are_there) const {
+        for (int look = 0; look < 500 && has_temporary_files() != are_there; ++look) {
             std::this_thread::sleep_for(10ms);
         }
-        return false;
+        EXPECT_EQ(has_temporary_files(), are_there);
     }
 
     TerraformHost host_{GetParam()};
@@ -47,7 +49,7 @@ TEST_P(TerraformState, IsWrittenByTheHolderOfTheLockAlone) {
     EXPECT_THAT(host_.say("POST " + prod + "?ID=a", R"({"serial":2})"), StartsWith("423 "));
     EXPECT_THAT(host_.say("POST " + prod, R"({"serial":2})"), StartsWith("200 "));
     EXPECT_EQ(host_.say("GET " + prod), R"(200 {"serial":2})");
-    EXPECT_TRUE(comes_to_have_temporary_files(false));
+    EXPECT_FALSE(has_temporary_files());
 }
 
 TEST_P(TerraformState, SurvivesARestart) {
@@ -142,7 +144,7 @@ TEST_P(TerraformState, IsNotChangedIfTheLockEndsDuringTheUpload) {
     client.send("late");
     EXPECT_EQ(client.response().status, 423);
     EXPECT_EQ(host_.say("GET " + prod), "200 before");
-    EXPECT_TRUE(comes_to_have_temporary_files(false));
+    EXPECT_FALSE(has_temporary_files());
 }
 
 TEST_P(TerraformState, IsNotChangedByAnUploadThatBreaksOff) {
@@ -151,9 +153,9 @@ TEST_P(TerraformState, IsNotChangedByAnUploadThatBreaksOff) {
         net::TestClient client = host_.connect();
         client.send("POST " + prod +
                     " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nhalf");
-        EXPECT_TRUE(comes_to_have_temporary_files(true));
+        wait_for_temporary_files(true);
     }
-    EXPECT_TRUE(comes_to_have_temporary_files(false));
+    wait_for_temporary_files(false);
     EXPECT_EQ(host_.say("GET " + prod), "200 before");
 }
 

@@ -46,9 +46,9 @@ int main() {
 
     // Two writers on two regions of one file are not in each other's way.
     const auto head = locks->try_acquire(
-        {.scope = LockScope::ByteRange{.inode = 7, .start = 0, .end = 5}, .owner = "writer-1"});
+        {.scope = LockScope::ByteRange{.inode = 7, .start = 0, .end = 5}, .holder = "writer-1"});
     const auto tail = locks->try_acquire(
-        {.scope = LockScope::ByteRange{.inode = 7, .start = 5}, .owner = "writer-2"});
+        {.scope = LockScope::ByteRange{.inode = 7, .start = 5}, .holder = "writer-2"});
     if (!head || !tail) return 1;
     if (!file.write_with_lock(0, "hold ", head->token)) return 1;
     if (!file.write_with_lock(5, "fast", tail->token)) return 1;
@@ -59,7 +59,7 @@ int main() {
 
     // A long job keeps the whole file, renewing its lease, and stops when it can no longer be sure.
     const auto letters = locks->with_lock(
-        {.scope = LockScope::Inode{7}, .owner = "counter", .ttl = holdfast::short_lease.ttl}, 1min,
+        {.scope = LockScope::Inode{7}, .holder = "counter", .ttl = holdfast::short_lease.ttl}, 1min,
         [&file](holdfast::LeaseGuard& guard) {
             std::size_t count = 0;
             for (const char c : file.content()) {

@@ -36,11 +36,11 @@ int main() {
     FencedFile file;
     const holdfast::LockScope scope = holdfast::LockScope::Inode{7};
 
-    const auto slow = locks->acquire({.scope = scope, .owner = "slow", .ttl = 100ms}, 0s);
+    const auto slow = locks->acquire({.scope = scope, .holder = "slow", .ttl = 100ms}, 0s);
     if (!slow) return 1;
     // Here the slow writer stands still. Nobody renews its lease; when that ends, the lock is
     // handed to the next one who waits.
-    const auto quick = locks->acquire({.scope = scope, .owner = "quick", .ttl = 1h}, 1min);
+    const auto quick = locks->acquire({.scope = scope, .holder = "quick", .ttl = 1h}, 1min);
     if (!quick) return 1;
     const bool quick_wrote = file.write(quick->fencing_token, "what quick wrote");
     std::cout << "quick writes: " << (quick_wrote ? "accepted" : "refused") << '\n';

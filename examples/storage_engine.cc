@@ -73,9 +73,9 @@ T expect(holdfast::LockResult<T> result) {
 
 // Writes a page under its lock. The guard renews the lease for as long as it takes.
 void write_page(holdfast::LockManager& locks, PageFile& file, std::uint64_t number,
-                const std::string& owner) {
-    auto guard = expect(locks.hold({.scope = file.scope_of(number), .owner = owner}, 1min));
-    if (!file.write(number, owner + " was here", guard.lease())) std::exit(1);
+                const std::string& holder) {
+    auto guard = expect(locks.hold({.scope = file.scope_of(number), .holder = holder}, 1min));
+    if (!file.write(number, holder + " was here", guard.lease())) std::exit(1);
     if (!guard.release()) std::exit(1);  // lost before the write was done
 }
 
@@ -99,9 +99,9 @@ void tell_the_story(const std::filesystem::path& folder) {
         // A writer stands still for longer than its lease, and the next one goes on.
         const LockScope page = file.scope_of(0);
         const auto slow =
-            expect(locks.acquire({.scope = page, .owner = "slow", .ttl = 100ms}, 1min));
+            expect(locks.acquire({.scope = page, .holder = "slow", .ttl = 100ms}, 1min));
         const auto quick =
-            expect(locks.acquire({.scope = page, .owner = "quick", .ttl = 1h}, 1min));
+            expect(locks.acquire({.scope = page, .holder = "quick", .ttl = 1h}, 1min));
         show("quick writes", file.write(0, "quick was here", quick));
         // The slow writer wakes up. If it asks, it learns that its lease has ended. If it does not
         // ask, the page knows.
@@ -112,10 +112,10 @@ void tell_the_story(const std::filesystem::path& folder) {
     // The program is started again. Quick's lease is held again, so a scan of the whole file is
     // refused until that lease ends.
     auto locks = expect(holdfast::LockManager::open({.path = path}));
-    const holdfast::LeaseRequest scan{.scope = LockScope::Inode{file.inode()}, .owner = "scan"};
+    const holdfast::LeaseRequest scan{.scope = LockScope::Inode{file.inode()}, .holder = "scan"};
     show("scan", locks.try_acquire(scan).has_value());
     for (const holdfast::Lease& lease : expect(locks.list())) {
-        std::cout << "held by " << lease.owner << '\n';
+        std::cout << "held by " << lease.holder << '\n';
         if (!locks.release(lease)) std::exit(1);
     }
     show("scan", locks.try_acquire(scan).has_value());

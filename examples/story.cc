@@ -25,12 +25,12 @@ int main() {
 
     // Acquire. The lease renews itself, every third of its TTL.
     const auto ann = expect(
-        client.hold({.scope = LockScope::Named{"printer"}, .owner = "ann", .ttl = 3s}, 1min));
+        client.hold({.scope = LockScope::Named{"printer"}, .holder = "ann", .ttl = 3s}, 1min));
     std::cout << "ann has the printer\n";
 
     // Wait, in the server's queue.
     auto waiting = std::async(std::launch::async, [&client] {
-        return client.hold({.scope = LockScope::Named{"printer"}, .owner = "bob"}, 1min);
+        return client.hold({.scope = LockScope::Named{"printer"}, .holder = "bob"}, 1min);
     });
     std::this_thread::sleep_for(1s);
     std::cout << "bob waits for it\n";

@@ -10,7 +10,7 @@ namespace holdfast {
 
 struct Candidacy {
     std::string election;                   // the name of the lock
-    std::string candidate;                  // the owner; empty: this host, process and client
+    std::string candidate;                  // the holder; empty: this host, process and client
     std::string value;                      // what it tells everybody when it leads: its address
     std::chrono::milliseconds ttl{30'000};  // how long nobody leads, when the leader fails
 };

@@ -40,7 +40,7 @@ enum class OnDeadlock : std::uint8_t {
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): in the order in which people write it
 struct LeaseRequest {
     LockScope scope = LockScope::Named{};
-    std::string owner;                      // empty: this host, process and client (or manager)
+    std::string holder;                     // empty: this host, process and client (or manager)
     std::chrono::milliseconds ttl{30'000};  // how long it lasts, unless it is renewed
     LockMode mode = LockMode::exclusive;
     // Of a semaphore: how many may hold it at the same time. A name with a limit above 1 is a
@@ -63,7 +63,7 @@ struct LeaseRequest {
 // for one that renews itself.
 struct HOLDFAST_API Lease {
     LockScope scope;  // of a lease on several locks: the first
-    std::string owner;
+    std::string holder;
     LockMode mode = LockMode::exclusive;
     // As it was asked for; 1 if all that is known of the lease is its token.
     std::uint64_t limit = 1;

@@ -28,7 +28,7 @@ struct LockHeld {
 // One of those who wait for one another. It waits for a lock that the next one has, and the last one
 // for a lock of the first.
 struct DeadlockMember {
-    std::string holder;                        // who waits: the owner of its leases
+    std::string holder;                        // who waits, as its leases name it
     std::string waiter;                        // LeaseRequest::waiter, if there is one
     std::string door;                          // the protocol that it speaks
     LockScope waits_for = LockScope::Named{};  // the lock that it waits for,

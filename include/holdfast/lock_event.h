@@ -19,7 +19,7 @@ struct LockEvent {
     std::string kind;
     std::string lock_name;  // or the resource of a fence
     std::string lock_kind;  // named, semaphore, path, inode, range
-    std::string owner;
+    std::string holder;
     std::uint64_t fencing_token = 0;
     std::string metadata;
     std::chrono::system_clock::time_point at;  // by the server's clock

@@ -4,7 +4,7 @@
 // same methods for the locks of a server.
 //
 //     auto manager = holdfast::LockManager::open({.path = "locks.db"});
-//     auto lease = manager->acquire({.scope = LockScope::Inode{7}, .owner = "writer-1"}, 1min);
+//     auto lease = manager->acquire({.scope = LockScope::Inode{7}, .holder = "writer-1"}, 1min);
 //     ...
 //     const LockScope written = LockScope::ByteRange{7, 0, 4096};
 //     if (auto checked = manager->check(lease->token, written); !checked) {
@@ -53,8 +53,8 @@ struct LockManagerOptions {
     std::string path;
     // Leases and waits together. A shared lock counts once for each holder.
     std::size_t leases_max = 1'000'000;
-    // Of one owner, including those that it waits for.
-    std::size_t leases_per_owner_max = 100'000;
+    // Of one holder, including those that it waits for.
+    std::size_t leases_per_holder_max = 100'000;
     std::size_t waiters_max = 100'000;
     std::chrono::milliseconds ttl_max = std::chrono::hours{24 * 366};
     // How many ended leases are remembered; older ones are LockNotFound.

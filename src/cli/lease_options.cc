@@ -102,7 +102,7 @@ Asked<LeaseRequest> to_request(const LeaseOptions& options) {
                             : "--limit needs a semaphore:NAME among several locks");
     }
     if (options.ttl <= std::chrono::milliseconds::zero()) return usage("--ttl must not be zero");
-    LeaseRequest request{.owner = options.owner.empty() ? sdk::make_owner() : options.owner,
+    LeaseRequest request{.holder = options.owner.empty() ? sdk::make_holder() : options.owner,
                          .ttl = options.ttl,
                          .metadata = options.metadata,
                          .on_deadlock = options.on_deadlock};
@@ -113,7 +113,7 @@ Asked<LeaseRequest> to_request(const LeaseOptions& options) {
     } else {
         request.scopes = std::move(members);
     }
-    request.waiter = options.waiter.empty() ? request.owner : options.waiter;
+    request.waiter = options.waiter.empty() ? request.holder : options.waiter;
     return request;
 }
 

@@ -31,7 +31,7 @@ TEST(LeaseOptions, AreReadFromTheCommandLine) {
     EXPECT_EQ(request->scope, LockScope(LockScope::Named{"nightly"}));
     EXPECT_EQ(request->ttl, 90s);
     EXPECT_EQ(request->mode, LockMode::shared);
-    EXPECT_EQ(request->owner, "w1");
+    EXPECT_EQ(request->holder, "w1");
     EXPECT_EQ(request->metadata, "photos");
     EXPECT_EQ(wait_of(*options), 10s);
 }

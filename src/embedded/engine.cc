@@ -38,7 +38,7 @@ core::Token parse_token(std::string_view text) {
 
 // One call of acquire().
 struct Engine::Acquiring {
-    LeaseRequest request;  // with an owner and a waiter
+    LeaseRequest request;  // with a holder and a waiter
     std::vector<LockSetMember> locks;
     std::vector<core::SetMember> members;  // views of these
     core::Duration wait{0};
@@ -59,20 +59,20 @@ struct Engine::Acquiring {
 
     [[nodiscard]] core::AcquireRequest to_request() const {
         const core::SetMember& first = members.front();
-        core::AcquireRequest asked{.scope = first.scope,
-                                   .owner = {.door = service::embedded_door, .name = request.owner},
-                                   .mode = first.mode,
-                                   .limit = first.limit,
-                                   .ttl = embedded::to_core(request.ttl),
-                                   .wait = wait,
-                                   .is_only_kind = true,
-                                   .on_deadlock = request.on_deadlock == OnDeadlock::refuse
-                                                      ? core::OnDeadlock::refuse
-                                                      : core::OnDeadlock::tell,
-                                   .notes = {.request_id = request.request_id,
-                                             .metadata = request.metadata,
-                                             .waiter = request.waiter},
-                                   .value = request.value};
+        core::AcquireRequest asked{
+            .scope = first.scope,
+            .owner = {.door = service::embedded_door, .name = request.holder},
+            .mode = first.mode,
+            .limit = first.limit,
+            .ttl = embedded::to_core(request.ttl),
+            .wait = wait,
+            .is_only_kind = true,
+            .on_deadlock = request.on_deadlock == OnDeadlock::refuse ? core::OnDeadlock::refuse
+                                                                     : core::OnDeadlock::tell,
+            .notes = {.request_id = request.request_id,
+                      .metadata = request.metadata,
+                      .waiter = request.waiter},
+            .value = request.value};
         if (members.size() > 1) asked.members = members;
         return asked;
     }
@@ -100,7 +100,7 @@ LockResult<std::shared_ptr<Engine>> Engine::start(const LockManagerOptions& opti
 Engine::Engine(const LockManagerOptions& options, service::Clock& clock,
                std::unique_ptr<service::Store> store)
     : options_(options),
-      owner_(values::make_owner()),
+      holder_(values::make_holder()),
       clock_(clock),
       store_(std::move(store)),
       watcher_([&clock] { return to_boot_time(clock.now()); },
@@ -138,7 +138,7 @@ LockResult<Lease> Engine::acquire(const LeaseRequest& request, std::chrono::mill
     if (auto fault = values::find_fault(request)) return *std::move(fault);
     if (stop.stop_requested()) return LockError{LockCancelled{}};
     const auto acquiring = std::make_shared<Acquiring>(request, wait);
-    if (request.owner.empty()) acquiring->request.owner = owner_;
+    if (request.holder.empty()) acquiring->request.holder = holder_;
     if (request.waiter.empty()) acquiring->request.waiter = values::waiter_of_this_thread();
     thread_.post([this, acquiring] { begin(acquiring); });
     auto result = acquiring->call.wait(stop);
@@ -301,10 +301,10 @@ void Engine::recount() {
 void Engine::begin(const std::shared_ptr<Acquiring>& acquiring) {
     if (acquiring->call.is_abandoned()) return;
     const core::AcquireRequest request = acquiring->to_request();
-    std::size_t& waiting = waiting_[acquiring->request.owner];
-    if (book_.count_of(request.owner) + waiting >= options_.leases_per_owner_max) {
-        if (waiting == 0) waiting_.erase(acquiring->request.owner);
-        acquiring->call.give(LockError{LockLimitReached{"the owner has too many leases"}});
+    std::size_t& waiting = waiting_[acquiring->request.holder];
+    if (book_.count_of(request.owner) + waiting >= options_.leases_per_holder_max) {
+        if (waiting == 0) waiting_.erase(acquiring->request.holder);
+        acquiring->call.give(LockError{LockLimitReached{"the holder has too many leases"}});
         return;
     }
     ++waiting;
@@ -343,7 +343,7 @@ void Engine::give_up(Acquiring& acquiring) {
 void Engine::end_waiting(Acquiring& acquiring) {
     acquiring.promise.reset();
     if (!std::exchange(acquiring.is_counted, false)) return;
-    const auto count = waiting_.find(acquiring.request.owner);
+    const auto count = waiting_.find(acquiring.request.holder);
     if (--count->second == 0) waiting_.erase(count);
 }
 

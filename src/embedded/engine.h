@@ -82,7 +82,7 @@ class Engine final : public renewal::LeaseSource {
                                               core::Token token) const;
 
     const LockManagerOptions options_;
-    const std::string owner_;  // for requests that name no owner
+    const std::string holder_;  // for requests that name no holder
     service::Clock& clock_;
     ServiceThread thread_;
     std::unique_ptr<service::LockService> service_;
@@ -93,7 +93,7 @@ class Engine final : public renewal::LeaseSource {
     // On the service's thread.
     LeaseBook book_;
     bool must_recount_ = true;
-    std::unordered_map<std::string, std::size_t> waiting_;  // acquires without an answer, by owner
+    std::unordered_map<std::string, std::size_t> waiting_;  // acquires without an answer, by holder
 };
 
 }  // namespace holdfast::embedded

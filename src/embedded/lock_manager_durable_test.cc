@@ -31,7 +31,7 @@ TEST(DurableLockManager, HoldsAfterARestartWhatWasHeldBefore) {
     EXPECT_EQ(to_note(manager->try_acquire(ask_for(LockScope::Inode{7}, "b"))), "held by a");
     const auto found = manager->check(kept->token, LockScope::ByteRange{7, 2, 3});
     ASSERT_TRUE(found);
-    EXPECT_EQ(found->owner, "a");
+    EXPECT_EQ(found->holder, "a");
     EXPECT_EQ(found->ttl, 30s);
     EXPECT_TRUE(manager->renew(*kept));
     EXPECT_EQ(to_note(manager->try_acquire(ask_for(LockScope::Path{"/x"}, "b"))), "ok");
@@ -73,7 +73,7 @@ TEST(DurableLockManager, CountsWhatItFindsAgainstTheLimits) {
         LockManager manager = open(folder / "locks.db");
         ASSERT_TRUE(manager.try_acquire(ask_for(LockScope::Inode{1})));
     }
-    auto manager = LockManager::open({.path = folder / "locks.db", .leases_per_owner_max = 1});
+    auto manager = LockManager::open({.path = folder / "locks.db", .leases_per_holder_max = 1});
     ASSERT_TRUE(manager);
     EXPECT_EQ(to_note(manager->try_acquire(ask_for(LockScope::Inode{2}))), "limit");
     EXPECT_EQ(to_note(manager->try_acquire(ask_for(LockScope::Inode{2}, "b"))), "ok");

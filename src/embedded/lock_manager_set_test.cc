@@ -19,12 +19,12 @@ LockSetMember on(const char* text, LockMode mode = LockMode::exclusive) {
     return {.scope = LockScope::parse(text).value(), .mode = mode};
 }
 
-LeaseRequest ask_for_all(std::vector<LockSetMember> locks, std::string owner = "a") {
-    return {.owner = std::move(owner), .ttl = 30s, .scopes = std::move(locks)};
+LeaseRequest ask_for_all(std::vector<LockSetMember> locks, std::string holder = "a") {
+    return {.holder = std::move(holder), .ttl = 30s, .scopes = std::move(locks)};
 }
 
-LeaseRequest ask_for_named(const char* name, std::string owner) {
-    return ask_for(LockScope::Named{name}, std::move(owner));
+LeaseRequest ask_for_named(const char* name, std::string holder) {
+    return ask_for(LockScope::Named{name}, std::move(holder));
 }
 
 std::future<LockResult<Lease>> on_a_thread(std::function<LockResult<Lease>()> call) {

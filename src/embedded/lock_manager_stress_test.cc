@@ -137,7 +137,7 @@ TEST(LockManagerStress, ManyHandlesAreRenewedByOneThread) {
     for (std::uint64_t inode = 0; inode < 500; ++inode) {
         // Long enough for a machine that stops for a minute, renewed often all the same.
         auto handle =
-            manager->hold({.scope = LockScope::Inode{inode}, .owner = "a", .ttl = 5min}, forever,
+            manager->hold({.scope = LockScope::Inode{inode}, .holder = "a", .ttl = 5min}, forever,
                           {.every = 10ms, .on_lost = [&](const GuardLost&) { ++lost; }});
         ASSERT_TRUE(handle);
         handles.push_back(std::move(*handle));

@@ -18,10 +18,10 @@ TEST(LockManager, GrantsALockWithAllThereIsToKnowOfIt) {
     TestManager manager;
     manager.advance(100s);
     const auto lock = manager->try_acquire(
-        {.scope = Range{7, 0, 4096}, .owner = "writer", .ttl = 10s, .mode = LockMode::shared});
+        {.scope = Range{7, 0, 4096}, .holder = "writer", .ttl = 10s, .mode = LockMode::shared});
     ASSERT_TRUE(lock);
     EXPECT_EQ(lock->scope, LockScope(Range{7, 0, 4096}));
-    EXPECT_EQ(lock->owner, "writer");
+    EXPECT_EQ(lock->holder, "writer");
     EXPECT_EQ(lock->mode, LockMode::shared);
     EXPECT_EQ(lock->acquired_at, test_epoch + 100s);
     EXPECT_EQ(lock->expires_at, test_epoch + 110s);
@@ -194,15 +194,15 @@ TEST(LockManager, ListsWhatIsHeld) {
     const auto locks = manager->list();
     ASSERT_TRUE(locks);
     std::vector<std::string> texts;
-    for (const Lease& lease : *locks) texts.push_back(lease.scope.to_text() + " " + lease.owner);
+    for (const Lease& lease : *locks) texts.push_back(lease.scope.to_text() + " " + lease.holder);
     EXPECT_THAT(texts, ElementsAre("job a", "range:7:0-10 b", "range:7:10-20 c"));
 }
 
 TEST(LockManager, LetsAsManyInAsASemaphoreHasPermits) {
     TestManager manager;
-    const auto permit = [](std::string owner, std::uint64_t limit = 2) {
+    const auto permit = [](std::string holder, std::uint64_t limit = 2) {
         return LeaseRequest{
-            .scope = LockScope::Named{"printers"}, .owner = std::move(owner), .limit = limit};
+            .scope = LockScope::Named{"printers"}, .holder = std::move(holder), .limit = limit};
     };
     const auto first = manager->try_acquire(permit("a"));
     const auto second = manager->try_acquire(permit("b"));
@@ -231,8 +231,8 @@ TEST(LockManager, ShowsWhatBelongsToALeaseAndNamesItsOwner) {
     EXPECT_EQ(manager->get_by_token(lease->token)->metadata, "nightly run");
     EXPECT_EQ(manager->get_by_token(lease->token)->value, "10.0.0.1");
     EXPECT_EQ(lease->revision, 1U);
-    EXPECT_NE(lease->owner, "");
-    EXPECT_EQ(manager->try_acquire({.scope = LockScope::Named{"y"}})->owner, lease->owner);
+    EXPECT_NE(lease->holder, "");
+    EXPECT_EQ(manager->try_acquire({.scope = LockScope::Named{"y"}})->holder, lease->holder);
 }
 
 TEST(LockManager, FindsAndRenewsWhatARequestIdWasGranted) {
@@ -270,7 +270,7 @@ TEST(LockManager, RefusesWhatMakesNoSense) {
 }
 
 TEST(LockManager, HasLimits) {
-    TestManager manager({.leases_max = 3, .leases_per_owner_max = 2});
+    TestManager manager({.leases_max = 3, .leases_per_holder_max = 2});
     const auto first = manager->try_acquire(ask_for(LockScope::Inode{1}, "a"));
     ASSERT_TRUE(first && manager->try_acquire(ask_for(LockScope::Inode{2}, "a")));
     EXPECT_EQ(to_note(manager->try_acquire(ask_for(LockScope::Inode{3}, "a"))), "limit");

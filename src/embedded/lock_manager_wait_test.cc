@@ -30,7 +30,7 @@ TEST(LockManagerWait, AWaiterIsHandedTheLockWhenItIsReleased) {
     ASSERT_TRUE(manager->release(*first));
     const auto second = waiting.get();
     ASSERT_TRUE(second);
-    EXPECT_EQ(second->owner, "b");
+    EXPECT_EQ(second->holder, "b");
     EXPECT_GT(second->fencing_token, first->fencing_token);
 }
 
@@ -159,7 +159,7 @@ TEST(LockManagerWait, WhoIsCancelledBeforeAskingGetsNothing) {
 }
 
 TEST(LockManagerWait, WaitsCountAgainstTheLimits) {
-    TestManager manager({.leases_per_owner_max = 2, .waiters_max = 2});
+    TestManager manager({.leases_per_holder_max = 2, .waiters_max = 2});
     const auto first = manager->acquire(job("a"), forever);
     ASSERT_TRUE(first);
     auto one = later([&] { return manager->acquire(job("a"), forever); });

@@ -24,13 +24,13 @@ inline constexpr service::WallTime test_epoch{
 // As a wait: until it is granted.
 inline constexpr auto forever = std::chrono::milliseconds::max();
 
-inline LeaseRequest ask_for(LockScope scope, std::string owner = "a") {
-    return {.scope = std::move(scope), .owner = std::move(owner), .ttl = 30s};
+inline LeaseRequest ask_for(LockScope scope, std::string holder = "a") {
+    return {.scope = std::move(scope), .holder = std::move(holder), .ttl = 30s};
 }
 
 // Thirty seconds of the lock `job`.
-inline LeaseRequest job(std::string owner = "a") {
-    return ask_for(LockScope::Named{"job"}, std::move(owner));
+inline LeaseRequest job(std::string holder = "a") {
+    return ask_for(LockScope::Named{"job"}, std::move(holder));
 }
 
 inline LeaseRequest shared(LeaseRequest request) {

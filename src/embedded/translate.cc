@@ -53,7 +53,7 @@ Lease to_lease(const core::LeaseView& lease, const service::Clock& clock) {
     std::vector<LockSetMember> members = to_members(lease.members);
     const bool is_set = !members.empty();
     return {.scope = is_set ? members.front().scope : values::to_scope(lease.scope),
-            .owner = std::string(lease.owner.name),
+            .holder = std::string(lease.owner.name),
             .mode = is_set ? members.front().mode : to_mode(lease.mode),
             .token = std::move(token),
             .fencing_token = core::as_number(lease.token.fence),
@@ -111,7 +111,7 @@ LockError to_deadlock(std::string_view cycle) {
 std::string explain(core::Refusal refusal) {
     switch (refusal) {
         case core::Refusal::key_length_max: return "the name is too long";
-        case core::Refusal::owner_length_max: return "the owner's name is too long";
+        case core::Refusal::owner_length_max: return "the holder's name is too long";
         case core::Refusal::metadata_length_max: return "the metadata is too long";
         case core::Refusal::request_id_length_max: return "the request id is too long";
         case core::Refusal::ttl_out_of_range: return "the ttl is too short or too long";

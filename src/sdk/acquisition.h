@@ -24,7 +24,7 @@ class LeaseCalls;
 
 class Acquisition {
   public:
-    // REQUIRES: the arguments outlive this; find_fault() finds nothing; the request has an owner.
+    // REQUIRES: the arguments outlive this; find_fault() finds nothing; the request has a holder.
     Acquisition(Exchange& exchange, LeaseCalls& calls, const LeaseRequest& request,
                 std::stop_token stop);
 

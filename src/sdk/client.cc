@@ -114,7 +114,7 @@ LockResult<Lease> Client::check(std::string_view token, const LockScope& scope, 
 LockResult<LeaseGuard> Client::campaign(const Candidacy& candidacy, HeartbeatOptions options,
                                         const std::stop_token& stop) {
     return hold({.scope = LockScope::Named{candidacy.election},
-                 .owner = candidacy.candidate,
+                 .holder = candidacy.candidate,
                  .ttl = candidacy.ttl,
                  .value = candidacy.value},
                 std::chrono::milliseconds::max(), std::move(options), stop);

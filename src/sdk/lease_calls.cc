@@ -46,11 +46,11 @@ std::string lock_target(const LockScope& scope) {
            "?kind=" + text.substr(0, colon);
 }
 
-LeaseCalls::LeaseCalls(Exchange& exchange) : exchange_(exchange), owner_(make_owner()) {}
+LeaseCalls::LeaseCalls(Exchange& exchange) : exchange_(exchange), holder_(make_holder()) {}
 
 LockResult<Lease> LeaseCalls::acquire(LeaseRequest request, milliseconds wait,
                                       const std::stop_token& stop) {
-    if (request.owner.empty()) request.owner = owner_;
+    if (request.holder.empty()) request.holder = holder_;
     if (request.waiter.empty()) request.waiter = values::waiter_of_this_thread();
     if (auto fault = find_fault(request)) return *std::move(fault);
     return Acquisition(exchange_, *this, request, stop).run(wait);

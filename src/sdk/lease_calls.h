@@ -23,7 +23,7 @@ struct Renewal {
     std::stop_token stop;
 };
 
-using values::make_owner;
+using values::make_holder;
 
 // The target of requests about a lock: `/v1/locks/x`. A name may be a lock or a semaphore.
 [[nodiscard]] std::string lock_target(const LockScope& scope);
@@ -64,7 +64,7 @@ class LeaseCalls {
                                                        std::string_view resource);
 
     Exchange& exchange_;
-    const std::string owner_;  // for requests that name no owner
+    const std::string holder_;  // for requests that name no holder
 };
 
 }  // namespace holdfast::sdk

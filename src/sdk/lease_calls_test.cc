@@ -32,7 +32,7 @@ const std::string by_other =
     R"(,"holder":"other","expires_at":"2024-01-15T10:30:30.000Z","retry_after_ms":1)";
 
 LeaseRequest wanted() {
-    return {.scope = LockScope::Named{"x"}, .owner = "w"};
+    return {.scope = LockScope::Named{"x"}, .holder = "w"};
 }
 
 template <class T>

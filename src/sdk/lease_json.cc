@@ -63,7 +63,7 @@ std::optional<Lease> read_lease(const JsonValue& value) {
     const auto token = value["token"].text();
     if (!scope || !fencing_token || !ttl_ms || token.empty()) return std::nullopt;
     return Lease{.scope = *std::move(scope),
-                 .owner = std::string(value["holder"].text()),
+                 .holder = std::string(value["holder"].text()),
                  .mode = read_mode(value["mode"]),
                  .token = std::string(token),
                  .fencing_token = *fencing_token,
@@ -124,7 +124,7 @@ std::string to_json(const AcquireFields& fields) {
         }
         json.end_array();
     }
-    json.field("holder", request.owner)
+    json.field("holder", request.holder)
         .field("ttl_ms", request.ttl.count())
         .field("request_id", fields.request_id)
         .field("wait_ms", fields.wait.count());
@@ -142,7 +142,7 @@ std::optional<LockError> find_fault(std::string_view text) {
 }
 
 std::optional<LockError> find_fault(const LeaseRequest& request) {
-    std::vector<std::string> texts{request.owner, request.metadata, request.request_id,
+    std::vector<std::string> texts{request.holder, request.metadata, request.request_id,
                                    request.waiter, request.value};
     for (const LockSetMember& member : values::members_of(request)) {
         texts.push_back(member.scope.to_text());

@@ -29,7 +29,7 @@ namespace holdfast::sdk {
 
 // The body of an acquire.
 struct AcquireFields {
-    const LeaseRequest& request;  // its owner and its waiter are not empty
+    const LeaseRequest& request;  // its holder and its waiter are not empty
     std::string_view request_id;
     std::chrono::milliseconds wait;
 };

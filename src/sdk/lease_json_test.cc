@@ -19,7 +19,7 @@ TEST(LeaseJson, ReadsALease) {
     EXPECT_EQ(lease->token, "0006604efeeb32d670ecdeec23021d23");
     EXPECT_EQ(lease->fencing_token, 1794742260806358U);
     EXPECT_EQ(lease->scope, LockScope(LockScope::ByteRange{.inode = 7, .start = 0, .end = 4096}));
-    EXPECT_EQ(lease->owner, "w1");
+    EXPECT_EQ(lease->holder, "w1");
     EXPECT_EQ(lease->mode, LockMode::shared);
     EXPECT_EQ(lease->ttl, std::chrono::milliseconds{30'500});
     EXPECT_EQ(lease->expires_at - lease->acquired_at, std::chrono::milliseconds{30'500});
@@ -84,14 +84,14 @@ TEST(LeaseJson, ReadsNoLeaseFromWhatIsNone) {
 
 TEST(LeaseJson, WritesWhatIsAskedFor) {
     const LeaseRequest plain{.scope = LockScope::Named{"x"},
-                             .owner = "w",
+                             .holder = "w",
                              .waiter = "t",
                              .on_deadlock = OnDeadlock::tell};
     EXPECT_EQ(to_json({.request = plain, .request_id = "r", .wait = {}}),
               R"({"scope":"x","holder":"w","ttl_ms":30000,"request_id":"r","wait_ms":0,)"
               R"("waiter":"t"})");
     const LeaseRequest semaphore{.scope = LockScope::Named{"x"},
-                                 .owner = "w",
+                                 .holder = "w",
                                  .ttl = std::chrono::milliseconds{5},
                                  .mode = LockMode::shared,
                                  .limit = 3,
@@ -101,7 +101,7 @@ TEST(LeaseJson, WritesWhatIsAskedFor) {
         to_json({.request = semaphore, .request_id = "r", .wait = std::chrono::milliseconds{7}}),
         R"({"scope":"semaphore:x","mode":"shared","limit":3,"holder":"w","ttl_ms":5,)"
         R"("request_id":"r","wait_ms":7,"metadata":"m","waiter":"t","on_deadlock":"refuse"})");
-    const LeaseRequest several{.owner = "w",
+    const LeaseRequest several{.holder = "w",
                                .ttl = std::chrono::milliseconds{5},
                                .scopes = {{LockScope::Named{"a"}},
                                           {LockScope::Path{"/x"}, LockMode::shared},

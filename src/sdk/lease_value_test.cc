@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 Lease lease_of_x() {
     return {.scope = LockScope::Named{"x"},
-            .owner = "w",
+            .holder = "w",
             .limit = 3,
             .token = "t1",
             .fencing_token = 7,

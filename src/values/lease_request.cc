@@ -46,14 +46,14 @@ std::optional<LockError> find_overlap(const std::vector<LockSetMember>& members)
 
 }  // namespace
 
-std::string make_owner() {
+std::string make_holder() {
     std::array<char, 256> host{};
     if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
-    std::string owner = std::string(host.data()) + "-" + std::to_string(::getpid()) + "-";
+    std::string holder = std::string(host.data()) + "-" + std::to_string(::getpid()) + "-";
     base::RandomBits random;
     std::string digits;
     base::append_hex(digits, random());
-    return owner + digits.substr(0, 8);
+    return holder + digits.substr(0, 8);
 }
 
 // A child after fork() is another process with the same thread.
@@ -62,7 +62,7 @@ const std::string& waiter_of_this_thread() {
     thread_local ::pid_t process = 0;
     if (process != ::getpid()) {
         process = ::getpid();
-        name = make_owner();
+        name = make_holder();
     }
     return name;
 }

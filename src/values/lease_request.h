@@ -11,8 +11,8 @@
 
 namespace holdfast::values {
 
-// An owner that nobody else has: this host, this process, and random digits.
-[[nodiscard]] std::string make_owner();
+// A holder that nobody else is: this host, this process, and random digits.
+[[nodiscard]] std::string make_holder();
 
 // A name for this thread of this process, which no other thread has: whose wait it is, unless the
 // program names somebody.

@@ -107,8 +107,8 @@ TEST(LeaseRequest, ThatMakesNoSenseIsAnsweredInASentence) {
 }
 
 TEST(LeaseRequest, HasAnOwnerOfThisProcessIfNobodyNamesOne) {
-    EXPECT_NE(make_owner().find("-" + std::to_string(::getpid()) + "-"), std::string::npos);
-    EXPECT_NE(make_owner(), make_owner());
+    EXPECT_NE(make_holder().find("-" + std::to_string(::getpid()) + "-"), std::string::npos);
+    EXPECT_NE(make_holder(), make_holder());
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ int write_until_refused(std::chrono::milliseconds ttl) {
     auto manager = holdfast::LockManager::open();
     if (!manager) return complain(manager.error());
     std::atomic<bool> is_told = false;
-    auto handle = manager->hold({.scope = job, .owner = "writer", .ttl = ttl}, 0s,
+    auto handle = manager->hold({.scope = job, .holder = "writer", .ttl = ttl}, 0s,
                                 {.on_lost = [&](const holdfast::GuardLost& loss) {
                                     say("told: " + to_text(loss.error));
                                     is_told = true;
@@ -62,8 +62,8 @@ int write_until_refused(std::chrono::milliseconds ttl) {
     return 0;
 }
 
-int keep(holdfast::LockManager& manager, const std::string& owner) {
-    const auto lease = manager.try_acquire({.scope = job, .owner = owner, .ttl = 10min});
+int keep(holdfast::LockManager& manager, const std::string& holder) {
+    const auto lease = manager.try_acquire({.scope = job, .holder = holder, .ttl = 10min});
     if (!lease) return complain(lease.error());
     say("token " + lease->token);
     std::this_thread::sleep_for(1h);
@@ -75,7 +75,7 @@ int take(holdfast::LockManager& manager, int count) {
     const std::string prefix = std::to_string(::getpid()) + "-";
     for (int taken = 0; taken < count; ++taken) {
         const LockScope scope = LockScope::Named{prefix + std::to_string(taken)};
-        const auto lease = manager.try_acquire({.scope = scope, .owner = "taker", .ttl = 10min});
+        const auto lease = manager.try_acquire({.scope = scope, .holder = "taker", .ttl = 10min});
         if (!lease) return complain(lease.error());
         say("token " + lease->token);
         if (const auto released = manager.release(*lease); !released) {
@@ -89,7 +89,7 @@ int take(holdfast::LockManager& manager, int count) {
 int check(holdfast::LockManager& manager, const std::string& token) {
     const auto lease = manager.get_by_token(token);
     if (!lease) return complain(lease.error());
-    say("good: " + lease->scope.to_text() + " of " + lease->owner);
+    say("good: " + lease->scope.to_text() + " of " + lease->holder);
     return 0;
 }
 

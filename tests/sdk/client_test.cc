@@ -26,9 +26,9 @@ class ClientOfServer : public ::testing::Test {
 
 TEST_F(ClientOfServer, S1TakesRenewsAndGivesBack) {
     auto lease = client_.try_acquire(
-        {.scope = LockScope::Named{"x"}, .owner = "a", .ttl = 60s, .metadata = "nightly"});
+        {.scope = LockScope::Named{"x"}, .holder = "a", .ttl = 60s, .metadata = "nightly"});
     ASSERT_TRUE(lease) << to_note(lease);
-    EXPECT_EQ(lease->owner, "a");
+    EXPECT_EQ(lease->holder, "a");
     EXPECT_EQ(lease->metadata, "nightly");
     EXPECT_EQ(lease->token.size(), 32U);
     EXPECT_GT(lease->fencing_token, 0U);
@@ -43,7 +43,7 @@ TEST_F(ClientOfServer, S1TakesRenewsAndGivesBack) {
 
     const auto found = client_.get_by_token(lease->token);
     ASSERT_TRUE(found);
-    EXPECT_EQ(found->owner, "a");
+    EXPECT_EQ(found->holder, "a");
     EXPECT_FALSE(found->is_guaranteed()) << "nobody knows since when";
 
     EXPECT_TRUE(client_.release(*renewed));
@@ -88,12 +88,12 @@ TEST_F(ClientOfServer, S3ServesWaitersInTheOrderInWhichTheyCame) {
     std::mutex mutex;
     std::vector<std::string> served;
     std::vector<std::jthread> waiters;
-    for (const std::string owner : {"b", "c", "d"}) {
-        waiters.emplace_back([&, owner] {
-            const auto lease = client_.acquire(named("x", owner), 1h);
+    for (const std::string holder : {"b", "c", "d"}) {
+        waiters.emplace_back([&, holder] {
+            const auto lease = client_.acquire(named("x", holder), 1h);
             {
                 const std::lock_guard guard(mutex);
-                served.push_back(to_note(lease) + " " + owner);
+                served.push_back(to_note(lease) + " " + holder);
             }
             EXPECT_TRUE(lease && client_.release(*lease));
         });

@@ -12,7 +12,7 @@ int main() {
     auto client = holdfast::Client::open();
     if (!client) return 1;
     auto guard =
-        client->hold({.scope = holdfast::LockScope::Named{"x"}, .owner = "holder", .ttl = 4s}, 0s);
+        client->hold({.scope = holdfast::LockScope::Named{"x"}, .holder = "holder", .ttl = 4s}, 0s);
     if (!guard) return 1;
     const auto write = [&] { return client->pass_fence("store", guard->fencing_token()); };
     std::cout << "holding" << std::endl;

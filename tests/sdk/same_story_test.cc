@@ -71,10 +71,10 @@ EXPECT_SAME(check);
 TYPED_TEST(SameStory, TakesRenewsAndGivesBack) {
     auto& locks = this->locks_;
     const auto lease = locks.try_acquire(
-        {.scope = LockScope::Named{"x"}, .owner = "a", .ttl = 60s, .metadata = "nightly"});
+        {.scope = LockScope::Named{"x"}, .holder = "a", .ttl = 60s, .metadata = "nightly"});
     ASSERT_TRUE(lease) << to_note(lease);
     EXPECT_EQ(lease->scope, LockScope(LockScope::Named{"x"}));
-    EXPECT_EQ(lease->owner, "a");
+    EXPECT_EQ(lease->holder, "a");
     EXPECT_EQ(lease->metadata, "nightly");
     EXPECT_EQ(lease->token.size(), 32U);
     EXPECT_EQ(lease->ttl, 60s);
@@ -114,7 +114,7 @@ TYPED_TEST(SameStory, WaitsItsTurn) {
     ASSERT_TRUE(locks.release(*first));
     const auto second = waiting.get();
     ASSERT_TRUE(second) << to_note(second);
-    EXPECT_EQ(second->owner, "b");
+    EXPECT_EQ(second->holder, "b");
     EXPECT_GT(second->fencing_token, first->fencing_token);
 }
 

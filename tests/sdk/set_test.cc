@@ -12,8 +12,8 @@
 namespace holdfast::sdk::testing {
 namespace {
 
-LeaseRequest all_of(std::initializer_list<const char*> texts, std::string owner = "a") {
-    LeaseRequest request{.owner = std::move(owner), .ttl = 60s};
+LeaseRequest all_of(std::initializer_list<const char*> texts, std::string holder = "a") {
+    LeaseRequest request{.holder = std::move(holder), .ttl = 60s};
     for (const char* const text : texts) {
         request.scopes.push_back({.scope = LockScope::parse(text).value()});
     }

@@ -55,9 +55,9 @@ class TestServer {
     std::thread thread_;
 };
 
-inline LeaseRequest named(std::string name, std::string owner = "a",
+inline LeaseRequest named(std::string name, std::string holder = "a",
                           std::chrono::milliseconds ttl = 60s) {
-    return {.scope = LockScope::Named{std::move(name)}, .owner = std::move(owner), .ttl = ttl};
+    return {.scope = LockScope::Named{std::move(name)}, .holder = std::move(holder), .ttl = ttl};
 }
 
 // What the server shows of a lock, with its queue.

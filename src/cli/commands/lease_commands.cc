@@ -37,7 +37,7 @@ void print_lease(const Lease& lease, bool is_json) {
         .field("token", lease.token)
         .field("fencing_token", lease.fencing_token)
         .field("scope", lease.scope.to_text())
-        .field("holder", lease.owner)
+        .field("holder", lease.holder)
         .field("mode", lease.mode == LockMode::shared ? "shared" : "exclusive")
         .field("expires_at", moment(expires.count()))
         .field("ttl_ms", lease.ttl.count());
@@ -68,7 +68,7 @@ Asked<int> lock(const LeaseOptions& options) {
     if (wait > milliseconds::zero()) {
         notice.emplace(AwaitedLock{.server = options.server,
                                    .locks = options.names,
-                                   .owner = request.owner,
+                                   .owner = request.holder,
                                    .wait = wait});
     }
     auto lease = client.acquire(request, wait);

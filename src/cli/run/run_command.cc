@@ -77,7 +77,7 @@ Asked<int> run(const RunOptions& options, const RunWords& all_words) {
     if (!all_words.fault.empty()) return fail(exit_usage, all_words.fault);
     TRY(LeaseRequest request, to_request(options.lease));
     // Another `run` with the same --owner is somebody else; one that our command starts is not.
-    if (options.lease.waiter.empty()) request.waiter = sdk::make_owner();
+    if (options.lease.waiter.empty()) request.waiter = sdk::make_holder();
     const std::vector<std::string>& words = all_words.command;
     request.value = options.value;
     if (words.empty()) {

@@ -95,7 +95,7 @@ int Supervisor::run() {
     if (options_.wait > milliseconds::zero()) {
         notice_.emplace(AwaitedLock{.server = options_.lease.server,
                                     .locks = options_.lease.names,
-                                    .owner = options_.request.owner,
+                                    .owner = options_.request.holder,
                                     .wait = options_.wait});
     }
     std::array<pollfd, 3> waiting{{{.fd = signals_, .events = POLLIN, .revents = 0},
@@ -172,7 +172,7 @@ void Supervisor::start_command() {
         "HOLDFAST_FENCING_TOKEN=" + std::to_string(lease.fencing_token),
         "HOLDFAST_FENCE=" + std::to_string(lease.fencing_token),
         "HOLDFAST_LEASE=" + scopes_of(lease),
-        "HOLDFAST_OWNER=" + lease.owner,
+        "HOLDFAST_OWNER=" + lease.holder,
         "HOLDFAST_LOCK=" + options_.lease.title(),
         // A command that waits for another lock, while we hold this one, is one with us.
         "HOLDFAST_WAITER=" + options_.request.waiter,

@@ -22,7 +22,7 @@ LockEvent read_event(std::string_view id, std::string kind, std::string data) {
             .kind = std::move(kind),
             .lock_name = std::string(body[is_fence ? "resource" : "lock_name"].text()),
             .lock_kind = std::string(body["kind"].text()),
-            .owner = std::string(body["owner_id"].text()),
+            .holder = std::string(body["owner_id"].text()),
             .fencing_token = body["fencing_token"].natural().value_or(0),
             .metadata = std::string(body["metadata"].text()),
             .at = std::chrono::system_clock::time_point{at},

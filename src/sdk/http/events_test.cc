@@ -13,9 +13,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::string event(int id, const std::string& kind, int token, const std::string& owner = "w") {
+std::string event(int id, const std::string& kind, int token, const std::string& holder = "w") {
     return "id: " + std::to_string(id) + "\nevent: " + kind +
-           "\ndata: {\"lock_name\":\"boss\",\"kind\":\"named\",\"owner_id\":\"" + owner +
+           "\ndata: {\"lock_name\":\"boss\",\"kind\":\"named\",\"owner_id\":\"" + holder +
            "\",\"fencing_token\":" + std::to_string(token) + "}\n\n";
 }
 
@@ -108,7 +108,7 @@ TEST(EventParser, ReadsEventsHoweverTheyAreCut) {
         EXPECT_EQ(events[0].kind, "granted");
         EXPECT_EQ(events[0].lock_name, "x");
         EXPECT_EQ(events[0].lock_kind, "named");
-        EXPECT_EQ(events[0].owner, "w1");
+        EXPECT_EQ(events[0].holder, "w1");
         EXPECT_EQ(events[0].fencing_token, 7U);
         EXPECT_EQ(events[0].metadata, "m");
         EXPECT_EQ(events[0].at.time_since_epoch(), std::chrono::milliseconds{1705314600123});

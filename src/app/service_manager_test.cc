@@ -75,9 +75,14 @@ TEST(ServiceManager, AStatusIsOneLine) {
 }
 
 TEST(ServiceManager, SpeaksToNobodyWhereNobodyListens) {
+    const Listener listener("@" + unique_name());
     ServiceManager(ServiceManager::Variables{}).say_ready("");
+    ServiceManager({.notify_socket = "@" + unique_name() + "_nobody"}).say_ready("");
+    const std::string too_long = "@" + unique_name() + std::string(200, 'x');
+    ServiceManager({.notify_socket = too_long}).say_ready("");
+    EXPECT_EQ(listener.hear(), "") << "nothing was sent to another socket";
     ServiceManager({.notify_socket = "@" + unique_name()}).say_ready("");
-    ServiceManager({.notify_socket = "/" + std::string(200, 'x')}).say_ready("");
+    EXPECT_EQ(listener.hear(), "READY=1\nSTATUS=\n") << "the socket would have shown it";
 }
 
 TEST(ServiceManager, IsAliveTwiceAsOftenAsTheWatchdogWants) {

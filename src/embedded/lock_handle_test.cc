@@ -258,7 +258,7 @@ TEST(LockHandle, StopsWhatFollowsItsToken) {
     const LockHandle handle = take(manager, job());
     const std::stop_callback callback(handle.stop_token(), [&] { stopped.set_value(); });
     manager.advance(26s);
-    stopped.get_future().wait();
+    EXPECT_EQ(stopped.get_future().wait_for(100s), std::future_status::ready);
 }
 
 TEST(LockHandle, RefusesOptionsUnderWhichItWouldBeLostAtOnce) {

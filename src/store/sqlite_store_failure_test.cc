@@ -9,6 +9,7 @@
 
 #include <thread>
 
+#include "base/test_happens.h"
 #include "store/sqlite_store.h"
 #include "store/tables/test_leases.h"
 
@@ -210,7 +211,7 @@ TEST(SqliteStoreFailure, GoesOnWhileAnotherProgramWrites) {
         ASSERT_TRUE(commit(*store, granting(2, "still")));
         EXPECT_THAT(folded_rows_of(path), IsEmpty());
     }
-    while (folded_rows_of(path).size() != 2) std::this_thread::sleep_for(1ms);
+    EXPECT_TRUE(base::happens([&] { return folded_rows_of(path).size() == 2; }));
     EXPECT_EQ(recover(*store).leases.size(), 2U);
 }
 

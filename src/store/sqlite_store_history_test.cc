@@ -6,8 +6,8 @@
 #include <future>
 #include <map>
 #include <set>
-#include <thread>
 
+#include "base/test_happens.h"
 #include "store/memory_store.h"
 #include "store/sqlite_store.h"
 #include "store/tables/test_leases.h"
@@ -161,7 +161,8 @@ TEST_F(StoreHistory, IsFoldedWhenManyHoldsHaveEnded) {
         commit({granted(fence)});
         commit({released(fence)});
     }
-    while (number_in(path_, "SELECT count(*) FROM history") < 11) std::this_thread::yield();
+    EXPECT_TRUE(
+        base::happens([&] { return number_in(path_, "SELECT count(*) FROM history") >= 11; }));
 }
 
 TEST_F(StoreHistory, KeepsSoManyRows) {
@@ -183,7 +184,8 @@ TEST_F(StoreHistory, LosesOldRowsWhileNothingHappens) {
     store_.reset();
     open({.history = {.removes_old_rows = true}, .trim_every = 1ms});
     EXPECT_FALSE(store_->keeps_history());
-    while (number_in(path_, "SELECT count(*) FROM history") > 0) std::this_thread::yield();
+    EXPECT_TRUE(
+        base::happens([&] { return number_in(path_, "SELECT count(*) FROM history") == 0; }));
 }
 
 TEST_F(StoreHistory, IsNotWrittenIfItIsOff) {

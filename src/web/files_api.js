@@ -110,8 +110,9 @@ export function createFiles(base) {
     async makeDirectory(path) {
       await send('POST', path);
     },
-    async lock(path, action, options = {}) {
-      return (await send('GET', `${path}?lock=${action}`, options)).json();
+    /** `ttl` is how long the lock lasts from now on; without it half an hour. */
+    async lock(path, action, { ttl, ...options } = {}) {
+      return (await send('GET', `${path}?lock=${action}${ttl ? `&ttl=${ttl}` : ''}`, options)).json();
     },
     /** Calls `onChange` when something below the directory has changed, until the signal aborts it. */
     async watch(directory, onChange, signal) {

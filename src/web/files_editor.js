@@ -9,13 +9,14 @@
 
 import { FileRefusal } from './files_api.js';
 
-// A lock lasts half an hour. It is renewed much more often, so that a loss is noticed soon.
-export const REFRESH_INTERVAL_MS = 60_000;
+// The lock is short, so that a browser that crashed or sleeps does not keep the file. It is renewed every third of it.
+const LOCK_TTL = '60s';
+export const REFRESH_INTERVAL_MS = 20_000;
 export const TEXT_BYTES_MAX = 1024 * 1024;
 
 /** Locks the file and opens it. Throws if it is locked, gone or no text; then it is not locked. */
 export async function openEditor(files, path, onChange = () => {}) {
-  await files.lock(path, 'acquire');
+  await files.lock(path, 'acquire', { ttl: LOCK_TTL });
   try {
     const { blob, etag } = await files.read(path);
     if (blob.size > TEXT_BYTES_MAX) throw new Error('The file is too large to be edited here.');
@@ -54,7 +55,7 @@ function createEditor(files, path, version, onChange) {
     async refresh() {
       if (editor.state !== 'held' || isBusy) return;
       try {
-        await files.lock(path, 'refresh');
+        await files.lock(path, 'refresh', { ttl: LOCK_TTL });
       } catch (error) {
         // Without an answer nobody knows; the next attempt may tell.
         if (error instanceof FileRefusal && !isBusy && editor.state === 'held') lose(error);
@@ -68,7 +69,7 @@ function createEditor(files, path, version, onChange) {
         etag = await files.write(path, text, etag);
         savedText = text;
         editor.message = 'Saved.';
-        await files.lock(path, 'acquire'); // the write has released it
+        await files.lock(path, 'acquire', { ttl: LOCK_TTL }); // the write has released it
       });
     },
 
@@ -76,7 +77,7 @@ function createEditor(files, path, version, onChange) {
     async lockAgain() {
       if (editor.state !== 'lost' || isBusy) return;
       await work(async () => {
-        await files.lock(path, 'acquire');
+        await files.lock(path, 'acquire', { ttl: LOCK_TTL });
         const current = await files.read(path);
         if (current.etag !== etag) {
           await files.lock(path, 'release').catch(() => {});

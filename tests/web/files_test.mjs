@@ -138,6 +138,27 @@ test('a window that is closed gives its lock back', async () => {
   await close(a, b);
 });
 
+test('the lock of a browser that crashed ends by itself, soon', async () => {
+  write('crashed.txt', 'first');
+  const [a, b] = [await logIn(), await logIn()];
+  // The page asks for a minute; this test has no patience for it.
+  const asked = [];
+  await a.route(/[?&]lock=/, (route) => {
+    const url = route.request().url();
+    asked.push(new URL(url).searchParams.get('ttl'));
+    return route.continue({ url: url.replace('ttl=60s', 'ttl=2s') });
+  });
+  await a.getByRole('button', { name: 'Edit crashed.txt' }).click();
+  await editorOf(a, '/crashed.txt').waitFor();
+  assert.deepEqual(asked, ['60s']);
+  const isDead = new Promise((resolve) => a.once('crash', resolve));
+  await Promise.all([isDead, a.goto('chrome://crash').catch(() => {})]);
+  await rowOf(b, 'crashed.txt').getByText('free').waitFor();
+  await b.getByRole('button', { name: 'Edit crashed.txt' }).click();
+  await editorOf(b, '/crashed.txt').waitFor();
+  await close(a, b);
+});
+
 test('files are uploaded and downloaded', async () => {
   const page = await logIn();
   await page.getByLabel('Upload here').setInputFiles({
@@ -180,7 +201,9 @@ for (const colorScheme of ['light', 'dark']) {
     ['phone', PHONE],
   ]) {
     test(`nothing bars anybody's way to the files: ${colorScheme}, ${size}`, async () => {
-      write('plain.txt', 'text');
+      // A file of its own: the lock of a window that was closed a moment ago may still be there.
+      const name = `plain-${colorScheme}-${size}.txt`;
+      write(name, 'text');
       const look = { colorScheme, ...(viewport ? { viewport } : {}) };
       const page = await openWindow(look);
       const check = async (what) => {
@@ -190,10 +213,10 @@ for (const colorScheme of ['light', 'dark']) {
       };
       await check('login');
       await page.getByRole('button', { name: 'Log in', exact: true }).press('Enter');
-      await rowOf(page, 'plain.txt').waitFor();
+      await rowOf(page, name).waitFor();
       await check('folder');
-      await page.getByRole('button', { name: 'Edit plain.txt' }).press('Enter');
-      await until(() => editorOf(page, '/plain.txt').evaluate((text) => text === document.activeElement));
+      await page.getByRole('button', { name: `Edit ${name}` }).press('Enter');
+      await until(() => editorOf(page, `/${name}`).evaluate((text) => text === document.activeElement));
       await page.keyboard.type('typed at once ');
       await check('editor');
       assert.deepEqual(faultsOf(page), []);

@@ -21,9 +21,9 @@ bool is_look(const net::HttpRequest& request) {
 
 // The operation as which a request without a session is counted.
 FileOperation operation_of(const net::HttpRequest& request, const files::FilePath& path) {
-    const auto action = read_lock_action(request.query);
+    const auto wish = read_lock_wish(request.query);
     const bool is_directory = path.ends_in_slash();
-    if (!action || *action) return FileOperation::lock;
+    if (!wish || *wish) return FileOperation::lock;
     if (request.method == "POST") return FileOperation::make_directory;
     if (request.method != "DELETE") return FileOperation::get;
     return is_directory ? FileOperation::remove_directory : FileOperation::remove;
@@ -46,8 +46,8 @@ Parsed<WriteRequest> read_write_request(const net::HttpRequest& request, files::
         return tl::unexpected(
             refuse(400, "Invalid path", "A directory is made with POST, not written to"));
     }
-    TRY(const auto action, read_lock_action(request.query));
-    if (action) return tl::unexpected(refuse_method("GET"));
+    TRY(const auto wish, read_lock_wish(request.query));
+    if (wish) return tl::unexpected(refuse_method("GET"));
     TRY(auto conditions, read_conditions(request));
     WriteRequest write{.path = std::move(path), .conditions = std::move(conditions)};
     write.is_asked_first = request.header("Expect").has_value();
@@ -150,24 +150,24 @@ void HengdangHandler::handle_file(const net::HttpRequest& request, const files::
     if (!is_look(request) && !is_delete && !is_post) {
         return answer(FileOperation::other, refuse_method(file_methods), reply);
     }
-    const auto action = read_lock_action(request.query);
-    const bool is_lock_change = action && *action && *action != LockAction::status;
+    const auto wish = read_lock_wish(request.query);
+    const bool is_lock_change = wish && *wish && (*wish)->action != LockAction::status;
     const Deed deed = is_look(request) && !is_lock_change ? Deed::look : Deed::change;
     const auto visitor = admit(*context_.door, request, deed, &path);
     if (!visitor) return answer(operation_of(request, path), visitor.error(), reply);
     const files::Session& session = visitor->session;
-    if (!action) return answer(FileOperation::lock, action.error(), reply);
-    if (*action && request.method != "GET") {
+    if (!wish) return answer(FileOperation::lock, wish.error(), reply);
+    if (*wish && request.method != "GET") {
         return answer(FileOperation::lock, refuse_method("GET"), reply);
     }
-    if (*action) {
+    if (*wish) {
         const rights::Need need{rights::Right::read, rights::Door::files,
                                 core::Scope::path(path.text())};
         if (const auto denial = rights::deny(visitor->client.get(), need)) {
             return answer(FileOperation::lock, refuse(*denial), reply);
         }
         return run_lock_request(defer(FileOperation::lock, reply),
-                                {.action = **action, .path = path, .session_name = session.name});
+                                {.wish = **wish, .path = path, .session_name = session.name});
     }
     if (is_delete) return remove(session, request, path, reply);
     if (is_post) return make_directory(session, path, reply);

@@ -37,7 +37,7 @@ void answer_acquired(const ExchangePtr& exchange, const LockRequest& lock,
 void acquire(const ExchangePtr& exchange, const LockRequest& lock) {
     const core::AcquireRequest request{.scope = core::Scope::path(lock.path.text()),
                                        .owner = owner_of(lock),
-                                       .ttl = lock_time,
+                                       .ttl = lock.wish.ttl,
                                        .renew_own = true};
     ask(exchange->context().port, request, [exchange, lock](const service::Response& response) {
         HengdangDoor& door = *exchange->context().door;
@@ -65,7 +65,7 @@ void release(const ExchangePtr& exchange, const LockRequest& lock) {
 }
 
 void renew(const ExchangePtr& exchange, const LockRequest& lock, const core::Token& token) {
-    const core::RenewRequest request{.token = token, .ttl = lock_time};
+    const core::RenewRequest request{.token = token, .ttl = lock.wish.ttl};
     ask(exchange->context().port, request, [exchange, lock](const service::Response& response) {
         if (!response.failure.empty()) return exchange->answer(refuse_failed(response));
         const bool is_done = response.outcome.kind == core::Outcome::Kind::renewed;
@@ -83,7 +83,7 @@ void look(const ExchangePtr& exchange, const LockRequest& lock) {
         if (!response.failure.empty()) return exchange->answer(refuse_failed(response));
         const core::LeaseView* const holder = find_lease(response, lock);
         const bool is_own = holder != nullptr && holder->owner == owner_of(lock);
-        if (lock.action == LockAction::refresh) {
+        if (lock.wish.action == LockAction::refresh) {
             if (!is_own) return exchange->answer(refuse_not_owned());
             return renew(exchange, lock, core::Token(holder->token));
         }
@@ -113,7 +113,7 @@ void run_lock_request(const ExchangePtr& exchange, const LockRequest& lock) {
     if (lock.path.ends_in_slash()) {
         return exchange->answer(refuse(400, "Cannot lock a directory", "Locks are for files only"));
     }
-    switch (lock.action) {
+    switch (lock.wish.action) {
         case LockAction::acquire: return acquire_if_file(exchange, lock);
         case LockAction::release: return release(exchange, lock);
         case LockAction::refresh:

@@ -72,7 +72,7 @@ void begin_removing(const HengdangContext& context, RemoveRequest request, net::
 
 // `GET /<file>?lock=acquire|release|refresh|status`.
 struct LockRequest {
-    LockAction action;
+    LockWish wish;
     files::FilePath path;
     std::string session_name;  // of a live session
 };

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/test_happens.h"
 #include "doors/redis/test_line.h"
 #include "service/doors.h"
 #include "service/ports/remote_port.h"
@@ -408,7 +409,10 @@ TEST_F(RedisProtocolTest, EndsAConnectionThatNeverShowsThePassword) {
     const rights::TokenSource gate({.auth = "s3cret"});
     RedisDoor guarded({.auth_timeout = 5ms}, gate, at_.clock);
     Line line = connect(guarded);
-    while (!line.channel.closed) loop_.context().run_for(1ms);
+    EXPECT_TRUE(base::happens([&] {
+        loop_.context().run_for(1ms);
+        return line.channel.closed;
+    }));
 }
 
 TEST_F(RedisProtocolTest, RefusesWhatTheTokenHasNoRightTo) {

@@ -5,8 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <thread>
-
+#include "base/test_happens.h"
 #include "store/tables/test_leases.h"
 
 namespace holdfast::store {
@@ -35,7 +34,7 @@ class JournalTest : public ::testing::Test {
     std::int64_t number(const char* sql) { return number_in(path_, sql); }
     std::int64_t generation() { return number("SELECT generation FROM journal_file"); }
     void wait_for_fold(std::int64_t before) {
-        while (generation() == before) std::this_thread::sleep_for(1ms);
+        EXPECT_TRUE(base::happens([&] { return generation() != before; }));
     }
     // What a server finds when it is started after a crash.
     Found found_after_crash() {
@@ -64,17 +63,22 @@ TEST_F(JournalTest, WhatLivesBecomesRowsAMomentLater) {
     grant(*store_, lease(1));
     grant(*store_, lease(2));
     wait_for_fold(before);
-    while (folded_rows_of(path_).size() < 2) std::this_thread::sleep_for(1ms);
+    EXPECT_TRUE(base::happens([&] { return folded_rows_of(path_).size() >= 2; }));
     EXPECT_EQ(folded_rows_of(path_), shown({{1, lease(1)}, {2, lease(2)}}));
     release(*store_, lease(1));
-    while (folded_rows_of(path_).size() > 1) std::this_thread::sleep_for(1ms);
+    EXPECT_TRUE(base::happens([&] { return folded_rows_of(path_).size() <= 1; }));
     EXPECT_EQ(found_after_crash().leases, (Leases{{2, lease(2)}}));
 }
 
 TEST_F(JournalTest, IsFoldedUnderSteadyLoadToo) {
     open({.fold_after = 1ms});
     const auto before = generation();
-    for (std::uint64_t fence = 1; generation() < before + 3; ++fence) grant(*store_, lease(fence));
+    std::uint64_t fence = 1;
+    const auto is_folded = [&] {
+        grant(*store_, lease(fence++));
+        return generation() >= before + 3;
+    };
+    EXPECT_TRUE(base::happens(is_folded));
 }
 
 TEST_F(JournalTest, IsFoldedWhenThereIsMuchToFold) {

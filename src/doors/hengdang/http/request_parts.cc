@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text/duration.h"
 #include "base/text/number.h"
 #include "core/values/ids.h"
 #include "net/client/url.h"
@@ -31,6 +32,15 @@ Parsed<bool> read_flag(std::string_view query, std::string_view name, bool is_se
     if (text == "false" || text == "0") return false;
     if (text.empty() || text == "true" || text == "1") return true;
     return refuse_query(std::string(name) + " must be true or false");
+}
+
+Parsed<LockAction> read_lock_action(std::string_view value) {
+    if (value == "acquire") return LockAction::acquire;
+    if (value == "release") return LockAction::release;
+    if (value == "refresh") return LockAction::refresh;
+    if (value == "status") return LockAction::status;
+    return tl::unexpected(
+        refuse(400, "Invalid lock operation", "lock must be acquire, release, refresh or status"));
 }
 
 using Number = std::optional<std::uint64_t>;
@@ -64,15 +74,20 @@ Parsed<files::FilePath> read_path(std::string_view encoded) {
     return std::move(*path);
 }
 
-Parsed<std::optional<LockAction>> read_lock_action(std::string_view query) {
+Parsed<std::optional<LockWish>> read_lock_wish(std::string_view query) {
     TRY(const auto value, read_parameter(query, "lock"));
     if (!value) return std::nullopt;
-    if (*value == "acquire") return LockAction::acquire;
-    if (*value == "release") return LockAction::release;
-    if (*value == "refresh") return LockAction::refresh;
-    if (*value == "status") return LockAction::status;
-    return tl::unexpected(
-        refuse(400, "Invalid lock operation", "lock must be acquire, release, refresh or status"));
+    TRY(const auto action, read_lock_action(*value));
+    TRY(const auto ttl, read_parameter(query, "ttl"));
+    if (!ttl) return LockWish{.action = action};
+    if (action != LockAction::acquire && action != LockAction::refresh) {
+        return refuse_query("ttl belongs to lock=acquire and lock=refresh");
+    }
+    const auto time = base::parse_duration(*ttl);
+    if (!time || *time < std::chrono::seconds{1} || *time > lock_time) {
+        return refuse_query("ttl must be a duration from 1s to 30m, such as 60s");
+    }
+    return LockWish{.action = action, .ttl = std::chrono::ceil<core::Duration>(*time)};
 }
 
 Parsed<files::ListOptions> read_list_options(std::string_view query) {

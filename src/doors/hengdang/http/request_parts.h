@@ -2,12 +2,14 @@
 
 // Reading the parts of a request to the file door: path, query, ranges and token.
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "core/values/ids.h"
+#include "core/values/request.h"
 #include "doors/hengdang/http/file_answer.h"
 #include "files/path/file_path.h"
 #include "files/tree/listing.h"
@@ -18,9 +20,16 @@ namespace holdfast::doors::hengdang {
 // The decoded path of the request.
 [[nodiscard]] Parsed<files::FilePath> read_path(std::string_view encoded);
 
+// How long a lock on a file lasts, and the longest time that a client may ask for.
+inline constexpr std::chrono::seconds lock_time{1800};
+
 enum class LockAction { acquire, release, refresh, status };
-// The value of `?lock=`; nothing if the query has none.
-[[nodiscard]] Parsed<std::optional<LockAction>> read_lock_action(std::string_view query);
+struct LockWish {
+    LockAction action;
+    core::Duration ttl = lock_time;  // of acquire and refresh
+};
+// What `?lock=` and `ttl=` ask for; nothing if the query has no `lock`.
+[[nodiscard]] Parsed<std::optional<LockWish>> read_lock_wish(std::string_view query);
 
 // The parameters of a listing: limit, cursor, reverse and shallow. The cursor is a path as answers
 // show it: see shown_path().

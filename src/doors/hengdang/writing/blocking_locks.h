@@ -19,14 +19,12 @@
 
 #include "core/values/request.h"
 #include "doors/hengdang/http/file_answer.h"
+#include "doors/hengdang/http/request_parts.h"
 #include "doors/hengdang/writing/session_locks.h"
 #include "service/ports/blocking_questions.h"
 #include "service/ports/port.h"
 
 namespace holdfast::doors::hengdang {
-
-// How long a lock on a file lasts.
-inline constexpr std::chrono::seconds lock_time{1800};
 
 class BlockingLocks {
   public:

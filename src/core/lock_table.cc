@@ -18,7 +18,7 @@ void LockTable::run_due() {
     // moment.
     while (const auto due = waiter_deadlines_.top()) {
         if (due->deadline > now_) break;
-        remove_waiter(due->slot, EventKind::wait_timed_out, Cause::request);
+        remove_waiter(due->slot, EventKind::wait_timed_out, Cause::none);
     }
     while (const auto due = lease_deadlines_.top()) {
         if (due->deadline > now_) break;

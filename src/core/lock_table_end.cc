@@ -86,7 +86,7 @@ Outcome LockTable::release(Time now, const ReleaseRequest& request) {
     advance(now);
     const Found found = find_held(request.token, request.scope, request.owner);
     if (found.slot == no_slot) return Outcome::refuse(found.refusal);
-    end_lease(found.slot, EventKind::released, Cause::request);
+    end_lease(found.slot, EventKind::released, request.cause);
     return {.kind = Outcome::Kind::released};
 }
 
@@ -172,7 +172,7 @@ void LockTable::expire(Slot slot) {
     const EventKind kind =
         lease.state == LeaseState::held ? EventKind::expired : EventKind::grace_ended;
     const Cause cause =
-        kind == EventKind::expired && lease.is_restored ? Cause::restart : Cause::request;
+        kind == EventKind::expired && lease.is_restored ? Cause::restart : Cause::none;
     if (lease.state == LeaseState::held && lease.grace > Duration::zero()) {
         ++resource.version;
         stop_holding(slot, kind);
@@ -300,7 +300,7 @@ void LockTable::hand_on_in_turn(Slot slot) {
         if (next.is_of_set()) {
             if (!hand_on_to_set(resource.waiters.first)) break;
         } else if (next.deadline <= now_) {
-            erase_waiter(resource.waiters.first, EventKind::wait_timed_out, Cause::request);
+            erase_waiter(resource.waiters.first, EventKind::wait_timed_out, Cause::none);
         } else if (has_room_for(resource, next.mode)) {
             grant_waiter(resource.waiters.first);
         } else {
@@ -321,7 +321,7 @@ void LockTable::hand_on_ranges(Slot slot, std::vector<Slot> watchers) {
             continue;
         }
         if (waiters_[waiter].deadline <= now_) {
-            const auto behind = erase_waiter(waiter, EventKind::wait_timed_out, Cause::request);
+            const auto behind = erase_waiter(waiter, EventKind::wait_timed_out, Cause::none);
             watchers.insert(watchers.end(), behind.begin(), behind.end());
             continue;
         }

@@ -62,7 +62,7 @@ TEST(RestoredLease, ThatIsNeverRenewedExpiresBecauseOfTheRestart) {
     ASSERT_EQ(table.changes().size(), 2U);
     EXPECT_EQ(table.changes()[0].kind, EventKind::expired);
     EXPECT_EQ(table.changes()[0].cause, Cause::restart);
-    EXPECT_EQ(table.changes()[1].cause, Cause::request);
+    EXPECT_EQ(table.changes()[1].cause, Cause::none);
 }
 
 TEST(RestoredLease, InGraceIsKeptForItsOwnerOnly) {

@@ -81,7 +81,7 @@ bool LockTable::hand_on_to_set(Slot slot) {
     Waiter& record = waiters_[slot];
     Waiter& leader = waiters_[record.id.slot];
     if (leader.deadline <= now_) {
-        erase_waiting_set(record.id.slot, EventKind::wait_timed_out, Cause::request);
+        erase_waiting_set(record.id.slot, EventKind::wait_timed_out, Cause::none);
         return true;
     }
     if (!record.is_in_turn) {

@@ -74,7 +74,8 @@ void LockService::release_if_unheard(core::Token token, Naming naming) {
         if (renewals == core::renewals_counted_max) return;  // it will expire, if nobody renews it
         if (renewals > 0 && ++given_up_[core::as_number(token.fence)] <= renewals) return;
     }
-    table_->release(clock_.now(), {.token = token});
+    // Nobody has asked for this.
+    table_->release(clock_.now(), {.token = token, .cause = core::Cause::none});
 }
 
 }  // namespace holdfast::service

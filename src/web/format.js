@@ -94,7 +94,7 @@ export function sentence(entry) {
       return `renewed by ${owner}`;
     case 'released':
       if (data.cause === 'force') return `taken from ${owner} by force`;
-      if (data.cause === 'session_end') return `given back as the connection of ${owner} ended`;
+      if (data.cause === 'session_end') return `given back as the session of ${owner} ended`;
       return `released by ${owner}`;
     case 'expired':
       return `the lease of ${owner} expired${data.cause === 'restart' ? ' after a restart of the server' : ''}`;

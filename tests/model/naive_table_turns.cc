@@ -28,7 +28,7 @@ void NaiveTable::finish() {
 void NaiveTable::end_waits_that_are_over() {
     for (std::size_t index = 0; index < waiters_.size();) {
         if (waiters_[index].deadline <= now_) {
-            end_wait(index, EventKind::wait_timed_out, Cause::request);
+            end_wait(index, EventKind::wait_timed_out, Cause::none);
         } else {
             ++index;
         }
@@ -64,7 +64,7 @@ void NaiveTable::end_leases_that_are_over() {
 // Rule L1, then G1: the grace begins, or the lease ends.
 void NaiveTable::expire(Lease& lease) {
     if (lease.view.state == LeaseState::grace) {
-        end_lease(lease, EventKind::grace_ended, Cause::request);
+        end_lease(lease, EventKind::grace_ended, Cause::none);
         remember(lease);
         return;
     }
@@ -77,13 +77,13 @@ void NaiveTable::expire(Lease& lease) {
     }
     forget_expired_entries();
     if (lease.grace > Duration::zero()) {
-        tell(EventKind::expired, Cause::request, lease);
+        tell(EventKind::expired, Cause::none, lease);
         lease.view.state = LeaseState::grace;
         lease.view.session = {};  // S2
         touch(lease);
         return;
     }
-    end_lease(lease, EventKind::expired, Cause::request);
+    end_lease(lease, EventKind::expired, Cause::none);
     remember(lease);
 }
 

@@ -169,7 +169,7 @@ TEST(Steps, ReachEveryAnswerAndEvent) {
         EXPECT_GT(tally.events[kind], often) << core::to_text(kind);
     }
     EXPECT_EQ(tally.outcomes.size(), 5u);
-    EXPECT_EQ(tally.causes.size(), 3u);
+    EXPECT_EQ(tally.causes.size(), 4u);
     EXPECT_GT(tally.grants_after_wait, tally.steps / 100);
     EXPECT_GT(tally.reclaims, often);
     EXPECT_GT(tally.grants_after_lapse, often);

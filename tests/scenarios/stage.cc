@@ -40,6 +40,7 @@ bool is_told_by(const Outcome& answer, const Event& event) {
 
 std::string_view format_cause(core::Cause cause) {
     switch (cause) {
+        case core::Cause::none:
         case core::Cause::request: return "";
         case core::Cause::session_end: return " with its session";
         case core::Cause::force: return " by force";

@@ -82,7 +82,7 @@ void append_value(std::string& out, LogFormat format, const LogField& field) {
 }  // namespace
 
 void append_log_line(std::string& out, LogFormat format, LogLevel level, std::int64_t unix_ms,
-                     std::string_view message, std::initializer_list<LogField> fields) {
+                     std::string_view message, std::span<const LogField> fields) {
     const std::chrono::sys_time<std::chrono::milliseconds> time{std::chrono::milliseconds{unix_ms}};
     if (format == LogFormat::text) {
         append_rfc3339(out, time);
@@ -125,7 +125,7 @@ bool is_logged(LogLevel level) {
     return log.writer && level >= log.least;
 }
 
-void log(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) {
+void log(LogLevel level, std::string_view message, std::span<const LogField> fields) {
     if (!is_logged(level)) return;
     thread_local std::string line;
     line.clear();

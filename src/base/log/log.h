@@ -18,6 +18,8 @@
 #include <chrono>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
+#include <string>
 #include <string_view>
 #include <variant>
 
@@ -41,10 +43,19 @@ bool flush_log(std::chrono::milliseconds patience = std::chrono::seconds{1});
 
 [[nodiscard]] bool is_logged(LogLevel level);
 
-void log(LogLevel level, std::string_view message, std::initializer_list<LogField> fields = {});
+void log(LogLevel level, std::string_view message, std::span<const LogField> fields);
+inline void log(LogLevel level, std::string_view message,
+                std::initializer_list<LogField> fields = {}) {
+    log(level, message, std::span(fields.begin(), fields.size()));
+}
 
 // One line without its end, as log() would write it; `unix_ms` is when.
 void append_log_line(std::string& out, LogFormat format, LogLevel level, std::int64_t unix_ms,
-                     std::string_view message, std::initializer_list<LogField> fields);
+                     std::string_view message, std::span<const LogField> fields);
+inline void append_log_line(std::string& out, LogFormat format, LogLevel level,
+                            std::int64_t unix_ms, std::string_view message,
+                            std::initializer_list<LogField> fields) {
+    append_log_line(out, format, level, unix_ms, message, std::span(fields.begin(), fields.size()));
+}
 
 }  // namespace holdfast::base

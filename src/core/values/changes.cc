@@ -24,6 +24,7 @@ std::string_view to_text(EventKind kind) {
 
 std::string_view to_text(Cause cause) {
     switch (cause) {
+        case Cause::none: return "none";
         case Cause::request: return "request";
         case Cause::session_end: return "session_end";
         case Cause::force: return "force";

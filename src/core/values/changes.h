@@ -32,17 +32,14 @@ enum class EventKind : std::uint8_t {
     value_set,  // the holder has changed the value of its lease
     deadlock,   // a request has closed a cycle of clients that wait for each other
 };
-
-// Why it happened. restart: a lease expired that was restored, and was not renewed since.
-enum class Cause : std::uint8_t { request, session_end, force, restart };
+inline constexpr EventKind last_event_kind = EventKind::deadlock;
 
 [[nodiscard]] std::string_view to_text(EventKind kind);
-[[nodiscard]] std::string_view to_text(Cause cause);
 
 // One transition. The views point into the Changes that the event is in.
 struct Event {
     EventKind kind = EventKind::granted;
-    Cause cause = Cause::request;
+    Cause cause = Cause::none;
     Time at;
     // The lease after the transition; a lease that has ended, as it was before. For a waiter: what
     // it asks for.

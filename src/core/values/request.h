@@ -98,6 +98,17 @@ struct RestoreRequest : AcquireRequest {
     std::uint64_t revision = 0;  // see LeaseView
 };
 
+// Why something happens to a lease or a waiter.
+enum class Cause : std::uint8_t {
+    none,         // by itself: a lease expired, a grace or a wait was over
+    request,      // the client itself has asked for it
+    session_end,  // the connection or login of the client has ended
+    force,        // somebody else has asked for it
+    restart,      // by itself: a lease expired that was restored, and was not renewed since
+};
+
+[[nodiscard]] std::string_view to_text(Cause cause);
+
 // Extend a lease that has not ended.
 struct RenewRequest {
     Token token;
@@ -121,6 +132,7 @@ struct ReleaseRequest {
     Token token;
     std::optional<Scope> scope;
     std::optional<Owner> owner;
+    Cause cause = Cause::request;
 };
 
 // The limits of the engine. A request beyond one of them is refused, with the name of the limit.

@@ -103,7 +103,8 @@ void HengdangDoor::release_locks_after(core::Fence after,
         }
         const bool has_more = response.leases().size() == sweep_page_size;
         for (const core::Token& token : ended) {
-            ask(self->parts_.port, core::ReleaseRequest{.token = token},
+            ask(self->parts_.port,
+                core::ReleaseRequest{.token = token, .cause = core::Cause::session_end},
                 [](const service::Response&) {});
         }
         has_more ? self->release_locks_after(last, sweep) : sweep->then({});

@@ -30,7 +30,7 @@ void answer_acquired(const ExchangePtr& exchange, const LockRequest& lock,
     if (door.sessions().is_live(lock.session_name, door.wall_now())) {
         return exchange->answer(tell_lock("Lock acquired", lock.path.text(), lock.session_name));
     }
-    door.locks().release(token, BlockingLocks::Until::done, [kept = exchange->context().door] {});
+    door.locks().release_late(token, [kept = exchange->context().door] {});
     exchange->answer(refuse(NoSession::unknown));
 }
 

@@ -12,6 +12,7 @@
 #include "doors/lockserver/lock_json.h"
 #include "service/doors.h"
 #include "service/events/event_scopes.h"
+#include "service/history/hold.h"
 
 namespace holdfast::doors::lockserver {
 
@@ -72,12 +73,12 @@ void append_data(base::JsonWriter& json, const core::Event& event, const rights:
         const bool goes_on = event.kind == EventKind::granted || event.kind == EventKind::renewed ||
                              event.kind == EventKind::value_set;
         if (!goes_on) {
-            json.field("held_ms", milliseconds(event.at - lease.acquired_at));
+            json.field("held_ms", milliseconds(service::held_of(event)));
         }
     }
     if (event.waiter) json.field("waited_ms", milliseconds(event.at - event.waiting_since));
     if (!event.previous_owner.empty()) json.field("previous_owner_id", event.previous_owner);
-    if (event.cause != core::Cause::request) json.field("cause", core::to_text(event.cause));
+    if (event.cause > core::Cause::request) json.field("cause", core::to_text(event.cause));
     if (!lease.notes.metadata.empty()) json.field("metadata", lease.notes.metadata);
     if (lease.revision > 0) json.field("value", lease.value).field("revision", lease.revision);
     json.field("queue_length", event.queue_length);

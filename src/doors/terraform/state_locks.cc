@@ -78,7 +78,8 @@ Objection StateLocks::unlock(const std::string& name, const std::string& id) {
                         base::log(base::LogLevel::warning, "the lock of a state was forced open",
                                   {{"state", name}, {"id", holder->owner.name}});
                     }
-                    return release(question, *holder);
+                    const auto cause = id.empty() ? core::Cause::force : core::Cause::request;
+                    return release(question, *holder, cause);
                 }
                 const std::string_view why =
                     is_ours ? "the lock has another ID"
@@ -90,8 +91,9 @@ Objection StateLocks::unlock(const std::string& name, const std::string& id) {
 }
 
 // A lock that has ended meanwhile is as good as one that is released now.
-void StateLocks::release(const QuestionPtr& question, const core::LeaseView& lease) {
-    const core::ReleaseRequest request{.token = lease.token};
+void StateLocks::release(const QuestionPtr& question, const core::LeaseView& lease,
+                         core::Cause cause) {
+    const core::ReleaseRequest request{.token = lease.token, .cause = cause};
     service::ask(parts_.port, request, [question](const service::Response& response) {
         question->finish(response.failure.empty() ? Objection{} : refuse_failed(response));
     });

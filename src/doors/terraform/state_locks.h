@@ -50,7 +50,7 @@ class StateLocks {
     using Questions = service::BlockingQuestions<Objection>;
     using QuestionPtr = Questions::QuestionPtr;
 
-    void release(const QuestionPtr& question, const core::LeaseView& lease);
+    void release(const QuestionPtr& question, const core::LeaseView& lease, core::Cause cause);
     [[nodiscard]] Objection judge_lock(const service::Response& response) const;
     [[nodiscard]] Objection judge_write(const service::Response& response,
                                         const std::string& id) const;

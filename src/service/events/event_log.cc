@@ -1,10 +1,13 @@
 #include "service/events/event_log.h"
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/log/log.h"
 #include "core/values/cycle.h"
 #include "service/doors.h"
+#include "service/history/hold.h"
 
 namespace holdfast::service {
 
@@ -44,6 +47,18 @@ std::string scopes_of(const core::LeaseView& lease) {
     return text;
 }
 
+// Ends tell why. What else happens is asked for by its client, unless it is forced.
+bool tells_cause(const core::Event& event) {
+    switch (event.kind) {
+        case core::EventKind::released:
+        case core::EventKind::expired:
+        case core::EventKind::grace_ended: return event.cause != core::Cause::none;
+        case core::EventKind::wait_cancelled: return event.cause == core::Cause::session_end;
+        case core::EventKind::renewed: return event.cause == core::Cause::force;
+        default: return false;
+    }
+}
+
 }  // namespace
 
 void EventLog::on_changes(const core::Changes& changes) {
@@ -60,63 +75,51 @@ void EventLog::on_changes(const core::Changes& changes) {
 }
 
 void EventLog::on_event(base::LogLevel level, const core::Event& event) {
-    const std::string scope = scopes_of(event.lease);
     const std::string_view message = core::to_text(event.kind);
-    const std::uint64_t number = core::as_number(event.lease.token.fence);
-    const std::string_view door = to_text(event.lease.owner.door);
+    const core::LeaseView& lease = event.lease;
+    if (event.kind == core::EventKind::deadlock) {
+        const auto cycle = core::parse_cycle(event.cycle);
+        if (cycle) base::log(level, message, {{"cycle", core::describe_cycle(*cycle)}});
+        return;
+    }
+    const bool is_of_session = event.kind == core::EventKind::session_opened ||
+                               event.kind == core::EventKind::session_ended;
+    const std::string scope = is_of_session ? std::string() : scopes_of(lease);
+    std::vector<base::LogField> fields;
+    const auto add = [&fields](std::string_view key, auto value) {
+        fields.push_back({.key = key, .value = value});
+    };
+    if (is_of_session) {
+        add("session", lease.session.serial);
+    } else {
+        add("lock", std::string_view(scope));
+    }
+    add("owner", lease.owner.name);
+    add("door", to_text(lease.owner.door));
+    const std::uint64_t number = core::as_number(lease.token.fence);
+    if (number > 0) add("fencing_token", number);
     switch (event.kind) {
         case core::EventKind::granted:
         case core::EventKind::renewed:
-            base::log(level, message,
-                      {{"lock", scope},
-                       {"owner", event.lease.owner.name},
-                       {"door", door},
-                       {"fencing_token", number},
-                       {"ttl_ms", event.lease.is_endless() ? 0 : milliseconds(event.lease.ttl)},
-                       {"queue", std::uint64_t{event.queue_length}}});
+            add("ttl_ms", lease.is_endless() ? 0 : milliseconds(lease.ttl));
+            add("queue", std::uint64_t{event.queue_length});
             break;
         case core::EventKind::released:
         case core::EventKind::expired:
-        case core::EventKind::grace_ended:
-            base::log(level, message,
-                      {{"lock", scope},
-                       {"owner", event.lease.owner.name},
-                       {"door", door},
-                       {"fencing_token", number},
-                       {"held_ms", milliseconds(event.at - event.lease.acquired_at)},
-                       {"cause", core::to_text(event.cause)}});
-            break;
+        case core::EventKind::grace_ended: add("held_ms", milliseconds(held_of(event))); break;
         case core::EventKind::queued:
         case core::EventKind::wait_timed_out:
         case core::EventKind::wait_cancelled:
-            base::log(level, message,
-                      {{"lock", scope},
-                       {"owner", event.lease.owner.name},
-                       {"door", door},
-                       {"waited_ms", milliseconds(event.at - event.waiting_since)},
-                       {"queue", std::uint64_t{event.queue_length}}});
+            add("waited_ms", milliseconds(event.at - event.waiting_since));
+            add("queue", std::uint64_t{event.queue_length});
             break;
-        case core::EventKind::value_set:
-            base::log(level, message,
-                      {{"lock", scope},
-                       {"owner", event.lease.owner.name},
-                       {"door", door},
-                       {"fencing_token", number},
-                       {"revision", event.lease.revision}});
-            break;
+        case core::EventKind::value_set: add("revision", lease.revision); break;
         case core::EventKind::session_opened:
         case core::EventKind::session_ended:
-            base::log(level, message,
-                      {{"session", event.lease.session.serial},
-                       {"owner", event.lease.owner.name},
-                       {"door", door}});
-            break;
-        case core::EventKind::deadlock:
-            if (const auto cycle = core::parse_cycle(event.cycle)) {
-                base::log(level, message, {{"cycle", core::describe_cycle(*cycle)}});
-            }
-            break;
+        case core::EventKind::deadlock: break;
     }
+    if (tells_cause(event)) add("cause", core::to_text(event.cause));
+    base::log(level, message, fields);
 }
 
 void EventLog::on_fence_refused(const FenceRefusal& refusal) {

@@ -27,6 +27,7 @@ Ending ending_of(const core::Event& event) {
         case core::Cause::force: return Ending::forced;
         case core::Cause::session_end: return Ending::session;
         case core::Cause::restart: return Ending::restart;
+        case core::Cause::none:
         case core::Cause::request: break;
     }
     return event.kind == core::EventKind::expired ? Ending::expired : Ending::released;
@@ -34,7 +35,9 @@ Ending ending_of(const core::Event& event) {
 
 // A lease that expires has ended at its deadline, however late the server looked at the clock.
 core::Time end_of(const core::Event& event) {
-    return event.kind == core::EventKind::expired ? event.lease.expires_at : event.at;
+    const bool has_expired =
+        event.kind == core::EventKind::expired || event.kind == core::EventKind::grace_ended;
+    return has_expired ? event.lease.expires_at : event.at;
 }
 
 Hold to_hold(const core::Event& event, core::Duration waited, WallTime epoch) {

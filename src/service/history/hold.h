@@ -39,10 +39,14 @@ inline constexpr Ending last_ending = Ending::restart;
 [[nodiscard]] std::string_view to_text(Ending ending);
 [[nodiscard]] std::optional<Ending> parse_ending(std::string_view text);
 
-// How the hold of the lease in `event` ended, and when.
-// REQUIRES: the event is `released` or `expired`.
+// How the hold of the lease in `event` ended. REQUIRES: the event is `released` or `expired`.
 [[nodiscard]] Ending ending_of(const core::Event& event);
+// When it ended, also if `event` is the end of the grace that followed.
 [[nodiscard]] core::Time end_of(const core::Event& event);
+// How long the lock was held.
+[[nodiscard]] inline core::Duration held_of(const core::Event& event) {
+    return end_of(event) - event.lease.acquired_at;
+}
 
 // How long the holder waited for the grant in `event`.
 [[nodiscard]] inline core::Duration waited_of(const core::Event& event) {

@@ -129,6 +129,23 @@ TEST_P(HengdangWrite, LoggingOutGivesAllLocksBackAlsoAfterARestart) {
     EXPECT_EQ(a.get("/x").status, 401);
 }
 
+TEST_P(HengdangWrite, ALockThatEndsWithItsLoginIsShownAsEndedWithItsSession) {
+    const auto ending_of = [this](const std::string& path) {
+        return field_of(ask_locks("GET /v1/history?scope=path:" + path).body, "ended");
+    };
+    for (const char* path : {"/given", "/logout"}) {
+        EXPECT_EQ(a_.get(std::string(path) + "?lock=acquire").status, 200);
+    }
+    EXPECT_EQ(b_.get("/admin?lock=acquire").status, 200);
+    EXPECT_EQ(a_.get("/given?lock=release").status, 200);
+    EXPECT_EQ(a_.ask({.line = "DELETE /auth/session"}).status, 204);
+    const std::string session = ask_locks("GET /v1/sessions").body;
+    EXPECT_EQ(ask_locks("DELETE /v1/sessions/" + b_.name).status, 200) << session;
+    EXPECT_EQ(ending_of("/given"), "released");
+    EXPECT_EQ(ending_of("/logout"), "session");
+    EXPECT_EQ(ending_of("/admin"), "session");
+}
+
 TEST_P(HengdangWrite, AnUploadThatAStoppedServerTookWithItLeavesNoLock) {
     begin_half(a_, "/x", long_bytes);
     host_.restart();

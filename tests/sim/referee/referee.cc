@@ -74,7 +74,8 @@ void Referee::on_store_failed() {
 // All leases of a session end by one request, and so in one commit.
 void Referee::on_commit(const service::Commit& commit) {
     for (const core::Event& event : commit.changes) {
-        if (event.cause != core::Cause::session_end || !core::is_kept(event)) continue;
+        if (event.cause != core::Cause::session_end || !event.lease.session) continue;
+        if (!core::is_kept(event)) continue;
         const auto [known, is_first] =
             session_ends_.try_emplace(event.lease.session.serial, commit.number);
         if (is_first || known->second == commit.number) continue;

@@ -190,15 +190,15 @@ BlockingLocks::Objection BlockingLocks::borrow(const TokenClaim& claim) {
     });
 }
 
-void BlockingLocks::release(const core::Token& token, Until until, std::function<void()> then) {
-    parts_.executor.post(
-        [this, token, until, then = std::move(then)] { release_now(token, until, then); });
+void BlockingLocks::release_late(const core::Token& token, std::function<void()> then) {
+    parts_.executor.post([this, token, then = std::move(then)] {
+        release_now({.token = token, .cause = core::Cause::session_end}, Until::done, then);
+    });
 }
 
 // On the service's thread.
-void BlockingLocks::release_now(const core::Token& token, Until until,
+void BlockingLocks::release_now(const core::ReleaseRequest& request, Until until,
                                 const std::function<void()>& then) {
-    const core::ReleaseRequest request{.token = token};
     if (until == Until::on_disk) {
         return ask(parts_.port, request, [then](const service::Response&) { then(); });
     }
@@ -213,7 +213,8 @@ void BlockingLocks::leave(const WriteHolds::Key& key, bool has_written,
     parts_.executor.post([this, key, has_written, then = std::move(then)] {
         const auto ended = parts_.holds.leave(key, has_written);
         if (!ended) return then();
-        release_now(ended->token, ended->is_automatic ? Until::done : Until::on_disk, then);
+        const Until until = ended->is_automatic ? Until::done : Until::on_disk;
+        release_now({.token = ended->token}, until, then);
     });
 }
 
@@ -236,7 +237,8 @@ void BlockingLocks::release_page(const QuestionPtr& question, const std::string&
         if (tokens.empty()) return question->finish({});
         const auto left = std::make_shared<std::size_t>(tokens.size());
         for (const core::Token& token : tokens) {
-            ask(parts_.port, core::ReleaseRequest{.token = token},
+            ask(parts_.port,
+                core::ReleaseRequest{.token = token, .cause = core::Cause::session_end},
                 [this, question, session_name, left, has_more](const service::Response&) {
                     if (--*left > 0) return;
                     has_more ? release_page(question, session_name) : question->finish({});

@@ -6,10 +6,10 @@
 // wait for the loop: each posts its question to the loop and waits for the answer. When the loop
 // has stopped, close() answers every waiting thread with a refusal, and then it changes nothing.
 //
-// Thread safety: any thread but the service's; release() and leave() may be called from every
+// Thread safety: any thread but the service's; release_late() and leave() may be called from every
 // thread.
 // Lifetime: the port and the executor outlive every question; after close() they are not used. The
-// thread that asks keeps this object; for release() and leave(), `then` does: it owns the door.
+// thread that asks keeps this object; for release_late() and leave(), `then` does: it owns the door.
 
 #include <chrono>
 #include <cstdint>
@@ -70,16 +70,15 @@ class BlockingLocks {
     [[nodiscard]] Objection borrow(const TokenClaim& claim);
 
     // Ends a write: leaves the holds and releases the lock if nobody needs it any more. Calls
-    // `then` on the service's thread, as release() does. A lock that the session has asked for
+    // `then` on the service's thread, as release_late() does. A lock that the session has asked for
     // itself would come back after a restart, so then `then` waits for the disk. Does not block.
     void leave(const WriteHolds::Key& key, bool has_written, std::function<void()> then);
 
-    // Releases a lock and calls `then` on the service's thread: when nobody is refused because of
-    // the lock any more, or, with `on_disk`, when its release is on disk. Does not block.
-    enum class Until { done, on_disk };
-    void release(const core::Token& token, Until until, std::function<void()> then);
+    // Releases a lock that was granted when its session had ended, and calls `then` on the service's
+    // thread when nobody is refused because of the lock any more. Does not block.
+    void release_late(const core::Token& token, std::function<void()> then);
 
-    // Releases all locks of the session on paths.
+    // Releases all locks of a session that has ended on paths.
     void release_all(const std::string& session_name);
 
     // REQUIRES: the service's thread has stopped.
@@ -94,7 +93,11 @@ class BlockingLocks {
                      const core::LeaseView& lease);
     void extend(const QuestionPtr& question, const core::Token& token);
     void check_path(const TokenClaim& claim, std::function<void(Objection)> then);
-    void release_now(const core::Token& token, Until until, const std::function<void()>& then);
+    // When the release of a lock is done: when nobody is refused because of it any more, or when it
+    // is on disk.
+    enum class Until { done, on_disk };
+    void release_now(const core::ReleaseRequest& request, Until until,
+                     const std::function<void()>& then);
     void release_page(const QuestionPtr& question, const std::string& session_name);
 
     const Parts parts_;

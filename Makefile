@@ -15,9 +15,12 @@ help:  ## list these targets
 build: build/$(preset)/with_tests  ## build the server and its tests; preset=asan or tsan for sanitizers
 	@cmake --build --preset $(preset)
 
+# The server of a working copy has its locks there, unless somebody says where.
+data_here = $(if $(HOLDFAST_DATA)$(LOCKSERVER_DB)$(findstring --config,$(ARGS)),,HOLDFAST_DATA='$(CURDIR)/holdfast-data')
+
 run: build/$(preset)/build.ninja  ## build and start the server, e.g. make run ARGS="--http 127.0.0.1:9090"
 	@cmake --build --preset $(preset) --target holdfast
-	@exec build/$(preset)/holdfast serve $(ARGS)
+	@$(data_here) exec build/$(preset)/holdfast serve $(ARGS)
 
 cluster: build/$(preset)/build.ninja  ## build, then start three etcd and three nodes on this machine, to try things out
 	@cmake --build --preset $(preset) --target holdfast

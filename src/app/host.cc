@@ -61,7 +61,7 @@ base::Result<void> Host::recover() {
     if (!recovered) return base::fail("cannot recover the locks: " + recovered.error().message);
     if (options_.is_in_memory) return {};
     base::log(base::LogLevel::info, "recovered",
-              {{"file", database_file(options_)},
+              {{"file", where_locks_are(options_)},
                {"leases", std::uint64_t{recovered->leases}},
                {"fences", std::uint64_t{recovered->fences.size()}}});
     return {};

@@ -184,9 +184,10 @@ void declare_locks(const options::Command& command, ServeOptions& options) {
     command
         .add_option("--data", options.data_folder,
                     "folder of the database, in which locks survive a restart; created if it does "
-                    "not exist")
+                    "not exist. Default: holdfast in $XDG_STATE_HOME or ~/.local/state, but "
+                    "./holdfast-data if that has a database")
         .takes("DIR")
-        .shows_default();
+        .shows_default(data_folder_shown);
     command.add_flag("--memory", options.is_in_memory, "no database: a restart forgets all locks");
 }
 
@@ -261,6 +262,9 @@ void declare_config_file(const options::Command& command, ServeOptions& options)
     command.on_parsed([command, &options, path] {
         take_lockserver_variables(command, options);
         if (path.is_given()) command.read_file(path.value());
+        if (!command.option("--data").is_given()) {
+            options.data_folder = or_default_data_folder("");
+        }
     });
 }
 
@@ -299,12 +303,12 @@ bool has_database(const ServeOptions& options) {
 
 std::string where_locks_are(const ServeOptions& options) {
     if (options.cluster.is_on()) return options.cluster.etcd;
-    return options.is_in_memory ? "in memory" : database_file(options);
+    return options.is_in_memory ? "in memory" : absolute_path(database_file(options));
 }
 
 std::string database_file(const ServeOptions& options) {
     if (!options.lockserver_database.empty()) return options.lockserver_database;
-    return options.data_folder + "/holdfast.db";
+    return options.data_folder + "/" + database_name;
 }
 
 doors::terraform::StatePlace state_place(const ServeOptions& options) {

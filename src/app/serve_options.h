@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/cluster/cluster_options.h"
+#include "app/commands/data_folder.h"
 #include "base/log/log.h"
 #include "base/result.h"
 #include "core/values/request.h"
@@ -44,7 +45,8 @@ struct ServeOptions {
     std::string admin_token_file;         // empty: with an auth token, nobody is an admin
     std::string tokens_file;              // many tokens, each with its rights; empty: none
     net::TlsFiles tls;                    // both empty: plain
-    std::string data_folder = "./holdfast-data";
+    // The command line's default is default_data_folder().
+    std::string data_folder = data_folder_here;
     std::string lockserver_database;  // LOCKSERVER_DB: this file instead
     bool is_in_memory = false;
     service::HistoryLimits history{.age_max = std::chrono::hours{24 * 7}, .removes_old_rows = true};
@@ -85,7 +87,7 @@ void declare_serve_options(const options::Command& command, ServeOptions& option
 [[nodiscard]] std::string database_file(const ServeOptions& options);
 // Where the states of Terraform are: beside the database, or in the folder that all nodes share.
 [[nodiscard]] doors::terraform::StatePlace state_place(const ServeOptions& options);
-// Where the locks are, for people.
+// Where the locks are, for people; a path is absolute.
 [[nodiscard]] std::string where_locks_are(const ServeOptions& options);
 
 // Refuses combinations that must not run.

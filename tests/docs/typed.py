@@ -120,7 +120,8 @@ class Room:
         return text
 
     def environment(self):
-        own = {name: value for name, value in os.environ.items() if not name.startswith(("HOLDFAST_", "DFLOCKD_", "PG"))}
+        strange = ("HOLDFAST_", "DFLOCKD_", "PG", "XDG_STATE_HOME")
+        own = {name: value for name, value in os.environ.items() if not name.startswith(strange)}
         at = self.address
         return {**own, "PATH": f"{self.folder}/bin:{os.environ['PATH']}:/usr/sbin", "HOME": str(self.desk),
                 "HOLDFAST_SERVER": f"http://{at}:8080", "HOLDFAST_HTTP": f"{at}:8080", "HOLDFAST_DFLOCKD": f"{at}:6388",

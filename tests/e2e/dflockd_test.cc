@@ -52,7 +52,8 @@ Command dflockd_command(const std::vector<std::string>& flags,
 TEST(Dflockd, ServeAnnouncesTheDoorAfterTheHttpOne) {
     DflockdProcess server(serve_command({"--http", "127.0.0.1:0", "--dflockd", "127.0.0.1:0"}));
     EXPECT_THAT(server.process.output(),
-                MatchesRegex("listening http 127.0.0.1:[0-9]+\nlistening dflockd [0-9.:]+\n"));
+                MatchesRegex("listening http 127.0.0.1:[0-9]+\nlistening dflockd [0-9.:]+\n"
+                             "data in memory\n"));
     EXPECT_THAT(server.ask("ping\n_\n\nl\nk\n0\n"), MatchesRegex("ok\nok [0-9a-f]{32} 33\n"));
     EXPECT_EQ(server.end(), 0);
 }

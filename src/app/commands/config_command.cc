@@ -38,6 +38,9 @@ std::vector<OptionInForce> options_in_force(const options::Command& command) {
     for (options::Setting& setting : command.settings()) {
         const std::string origin = origin_of(command, setting);
         if (origin == "LOCKSERVER_DB") setting.value = std::getenv("LOCKSERVER_DB");
+        if (setting.name == "--data" && origin == "default") {
+            setting.value = absolute_path(or_default_data_folder(""));
+        }
         options.push_back(
             {.name = std::move(setting.name), .value = std::move(setting.value), .origin = origin});
     }

@@ -15,7 +15,8 @@ namespace holdfast::app {
 namespace {
 
 int run_fold(const std::string& data_folder) {
-    const auto folded = store::fold_database(database_file({.data_folder = data_folder}));
+    const auto folded =
+        store::fold_database(database_file({.data_folder = or_default_data_folder(data_folder)}));
     if (folded) return EXIT_SUCCESS;
     std::fprintf(stderr, "holdfast: %s\n", folded.error().message.c_str());
     return EXIT_FAILURE;
@@ -24,13 +25,13 @@ int run_fold(const std::string& data_folder) {
 }  // namespace
 
 cli::Command declare_fold(const options::Command& program) {
-    const auto data_folder = std::make_shared<std::string>(ServeOptions{}.data_folder);
+    const auto data_folder = std::make_shared<std::string>();
     const options::Command command =
         program.add_command("fold", "bring what the journal says into the database");
     command.add_option("--data", *data_folder, "folder that the server keeps its locks in")
         .takes("DIR")
         .variable("HOLDFAST_DATA")
-        .shows_default();
+        .shows_default(data_folder_shown);
     command.footer(
         "The server must not be running. A server folds its journal every second, when it stops\n"
         "and when it starts. This is for the database of a server that was killed, if somebody\n"

@@ -42,8 +42,8 @@ void declare_migrate_options(const options::Command& command, MigrateCommand& mi
         "changed:\n"
         "do not start a server on it again.\n"
         "\n"
-        "  holdfast migrate --from ./holdfast-data --to etcd://10.0.0.1:2379/holdfast\n"
-        "  holdfast migrate --from etcd://10.0.0.1:2379/holdfast --to ./holdfast-data");
+        "  holdfast migrate --from /var/lib/holdfast --to etcd://10.0.0.1:2379/holdfast\n"
+        "  holdfast migrate --from etcd://10.0.0.1:2379/holdfast --to /var/lib/holdfast");
 }
 
 // One side of a migration.

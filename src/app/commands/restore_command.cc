@@ -17,7 +17,7 @@ namespace {
 
 struct RestoreCommand {
     std::string copy_path;
-    std::string data_folder = ServeOptions{}.data_folder;
+    std::string data_folder;  // empty: the default
     bool may_replace = false;
 };
 
@@ -27,7 +27,7 @@ void declare_restore_options(const options::Command& command, RestoreCommand& re
     command.add_option("--data", restore.data_folder, "folder of the server's database")
         .takes("DIR")
         .variable("HOLDFAST_DATA")
-        .shows_default();
+        .shows_default(data_folder_shown);
     command.add_flag("--replace", restore.may_replace,
                      "replace a database that exists; it is renamed, not deleted");
     command.footer(
@@ -41,11 +41,12 @@ void declare_restore_options(const options::Command& command, RestoreCommand& re
 }
 
 int run_restore(const RestoreCommand& restore) {
-    const auto restored =
-        store::restore({.copy_path = restore.copy_path,
-                        .database_path = database_file({.data_folder = restore.data_folder}),
-                        .token_floor = service::first_number(),
-                        .may_replace = restore.may_replace});
+    const std::string database =
+        database_file({.data_folder = or_default_data_folder(restore.data_folder)});
+    const auto restored = store::restore({.copy_path = restore.copy_path,
+                                          .database_path = database,
+                                          .token_floor = service::first_number(),
+                                          .may_replace = restore.may_replace});
     if (!restored) {
         std::fprintf(stderr, "holdfast: %s\n", restored.error().message.c_str());
         return EXIT_FAILURE;
@@ -53,16 +54,13 @@ int run_restore(const RestoreCommand& restore) {
     std::printf("restored; leases: %zu, fences: %zu, the next fencing number: %llu or above\n",
                 restored->leases, restored->fences,
                 static_cast<unsigned long long>(restored->next_token));
+    std::printf("the database is %s\n", absolute_path(database).c_str());
     if (!restored->replaced.empty()) {
-        std::printf(
-            "the old database is now %s\n"
-            "",
-            restored->replaced.c_str());
+        std::printf("the old database is now %s\n", restored->replaced.c_str());
     }
     if (!restored->replaced_problem.empty()) {
         std::printf(
-            "its fencing numbers could not be read (%s); new numbers start at the clock instead\n"
-            "",
+            "its fencing numbers could not be read (%s); new numbers start at the clock instead\n",
             restored->replaced_problem.c_str());
     }
     return EXIT_SUCCESS;

@@ -64,8 +64,19 @@ void watch_hangups(boost::asio::signal_set& hangups, Host& host, const ServiceMa
     });
 }
 
-void say_where(const Host& host) {
-    for (const std::string& line : host.describe_listeners()) say("listening " + line);
+// At once, so that a program that reads the first line can read them all.
+void say_where(const Host& host, const ServeOptions& options) {
+    std::string lines;
+    for (const std::string& line : host.describe_listeners()) lines += "listening " + line + "\n";
+    say(lines + "data " + where_locks_are(options));
+}
+
+// A user who starts the server elsewhere than before would think that the locks are gone.
+void warn_of_other_locks(const std::string& overlooked, const ServeOptions& options) {
+    if (overlooked.empty()) return;
+    base::log(base::LogLevel::warning,
+              "another folder has a database that is not used; --data names the folder to use",
+              {{"folder", overlooked}, {"used", where_locks_are(options)}});
 }
 
 // Says from the main loop, which owns the locks, that it still goes round.
@@ -94,6 +105,10 @@ int serve(const ServeOptions& options) {
     service::BoottimeClock node_clock;
     service::Clock& clock = options.cluster.is_on() ? static_cast<service::Clock&>(node_clock)
                                                     : static_cast<service::Clock&>(own_clock);
+    const std::string overlooked =
+        has_database(options)
+            ? overlooked_data_folder(database_file(options), Surroundings::of_this_process())
+            : "";
     auto host = Host::start(options, clock);
     if (!host) {
         base::flush_log();
@@ -107,7 +122,8 @@ int serve(const ServeOptions& options) {
     boost::asio::signal_set hangups(loop.context(), SIGHUP);
     watch_hangups(hangups, **host, manager);
     const Heartbeat heartbeat(loop, manager);
-    say_where(**host);
+    warn_of_other_locks(overlooked, options);
+    say_where(**host, options);
     loop.post([&] { manager.say_ready(describe_doors(**host)); });
     (*host)->run();
     base::log(base::LogLevel::info, "stopped");

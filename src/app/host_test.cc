@@ -1,7 +1,9 @@
 #include "app/host.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <thread>
@@ -116,6 +118,34 @@ TEST(Host, AnswersToTheNamesItIsGiven) {
     net::TestClient client(host->endpoint("http"));
     client.send("GET /lock HTTP/1.1\r\nHost: locks.example.org:8080\r\n\r\n");
     EXPECT_EQ(client.response().status, 200);
+    host->shut_down();
+    thread.join();
+}
+
+TEST(Host, AnswersToTheNameOfItsMachineInALocalNetwork) {
+    service::SystemClock clock;
+    const auto host =
+        Host::start(
+            {.http_address = "127.0.0.1:0", .status_address = "127.0.0.1:0", .is_in_memory = true},
+            clock)
+            .value();
+    std::thread thread([&] { host->run(); });
+    std::array<char, 256> own{};
+    ASSERT_EQ(::gethostname(own.data(), own.size() - 1), 0);
+    const std::string name(own.data());
+    for (const char* listener : {"http", "status"}) {
+        const auto ask_as = [&](const std::string& domain) {
+            net::TestClient client(host->endpoint(listener));
+            client.send("GET /readyz HTTP/1.1\r\nHost: " + name.substr(0, name.find('.')) + domain +
+                        "\r\n\r\n");
+            return client.response().status;
+        };
+        for (const char* domain :
+             {"", ".local", ".local:8080", ".LOCAL.", ".lan", ".home.arpa", ".internal:80"}) {
+            EXPECT_EQ(ask_as(domain), 200) << listener << domain;
+        }
+        EXPECT_EQ(ask_as(".local.evil.example"), 421) << listener;
+    }
     host->shut_down();
     thread.join();
 }

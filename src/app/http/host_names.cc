@@ -18,6 +18,11 @@ namespace {
 
 constexpr std::size_t name_bytes_max = 253;  // of DNS
 
+// The domains that home and office networks give their machines. Names below them are answered by
+// the network itself (mDNS, the router), never by the public DNS, so no web page can own one.
+constexpr std::array<std::string_view, 4> local_domains{".local", ".lan", ".home.arpa",
+                                                        ".internal"};
+
 bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
@@ -105,6 +110,7 @@ std::vector<std::string> machine_names(const MachineFacts& facts) {
     if (plain.empty()) return names;
     add(own);
     add(plain);
+    for (const std::string_view domain : local_domains) add(plain + std::string(domain));
     std::string_view hosts = facts.hosts;
     while (!hosts.empty()) {
         std::string_view line = hosts.substr(0, hosts.find('\n'));

@@ -6,7 +6,8 @@
 // browser thinks that page and server are the same site, and the page may read every answer. But
 // the page cannot change the `Host` of its requests, which is its own name. So a server without a
 // token answers only requests with a name that no page from elsewhere can have: an IP address,
-// `localhost` or a name below it, the name of this machine, or a name that the operator has given.
+// `localhost` or a name below it, the name of this machine, also in a domain that only local networks
+// have (`box.local`), or a name that the operator has given.
 //
 // Thread safety: every method from any thread.
 
@@ -41,8 +42,9 @@ struct MachineFacts {
     std::string_view hosts;  // the text of /etc/hosts
 };
 
-// The names of that machine: its host name, the same without its domain, and the same with the
-// domain that /etc/hosts has for it.
+// The names of that machine: its host name, the same without its domain, with a domain of local
+// networks (`.local`, `.lan`, `.home.arpa`, `.internal`), and with the domain that /etc/hosts has for
+// it.
 [[nodiscard]] std::vector<std::string> machine_names(const MachineFacts& facts);
 
 }  // namespace holdfast::app

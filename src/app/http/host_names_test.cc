@@ -60,16 +60,33 @@ TEST(HostNames, OfThisMachineHaveItsOwnNameAndTheConfiguredOnes) {
     ASSERT_EQ(::gethostname(own.data(), own.size() - 1), 0);
     const HostNames names = HostNames::of_this_machine({"locks.example.org"});
     EXPECT_TRUE(names.includes(std::string(own.data()) + ":8080"));
+    const std::string name(own.data());
+    const std::string plain = name.substr(0, name.find('.'));
+    for (const char* domain : {".local", ".lan", ".home.arpa", ".internal", ".LOCAL.:8080"}) {
+        EXPECT_TRUE(names.includes(plain + domain)) << domain;
+    }
+    for (const std::string& other : {"x" + plain + ".local", "evil." + plain + ".local",
+                                     plain + ".local.evil.example", plain + ".localx"}) {
+        EXPECT_FALSE(names.includes(other)) << other;
+    }
+    EXPECT_FALSE(names.includes("local"));
+    EXPECT_FALSE(names.includes("other.local"));
     EXPECT_TRUE(names.includes("locks.example.org"));
     EXPECT_FALSE(names.includes("evil.example"));
 }
 
 TEST(MachineNames, AreWithAndWithoutTheDomain) {
-    EXPECT_THAT(machine_names({"Box.Example.org", ""}), ElementsAre("box.example.org", "box"));
+    EXPECT_THAT(machine_names({"Box.Example.org", ""}),
+                ElementsAre("box.example.org", "box", "box.local", "box.lan", "box.home.arpa",
+                            "box.internal"));
     EXPECT_THAT(machine_names({"box", "127.0.1.1 box.example.org box\n"}),
-                ElementsAre("box", "box.example.org"));
-    EXPECT_THAT(machine_names({"box.example.org", "::1\tBOX.lan\tbox # at home"}),
-                ElementsAre("box.example.org", "box", "box.lan"));
+                ElementsAre("box", "box.local", "box.lan", "box.home.arpa", "box.internal",
+                            "box.example.org"));
+    EXPECT_THAT(machine_names({"box.fritz.box", "::1\tBOX.lan\tbox.home box # at home"}),
+                ElementsAre("box.fritz.box", "box", "box.local", "box.lan", "box.home.arpa",
+                            "box.internal", "box.home"));
+    EXPECT_THAT(machine_names({"nas.local", ""}),
+                ElementsAre("nas.local", "nas", "nas.lan", "nas.home.arpa", "nas.internal"));
     EXPECT_THAT(machine_names({"", "127.0.0.1 localhost"}), IsEmpty());
 }
 
@@ -79,7 +96,7 @@ TEST(MachineNames, AreNoNamesOfOthers) {
                                "10.0.0.1 other.example.org other\n"
                                "10.0.0.2 box.evil.example\n"
                                "# 127.0.1.1 box.example.org box\n"}),
-                ElementsAre("box"));
+                ElementsAre("box", "box.local", "box.lan", "box.home.arpa", "box.internal"));
 }
 
 TEST(HostName, HasNoPortAndNoSlash) {

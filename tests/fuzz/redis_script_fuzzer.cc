@@ -46,7 +46,8 @@ std::string run(const Script& script) {
     MapCommands commands;
     std::string written;
     const ScriptInput input{.keys = {"a", "b"}, .args = {"me", "30000", "0"}};
-    append_reply(written, run_script(script, input, commands), RespVersion::resp3);
+    StepBudget budget;
+    append_reply(written, run_script(script, input, commands, budget), RespVersion::resp3);
     return written;
 }
 

@@ -90,6 +90,19 @@ TEST_F(DflockdProtocolTest, RefusesWhatTheTokenHasNoRightTo) {
     other.close();
 }
 
+TEST_F(DflockdProtocolTest, AdmitsATokenOnlyIfItMayDoSomethingHere) {
+    rights::TokenSource tokens(ci("read * @http"));
+    DflockdDoor guarded({}, tokens);
+    Line line(guarded, at_.service, loop_);
+    EXPECT_EQ(line.say("auth\n_\ns\nping\n_\n\n"), "error_denied read *\n");
+    EXPECT_TRUE(line.channel.closed);
+    line.close();
+    tokens.replace(ci("read logs @dflockd"));
+    Line other(guarded, at_.service, loop_);
+    EXPECT_EQ(other.say("auth\n_\ns\nping\n_\n\n"), "ok\nok\n");
+    other.close();
+}
+
 class DflockdGateTimes : public DflockdProtocolTest {
   protected:
     Line connect() { return Line(guarded_, at_.service, loop_); }

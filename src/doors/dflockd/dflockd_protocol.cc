@@ -77,10 +77,18 @@ bool DflockdProtocol::handle(const Frame& frame) {
     }
 }
 
-// On a protected server the first request shows the secret.
+// On a protected server the first request shows the secret. A token that may not even look at
+// anything at this door is told so, and the connection closes.
 bool DflockdProtocol::admit(const std::optional<DflockdRequest>& request) {
+    constexpr rights::Door door = rights::Door::dflockd;
     const auto tokens = door_.tokens().current();
     if (request && request->verb == Verb::auth) client_ = tokens->find(request->secret);
+    if (client_ && !client_->may_something(rights::Right::read, door)) {
+        const auto denial = rights::refuse_anything(*client_, rights::Right::read, door);
+        client_.reset();
+        answer(denied_line(denial), true);
+        return false;
+    }
     if (client_ || tokens->is_open()) {
         admission_ = Admission::admitted;
         gate_timer_.reset();

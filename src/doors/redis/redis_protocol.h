@@ -42,6 +42,14 @@ struct RedisContext {
     net::EventLoop& loop;
 };
 
+// The commands since MULTI. What they keep has a limit, and so have the keys that they name.
+struct QueuedCommands {
+    std::vector<KeyCall> calls;
+    std::size_t bytes = 0;
+    std::size_t keys = 0;
+    bool is_broken = false;  // a command was wrong
+};
+
 class RedisProtocol final : public net::Protocol {
   public:
     // The channel outlives the protocol.
@@ -89,7 +97,9 @@ class RedisProtocol final : public net::Protocol {
     // redis_requests.cc: what is asked of the service
     [[nodiscard]] std::optional<KeyCall> read_key_call(Words words);
     [[nodiscard]] std::optional<KeyCall> read_script_call(Words words);
+    void refuse(const Reply& reply);
     void queue_or_ask(KeyCall call);
+    [[nodiscard]] std::optional<std::string> add_to_queue(KeyCall call);
     void ask(std::shared_ptr<KeyStep> step);
     void acquire(Words words);
     void watch(Words words);
@@ -109,8 +119,7 @@ class RedisProtocol final : public net::Protocol {
     std::unique_ptr<net::LoopTimer> timer_;
     std::optional<Reply> refusal_;
 
-    std::optional<std::vector<KeyCall>> queued_;  // since MULTI
-    bool is_queue_broken_ = false;                // a command in it was wrong
+    std::optional<QueuedCommands> queued_;  // since MULTI
     std::vector<std::shared_ptr<WatchStep>> watches_;
 
     std::shared_ptr<KeyStep> spare_;  // used again when nobody else has it any more

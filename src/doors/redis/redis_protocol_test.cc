@@ -329,6 +329,96 @@ TEST_F(RedisProtocolTest, DropsATransactionWithAMistake) {
     EXPECT_EQ(line.say("GET k"), "$-1|");
 }
 
+// --- Bounded ---
+
+TEST_F(RedisProtocolTest, BoundsWhatMultiKeeps) {
+    Line line = connect();
+    const std::string large(60'000, 'x');
+    const std::string discarded = "-EXECABORT Transaction discarded because of previous errors.|";
+    line.say("MULTI");
+    int queued = 0;
+    std::string answer;
+    for (; queued < 64; ++queued) {
+        answer = line.send({"EVAL", "return 1", "0", large});
+        if (answer != "+QUEUED|") break;
+    }
+    EXPECT_EQ(queued, 8);
+    EXPECT_EQ(answer, "-ERR the commands and scripts in MULTI take more than 524288 bytes|");
+    EXPECT_EQ(line.say("EXEC"), discarded);
+
+    // Scripts count, too, each once.
+    line.say("MULTI");
+    std::string script = "return 0";
+    for (int item = 0; item < 1000; ++item) script += ",1+1";
+    EXPECT_EQ(line.send({"EVAL", script, "0"}), "+QUEUED|");
+    EXPECT_EQ(line.send({"EVAL", script, "0"}), "+QUEUED|");
+    EXPECT_EQ(line.send({"EVAL", script + " ", "0"}), "+QUEUED|");
+    EXPECT_EQ(line.send({"EVAL", script + "  ", "0"}),
+              "-ERR the commands and scripts in MULTI take more than 524288 bytes|");
+    EXPECT_EQ(line.say("EXEC"), discarded);
+
+    line.say("MULTI");
+    std::vector<std::string> names{"DEL"};
+    for (int key = 0; key < 64; ++key) names.push_back("k" + std::to_string(key));
+    for (int command = 0; command < 16; ++command) EXPECT_EQ(line.send(names), "+QUEUED|");
+    EXPECT_EQ(line.say("GET k"), "-ERR more than 1024 keys in MULTI|");
+    EXPECT_EQ(line.say("EXEC"), discarded);
+}
+
+// The texts of a script are shared, so this was 64 scripts that copied 500 KB 900 times.
+TEST_F(RedisProtocolTest, SharesOneBudgetAmongTheScriptsOfExec) {
+    Line line = connect();
+    const std::string copying =
+        "local t = {ARGV[1],ARGV[1],ARGV[1],ARGV[1],ARGV[1],ARGV[1],ARGV[1],ARGV[1]} local n = 0 "
+        "for i = 1, 900 do local u = {unpack(t)} n = n + 1 end return n";
+    line.say("MULTI");
+    for (int script = 0; script < 64; ++script) {
+        ASSERT_EQ(line.send({"EVAL", copying, "0", std::string(7000, 'x')}), "+QUEUED|");
+    }
+    const std::string refused = "-ERR the script or transaction takes more than 20000 steps|";
+    std::string expected = "*64|:900|";
+    for (int script = 1; script < 64; ++script) expected += refused;
+    EXPECT_EQ(line.say("EXEC"), expected);
+    EXPECT_EQ(line.say("PING"), "+PONG|");
+}
+
+// A step is one commit, which holds so much and no more.
+TEST_F(RedisProtocolTest, RefusesChangesBeyondWhatACommitMayHold) {
+    Line line = connect();
+    const std::string refused =
+        "-ERR the script or transaction changes more than one commit may hold|";
+    // Sets 64 keys and deletes them again: 128 changes.
+    const auto again = [&](int times) {
+        std::vector<std::string> words{
+            "EVAL",
+            "for i = 1, " + std::to_string(times) +
+                " do redis.call('mset', unpack(ARGV)) redis.call('del', unpack(KEYS)) end return 1",
+            "64"};
+        for (int key = 0; key < 64; ++key) words.push_back("k" + std::to_string(key));
+        for (int key = 0; key < 64; ++key) {
+            words.push_back("k" + std::to_string(key));
+            words.emplace_back("v");
+        }
+        return line.send(words);
+    };
+    EXPECT_EQ(again(15), ":1|");
+    EXPECT_EQ(again(16), refused);
+    const std::string values =
+        "for i = 1, 200 do redis.call('set', KEYS[1], ARGV[1]) redis.call('del', KEYS[1]) end";
+    EXPECT_EQ(line.send({"EVAL", values, "1", std::string(3000, 'k'), std::string(1000, 'v')}),
+              refused)
+        << "the bytes count, too";
+}
+
+TEST_F(RedisProtocolTest, BoundsTheKeysThatAScriptLooksAt) {
+    Line line = connect();
+    const std::string text =
+        "local n = 0 for i = 1, 100 do n = n + #redis.call('mget', unpack(KEYS)) end return n";
+    std::vector<std::string> words{"EVAL", text, "64"};
+    for (int key = 0; key < 64; ++key) words.push_back("k" + std::to_string(key));
+    EXPECT_EQ(line.send(words), "-ERR the script or transaction looks at more than 4096 keys|");
+}
+
 // --- The queue ---
 
 TEST_F(RedisProtocolTest, WaitsInTurnAndTellsTheFencingNumber) {
@@ -452,6 +542,36 @@ TEST_F(RedisProtocolTest, RefusesWhatTheTokenHasNoRightTo) {
     EXPECT_EQ(line.say("SET x w"), "+OK|");
     EXPECT_EQ(line.say("SET deploy/x w"), denied("lock", "db3:deploy/x"));
     EXPECT_EQ(other.say("GET prod"), "$1|o|");
+}
+
+// A token that may do nothing here is not admitted, and one that may not any more runs no scripts.
+TEST_F(RedisProtocolTest, AdmitsATokenOnlyIfItMayDoSomethingHere) {
+    const auto tokens_with = [](const std::string& rights) {
+        const std::string file =
+            "ui " + rights + " " + rights::to_text(base::sha256("s3cret")) + "\n";
+        return rights::Tokens{.lines = rights::parse_token_file(file).value()};
+    };
+    rights::TokenSource tokens(tokens_with("read * @http"));
+    RedisDoor guarded({}, tokens, at_.clock);
+    Line line = connect(guarded);
+    const std::string denied =
+        "-NOPERM the token ui lacks the right read on anything at the door redis|";
+    EXPECT_EQ(line.say("AUTH s3cret"), denied);
+    EXPECT_EQ(line.say("AUTH ui s3cret"), denied);
+    EXPECT_EQ(line.say("HELLO 3 AUTH ui s3cret"), denied);
+    EXPECT_EQ(line.say("PING"), "-NOAUTH Authentication required.|");
+    EXPECT_EQ(line.say("SCRIPT FLUSH"), "-NOAUTH Authentication required.|");
+    tokens.replace(tokens_with("read logs @redis"));
+    EXPECT_EQ(line.say("AUTH s3cret"), "+OK|");
+    EXPECT_EQ(line.send({"EVAL", "return 1", "0"}), ":1|");
+    EXPECT_EQ(line.say("MULTI\r\nDISCARD"), "+OK|+OK|");
+    tokens.replace(tokens_with("read * @http"));
+    const std::string none = "EVALSHA " + std::string(40, '0') + " 0";
+    for (const std::string& command : {std::string("EVAL 'return 1' 0"), none, std::string("MULTI"),
+                                       std::string("SCRIPT FLUSH"), std::string("SCRIPT LOAD x")}) {
+        EXPECT_EQ(line.say(command), denied) << command;
+    }
+    EXPECT_EQ(line.say("PING"), "+PONG|");
 }
 
 // --- Commits and threads ---

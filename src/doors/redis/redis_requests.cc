@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "doors/redis/redis_protocol.h"
@@ -11,8 +12,11 @@ namespace holdfast::doors::redis {
 
 namespace {
 
-// How many commands MULTI may queue. Their changes are one commit.
+// How many commands MULTI may queue, how many keys they may name, and how much memory they and their
+// scripts may take. Their changes are one commit.
 constexpr std::size_t queued_max = keys_max;
+constexpr std::size_t queued_keys_max = 1024;
+constexpr std::size_t queued_bytes_max = std::size_t{512} * 1024;
 
 // What an unknown script is answered with: some clients compare the whole text.
 constexpr std::string_view no_script = "NOSCRIPT No matching script. Please use EVAL.";
@@ -30,24 +34,22 @@ std::optional<KeyCall> RedisProtocol::read_key_call(Words words) {
     const KeyCommand* const command = find_key_command(words[0]);
     if (command != nullptr && has_right_size(*command, words)) {
         if (const auto denied = deny(state_.client.get(), *command, words, state_.database)) {
-            is_queue_broken_ = true;
-            answer(*denied);
+            refuse(*denied);
             return std::nullopt;
         }
         return KeyCall{.command = command, .words = {words.begin(), words.end()}};
     }
-    is_queue_broken_ = true;
-    answer(command == nullptr ? unknown_command(words) : wrong_arguments(command->name));
+    refuse(command == nullptr ? unknown_command(words) : wrong_arguments(command->name));
     return std::nullopt;
 }
 
 // EVAL text number key... argument..., or the same with the SHA-1 of a text that was loaded.
 std::optional<KeyCall> RedisProtocol::read_script_call(Words words) {
     const auto refuse = [this](const Reply& reply) {
-        is_queue_broken_ = true;
-        answer(reply);
+        this->refuse(reply);
         return std::nullopt;
     };
+    if (auto denied = deny_everything(state_.client.get())) return refuse(*denied);
     if (words.size() < 3) return refuse(wrong_arguments(to_lower(words[0])));
     const auto keys = parse_integer(words[2]);
     if (!keys) return refuse(not_an_integer());
@@ -74,19 +76,48 @@ std::optional<KeyCall> RedisProtocol::read_script_call(Words words) {
     return call;
 }
 
+// Answers a command that is wrong. It may not be part of a transaction.
+void RedisProtocol::refuse(const Reply& reply) {
+    if (queued_) queued_->is_broken = true;
+    answer(reply);
+}
+
 void RedisProtocol::queue_or_ask(KeyCall call) {
     if (!queued_) {
         auto step = take_step();
         step->begin(state_.database, state_.client) = std::move(call);
         return ask(std::move(step));
     }
-    if (queued_->size() >= queued_max) {
-        is_queue_broken_ = true;
-        return answer(Reply::error(fmt::format("ERR more than {} commands in MULTI", queued_max)));
+    if (const auto fault = add_to_queue(std::move(call))) return refuse(Reply::error(*fault));
+    answer(Reply::status("QUEUED"));
+}
+
+// Why the command cannot be queued; no value if it is.
+std::optional<std::string> RedisProtocol::add_to_queue(KeyCall call) {
+    std::vector<KeyCall>& calls = queued_->calls;
+    const bool is_script = call.command == nullptr;
+    if (is_script) call.words[1] = {};  // its text or SHA-1: the script is known
+    std::size_t bytes = queued_->bytes + call.kept_bytes();
+    const bool is_new_script =
+        is_script && std::none_of(calls.begin(), calls.end(), [&](const KeyCall& other) {
+            return other.script == call.script;
+        });
+    if (is_new_script) bytes += call.script->bytes;
+    const std::size_t keys = queued_->keys + call.count_keys();
+    if (calls.size() >= queued_max) {
+        return fmt::format("ERR more than {} commands in MULTI", queued_max);
+    }
+    if (keys > queued_keys_max)
+        return fmt::format("ERR more than {} keys in MULTI", queued_keys_max);
+    if (bytes > queued_bytes_max) {
+        return fmt::format("ERR the commands and scripts in MULTI take more than {} bytes",
+                           queued_bytes_max);
     }
     call.keep_texts();
-    queued_->push_back(std::move(call));
-    answer(Reply::status("QUEUED"));
+    calls.push_back(std::move(call));
+    queued_->bytes = bytes;
+    queued_->keys = keys;
+    return std::nullopt;
 }
 
 void RedisProtocol::ask(std::shared_ptr<KeyStep> step) {
@@ -94,7 +125,7 @@ void RedisProtocol::ask(std::shared_ptr<KeyStep> step) {
         const Reply failure = response->failure.empty()
                                   ? Reply{}
                                   : Reply::error(fmt::format("ERR {}", response->failure));
-        return answer(response->failure.empty() ? step->reply() : failure);
+        return answer(response->failure.empty() ? step->take_reply() : failure);
     }
     Owed& owed = owed_.emplace_back(*this);
     owed.step = std::move(step);
@@ -165,9 +196,10 @@ bool RedisProtocol::handle_transaction(Words words) {
     if (is_word(name, "multi")) {
         if (queued_) {
             answer(Reply::error("ERR MULTI calls can not be nested"));
+        } else if (const auto denied = deny_everything(state_.client.get())) {
+            answer(*denied);
         } else {
             queued_.emplace();
-            is_queue_broken_ = false;
             answer(Reply::ok());
         }
     } else if (is_word(name, "exec")) {
@@ -192,14 +224,14 @@ bool RedisProtocol::handle_transaction(Words words) {
 
 void RedisProtocol::exec() {
     if (!queued_) return answer(Reply::error("ERR EXEC without MULTI"));
-    auto calls = std::move(*queued_);
+    QueuedCommands queued = std::move(*queued_);
     queued_.reset();
     auto watches = std::exchange(watches_, {});
-    if (is_queue_broken_) {
+    if (queued.is_broken) {
         return answer(Reply::error("EXECABORT Transaction discarded because of previous errors."));
     }
     auto step = take_step();
-    step->begin_exec(std::move(calls), std::move(watches), state_.database, state_.client);
+    step->begin_exec(std::move(queued.calls), std::move(watches), state_.database, state_.client);
     ask(std::move(step));
 }
 

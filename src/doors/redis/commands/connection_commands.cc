@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "doors/redis/commands/key_commands.h"
+
 namespace holdfast::doors::redis {
 
 namespace {
@@ -27,6 +29,7 @@ ConnectionAnswer run_auth(ConnectionState& state, RedisDoor& door, Words words) 
     }
     auto client = tokens->find(words.back());
     if (!client) return wrong_password();
+    if (auto denied = deny_everything(client.get())) return {.reply = std::move(*denied)};
     state.client = std::move(client);
     state.is_admitted = true;
     return {.reply = Reply::ok()};
@@ -60,6 +63,7 @@ ConnectionAnswer run_hello(ConnectionState& state, RedisDoor& door, Words words)
             const auto tokens = door.tokens().current();
             client = tokens->find(words[index + 2]);
             if (!client && !tokens->is_open()) return wrong_password();
+            if (auto denied = deny_everything(client.get())) return {.reply = std::move(*denied)};
             is_admitted = true;
             index += 2;
         } else if (is_word(words[index], "setname") && index + 1 < words.size()) {
@@ -134,7 +138,8 @@ ConnectionAnswer run_command(ConnectionState& /*state*/, RedisDoor& /*door*/, Wo
 }
 
 // SCRIPT LOAD text, SCRIPT EXISTS sha1..., SCRIPT FLUSH [ASYNC|SYNC].
-ConnectionAnswer run_script_command(ConnectionState& /*state*/, RedisDoor& door, Words words) {
+ConnectionAnswer run_script_command(ConnectionState& state, RedisDoor& door, Words words) {
+    if (auto denied = deny_everything(state.client.get())) return {.reply = std::move(*denied)};
     if (is_word(words[1], "load") && words.size() == 3) {
         const auto loaded = door.scripts().load(words[2]);
         if (loaded) return {.reply = Reply::bulk(loaded->sha1)};

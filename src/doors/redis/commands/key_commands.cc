@@ -259,6 +259,23 @@ std::optional<Reply> deny(const rights::Token* client, const KeyCommand& command
     return std::nullopt;
 }
 
+std::optional<Reply> deny_everything(const rights::Token* client) {
+    if (client == nullptr || client->may_something(Right::read, rights::Door::redis)) {
+        return std::nullopt;
+    }
+    const auto denial = rights::refuse_anything(*client, Right::read, rights::Door::redis);
+    return Reply::error("NOPERM " + denial.sentence);
+}
+
+std::size_t count_keys(const KeyCommand& command, Words words) {
+    switch (command.keys) {
+        case KeyWords::first: return 1;
+        case KeyWords::all: return words.size() - 1;
+        case KeyWords::pairs: break;
+    }
+    return words.size() / 2;
+}
+
 bool has_right_size(const KeyCommand& command, Words words) {
     return words.size() >= command.words_min && words.size() <= command.words_max;
 }

@@ -9,6 +9,7 @@
 
 #include "doors/redis/commands/keyspace.h"
 #include "doors/redis/commands/words.h"
+#include "doors/redis/step_budget.h"
 #include "rights/denial.h"
 
 namespace holdfast::doors::redis {
@@ -18,6 +19,7 @@ struct KeyContext {
     Keyspace& keys;
     core::Time now;
     const service::Clock& clock;
+    StepBudget& budget;  // of the whole step
 };
 
 // Which words of a command are keys.
@@ -47,7 +49,13 @@ struct KeyCommand {
 [[nodiscard]] std::optional<Reply> deny(const rights::Token* client, rights::Right right,
                                         std::string_view key, unsigned database);
 
-// An error if the command cannot have so many words.
+// Why the client may not even look at anything at this door; no value if it may.
+[[nodiscard]] std::optional<Reply> deny_everything(const rights::Token* client);
+
+// How many keys the command names. REQUIRES: it has the right number of words.
+[[nodiscard]] std::size_t count_keys(const KeyCommand& command, Words words);
+
+// True if the command can have so many words.
 [[nodiscard]] bool has_right_size(const KeyCommand& command, Words words);
 
 }  // namespace holdfast::doors::redis

@@ -3,16 +3,29 @@
 #include <utility>
 
 #include "doors/redis/script/evaluator.h"
+#include "doors/redis/script/value.h"
 
 namespace holdfast::doors::redis {
 
 namespace {
 
+// Runs the command if the budget of the step and its commit have room for it.
+Reply run_command(const KeyCommand& command, KeyContext context, Words words) {
+    const std::size_t keys = count_keys(command, words);
+    if (auto taken = context.budget.take_keys(keys); !taken) {
+        return Reply::error(taken.error().message);
+    }
+    if (command.needs == rights::Right::lock) {
+        if (auto refusal = context.keys.refuse_changes(keys)) return std::move(*refusal);
+    }
+    return command.run(context, words);
+}
+
 // What redis.call() in a script reaches: the commands on keys, and SELECT.
 class CommandsOfScript final : public ScriptCommands {
   public:
-    CommandsOfScript(Keyspace& keys, KeyContext context, const rights::Token* client)
-        : keys_(keys), context_(context), client_(client) {}
+    CommandsOfScript(const KeyContext& context, const rights::Token* client)
+        : context_(context), client_(client) {}
 
     Reply call(const std::vector<std::string_view>& words) override {
         if (is_word(words[0], "select")) return select(words);
@@ -24,10 +37,10 @@ class CommandsOfScript final : public ScriptCommands {
         if (!has_right_size(*command, words)) {
             return Reply::error("ERR Wrong number of args calling Redis command from script");
         }
-        if (auto denied = deny(client_, *command, words, keys_.database())) {
+        if (auto denied = deny(client_, *command, words, context_.keys.database())) {
             return std::move(*denied);
         }
-        return command->run(context_, words);
+        return run_command(*command, context_, words);
     }
 
   private:
@@ -36,12 +49,11 @@ class CommandsOfScript final : public ScriptCommands {
         if (!number || *number < 0 || *number >= std::int64_t{databases}) {
             return Reply::error("ERR DB index is out of range");
         }
-        keys_.select(static_cast<unsigned>(*number));
+        context_.keys.select(static_cast<unsigned>(*number));
         return Reply::ok();
     }
 
-    Keyspace& keys_;
-    KeyContext context_;
+    const KeyContext context_;
     const rights::Token* const client_;
 };
 
@@ -52,6 +64,18 @@ void KeyCall::keep_texts() {
     kept.clear();
     kept.reserve(words.size());  // so that texts stay where they are
     for (std::string_view& word : words) word = kept.emplace_back(word);
+}
+
+std::size_t KeyCall::kept_bytes() const {
+    std::size_t bytes = 0;
+    for (const std::string_view word : words) {
+        bytes += sizeof(std::string_view) + sizeof(std::string) + word.size();
+    }
+    return bytes;
+}
+
+std::size_t KeyCall::count_keys() const {
+    return command == nullptr ? script_keys : redis::count_keys(*command, words);
 }
 
 core::Outcome WatchStep::run(const service::StepContext& context) {
@@ -84,29 +108,32 @@ void KeyStep::begin_exec(std::vector<KeyCall> calls,
 }
 
 core::Outcome KeyStep::run(const service::StepContext& context) {
-    now_ = context.table.now();
     Keyspace keys(context, door_, database_);
-    reply_ = is_exec_ ? run_exec(keys) : run_call(keys, calls_[0]);
+    StepBudget budget;
+    const KeyContext key_context{
+        .keys = keys, .now = context.table.now(), .clock = door_.clock(), .budget = budget};
+    reply_ = is_exec_ ? run_exec(key_context) : run_call(key_context, calls_[0]);
+    forget_calls();
     return keys.rests_on();
 }
 
-Reply KeyStep::run_call(Keyspace& keys, const KeyCall& call) {
-    KeyContext context{.keys = keys, .now = now_, .clock = door_.clock()};
-    if (call.command != nullptr) return call.command->run(context, call.words);
+Reply KeyStep::run_call(const KeyContext& context, const KeyCall& call) {
+    if (call.command != nullptr) return run_command(*call.command, context, call.words);
     // EVAL script number key... argument...
     const Words rest = Words(call.words).subspan(3);
     const Words script_keys = rest.subspan(0, call.script_keys);
     const Words args = rest.subspan(call.script_keys);
-    keys.show(rest);
-    CommandsOfScript commands(keys, context, client_.get());
+    context.keys.show(rest);
+    CommandsOfScript commands(context, client_.get());
     return run_script(
         *call.script,
         {.keys = {script_keys.begin(), script_keys.end()}, .args = {args.begin(), args.end()}},
-        commands);
+        commands, context.budget);
 }
 
 // Nothing is done if a watched key is not as it was.
-Reply KeyStep::run_exec(Keyspace& keys) {
+Reply KeyStep::run_exec(const KeyContext& context) {
+    Keyspace& keys = context.keys;
     for (const auto& watch : watches_) {
         for (const Watched& watched : watch->seen) {
             keys.select(watched.database);
@@ -117,9 +144,27 @@ Reply KeyStep::run_exec(Keyspace& keys) {
     std::vector<Reply> replies;
     for (const KeyCall& call : calls_) {
         keys.select(database_);
-        replies.push_back(run_call(keys, call));
+        replies.push_back(run_call(context, call));
+        // What a script returns was charged before it was made.
+        if (call.command == nullptr) continue;
+        const bool is_look = call.command->needs == rights::Right::read;
+        const auto taken = context.budget.take_bytes(cost_of(replies.back()));
+        if (!taken && is_look) replies.back() = Reply::error(taken.error().message);
     }
     return Reply::array(std::move(replies));
+}
+
+// The step waits for its commit, and is kept for the next command: without the texts, scripts and
+// watches of this one.
+void KeyStep::forget_calls() {
+    if (is_exec_) {
+        calls_ = {};
+        watches_ = {};
+        return;
+    }
+    calls_[0].script.reset();
+    calls_[0].words.clear();
+    calls_[0].kept = {};
 }
 
 void KeyStep::keep_texts() {

@@ -1,11 +1,12 @@
 #pragma once
 
 // KeyStep: commands on keys as one step of the engine. A command alone, a script, or everything
-// between MULTI and EXEC.
+// between MULTI and EXEC. Each step has one budget.
 
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "doors/redis/commands/key_commands.h"
@@ -24,6 +25,10 @@ struct KeyCall {
     std::vector<std::string> kept;  // that the words point into, after keep_texts()
 
     void keep_texts();
+    // How much memory the words take when they are kept.
+    [[nodiscard]] std::size_t kept_bytes() const;
+    // How many keys it names.
+    [[nodiscard]] std::size_t count_keys() const;
 };
 
 // What WATCH has seen. EXEC looks at it in a later step.
@@ -55,12 +60,13 @@ class KeyStep final : public service::Step {
     core::Outcome run(const service::StepContext& context) override;
     void keep_texts() override;
 
-    // After the step was run.
-    [[nodiscard]] const Reply& reply() const { return reply_; }
+    // The reply, once, after the step was run.
+    [[nodiscard]] Reply take_reply() { return std::exchange(reply_, {}); }
 
   private:
-    [[nodiscard]] Reply run_call(Keyspace& keys, const KeyCall& call);
-    [[nodiscard]] Reply run_exec(Keyspace& keys);
+    [[nodiscard]] Reply run_call(const KeyContext& context, const KeyCall& call);
+    [[nodiscard]] Reply run_exec(const KeyContext& context);
+    void forget_calls();
 
     const RedisDoor& door_;
     unsigned database_ = 0;
@@ -68,7 +74,6 @@ class KeyStep final : public service::Step {
     bool is_exec_ = false;
     std::vector<KeyCall> calls_;
     std::vector<std::shared_ptr<WatchStep>> watches_;
-    core::Time now_;
     Reply reply_;
 };
 

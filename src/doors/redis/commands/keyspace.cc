@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "doors/redis/step_budget.h"
 #include "service/doors.h"
 
 namespace holdfast::doors::redis {
@@ -82,6 +83,20 @@ core::Outcome Keyspace::rests_on() const {
         outcome_.kind == OutcomeKind::granted || outcome_.kind == OutcomeKind::renewed;
     const bool is_one = calls_ == 1 || (calls_ == 2 && is_change);
     return is_one ? outcome_ : core::Outcome{.kind = OutcomeKind::released};
+}
+
+// The end of a lock may be followed by the grant of the next in its queue: two changes for each key.
+std::optional<Reply> Keyspace::refuse_changes(std::size_t keys) {
+    const core::Changes& changes = table_.changes();
+    for (; measured_ < changes.size(); ++measured_) {
+        if (!core::is_kept(changes[measured_])) continue;
+        ++changes_;
+        changes_bytes_ += core::text_size_of(changes[measured_]);
+    }
+    if (changes_ + 2 * keys <= step_changes_max && changes_bytes_ <= step_changes_bytes_max) {
+        return std::nullopt;
+    }
+    return Reply::error("ERR the script or transaction changes more than one commit may hold");
 }
 
 Reply Keyspace::get(std::string_view key) {
@@ -189,7 +204,7 @@ bool Keyspace::is_shown(const Lease& lease, std::string_view key) const {
     const bool is_watched = std::any_of(watched_.begin(), watched_.end(), [&](const Watched* one) {
         return one->key == key && one->database == database_;
     });
-    return is_watched || std::find(shown_.begin(), shown_.end(), lease.owner.name) != shown_.end();
+    return is_watched || shown_.contains(lease.owner.name);
 }
 
 // Why the lock may not be ended or prolonged without its owner's name. No value: it may.

@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "doors/redis/redis_door.h"
@@ -63,16 +64,24 @@ struct Watched {
 class Keyspace {
   public:
     Keyspace(const service::StepContext& context, const RedisDoor& door, unsigned database)
-        : table_(context.table), context_(context), door_(door), database_(database) {}
+        : table_(context.table),
+          context_(context),
+          door_(door),
+          database_(database),
+          measured_(context.table.changes().size()) {}
 
     void select(unsigned database) { database_ = database; }
     [[nodiscard]] unsigned database() const { return database_; }
     // The client has shown these texts in this step. They outlive the keyspace.
     void show(std::span<const std::string_view> texts) {
-        shown_.insert(shown_.end(), texts.begin(), texts.end());
+        shown_.insert(texts.begin(), texts.end());
     }
     // The client has watched the key, so it has read the value since.
     void show_watched(const Watched& watched) { watched_.push_back(&watched); }
+
+    // Why the step may not change so many keys more: what it has changed already is nearly as much
+    // as a commit may hold. No value: it may.
+    [[nodiscard]] std::optional<Reply> refuse_changes(std::size_t keys);
 
     [[nodiscard]] Reply get(std::string_view key);
     [[nodiscard]] bool exists(std::string_view key);
@@ -114,10 +123,14 @@ class Keyspace {
     const RedisDoor& door_;
     unsigned database_;
     std::string name_;  // of the last scope_of()
-    std::vector<std::string_view> shown_;
+    std::unordered_set<std::string_view> shown_;
     std::vector<const Watched*> watched_;
     core::Outcome outcome_;  // of the only call so far
     int calls_ = 0;
+    // The changes of the table up to here are measured: those of this step are so many.
+    std::size_t measured_;
+    std::size_t changes_ = 0;
+    std::size_t changes_bytes_ = 0;
 };
 
 }  // namespace holdfast::doors::redis

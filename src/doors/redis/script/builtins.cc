@@ -12,33 +12,30 @@ namespace holdfast::doors::redis {
 
 namespace {
 
-// The text of an argument that must be one. Numbers are taken, too, as in Lua.
-base::Result<std::string> need_text(const ScriptValue& value) {
-    if (auto text = to_word(value)) return std::move(*text);
-    return script_error(fmt::format("string expected, got {}", type_name(value)));
-}
+// An argument that must be a text. Numbers are taken, too, as in Lua: a number is written out.
+class TextArgument {
+  public:
+    static base::Result<TextArgument> of(const ScriptValue& value) {
+        TextArgument argument;
+        argument.text_ = find_text(value);
+        if (argument.text_ != nullptr) return argument;
+        const double* const number = std::get_if<double>(&value);
+        if (number != nullptr) {
+            argument.written_ = to_word(*number);
+            return argument;
+        }
+        return script_error(fmt::format("string expected, got {}", type_name(value)));
+    }
+    [[nodiscard]] std::string_view text() const { return text_ == nullptr ? written_ : *text_; }
+
+  private:
+    const std::string* text_ = nullptr;
+    std::string written_;
+};
 
 base::Result<double> need_number(const ScriptValue& value) {
     if (const auto number = to_number(value)) return *number;
     return script_error(fmt::format("number expected, got {}", type_name(value)));
-}
-
-// string.sub(): positions count from one, and from the end if they are negative.
-Evaluated cut_text(const std::vector<ScriptValue>& arguments) {
-    TRY(const std::string text, need_text(arguments[0]));
-    TRY(double first, need_number(arguments[1]));
-    double last = -1;
-    if (arguments.size() > 2) {
-        TRY(last, need_number(arguments[2]));
-    }
-    const auto size = static_cast<double>(text.size());
-    if (first < 0) first += size + 1;
-    if (last < 0) last += size + 1;
-    first = std::max(1.0, std::trunc(first));
-    last = std::min(size, std::trunc(last));
-    if (!(first <= last)) return ScriptValue{std::string()};
-    return ScriptValue{text.substr(static_cast<std::size_t>(first) - 1,
-                                   static_cast<std::size_t>(last - first) + 1)};
 }
 
 Evaluated largest_or_smallest(const std::vector<ScriptValue>& arguments, bool is_largest) {
@@ -50,37 +47,47 @@ Evaluated largest_or_smallest(const std::vector<ScriptValue>& arguments, bool is
     return ScriptValue{chosen};
 }
 
-Evaluated append_item(const std::vector<ScriptValue>& arguments) {
-    const auto* const table = std::get_if<std::shared_ptr<ScriptTable>>(&arguments[0]);
-    if (table == nullptr || arguments.size() != 2) {
-        return script_error("only table.insert(list, value) is understood");
-    }
-    if (std::holds_alternative<std::shared_ptr<ScriptTable>>(arguments[1])) {
-        return script_error("a table cannot be put into another one");
-    }
-    (*table)->items.push_back(arguments[1]);
-    return ScriptValue{};
-}
-
-ScriptValue to_text_value(const ScriptValue& value) {
-    if (const bool* const truth = std::get_if<bool>(&value)) {
-        return std::string(*truth ? "true" : "false");
-    }
-    if (const double* const number = std::get_if<double>(&value)) {
-        return fmt::format("{:.14g}", *number);
-    }
-    if (std::holds_alternative<std::string>(value)) return value;
-    return std::string(type_name(value));
-}
-
-// As Redis does it: a text without a code gets one.
-ScriptValue error_reply_value(std::string text) {
-    if (text.starts_with('-')) text.erase(0, 1);
-    const bool has_code = text.find(' ') != std::string::npos;
-    return error_value(has_code ? std::move(text) : "ERR " + text);
+Evaluated first_item(const ScriptValue& value) {
+    const ScriptTable* const table = find_table(value);
+    if (table == nullptr) return script_error("unpack of something that is no table");
+    return table->items.empty() ? ScriptValue{} : table->items[0];
 }
 
 }  // namespace
+
+// string.sub(): positions count from one, and from the end if they are negative.
+Evaluated ScriptRun::cut_text(const Values& arguments) {
+    if (arguments.size() < 2) return script_error("string.sub needs a position");
+    TRY(const auto argument, TextArgument::of(arguments[0]));
+    const std::string_view text = argument.text();
+    TRY(double first, need_number(arguments[1]));
+    double last = -1;
+    if (arguments.size() > 2) {
+        TRY(last, need_number(arguments[2]));
+    }
+    const auto size = static_cast<double>(text.size());
+    if (first < 0) first += size + 1;
+    if (last < 0) last += size + 1;
+    first = std::max(1.0, std::trunc(first));
+    last = std::min(size, std::trunc(last));
+    if (!(first <= last)) return make_text("", budget_);
+    return make_text(text.substr(static_cast<std::size_t>(first) - 1,
+                                 static_cast<std::size_t>(last - first) + 1),
+                     budget_);
+}
+
+Evaluated ScriptRun::append_item(const Values& arguments) {
+    ScriptTable* const table = find_table(arguments[0]);
+    if (table == nullptr || arguments.size() != 2) {
+        return script_error("only table.insert(list, value) is understood");
+    }
+    if (find_table(arguments[1]) != nullptr) {
+        return script_error("a table cannot be put into another one");
+    }
+    TRY(budget_.take_bytes(sizeof(ScriptValue)));
+    table->items.push_back(arguments[1]);
+    return ScriptValue{};
+}
 
 Evaluated ScriptRun::call_builtin(const Expression& expression) {
     TRY(auto arguments, evaluate_list(expression.operands));
@@ -91,37 +98,12 @@ Evaluated ScriptRun::call_builtin(const Expression& expression) {
         case Builtin::redis_call: return call_command(arguments, false);
         case Builtin::redis_pcall: return call_command(arguments, true);
         case Builtin::redis_replicate_commands: return ScriptValue{true};
-        case Builtin::redis_status_reply: {
-            TRY(auto text, need_text(arguments[0]));
-            return status_value(std::move(text));
-        }
-        case Builtin::redis_error_reply: {
-            TRY(auto text, need_text(arguments[0]));
-            return error_reply_value(std::move(text));
-        }
         case Builtin::tonumber: {
             const auto number = to_number(arguments[0]);
             return number ? ScriptValue{*number} : ScriptValue{};
         }
-        case Builtin::tostring: return to_text_value(arguments[0]);
-        case Builtin::type: return ScriptValue{std::string(type_name(arguments[0]))};
-        case Builtin::unpack: {  // not at the end of a list: its first item
-            const auto* const table = std::get_if<std::shared_ptr<ScriptTable>>(&arguments[0]);
-            if (table == nullptr) return script_error("unpack of something that is no table");
-            return (*table)->items.empty() ? ScriptValue{} : (*table)->items[0];
-        }
-        case Builtin::error: {
-            TRY(const auto text, need_text(arguments[0]));
-            return script_error(text);
-        }
+        case Builtin::unpack: return first_item(arguments[0]);  // not at the end of a list
         case Builtin::table_insert: return append_item(arguments);
-        case Builtin::string_sub:
-            if (arguments.size() < 2) return script_error("string.sub needs a position");
-            return cut_text(arguments);
-        case Builtin::string_len: {
-            TRY(const auto text, need_text(arguments[0]));
-            return ScriptValue{static_cast<double>(text.size())};
-        }
         case Builtin::math_floor:
         case Builtin::math_ceil: {
             TRY(const double number, need_number(arguments[0]));
@@ -130,23 +112,59 @@ Evaluated ScriptRun::call_builtin(const Expression& expression) {
         }
         case Builtin::math_max: return largest_or_smallest(arguments, true);
         case Builtin::math_min: return largest_or_smallest(arguments, false);
+        default: return call_text_function(expression.builtin, arguments);
     }
-    return ScriptValue{};
+}
+
+// The functions that take or give a text.
+Evaluated ScriptRun::call_text_function(Builtin builtin, const Values& arguments) {
+    const ScriptValue& value = arguments[0];
+    if (builtin == Builtin::type) return make_text(type_name(value), budget_);
+    if (builtin == Builtin::string_sub) return cut_text(arguments);
+    if (builtin == Builtin::tostring) {
+        if (find_text(value) != nullptr) return value;
+        if (const double* const number = std::get_if<double>(&value)) {
+            return make_text(fmt::format("{:.14g}", *number), budget_);
+        }
+        const bool* const truth = std::get_if<bool>(&value);
+        if (truth != nullptr) return make_text(*truth ? "true" : "false", budget_);
+        return make_text(type_name(value), budget_);
+    }
+    TRY(const auto argument, TextArgument::of(value));
+    std::string_view text = argument.text();
+    switch (builtin) {
+        case Builtin::string_len: return ScriptValue{static_cast<double>(text.size())};
+        case Builtin::redis_status_reply:
+            return make_table(ScriptTable::Kind::status, text, budget_);
+        case Builtin::redis_error_reply: {  // as Redis does it: a text without a code gets one
+            if (text.starts_with('-')) text.remove_prefix(1);
+            TRY(budget_.take_bytes(2 * text.size()));
+            const bool has_code = text.find(' ') != std::string_view::npos;
+            const std::string coded = (has_code ? "" : "ERR ") + std::string(text);
+            return make_table(ScriptTable::Kind::error, coded, budget_);
+        }
+        default: return script_error(text);  // error()
+    }
 }
 
 Evaluated ScriptRun::call_command(const Values& arguments, bool is_caught) {
-    std::vector<std::string> texts;
+    std::vector<std::string> written;  // numbers as words
+    written.reserve(arguments.size());
+    std::vector<std::string_view> words;
+    words.reserve(arguments.size());
     for (const ScriptValue& argument : arguments) {
-        auto text = to_word(argument);
-        if (!text) {
+        const double* const number = std::get_if<double>(&argument);
+        const std::string* const text =
+            number == nullptr ? find_text(argument) : &written.emplace_back(to_word(*number));
+        if (text == nullptr) {
             return script_error("Lua redis lib command arguments must be strings or integers");
         }
-        texts.push_back(std::move(*text));
+        TRY(budget_.take_bytes(sizeof(std::string) + text->size()));
+        words.emplace_back(*text);
     }
-    const std::vector<std::string_view> words(texts.begin(), texts.end());
     const Reply reply = commands_.call(words);
     if (reply.is_error() && !is_caught) return base::fail(reply.text);
-    return to_value(reply);
+    return to_value(reply, budget_);
 }
 
 }  // namespace holdfast::doors::redis

@@ -11,9 +11,13 @@ namespace holdfast::doors::redis {
 
 namespace {
 
+// The words of the client's command are not charged: their size has a limit of its own.
 ScriptValue list_of(const std::vector<std::string_view>& words) {
     auto table = std::make_shared<ScriptTable>();
-    for (const std::string_view word : words) table->items.emplace_back(std::string(word));
+    table->items.reserve(words.size());
+    for (const std::string_view word : words) {
+        table->items.emplace_back(std::make_shared<const std::string>(word));
+    }
     return table;
 }
 
@@ -23,9 +27,12 @@ tl::unexpected<base::Error> script_error(std::string_view what) {
     return base::fail(fmt::format("ERR Error running script: {}", what));
 }
 
-ScriptRun::ScriptRun(const Script& script, const ScriptInput& input, ScriptCommands& commands)
+ScriptRun::ScriptRun(const Script& script, const ScriptInput& input, ScriptCommands& commands,
+                     StepBudget& budget)
     : script_(script),
       commands_(commands),
+      budget_(budget),
+      descent_(script_levels_max),
       keys_(list_of(input.keys)),
       args_(list_of(input.args)),
       script_frame_(script.places) {}
@@ -35,9 +42,9 @@ base::Result<ScriptValue> ScriptRun::run() {
     return flow == Flow::give ? given_ : ScriptValue{};
 }
 
-base::Result<void> ScriptRun::count_step() {
-    if (++steps_ <= script_steps_max) return {};
-    return script_error(fmt::format("it takes more than {} steps", script_steps_max));
+base::Result<void> ScriptRun::check_depth() const {
+    if (!descent_.is_too_deep()) return {};
+    return script_error("its blocks, expressions and calls are nested too deep");
 }
 
 ScriptValue& ScriptRun::at(const Variable& variable) {
@@ -45,8 +52,10 @@ ScriptValue& ScriptRun::at(const Variable& variable) {
 }
 
 base::Result<ScriptRun::Flow> ScriptRun::run_block(const Block& block) {
+    const Descent::Level level(descent_);
+    TRY(check_depth());
     for (const Statement& statement : block) {
-        TRY(count_step());
+        TRY(budget_.take_step());
         TRY(const Flow flow, run_statement(statement));
         if (flow != Flow::on) return flow;
     }
@@ -84,14 +93,14 @@ base::Result<ScriptRun::Flow> ScriptRun::run_choice(const Statement& statement) 
 
 base::Result<ScriptRun::Flow> ScriptRun::run_each(const Statement& statement) {
     TRY(const ScriptValue list, evaluate(statement.expressions[0]));
-    const auto* const table = std::get_if<std::shared_ptr<ScriptTable>>(&list);
+    const ScriptTable* const table = find_table(list);
     if (table == nullptr) return script_error("ipairs of something that is no table");
-    for (std::size_t index = 0; index < (*table)->items.size(); ++index) {
-        ScriptValue item = (*table)->items[index];
+    for (std::size_t index = 0; index < table->items.size(); ++index) {
+        ScriptValue item = table->items[index];
         if (std::holds_alternative<Nil>(item)) break;
         at(statement.targets[0]) = static_cast<double>(index + 1);
         at(statement.targets[1]) = std::move(item);
-        TRY(count_step());
+        TRY(budget_.take_step());
         TRY(const Flow flow, run_block(statement.blocks[0]));
         if (flow == Flow::leave_loop) break;
         if (flow == Flow::give) return flow;
@@ -110,7 +119,7 @@ base::Result<ScriptRun::Flow> ScriptRun::run_count(const Statement& statement) {
     const auto [first, last, step] = numbers;
     for (double number = first; step >= 0 ? number <= last : number >= last; number += step) {
         at(statement.targets[0]) = number;
-        TRY(count_step());
+        TRY(budget_.take_step());
         TRY(const Flow flow, run_block(statement.blocks[0]));
         if (flow == Flow::leave_loop) break;
         if (flow == Flow::give) return flow;
@@ -121,7 +130,10 @@ base::Result<ScriptRun::Flow> ScriptRun::run_count(const Statement& statement) {
 // Variables that are more than the values become nil.
 base::Result<void> ScriptRun::assign(const Statement& statement) {
     TRY(auto values, evaluate_list(statement.expressions));
-    values.resize(std::max(values.size(), statement.targets.size()));
+    for (std::size_t size = values.size(); size < statement.targets.size(); ++size) {
+        TRY(budget_.take_step());
+        values.emplace_back();
+    }
     for (std::size_t index = 0; index < statement.targets.size(); ++index) {
         at(statement.targets[index]) = std::move(values[index]);
     }
@@ -134,24 +146,28 @@ base::Result<void> ScriptRun::assign_item(const Statement& statement) {
     TRY(const ScriptValue target, evaluate(statement.expressions[0]));
     TRY(const ScriptValue key, evaluate(statement.expressions[1]));
     TRY(ScriptValue value, evaluate(statement.expressions[2]));
-    const auto* const table = std::get_if<std::shared_ptr<ScriptTable>>(&target);
+    ScriptTable* const table = find_table(target);
     const double* const place = std::get_if<double>(&key);
     if (table == nullptr || place == nullptr) return script_error("only lists can be assigned to");
-    auto& items = (*table)->items;
+    auto& items = table->items;
     const bool is_possible = *place >= 1 && *place <= static_cast<double>(items.size() + 1) &&
                              std::trunc(*place) == *place;
     if (!is_possible) return script_error("a list can only be changed within it or at its end");
-    if (std::holds_alternative<std::shared_ptr<ScriptTable>>(value)) {
+    if (find_table(value) != nullptr) {
         return script_error("a table cannot be put into another one");
     }
     const auto index = static_cast<std::size_t>(*place) - 1;
-    if (index == items.size()) items.emplace_back();
+    if (index == items.size()) {
+        TRY(budget_.take_bytes(sizeof(ScriptValue)));
+        items.emplace_back();
+    }
     items[index] = std::move(value);
     return {};
 }
 
 Evaluated ScriptRun::call_function(const Function& function, Values arguments) {
     if (calls_ >= script_calls_max) return script_error("its functions call one another too deep");
+    TRY(budget_.take_bytes(function.places * sizeof(ScriptValue)));
     arguments.resize(function.parameters);
     arguments.resize(function.places);
     Values* const caller = std::exchange(function_frame_, &arguments);
@@ -163,9 +179,12 @@ Evaluated ScriptRun::call_function(const Function& function, Values arguments) {
     return *flow == Flow::give ? std::exchange(given_, {}) : ScriptValue{};
 }
 
-Reply run_script(const Script& script, const ScriptInput& input, ScriptCommands& commands) {
-    const auto value = ScriptRun(script, input, commands).run();
-    return value ? to_reply(*value) : Reply::error(value.error().message);
+Reply run_script(const Script& script, const ScriptInput& input, ScriptCommands& commands,
+                 StepBudget& budget) {
+    const auto value = ScriptRun(script, input, commands, budget).run();
+    if (!value) return Reply::error(value.error().message);
+    auto reply = to_reply(*value, budget);
+    return reply ? std::move(*reply) : Reply::error(reply.error().message);
 }
 
 }  // namespace holdfast::doors::redis

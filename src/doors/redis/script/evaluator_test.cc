@@ -1,11 +1,13 @@
 #include "doors/redis/script/evaluator.h"
 
 #include <gmock/gmock.h>
+#include <pthread.h>
 
 #include <map>
 #include <string>
 
 #include "doors/redis/script/parser.h"
+#include "doors/redis/script/test_repeat.h"
 
 namespace holdfast::doors::redis {
 namespace {
@@ -34,12 +36,17 @@ class MapCommands final : public ScriptCommands {
     std::map<std::string, std::string> values;
 };
 
-Reply run(std::string_view text, const ScriptInput& input = {}) {
+Reply run(std::string_view text, const ScriptInput& input, StepBudget& budget) {
     MapCommands commands;
     commands.values["held"] = "me";
     const auto script = parse_script(text);
     if (!script) return Reply::error(script.error().message);
-    return run_script(*script, input, commands);
+    return run_script(*script, input, commands, budget);
+}
+
+Reply run(std::string_view text, const ScriptInput& input = {}) {
+    StepBudget budget;
+    return run(text, input, budget);
 }
 
 std::int64_t number(std::string_view text) {
@@ -123,10 +130,148 @@ TEST(ScriptEvaluator, AlwaysEnds) {
     EXPECT_THAT(run("local function f() return f() end return f()").text, HasSubstr("too deep"));
     EXPECT_THAT(run("local t = {1} for i, x in ipairs(t) do table.insert(t, i) end").text,
                 HasSubstr("steps"));
+}
+
+// --- Bounded where it is made ---
+
+// Runs a function on a thread with a small stack.
+template <class Run>
+Reply run_on_small_stack(const Run& run) {
+    struct Task {
+        const Run& run;
+        Reply reply;
+    } task{run, {}};
+    pthread_attr_t attributes;
+    EXPECT_EQ(pthread_attr_init(&attributes), 0);
+    EXPECT_EQ(pthread_attr_setstacksize(&attributes, std::size_t{256} * 1024), 0);
+    pthread_t thread{};
+    const auto enter = [](void* given) -> void* {
+        auto& its = *static_cast<Task*>(given);
+        its.reply = its.run();
+        return nullptr;
+    };
+    EXPECT_EQ(pthread_create(&thread, &attributes, enter, &task), 0);
+    EXPECT_EQ(pthread_join(thread, nullptr), 0);
+    pthread_attr_destroy(&attributes);
+    return task.reply;
+}
+
+// A function that calls itself at the bottom of a high tree: the trees of all its calls were on the
+// stack at once, and ended the server.
+TEST(ScriptEvaluator, RefusesATreeThatIsTooHighForTheStack) {
+    const std::string script =
+        "local function f(x) return f(x)" + repeat("+1", 2000) + " end return f(1)";
+    EXPECT_EQ(script.size(), 4047U);
+    EXPECT_THAT(run_on_small_stack([&] { return run(script); }).text, HasSubstr("levels"));
+}
+
+// Everything that is allowed, at its limits at once.
+TEST(ScriptEvaluator, FitsIntoASmallStack) {
+    const std::string chain = repeat("+1", script_height_max - 2);
+    const std::string deep = repeat("(", 15) + "f(x)" + repeat("+1)", 15);
+    const std::string nested = repeat("do ", 30) + "return f(x)" + repeat(" end", 30);
+    for (const std::string& body : std::initializer_list<std::string>{
+             "return f(x)" + chain, "return " + deep, nested, "return {{{{f(x)}}}}",
+             "return redis.call('get', f(x))"}) {
+        const Reply reply = run_on_small_stack(
+            [&] { return run("local function f(x) " + body + " end return f(1)"); });
+        EXPECT_THAT(reply.text, HasSubstr("too deep")) << body;
+    }
+}
+
+TEST(ScriptEvaluator, EvaluatesWhatIsNestedAsDeepAsAllowed) {
+    EXPECT_EQ(number("return 1" + repeat("+1", script_height_max - 1)), script_height_max);
+    EXPECT_EQ(number("local function f(x) if x > 0 then return f(x - 1) + 1 end return 0 end "
+                     "return f(15)"),
+              15);
+}
+
+// Each line doubles the reply; nothing of it is made.
+TEST(ScriptEvaluator, RefusesAReplyThatIsMuchLargerThanItsValue) {
+    for (const int doublings : {20, 39}) {
+        StepBudget budget;
+        const Reply reply = run(
+            "local t = {1} for i = 1, " + std::to_string(doublings) + " do t = {t, t} end return t",
+            {}, budget);
+        EXPECT_EQ(reply,
+                  Reply::error("ERR the script or transaction returns more than 4096 values"));
+        EXPECT_LT(budget.bytes(), step_bytes_max);
+    }
+    EXPECT_THAT(run("local t = {1} for i = 1, 40 do t = {t, t} end return t").text,
+                HasSubstr("nested more than 40 times"));
+    EXPECT_EQ(run("local t = {1} for i = 1, 10 do t = {t, t} end return t").items.size(), 2U);
+}
+
+TEST(ScriptEvaluator, BoundsTheBytesOfAReply) {
     const std::string large(60'000, 'x');
-    EXPECT_THAT(run("for i = 1, 1000 do local x = ARGV[1] end", {.args = {large}}).text,
+    const auto reply_of = [&](int copies) {
+        return run("return {" + repeat("ARGV[1],", copies) + "}", {.args = {large}});
+    };
+    EXPECT_EQ(reply_of(16).items.size(), 16U);
+    EXPECT_THAT(reply_of(18).text, HasSubstr("makes more than 1048576 bytes"));
+}
+
+// Sharing a text is free. Making, comparing and giving away is not.
+TEST(ScriptEvaluator, CountsTheBytesThatItCopies) {
+    const std::string large(65'000, 'x');
+    const auto bytes_of = [&](std::string_view text) {
+        StepBudget budget;
+        const Reply reply = run(text, {.args = {large, large}}, budget);
+        EXPECT_FALSE(reply.is_error()) << reply.text;
+        return budget.bytes();
+    };
+    for (const char* script : {"for i = 1, 1000 do local x = ARGV[1] end",
+                               "local t = {ARGV[1]} for i = 1, 1000 do local u = {unpack(t)} end",
+                               "local t = {} for i = 1, 1000 do table.insert(t, ARGV[1]) end",
+                               "for i = 1, 1000 do for j, x in ipairs(ARGV) do end end"}) {
+        EXPECT_LT(bytes_of(script), 200'000U) << script;
+    }
+    for (const char* once : {"string.sub(ARGV[1], 2)", "ARGV[1] == ARGV[2]", "ARGV[1] < ARGV[2]",
+                             "redis.call('del', ARGV[1])", "redis.status_reply(ARGV[1])"}) {
+        EXPECT_GE(bytes_of("local x = " + std::string(once)), 64'999U) << once;
+        const std::string often = "for i = 1, 1000 do local x = " + std::string(once) + " end";
+        EXPECT_THAT(run(often, {.args = {large, large}}).text, HasSubstr("bytes")) << once;
+    }
+}
+
+TEST(ScriptEvaluator, BoundsWhatIsAlive) {
+    for (const char* script :
+         {"local t = {} for i = 1, 6000 do t = {unpack(t)} t[#t + 1] = i end",
+          "local t = {1,2,3,4,5,6,7,8} for i = 1, 9 do t = {unpack(t), unpack(t)} end "
+          "for i = 1, 4000 do local u = {unpack(t)} end",
+          "local t = {} for i = 1, 3900 do t = {{}, {}} end",
+          "local s = ARGV[1] local t = {} for i = 1, 5000 do t[i] = string.sub(s, i) end"}) {
+        const std::string large(60'000, 'x');
+        StepBudget budget;
+        EXPECT_TRUE(run(script, {.args = {large}}, budget).is_error()) << script;
+        EXPECT_LE(budget.bytes(), step_bytes_max);
+        EXPECT_LE(budget.steps(), step_steps_max);
+    }
+    std::string names = "a0";
+    for (int name = 1; name < 199; ++name) names += ",a" + std::to_string(name);
+    EXPECT_THAT(run("local function f() local " + names + " end for i = 1, 2000 do f() end").text,
                 HasSubstr("steps"))
-        << "copying costs time, too";
+        << "a frame of a function takes time, too";
+}
+
+TEST(ScriptEvaluator, SharesOneBudgetAmongAllScriptsOfAStep) {
+    StepBudget budget;
+    const std::string some = "for i = 1, 3000 do end return 1";
+    int answered = 0;
+    while (run(some, {}, budget) == Reply::integer(1)) ++answered;
+    EXPECT_EQ(answered, 6) << "3000 iterations are a bit more than 3000 steps";
+    EXPECT_EQ(run(some, {}, budget),
+              Reply::error("ERR the script or transaction takes more than 20000 steps"));
+}
+
+TEST(ScriptEvaluator, UsesPlacesOfVariablesAgain) {
+    EXPECT_EQ(number("do local a = 1 end local b return b == nil and 1 or 0"), 1);
+    EXPECT_EQ(
+        number("local x = 1 do local y = 2 local z = 3 x = x + y + z end local w = 4 return x + w"),
+        10);
+    EXPECT_EQ(number("local function f(a) do local b = a * 2 a = b end local c return c or a end "
+                     "local q = 7 return f(3) + q"),
+              13);
 }
 
 // Otherwise its memory would never be freed.

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "doors/redis/script/parser.h"
-
 namespace holdfast::doors::redis {
 
 namespace {
@@ -63,24 +61,8 @@ constexpr NamedBuiltin builtins[] = {
     {"math.min", Builtin::math_min, 1},
 };
 
-Expression unary(Operator operation, Expression operand) {
-    Expression made{.kind = ExpressionKind::unary, .operation = operation};
-    made.operands.push_back(std::move(operand));
-    return made;
-}
-
-Expression binary(Operator operation, Expression left, Expression right) {
-    Expression made{.kind = ExpressionKind::binary, .operation = operation};
-    made.operands.push_back(std::move(left));
-    made.operands.push_back(std::move(right));
-    return made;
-}
-
-Expression index(Expression table, Expression key) {
-    Expression made{.kind = ExpressionKind::index};
-    made.operands.push_back(std::move(table));
-    made.operands.push_back(std::move(key));
-    return made;
+std::shared_ptr<const std::string> share(std::string text) {
+    return std::make_shared<const std::string>(std::move(text));
 }
 
 }  // namespace
@@ -105,12 +87,31 @@ tl::unexpected<base::Error> TokenReader::complain_of_token() const {
 }
 
 base::Result<void> ExpressionParser::check_depth() const {
-    if (depth_ <= script_depth_max) return {};
+    if (!descent_.is_too_deep()) return {};
     return reader_.complain(fmt::format("nested more than {} times", script_depth_max));
 }
 
+// The expression with the height that follows from its operands.
+base::Result<Expression> ExpressionParser::give_height(Expression parent) {
+    for (const Expression& operand : parent.operands) {
+        const auto height = static_cast<std::uint16_t>(operand.height + 1);
+        parent.height = std::max(parent.height, height);
+    }
+    if (parent.height <= script_height_max) return parent;
+    return reader_.complain(
+        fmt::format("an expression has more than {} levels", script_height_max));
+}
+
+base::Result<Expression> ExpressionParser::join(Expression parent, Expression left,
+                                                Expression right) {
+    parent.operands.reserve(2);
+    parent.operands.push_back(std::move(left));
+    parent.operands.push_back(std::move(right));
+    return give_height(std::move(parent));
+}
+
 base::Result<Expression> ExpressionParser::read() {
-    const Level level(depth_);
+    const Descent::Level level(descent_);
     TRY(check_depth());
     return read_binary(1);
 }
@@ -134,19 +135,22 @@ base::Result<Expression> ExpressionParser::read_binary(int priority_min) {
         if (found == std::end(binary_operators) || found->priority < priority_min) return left;
         reader_.take();
         TRY(auto right, read_binary(found->priority + 1));
-        left = binary(found->operation, std::move(left), std::move(right));
+        TRY(left, join({.kind = ExpressionKind::binary, .operation = found->operation},
+                       std::move(left), std::move(right)));
     }
 }
 
 base::Result<Expression> ExpressionParser::read_unary() {
-    const Level level(depth_);
+    const Descent::Level level(descent_);
     TRY(check_depth());
     for (const auto& [sign, operation] : {std::pair{"not", Operator::logical_not},
                                           {"-", Operator::negate},
                                           {"#", Operator::length}}) {
         if (!reader_.take_if(sign)) continue;
         TRY(auto operand, read_unary());
-        return unary(operation, std::move(operand));
+        Expression made{.kind = ExpressionKind::unary, .operation = operation};
+        made.operands.push_back(std::move(operand));
+        return give_height(std::move(made));
     }
     return read_simple();
 }
@@ -157,7 +161,7 @@ base::Result<Expression> ExpressionParser::read_simple() {
         return Expression{.kind = ExpressionKind::number, .number = reader_.take().number};
     }
     if (token.kind == ScriptToken::Kind::text) {
-        return Expression{.kind = ExpressionKind::text, .text = reader_.take().text};
+        return Expression{.kind = ExpressionKind::text, .text = share(reader_.take().text)};
     }
     if (reader_.take_if("nil")) return Expression{};
     if (reader_.take_if("true"))
@@ -178,7 +182,7 @@ base::Result<Expression> ExpressionParser::read_table() {
         if (!reader_.take_if(",") && !reader_.take_if(";")) break;
     }
     TRY(reader_.expect("}"));
-    return table;
+    return give_height(std::move(table));
 }
 
 base::Result<Expression> ExpressionParser::read_suffixed() {
@@ -189,16 +193,15 @@ base::Result<Expression> ExpressionParser::read_suffixed() {
     } else {
         TRY(read, read_named());
     }
-    for (int count = 0;; ++count) {
-        if (depth_ + count > script_depth_max) return reader_.complain("too many indexes");
+    while (true) {
         if (reader_.take_if("[")) {
             TRY(auto key, this->read());
             TRY(reader_.expect("]"));
-            read = index(std::move(read), std::move(key));
-        } else if (reader_.is(".")) {
-            reader_.take();
+            TRY(read, join({.kind = ExpressionKind::index}, std::move(read), std::move(key)));
+        } else if (reader_.take_if(".")) {
             TRY(auto name, reader_.take_name());
-            read = index(std::move(read), {.kind = ExpressionKind::text, .text = std::move(name)});
+            TRY(read, join({.kind = ExpressionKind::index}, std::move(read),
+                           {.kind = ExpressionKind::text, .text = share(std::move(name))}));
         } else {
             return read;
         }
@@ -223,10 +226,11 @@ base::Result<Expression> ExpressionParser::read_named() {
         reader_.take();
         return Expression{.kind = ExpressionKind::variable, .variable = known->variable};
     }
-    Expression call{.kind = ExpressionKind::function, .function = *known->function};
+    Expression call{.kind = ExpressionKind::function,
+                    .function = static_cast<std::uint32_t>(*known->function)};
     reader_.take();
     TRY(call.operands, read_arguments());
-    return call;
+    return give_height(std::move(call));
 }
 
 // The last word of the name is at hand.
@@ -242,13 +246,13 @@ base::Result<Expression> ExpressionParser::read_builtin(const std::string& name)
     if (call.operands.size() < found->arguments_min) {
         return reader_.complain(fmt::format("'{}' needs more arguments", name));
     }
-    return call;
+    return give_height(std::move(call));
 }
 
 base::Result<std::vector<Expression>> ExpressionParser::read_arguments() {
     if (reader_.now().kind == ScriptToken::Kind::text) {  // f "text" is a call, too
         std::vector<Expression> one;
-        one.push_back({.kind = ExpressionKind::text, .text = reader_.take().text});
+        one.push_back({.kind = ExpressionKind::text, .text = share(reader_.take().text)});
         return one;
     }
     TRY(reader_.expect("("));

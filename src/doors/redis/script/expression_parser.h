@@ -3,13 +3,17 @@
 // Reads the expressions of a script. The names that are known while it reads are in Names.
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "doors/redis/script/descent.h"
 #include "doors/redis/script/lexer.h"
+#include "doors/redis/script/parser.h"
 #include "doors/redis/script/tree.h"
 
 namespace holdfast::doors::redis {
@@ -17,27 +21,34 @@ namespace holdfast::doors::redis {
 // The local variables and functions that can be used at one place of the script.
 class Names {
   public:
-    // A block begins or ends: what it declares is forgotten with it.
-    void begin_block() { block_starts_.push_back(known_.size()); }
+    // A block begins or ends: what it declares is forgotten with it, and the places of its variables
+    // are used again.
+    void begin_block() { blocks_.push_back({.known = known_.size(), .places = places().now}); }
     void end_block() {
-        known_.resize(block_starts_.back());
-        block_starts_.pop_back();
+        known_.resize(blocks_.back().known);
+        places().now = blocks_.back().places;
+        blocks_.pop_back();
     }
     void begin_function() {
         is_in_function_ = true;
-        function_places_ = 0;
+        of_function_ = {};
     }
     // Returns how many places the frame of the function has.
     std::size_t end_function() {
         is_in_function_ = false;
-        return function_places_;
+        return std::exchange(of_function_, {}).most;
     }
 
     Variable declare(const std::string& name) {
-        std::size_t& places = is_in_function_ ? function_places_ : script_places_;
-        const Variable variable{.is_of_script = !is_in_function_, .place = places++};
+        Places& places = this->places();
+        const Variable variable{.is_of_script = !is_in_function_, .place = places.now++};
+        places.most = std::max(places.most, places.now);
         known_.push_back({.name = name, .variable = variable});
         return variable;
+    }
+    // Whether there are more variables at this place than a script may have.
+    [[nodiscard]] bool are_too_many() const {
+        return std::max(of_script_.now, of_function_.now) > script_variables_max;
     }
     void declare_function(const std::string& name, std::size_t number) {
         known_.push_back({.name = name, .function = number});
@@ -56,14 +67,26 @@ class Names {
         return nullptr;
     }
     [[nodiscard]] bool is_in_function() const { return is_in_function_; }
-    [[nodiscard]] std::size_t script_places() const { return script_places_; }
+    [[nodiscard]] std::size_t script_places() const { return of_script_.most; }
 
   private:
+    // Of a frame: how many places are in use at this place of the script, and at most.
+    struct Places {
+        std::uint32_t now = 0;
+        std::uint32_t most = 0;
+    };
+    // What there was when a block began.
+    struct Block {
+        std::size_t known;
+        std::uint32_t places;
+    };
+
+    [[nodiscard]] Places& places() { return is_in_function_ ? of_function_ : of_script_; }
+
     std::vector<Known> known_;
-    std::vector<std::size_t> block_starts_;
+    std::vector<Block> blocks_;
     bool is_in_function_ = false;
-    std::size_t script_places_ = 0;
-    std::size_t function_places_ = 0;
+    Places of_script_, of_function_;
 };
 
 // The tokens of a script, read from the first to the last. Both parsers share one.
@@ -111,18 +134,7 @@ class ExpressionParser {
     // A variable with its indexes, or a call.
     base::Result<Expression> read_suffixed();
 
-    // The parser goes one level deeper, as long as the object lives.
-    class Level {
-      public:
-        explicit Level(int& depth) : depth_(depth) { ++depth_; }
-        ~Level() { --depth_; }
-        Level(const Level&) = delete;
-        Level& operator=(const Level&) = delete;
-
-      private:
-        int& depth_;
-    };
-    [[nodiscard]] int& depth() { return depth_; }
+    [[nodiscard]] Descent& descent() { return descent_; }
     [[nodiscard]] base::Result<void> check_depth() const;
 
   private:
@@ -133,10 +145,12 @@ class ExpressionParser {
     base::Result<Expression> read_named();
     base::Result<Expression> read_builtin(const std::string& name);
     base::Result<std::vector<Expression>> read_arguments();
+    base::Result<Expression> join(Expression parent, Expression left, Expression right);
+    base::Result<Expression> give_height(Expression parent);
 
     TokenReader& reader_;
     const Names& names_;
-    int depth_ = 0;
+    Descent descent_{script_depth_max};
 };
 
 }  // namespace holdfast::doors::redis

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -32,6 +33,14 @@ bool is_in_order(Operator operation, const Ordered& left, const Ordered& right) 
     }
 }
 
+// Comparing two texts takes as long as copying the shorter one.
+base::Result<void> charge_comparison(const ScriptValue& left, const ScriptValue& right,
+                                     StepBudget& budget) {
+    const std::string *left_text = find_text(left), *right_text = find_text(right);
+    if (left_text == nullptr || right_text == nullptr) return {};
+    return budget.take_bytes(std::min(left_text->size(), right_text->size()));
+}
+
 bool is_comparison(Operator operation) {
     return operation == Operator::less || operation == Operator::less_or_equal ||
            operation == Operator::greater || operation == Operator::greater_or_equal;
@@ -39,18 +48,10 @@ bool is_comparison(Operator operation) {
 
 }  // namespace
 
-// A long text costs as many steps as it takes time to copy.
 Evaluated ScriptRun::evaluate(const Expression& expression) {
-    TRY(count_step());
-    auto value = find_value(expression);
-    if (!value) return value;
-    constexpr std::size_t step_bytes = 64;
-    const auto* const text = std::get_if<std::string>(&*value);
-    if (text != nullptr) steps_ += static_cast<int>(text->size() / step_bytes);
-    return value;
-}
-
-Evaluated ScriptRun::find_value(const Expression& expression) {
+    const Descent::Level level(descent_);
+    TRY(check_depth());
+    TRY(budget_.take_step());
     switch (expression.kind) {
         case Expression::Kind::nil: return ScriptValue{};
         case Expression::Kind::boolean: return ScriptValue{expression.is_true};
@@ -59,7 +60,7 @@ Evaluated ScriptRun::find_value(const Expression& expression) {
         case Expression::Kind::keys: return keys_;
         case Expression::Kind::args: return args_;
         case Expression::Kind::variable: return at(expression.variable);
-        case Expression::Kind::table: return make_table(expression);
+        case Expression::Kind::table: return make_list(expression);
         case Expression::Kind::index: return look_up(expression);
         case Expression::Kind::unary: return apply_unary(expression);
         case Expression::Kind::binary: return apply_binary(expression);
@@ -82,21 +83,36 @@ base::Result<ScriptRun::Values> ScriptRun::evaluate_list(
             values.push_back(std::move(value));
             continue;
         }
-        TRY(const ScriptValue list, evaluate(expression.operands[0]));
-        const auto* const table = std::get_if<std::shared_ptr<ScriptTable>>(&list);
-        if (table == nullptr) return script_error("unpack of something that is no table");
-        for (const ScriptValue& item : (*table)->items) {
-            TRY(count_step());
-            values.push_back(item);
-        }
+        TRY(append_items(expression.operands[0], values));
     }
     return values;
 }
 
-Evaluated ScriptRun::make_table(const Expression& expression) {
+// What unpack() of this list gives.
+base::Result<void> ScriptRun::append_items(const Expression& list, Values& values) {
+    TRY(const ScriptValue value, evaluate(list));
+    const ScriptTable* const table = find_table(value);
+    if (table == nullptr) return script_error("unpack of something that is no table");
+    for (const ScriptValue& item : table->items) {
+        TRY(budget_.take_step());
+        TRY(budget_.take_bytes(sizeof(ScriptValue)));
+        values.push_back(item);
+    }
+    return {};
+}
+
+Evaluated ScriptRun::make_list(const Expression& expression) {
     TRY(auto items, evaluate_list(expression.operands));
     while (!items.empty() && std::holds_alternative<Nil>(items.back())) items.pop_back();
+    TRY(budget_.take_bytes(table_cost + items.size() * sizeof(ScriptValue)));
     auto table = std::make_shared<ScriptTable>();
+    for (const ScriptValue& item : items) {
+        const ScriptTable* const inner = find_table(item);
+        if (inner != nullptr) table->height = std::max(table->height, inner->height + 1);
+    }
+    if (table->height > table_height_max) {
+        return script_error(fmt::format("tables are nested more than {} times", table_height_max));
+    }
     table->items = std::move(items);
     return ScriptValue{std::move(table)};
 }
@@ -104,21 +120,21 @@ Evaluated ScriptRun::make_table(const Expression& expression) {
 Evaluated ScriptRun::look_up(const Expression& expression) {
     TRY(const ScriptValue target, evaluate(expression.operands[0]));
     TRY(const ScriptValue key, evaluate(expression.operands[1]));
-    const auto* const table = std::get_if<std::shared_ptr<ScriptTable>>(&target);
+    const ScriptTable* const table = find_table(target);
     if (table == nullptr) {
         return script_error(fmt::format("attempt to index a {} value", type_name(target)));
     }
     if (const double* const place = std::get_if<double>(&key)) {
-        const auto& items = (*table)->items;
+        const auto& items = table->items;
         const bool is_there = *place >= 1 && *place <= static_cast<double>(items.size()) &&
                               std::trunc(*place) == *place;
         return is_there ? items[static_cast<std::size_t>(*place) - 1] : ScriptValue{};
     }
-    if (const std::string* const name = std::get_if<std::string>(&key)) {
-        const auto found = (*table)->fields.find(*name);
-        return found == (*table)->fields.end() ? ScriptValue{} : found->second;
-    }
-    return ScriptValue{};
+    const std::string* const name = find_text(key);
+    const bool is_text =
+        name != nullptr && ((table->kind == ScriptTable::Kind::status && *name == "ok") ||
+                            (table->kind == ScriptTable::Kind::error && *name == "err"));
+    return is_text ? ScriptValue{table->text} : ScriptValue{};
 }
 
 Evaluated ScriptRun::apply_unary(const Expression& expression) {
@@ -129,11 +145,11 @@ Evaluated ScriptRun::apply_unary(const Expression& expression) {
         return script_error(
             fmt::format("attempt to perform arithmetic on a {} value", type_name(value)));
     }
-    if (const auto* const text = std::get_if<std::string>(&value)) {
+    if (const std::string* const text = find_text(value)) {
         return ScriptValue{static_cast<double>(text->size())};
     }
-    if (const auto* const table = std::get_if<std::shared_ptr<ScriptTable>>(&value)) {
-        return ScriptValue{static_cast<double>((*table)->items.size())};
+    if (const ScriptTable* const table = find_table(value)) {
+        return ScriptValue{static_cast<double>(table->items.size())};
     }
     return script_error(fmt::format("attempt to get length of a {} value", type_name(value)));
 }
@@ -146,6 +162,7 @@ Evaluated ScriptRun::apply_binary(const Expression& expression) {
         return decides ? Evaluated(std::move(left)) : evaluate(expression.operands[1]);
     }
     TRY(const ScriptValue right, evaluate(expression.operands[1]));
+    TRY(charge_comparison(left, right, budget_));
     if (operation == Operator::equal) return ScriptValue{are_equal(left, right)};
     if (operation == Operator::unequal) return ScriptValue{!are_equal(left, right)};
     if (is_comparison(operation)) return compare(operation, left, right);
@@ -165,8 +182,7 @@ Evaluated ScriptRun::compare(Operator operation, const ScriptValue& left,
     if (left_number != nullptr && right_number != nullptr) {
         return ScriptValue{is_in_order(operation, *left_number, *right_number)};
     }
-    const auto *left_text = std::get_if<std::string>(&left),
-               *right_text = std::get_if<std::string>(&right);
+    const std::string *left_text = find_text(left), *right_text = find_text(right);
     if (left_text != nullptr && right_text != nullptr) {
         return ScriptValue{is_in_order(operation, *left_text, *right_text)};
     }

@@ -50,6 +50,10 @@ class Lexer {
         while (true) {
             TRY(skip_blanks());
             if (rest().empty()) break;
+            if (tokens.size() >= script_tokens_max) {
+                return complain(
+                    fmt::format("the script has more than {} words and signs", script_tokens_max));
+            }
             TRY(auto token, next());
             tokens.push_back(std::move(token));
         }

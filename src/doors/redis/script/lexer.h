@@ -14,6 +14,8 @@ namespace holdfast::doors::redis {
 // Scripts with more bytes than this are refused. (The largest of those that lock clients send has
 // 1325.)
 inline constexpr std::size_t script_bytes_max = std::size_t{16} * 1024;
+// How many words and signs a script may have. The size of its tree follows from that.
+inline constexpr std::size_t script_tokens_max = 4096;
 
 struct ScriptToken {
     enum class Kind : std::uint8_t {

@@ -14,6 +14,35 @@ namespace {
 
 using StatementKind = Statement::Kind;
 
+// What a list takes in memory, with all that is below its items.
+template <class Item>
+std::size_t size_of(const std::vector<Item>& list);
+
+std::size_t size_below(const Variable& /*variable*/) {
+    return 0;
+}
+std::size_t size_below(const Expression& expression) {
+    const std::size_t text = expression.text ? sizeof(std::string) + expression.text->size() : 0;
+    return text + size_of(expression.operands);
+}
+std::size_t size_below(const Statement& statement) {
+    return size_of(statement.targets) + size_of(statement.expressions) + size_of(statement.blocks);
+}
+std::size_t size_below(const Block& block) {
+    return size_of(block);
+}
+std::size_t size_below(const Function& function) {
+    return size_of(function.body);
+}
+
+template <class Item>
+std::size_t size_of(const std::vector<Item>& list) {
+    constexpr std::size_t allocation = 16;
+    std::size_t size = list.capacity() == 0 ? 0 : allocation + list.capacity() * sizeof(Item);
+    for (const Item& item : list) size += size_below(item);
+    return size;
+}
+
 class ScriptParser {
   public:
     explicit ScriptParser(std::vector<ScriptToken> tokens) : reader_(std::move(tokens)) {}
@@ -22,6 +51,7 @@ class ScriptParser {
         TRY(script_.body, read_block());
         if (reader_.now().kind != ScriptToken::Kind::end) return reader_.complain_of_token();
         script_.places = names_.script_places();
+        script_.bytes = sizeof(Script) + size_of(script_.body) + size_of(script_.functions);
         return std::move(script_);
     }
 
@@ -34,7 +64,7 @@ class ScriptParser {
     }
 
     base::Result<Block> read_block() {
-        const ExpressionParser::Level level(expressions_.depth());
+        const Descent::Level level(expressions_.descent());
         TRY(expressions_.check_depth());
         names_.begin_block();
         ++blocks_;
@@ -94,6 +124,7 @@ class ScriptParser {
             if (!reader_.take_if(",")) break;
         }
         TRY(reader_.expect(")"));
+        TRY(check_names());
         TRY(function.body, read_block());
         TRY(reader_.expect("end"));
         function.places = names_.end_function();
@@ -113,8 +144,18 @@ class ScriptParser {
         if (reader_.take_if("=")) {
             TRY(statement.expressions, expressions_.read_list());
         }
-        for (const std::string& name : declared) statement.targets.push_back(names_.declare(name));
-        return {};
+        return declare(declared, statement);
+    }
+
+    // Makes the names local variables, which are the targets of the statement.
+    base::Result<void> declare(const std::vector<std::string>& names, Statement& statement) {
+        for (const std::string& name : names) statement.targets.push_back(names_.declare(name));
+        return check_names();
+    }
+
+    base::Result<void> check_names() {
+        if (!names_.are_too_many()) return {};
+        return reader_.complain(fmt::format("more than {} local variables", script_variables_max));
     }
 
     base::Result<void> read_inner(Statement& statement) {
@@ -169,7 +210,7 @@ class ScriptParser {
         }
         TRY(reader_.expect("do"));
         names_.begin_block();
-        for (const std::string& name : declared) statement.targets.push_back(names_.declare(name));
+        TRY(declare(declared, statement));
         ++loops_;
         TRY(read_inner(statement));
         --loops_;

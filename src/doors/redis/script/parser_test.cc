@@ -5,6 +5,7 @@
 #include <string>
 
 #include "doors/redis/script/lexer.h"
+#include "doors/redis/script/test_repeat.h"
 
 namespace holdfast::doors::redis {
 namespace {
@@ -71,7 +72,40 @@ TEST(ScriptParser, HasLimits) {
     EXPECT_THAT(fault(nested), HasSubstr("nested"));
     deep = "return KEYS";
     for (int depth = 0; depth < 500; ++depth) deep += "[1]";
-    EXPECT_THAT(fault(deep), HasSubstr("indexes"));
+    EXPECT_THAT(fault(deep), HasSubstr("more than 64 levels"));
+}
+
+// Operators that follow one another make a tree as high as there are operators.
+TEST(ScriptParser, CountsTheHeightOfATreeWhileItIsBuilt) {
+    for (const char* more : {"+1", "-1", "*2", "/2", " and 1", " or 1", " == 1", " < 1"}) {
+        EXPECT_EQ(fault("return 1" + repeat(more, script_height_max - 1)), "") << more;
+        EXPECT_EQ(fault("return 1" + repeat(more, script_height_max)),
+                  "line 1: an expression has more than 64 levels")
+            << more;
+    }
+    const std::string half = repeat("+1", script_height_max / 2);
+    EXPECT_THAT(fault("return {{(1" + half + ")" + half + "}}"), HasSubstr("levels"));
+    EXPECT_EQ(fault("if 1 then " + repeat("elseif 1 then ", 500) + "end"), "")
+        << "one choice of many conditions is not high";
+    EXPECT_THAT(fault(repeat("if 1 then else ", 50) + repeat("end ", 50)), HasSubstr("nested"));
+}
+
+TEST(ScriptParser, BoundsTheTree) {
+    EXPECT_THAT(fault("return {" + repeat("1,", 2100) + "}"),
+                HasSubstr("more than 4096 words and signs"));
+    std::string names = "local a0";
+    for (int name = 1; name < 200; ++name) names += ",a" + std::to_string(name);
+    EXPECT_EQ(fault(names), "");
+    EXPECT_EQ(fault("do " + names + " end do " + names + " end"), "") << "not at one place";
+    EXPECT_THAT(fault(names + " local b"), HasSubstr("more than 200 local variables"));
+    for (const std::string& largest : std::initializer_list<std::string>{
+             "return {" + repeat("1,", 2040) + "}", repeat("do end ", 2048),
+             repeat("tostring(1)", 1024), "local a " + repeat("a=1 ", 1360),
+             "return 1" + repeat(",1+1", 1000)}) {
+        const auto script = parse_script(largest);
+        ASSERT_TRUE(script) << script.error().message;
+        EXPECT_LT(script->bytes, std::size_t{480} * 1024) << "it fits into a MULTI: " << largest;
+    }
 }
 
 // A script that came in part must be refused or understood, never crash the server.

@@ -2,12 +2,15 @@
 
 // ScriptRun: one run of a script. evaluator.cc has its statements, expressions.cc its expressions
 // and builtins.cc the functions that scripts can call.
+//
+// Everything that takes time or memory in proportion to something asks the budget first.
 
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "doors/redis/script/descent.h"
 #include "doors/redis/script/evaluator.h"
 #include "doors/redis/script/value.h"
 
@@ -19,7 +22,8 @@ using Evaluated = base::Result<ScriptValue>;
 class ScriptRun {
   public:
     // All of them outlive the run.
-    ScriptRun(const Script& script, const ScriptInput& input, ScriptCommands& commands);
+    ScriptRun(const Script& script, const ScriptInput& input, ScriptCommands& commands,
+              StepBudget& budget);
 
     base::Result<ScriptValue> run();
 
@@ -38,13 +42,13 @@ class ScriptRun {
     base::Result<void> assign_item(const Statement& statement);
     Evaluated call_function(const Function& function, Values arguments);
     [[nodiscard]] ScriptValue& at(const Variable& variable);
-    [[nodiscard]] base::Result<void> count_step();
+    [[nodiscard]] base::Result<void> check_depth() const;
 
     // expressions.cc
     Evaluated evaluate(const Expression& expression);
-    Evaluated find_value(const Expression& expression);
     base::Result<Values> evaluate_list(const std::vector<Expression>& expressions);
-    Evaluated make_table(const Expression& expression);
+    base::Result<void> append_items(const Expression& list, Values& values);
+    Evaluated make_list(const Expression& expression);
     Evaluated look_up(const Expression& expression);
     Evaluated apply_unary(const Expression& expression);
     Evaluated apply_binary(const Expression& expression);
@@ -52,15 +56,19 @@ class ScriptRun {
 
     // builtins.cc
     Evaluated call_builtin(const Expression& expression);
+    Evaluated call_text_function(Builtin builtin, const Values& arguments);
+    Evaluated cut_text(const Values& arguments);
+    Evaluated append_item(const Values& arguments);
     Evaluated call_command(const Values& arguments, bool is_caught);
 
     const Script& script_;
     ScriptCommands& commands_;
+    StepBudget& budget_;
+    Descent descent_;
     ScriptValue keys_, args_;
     Values script_frame_;
     Values* function_frame_ = nullptr;
     ScriptValue given_;  // by `return`
-    int steps_ = 0;
     int calls_ = 0;
 };
 

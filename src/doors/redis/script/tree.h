@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -60,7 +61,7 @@ enum class Operator : std::uint8_t {
 // The place of a local variable.
 struct Variable {
     bool is_of_script = true;  // in the frame of the script, not in that of the function
-    std::size_t place = 0;
+    std::uint32_t place = 0;
 };
 
 struct Expression {
@@ -84,10 +85,11 @@ struct Expression {
     bool is_true = false;
     Builtin builtin{};
     Operator operation{};
+    std::uint16_t height = 1;  // one more than the highest of its operands
     Variable variable;
-    std::size_t function = 0;
+    std::uint32_t function = 0;
     double number = 0;
-    std::string text;
+    std::shared_ptr<const std::string> text;  // shared with the runs
     std::vector<Expression> operands;
 };
 
@@ -115,7 +117,7 @@ struct Statement {
 
 struct Function {
     std::size_t parameters = 0;  // in the first places of its frame
-    std::size_t places = 0;
+    std::size_t places = 0;      // as many variables as there are at one time
     Block body;
 };
 
@@ -123,6 +125,7 @@ struct Script {
     std::size_t places = 0;
     std::vector<Function> functions;
     Block body;
+    std::size_t bytes = 0;  // that the tree takes in memory
 };
 
 }  // namespace holdfast::doors::redis

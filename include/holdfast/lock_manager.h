@@ -19,8 +19,10 @@
 // survive the program: a lease that was held is held again, for its whole ttl, when the file is
 // opened again, and fencing tokens never become smaller. Without a path, nothing survives.
 //
-// Thread safety: everything from any thread. Lifetime: destroyed when no call is under way; guards
-// may outlive it. A child after fork() must not use its parent's manager.
+// A program that must not wait asks with completions or in coroutines: async().
+//
+// Thread safety: everything from any thread. Lifetime: destroyed when no blocking call is under way;
+// guards may outlive it. A child after fork() must not use its parent's manager.
 
 #include <chrono>
 #include <cstddef>
@@ -32,6 +34,7 @@
 #include <utility>
 #include <vector>
 
+#include "holdfast/async_locks.h"
 #include "holdfast/export.h"
 #include "holdfast/lease.h"
 #include "holdfast/lease_guard.h"
@@ -39,10 +42,6 @@
 #include "holdfast/lock_result.h"
 
 namespace holdfast {
-
-namespace embedded {
-class Engine;
-}  // namespace embedded
 
 // The name of a LeaseGuard in the design that the manager follows.
 using LockHandle = LeaseGuard;
@@ -59,6 +58,9 @@ struct LockManagerOptions {
     std::chrono::milliseconds ttl_max = std::chrono::hours{24 * 366};
     // How many ended leases are remembered; older ones are LockNotFound.
     std::size_t ended_leases_max = 100'000;
+    // How many leases check() knows without asking another thread: those that were granted or found
+    // last. Each takes about half a kilobyte.
+    std::size_t known_leases_max = 65'536;
 };
 
 class HOLDFAST_API LockManager {
@@ -102,7 +104,7 @@ class HOLDFAST_API LockManager {
                                           std::optional<std::chrono::milliseconds> ttl = {});
     // Releases the lease. LockExpired if it has ended before.
     LockResult<void> release(const Lease& lease);
-    // The lease of this token.
+    // The lease of this token, as it is now.
     [[nodiscard]] LockResult<Lease> get_by_token(std::string_view token);
 
     // Renews a lease from now on: one that was acquired without a guard, or found again after a
@@ -114,6 +116,11 @@ class HOLDFAST_API LockManager {
     // Whether the holder of `token` may now do work that needs a lock on `scope`. Returns the lease,
     // or LockExpired, LockNotFound or LockScopeMismatch. A shared lease is not enough to write.
     //
+    // While a lease is held, this reads what the manager has last told about it, on the caller's own
+    // thread, and compares its end with the clock on which leases run (BootClock). So a lease is never
+    // reported as held after somebody was told that it was released, or granted to the next one, or
+    // after its time was over. The manager's thread is asked about every other token.
+    //
     // The lease may end between this check and the write that follows. Where that matters, pass the
     // fencing token on to the storage, and let it refuse smaller ones than the largest it has seen.
     [[nodiscard]] LockResult<Lease> check(std::string_view token, const LockScope& scope,
@@ -122,9 +129,14 @@ class HOLDFAST_API LockManager {
     // Every lease that is held. Looks at all of them: for people.
     [[nodiscard]] LockResult<std::vector<Lease>> list();
 
+    // The same locks, for completions and coroutines. They run where the executor runs its tasks; without
+    // one, on the manager's thread, where they must not block.
+    [[nodiscard]] AsyncLocks async(Executor executor = {}) const;
+
   private:
     friend class embedded::Engine;
     explicit LockManager(std::shared_ptr<embedded::Engine> engine);
+    void close();
 
     std::shared_ptr<embedded::Engine> engine_;
 };

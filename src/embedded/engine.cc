@@ -36,52 +36,10 @@ core::Token parse_token(std::string_view text) {
 
 }  // namespace
 
-// One call of acquire().
-struct Engine::Acquiring {
-    LeaseRequest request;  // with a holder and a waiter
-    std::vector<LockSetMember> locks;
-    std::vector<core::SetMember> members;  // views of these
-    core::Duration wait{0};
-    Call<LockResult<Lease>> call;
-    // On the service's thread:
-    bool is_counted = false;  // in Engine::waiting_
-    std::optional<service::PromiseId> promise;
-
-    Acquiring(const LeaseRequest& asked, std::chrono::milliseconds how_long)
-        : request(asked), locks(values::members_of(asked)), wait(embedded::to_core(how_long)) {
-        for (const LockSetMember& lock : locks) {
-            const std::uint64_t limit = std::min<std::uint64_t>(lock.limit, UINT32_MAX);
-            members.push_back({.scope = values::to_core(lock.scope),
-                               .mode = embedded::to_core(lock.mode),
-                               .limit = static_cast<std::uint32_t>(limit)});
-        }
-    }
-
-    [[nodiscard]] core::AcquireRequest to_request() const {
-        const core::SetMember& first = members.front();
-        core::AcquireRequest asked{
-            .scope = first.scope,
-            .owner = {.door = service::embedded_door, .name = request.holder},
-            .mode = first.mode,
-            .limit = first.limit,
-            .ttl = embedded::to_core(request.ttl),
-            .wait = wait,
-            .is_only_kind = true,
-            .on_deadlock = request.on_deadlock == OnDeadlock::refuse ? core::OnDeadlock::refuse
-                                                                     : core::OnDeadlock::tell,
-            .notes = {.request_id = request.request_id,
-                      .metadata = request.metadata,
-                      .waiter = request.waiter},
-            .value = request.value};
-        if (members.size() > 1) asked.members = members;
-        return asked;
-    }
-};
-
 LockResult<std::shared_ptr<Engine>> Engine::start(const LockManagerOptions& options,
                                                   service::Clock& clock,
                                                   std::unique_ptr<service::Store> store) {
-    std::shared_ptr<Engine> engine(new Engine(options, clock, std::move(store)));
+    std::shared_ptr<Engine> engine(new Engine(options, clock, std::move(store)), &Engine::destroy);
     // The stores of an engine answer before recover() returns.
     std::optional<service::StoreFailure> failure;
     engine->service_->recover([&failure](const service::StoreResult<service::Recovered>& result) {
@@ -107,7 +65,16 @@ Engine::Engine(const LockManagerOptions& options, service::Clock& clock,
                [this](const renewal::HoldPointer& hold, renewal::Time now) {
                    start_renewal(hold, now);
                }),
-      book_(options.ended_leases_max) {
+      board_(options.known_leases_max),
+      book_(options.ended_leases_max),
+      acquisitions_({.thread = thread_,
+                     .submit = [this](const service::Request& request,
+                                      Then then) { return submit(request, std::move(then)); },
+                     .abandon = [this](service::PromiseId promise) { service_->abandon(promise); },
+                     .to_result = [this](const service::Response& response,
+                                         core::Token token) { return to_result(response, token); },
+                     .count_of = [this](const core::Owner& owner) { return book_.count_of(owner); },
+                     .leases_per_holder_max = options.leases_per_holder_max}) {
     base::RandomBits random;
     service_ = std::make_unique<service::LockService>(
         table_options(options_, random()),
@@ -119,6 +86,7 @@ Engine::Engine(const LockManagerOptions& options, service::Clock& clock,
                                   [this](const core::Changes& changes) {
                                       for (const core::Event& event : changes) on_event(event);
                                   },
+                              .on_events_lost = [this](std::uint64_t) { board_.clear(); },
                               // Calls may wait for any time.
                               .wait_limits = {.answer_max = core::wait_forever}});
 }
@@ -133,34 +101,63 @@ Engine::~Engine() {
     store_.reset();
 }
 
+// A task of the service's thread may own the last pointer to the engine, which waits for that thread.
+void Engine::destroy(Engine* engine) {
+    if (!engine->thread_.is_current()) {
+        delete engine;
+    } else {
+        std::thread([engine] { delete engine; }).detach();
+    }
+}
+
+std::optional<LockError> Engine::why_not_block() const {
+    if (!thread_.is_current()) return std::nullopt;
+    return InvalidLockRequest{"a completion that runs on the thread of the locks must not block"};
+}
+
+// Starts a call with start(done), and waits for its result.
+template <class T, class Start>
+LockResult<T> Engine::wait_for(const Start& start) {
+    if (auto error = why_not_block()) return *std::move(error);
+    auto call = std::make_shared<Call<LockResult<T>>>();
+    start([call](LockResult<T> result) { call->give(std::move(result)); });
+    return call->wait();
+}
+
 LockResult<Lease> Engine::acquire(const LeaseRequest& request, std::chrono::milliseconds wait,
                                   const std::stop_token& stop) {
-    if (auto fault = values::find_fault(request)) return *std::move(fault);
-    if (stop.stop_requested()) return LockError{LockCancelled{}};
-    const auto acquiring = std::make_shared<Acquiring>(request, wait);
-    if (request.holder.empty()) acquiring->request.holder = holder_;
-    if (request.waiter.empty()) acquiring->request.waiter = values::waiter_of_this_thread();
-    thread_.post([this, acquiring] { begin(acquiring); });
-    auto result = acquiring->call.wait(stop);
-    if (!result) {
-        thread_.post([this, acquiring] { give_up(*acquiring); });
-        return LockError{LockCancelled{}};
-    }
-    // An id of the program's may have found a lease that is not new.
-    if (*result && !request.request_id.empty()) return renew(**result, request.ttl);
-    return *std::move(result);
+    return wait_for<Lease>([&](Done<Lease> done) {
+        LeaseRequest named = request;
+        if (named.waiter.empty()) named.waiter = values::waiter_of_this_thread();
+        start_acquire(named, wait, stop, std::move(done));
+    });
+}
+
+// Without a waiter of the program's, it is one of its own: the other requests of this thread do not
+// wait for it.
+void Engine::start_acquire(const LeaseRequest& request, std::chrono::milliseconds wait,
+                           const std::stop_token& stop, Done<Lease> done) {
+    LeaseRequest named = request;
+    if (named.holder.empty()) named.holder = holder_;
+    if (named.waiter.empty()) named.waiter = "call-" + std::to_string(++waiters_named_);
+    acquisitions_.start(std::move(named), wait, stop, std::move(done));
 }
 
 LockResult<Lease> Engine::renew(const Lease& lease, std::chrono::milliseconds ttl) {
+    return wait_for<Lease>([&](Done<Lease> done) { start_renew(lease, ttl, std::move(done)); });
+}
+
+void Engine::start_renew(const Lease& lease, std::chrono::milliseconds ttl, Done<Lease> done) {
     core::RenewRequest request{.token = parse_token(lease.token)};
     // A program that knows the token only does not know the ttl; the engine does.
     if (ttl != std::chrono::milliseconds{0}) request.ttl = to_core(ttl);
-    auto renewed =
-        ask<LockResult<Lease>>(request, [this, request](const service::Response& response) {
-            return to_result(response, request.token);
+    thread_.post([this, request, limit = lease.limit, done = std::move(done)] {
+        submit(request, [this, request, limit, done](const service::Response& response) {
+            LockResult<Lease> renewed = to_result(response, request.token);
+            if (renewed) renewed->limit = limit;
+            done(std::move(renewed));
         });
-    if (renewed) renewed->limit = lease.limit;
-    return renewed;
+    });
 }
 
 // Does not wait for the answer, so a store that does not answer delays nothing else.
@@ -181,14 +178,19 @@ void Engine::start_renewal(const renewal::HoldPointer& hold, renewal::Time now) 
 }
 
 LockResult<void> Engine::release(const Lease& lease) {
+    return wait_for<void>([&](Done<void> done) { start_release(lease, std::move(done)); });
+}
+
+void Engine::start_release(const Lease& lease, Done<void> done) {
     const core::ReleaseRequest request{.token = parse_token(lease.token)};
-    return ask<LockResult<void>>(
-        request, [this, request](const service::Response& response) -> LockResult<void> {
+    thread_.post([this, request, done = std::move(done)] {
+        submit(request, [this, request, done](const service::Response& response) {
             const bool is_done =
                 response.failure.empty() && response.outcome.kind == core::Outcome::Kind::released;
-            if (is_done) return {};
-            return to_error(response, clock_, book_.knows(request.token));
+            if (is_done) return done({});
+            done(to_error(response, clock_, book_.knows(request.token)));
         });
+    });
 }
 
 void Engine::release_quietly(const Lease& lease) {
@@ -202,10 +204,66 @@ void Engine::release_quietly(const Lease& lease) {
 }
 
 LockResult<Lease> Engine::find(std::string_view token) {
+    return wait_for<Lease>([&](Done<Lease> done) { start_find(token, std::move(done)); });
+}
+
+// What is found at once is the newest that there is: all that happens to the lease later is told later.
+// So it may go to the board. What is told after a commit is not: the lease may have ended meanwhile.
+void Engine::start_find(std::string_view token, Done<Lease> done) {
+    struct Finding {
+        Done<Lease> done;
+        bool is_late = false;
+    };
     const service::Find request{.token = parse_token(token)};
-    return ask<LockResult<Lease>>(request, [this, request](const service::Response& response) {
-        return to_result(response, request.token);
+    auto finding = std::make_shared<Finding>(Finding{.done = std::move(done)});
+    thread_.post([this, request, finding = std::move(finding)] {
+        const auto promise = submit(request, [=, this](const service::Response& response) {
+            const LockResult<Lease> found = to_result(response, request.token);
+            if (found && !finding->is_late) board_.put(request.token, *found);
+            finding->done(found);
+        });
+        finding->is_late = promise.has_value();
     });
+}
+
+// The clock is read last: so the lease was held at a moment at which its time was not over.
+std::shared_ptr<const Lease> Engine::find_known(core::Token token) const {
+    auto known = board_.find(token);
+    if (known && to_boot_time(clock_.now()) < known->lasts_until) return known;
+    return nullptr;
+}
+
+LockResult<Lease> Engine::judge(const Lease& lease, const LockScope& scope, LockMode mode) {
+    if (lease.covers(scope, mode)) return lease;
+    return LockError{LockScopeMismatch{
+        .held = lease.scope, .held_mode = lease.mode, .wanted = scope, .wanted_mode = mode}};
+}
+
+std::optional<LockResult<Lease>> Engine::check_known(std::string_view token, const LockScope& scope,
+                                                     LockMode mode) const {
+    const auto known = find_known(parse_token(token));
+    if (!known) return std::nullopt;
+    return judge(*known, scope, mode);
+}
+
+LockResult<Lease> Engine::check(std::string_view token, const LockScope& scope, LockMode mode) {
+    if (auto known = check_known(token, scope, mode)) return *std::move(known);
+    const auto found =
+        wait_for<Lease>([&](Done<Lease> done) { start_find(token, std::move(done)); });
+    return found ? judge(*found, scope, mode) : found;
+}
+
+void Engine::close() {
+    thread_.post([this] { acquisitions_.close(); });
+    if (thread_.is_current()) return;
+    for (int count = calls_under_way_; count > 0; count = calls_under_way_) {
+        calls_under_way_.wait(count);
+    }
+}
+
+void Engine::end_call() {
+    --calls_under_way_;
+    calls_under_way_.notify_all();
 }
 
 LockResult<std::vector<Lease>> Engine::list() {
@@ -243,23 +301,40 @@ void Engine::wake() {
 template <class Result>
 Result Engine::ask(const service::Request& request,
                    std::function<Result(const service::Response&)> to_result) {
+    if constexpr (std::is_constructible_v<Result, LockError>) {
+        if (auto error = why_not_block()) return *std::move(error);
+    }
     auto call = std::make_shared<Call<Result>>();
     thread_.post([this, call, request, to_result = std::move(to_result)] {
         submit(request, [call, to_result](const service::Response& response) {
             call->give(to_result(response));
         });
     });
-    return *call->wait();
+    return call->wait();
 }
 
-// Others may end or shorten a lease that has a guard.
+// Others may end or shorten a lease that has a guard. The service tells its events before it gives the
+// answers that rest on them, which the board relies on.
 void Engine::on_event(const core::Event& event) {
     book_.on_event(event);
+    keep_board(event);
     const std::uint64_t fence = core::as_number(event.lease.token.fence);
     if (event.kind == core::EventKind::released || event.kind == core::EventKind::expired) {
         watcher_.on_ended(fence);
     } else if (event.kind == core::EventKind::renewed) {
         watcher_.on_renewed(fence, to_boot_time(event.lease.expires_at));
+    }
+}
+
+void Engine::keep_board(const core::Event& event) {
+    switch (event.kind) {
+        case core::EventKind::granted:
+        case core::EventKind::renewed:
+        case core::EventKind::value_set:
+            return board_.put(event.lease.token, to_lease(event.lease, clock_));
+        case core::EventKind::released:
+        case core::EventKind::expired: return board_.take_off(event.lease.token.fence);
+        default: return;
     }
 }
 
@@ -296,55 +371,6 @@ void Engine::recount() {
     submit(service::List{.query = {.limit = SIZE_MAX}}, [this](const service::Response& response) {
         if (response.failure.empty()) book_.recount(response.locks());
     });
-}
-
-void Engine::begin(const std::shared_ptr<Acquiring>& acquiring) {
-    if (acquiring->call.is_abandoned()) return;
-    const core::AcquireRequest request = acquiring->to_request();
-    std::size_t& waiting = waiting_[acquiring->request.holder];
-    if (book_.count_of(request.owner) + waiting >= options_.leases_per_holder_max) {
-        if (waiting == 0) waiting_.erase(acquiring->request.holder);
-        acquiring->call.give(LockError{LockLimitReached{"the holder has too many leases"}});
-        return;
-    }
-    ++waiting;
-    acquiring->is_counted = true;
-    acquiring->promise = submit(request, [this, acquiring](const service::Response& response) {
-        finish(acquiring, response);
-    });
-}
-
-void Engine::finish(const std::shared_ptr<Acquiring>& acquiring,
-                    const service::Response& response) {
-    const bool has_timed_out = response.failure.empty() &&
-                               response.outcome.kind == core::Outcome::Kind::refused &&
-                               response.outcome.refusal == core::Refusal::timed_out;
-    if (has_timed_out) {
-        // Asks once more, to learn the holder; or the lock is free by now.
-        acquiring->wait = core::Duration::zero();
-        acquiring->promise =
-            submit(acquiring->to_request(),
-                   [this, acquiring](const service::Response& again) { finish(acquiring, again); });
-        return;
-    }
-    end_waiting(*acquiring);
-    LockResult<Lease> result = to_result(response, {});
-    if (result) result->limit = acquiring->locks.front().limit;
-    if (!acquiring->call.give(result) && result) release_quietly(*result);
-}
-
-// The caller does not wait any more.
-void Engine::give_up(Acquiring& acquiring) {
-    if (!acquiring.promise) return;  // answered already, or never asked
-    service_->abandon(*acquiring.promise);
-    end_waiting(acquiring);
-}
-
-void Engine::end_waiting(Acquiring& acquiring) {
-    acquiring.promise.reset();
-    if (!std::exchange(acquiring.is_counted, false)) return;
-    const auto count = waiting_.find(acquiring.request.holder);
-    if (--count->second == 0) waiting_.erase(count);
 }
 
 LockResult<Lease> Engine::to_result(const service::Response& response, core::Token token) const {

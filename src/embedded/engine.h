@@ -3,11 +3,12 @@
 // Engine: the inside of a LockManager: the lock service on a thread of its own, its store, and the
 // watcher over the leases of guards.
 //
-// A call from any thread becomes a task on the service's thread; the caller sleeps until the task
-// gives the result. Nothing is polled.
+// A call from any thread becomes a task on the service's thread, which gives the result to `done`. That
+// is the start_ form of the call. A blocking call is the same, and sleeps until the result is given;
+// on the service's thread itself it would sleep for ever, so it is refused there. Nothing is polled.
 //
 // Thread safety: everything from any thread, but for what says otherwise.
-// Lifetime: shared by the manager and its guards.
+// Lifetime: shared by the manager, its guards, and the calls that were started and have not ended.
 
 #include <atomic>
 #include <functional>
@@ -16,9 +17,10 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "embedded/acquisitions.h"
+#include "embedded/lease_board.h"
 #include "embedded/lease_book.h"
 #include "embedded/service_thread.h"
 #include "holdfast/lock_manager.h"
@@ -29,6 +31,10 @@ namespace holdfast::embedded {
 
 class Engine final : public renewal::LeaseSource {
   public:
+    // Gets the result of a call on the service's thread, once. Does not block, and throws nothing.
+    template <class T>
+    using Done = std::function<void(LockResult<T>)>;
+
     // The clock outlives the engine, and is BootClock or a test's.
     [[nodiscard]] static LockResult<std::shared_ptr<Engine>> start(
         const LockManagerOptions& options, service::Clock& clock,
@@ -46,8 +52,36 @@ class Engine final : public renewal::LeaseSource {
     [[nodiscard]] LockResult<Lease> renew(const Lease& lease, std::chrono::milliseconds ttl);
     LockResult<void> release(const Lease& lease) override;
     [[nodiscard]] LockResult<Lease> find(std::string_view token);
+    [[nodiscard]] LockResult<Lease> check(std::string_view token, const LockScope& scope,
+                                          LockMode mode);
     [[nodiscard]] LockResult<std::vector<Lease>> list();
     [[nodiscard]] core::TableCounts counts();
+
+    void start_acquire(const LeaseRequest& request, std::chrono::milliseconds wait,
+                       const std::stop_token& stop, Done<Lease> done);
+    void start_renew(const Lease& lease, std::chrono::milliseconds ttl, Done<Lease> done);
+    void start_release(const Lease& lease, Done<void> done);
+    void start_find(std::string_view token, Done<Lease> done);
+    // Runs a task on the service's thread.
+    void post(std::function<void()> task) { thread_.post(std::move(task)); }
+
+    // What check() says, if that is known without the service's thread.
+    [[nodiscard]] std::optional<LockResult<Lease>> check_known(std::string_view token,
+                                                               const LockScope& scope,
+                                                               LockMode mode) const;
+    // The lease, or the error, of a check on it.
+    [[nodiscard]] static LockResult<Lease> judge(const Lease& lease, const LockScope& scope,
+                                                 LockMode mode);
+
+    // The manager is gone: cancels the requests for locks, those that come later as well, and waits until
+    // no call is under way. Does not wait on the service's thread.
+    void close();
+    // To be called at the beginning and the end of each call that close() must wait for.
+    void begin_call() { ++calls_under_way_; }
+    void end_call();
+
+    // Why this thread may not wait for the engine now: it is the service's.
+    [[nodiscard]] std::optional<LockError> why_not_block() const override;
 
     // Does not wait. The engine's destructor waits until the release is certain.
     void release_quietly(const Lease& lease) override;
@@ -58,26 +92,30 @@ class Engine final : public renewal::LeaseSource {
     void wake();
 
   private:
-    using Then = std::function<void(const service::Response&)>;
-    struct Acquiring;
+    using Then = Acquisitions::Then;
 
     Engine(const LockManagerOptions& options, service::Clock& clock,
            std::unique_ptr<service::Store> store);
 
+    // Deletes an engine, on another thread if this one is the engine's own.
+    static void destroy(Engine* engine);
+
+    template <class T, class Start>
+    LockResult<T> wait_for(const Start& start);
     template <class Result>
     Result ask(const service::Request& request,
                std::function<Result(const service::Response&)> to_result);
     void start_renewal(const renewal::HoldPointer& hold, renewal::Time now);
 
+    // The lease, if it is on the board and its time is not over.
+    [[nodiscard]] std::shared_ptr<const Lease> find_known(core::Token token) const;
+
     // On the service's thread.
     void on_event(const core::Event& event);
+    void keep_board(const core::Event& event);
     std::optional<service::PromiseId> submit(const service::Request& request, Then then);
     void recount_after(bool has_failed);
     void recount();
-    void begin(const std::shared_ptr<Acquiring>& acquiring);
-    void finish(const std::shared_ptr<Acquiring>& acquiring, const service::Response& response);
-    void give_up(Acquiring& acquiring);
-    void end_waiting(Acquiring& acquiring);
     [[nodiscard]] LockResult<Lease> to_result(const service::Response& response,
                                               core::Token token) const;
 
@@ -89,11 +127,14 @@ class Engine final : public renewal::LeaseSource {
     std::unique_ptr<service::Store> store_;
     renewal::Watcher watcher_;
     std::atomic<int> releases_under_way_ = 0;
+    std::atomic<int> calls_under_way_ = 0;
+    std::atomic<std::uint64_t> waiters_named_ = 0;
+    LeaseBoard board_;
 
     // On the service's thread.
     LeaseBook book_;
     bool must_recount_ = true;
-    std::unordered_map<std::string, std::size_t> waiting_;  // acquires without an answer, by holder
+    Acquisitions acquisitions_;
 };
 
 }  // namespace holdfast::embedded

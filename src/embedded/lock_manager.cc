@@ -23,8 +23,22 @@ base::Result<std::unique_ptr<service::Store>> open_store(const std::string& path
 
 LockManager::LockManager(std::shared_ptr<embedded::Engine> engine) : engine_(std::move(engine)) {}
 LockManager::LockManager(LockManager&&) noexcept = default;
-LockManager& LockManager::operator=(LockManager&&) noexcept = default;
-LockManager::~LockManager() = default;
+
+LockManager& LockManager::operator=(LockManager&& other) noexcept {
+    if (this == &other) return *this;
+    close();
+    engine_ = std::move(other.engine_);
+    return *this;
+}
+
+LockManager::~LockManager() {
+    close();
+}
+
+// Guards may still use the engine; nobody waits for locks any more.
+void LockManager::close() {
+    if (engine_) engine_->close();
+}
 
 LockResult<LockManager> LockManager::open(const LockManagerOptions& options) {
     static service::BoottimeClock clock;  // the clock of Lease::lasts_until
@@ -73,15 +87,15 @@ LockResult<LeaseGuard> LockManager::start_heartbeat(const Lease& lease, Heartbea
 
 LockResult<Lease> LockManager::check(std::string_view token, const LockScope& scope,
                                      LockMode mode) {
-    auto lease = engine_->find(token);
-    if (!lease) return lease;
-    if (lease->covers(scope, mode)) return lease;
-    return LockError{LockScopeMismatch{
-        .held = lease->scope, .held_mode = lease->mode, .wanted = scope, .wanted_mode = mode}};
+    return engine_->check(token, scope, mode);
 }
 
 LockResult<std::vector<Lease>> LockManager::list() {
     return engine_->list();
+}
+
+AsyncLocks LockManager::async(Executor executor) const {
+    return {engine_, std::move(executor)};
 }
 
 }  // namespace holdfast

@@ -41,6 +41,7 @@ void ServiceThread::stop() {
 }
 
 void ServiceThread::run() {
+    id_ = std::this_thread::get_id();
     end_turn();  // what was left to do before start()
     bool is_ending = false;
     while (!is_ending) {

@@ -2,12 +2,12 @@
 
 // How calls from the threads of a program reach the lock service and get their results.
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <optional>
-#include <stop_token>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -42,6 +42,8 @@ class ServiceThread final : public service::Executor {
     void start();
     // Runs the tasks that were posted so far, and ends the thread.
     void stop();
+    // Whether the caller runs on the thread, in a task.
+    [[nodiscard]] bool is_current() const { return std::this_thread::get_id() == id_.load(); }
 
   private:
     using Tasks = std::vector<std::function<void()>>;
@@ -61,42 +63,31 @@ class ServiceThread final : public service::Executor {
     bool is_stopping_ = false;  // under mutex_
 
     std::thread thread_;
+    std::atomic<std::thread::id> id_{};
 };
 
-// Call: a result that one thread waits for and another thread gives. The waiting thread may stop
-// waiting; then the giving thread learns that the result is not wanted.
+// Call: a result that one thread waits for and another thread gives.
 //
 // Thread safety: wait() from one thread, once; give() from another, once.
 template <class Result>
 class Call {
   public:
-    // Waits for the result. Nothing if `stop` was requested first.
-    std::optional<Result> wait(std::stop_token stop = {}) {
+    Result wait() {
         std::unique_lock guard(mutex_);
-        given_.wait(guard, std::move(stop), [this] { return result_.has_value(); });
-        is_abandoned_ = !result_;
-        return std::move(result_);
+        given_.wait(guard, [this] { return result_.has_value(); });
+        return *std::move(result_);
     }
 
-    // False if the result is not wanted any more.
-    bool give(Result result) {
+    void give(Result result) {
         const std::lock_guard guard(mutex_);
-        if (is_abandoned_) return false;
         result_ = std::move(result);
         given_.notify_one();
-        return true;
-    }
-
-    [[nodiscard]] bool is_abandoned() const {
-        const std::lock_guard guard(mutex_);
-        return is_abandoned_;
     }
 
   private:
-    mutable std::mutex mutex_;
-    std::condition_variable_any given_;
+    std::mutex mutex_;
+    std::condition_variable given_;
     std::optional<Result> result_;
-    bool is_abandoned_ = false;
 };
 
 }  // namespace holdfast::embedded

@@ -14,7 +14,8 @@ namespace holdfast::embedded::testing {
 
 class GatedStore final : public service::Store {
   public:
-    enum class Gate : std::uint8_t { open, stuck, broken };
+    // deaf: does what it is told, and says that it failed.
+    enum class Gate : std::uint8_t { open, stuck, broken, deaf };
 
     explicit GatedStore(std::unique_ptr<service::Store> inner) : inner_(std::move(inner)) {}
 
@@ -44,10 +45,16 @@ class GatedStore final : public service::Store {
             done_ = std::move(done);
             return;
         }
-        const bool is_broken = gate_ == Gate::broken;
+        const Gate gate = gate_;
         guard.unlock();
-        if (!is_broken) return inner_->commit(commit, std::move(done));
-        done(tl::unexpected(service::StoreFailure{.message = "the disk is gone"}));
+        if (gate == Gate::open) return inner_->commit(commit, std::move(done));
+        if (gate == Gate::broken) {
+            return done(tl::unexpected(service::StoreFailure{.message = "the disk is gone"}));
+        }
+        inner_->commit(commit, [done = std::move(done)](const auto& /*result*/) {
+            done(tl::unexpected(service::StoreFailure{.kind = service::StoreFailure::Kind::unknown,
+                                                      .message = "the disk said nothing"}));
+        });
     }
 
   private:

@@ -52,7 +52,9 @@ std::stop_token LeaseGuard::stop_token() const {
 
 LockResult<void> LeaseGuard::release() {
     CHECK(hold_);
-    if (std::exchange(is_released_, true)) return {};
+    if (is_released_) return {};
+    if (auto error = source_->why_not_block()) return *std::move(error);
+    is_released_ = true;
     auto loss = source_->watcher().let_go(hold_);
     if (loss && renewal::is_over(*loss)) return *std::move(loss);
     auto released = source_->release(lease());

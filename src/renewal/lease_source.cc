@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/check.h"
+
 namespace holdfast::renewal {
 
 LockResult<LeaseGuard> LeaseSource::hold(const LeaseRequest& request,
@@ -12,9 +14,13 @@ LockResult<LeaseGuard> LeaseSource::hold(const LeaseRequest& request,
     }
     const auto lease = acquire(request, wait, stop);
     if (!lease) return lease.error();
-    auto guard = start_heartbeat(*lease, std::move(options));
-    // The answer took so long that the lease has ended, or nearly.
-    if (!guard) release_quietly(*lease);
+    return guard_or_release(*lease, std::move(options));
+}
+
+// The answer may have taken so long that the lease has ended, or nearly.
+LockResult<LeaseGuard> LeaseSource::guard_or_release(const Lease& lease, HeartbeatOptions options) {
+    auto guard = start_heartbeat(lease, std::move(options));
+    if (!guard) release_quietly(lease);
     return guard;
 }
 
@@ -22,6 +28,13 @@ LockResult<LeaseGuard> LeaseSource::start_heartbeat(const Lease& lease, Heartbea
     auto hold = watcher().keep(lease, std::move(options));
     if (!hold) return hold.error();
     return LeaseGuard(shared_from_this(), *std::move(hold));
+}
+
+std::optional<LeaseSource::LetGo> LeaseSource::let_go(LeaseGuard guard) {
+    CHECK(guard.hold_ && has(guard));
+    if (std::exchange(guard.is_released_, true)) return std::nullopt;
+    auto loss = watcher().let_go_without_waiting(guard.hold_);
+    return LetGo{.lease = guard.lease(), .loss = std::move(loss)};
 }
 
 }  // namespace holdfast::renewal

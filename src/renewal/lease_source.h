@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <stop_token>
 
 #include "holdfast/lease_guard.h"
@@ -29,9 +30,24 @@ class LeaseSource : public std::enable_shared_from_this<LeaseSource> {
                                               const std::stop_token& stop);
     [[nodiscard]] LockResult<LeaseGuard> start_heartbeat(const Lease& lease,
                                                          HeartbeatOptions options);
+    // start_heartbeat() for a lease that is released if it gets no guard.
+    [[nodiscard]] LockResult<LeaseGuard> guard_or_release(const Lease& lease,
+                                                          HeartbeatOptions options);
+    // Stops renewing, and releases nothing. Nothing if the guard was released before. Does not wait for
+    // `on_lost`. REQUIRES: the guard was not moved from, and comes from here.
+    struct LetGo {
+        Lease lease;
+        std::optional<LockError> loss;  // why the guard was lost, if it was
+    };
+    [[nodiscard]] std::optional<LetGo> let_go(LeaseGuard guard);
+    // Whether the lease of this guard comes from here.
+    [[nodiscard]] bool has(const LeaseGuard& guard) const { return guard.source_.get() == this; }
     [[nodiscard]] virtual LockResult<Lease> acquire(const LeaseRequest& request,
                                                     std::chrono::milliseconds wait,
                                                     const std::stop_token& stop) = 0;
+
+    // Why the caller must not wait here, if it must not.
+    [[nodiscard]] virtual std::optional<LockError> why_not_block() const { return std::nullopt; }
 
     // Waits until the release is certain.
     virtual LockResult<void> release(const Lease& lease) = 0;

@@ -101,21 +101,22 @@ LockResult<HoldPointer> Watcher::keep(const Lease& lease, HeartbeatOptions optio
 }
 
 std::optional<LockError> Watcher::let_go(const HoldPointer& hold) {
+    auto loss = let_go_without_waiting(hold);
+    if (loss) hold->wait_until_told();
+    return loss;
+}
+
+std::optional<LockError> Watcher::let_go_without_waiting(const HoldPointer& hold) {
     std::function<void(const GuardLost&)> callback;  // destroyed here, without the mutex
-    {
-        const std::lock_guard guard(mutex_);
-        if (hold->state == Hold::State::let_go) return std::nullopt;
-        if (hold->state == Hold::State::held && now_() >= hold->guaranteed_until) {
-            lose(hold, not_guaranteed(*hold));  // the thread has not noticed it yet
-        }
-        if (hold->state == Hold::State::held) {
-            callback.swap(hold->on_lost);
-            end(*hold, Hold::State::let_go);
-            return std::nullopt;
-        }
+    const std::lock_guard guard(mutex_);
+    if (hold->state == Hold::State::let_go) return std::nullopt;
+    if (hold->state == Hold::State::held && now_() >= hold->guaranteed_until) {
+        lose(hold, not_guaranteed(*hold));  // the thread has not noticed it yet
     }
-    hold->wait_until_told();
-    return hold->loss;
+    if (hold->state == Hold::State::lost) return hold->loss;
+    callback.swap(hold->on_lost);
+    end(*hold, Hold::State::let_go);
+    return std::nullopt;
 }
 
 Duration Watcher::time_left(const Hold& hold) const {

@@ -113,6 +113,7 @@ class Watcher {
     // Stops renewing. Returns why the hold was lost, if it was lost before; then it also waits until
     // the program has been told, unless this call comes from the program's `on_lost`.
     std::optional<LockError> let_go(const HoldPointer& hold);
+    std::optional<LockError> let_go_without_waiting(const HoldPointer& hold);
 
     [[nodiscard]] Duration time_left(const Hold& hold) const;
     [[nodiscard]] Lease lease_of(const Hold& hold) const;

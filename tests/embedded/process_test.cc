@@ -59,6 +59,16 @@ TEST(EmbeddedProcess, WhatAKilledProcessHeldIsHeldAfterwards) {
     EXPECT_THAT(found.output, HasSubstr("good: inode:7 of first"));
 }
 
+// The example of a program with an event loop: its coroutines wait for a lock that another holds.
+TEST(EmbeddedProcess, CoroutinesThatWaitAreServedInOrder) {
+    const Finished finished = run({.words = {HOLDFAST_EXAMPLE_COROUTINES}});
+    EXPECT_EQ(finished.exit_code, 0) << finished.error;
+    EXPECT_EQ(finished.output,
+              "ann asks\nbob asks\neve asks\nscan gives it back\n"
+              "ann has the page\nbob has the page\neve has the page\n"
+              "ann was here. bob was here. eve was here. \n");
+}
+
 TEST(EmbeddedProcess, TokensGrowWhateverKillsTheProcess) {
     const DataFolder folder;
     std::string last;

@@ -85,6 +85,16 @@ func (c *Client) acquire(ctx context.Context, set []SetMember, options LockOptio
 // acquireAs acquires a lease with the value of a candidacy.
 func (c *Client) acquireAs(ctx context.Context, set []SetMember, options LockOptions, wait time.Duration,
 	value string) (*Lease, error) {
+	granted, err := c.getGrant(ctx, set, options, wait, value)
+	if err != nil {
+		return nil, err
+	}
+	return c.keep(granted, true)
+}
+
+// getGrant acquires a lease that nobody watches over yet.
+func (c *Client) getGrant(ctx context.Context, set []SetMember, options LockOptions, wait time.Duration,
+	value string) (*grant, error) {
 	request, err := c.newAcquireRequest(set, options)
 	if err == nil {
 		err = requireUTF8(value, options.Waiter)
@@ -103,7 +113,7 @@ func (c *Client) acquireAs(ctx context.Context, set []SetMember, options LockOpt
 		return nil, err
 	}
 	granted.waiter = waiter
-	return c.keep(granted)
+	return granted, nil
 }
 
 // acquireRequest is the body of the request.

@@ -21,7 +21,7 @@ func TestALeaseIsLostWhenTheClockHasGoneOn(t *testing.T) {
 	var now atomic.Int64
 	client.now = func() instant { return instant(now.Load()) }
 	granted := &grant{token: newSecret("t"), info: LeaseInfo{TTL: time.Minute}, lastsUntil: instant(time.Minute)}
-	lease, err := client.keep(granted)
+	lease, err := client.keep(granted, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestALeaseIsLostWhenTheClockHasGoneOn(t *testing.T) {
 	if err := lease.Err(); !errors.Is(err, ErrLockLost) {
 		t.Fatalf("the lease is %v", err)
 	}
-	if _, err := client.keep(&grant{token: newSecret("t")}); !errors.Is(err, ErrLockLost) {
+	if _, err := client.keep(&grant{token: newSecret("t")}, true); !errors.Is(err, ErrLockLost) {
 		t.Fatalf("a lease that has ended is kept: %v", err)
 	}
 }

@@ -28,53 +28,77 @@ type LeaseInfo struct {
 	ExpiresAt    time.Time // the same
 }
 
-// Lease is a lock that is held. It renews itself until it is released or lost. Any number of
-// goroutines may use it.
+// Lease is a lock that is held. It renews itself until it is released or lost; a lease of
+// [Client.AcquireWithRetry] is renewed only by [Client.StartHeartbeat]. Any number of goroutines may use
+// it.
 type Lease struct {
 	client *Client
 	token  secret
-	ttl    time.Duration
-	margin time.Duration
 	lost   chan struct{}      // closed when the lease is lost
 	ctx    context.Context    // ends when the lease is lost or released
 	end    context.CancelFunc // of ctx
 	waiter *waiter
+	wake   chan struct{} // has an element when the watch must look at the fields below
 
 	mutex           sync.Mutex
 	info            LeaseInfo
 	lastsUntil      instant
 	guaranteedUntil instant
+	rhythm          rhythm
+	renewAt         instant // if it is renewed at all
+	renewsItself    bool
+	heartbeats      map[*heartbeat]bool
 	problem         error          // of the last renewal, if it failed
 	loss            *LockLostError // nil if the lease is not lost
 	isReleased      bool
 }
 
-// keep renews a lease from now on.
-func (c *Client) keep(granted *grant) (*Lease, error) {
+// rhythm is how a lease is renewed: every interval, so that it lasts for extendBy or longer.
+type rhythm struct{ extendBy, interval time.Duration }
+
+// keep watches over a lease from now on, and renews it if it renews itself.
+func (c *Client) keep(granted *grant, renewsItself bool) (*Lease, error) {
 	l := &Lease{
-		client: c,
-		token:  granted.token,
-		ttl:    granted.info.TTL,
-		margin: clamp(granted.info.TTL/6, 0, marginMax),
-		lost:   make(chan struct{}),
-		info:   granted.info,
-		waiter: granted.waiter,
+		client:       c,
+		token:        granted.token,
+		lost:         make(chan struct{}),
+		waiter:       granted.waiter,
+		wake:         make(chan struct{}, 1),
+		renewsItself: renewsItself,
+		heartbeats:   map[*heartbeat]bool{},
 	}
 	l.ctx, l.end = context.WithCancel(context.Background())
-	l.lastsUntil = granted.lastsUntil
-	l.guaranteedUntil = granted.lastsUntil.add(-l.margin)
+	l.setRhythm(rhythm{extendBy: granted.info.TTL, interval: granted.info.TTL / 3})
+	l.take(granted)
 	if err := l.Err(); err != nil { // the last request took too long
 		ended, cancel := context.WithCancel(context.Background())
 		cancel()
 		_ = l.Release(ended)
 		return nil, err
 	}
-	go l.renewUntilTheEnd()
+	go l.watch()
 	return l, nil
+}
+
+// take writes down what a grant or a renewal says. REQUIRES: mutex, or nobody else has the lease yet.
+func (l *Lease) take(granted *grant) {
+	l.info = granted.info
+	l.lastsUntil = granted.lastsUntil
+	l.guaranteedUntil = granted.lastsUntil.add(-clamp(granted.info.TTL/6, 0, marginMax))
+	l.renewAt = granted.lastsUntil.add(-granted.info.TTL).add(l.rhythm.interval)
 }
 
 // FencingToken is larger than that of every grant before. Send it with every write.
 func (l *Lease) FencingToken() uint64 { return l.Info().FencingToken }
+
+// FencingTokenValue is FencingToken, and 0 for no lease: a resource that compares fencing tokens refuses
+// that one.
+func (l *Lease) FencingTokenValue() uint64 {
+	if l == nil {
+		return 0
+	}
+	return l.FencingToken()
+}
 
 // Token proves that its holder has the lease. It is secret: show it only to a program that passes it
 // to [Client.Check].
@@ -113,7 +137,7 @@ func (l *Lease) TimeLeft() time.Duration {
 	}
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	return clamp(l.guaranteedUntil.sub(l.client.now()), 0, l.ttl)
+	return clamp(l.guaranteedUntil.sub(l.client.now()), 0, l.info.TTL)
 }
 
 // Release gives the lock back, and returns when that is certain. The error is an [ErrLockLost] if the

@@ -84,26 +84,35 @@ func (c *Client) release(ctx context.Context, lease *grant, mayBeDone bool) erro
 	}
 }
 
-// renewUntilTheEnd is the heartbeat of a lease. A renewal that hangs does not keep it from noticing
-// that the guarantee has ended.
-func (l *Lease) renewUntilTheEnd() {
-	renewAt := l.lastsUntil.add(-l.ttl).add(l.ttl / 3)
-	renewed := make(chan instant, 1)
+// setRhythm says how the lease is renewed from now on. At least two renewals fit into the time for which
+// it is extended. REQUIRES: mutex, or nobody else has the lease yet.
+func (l *Lease) setRhythm(wanted rhythm) {
+	l.rhythm = rhythm{wanted.extendBy, clamp(wanted.interval, time.Millisecond, wanted.extendBy/2)}
+}
+
+// watch renews the lease while it is to be renewed, and loses it when its guarantee ends. A renewal that
+// hangs does not keep it from noticing that.
+func (l *Lease) watch() {
+	renewed := make(chan struct{}, 1)
 	isRenewing := false
 	for l.Err() == nil {
-		now := l.client.now()
-		if !isRenewing && now >= renewAt {
-			isRenewing = true
-			go func() { renewed <- l.renewNow() }()
-		}
 		next := clamp(l.TimeLeft(), 0, lookInterval)
 		if !isRenewing {
-			next = clamp(renewAt.sub(now), 0, next)
+			wait := l.untilRenewal()
+			if isRenewing = wait <= 0; isRenewing {
+				go func() {
+					l.renewNow()
+					renewed <- struct{}{}
+				}()
+			} else {
+				next = clamp(wait, 0, next)
+			}
 		}
 		timer := time.NewTimer(next)
 		select {
 		case <-l.ctx.Done():
-		case renewAt = <-renewed:
+		case <-l.wake:
+		case <-renewed:
 			isRenewing = false
 		case <-timer.C:
 		}
@@ -111,11 +120,27 @@ func (l *Lease) renewUntilTheEnd() {
 	}
 }
 
-// renewNow renews the lease once, and returns when it is to be renewed next.
-func (l *Lease) renewNow() instant {
+// untilRenewal is when to renew next. If nobody wants that, it is later than the watch looks again.
+func (l *Lease) untilRenewal() time.Duration {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if !l.renewsItself && len(l.heartbeats) == 0 {
+		return 2 * lookInterval
+	}
+	return l.renewAt.sub(l.client.now())
+}
+
+// renewNow renews the lease once. It never makes the lease shorter.
+func (l *Lease) renewNow() {
 	timeout := clamp(l.TimeLeft(), time.Millisecond, l.client.options.Timeout)
+	l.mutex.Lock()
+	ttl := l.lastsUntil.sub(l.client.now()) + time.Millisecond - 1 // rounded up
+	if ttl < l.rhythm.extendBy {
+		ttl = l.rhythm.extendBy
+	}
+	l.mutex.Unlock()
 	renewed := &grant{token: l.token}
-	failure := l.client.renewOnce(l.ctx, renewed, l.ttl, timeout)
+	failure := l.client.renewOnce(l.ctx, renewed, ttl, timeout)
 
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -124,16 +149,18 @@ func (l *Lease) renewNow() instant {
 		var lost *LockLostError
 		if errors.As(failure.err, &lost) {
 			l.lose(lost)
+			return
 		}
-		return l.client.now().add(l.ttl / 3 / 4)
+		for beat := range l.heartbeats {
+			beat.tell(failure.err)
+		}
+		l.renewAt = l.client.now().add(l.rhythm.interval / 4)
+		return
 	}
 	l.lookAtClock() // a guarantee that has ended does not come back
 	l.problem = nil
 	if renewed.info.Revision < l.info.Revision { // the value was changed meanwhile
 		renewed.info.Value, renewed.info.Revision = l.info.Value, l.info.Revision
 	}
-	l.info = renewed.info
-	l.lastsUntil = renewed.lastsUntil
-	l.guaranteedUntil = renewed.lastsUntil.add(-l.margin)
-	return renewed.lastsUntil.add(-l.ttl).add(l.ttl / 3)
+	l.take(renewed)
 }

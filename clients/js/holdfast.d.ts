@@ -130,6 +130,24 @@ export interface AcquireOptions extends WaitOptions {
     waiter?: string;
 }
 
+export interface RetryOptions
+    extends SignalOptions, Pick<AcquireOptions, "ttlMs" | "shared" | "limit" | "metadata" | "owner" | "waiter"> {
+    /** How often the request is repeated; 50 if not given. */
+    maxRetries?: number;
+    /** The bounds of the pauses, which the server recommends; 25 and 1000 if not given. */
+    minRetryMs?: number;
+    maxRetryMs?: number;
+    /** Each pause is longer or shorter by up to this share of it; 0.2 if not given. */
+    jitter?: number;
+    /** No attempt begins later. */
+    maxTotalWaitMs?: number;
+}
+
+export interface HeartbeatOptions extends SignalOptions {
+    /** Called once, when the lease is lost. */
+    onLost?: (loss: LockLost) => void;
+}
+
 export interface LockOptions extends AcquireOptions {
     /** Called once, when the lock is lost. */
     onLost?: (loss: LockLost) => void;
@@ -325,6 +343,18 @@ export class Client {
     renew(lease: Lease, options?: { ttlMs?: number } & SignalOptions): Promise<Lease>;
     /** False if the lease had ended before. */
     release(lease: Lease, options?: SignalOptions): Promise<boolean>;
+    /**
+     * Acquires a lease by repeated requests, without a place in the queue. Rejects with the last LockHeld. Nothing renews
+     * the lease until `startHeartbeat`.
+     */
+    acquireWithRetry(scope: Scopes, options?: RetryOptions): Promise<Lease>;
+    /** Renews a lease, now and from now on. Rejects with LockLost if it has ended. */
+    startHeartbeat(lease: Lease, options?: HeartbeatOptions): Promise<HeldLock>;
+    /**
+     * Gives back a lease together with its heartbeat, or a lock. For a `finally`: it may be called again, and with nothing.
+     * False if there was nothing to give back.
+     */
+    releaseOnce(held: Lease | Lock | null | undefined, options?: SignalOptions): Promise<boolean>;
     /** The lease of this token. It is guaranteed only after a renewal. Rejects with LockLost if there is none. */
     getLease(token: string, options?: SignalOptions): Promise<Lease>;
     /** All live leases of the server, the oldest first. */

@@ -113,6 +113,20 @@ class Features(unittest.TestCase):
                         self.assertTrue(re.search(rf"(?<!\w){re.escape(name)}" + r"\b" * name[-1].isalnum(), text))
 
 
+    def test_are_the_names_that_lockservers_sdk_has(self):
+        """docs/names.md says what the calls of LockServer's SDK are called in each client."""
+        page = (REPOSITORY / "docs/names.md").read_text(encoding="utf-8")
+        header, _, *rows = re.search(r"^\| there \(Go\) .*\n(?:\|.*\n)+", page, re.M).group(0).splitlines()
+        columns = [cell.strip().split(",")[0] for cell in header.strip("|").split("|")]
+        self.assertGreaterEqual(len(rows), 8)
+        for client, column in zip(columns[1:], range(1, len(columns))):
+            text = "".join(path.read_text(encoding="utf-8") for path in sorted(REPOSITORY.glob(self.SOURCES[client])))
+            for row in rows:
+                for name in re.findall(r"`([^`]+)`", row.strip("|").split("|")[column]):
+                    with self.subTest(client, name=name):
+                        self.assertRegex(text, rf"\b{re.escape(re.split('[.:]+', name)[-1])}\b")
+
+
 if __name__ == "__main__":
     VERSION = sys.argv.pop(1)
     unittest.main()

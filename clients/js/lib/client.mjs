@@ -12,6 +12,7 @@ import { findLease, Lease, readEnded, readListed, release, renew, renewOnce, set
 import { Leadership, Lock } from "./lock.mjs";
 import * as options from "./options.mjs";
 import { scopeText, splitScope, wanted } from "./scope.mjs";
+import { clock, sleep } from "./time.mjs";
 import { readAddresses } from "./transport.mjs";
 import { Waiters } from "./waiters.mjs";
 
@@ -35,6 +36,7 @@ function readSecret({ token, tokenFile }) {
 export class Client {
     #exchange;
     #waiters = new Waiters();
+    #heartbeats = new WeakMap(); // the lock that renews a lease
 
     constructor(given = {}) {
         const settings = checked(given, options.CLIENT);
@@ -102,6 +104,48 @@ export class Client {
     /** Releases a lease. False if it had ended before. */
     async release(lease, given = {}) {
         return release(this.#exchange, lease, checked(given, options.SIGNAL_ONLY));
+    }
+
+    /**
+     * Acquires a lease by repeated requests, at the pace that the server recommends, without a place in the queue. Rejects
+     * with the last LockHeld. Nothing renews the lease until `startHeartbeat`.
+     */
+    async acquireWithRetry(scope, given = {}) {
+        const { maxRetries = 50, minRetryMs = 25, maxRetryMs = 1000, jitter = 0.2, maxTotalWaitMs = Infinity, ...rest } =
+            checked(given, options.RETRY);
+        const { waiter, ...request } = rest;
+        wanted(scope, request);
+        const untilMs = clock() + maxTotalWaitMs;
+        for (let retries = 0; ; ++retries) {
+            try {
+                return await this._acquire(scope, { ...request, waitMs: 0 }, this.#waiters.begin(waiter));
+            } catch (error) {
+                if (!(error instanceof LockHeld) || retries >= maxRetries) throw error;
+                const hintMs = Math.min(Math.max(error.retryAfterMs ?? 0, minRetryMs), maxRetryMs);
+                const pauseMs = hintMs * (1 + jitter * (2 * Math.random() - 1));
+                if (clock() + pauseMs > untilMs) throw error;
+                await sleep(pauseMs, request.signal);
+            }
+        }
+    }
+
+    /** Renews a lease, now and from now on. A lock that is held; rejects with LockLost if the lease has ended. */
+    async startHeartbeat(lease, given = {}) {
+        const { onLost, signal } = checked(given, options.HEARTBEAT);
+        const lock = Lock._over(this, await renew(this.#exchange, lease, { signal }), onLost);
+        this.#heartbeats.set(lease, lock);
+        return lock;
+    }
+
+    /**
+     * Gives back a lease together with its heartbeat, or a lock. For a `finally`: it may be called again, and with nothing.
+     * False if there was nothing to give back.
+     */
+    async releaseOnce(held, given = {}) {
+        const limits = checked(given, options.SIGNAL_ONLY);
+        if (held === undefined || held === null) return false;
+        if (held instanceof Lock) return held.release(limits);
+        return this.#heartbeats.get(held)?.release(limits) ?? release(this.#exchange, held, limits);
     }
 
     /** The lease of this token. It is guaranteed only after a renewal. Rejects with LockLost if there is none. */

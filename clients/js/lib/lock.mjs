@@ -135,6 +135,14 @@ export class Lock {
         this.#scope = scope;
     }
 
+    /** A lock that is held by a lease from elsewhere, and renews it from now on. */
+    static _over(client, lease, onLost) {
+        const { owner, ttlMs, metadata } = lease;
+        const lock = new Lock(client, lease.scopes, { owner, ttlMs, metadata, onLost });
+        lock.#hold = new Hold(client, lease, onLost);
+        return lock;
+    }
+
     /** Waits in the server's queue for `waitMs`, or without an end. Resolves with this lock. */
     async acquire(options = {}) {
         const { onLost, waiter, ...request } = { ...this.#options, ...checked(options, WAITING) };

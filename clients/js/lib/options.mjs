@@ -46,6 +46,21 @@ export const CAMPAIGN = {
     waiter: TEXT,
     onLost: FUNCTION,
 };
+export const RETRY = {
+    ttlMs: ACQUIRE.ttlMs,
+    shared: FLAG,
+    limit: COUNT,
+    metadata: ACQUIRE.metadata,
+    owner: TEXT,
+    waiter: TEXT,
+    signal: SIGNAL,
+    maxRetries: NATURAL,
+    minRetryMs: DURATION,
+    maxRetryMs: DURATION,
+    jitter: [(value) => isNumber(value) && value >= 0 && value <= 1, "a number from 0 to 1"],
+    maxTotalWaitMs: DURATION,
+};
+export const HEARTBEAT = { onLost: FUNCTION, signal: SIGNAL };
 export const RENEW = { ttlMs: ACQUIRE.ttlMs, signal: SIGNAL };
 export const CHECK = { shared: FLAG, signal: SIGNAL };
 export const LEASES = { kind: TEXT, holder: TEXT, inode: NATURAL, path: TEXT, pageSize: COUNT, signal: SIGNAL };

@@ -50,6 +50,55 @@ check("a lock object is used again and again", async ({ client }) => {
     await lock.release();
 });
 
+check("a lease of retries is renewed only by its heartbeat", async ({ client }) => {
+    const lease = await client.acquireWithRetry("job-lock", { ttlMs: 3000, owner: "worker-1" });
+    const losses = [];
+    const lock = await client.startHeartbeat(lease, { onLost: (loss) => losses.push(loss) });
+    assert.equal(lock.fencingToken, lease.fencingToken);
+    assert.equal(lock.name, "job-lock");
+    const { expiresAtMs } = lease;
+    await until(() => lease.expiresAtMs > expiresAtMs, "a renewal");
+    lock.check();
+    assert.equal((await look(client, "job-lock")).owner_id, "worker-1");
+    assert.equal(await client.releaseOnce(lease), true);
+    assert.equal(lock.locked(), false);
+    assert.equal((await look(client, "job-lock")).held, false);
+    assert.equal(await client.releaseOnce(undefined), false);
+    assert.deepEqual(losses, []);
+
+    const again = await client.acquireWithRetry("job-lock", { ttlMs: 400 });
+    assert.equal(again.owner, client.owner);
+    assert.ok(again.fencingToken > lease.fencingToken);
+    await until(async () => !(await look(client, "job-lock")).held, "it ended by itself");
+    assert.equal(again.isGuaranteed(), false);
+    assert.equal(await client.releaseOnce(again), false);
+    await assert.rejects(client.startHeartbeat(again), LockLost);
+});
+
+check("a heartbeat tells of the loss", async ({ client }) => {
+    const lease = await client.acquireWithRetry(["a", "b"], { ttlMs: 3000 });
+    const lock = await client.startHeartbeat(lease);
+    assert.equal(lock.name, "a, b");
+    await client.forceRelease("a");
+    await isAborted(lock.signal);
+    assert.throws(() => lock.check(), LockLost);
+    assert.equal(await client.releaseOnce(lock), false);
+});
+
+check("retries are bounded", async ({ client }) => {
+    const held = await client.acquire("x", { ttlMs: 60_000 });
+    for (const options of [{ maxRetries: 0 }, { maxRetries: 2, maxRetryMs: 20 }, { maxTotalWaitMs: 100, maxRetryMs: 30 }]) {
+        await assert.rejects(client.acquireWithRetry("x", options), LockHeld);
+    }
+    const enough = AbortSignal.timeout(50);
+    await assert.rejects(client.acquireWithRetry("x", { signal: enough }), { name: "TimeoutError" });
+    await assert.rejects(client.acquireWithRetry("x", { jitter: 2 }), TypeError);
+    await assert.rejects(client.acquireWithRetry("x", { waitMs: 2 }), TypeError);
+    const waiting = client.acquireWithRetry("x", { maxRetries: 1000, maxRetryMs: 30 });
+    await client.release(held);
+    assert.ok((await waiting).fencingToken > held.fencingToken);
+});
+
 check("a lock that was lost can be acquired anew, and has another signal", async ({ client }) => {
     const losses = [];
     const lock = await client.lock("x", { ttlMs: 6000, onLost: (loss) => losses.push(loss) });

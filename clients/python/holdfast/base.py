@@ -47,9 +47,9 @@ class BaseClient:
         raise NotImplementedError
 
     def _request(self, scope: Scopes, ttl: float, shared: bool, limit: Optional[int], metadata: str, on_deadlock: str,
-                 request_id: Optional[str] = None, value: str = "") -> LeaseRequest:
+                 request_id: Optional[str] = None, value: str = "", owner: Optional[str] = None) -> LeaseRequest:
         """Does not wait, and has no waiter yet. Raises what is wrong at once."""
-        return LeaseRequest.of(to_members(scope), self.owner, ttl, shared=shared, limit=limit, metadata=metadata,
+        return LeaseRequest.of(to_members(scope), owner or self.owner, ttl, shared=shared, limit=limit, metadata=metadata,
                                request_id=request_id, value=value, on_deadlock=on_deadlock)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import ssl
+import weakref
 from types import TracebackType
-from typing import Callable, Iterator, Optional, Type, TypeVar, Union
+from typing import Callable, Iterator, Optional, Type, TypeVar, Union, cast
 
 from . import calls, following, renewal
 from .acquisition import Acquisition, LeaseRequest
@@ -33,6 +34,8 @@ class Client(BaseClient):
         self._runner = Runner(self._transport)
         self._waiters = ThreadWaiters()
         self._keeping = Keeping(Heartbeat(self._renew_once), self.release, self._set_value, self._waiters)
+        # By the token of the lease, as long as it is renewed.
+        self._heartbeats: weakref.WeakValueDictionary[str, LeaseGuard] = weakref.WeakValueDictionary()
 
     def __enter__(self) -> Client:
         return self
@@ -75,7 +78,10 @@ class Client(BaseClient):
 
     def start_heartbeat(self, lease: Lease, *, on_lost: Optional[OnLost] = None) -> LeaseGuard:
         """Renews a lease, now and from now on. Raises LockLost if it has ended."""
-        return self._guard(LeaseGuard, self.renew(lease), on_lost)
+        guard = self._guard(LeaseGuard, self.renew(lease), on_lost)
+        guard._hold.guard = guard  # the program may need the lease only
+        self._heartbeats[lease.token] = guard
+        return guard
 
     # Leases that you renew.
 
@@ -94,10 +100,11 @@ class Client(BaseClient):
                            limit: Optional[int] = None, metadata: str = "", max_retries: int = 50,
                            min_retry: float = 0.025, max_retry: float = 1.0, jitter: float = 0.2,
                            max_total_wait: Optional[float] = None, stop: Optional[Stop] = None,
-                           waiter: Optional[str] = None) -> Lease:
+                           waiter: Optional[str] = None, owner: Optional[str] = None) -> Lease:
         """Acquires a lock by repeated requests, at the pace that the server recommends, without a place in the queue.
-        Prefer `acquire(wait=...)`, which is served in order. Raises the last LockHeld."""
-        request = self._request(scope, ttl, shared, limit, metadata, "wait")
+        Prefer `acquire(wait=...)`, which is served in order. Raises the last LockHeld. `owner` stands for that of the
+        client. Nothing renews the lease until `start_heartbeat`."""
+        request = self._request(scope, ttl, shared, limit, metadata, "wait", owner=owner)
         pace = calls.RetryPace(max_retries, min_retry, max_retry, jitter, max_total_wait)
         while True:
             try:
@@ -119,6 +126,14 @@ class Client(BaseClient):
         except BaseException:  # interrupted: it is given back nevertheless
             self._runner.run(renewal.release_within(self._exchange, lease, clock() + _LAST_TRY_FOR))
             raise
+
+    def release_once(self, held: Union[Lease, LeaseGuard, None]) -> bool:
+        """Gives back what is held, together with its heartbeat. For a `finally`: it may be called again, and with None.
+        False if there was nothing to give back."""
+        if held is None:
+            return False
+        guard = self._heartbeats.get(held.token) if isinstance(held, Lease) else held
+        return self.release(cast(Lease, held)) if guard is None else guard.release()
 
     # Looking at locks, and ending those of others.
 

@@ -32,6 +32,7 @@ class WatchedHold(Hold):
         self.lost = threading.Event()
         self.on_lost = on_lost
         self.teller: Optional[threading.Thread] = None
+        self.guard: Optional[object] = None  # one that must live as long as this is watched
 
     def wait_for_on_lost(self) -> None:
         """Returns when `on_lost` has, if it was called; at once if it is `on_lost` that asks."""

@@ -458,6 +458,23 @@ class Calls(AsyncTest):
         await self.client.release(first)
         self.assertGreater((await self.result_of(waiting)).fencing_token, first.fencing_token)
 
+    async def test_a_lease_of_retries_is_renewed_only_by_its_heartbeat(self):
+        lease = await self.client.acquire_with_retry("job-lock", 3, owner="worker-1")
+        lost = []
+        await self.client.start_heartbeat(lease, on_lost=lost.append)
+        gc.collect()  # the guard is not needed
+        before = lease.expires_at
+        await until(lambda: lease.expires_at > before, "it is renewed")
+        self.assertEqual((await self.client.get("job-lock"))["owner_id"], "worker-1")
+        self.assertTrue(await self.client.release_once(lease))
+        self.assertFalse(await self.client.release_once(None))
+        self.assertEqual(lost, [])
+        again = await self.client.acquire_with_retry("job-lock", 0.4)
+        self.assertGreater(again.fencing_token, lease.fencing_token)
+        await asyncio.sleep(0.6)
+        self.assertTrue(await self.is_free("job-lock"))
+        self.assertFalse(await self.client.release_once(again))
+
     async def test_a_unix_socket_is_a_server(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)

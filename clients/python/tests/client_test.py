@@ -4,6 +4,7 @@
     client_test.py HOLDFAST [unittest's arguments]
 """
 
+import gc
 import os
 import signal
 import socket
@@ -215,6 +216,40 @@ class Leases(ServerTest):
         self.assertIsInstance(stopped(), holdfast.Cancelled)
         self.client.release(first)
         self.assertGreater(waiting().fencing_token, first.fencing_token)
+
+    def test_a_lease_of_retries_is_renewed_only_by_its_heartbeat(self):
+        lease = None
+        try:
+            lease = self.client.acquire_with_retry("job-lock", 3, owner="worker-1")
+            self.client.start_heartbeat(lease)
+            gc.collect()  # the guard is not needed
+            before = lease.expires_at
+            support.until(lambda: lease.expires_at > before, "it is renewed")
+            self.assertEqual(self.client.get("job-lock")["owner_id"], "worker-1")
+            self.assertTrue(lease.is_guaranteed())
+        finally:
+            self.assertTrue(self.client.release_once(lease))
+        self.assertFalse(self.client.get("job-lock")["held"])
+        again = self.client.acquire_with_retry("job-lock", 0.4)
+        self.assertEqual(again.owner, self.client.owner)
+        self.assertGreater(again.fencing_token, lease.fencing_token)
+        time.sleep(0.6)
+        self.assertTrue(self.is_free("job-lock"), "it ended by itself")
+        self.assertFalse(again.is_guaranteed())
+
+    def test_are_given_back_once(self):
+        lost = []
+        lease = self.client.acquire("x", 60)
+        guard = self.client.start_heartbeat(lease, on_lost=lost.append)
+        self.assertTrue(self.client.release_once(lease))
+        self.assertFalse(guard.is_held())
+        self.assertEqual(lost, [], "giving it back is no loss")
+        self.assertFalse(self.client.release_once(None))
+        loose = self.client.acquire("x", 60)
+        self.assertTrue(self.client.release_once(loose))
+        self.assertFalse(self.client.release_once(loose))
+        guard = self.client.try_lock("x")
+        self.assertTrue(self.client.release_once(guard))
 
     def test_are_renewed_and_end(self):
         lease = self.client.acquire("path:/a/b", 60)

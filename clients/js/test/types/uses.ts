@@ -5,8 +5,8 @@ import {
     ScopeMismatch, ServerUnavailable, StaleFence, Unauthorized, WaitTimedOut,
 } from "holdfast";
 import type {
-    CycleMember, EndedLease, HeldLeadership, HeldLock, HistoryFilters, Leader, ListedLease, LockEvent, OnDeadlock, Scope,
-    Scopes, SetMember,
+    CycleMember, EndedLease, HeldLeadership, HeldLock, HistoryFilters, Leader, ListedLease, LockEvent, OnDeadlock,
+    RetryOptions, Scope, Scopes, SetMember,
 } from "holdfast";
 
 const { signal } = new AbortController();
@@ -42,6 +42,23 @@ export async function useLocks(): Promise<number> {
     await held[Symbol.asyncDispose]();
     console.log(text, before, isLocked, isReleased, lease.name);
     return token;
+}
+
+export async function useRetries(): Promise<void> {
+    const retries: RetryOptions = {
+        owner: "worker-1", ttlMs: 3000, maxRetries: 50, minRetryMs: 25, maxRetryMs: 1000, jitter: 0.2,
+        maxTotalWaitMs: 9, signal, shared: true, limit: 1, metadata: "m", waiter: "worker 7",
+    };
+    let lease: Lease | undefined;
+    try {
+        lease = await client.acquireWithRetry("job-lock", retries);
+        const onLost = (loss: LockLost): void => console.log(loss.reason);
+        const heartbeat: HeldLock = await client.startHeartbeat(lease, { onLost, signal });
+        heartbeat.check();
+    } finally {
+        const isReleased: boolean = await client.releaseOnce(lease, { signal });
+        console.log(isReleased, await client.releaseOnce(null));
+    }
 }
 
 export async function useSets(): Promise<void> {

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import ssl
+import weakref
 from types import TracebackType
-from typing import AsyncIterator, Callable, Optional, Type, Union
+from typing import AsyncIterator, Callable, Optional, Type, Union, cast
 
 from .. import calls, following, renewal
 from ..acquisition import Acquisition, LeaseRequest
@@ -27,6 +28,8 @@ class Client(BaseClient):
         self._runner = Runner(self._transport)
         self._waiters = TaskWaiters()
         self._keeping = Keeping(self._renew_once, self.release, self._set_value, self._runner.start, self._waiters)
+        # By the token of the lease, as long as it is renewed.
+        self._heartbeats: weakref.WeakValueDictionary[str, LeaseGuard] = weakref.WeakValueDictionary()
 
     async def __aenter__(self) -> Client:
         return self
@@ -71,7 +74,9 @@ class Client(BaseClient):
 
     async def start_heartbeat(self, lease: Lease, *, on_lost: Optional[OnLost] = None) -> LeaseGuard:
         """Renews a lease, now and from now on. Raises LockLost if it has ended."""
-        return LeaseGuard(self._keeping, await self.renew(lease), on_lost)
+        guard = LeaseGuard(self._keeping, await self.renew(lease), on_lost)
+        self._heartbeats[lease.token] = guard
+        return guard
 
     # Leases that you renew.
 
@@ -89,10 +94,12 @@ class Client(BaseClient):
     async def acquire_with_retry(self, scope: Scopes, ttl: float = 30.0, *, shared: bool = False,
                                  limit: Optional[int] = None, metadata: str = "", max_retries: int = 50,
                                  min_retry: float = 0.025, max_retry: float = 1.0, jitter: float = 0.2,
-                                 max_total_wait: Optional[float] = None, waiter: Optional[str] = None) -> Lease:
+                                 max_total_wait: Optional[float] = None, waiter: Optional[str] = None,
+                                 owner: Optional[str] = None) -> Lease:
         """Acquires a lock by repeated requests, at the pace that the server recommends, without a place in the queue.
-        Prefer `acquire(wait=...)`, which is served in order. Raises the last LockHeld."""
-        request = self._request(scope, ttl, shared, limit, metadata, "wait")
+        Prefer `acquire(wait=...)`, which is served in order. Raises the last LockHeld. `owner` stands for that of the
+        client. Nothing renews the lease until `start_heartbeat`."""
+        request = self._request(scope, ttl, shared, limit, metadata, "wait", owner=owner)
         pace = calls.RetryPace(max_retries, min_retry, max_retry, jitter, max_total_wait)
         while True:
             try:
@@ -108,6 +115,14 @@ class Client(BaseClient):
     async def release(self, lease: Lease) -> bool:
         """Gives the lease back, also if this task is cancelled meanwhile. False if it had ended before."""
         return await self._runner.run_to_the_end(renewal.release(self._exchange, lease))
+
+    async def release_once(self, held: Union[Lease, LeaseGuard, None]) -> bool:
+        """Gives back what is held, together with its heartbeat. For a `finally`: it may be called again, and with None.
+        False if there was nothing to give back."""
+        if held is None:
+            return False
+        guard = self._heartbeats.get(held.token) if isinstance(held, Lease) else held
+        return await (self.release(cast(Lease, held)) if guard is None else guard.release())
 
     # Looking at locks, and ending those of others.
 

@@ -9,8 +9,10 @@ Exit code 77: there is no PostgreSQL here, and only the tutorial that needs it w
 import glob
 import os
 import pathlib
+import plistlib
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import unittest
@@ -42,6 +44,44 @@ class Tutorials(unittest.TestCase):
             command = line.split(maxsplit=5)[5].replace(r"\%", "%")
             said = reading.terminal.type(f"for machine in 1 2; do {command} || true; done\n")
             self.assertEqual(said, printed, line)
+
+    def test_laptops(self):
+        room, reading = self.read("laptops")
+        reading.type()
+        room.add_program("desk/tidy.sh", "#!/bin/sh\necho $LAPTOP tidied up\n")
+        # The line of the crontab, and what launchd does.
+        [crontab] = reading.shown("crontab")
+        *settings, line = crontab.text.splitlines()
+        said = reading.terminal.type(f"export {' '.join(settings)}\n{line.split(maxsplit=5)[5]}\n")
+        self.assertEqual(said, "laptop1 tidied up\n")
+        [plist] = reading.shown("xml")
+        job = plistlib.loads(room.here(plist.text).encode())
+        done = subprocess.run(job["ProgramArguments"], env={**room.environment(), **job["EnvironmentVariables"]},
+                              capture_output=True, text=True, timeout=typed.PATIENCE_S)
+        self.assertEqual(done.stdout, "laptop2 tidied up\n")
+        # A server would start with the options that are only shown.
+        shown = [line.removeprefix("$ holdfast serve ") for block in reading.shown("console")
+                 for line in block.text.splitlines()]
+        self.assertEqual(len(shown), 2)
+        for options in shown:
+            reading.terminal.type(f"holdfast config {options} > config.txt\n")
+        self.read_by_name(room, reading)
+
+    def read_by_name(self, room, reading):
+        """The loop of a laptop against a NAS without a token, by the names that its network gives it."""
+        server = typed.Server(room, "holdfast serve --memory --dflockd none --http 127.0.0.1:8090")
+        self.addCleanup(server.close)
+        name = socket.gethostname().split(".")[0]
+        names = [name + domain for domain in (".local", ".lan", ".home.arpa", ".internal", "")]
+        strangers = [f"x{name}.local", "nas.example.org"]
+        lines = [f'resolve = "{each}:8090:{room.address}"' for each in names + strangers]
+        (room.desk / ".curlrc").write_text("\n".join(['noproxy = "*"', *lines]) + "\n")
+        for each in (*names, name.upper() + ".LOCAL"):
+            said = reading.terminal.type(f"NAS=http://{each}:8090 ~/with-lock.sh echo {each}\n")
+            self.assertEqual(said, each + "\n")
+        for each in strangers:
+            said = reading.terminal.type(f"NAS=http://{each}:8090 ~/with-lock.sh echo {each} || echo $?\n")
+            self.assertEqual(said, "75\n", "the NAS is not known by this name")
 
     def test_ci_deploy(self):
         _, reading = self.read("ci-deploy")

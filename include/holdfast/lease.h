@@ -54,7 +54,7 @@ struct LeaseRequest {
     // At most 64, which do not overlap. Then `scope`, `mode` and `limit` stay as they are.
     std::vector<LockSetMember> scopes = {};
     // Whose wait it is: what waits for a lock while it holds others, and so can be part of a deadlock.
-    // Empty: this thread. The leases that a thread hands on to others need another name.
+    // Empty: this thread, or the one call of AsyncLocks. Leases that are handed on need another name.
     std::string waiter = {};
     OnDeadlock on_deadlock = OnDeadlock::refuse;
 };

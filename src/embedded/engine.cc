@@ -247,7 +247,7 @@ std::optional<LockResult<Lease>> Engine::check_known(std::string_view token, con
 }
 
 LockResult<Lease> Engine::check(std::string_view token, const LockScope& scope, LockMode mode) {
-    if (auto known = check_known(token, scope, mode)) return *std::move(known);
+    if (const auto known = find_known(parse_token(token))) return judge(*known, scope, mode);
     const auto found =
         wait_for<Lease>([&](Done<Lease> done) { start_find(token, std::move(done)); });
     return found ? judge(*found, scope, mode) : found;

@@ -44,6 +44,7 @@ type Lease struct {
 	info            LeaseInfo
 	lastsUntil      instant
 	guaranteedUntil instant
+	endsBefore      instant // unless it is renewed: the server ends it no later
 	rhythm          rhythm
 	renewAt         instant // if it is renewed at all
 	renewsItself    bool
@@ -84,6 +85,7 @@ func (c *Client) keep(granted *grant, renewsItself bool) (*Lease, error) {
 func (l *Lease) take(granted *grant) {
 	l.info = granted.info
 	l.lastsUntil = granted.lastsUntil
+	l.endsBefore = l.client.now().add(granted.info.TTL)
 	l.guaranteedUntil = granted.lastsUntil.add(-clamp(granted.info.TTL/6, 0, marginMax))
 	l.renewAt = granted.lastsUntil.add(-granted.info.TTL).add(l.rhythm.interval)
 }

@@ -134,7 +134,7 @@ func (l *Lease) untilRenewal() time.Duration {
 func (l *Lease) renewNow() {
 	timeout := clamp(l.TimeLeft(), time.Millisecond, l.client.options.Timeout)
 	l.mutex.Lock()
-	ttl := l.lastsUntil.sub(l.client.now()) + time.Millisecond - 1 // rounded up
+	ttl := l.endsBefore.sub(l.client.now()) + time.Millisecond - 1 // rounded up
 	if ttl < l.rhythm.extendBy {
 		ttl = l.rhythm.extendBy
 	}

@@ -118,7 +118,7 @@ std::string run_scripts(const std::vector<std::uint8_t>& choices) {
     std::string written;
     for (std::size_t count = 0; count < scripts_max_in_step && !grammar.is_used_up(); ++count) {
         const std::string text = grammar.script();
-        if (std::getenv("SHOW_SCRIPTS") != nullptr) std::cout << text << '\n';
+        if (std::getenv("SHOW_SCRIPTS") != nullptr) std::cerr << text << '\n';
         const auto script = parse_script(text);
         if (!script) {
             CHECK(is_of_a_limit(script.error().message));

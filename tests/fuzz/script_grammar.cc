@@ -95,7 +95,7 @@ std::string ScriptGrammar::nested_value() {
         case 1: return "(" + value() + " or " + value() + ")";
         case 2: return "(not " + value() + ")";
         case 3: return "(" + value() + " == " + value() + ")";
-        case 4: return list() + "[" + number() + "]";
+        case 4: return "(" + list() + ")[" + number() + "]";
         case 5: {
             const int parentheses = std::min(times(), 30);
             return repeat("(", parentheses) + number() + repeat(")", parentheses);

@@ -20,7 +20,7 @@ namespace {
 std::unique_ptr<doors::scoped::ElectionWatches> make_elections(const SharedParts& shared,
                                                                const LoopParts& parts,
                                                                service::Executor& here) {
-    const doors::scoped::ElectionReader::Parts reader{
+    const service::ElectionReader::Parts reader{
         .port = *parts.port, .feed = shared.event_feed, .here = here};
     return std::make_unique<doors::scoped::ElectionWatches>(reader, *parts.loop, shared.clock);
 }

@@ -8,7 +8,7 @@
 
 namespace holdfast::doors::scoped {
 
-ElectionWatches::ElectionWatches(const ElectionReader::Parts& parts, net::EventLoop& loop,
+ElectionWatches::ElectionWatches(const service::ElectionReader::Parts& parts, net::EventLoop& loop,
                                  const service::Clock& clock)
     : parts_(parts),
       loop_(loop),
@@ -28,9 +28,9 @@ void ElectionWatches::open_poll(const LookAtElection& request, net::HttpReply& r
         polls_.insert(polls_.end(), Poll{.reply = {}, .due = loop_.now() + wait, .open = {}});
     poll->reply = reply.defer([this, poll] { polls_.erase(poll); });
     const bool has_seen_state = request.after.has_value();
-    ElectionReader::Listener listener;
-    listener.on_state = [this, poll, has_seen_state, is_first = true](const Election& /*election*/,
-                                                                      bool has_changed) mutable {
+    service::ElectionReader::Listener listener;
+    listener.on_state = [this, poll, has_seen_state, is_first = true](
+                            const service::Election& /*election*/, bool has_changed) mutable {
         poll->has_state = true;
         // A client that has seen no state is told what comes next.
         const bool is_news = has_changed && (has_seen_state || !is_first);
@@ -44,7 +44,7 @@ void ElectionWatches::open_poll(const LookAtElection& request, net::HttpReply& r
         polls_.erase(poll);
     };
     poll->open.reader =
-        ElectionReader::open(parts_, request.name, request.after, std::move(listener));
+        service::ElectionReader::open(parts_, request.name, request.after, std::move(listener));
     if (poll->due >= next_due_) return;
     next_due_ = poll->due;
     timer_.call_at(next_due_);
@@ -87,17 +87,17 @@ void ElectionWatches::open_stream(const LookAtElection& request, const rights::T
         streams_.open({.name = request.name, .client = rights::keep(client), .open = {}}, reply);
     if (stream == nullptr) return;
     stream->reply.send(": who leads, now and after each change\n\n");
-    ElectionReader::Listener listener;
-    listener.on_state = [this, stream](const Election& election, bool) {
+    service::ElectionReader::Listener listener;
+    listener.on_state = [this, stream](const service::Election& election, bool) {
         send_state(*stream, election);
     };
     listener.on_failure = [this, stream](const service::Response&) { end(*stream); };
     stream->reader.open.reader =
-        ElectionReader::open(parts_, request.name, std::nullopt, std::move(listener));
+        service::ElectionReader::open(parts_, request.name, std::nullopt, std::move(listener));
 }
 
 // A reader that does not keep up hears of the next change when everything sent so far has left.
-void ElectionWatches::send_state(Streams::Stream& stream, const Election& election) {
+void ElectionWatches::send_state(Streams::Stream& stream, const service::Election& election) {
     std::string text = "id: " + std::to_string(election.position()) + "\nevent: leader\ndata: ";
     election.append_json(text, clock_);
     stream.reply.send(text + "\n\n");

@@ -11,13 +11,13 @@
 #include <memory>
 #include <string>
 
-#include "doors/scoped/election_reader.h"
 #include "doors/scoped/scoped_request.h"
 #include "doors/streams/sse_streams.h"
 #include "net/http/http_reply.h"
 #include "net/loop/event_loop.h"
 #include "net/loop/loop_timer.h"
 #include "rights/token.h"
+#include "service/events/election_reader.h"
 #include "service/ports/clock.h"
 
 namespace holdfast::doors::scoped {
@@ -25,7 +25,7 @@ namespace holdfast::doors::scoped {
 class ElectionWatches {
   public:
     // All of them outlive this.
-    ElectionWatches(const ElectionReader::Parts& parts, net::EventLoop& loop,
+    ElectionWatches(const service::ElectionReader::Parts& parts, net::EventLoop& loop,
                     const service::Clock& clock);
 
     // REQUIRES: the client may read the named lock.
@@ -40,7 +40,7 @@ class ElectionWatches {
   private:
     // Closes its reader when it is destroyed.
     struct OpenReader {
-        std::shared_ptr<ElectionReader> reader;
+        std::shared_ptr<service::ElectionReader> reader;
 
         OpenReader() = default;
         OpenReader(OpenReader&&) = default;
@@ -67,12 +67,12 @@ class ElectionWatches {
     void open_stream(const LookAtElection& request, const rights::Token* client,
                      net::HttpReply& reply);
     void answer(Polls::iterator poll);
-    void send_state(Streams::Stream& stream, const Election& election);
+    void send_state(Streams::Stream& stream, const service::Election& election);
     void end(Streams::Stream& stream);
     void on_timer();
     void keep_alive();
 
-    const ElectionReader::Parts parts_;
+    const service::ElectionReader::Parts parts_;
     net::EventLoop& loop_;
     const service::Clock& clock_;
     Polls polls_;

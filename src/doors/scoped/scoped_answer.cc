@@ -9,8 +9,8 @@
 #include "core/values/scope_set.h"
 #include "doors/answers/cycle_json.h"
 #include "doors/answers/retry_hint.h"
-#include "doors/scoped/election.h"
 #include "service/doors.h"
+#include "service/events/election.h"
 
 namespace holdfast::doors::scoped {
 
@@ -180,7 +180,7 @@ struct Writer {
     }
 
     int operator()(const LookAtElection& request) const {
-        Election election(request.name);
+        service::Election election(request.name);
         election.begin(response);
         election.append_json(body, clock);
         return 200;

@@ -1,17 +1,17 @@
-#include "doors/scoped/election_reader.h"
+#include "service/events/election_reader.h"
 
 #include <gmock/gmock.h>
 
 #include "service/test_service.h"
 
-namespace holdfast::doors::scoped {
+namespace holdfast::service {
 namespace {
 
 using namespace std::chrono_literals;
-using service::testing::ManualExecutor;
-using service::testing::TestStore;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using testing::ManualExecutor;
+using testing::TestStore;
 
 // A service with a feed, and readers on its thread.
 class ElectionReaderTest : public ::testing::Test {
@@ -27,14 +27,11 @@ class ElectionReaderTest : public ::testing::Test {
                                            .ttl = 30s,
                                            .value = value};
         ask(request);
-        return service_.submit(service::Inspect{.scope = request.scope})
-            ->locks()[0]
-            .holders[0]
-            .token;
+        return service_.submit(Inspect{.scope = request.scope})->locks()[0].holders[0].token;
     }
-    void ask(const service::Request& request) {
+    void ask(const Request& request) {
         if (service_.submit(request) == nullptr) {
-            service_.await(service::answer_by([](const service::Response&) {}));
+            service_.await(answer_by([](const Response&) {}));
         }
         executor_.settle();
     }
@@ -49,7 +46,7 @@ class ElectionReaderTest : public ::testing::Test {
                      position_ = election.position();
                  },
              .on_failure =
-                 [this](const service::Response& failure) {
+                 [this](const Response& failure) {
                      told_.push_back(std::string(failure.failure));
                  }});
         executor_.settle();
@@ -57,11 +54,11 @@ class ElectionReaderTest : public ::testing::Test {
     }
     std::vector<std::string> take_told() { return std::exchange(told_, {}); }
 
-    service::ManualClock clock_{service::WallTime{}};
+    ManualClock clock_{WallTime{}};
     TestStore store_{false, {}};
     ManualExecutor executor_;
-    service::EventFeed feed_{1};
-    service::LockService service_{
+    EventFeed feed_{1};
+    LockService service_{
         {},
         {.clock = clock_,
          .store = store_,
@@ -158,4 +155,4 @@ TEST_F(ElectionReaderTest, SaysThatThereIsNoState) {
 }
 
 }  // namespace
-}  // namespace holdfast::doors::scoped
+}  // namespace holdfast::service

@@ -16,26 +16,26 @@
 #include <optional>
 #include <string>
 
-#include "doors/scoped/election.h"
+#include "service/events/election.h"
 #include "service/events/event_feed.h"
 #include "service/ports/executor.h"
 #include "service/ports/port.h"
 
-namespace holdfast::doors::scoped {
+namespace holdfast::service {
 
 class ElectionReader final : public std::enable_shared_from_this<ElectionReader> {
   public:
     struct Parts {
-        service::Port& port;
-        service::EventFeed& feed;
-        service::Executor& here;  // of the loop
+        Port& port;
+        EventFeed& feed;
+        Executor& here;  // of the loop
     };
     struct Listener {
         // The state is known for the first time, or it has changed. The first time, `has_changed`
         // says whether it may have changed since `after`.
         std::function<void(const Election& election, bool has_changed)> on_state;
         // There is no state, and nothing more will come.
-        std::function<void(const service::Response& failure)> on_failure;
+        std::function<void(const Response& failure)> on_failure;
     };
 
     // `after`: the position that the owner has seen; without it, what happens from now on is news.
@@ -58,16 +58,16 @@ class ElectionReader final : public std::enable_shared_from_this<ElectionReader>
 
   private:
     void ask();
-    void on_snapshot(const service::Response& response);
+    void on_snapshot(const Response& response);
     void read();
-    bool take(const service::FeedEvent& event);
+    bool take(const FeedEvent& event);
     void tell(bool has_changed);
 
     const Parts parts_;
     const Listener listener_;
     const std::optional<std::uint64_t> after_;
     Election election_;
-    std::shared_ptr<service::EventFeed::Watch> watch_;
+    std::shared_ptr<EventFeed::Watch> watch_;
     bool is_open_ = true;
     bool is_paused_ = false;
     bool is_asking_ = false;    // for a snapshot
@@ -76,4 +76,4 @@ class ElectionReader final : public std::enable_shared_from_this<ElectionReader>
     bool has_changed_ = false;  // since `after`
 };
 
-}  // namespace holdfast::doors::scoped
+}  // namespace holdfast::service

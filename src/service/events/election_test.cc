@@ -1,8 +1,8 @@
-#include "doors/scoped/election.h"
+#include "service/events/election.h"
 
 #include <gtest/gtest.h>
 
-namespace holdfast::doors::scoped {
+namespace holdfast::service {
 namespace {
 
 using namespace std::chrono_literals;
@@ -24,16 +24,15 @@ class ElectionTest : public ::testing::Test {
     void begin(std::vector<core::LeaseView> holders, std::size_t waiters, std::uint64_t position) {
         core::LockView lock{.scope = core::Scope::named("nightly"), .waiter_count = waiters};
         lock.holders = std::move(holders);
-        service::Response response;
-        response.details =
-            std::make_shared<const service::Details>(service::Details{.locks = {lock}});
+        Response response;
+        response.details = std::make_shared<const Details>(Details{.locks = {lock}});
         response.position = position;
         election_.begin(response);
     }
     bool follow(std::uint64_t id, EventKind kind, const core::LeaseView& lease,
                 std::size_t queue_length = 0) {
         const core::Event event{.kind = kind, .lease = lease, .queue_length = queue_length};
-        return election_.follow(service::FeedEvent(id, event, std::nullopt));
+        return election_.follow(FeedEvent(id, event, std::nullopt));
     }
     std::string json() const {
         std::string text;
@@ -41,12 +40,12 @@ class ElectionTest : public ::testing::Test {
         return text;
     }
 
-    const service::ManualClock clock_{service::WallTime{}};
+    const ManualClock clock_{WallTime{}};
     Election election_{"nightly"};
 };
 
 TEST_F(ElectionTest, WithoutALockHasNoLeader) {
-    service::Response nothing;
+    Response nothing;
     nothing.position = 9;
     election_.begin(nothing);
     EXPECT_EQ(json(), R"({"election":"nightly","candidates":0,"position":9})");
@@ -113,4 +112,4 @@ TEST_F(ElectionTest, IsNotLedByAHolderInGrace) {
 }
 
 }  // namespace
-}  // namespace holdfast::doors::scoped
+}  // namespace holdfast::service

@@ -19,7 +19,7 @@
 #include "service/ports/clock.h"
 #include "service/request.h"
 
-namespace holdfast::doors::scoped {
+namespace holdfast::service {
 
 class Election {
   public:
@@ -36,14 +36,14 @@ class Election {
     explicit Election(std::string name) : name_(std::move(name)) {}
 
     // Begins anew with the answer to an Inspect of the named lock, which must not be a failure.
-    void begin(const service::Response& response);
+    void begin(const Response& response);
 
     // What happened next. True if there is another leader, or it has another value. Events that the
     // snapshot shows already change nothing.
-    bool follow(const service::FeedEvent& event);
+    bool follow(const FeedEvent& event);
 
     // Whether the event is one that may have changed the leader or its value.
-    [[nodiscard]] bool is_change(const service::FeedEvent& event) const;
+    [[nodiscard]] bool is_change(const FeedEvent& event) const;
 
     [[nodiscard]] const std::string& name() const { return name_; }
     [[nodiscard]] std::optional<Leader> leader() const;
@@ -51,10 +51,10 @@ class Election {
     [[nodiscard]] std::uint64_t position() const { return position_; }
 
     // {"election":"nightly","leader":"ann",...,"candidates":3,"position":7}
-    void append_json(std::string& out, const service::Clock& clock) const;
+    void append_json(std::string& out, const Clock& clock) const;
 
   private:
-    [[nodiscard]] bool is_about(const service::FeedEvent& event) const;
+    [[nodiscard]] bool is_about(const FeedEvent& event) const;
 
     const std::string name_;
     std::map<core::Fence, Leader> holders_;  // in the order of their grants
@@ -62,4 +62,4 @@ class Election {
     std::uint64_t position_ = 0;
 };
 
-}  // namespace holdfast::doors::scoped
+}  // namespace holdfast::service

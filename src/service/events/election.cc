@@ -1,10 +1,10 @@
-#include "doors/scoped/election.h"
+#include "service/events/election.h"
 
 #include "base/json/json_writer.h"
 #include "base/text/rfc3339.h"
 #include "service/events/event_scopes.h"
 
-namespace holdfast::doors::scoped {
+namespace holdfast::service {
 
 namespace {
 
@@ -20,7 +20,7 @@ Election::Leader leader_of(const core::LeaseView& lease) {
 
 }  // namespace
 
-void Election::begin(const service::Response& response) {
+void Election::begin(const Response& response) {
     holders_.clear();
     waiters_ = 0;
     position_ = response.position;
@@ -33,21 +33,20 @@ void Election::begin(const service::Response& response) {
     }
 }
 
-bool Election::is_about(const service::FeedEvent& event) const {
+bool Election::is_about(const FeedEvent& event) const {
     if (event.refused_fence) return false;
     const core::Scope scope = core::Scope::named(name_);
-    return service::is_any_scope(event.event.lease,
-                                 [&](const core::Scope& one) { return one == scope; });
+    return is_any_scope(event.event.lease, [&](const core::Scope& one) { return one == scope; });
 }
 
-bool Election::is_change(const service::FeedEvent& event) const {
+bool Election::is_change(const FeedEvent& event) const {
     const EventKind kind = event.event.kind;
     const bool may_change = kind == EventKind::granted || kind == EventKind::released ||
                             kind == EventKind::expired || kind == EventKind::value_set;
     return may_change && is_about(event);
 }
 
-bool Election::follow(const service::FeedEvent& event) {
+bool Election::follow(const FeedEvent& event) {
     if (event.id <= position_) return false;
     position_ = event.id;
     if (!is_about(event)) return false;
@@ -72,7 +71,7 @@ std::optional<Election::Leader> Election::leader() const {
     return holders_.begin()->second;
 }
 
-void Election::append_json(std::string& out, const service::Clock& clock) const {
+void Election::append_json(std::string& out, const Clock& clock) const {
     base::JsonWriter json(out);
     json.begin_object().field("election", name_);
     if (const auto leading = leader()) {
@@ -88,4 +87,4 @@ void Election::append_json(std::string& out, const service::Clock& clock) const 
     json.end_object();
 }
 
-}  // namespace holdfast::doors::scoped
+}  // namespace holdfast::service

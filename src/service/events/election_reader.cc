@@ -1,8 +1,8 @@
-#include "doors/scoped/election_reader.h"
+#include "service/events/election_reader.h"
 
 #include <utility>
 
-namespace holdfast::doors::scoped {
+namespace holdfast::service {
 
 namespace {
 
@@ -38,16 +38,16 @@ void ElectionReader::resume() {
 
 void ElectionReader::ask() {
     if (!is_open_ || std::exchange(is_asking_, true)) return;
-    const service::Inspect question{.scope = core::Scope::named(election_.name())};
-    if (const service::Response* response = parts_.port.submit(question)) {
+    const Inspect question{.scope = core::Scope::named(election_.name())};
+    if (const Response* response = parts_.port.submit(question)) {
         return on_snapshot(*response);
     }
-    parts_.port.await(service::answer_by([weak = weak_from_this()](const auto& response) {
+    parts_.port.await(answer_by([weak = weak_from_this()](const auto& response) {
         if (const auto self = weak.lock()) self->on_snapshot(response);
     }));
 }
 
-void ElectionReader::on_snapshot(const service::Response& response) {
+void ElectionReader::on_snapshot(const Response& response) {
     is_asking_ = false;
     if (!is_open_) return;
     if (!response.failure.empty()) return listener_.on_failure(response);
@@ -74,7 +74,7 @@ void ElectionReader::read() {
 }
 
 // Returns false if the owner has closed this.
-bool ElectionReader::take(const service::FeedEvent& event) {
+bool ElectionReader::take(const FeedEvent& event) {
     if (event.id <= election_.position()) {
         // The snapshot may be told before the feed is: then this is how we learn that something has
         // changed since `after`.
@@ -93,4 +93,4 @@ void ElectionReader::tell(bool has_changed) {
     listener_.on_state(election_, has_changed);
 }
 
-}  // namespace holdfast::doors::scoped
+}  // namespace holdfast::service

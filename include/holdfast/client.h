@@ -26,6 +26,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "holdfast/client_options.h"
 #include "holdfast/election.h"
@@ -35,24 +36,13 @@
 #include "holdfast/lock_error.h"
 #include "holdfast/lock_event.h"
 #include "holdfast/lock_result.h"
+#include "holdfast/retry_options.h"
 
 namespace holdfast {
 
 namespace sdk {
 class Session;
 }  // namespace sdk
-
-// How acquire_with_retry() repeats its request.
-struct RetryOptions {
-    int retries_max = 50;
-    // The pause between two requests is the one that the server recommends, within these bounds,
-    // and varied at random by this share.
-    std::chrono::milliseconds delay_min{25};
-    std::chrono::milliseconds delay_max{1'000};
-    double jitter = 0.2;
-    // For all requests together. Absent: only the number of retries is limited.
-    std::optional<std::chrono::milliseconds> wait_max;
-};
 
 // Any request to the server, for requests that have no method here.
 struct ServerRequest {
@@ -115,9 +105,13 @@ class HOLDFAST_API Client {
     // ended. A shorter ttl may have taken effect although there is no answer.
     [[nodiscard]] LockResult<Lease> renew(const Lease& lease,
                                           std::optional<std::chrono::milliseconds> ttl = {});
+    // The same, for a program that has kept nothing but the token.
+    [[nodiscard]] LockResult<Lease> renew(std::string_view token,
+                                          std::optional<std::chrono::milliseconds> ttl = {});
     // Releases the lease. LockExpired if it has ended before. If an answer was lost and the
     // repetition finds no lease, the lease counts as released.
     LockResult<void> release(const Lease& lease);
+    LockResult<void> release(std::string_view token);
     // The lease of this token, as the server shows it. It is guaranteed only after a renewal.
     [[nodiscard]] LockResult<Lease> get_by_token(std::string_view token);
 
@@ -138,6 +132,10 @@ class HOLDFAST_API Client {
     // or LockExpired, LockNotFound or LockScopeMismatch. A shared lease is not enough to write.
     [[nodiscard]] LockResult<Lease> check(std::string_view token, const LockScope& scope,
                                           LockMode mode = LockMode::exclusive);
+
+    // Every lease that is held and that the client may see, the oldest first. A server tells nobody the
+    // tokens of others: `token` is empty. Asks for one page after the other: for people.
+    [[nodiscard]] LockResult<std::vector<Lease>> list();
 
     // Ends every lease on the scope, whoever holds it; for admins. The holders are not stopped by
     // this: they learn of it at their next renewal. Returns how many there were.

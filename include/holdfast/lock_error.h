@@ -46,10 +46,12 @@ struct LockDeadlock {
     std::vector<DeadlockMember> cycle;
 };
 
-// No such token was ever issued, or its lock ended so long ago that it is forgotten.
+// No such token was ever issued.
 struct LockNotFound {};
 
-// The lock has ended: its lease expired, or it was released. This is final.
+// The lock has ended: its lease expired, or it was released. This is final. Tokens carry the fencing
+// number of their grant, so this is known of every number that was ever given out; an invented token
+// with such a number is called expired, too.
 struct LockExpired {};
 
 // The lock is good, but not for this.

@@ -1,6 +1,6 @@
 #pragma once
 
-// What happens to the locks of a server, as Client::watch() tells it.
+// What happens to the locks, as watch() of Client and LockManager tells it.
 
 #include <chrono>
 #include <cstdint>
@@ -14,8 +14,8 @@ struct LockEvent {
     // Grows with every event. Absent for a gap.
     std::optional<std::uint64_t> id;
     // granted, renewed, released, expired, grace_ended, queued, wait_timed_out, wait_cancelled,
-    // session_opened, session_ended, fence_refused. And gap: events are missing, because the server
-    // does not remember all that happened while the client was not connected.
+    // session_opened, session_ended, value_set, deadlock, fence_refused. And gap: events are missing,
+    // because the server (or manager) does not remember all that happened while nobody listened.
     std::string kind;
     std::string lock_name;  // or the resource of a fence
     std::string lock_kind;  // named, semaphore, path, inode, range
@@ -23,7 +23,7 @@ struct LockEvent {
     std::uint64_t fencing_token = 0;
     std::string metadata;
     std::chrono::system_clock::time_point at;  // by the server's clock
-    std::string data;                          // all of it: a JSON object
+    std::string data;  // of a server: all of it, a JSON object. Of a manager: empty
 };
 
 struct WatchOptions {

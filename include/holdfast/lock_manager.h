@@ -26,6 +26,8 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -35,11 +37,14 @@
 #include <vector>
 
 #include "holdfast/async_locks.h"
+#include "holdfast/election.h"
 #include "holdfast/export.h"
 #include "holdfast/lease.h"
 #include "holdfast/lease_guard.h"
 #include "holdfast/lock_error.h"
+#include "holdfast/lock_event.h"
 #include "holdfast/lock_result.h"
+#include "holdfast/retry_options.h"
 
 namespace holdfast {
 
@@ -56,8 +61,6 @@ struct LockManagerOptions {
     std::size_t leases_per_holder_max = 100'000;
     std::size_t waiters_max = 100'000;
     std::chrono::milliseconds ttl_max = std::chrono::hours{24 * 366};
-    // How many ended leases are remembered; older ones are LockNotFound.
-    std::size_t ended_leases_max = 100'000;
     // How many leases check() knows without asking another thread: those that were granted or found
     // last. Each takes about half a kilobyte.
     std::size_t known_leases_max = 65'536;
@@ -98,12 +101,21 @@ class HOLDFAST_API LockManager {
                                             std::chrono::milliseconds wait,
                                             const std::stop_token& stop = {});
 
-    // The lease lasts for `ttl` (or its old ttl) from now on. LockExpired or LockNotFound if it has
-    // ended.
+    // Repeats its request without waiting in the queue. Prefer acquire(), which is served in order.
+    // Fails with the last LockHeld.
+    [[nodiscard]] LockResult<Lease> acquire_with_retry(const LeaseRequest& request,
+                                                       const RetryOptions& options = {},
+                                                       const std::stop_token& stop = {});
+
+    // The lease lasts for `ttl` (or its old ttl) from now on. LockExpired if it has ended.
     [[nodiscard]] LockResult<Lease> renew(const Lease& lease,
+                                          std::optional<std::chrono::milliseconds> ttl = {});
+    // The same, for a program that has kept nothing but the token.
+    [[nodiscard]] LockResult<Lease> renew(std::string_view token,
                                           std::optional<std::chrono::milliseconds> ttl = {});
     // Releases the lease. LockExpired if it has ended before.
     LockResult<void> release(const Lease& lease);
+    LockResult<void> release(std::string_view token);
     // The lease of this token, as it is now.
     [[nodiscard]] LockResult<Lease> get_by_token(std::string_view token);
 
@@ -126,8 +138,44 @@ class HOLDFAST_API LockManager {
     [[nodiscard]] LockResult<Lease> check(std::string_view token, const LockScope& scope,
                                           LockMode mode = LockMode::exclusive);
 
-    // Every lease that is held. Looks at all of them: for people.
+    // To be called before every use of a resource that cannot compare fencing tokens itself.
+    // StaleFence if a larger fencing token was used before; else returns the largest, this one. With
+    // a path, it is on disk when this returns.
+    [[nodiscard]] LockResult<std::uint64_t> pass_fence(std::string_view resource,
+                                                       std::uint64_t fencing_token);
+    // The largest fencing token that was used for the resource, if there was one.
+    [[nodiscard]] LockResult<std::optional<std::uint64_t>> get_fence(std::string_view resource);
+    // Forgets the resource. Returns the largest fencing token so far, if there was one.
+    LockResult<std::optional<std::uint64_t>> drop_fence(std::string_view resource);
+
+    // Every lease that is held, the oldest first, with its token. Looks at all of them: for people.
     [[nodiscard]] LockResult<std::vector<Lease>> list();
+
+    // Ends every lease on the scope, whoever holds it. A guard is lost at once; other holders learn of
+    // it at their next renewal. Returns how many there were.
+    LockResult<std::uint64_t> force_release(const LockScope& scope);
+
+    // Waits until the candidate leads, or until `stop` is requested. The candidate leads while the
+    // guard is guaranteed, and resigns by releasing the guard.
+    [[nodiscard]] LockResult<LeaseGuard> campaign(const Candidacy& candidacy,
+                                                  HeartbeatOptions options = {},
+                                                  const std::stop_token& stop = {});
+    // Changes what the leader tells everybody; they see it when this returns. Returns the lease with
+    // its value and revision. LockExpired if it has ended. The lease is not renewed.
+    LockResult<Lease> set_value(const Lease& lease, std::string_view value);
+    // Calls `on_change` on this thread with the leader (or nullopt) now, and after every change of
+    // the leader or its value. Returns when `stop` is requested. An error if the store fails.
+    // It may call the manager, but for what would wait for this thread.
+    LockResult<void> observe(std::string_view election,
+                             const std::function<void(const std::optional<Leader>&)>& on_change,
+                             const std::stop_token& stop);
+
+    // Calls `on_event` on this thread with every event of the locks from now on. The last 10 000 are
+    // remembered for a program that is slow; beyond that, there is a gap. An event that is known
+    // already (`after`) is known to the manager that told it only. Returns when `stop` is requested.
+    LockResult<void> watch(const WatchOptions& options,
+                           const std::function<void(const LockEvent&)>& on_event,
+                           const std::stop_token& stop);
 
     // The same locks, for completions and coroutines. They run where the executor runs its tasks; without
     // one, on the manager's thread, where they must not block.

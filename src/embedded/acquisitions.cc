@@ -130,7 +130,7 @@ void Acquisitions::take(const Pointer& acquiring, const service::Response& respo
         acquiring->wait = core::Duration::zero();
         return ask(acquiring);
     }
-    LockResult<Lease> result = parts_.to_result(response, {});
+    LockResult<Lease> result = parts_.to_result(response);
     if (result) result->limit = acquiring->locks.front().limit;
     // An id of the program's may have found a lease that is not new.
     if (result && !acquiring->request.request_id.empty()) return renew(acquiring, *result);
@@ -142,7 +142,7 @@ void Acquisitions::renew(const Pointer& acquiring, const Lease& found) {
     const core::RenewRequest request{.token = token,
                                      .ttl = embedded::to_core(acquiring->request.ttl)};
     parts_.submit(request, [this, acquiring, token](const service::Response& response) {
-        LockResult<Lease> renewed = parts_.to_result(response, token);
+        LockResult<Lease> renewed = parts_.to_result(response);
         if (renewed) renewed->limit = acquiring->locks.front().limit;
         end(acquiring, renewed);
     });

@@ -44,7 +44,7 @@ class Acquisitions {
         std::function<std::optional<service::PromiseId>(const service::Request&, Then)> submit;
         std::function<void(service::PromiseId)> abandon;  // nobody waits for the response any more
         // The token: the one that was asked for, if any.
-        std::function<LockResult<Lease>(const service::Response&, core::Token)> to_result;
+        std::function<LockResult<Lease>(const service::Response&)> to_result;
         std::function<std::size_t(const core::Owner&)> count_of;  // leases of the owner
         std::size_t leases_per_holder_max = 0;
     };

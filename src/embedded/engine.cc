@@ -16,6 +16,8 @@ namespace holdfast::embedded {
 
 namespace {
 
+using FenceKind = service::FenceOutcome::Kind;
+
 // Times in nanoseconds have an end, in centuries.
 constexpr std::chrono::milliseconds longest_ttl = std::chrono::hours{24 * 365 * 100};
 
@@ -60,35 +62,44 @@ Engine::Engine(const LockManagerOptions& options, service::Clock& clock,
     : options_(options),
       holder_(values::make_holder()),
       clock_(clock),
+      feed_(service::first_number()),
       store_(std::move(store)),
       watcher_([&clock] { return to_boot_time(clock.now()); },
                [this](const renewal::HoldPointer& hold, renewal::Time now) {
                    start_renewal(hold, now);
                }),
       board_(options.known_leases_max),
-      book_(options.ended_leases_max),
-      acquisitions_({.thread = thread_,
-                     .submit = [this](const service::Request& request,
-                                      Then then) { return submit(request, std::move(then)); },
-                     .abandon = [this](service::PromiseId promise) { service_->abandon(promise); },
-                     .to_result = [this](const service::Response& response,
-                                         core::Token token) { return to_result(response, token); },
-                     .count_of = [this](const core::Owner& owner) { return book_.count_of(owner); },
-                     .leases_per_holder_max = options.leases_per_holder_max}) {
+      acquisitions_(
+          {.thread = thread_,
+           .submit = [this](const service::Request& request,
+                            Then then) { return submit(request, std::move(then)); },
+           .abandon = [this](service::PromiseId promise) { service_->abandon(promise); },
+           .to_result = [this](const service::Response& response) { return to_result(response); },
+           .count_of = [this](const core::Owner& owner) { return book_.count_of(owner); },
+           .leases_per_holder_max = options.leases_per_holder_max}) {
     base::RandomBits random;
     service_ = std::make_unique<service::LockService>(
         table_options(options_, random()),
-        service::ServiceParts{.clock = clock_,
-                              .store = *store_,
-                              .executor = thread_,
-                              .random = random,
-                              .on_changes =
-                                  [this](const core::Changes& changes) {
-                                      for (const core::Event& event : changes) on_event(event);
-                                  },
-                              .on_events_lost = [this](std::uint64_t) { board_.clear(); },
-                              // Calls may wait for any time.
-                              .wait_limits = {.answer_max = core::wait_forever}});
+        service::ServiceParts{
+            .clock = clock_,
+            .store = *store_,
+            .executor = thread_,
+            .random = random,
+            .on_changes =
+                [this](const core::Changes& changes) {
+                    for (const core::Event& event : changes) on_event(event);
+                },
+            .take_changes = [this](core::Changes& changes) { feed_.publish(std::move(changes)); },
+            .first_event = feed_.next_id(),
+            .on_events_lost =
+                [this](std::uint64_t count) {
+                    board_.clear();
+                    feed_.lose(count);
+                },
+            .on_fence_refused =
+                [this](const service::FenceRefusal& refusal) { feed_.publish(refusal); },
+            // Calls may wait for any time.
+            .wait_limits = {.answer_max = core::wait_forever}});
 }
 
 // The store ends before the service: it may still finish a commit, and tells the service.
@@ -152,8 +163,8 @@ void Engine::start_renew(const Lease& lease, std::chrono::milliseconds ttl, Done
     // A program that knows the token only does not know the ttl; the engine does.
     if (ttl != std::chrono::milliseconds{0}) request.ttl = to_core(ttl);
     thread_.post([this, request, limit = lease.limit, done = std::move(done)] {
-        submit(request, [this, request, limit, done](const service::Response& response) {
-            LockResult<Lease> renewed = to_result(response, request.token);
+        submit(request, [this, limit, done](const service::Response& response) {
+            LockResult<Lease> renewed = to_result(response);
             if (renewed) renewed->limit = limit;
             done(std::move(renewed));
         });
@@ -165,8 +176,8 @@ void Engine::start_renewal(const renewal::HoldPointer& hold, renewal::Time now) 
     const core::Token token = parse_token(hold->lease.token);
     thread_.post([this, hold, now, token] {
         const core::RenewRequest request{.token = token, .ttl = to_core(hold->pace.extend_by)};
-        submit(request, [this, hold, now, token](const service::Response& response) {
-            LockResult<Lease> renewed = to_result(response, token);
+        submit(request, [this, hold, now](const service::Response& response) {
+            LockResult<Lease> renewed = to_result(response);
             const auto guard = watcher_.guard();
             if (renewed) {
                 renewed->limit = hold->lease.limit;
@@ -184,11 +195,11 @@ LockResult<void> Engine::release(const Lease& lease) {
 void Engine::start_release(const Lease& lease, Done<void> done) {
     const core::ReleaseRequest request{.token = parse_token(lease.token)};
     thread_.post([this, request, done = std::move(done)] {
-        submit(request, [this, request, done](const service::Response& response) {
+        submit(request, [this, done](const service::Response& response) {
             const bool is_done =
                 response.failure.empty() && response.outcome.kind == core::Outcome::Kind::released;
             if (is_done) return done({});
-            done(to_error(response, clock_, book_.knows(request.token)));
+            done(to_error(response, clock_));
         });
     });
 }
@@ -218,7 +229,7 @@ void Engine::start_find(std::string_view token, Done<Lease> done) {
     auto finding = std::make_shared<Finding>(Finding{.done = std::move(done)});
     thread_.post([this, request, finding = std::move(finding)] {
         const auto promise = submit(request, [=, this](const service::Response& response) {
-            const LockResult<Lease> found = to_result(response, request.token);
+            const LockResult<Lease> found = to_result(response);
             if (found && !finding->is_late) board_.put(request.token, *found);
             finding->done(found);
         });
@@ -270,9 +281,73 @@ LockResult<std::vector<Lease>> Engine::list() {
     using Leases = LockResult<std::vector<Lease>>;
     return ask<Leases>(service::List{.query = {.limit = SIZE_MAX}},
                        [this](const service::Response& response) -> Leases {
-                           if (!response.failure.empty()) return to_error(response, clock_, false);
+                           if (!response.failure.empty()) return to_error(response, clock_);
                            return to_leases(response.locks(), clock_);
                        });
+}
+
+LockResult<Lease> Engine::set_value(const Lease& lease, std::string_view value) {
+    const core::SetValueRequest request{.token = parse_token(lease.token), .value = value};
+    auto changed = ask<LockResult<Lease>>(
+        request, [this](const service::Response& response) { return to_result(response); });
+    if (changed) changed->limit = lease.limit;
+    return changed;
+}
+
+// A name may be a lock or a semaphore.
+LockResult<std::uint64_t> Engine::force_release(const LockScope& scope) {
+    service::ForceRelease request{.scope = values::to_core(scope)};
+    if (const auto* const named = std::get_if<LockScope::Named>(&scope.value())) {
+        request.or_else = core::Scope::semaphore(named->name);
+    }
+    return ask<LockResult<std::uint64_t>>(
+        request, [this](const service::Response& response) -> LockResult<std::uint64_t> {
+            if (!response.failure.empty()) return to_error(response, clock_);
+            return std::uint64_t{response.count};
+        });
+}
+
+LockResult<std::uint64_t> Engine::pass_fence(std::string_view resource,
+                                             std::uint64_t fencing_token) {
+    if (resource.empty()) return LockError{InvalidLockRequest{"the resource needs a name"}};
+    if (fencing_token == 0 || fencing_token > core::as_number(core::fence_max)) {
+        return LockError{
+            InvalidLockRequest{"no fencing token is " + std::to_string(fencing_token)}};
+    }
+    const service::RaiseFence request{.resource = resource, .fence = core::Fence{fencing_token}};
+    return ask<LockResult<std::uint64_t>>(
+        request, [&, this](const service::Response& response) -> LockResult<std::uint64_t> {
+            if (!response.failure.empty()) return to_error(response, clock_);
+            const service::FenceOutcome& outcome = *response.fence();
+            if (outcome.kind == FenceKind::accepted) return outcome.highest;
+            if (outcome.kind != FenceKind::stale) return to_error(outcome);
+            return LockError{StaleFence{.resource = std::string(resource),
+                                        .fencing_token = fencing_token,
+                                        .highest = outcome.highest}};
+        });
+}
+
+LockResult<std::optional<std::uint64_t>> Engine::get_fence(std::string_view resource) {
+    return ask_fence(service::ReadFence{.resource = resource});
+}
+
+LockResult<std::optional<std::uint64_t>> Engine::drop_fence(std::string_view resource) {
+    return ask_fence(service::DropFence{.resource = resource});
+}
+
+LockResult<std::optional<std::uint64_t>> Engine::ask_fence(const service::Request& request) {
+    using Highest = LockResult<std::optional<std::uint64_t>>;
+    return ask<Highest>(request, [this](const service::Response& response) -> Highest {
+        if (!response.failure.empty()) return to_error(response, clock_);
+        const service::FenceOutcome& outcome = *response.fence();
+        if (outcome.kind == FenceKind::accepted) return std::optional(outcome.highest);
+        if (outcome.kind == FenceKind::unknown) return std::optional<std::uint64_t>();
+        return to_error(outcome);
+    });
+}
+
+Listened Engine::listened() {
+    return {.service = *service_, .thread = thread_, .feed = feed_, .clock = clock_};
 }
 
 core::TableCounts Engine::counts() {
@@ -373,12 +448,12 @@ void Engine::recount() {
     });
 }
 
-LockResult<Lease> Engine::to_result(const service::Response& response, core::Token token) const {
+LockResult<Lease> Engine::to_result(const service::Response& response) const {
     const bool has_lease = response.outcome.kind == core::Outcome::Kind::granted ||
                            response.outcome.kind == core::Outcome::Kind::renewed ||
                            response.outcome.kind == core::Outcome::Kind::found;
     if (response.failure.empty() && has_lease) return to_lease(response.outcome.lease, clock_);
-    return to_error(response, clock_, book_.knows(token));
+    return to_error(response, clock_);
 }
 
 }  // namespace holdfast::embedded

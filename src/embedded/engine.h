@@ -11,6 +11,7 @@
 // Lifetime: shared by the manager, its guards, and the calls that were started and have not ended.
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -22,9 +23,11 @@
 #include "embedded/acquisitions.h"
 #include "embedded/lease_board.h"
 #include "embedded/lease_book.h"
+#include "embedded/listening.h"
 #include "embedded/service_thread.h"
 #include "holdfast/lock_manager.h"
 #include "renewal/lease_source.h"
+#include "service/events/event_feed.h"
 #include "service/lock_service.h"
 
 namespace holdfast::embedded {
@@ -55,6 +58,14 @@ class Engine final : public renewal::LeaseSource {
     [[nodiscard]] LockResult<Lease> check(std::string_view token, const LockScope& scope,
                                           LockMode mode);
     [[nodiscard]] LockResult<std::vector<Lease>> list();
+    LockResult<Lease> set_value(const Lease& lease, std::string_view value);
+    LockResult<std::uint64_t> force_release(const LockScope& scope);
+    [[nodiscard]] LockResult<std::uint64_t> pass_fence(std::string_view resource,
+                                                       std::uint64_t fencing_token);
+    [[nodiscard]] LockResult<std::optional<std::uint64_t>> get_fence(std::string_view resource);
+    LockResult<std::optional<std::uint64_t>> drop_fence(std::string_view resource);
+    // For watch() and observe().
+    [[nodiscard]] Listened listened();
     [[nodiscard]] core::TableCounts counts();
 
     void start_acquire(const LeaseRequest& request, std::chrono::milliseconds wait,
@@ -116,12 +127,14 @@ class Engine final : public renewal::LeaseSource {
     std::optional<service::PromiseId> submit(const service::Request& request, Then then);
     void recount_after(bool has_failed);
     void recount();
-    [[nodiscard]] LockResult<Lease> to_result(const service::Response& response,
-                                              core::Token token) const;
+    [[nodiscard]] LockResult<Lease> to_result(const service::Response& response) const;
+    [[nodiscard]] LockResult<std::optional<std::uint64_t>> ask_fence(
+        const service::Request& request);
 
     const LockManagerOptions options_;
     const std::string holder_;  // for requests that name no holder
     service::Clock& clock_;
+    service::EventFeed feed_;
     ServiceThread thread_;
     std::unique_ptr<service::LockService> service_;
     std::unique_ptr<service::Store> store_;

@@ -7,6 +7,7 @@
 #include "embedded/engine.h"
 #include "store/memory_store.h"
 #include "store/sqlite_store.h"
+#include "values/lease_request.h"
 
 namespace holdfast {
 
@@ -68,9 +69,24 @@ LockResult<Lease> LockManager::acquire(const LeaseRequest& request, std::chrono:
     return engine_->acquire(request, wait, stop);
 }
 
+LockResult<Lease> LockManager::acquire_with_retry(const LeaseRequest& request,
+                                                  const RetryOptions& options,
+                                                  const std::stop_token& stop) {
+    return engine_->acquire_with_retry(request, options, stop);
+}
+
 LockResult<Lease> LockManager::renew(const Lease& lease,
                                      std::optional<std::chrono::milliseconds> ttl) {
     return engine_->renew(lease, ttl.value_or(lease.ttl));
+}
+
+LockResult<Lease> LockManager::renew(std::string_view token,
+                                     std::optional<std::chrono::milliseconds> ttl) {
+    return renew(values::lease_of_token(token), ttl);
+}
+
+LockResult<void> LockManager::release(std::string_view token) {
+    return release(values::lease_of_token(token));
 }
 
 LockResult<void> LockManager::release(const Lease& lease) {
@@ -96,6 +112,46 @@ LockResult<std::vector<Lease>> LockManager::list() {
 
 AsyncLocks LockManager::async(Executor executor) const {
     return {engine_, std::move(executor)};
+}
+
+LockResult<std::uint64_t> LockManager::pass_fence(std::string_view resource,
+                                                  std::uint64_t fencing_token) {
+    return engine_->pass_fence(resource, fencing_token);
+}
+
+LockResult<std::optional<std::uint64_t>> LockManager::get_fence(std::string_view resource) {
+    return engine_->get_fence(resource);
+}
+
+LockResult<std::optional<std::uint64_t>> LockManager::drop_fence(std::string_view resource) {
+    return engine_->drop_fence(resource);
+}
+
+LockResult<std::uint64_t> LockManager::force_release(const LockScope& scope) {
+    return engine_->force_release(scope);
+}
+
+LockResult<LeaseGuard> LockManager::campaign(const Candidacy& candidacy, HeartbeatOptions options,
+                                             const std::stop_token& stop) {
+    return engine_->campaign(candidacy, std::move(options), stop);
+}
+
+LockResult<Lease> LockManager::set_value(const Lease& lease, std::string_view value) {
+    return engine_->set_value(lease, value);
+}
+
+LockResult<void> LockManager::observe(
+    std::string_view election, const std::function<void(const std::optional<Leader>&)>& on_change,
+    const std::stop_token& stop) {
+    if (auto error = engine_->why_not_block()) return *std::move(error);
+    return embedded::observe(engine_->listened(), election, on_change, stop);
+}
+
+LockResult<void> LockManager::watch(const WatchOptions& options,
+                                    const std::function<void(const LockEvent&)>& on_event,
+                                    const std::stop_token& stop) {
+    if (auto error = engine_->why_not_block()) return *std::move(error);
+    return embedded::watch(engine_->listened(), options, on_event, stop);
 }
 
 }  // namespace holdfast

@@ -37,6 +37,23 @@ TEST(DurableLockManager, HoldsAfterARestartWhatWasHeldBefore) {
     EXPECT_EQ(to_note(manager->try_acquire(ask_for(LockScope::Path{"/x"}, "b"))), "ok");
     EXPECT_TRUE(manager->release(*kept));
     EXPECT_EQ(to_note(manager->renew(*kept)), "expired");
+    EXPECT_EQ(to_note(manager->renew(*gone)), "expired") << "it ended before the restart";
+}
+
+TEST(DurableLockManager, RemembersFencesAndValues) {
+    const TemporaryFolder folder;
+    LockManager manager = open(folder / "locks.db");
+    ASSERT_EQ(*manager.pass_fence("bucket", 7), 7U);
+    const auto lead = manager.campaign({.election = "boss", .candidate = "a", .value = "one"});
+    ASSERT_TRUE(lead);
+    const Lease lease = lead->lease();
+    ASSERT_EQ(manager.set_value(lease, "two")->revision, 2U);
+    LockManager after_crash =
+        open(store::testing::copy_as_if_crashed(folder / "locks.db", folder / "copy.db"));
+    EXPECT_EQ(to_note(after_crash.pass_fence("bucket", 6)), "stale");
+    EXPECT_EQ(*after_crash.get_fence("bucket"), 7U);
+    EXPECT_EQ(after_crash.get_by_token(lease.token)->value, "two");
+    EXPECT_EQ(after_crash.get_by_token(lease.token)->revision, 2U);
 }
 
 TEST(DurableLockManager, NeverGivesOutASmallerFencingToken) {

@@ -1,5 +1,6 @@
 #include "embedded/translate.h"
 
+#include <algorithm>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -81,6 +82,7 @@ std::vector<Lease> to_leases(const std::vector<core::LockView>& locks,
             held.back().limit = is_set ? held.back().scopes.front().limit : lock.limit;
         }
     }
+    std::ranges::sort(held, {}, &Lease::fencing_token);
     return held;
 }
 
@@ -121,6 +123,8 @@ std::string explain(core::Refusal refusal) {
         case core::Refusal::limit_mismatch: return "the semaphore has another limit";
         case core::Refusal::other_kind:
             return "the name is a lock and cannot be a semaphore, or the other way round";
+        case core::Refusal::value_length_max:
+            return "the value is too long: it has 4096 bytes at most";
         case core::Refusal::waiter_length_max: return "the waiter's name is too long";
         case core::Refusal::request_superseded: return "a later request with this id waits";
         // The rest is of sessions, which we do not use.
@@ -130,8 +134,7 @@ std::string explain(core::Refusal refusal) {
 
 }  // namespace
 
-LockError to_error(const service::Response& response, const service::Clock& clock,
-                   bool is_remembered) {
+LockError to_error(const service::Response& response, const service::Clock& clock) {
     if (!response.failure.empty()) {
         return LockStoreFailure{.message = std::string(response.failure),
                                 .is_busy = response.is_busy};
@@ -144,8 +147,6 @@ LockError to_error(const service::Response& response, const service::Clock& cloc
         case core::Refusal::deadlock: return to_deadlock(outcome.cycle);
         case core::Refusal::unknown_lease: return LockNotFound{};
         case core::Refusal::lease_ended:
-            if (is_remembered) return LockExpired{};
-            return LockNotFound{};
         case core::Refusal::request_ended: return LockExpired{};
         case core::Refusal::locks_max:
         case core::Refusal::leases_max: return LockLimitReached{"too many leases are held"};
@@ -153,6 +154,13 @@ LockError to_error(const service::Response& response, const service::Clock& cloc
         case core::Refusal::waiters_per_lock_max: return LockLimitReached{"too many requests wait"};
         default: return InvalidLockRequest{explain(outcome.refusal)};
     }
+}
+
+LockError to_error(const service::FenceOutcome& outcome) {
+    if (outcome.kind == service::FenceOutcome::Kind::resources_max) {
+        return LockLimitReached{"too many resources are remembered; drop those not used any more"};
+    }
+    return InvalidLockRequest{"the name of the resource is too long"};
 }
 
 }  // namespace holdfast::embedded

@@ -28,13 +28,14 @@ namespace holdfast::embedded {
 
 [[nodiscard]] Lease to_lease(const core::LeaseView& lease, const service::Clock& clock);
 
-// All that are held.
+// All that are held, the oldest first.
 [[nodiscard]] std::vector<Lease> to_leases(const std::vector<core::LockView>& locks,
                                            const service::Clock& clock);
 
-// Why nothing was granted or done. `is_remembered`: the book knows the token.
-// REQUIRES: the response is a refusal or a failure.
-[[nodiscard]] LockError to_error(const service::Response& response, const service::Clock& clock,
-                                 bool is_remembered);
+// Why nothing was granted or done. REQUIRES: the response is a refusal or a failure.
+[[nodiscard]] LockError to_error(const service::Response& response, const service::Clock& clock);
+
+// The same of a request about a fence that was neither accepted nor stale.
+[[nodiscard]] LockError to_error(const service::FenceOutcome& outcome);
 
 }  // namespace holdfast::embedded

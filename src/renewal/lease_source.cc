@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "renewal/retry.h"
 
 namespace holdfast::renewal {
 
@@ -35,6 +36,22 @@ std::optional<LeaseSource::LetGo> LeaseSource::let_go(LeaseGuard guard) {
     if (std::exchange(guard.is_released_, true)) return std::nullopt;
     auto loss = watcher().let_go_without_waiting(guard.hold_);
     return LetGo{.lease = guard.lease(), .loss = std::move(loss)};
+}
+
+LockResult<LeaseGuard> LeaseSource::campaign(const Candidacy& candidacy, HeartbeatOptions options,
+                                             const std::stop_token& stop) {
+    return hold({.scope = LockScope::Named{candidacy.election},
+                 .holder = candidacy.candidate,
+                 .ttl = candidacy.ttl,
+                 .value = candidacy.value},
+                std::chrono::milliseconds::max(), std::move(options), stop);
+}
+
+LockResult<Lease> LeaseSource::acquire_with_retry(const LeaseRequest& request,
+                                                  const RetryOptions& options,
+                                                  const std::stop_token& stop) {
+    const auto ask = [&] { return acquire(request, std::chrono::milliseconds{0}, stop); };
+    return retry(ask, options, stop);
 }
 
 }  // namespace holdfast::renewal

@@ -11,7 +11,9 @@
 #include <optional>
 #include <stop_token>
 
+#include "holdfast/election.h"
 #include "holdfast/lease_guard.h"
+#include "holdfast/retry_options.h"
 #include "renewal/watcher.h"
 
 namespace holdfast::renewal {
@@ -30,6 +32,12 @@ class LeaseSource : public std::enable_shared_from_this<LeaseSource> {
                                               const std::stop_token& stop);
     [[nodiscard]] LockResult<LeaseGuard> start_heartbeat(const Lease& lease,
                                                          HeartbeatOptions options);
+    [[nodiscard]] LockResult<LeaseGuard> campaign(const Candidacy& candidacy,
+                                                  HeartbeatOptions options,
+                                                  const std::stop_token& stop);
+    [[nodiscard]] LockResult<Lease> acquire_with_retry(const LeaseRequest& request,
+                                                       const RetryOptions& options,
+                                                       const std::stop_token& stop);
     // start_heartbeat() for a lease that is released if it gets no guard.
     [[nodiscard]] LockResult<LeaseGuard> guard_or_release(const Lease& lease,
                                                           HeartbeatOptions options);

@@ -10,6 +10,7 @@
 #include "sdk/http/exchange.h"
 #include "sdk/http/leaders.h"
 #include "sdk/lease_calls.h"
+#include "values/lease_request.h"
 
 namespace holdfast {
 
@@ -71,14 +72,26 @@ LockResult<Lease> Client::acquire(const LeaseRequest& request, std::chrono::mill
 LockResult<Lease> Client::acquire_with_retry(const LeaseRequest& request,
                                              const RetryOptions& options,
                                              const std::stop_token& stop) {
-    return session_->calls().acquire_with_retry(request, options, stop);
+    return session_->acquire_with_retry(request, options, stop);
 }
 
 LockResult<Lease> Client::renew(const Lease& lease, std::optional<std::chrono::milliseconds> ttl) {
     return session_->calls().renew(lease, ttl.value_or(lease.ttl));
 }
 
+LockResult<Lease> Client::renew(std::string_view token,
+                                std::optional<std::chrono::milliseconds> ttl) {
+    return renew(values::lease_of_token(token), ttl);
+}
+
 LockResult<void> Client::release(const Lease& lease) {
+    return session_->release(lease);
+}
+
+// Nobody knows how long the lease lasts: it is worth as many attempts as any other request.
+LockResult<void> Client::release(std::string_view token) {
+    Lease lease = values::lease_of_token(token);
+    lease.lasts_until = BootClock::now() + std::chrono::hours{1};
     return session_->release(lease);
 }
 
@@ -103,6 +116,10 @@ LockResult<std::optional<std::uint64_t>> Client::drop_fence(std::string_view res
     return session_->calls().drop_fence(resource);
 }
 
+LockResult<std::vector<Lease>> Client::list() {
+    return session_->calls().list();
+}
+
 LockResult<std::uint64_t> Client::force_release(const LockScope& scope) {
     return session_->calls().force_release(scope);
 }
@@ -113,11 +130,7 @@ LockResult<Lease> Client::check(std::string_view token, const LockScope& scope, 
 
 LockResult<LeaseGuard> Client::campaign(const Candidacy& candidacy, HeartbeatOptions options,
                                         const std::stop_token& stop) {
-    return hold({.scope = LockScope::Named{candidacy.election},
-                 .holder = candidacy.candidate,
-                 .ttl = candidacy.ttl,
-                 .value = candidacy.value},
-                std::chrono::milliseconds::max(), std::move(options), stop);
+    return session_->campaign(candidacy, std::move(options), stop);
 }
 
 LockResult<Lease> Client::set_value(const Lease& lease, std::string_view value) {

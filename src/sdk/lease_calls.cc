@@ -14,6 +14,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr int leases_per_page = 1000;
+
 std::string lease_target(std::string_view token) {
     return "/v1/leases/" + net::percent_encode(token);
 }
@@ -54,25 +56,6 @@ LockResult<Lease> LeaseCalls::acquire(LeaseRequest request, milliseconds wait,
     if (request.waiter.empty()) request.waiter = values::waiter_of_this_thread();
     if (auto fault = find_fault(request)) return *std::move(fault);
     return Acquisition(exchange_, *this, request, stop).run(wait);
-}
-
-LockResult<Lease> LeaseCalls::acquire_with_retry(const LeaseRequest& request,
-                                                 const RetryOptions& options,
-                                                 const std::stop_token& stop) {
-    const auto begin = BootClock::now();
-    base::RandomBits random;
-    for (int attempt = 0;; ++attempt) {
-        auto lease = acquire(request, milliseconds{0}, stop);
-        if (lease) return lease;
-        const auto* const held = std::get_if<LockHeld>(&lease.error());
-        if (held == nullptr || attempt >= options.retries_max) return lease;
-        const milliseconds hint = held->retry_after.value_or(options.delay_min);
-        const auto pause = std::chrono::duration_cast<std::chrono::nanoseconds>(
-            std::min(std::max(hint, options.delay_min), options.delay_max) *
-            (1 + options.jitter * random_share(random)));
-        if (options.wait_max && BootClock::now() + pause - begin > *options.wait_max) return lease;
-        if (!sleep_for(pause, stop)) return LockError{LockCancelled{}};
-    }
 }
 
 LockResult<Lease> LeaseCalls::renew(const Lease& lease, milliseconds ttl,
@@ -173,6 +156,24 @@ LockResult<Lease> LeaseCalls::find(std::string_view token) {
     auto lease = read_lease(answer->json);
     if (!lease) return LockError{ServerUnavailable{.message = "the answer is no lease"}};
     return *std::move(lease);
+}
+
+LockResult<std::vector<Lease>> LeaseCalls::list() {
+    std::vector<Lease> leases;
+    std::string after;
+    while (true) {
+        const std::string target = "/v1/leases?limit=" + std::to_string(leases_per_page);
+        const auto answer = ask("GET", after.empty() ? target : target + "&after=" + after);
+        if (!answer) return answer.error().error;
+        if (answer->status != 200) return answer->to_error();
+        for (const base::JsonValue& one : answer->json["leases"].items()) {
+            auto lease = read_listed_lease(one);
+            if (!lease) return nonsense();
+            leases.push_back(*std::move(lease));
+        }
+        after = answer->json["next"].text();
+        if (after.empty()) return leases;
+    }
 }
 
 LockResult<std::uint64_t> LeaseCalls::pass_fence(std::string_view resource,

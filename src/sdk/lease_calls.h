@@ -10,6 +10,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "holdfast/client.h"
 #include "sdk/http/exchange.h"
@@ -35,9 +36,6 @@ class LeaseCalls {
 
     [[nodiscard]] LockResult<Lease> acquire(LeaseRequest request, std::chrono::milliseconds wait,
                                             const std::stop_token& stop);
-    [[nodiscard]] LockResult<Lease> acquire_with_retry(const LeaseRequest& request,
-                                                       const RetryOptions& options,
-                                                       const std::stop_token& stop);
     [[nodiscard]] LockResult<Lease> renew(const Lease& lease, std::chrono::milliseconds ttl,
                                           const std::stop_token& stop = {});
     // Asks once. A lease that has ended is a final failure.
@@ -47,6 +45,7 @@ class LeaseCalls {
     // Asks once, and ignores the result.
     void release_briefly(const Lease& lease);
     [[nodiscard]] LockResult<Lease> find(std::string_view token);
+    [[nodiscard]] LockResult<std::vector<Lease>> list();
 
     // As Client says.
     [[nodiscard]] LockResult<std::uint64_t> pass_fence(std::string_view resource,

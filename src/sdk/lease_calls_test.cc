@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "renewal/retry.h"
 #include "sdk/http/test_json_peer.h"
 
 namespace holdfast::sdk {
@@ -260,22 +261,26 @@ TEST(LeaseCalls, SendsNothingWhenItIsStoppedBeforeItBegins) {
     EXPECT_EQ(test.lines(), Lines{});
 }
 
+LockResult<Lease> acquire_with_retry(TestCalls& test, const RetryOptions& options,
+                                     const std::stop_token& stop) {
+    return renewal::retry([&] { return test.calls.acquire(wanted(), 0ms, stop); }, options, stop);
+}
+
 TEST(LeaseCalls, AsksAgainAndAgainAtThePaceOfTheServer) {
     TestCalls test([](const SeenRequest&, int index) {
         return index < 5 ? refused("LockHeld", 409, by_other) : granted();
     });
     const RetryOptions quick{.delay_min = 0ms};
-    ASSERT_TRUE(test.calls.acquire_with_retry(wanted(), quick, {}));
+    ASSERT_TRUE(acquire_with_retry(test, quick, {}));
     EXPECT_EQ(test.lines().size(), 6U);
 }
 
 TEST(LeaseCalls, GivesUpAfterSoManyRetriesOrSoLong) {
     TestCalls test([](const SeenRequest&, int) { return refused("LockHeld", 409, by_other); });
-    const auto by_count =
-        test.calls.acquire_with_retry(wanted(), {.retries_max = 3, .delay_min = 0ms}, {});
+    const auto by_count = acquire_with_retry(test, {.retries_max = 3, .delay_min = 0ms}, {});
     EXPECT_TRUE(std::holds_alternative<LockHeld>(by_count.error()));
     EXPECT_EQ(test.lines().size(), 4U);
-    const auto by_time = test.calls.acquire_with_retry(wanted(), {.wait_max = 0ms}, {});
+    const auto by_time = acquire_with_retry(test, {.wait_max = 0ms}, {});
     EXPECT_TRUE(std::holds_alternative<LockHeld>(by_time.error()));
     EXPECT_EQ(test.lines().size(), 5U);
 }
@@ -286,9 +291,8 @@ TEST(LeaseCalls, StopsAskingWhenToldTo) {
         if (index == 2) stop.request_stop();
         return refused("LockHeld", 409, by_other);
     });
-    EXPECT_EQ(
-        note_of(test.calls.acquire_with_retry(wanted(), {.delay_min = 0ms}, stop.get_token())),
-        "the request was cancelled");
+    EXPECT_EQ(note_of(acquire_with_retry(test, {.delay_min = 0ms}, stop.get_token())),
+              "the request was cancelled");
 }
 
 Lease held() {

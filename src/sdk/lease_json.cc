@@ -57,23 +57,30 @@ std::optional<LockScope> read_scope(const JsonValue& value) {
 }
 
 std::optional<Lease> read_lease(const JsonValue& value) {
+    const bool is_complete = !value["token"].text().empty() && value["ttl_ms"].number();
+    if (!is_complete) return std::nullopt;
+    return read_listed_lease(value);
+}
+
+std::optional<Lease> read_listed_lease(const JsonValue& value) {
     auto scope = read_scope(value["scope"]);
     const auto fencing_token = value["fencing_token"].natural();
-    const auto ttl_ms = value["ttl_ms"].number();
-    const auto token = value["token"].text();
-    if (!scope || !fencing_token || !ttl_ms || token.empty()) return std::nullopt;
-    return Lease{.scope = *std::move(scope),
-                 .holder = std::string(value["holder"].text()),
-                 .mode = read_mode(value["mode"]),
-                 .token = std::string(token),
-                 .fencing_token = *fencing_token,
-                 .ttl = std::chrono::milliseconds{*ttl_ms},
-                 .metadata = std::string(value["metadata"].text()),
-                 .acquired_at = read_time(value["acquired_at"]),
-                 .expires_at = read_time(value["expires_at"]),
-                 .scopes = read_members(value["scopes"]),
-                 .value = std::string(value["value"].text()),
-                 .revision = value["revision"].natural().value_or(0)};
+    const auto ttl_ms = value["ttl_ms"].number();  // none: the lease has no end
+    if (!scope || !fencing_token) return std::nullopt;
+    return Lease{
+        .scope = *std::move(scope),
+        .holder = std::string(value["holder"].text()),
+        .mode = read_mode(value["mode"]),
+        .token = std::string(value["token"].text()),
+        .fencing_token = *fencing_token,
+        .ttl = ttl_ms ? std::chrono::milliseconds{*ttl_ms} : std::chrono::milliseconds::max(),
+        .metadata = std::string(value["metadata"].text()),
+        .acquired_at = read_time(value["acquired_at"]),
+        .expires_at =
+            ttl_ms ? read_time(value["expires_at"]) : std::chrono::system_clock::time_point::max(),
+        .scopes = read_members(value["scopes"]),
+        .value = std::string(value["value"].text()),
+        .revision = value["revision"].natural().value_or(0)};
 }
 
 std::vector<DeadlockMember> read_cycle(const JsonValue& cycle) {

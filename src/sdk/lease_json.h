@@ -20,6 +20,9 @@ namespace holdfast::sdk {
 // sets these.
 [[nodiscard]] std::optional<Lease> read_lease(const base::JsonValue& value);
 
+// The same in a list, where leases have no tokens, and perhaps no end.
+[[nodiscard]] std::optional<Lease> read_listed_lease(const base::JsonValue& value);
+
 // Reads a refusal, `LockHeld` or `WaitTimedOut`.
 [[nodiscard]] LockHeld read_held(const base::JsonValue& value);
 

@@ -13,12 +13,6 @@
 
 namespace holdfast::sdk {
 
-// A number from -1 to 1.
-[[nodiscard]] double random_share(base::RandomBits& random);
-
-// Sleeps until the time is over, or a stop is requested. False if a stop was requested.
-bool sleep_for(std::chrono::nanoseconds time, const std::stop_token& stop);
-
 class Patience {
   public:
     explicit Patience(std::chrono::milliseconds retry_for) : retry_for_(retry_for) {}

@@ -77,6 +77,10 @@ std::vector<LockSetMember> members_of(const LeaseRequest& request) {
     return members;
 }
 
+Lease lease_of_token(std::string_view token) {
+    return {.scope = LockScope::Named{}, .token = std::string(token)};
+}
+
 std::optional<LockError> find_fault(const LeaseRequest& request) {
     const bool has_one = request.scope != LockScope(LockScope::Named{}) ||
                          request.mode != LockMode::exclusive || request.limit != 1;

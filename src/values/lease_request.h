@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "holdfast/lease.h"
@@ -20,6 +21,9 @@ namespace holdfast::values {
 
 // What is asked for: one lock, or several. A name with a limit above 1 is a semaphore.
 [[nodiscard]] std::vector<LockSetMember> members_of(const LeaseRequest& request);
+
+// A lease of which nothing is known but the token: without a ttl, not guaranteed.
+[[nodiscard]] Lease lease_of_token(std::string_view token);
 
 // An error for a request that makes no sense, whoever is asked.
 [[nodiscard]] std::optional<LockError> find_fault(const LeaseRequest& request);

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <concepts>
 #include <future>
+#include <mutex>
 #include <tuple>
 #include <type_traits>
 
@@ -61,12 +63,30 @@ std::tuple<Result, Arguments...> signature(Result (Class::*)(Arguments...));
 EXPECT_SAME(hold);
 EXPECT_SAME(try_acquire);
 EXPECT_SAME(acquire);
-EXPECT_SAME(renew);
-EXPECT_SAME(release);
+EXPECT_SAME(acquire_with_retry);
 EXPECT_SAME(get_by_token);
 EXPECT_SAME(start_heartbeat);
 EXPECT_SAME(check);
+EXPECT_SAME(pass_fence);
+EXPECT_SAME(get_fence);
+EXPECT_SAME(drop_fence);
+EXPECT_SAME(list);
+EXPECT_SAME(force_release);
+EXPECT_SAME(campaign);
+EXPECT_SAME(set_value);
+EXPECT_SAME(observe);
+EXPECT_SAME(watch);
 #undef EXPECT_SAME
+
+// These have two forms: for a lease, and for a program that has kept nothing but the token.
+template <class Locks, class LeaseOrToken>
+constexpr bool has_both = requires(Locks locks, LeaseOrToken lease,
+                                   std::optional<std::chrono::milliseconds> ttl) {
+    { locks.renew(lease, ttl) } -> std::same_as<LockResult<Lease>>;
+    { locks.release(lease) } -> std::same_as<LockResult<void>>;
+};
+static_assert(has_both<LockManager, const Lease&> && has_both<LockManager, std::string_view>);
+static_assert(has_both<Client, const Lease&> && has_both<Client, std::string_view>);
 
 TYPED_TEST(SameStory, TakesRenewsAndGivesBack) {
     auto& locks = this->locks_;
@@ -92,6 +112,203 @@ TYPED_TEST(SameStory, TakesRenewsAndGivesBack) {
     const auto next = locks.try_acquire(named("x", "b"));
     ASSERT_TRUE(next);
     EXPECT_GT(next->fencing_token, lease->fencing_token);
+}
+
+TYPED_TEST(SameStory, RenewsAndReleasesByTheTokenAlone) {
+    auto& locks = this->locks_;
+    const auto lease = locks.try_acquire(named("x", "a", 60s));
+    ASSERT_TRUE(lease);
+    const std::string token = lease->token;
+    const auto renewed = locks.renew(token, 120s);
+    ASSERT_TRUE(renewed) << to_note(renewed);
+    EXPECT_EQ(renewed->ttl, 120s);
+    EXPECT_EQ(renewed->scope, lease->scope);
+    EXPECT_TRUE(renewed->is_guaranteed());
+    EXPECT_EQ(locks.renew(token)->ttl, 120s) << "its old ttl";
+    ASSERT_TRUE(locks.release(token));
+    EXPECT_TRUE(failed_with<LockExpired>(locks.renew(token, 1s)));
+    EXPECT_TRUE(failed_with<LockExpired>(locks.release(token)));
+    EXPECT_TRUE(locks.try_acquire(named("x", "b")));
+}
+
+TYPED_TEST(SameStory, TellsWhatHasEndedFromWhatNeverWas) {
+    auto& locks = this->locks_;
+    const auto lease = locks.try_acquire(named("x"));
+    ASSERT_TRUE(lease);
+    const std::string invented(32, 'f');
+    std::string guessed = lease->token;
+    guessed.back() = guessed.back() == '0' ? '1' : '0';
+    for (const std::string& token : {invented, guessed, std::string("nonsense")}) {
+        EXPECT_TRUE(failed_with<LockNotFound>(locks.get_by_token(token))) << token;
+        EXPECT_TRUE(failed_with<LockNotFound>(locks.renew(token, 1s))) << token;
+        EXPECT_TRUE(failed_with<LockNotFound>(locks.release(token))) << token;
+    }
+    ASSERT_TRUE(locks.release(*lease));
+    // Its fencing number was given out, whatever the rest of the token is.
+    for (const std::string& token : {lease->token, guessed}) {
+        EXPECT_TRUE(failed_with<LockExpired>(locks.get_by_token(token))) << token;
+        EXPECT_TRUE(failed_with<LockExpired>(locks.renew(token, 1s))) << token;
+        EXPECT_TRUE(failed_with<LockExpired>(locks.release(token))) << token;
+    }
+}
+
+TYPED_TEST(SameStory, AsksAgainUntilTheLockIsFree) {
+    auto& locks = this->locks_;
+    const auto first = locks.try_acquire(named("x", "a"));
+    ASSERT_TRUE(first);
+    const RetryOptions twice{.retries_max = 2, .delay_min = 1ms, .delay_max = 5ms};
+    EXPECT_TRUE(failed_with<LockHeld>(locks.acquire_with_retry(named("x", "b"), twice)));
+    std::stop_source stop;
+    stop.request_stop();
+    EXPECT_TRUE(failed_with<LockCancelled>(
+        locks.acquire_with_retry(named("x", "b"), {}, stop.get_token())));
+    auto asking = std::async(std::launch::async, [&] {
+        return locks.acquire_with_retry(named("x", "b"),
+                                        {.retries_max = 100'000, .delay_max = 5ms});
+    });
+    ASSERT_TRUE(locks.release(*first));
+    const auto second = asking.get();
+    ASSERT_TRUE(second) << to_note(second);
+    EXPECT_EQ(second->holder, "b");
+}
+
+TYPED_TEST(SameStory, RemembersTheLargestNumberOfAResource) {
+    auto& locks = this->locks_;
+    EXPECT_EQ(*locks.get_fence("a/bucket"), std::nullopt);
+    EXPECT_EQ(*locks.pass_fence("a/bucket", 34), 34U);
+    EXPECT_EQ(*locks.pass_fence("a/bucket", 34), 34U) << "its holder writes twice";
+    const auto stale = locks.pass_fence("a/bucket", 33);
+    ASSERT_TRUE(failed_with<StaleFence>(stale)) << to_note(stale);
+    EXPECT_EQ(to_note(stale), "a/bucket was used under fencing token 34, which is larger than 33");
+    EXPECT_EQ(*locks.get_fence("a/bucket"), 34U);
+    EXPECT_TRUE(failed_with<InvalidLockRequest>(locks.pass_fence("a/bucket", 0)));
+    EXPECT_TRUE(failed_with<InvalidLockRequest>(locks.pass_fence(std::string(5'000, 'x'), 1)));
+    EXPECT_EQ(*locks.drop_fence("a/bucket"), 34U);
+    EXPECT_EQ(*locks.drop_fence("a/bucket"), std::nullopt);
+    EXPECT_EQ(*locks.pass_fence("a/bucket", 1), 1U);
+}
+
+TYPED_TEST(SameStory, ListsWhatIsHeldTheOldestFirst) {
+    auto& locks = this->locks_;
+    EXPECT_TRUE(locks.list()->empty());
+    const auto first = locks.try_acquire(
+        {.scope = LockScope::Inode{7}, .holder = "a", .ttl = 60s, .metadata = "m"});
+    const auto second = locks.try_acquire(
+        {.holder = "b", .scopes = {{LockScope::Named{"x"}}, {LockScope::Path{"/y"}}}});
+    const auto gone = locks.try_acquire(named("gone"));
+    ASSERT_TRUE(first && second && gone && locks.release(*gone));
+    const auto listed = locks.list();
+    ASSERT_TRUE(listed) << to_note(listed);
+    ASSERT_EQ(listed->size(), 2U);
+    const Lease& one = listed->at(0);
+    EXPECT_EQ(one.scope, first->scope);
+    EXPECT_EQ(one.holder, "a");
+    EXPECT_EQ(one.metadata, "m");
+    EXPECT_EQ(one.ttl, 60s);
+    EXPECT_EQ(one.fencing_token, first->fencing_token);
+    EXPECT_EQ(listed->at(1).scopes, second->scopes);
+}
+
+TYPED_TEST(SameStory, EndsWhatAnybodyHolds) {
+    auto& locks = this->locks_;
+    const LeaseRequest permit{.scope = LockScope::Named{"printers"}, .limit = 2};
+    const auto one = locks.try_acquire(permit);
+    const auto other = locks.try_acquire(permit);
+    ASSERT_TRUE(one && other);
+    EXPECT_EQ(*locks.force_release(LockScope::Named{"printers"}), 2U);
+    EXPECT_EQ(*locks.force_release(LockScope::Path{"/x"}), 0U);
+    EXPECT_TRUE(failed_with<LockExpired>(locks.renew(*one)));
+}
+
+TYPED_TEST(SameStory, TellsWhoLeadsAndEveryChange) {
+    auto& locks = this->locks_;
+    std::mutex mutex;
+    std::vector<std::string> told;
+    std::stop_source stop;
+    const auto note = [&](const std::optional<Leader>& leader) {
+        const std::lock_guard guard(mutex);
+        told.push_back(leader ? leader->candidate + "@" + leader->value + "#" +
+                                    std::to_string(leader->revision)
+                              : "nobody");
+    };
+    const auto has_told = [&](std::size_t count) {
+        const std::lock_guard guard(mutex);
+        return told.size() >= count;
+    };
+    EXPECT_TRUE(failed_with<InvalidLockRequest>(locks.observe("", note, stop.get_token())));
+    auto observing = std::async(std::launch::async,
+                                [&] { return locks.observe("boss", note, stop.get_token()); });
+    ASSERT_TRUE(eventually([&] { return has_told(1); }));
+    auto ann = locks.campaign({.election = "boss", .candidate = "ann", .value = "one"});
+    ASSERT_TRUE(ann) << to_note(ann);
+    const auto changed = locks.set_value(ann->lease(), "two");
+    ASSERT_TRUE(changed) << to_note(changed);
+    EXPECT_EQ(changed->value, "two");
+    EXPECT_EQ(changed->revision, 2U);
+    EXPECT_TRUE(
+        failed_with<InvalidLockRequest>(locks.set_value(ann->lease(), std::string(4097, 'x'))));
+    auto campaigning = std::async(std::launch::async, [&] {
+        return locks.campaign({.election = "boss", .candidate = "bob"});
+    });
+    ASSERT_TRUE(ann->release());
+    auto bob = campaigning.get();
+    ASSERT_TRUE(bob);
+    ASSERT_TRUE(locks.release(bob->lease()));
+    EXPECT_TRUE(eventually([&] { return has_told(6); }));
+    EXPECT_TRUE(failed_with<LockExpired>(locks.set_value(bob->lease(), "late")));
+    stop.request_stop();
+    EXPECT_TRUE(observing.get());
+    EXPECT_EQ(told, (std::vector<std::string>{"nobody", "ann@one#1", "ann@two#2", "nobody",
+                                              "bob@#0", "nobody"}));
+}
+
+TYPED_TEST(SameStory, TellsWhatHappens) {
+    auto& locks = this->locks_;
+    std::promise<void> opened;
+    std::stop_source stop;
+    std::vector<std::string> told;
+    std::vector<std::uint64_t> ids;
+    auto watching = std::async(std::launch::async, [&] {
+        return locks.watch(
+            {.prefix = "w", .on_open = [&] { opened.set_value(); }},
+            [&](const LockEvent& event) {
+                told.push_back(event.kind + " " + event.lock_kind + " " + event.lock_name + " " +
+                               event.holder + " " + event.metadata);
+                if (event.id) ids.push_back(*event.id);
+                if (event.kind == "fence_refused") stop.request_stop();
+            },
+            stop.get_token());
+    });
+    ASSERT_EQ(opened.get_future().wait_for(patience), std::future_status::ready);
+    const auto before = std::chrono::system_clock::now();
+    ASSERT_TRUE(locks.try_acquire(named("other")));
+    const auto lease =
+        locks.try_acquire({.scope = LockScope::Named{"wanted"}, .holder = "a", .metadata = "m"});
+    ASSERT_TRUE(lease && locks.renew(*lease) && locks.release(*lease));
+    ASSERT_TRUE(locks.pass_fence("write", 2));
+    ASSERT_FALSE(locks.pass_fence("write", 1));
+    EXPECT_TRUE(watching.get());
+    EXPECT_EQ(told,
+              (std::vector<std::string>{"granted named wanted a m", "renewed named wanted a m",
+                                        "released named wanted a m", "fence_refused  write  "}));
+    ASSERT_EQ(ids.size(), 4U);
+
+    // Once more from the first of these on; and from one that nobody remembers.
+    for (const std::uint64_t after : {ids.front(), std::uint64_t{1}}) {
+        std::stop_source again;
+        std::vector<std::string> kinds;
+        EXPECT_TRUE(locks.watch(
+            {.prefix = "w", .after = after},
+            [&](const LockEvent& event) {
+                kinds.push_back(event.kind);
+                EXPECT_TRUE(event.kind == "gap" || event.at >= before - 1s);
+                if (event.kind == "fence_refused") again.request_stop();
+            },
+            again.get_token()));
+        std::vector<std::string> expected{"renewed", "released", "fence_refused"};
+        if (after == 1) expected.insert(expected.begin(), {"gap", "granted"});
+        EXPECT_EQ(kinds, expected);
+    }
 }
 
 TYPED_TEST(SameStory, SaysWhoHoldsItAtOnceAndAfterAWait) {

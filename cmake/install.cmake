@@ -6,7 +6,7 @@ install(TARGETS holdfast)
 install(TARGETS holdfast_library EXPORT holdfast)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/holdfast DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
-# find_package(holdfast) gives the target holdfast::holdfast.
+# find_package(holdfast) gives the targets holdfast::holdfast and holdfast::holdfast_static.
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/holdfast)
 install(EXPORT holdfast NAMESPACE holdfast:: FILE holdfast-config.cmake DESTINATION ${package_folder})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/holdfast-config-version.cmake
@@ -17,3 +17,7 @@ install(FILES ${PROJECT_BINARY_DIR}/holdfast-config-version.cmake DESTINATION ${
 file(RELATIVE_PATH prefix_from_pc /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/holdfast.pc.in ${PROJECT_BINARY_DIR}/holdfast.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/holdfast.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+if(TARGET holdfast_static)
+    configure_file(${CMAKE_CURRENT_LIST_DIR}/holdfast-static.pc.in ${PROJECT_BINARY_DIR}/holdfast-static.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/holdfast-static.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()

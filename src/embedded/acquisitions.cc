@@ -141,7 +141,7 @@ void Acquisitions::renew(const Pointer& acquiring, const Lease& found) {
     const core::Token token = core::parse_token(found.token).value_or(core::Token{});
     const core::RenewRequest request{.token = token,
                                      .ttl = embedded::to_core(acquiring->request.ttl)};
-    parts_.submit(request, [this, acquiring, token](const service::Response& response) {
+    parts_.submit(request, [this, acquiring](const service::Response& response) {
         LockResult<Lease> renewed = parts_.to_result(response);
         if (renewed) renewed->limit = acquiring->locks.front().limit;
         end(acquiring, renewed);

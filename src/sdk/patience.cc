@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "renewal/retry.h"
-
 namespace holdfast::sdk {
 
 namespace {
@@ -21,7 +19,7 @@ bool Patience::pause(const std::stop_token& stop) {
         delay_ * (1 + jitter * renewal::random_share(random_)));
     if (now + delay >= *until_) return false;
     delay_ = std::clamp(2 * delay_, delay_min, delay_max);
-    return renewal::sleep_for(delay, stop);
+    return sleep_for(delay, stop);
 }
 
 void Patience::reset() {

@@ -10,8 +10,11 @@
 #include <stop_token>
 
 #include "base/crypto.h"
+#include "renewal/retry.h"
 
 namespace holdfast::sdk {
+
+using renewal::sleep_for;
 
 class Patience {
   public:

@@ -62,7 +62,7 @@ struct LockManagerOptions {
     std::size_t waiters_max = 100'000;
     std::chrono::milliseconds ttl_max = std::chrono::hours{24 * 366};
     // How many leases check() knows without asking another thread: those that were granted or found
-    // last. Each takes about half a kilobyte.
+    // last. Each takes about 400 bytes.
     std::size_t known_leases_max = 65'536;
 };
 

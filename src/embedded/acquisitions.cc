@@ -78,10 +78,12 @@ void Acquisitions::close() {
 }
 
 void Acquisitions::begin(const Pointer& acquiring) {
-    if (auto fault = values::find_fault(acquiring->request))
+    if (auto fault = values::find_fault(acquiring->request)) {
         return end(acquiring, *std::move(fault));
-    if (is_closed_ || acquiring->stop.stop_requested())
+    }
+    if (is_closed_ || acquiring->stop.stop_requested()) {
         return end(acquiring, LockError{LockCancelled{}});
+    }
     const auto waiting = waiting_.find(acquiring->request.holder);
     const std::size_t before = waiting == waiting_.end() ? 0 : waiting->second;
     if (parts_.count_of(acquiring->owner()) + before >= parts_.leases_per_holder_max) {

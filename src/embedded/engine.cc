@@ -1,10 +1,14 @@
 #include "embedded/engine.h"
 
 #include <algorithm>
+#include <system_error>
+#include <thread>
+#include <type_traits>
 #include <utility>
 
 #include "base/check.h"
 #include "base/crypto.h"
+#include "base/log/log.h"
 #include "core/values/ids.h"
 #include "embedded/translate.h"
 #include "service/doors.h"
@@ -113,11 +117,16 @@ Engine::~Engine() {
 }
 
 // A task of the service's thread may own the last pointer to the engine, which waits for that thread.
+// Where the system has no thread for this, the engine stays.
 void Engine::destroy(Engine* engine) {
     if (!engine->thread_.is_current()) {
         delete engine;
-    } else {
+        return;
+    }
+    try {
         std::thread([engine] { delete engine; }).detach();
+    } catch (const std::system_error&) {
+        base::log(base::LogLevel::error, "no thread to close the locks");
     }
 }
 

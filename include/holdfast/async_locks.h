@@ -74,7 +74,10 @@ class HOLDFAST_API AsyncLocks {
               const std::stop_token& stop = {}) const;
     void renew(const Lease& lease, std::optional<std::chrono::milliseconds> ttl,
                Completion<Lease> completion) const;
+    void renew(std::string_view token, std::optional<std::chrono::milliseconds> ttl,
+               Completion<Lease> completion) const;
     void release(const Lease& lease, Completion<void> completion) const;
+    void release(std::string_view token, Completion<void> completion) const;
     // Of a guard of the same manager. Does not wait for its `on_lost`.
     void release(LeaseGuard guard, Completion<void> completion) const;
     void get_by_token(std::string_view token, Completion<Lease> completion) const;
@@ -91,7 +94,10 @@ class HOLDFAST_API AsyncLocks {
                                            const std::stop_token& stop = {}) const;
     [[nodiscard]] Awaited<Lease> renew(const Lease& lease,
                                        std::optional<std::chrono::milliseconds> ttl = {}) const;
+    [[nodiscard]] Awaited<Lease> renew(std::string_view token,
+                                       std::optional<std::chrono::milliseconds> ttl = {}) const;
     [[nodiscard]] Awaited<void> release(const Lease& lease) const;
+    [[nodiscard]] Awaited<void> release(std::string_view token) const;
     [[nodiscard]] Awaited<void> release(LeaseGuard guard) const;
     [[nodiscard]] Awaited<Lease> get_by_token(std::string_view token) const;
     // Does not wait at all if LockManager::check() would not ask another thread.

@@ -41,7 +41,7 @@ Coroutine use_job(Loop& loop, std::string name, std::stop_token stop = {}) {
     loop.said.push_back(name + " " + to_note(lease));
     if (!lease) co_return;
     EXPECT_TRUE((co_await loop.locks.check(lease->token, lease->scope)).has_value());
-    const auto released = co_await loop.locks.release(*lease);
+    const auto released = co_await loop.locks.release(lease->token);
     EXPECT_TRUE(released);
 }
 
@@ -159,7 +159,7 @@ TEST(AsyncCoroutine, ThatIsDestroyedKeepsALeaseThatItOnlyRenewed) {
     ASSERT_TRUE(lease);
     {
         const auto renew = [](AsyncLocks locks, Lease held) -> Coroutine {
-            const auto renewed = co_await locks.renew(held);
+            const auto renewed = co_await locks.renew(held.token);
             ADD_FAILURE() << to_note(renewed);
         };
         const Coroutine coroutine = renew(loop.locks, *lease);

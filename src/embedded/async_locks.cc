@@ -6,6 +6,7 @@
 
 #include "embedded/engine.h"
 #include "holdfast/lock_manager.h"
+#include "values/lease_request.h"
 
 namespace holdfast {
 
@@ -120,8 +121,17 @@ void AsyncLocks::renew(const Lease& lease, std::optional<std::chrono::millisecon
                          to(engine_, executor_, std::move(completion)));
 }
 
+void AsyncLocks::renew(std::string_view token, std::optional<std::chrono::milliseconds> ttl,
+                       Completion<Lease> completion) const {
+    renew(values::lease_of_token(token), ttl, std::move(completion));
+}
+
 void AsyncLocks::release(const Lease& lease, Completion<void> completion) const {
     engine_->start_release(lease, to(engine_, executor_, std::move(completion)));
+}
+
+void AsyncLocks::release(std::string_view token, Completion<void> completion) const {
+    release(values::lease_of_token(token), std::move(completion));
 }
 
 // A guard that was lost was lost, however the release of its lease ends.
@@ -184,11 +194,20 @@ Awaited<Lease> AsyncLocks::renew(const Lease& lease,
     });
 }
 
+Awaited<Lease> AsyncLocks::renew(std::string_view token,
+                                 std::optional<std::chrono::milliseconds> ttl) const {
+    return renew(values::lease_of_token(token), ttl);
+}
+
 Awaited<void> AsyncLocks::release(const Lease& lease) const {
     return Awaited<void>(
         [locks = *this, lease](Completion<void> completion, const std::stop_token& /*cancel*/) {
             locks.release(lease, std::move(completion));
         });
+}
+
+Awaited<void> AsyncLocks::release(std::string_view token) const {
+    return release(values::lease_of_token(token));
 }
 
 Awaited<void> AsyncLocks::release(LeaseGuard guard) const {

@@ -83,8 +83,11 @@ TEST(AsyncLocks, TakesRenewsFindsAndGivesBack) {
     Awaiting<Lease> renewed, found, checked, mismatched;
     locks.renew(lease, 60s, renewed.completion());
     EXPECT_EQ(renewed.get()->ttl, 60s);
+    Awaiting<Lease> by_token;
+    locks.renew(lease.token, 90s, by_token.completion());
+    EXPECT_EQ(by_token.get()->ttl, 90s);
     locks.get_by_token(lease.token, found.completion());
-    EXPECT_EQ(found.get()->ttl, 60s);
+    EXPECT_EQ(found.get()->ttl, 90s);
     locks.check(lease.token, lease.scope, LockMode::exclusive, checked.completion());
     EXPECT_TRUE(checked.get());
     locks.check(lease.token, LockScope::Inode{1}, LockMode::exclusive, mismatched.completion());

@@ -10,8 +10,10 @@ LockTable::LockTable(const TableOptions& options)
     : limits_(options.limits),
       idle_retention_(options.idle_retention),
       hash_seed_(options.hash_seed),
+      few_holders_max_(options.few_holders_max),
       next_fence_(options.first_fence),
-      next_serial_(options.first_serial) {}
+      next_serial_(options.first_serial),
+      ranges_(options.hash_seed) {}
 
 void LockTable::run_due() {
     // Waits first: a waiter whose time is over must not be granted what becomes free at the same

@@ -46,6 +46,7 @@
 #include <vector>
 
 #include "core/containers/deadline_heap.h"
+#include "core/containers/own_index.h"
 #include "core/containers/range_index.h"
 #include "core/containers/slot_index.h"
 #include "core/records.h"
@@ -145,8 +146,8 @@ class LockTable {
                                                   std::size_t waiters_max = SIZE_MAX,
                                                   const HolderPage& holders = {}) const;
 
-    // A live lease that is in the way of a request for `scope` in this mode, or that a waiter in its
-    // way waits for. No value if nothing is in the way.
+    // A live lease on `scope` that is in the way of a request for it in this mode. No value if there
+    // is none; perhaps a waiter is in the way.
     [[nodiscard]] std::optional<LeaseView> find_in_the_way(const Scope& scope, Mode mode) const;
 
     // The locks that match, ordered by kind and key. If the holders of a lock would exceed
@@ -171,6 +172,10 @@ class LockTable {
     // refused as unknown_lease. Changes nothing. REQUIRES: advance() was called for the present.
     [[nodiscard]] Outcome find_holder(const Scope& scope) const;
 
+    // Whether the owner has a lease on exactly what is asked for, held or in grace: the request would
+    // renew it, or get it again.
+    [[nodiscard]] bool has_own(const AcquireRequest& request) const;
+
     [[nodiscard]] TableCounts counts() const;
     [[nodiscard]] Time now() const { return now_; }
     [[nodiscard]] std::uint64_t next_fence() const { return next_fence_; }
@@ -181,6 +186,10 @@ class LockTable {
     void clear_changes() { changes_.clear(); }
     // Exchanges the changes with `other`. The next changes are appended there.
     void swap_changes(Changes& other) { changes_.swap(other); }
+
+    // How many records were looked at since the table was made, where the number depends on what
+    // clients have piled up: for tests of cost.
+    [[nodiscard]] std::uint64_t visited() const { return visited_ + ranges_.visits(); }
 
     // A hash of the whole state. Equal histories have equal digests.
     [[nodiscard]] std::uint64_t digest() const;
@@ -202,6 +211,7 @@ class LockTable {
     [[nodiscard]] Slot find_lease(Fence fence) const;
     void drop_lease(Slot lease);
     [[nodiscard]] std::size_t lease_deadlines_max() const;
+    void note_restored(Slot lease);
     void sort_in(Slot lease);
     [[nodiscard]] Session* find_session(SessionId session);
     [[nodiscard]] Waiter* find_waiter(WaiterId waiter);
@@ -221,10 +231,14 @@ class LockTable {
     [[nodiscard]] bool is_other_kind_in_use(const Scope& scope) const;
     [[nodiscard]] bool has_room_for(const Resource& resource, Mode mode) const;
     [[nodiscard]] bool is_free_for(Slot resource, const Range& range, Mode mode) const;
-    [[nodiscard]] Slot holder_in_the_way(const Resource& resource, const Range& range,
-                                         Mode mode) const;
-    [[nodiscard]] Slot holder_behind(Slot waiter) const;
+    // What is in the way: a lease, or else a waiter.
+    struct InTheWay {
+        Slot lease = no_slot, waiter = no_slot;
+    };
+    [[nodiscard]] InTheWay find_in_the_way(const Resource& resource, const Range& range,
+                                           Mode mode) const;
     [[nodiscard]] Outcome refuse_held(Slot resource, const Range& range, Mode mode) const;
+    void describe_waiter_ahead(Slot waiter, LeaseView& seen) const;
     Outcome join_queue(Slot resource, const AcquireRequest& request, bool is_two_phase);
     Slot make_waiter(Slot resource, const AcquireRequest& request, bool is_two_phase);
     void begin_waiting(Slot waiter, const AcquireRequest& request, bool is_deadlock);
@@ -274,6 +288,34 @@ class LockTable {
     void erase_waiting_set(Slot leader, EventKind kind, Cause cause);
     void hand_on_touched();
     [[nodiscard]] Slot blocked_record(Slot waiter) const;
+
+    // lock_table_own.cc: what an owner has already
+    struct OwnQuery {
+        Owner owner;
+        Scope scope;
+        std::string_view members = {};  // not empty: a lease on this set, instead of on `scope`
+        bool held = false, in_grace = false;
+        bool of_sets = false;  // also a set that has `scope` as a member
+    };
+    enum class OwnGroup : std::uint8_t {
+        single_held,
+        single_in_grace,
+        record_held,  // of a set, by its own scope
+        record_in_grace,
+        whole_set_held,  // the leading record, by all members
+        whole_set_in_grace,
+    };
+    [[nodiscard]] Slot find_own(Slot resource, const OwnQuery& query) const;
+    [[nodiscard]] bool is_own(Slot slot, const OwnQuery& query) const;
+    [[nodiscard]] static OwnIndex::Key key_of(Slot resource, OwnGroup group, std::uint64_t hash);
+    [[nodiscard]] std::uint64_t hash_of_own(const Owner& owner, const Scope& scope) const;
+    [[nodiscard]] std::uint64_t hash_of_own(const Owner& owner, std::string_view members) const;
+    template <class Visit>
+    void for_each_own_key(Slot slot, const Visit& visit) const;
+    void note_own(Slot slot);
+    void add_to_own_index(Slot slot);
+    void forget_own(Slot slot);
+    void check_own_index() const;
 
     // lock_table_identity.cc: who waits, and who is waited for
     [[nodiscard]] IdentityKey identity_key(const Claim& claim) const;
@@ -356,6 +398,7 @@ class LockTable {
     const Limits limits_;
     const Duration idle_retention_;
     const std::uint64_t hash_seed_;
+    const std::uint32_t few_holders_max_;
 
     Time now_{};
     Time next_due_ = Time::max();  // nothing happens by itself before this; may be too early
@@ -373,6 +416,7 @@ class LockTable {
     SlotIndex entries_by_scope_;
     SlotIndex identities_by_key_;
     RangeIndex ranges_;
+    OwnIndex own_leases_;  // on crowded locks
     DeadlineHeap lease_deadlines_;
     DeadlineHeap waiter_deadlines_;
     SlotList idle_;  // resources, longest idle first
@@ -384,6 +428,8 @@ class LockTable {
     std::size_t lease_member_count_ = 0, waiter_member_count_ = 0;
     SlotList expired_entries_;  // in the order of their expiry
     std::size_t expired_entry_count_ = 0;
+
+    mutable std::uint64_t visited_ = 0;  // see visited()
 
     Changes changes_;
     std::string previous_owner_;  // Outcome::previous_owner points to it

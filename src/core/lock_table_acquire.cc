@@ -146,32 +146,25 @@ void LockTable::count_endless(Duration ttl_before, Duration ttl) {
 // If the owner has a lease in grace, it gets the lock again. If it holds the lock and wants to, it
 // renews.
 std::optional<Outcome> LockTable::admit_owner(Slot slot, const AcquireRequest& request) {
-    const Resource& resource = resources_[slot];
-    if (!request.renew_own && resource.grace_count == 0) return std::nullopt;
-    for (Slot holder = resource.holders.first; holder != no_slot; holder = leases_[holder].next) {
-        const LeaseView lease = view(leases_[holder]);
-        if (lease.owner != request.owner || lease.mode != request.mode ||
-            lease.scope != request.scope || !lease.members.empty()) {
-            continue;
-        }
-        const bool is_asked = lease.state == LeaseState::grace || request.renew_own;
-        if (is_asked && is_one_endless_too_many(lease.ttl, request.ttl)) {
-            return Outcome::refuse(Refusal::endless_leases_max);
-        }
-        if (lease.state == LeaseState::grace) {
-            reclaim(holder, request);
-            return told(Outcome::Kind::granted);
-        }
-        if (request.renew_own) {
-            restart_lease(holder, add_saturating(now_, request.ttl),
-                          {.ttl = request.ttl,
-                           .grace = request.grace,
-                           .memory = request.memory,
-                           .is_transient = lease.is_transient && request.is_transient});
-            return told(Outcome::Kind::renewed);
-        }
+    if (!request.renew_own && resources_[slot].grace_count == 0) return std::nullopt;
+    const Slot holder = find_own(slot, {.owner = request.owner,
+                                        .scope = request.scope,
+                                        .held = request.renew_own,
+                                        .in_grace = true});
+    // All leases on one scope have one mode.
+    if (holder == no_slot || leases_[holder].mode != request.mode) return std::nullopt;
+    const Lease& lease = leases_[holder];
+    if (is_one_endless_too_many(lease.ttl, request.ttl)) {
+        return Outcome::refuse(Refusal::endless_leases_max);
     }
-    return std::nullopt;
+    if (lease.state == LeaseState::grace) {
+        reclaim(holder, request);
+        return told(Outcome::Kind::granted);
+    }
+    LeaseTerms terms = request.terms();
+    terms.is_transient = lease.is_transient && request.is_transient;
+    restart_lease(holder, add_saturating(now_, request.ttl), terms);
+    return told(Outcome::Kind::renewed);
 }
 
 // A lease in grace becomes a new lease of the same owner in the same record, so that no waiter can
@@ -179,6 +172,7 @@ std::optional<Outcome> LockTable::admit_owner(Slot slot, const AcquireRequest& r
 void LockTable::reclaim(Slot slot, const AcquireRequest& request) {
     Lease& lease = leases_[slot];
     emit(EventKind::grace_ended, Cause::request, lease);
+    forget_own(slot);
     --resources_[lease.resource].grace_count;
     lease.state = LeaseState::held;
     // As after any other grant, the name of an earlier owner is forgotten.
@@ -187,13 +181,12 @@ void LockTable::reclaim(Slot slot, const AcquireRequest& request) {
     lease.notes.replace(request);
     count_endless(lease.ttl, request.ttl);
     lease.set_terms(request.terms());
+    lease.is_marked = false;
     start_lease(slot, request.secret, request.session ? request.session.slot : no_slot);
     // It is the youngest of the holders now.
     SlotList& holders = resources_[lease.resource].holders;
     unlink(leases_, holder_links, holders, slot);
     append(leases_, holder_links, holders, slot);
-    lease.is_marked = false;
-    if (resources_[lease.resource].waiter_count > 0) mark_holder(slot);
     if (lease.is_set) reclaim_members(slot);
     emit(EventKind::granted, Cause::request, lease);
 }
@@ -301,8 +294,6 @@ void LockTable::grant(Slot resource, const AcquireRequest& request) {
     count_endless({}, request.ttl);
     add_holder(slot, request.scope.range);
     start_lease(slot, request.secret, request.session ? request.session.slot : no_slot);
-    // On an inode, others may wait that do not wait for this range.
-    if (resources_[resource].waiter_count > 0) mark_holder(slot);
     emit(EventKind::granted, Cause::request, lease);
 }
 
@@ -312,8 +303,6 @@ void LockTable::grant_waiter(Slot waiter_slot) {
     const Slot slot = make_holder(waiter_slot);
     Lease& lease = leases_[slot];
     start_lease(slot, waiter.secret, session);
-    const bool is_wanted = resources_[lease.resource].waiter_count > 0;
-    if (is_wanted) mark_holder(slot);
     leave_identity(waiter_slot);
     emit(EventKind::granted, Cause::request, lease, &waiter);
     waiters_.erase(waiter_slot);
@@ -360,11 +349,10 @@ void LockTable::add_holder(Slot slot, const Range& range) {
         lease.range_item = ranges_.add(
             resource.ranges, {.range = range, .serial = next_serial_++, .mode = lease.mode});
     }
-    ranges_[lease.range_item].is_waiter = false;
-    ranges_[lease.range_item].record = slot;
+    ranges_.become_holder(lease.range_item, slot);
 }
 
-// Gives a lease, whose terms are set, its token, its times and its session.
+// Gives a lease, which is among the holders and has its terms, its token, its times and its session.
 void LockTable::start_lease(Slot slot, Secret secret, Slot session) {
     CHECK(next_fence_ <= as_number(fence_max));
     Lease& lease = leases_[slot];
@@ -381,6 +369,9 @@ void LockTable::start_lease(Slot slot, Secret secret, Slot session) {
         ++sessions_[session].lease_count;
     }
     ++resources_[lease.resource].version;
+    // On an inode, others may wait that do not wait for this range.
+    if (resources_[lease.resource].waiter_count > 0) mark_holder(slot);
+    note_own(slot);
 }
 
 }  // namespace holdfast::core

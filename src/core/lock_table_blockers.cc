@@ -7,34 +7,25 @@
 
 namespace holdfast::core {
 
-// A waiter in the way itself waits for a holder.
-Slot LockTable::holder_in_the_way(const Resource& resource, const Range& range, Mode mode) const {
-    if (resource.kind != ResourceKind::inode) {
-        if (!has_room_for(resource, mode)) return resource.holders.first;
-        const Slot first = resource.waiters.first;
-        return first == no_slot ? no_slot : holder_behind(first);
+// Whether the request would be refused is not looked at: for a name, semaphore or path, the result is
+// good only if it would be. A holder of something else, for which a waiter ahead waits, is not what
+// is in the way: the client may not even know of it.
+LockTable::InTheWay LockTable::find_in_the_way(const Resource& resource, const Range& range,
+                                               Mode mode) const {
+    if (resource.kind == ResourceKind::inode) {
+        const Slot holder = ranges_.find_holder(resource.ranges, range, mode);
+        if (holder != no_slot) return {.lease = ranges_[holder].record};
+        const Slot item = ranges_.find_conflict(resource.ranges, range, mode, after_everybody);
+        if (item == no_slot) return {};
+        if (ranges_[item].is_waiter) return {.waiter = ranges_[item].record};
+        return {.lease = ranges_[item].record};
     }
-    const Slot item = ranges_.find_conflict(resource.ranges, range, mode, after_everybody);
-    if (item == no_slot) return no_slot;
-    return ranges_[item].is_waiter ? holder_behind(ranges_[item].record) : ranges_[item].record;
-}
-
-// A holder that the waiter waits for in the end. Each step leads to an earlier waiter, or to
-// another record of the same set, for which there is no second such step.
-Slot LockTable::holder_behind(Slot slot) const {
-    while (true) {
-        const Waiter& record = waiters_[blocked_record(slot)];
-        const Resource& resource = resources_[record.resource];
-        if (record.range_item != no_slot) {
-            const RangeIndex::Item& blocker = ranges_[ranges_[record.range_item].watched];
-            if (!blocker.is_waiter) return blocker.record;
-            slot = blocker.record;
-        } else if (record.previous != no_slot) {
-            slot = resource.waiters.first;
-        } else {
-            return resource.holders.first;
-        }
-    }
+    const Slot first = resource.waiters.first;
+    // The first waiter waits for the holders, unless it is a set that waits for another lock.
+    const bool is_for_holders = !has_room_for(resource, mode) || first == no_slot ||
+                                !waiters_[first].is_in_turn;
+    if (is_for_holders) return {.lease = resource.holders.first};
+    return {.waiter = first};
 }
 
 std::optional<LeaseView> LockTable::find_in_the_way(const Scope& scope, Mode mode) const {
@@ -43,18 +34,36 @@ std::optional<LeaseView> LockTable::find_in_the_way(const Scope& scope, Mode mod
     const Resource& resource = resources_[slot];
     const bool is_free = resource.kind != ResourceKind::inode && resource.waiter_count == 0 &&
                          has_room_for(resource, mode);
-    const Slot holder = is_free ? no_slot : holder_in_the_way(resource, scope.range, mode);
+    if (is_free) return std::nullopt;
+    const Slot holder = find_in_the_way(resource, scope.range, mode).lease;
     return holder == no_slot ? std::nullopt : std::optional(view(leases_[holder]));
 }
 
-// The refusal names a holder that is in the way.
+// The refusal names a holder that is in the way or, if there is none, a waiter.
 Outcome LockTable::refuse_held(Slot slot, const Range& range, Mode mode) const {
     const Resource& resource = resources_[slot];
-    const Slot holder = holder_in_the_way(resource, range, mode);
-    Outcome outcome = with_lease(Outcome::Kind::refused, holder);
-    outcome.refusal = outcome.lease.state == LeaseState::grace ? Refusal::in_grace : Refusal::held;
+    const InTheWay way = find_in_the_way(resource, range, mode);
+    Outcome outcome = Outcome::refuse(Refusal::held);
     outcome.queue_length = resource.waiter_count;
+    if (way.lease == no_slot) {
+        outcome.is_behind_waiter = true;
+        describe_waiter_ahead(way.waiter, outcome.lease);
+        return outcome;
+    }
+    describe(leases_[way.lease], resource, outcome.lease);
+    if (outcome.lease.state == LeaseState::grace) outcome.refusal = Refusal::in_grace;
     return outcome;
+}
+
+void LockTable::describe_waiter_ahead(Slot slot, LeaseView& seen) const {
+    const Waiter& record = waiters_[slot];
+    const Waiter& waiter = waiters_[record.id.slot];
+    seen.scope = scope_of(record);
+    seen.owner = {.door = waiter.door, .name = waiter.owner};
+    seen.mode = record.mode;
+    seen.acquired_at = waiter.since;
+    seen.ttl = endless;
+    seen.expires_at = seen.grace_until = Time::max();
 }
 
 // The nearest earlier waiter that is in the way of this one, if any. `last_exclusive` is the last

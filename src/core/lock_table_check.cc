@@ -171,6 +171,7 @@ void LockTable::check_invariants() const {
     check_entries();
     check_sets();
     check_identities();
+    check_own_index();
 }
 
 void LockTable::check_sessions() const {

@@ -95,10 +95,11 @@ Outcome LockTable::release_own(Time now, const Scope& scope, const Owner& owner)
     const Slot slot = find_resource(scope);
     if (slot == no_slot) return Outcome::refuse(Refusal::unknown_lease);
     const Resource& resource = resources_[slot];
-    for (Slot holder = resource.holders.first; holder != no_slot; holder = leases_[holder].next) {
-        const LeaseView lease = view(leases_[holder]);
-        if (lease.owner != owner || lease.scope != scope) continue;
-        const bool is_held = lease.state == LeaseState::held;
+    const Slot holder = find_own(
+        slot,
+        {.owner = owner, .scope = scope, .held = true, .in_grace = true, .of_sets = true});
+    if (holder != no_slot) {
+        const bool is_held = leases_[holder].state == LeaseState::held;
         end_lease(lead(holder), is_held ? EventKind::released : EventKind::grace_ended,
                   Cause::request);
         return {.kind = Outcome::Kind::released};
@@ -175,10 +176,12 @@ void LockTable::expire(Slot slot) {
         kind == EventKind::expired && lease.is_restored ? Cause::restart : Cause::none;
     if (lease.state == LeaseState::held && lease.grace > Duration::zero()) {
         ++resource.version;
+        forget_own(slot);
         stop_holding(slot, kind);
         lease.state = LeaseState::grace;
         ++resource.grace_count;
         if (lease.is_set) begin_grace_of_members(lease);
+        note_own(slot);
         emit(kind, cause, lease);
         lease_deadlines_.postpone_top(lease.deadline());
         return;
@@ -227,13 +230,14 @@ void LockTable::stop_holding(Slot slot, EventKind kind) {
 std::vector<Slot> LockTable::leave_holders(Slot slot, EventKind kind) {
     Lease& lease = leases_[slot];
     Resource& resource = resources_[lease.resource];
+    forget_own(slot);
     if (lease.state == LeaseState::held) {
         stop_holding(slot, kind);
     } else {
         --resource.grace_count;
     }
     unlink(leases_, holder_links, resource.holders, slot);
-    --resource.holder_count;
+    if (--resource.holder_count == 0) resource.is_crowded = false;
     if (lease.range_item == no_slot) return {};
     return ranges_.remove(resource.ranges, lease.range_item);
 }

@@ -4,14 +4,15 @@
 // requests say so, one of its threads or tasks (Notes::waiter). Deadlocks are cycles of identities.
 //
 // There is a record of an identity only while it waits, or while it has a lease that somebody has
-// waited for. So a request that is granted at once, and a lease that nobody waits for, have nothing
-// to do with identities, and cost nothing here. A client without a record cannot be part of a
-// cycle: nobody waits for it.
+// waited for, or one on a crowded lock. So other requests that are granted at once, and leases that
+// nobody waits for, have nothing to do with identities, and cost nothing here. A client without a
+// record cannot be part of a cycle: nobody waits for it.
 //
 // Which leases are wanted: while a resource has waiters, all its holders are marked, and their
 // leases are counted by their identities (Identity::wanted). Holders are in the order of their
 // grants, and without waiters nobody is marked. So when the first waiter comes, the holders that
-// are not marked yet are the last ones of the list, and each of them is marked once in its life.
+// are not marked yet are the last ones of the list, and each of them is marked once in its life. On a
+// crowded lock (lock_table_own.cc) every holder is marked at once: there would be too many later.
 //
 // A lease in grace belongs to nobody: its end comes by itself.
 //
@@ -128,6 +129,7 @@ void LockTable::count_entangled(Slot waiter, int change) {
 void LockTable::mark_holders(Resource& resource) {
     for (Slot slot = resource.holders.last; slot != no_slot && !leases_[slot].is_marked;
          slot = leases_[slot].previous) {
+        ++visited_;
         mark_holder(slot);
     }
 }

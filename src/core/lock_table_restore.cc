@@ -62,14 +62,17 @@ bool LockTable::restore(Time now, const RestoreRequest& request) {
         std::uint64_t& version = resources_[one.resource].version;
         version = std::max(version, request.version);
     }
-    if (resources_[resource].waiter_count > 0) mark_holder(slot);
+    note_restored(slot);
     if (lease.is_set) {
-        for (const Slot other : lease.notes.others()) {
-            if (resources_[leases_[other].resource].waiter_count > 0) mark_holder(other);
-        }
+        for (const Slot other : lease.notes.others()) note_restored(other);
     }
     next_fence_ = std::max(next_fence_, number + 1);
     return true;
+}
+
+void LockTable::note_restored(Slot slot) {
+    if (resources_[leases_[slot].resource].waiter_count > 0) mark_holder(slot);
+    note_own(slot);
 }
 
 // Holders are in the order of their grants, whatever the order in which a store names them: moves a

@@ -132,24 +132,24 @@ std::optional<Outcome> LockTable::admit_owner_of_set(const AskedSet& asked,
     if (first == no_slot || (!request.renew_own && resources_[first].grace_count == 0)) {
         return std::nullopt;
     }
-    for (Slot slot = resources_[first].holders.first; slot != no_slot; slot = leases_[slot].next) {
-        const Lease& lease = leases_[slot];
-        const bool is_own = lease.is_set && Owner{lease.door, lease.owner} == request.owner &&
-                            lease.notes.members() == members;
-        if (!is_own || (lease.state == LeaseState::held && !request.renew_own)) continue;
-        if (is_one_endless_too_many(lease.ttl, request.ttl)) {
-            return Outcome::refuse(Refusal::endless_leases_max);
-        }
-        if (lease.state == LeaseState::grace) {
-            reclaim(slot, request);
-            return told(Outcome::Kind::granted);
-        }
-        LeaseTerms terms = request.terms();
-        terms.is_transient = lease.is_transient && request.is_transient;
-        restart_lease(slot, add_saturating(now_, request.ttl), terms);
-        return told(Outcome::Kind::renewed);
+    const Slot slot = find_own(first, {.owner = request.owner,
+                                       .scope = request.scope,
+                                       .members = members,
+                                       .held = request.renew_own,
+                                       .in_grace = true});
+    if (slot == no_slot) return std::nullopt;
+    const Lease& lease = leases_[slot];
+    if (is_one_endless_too_many(lease.ttl, request.ttl)) {
+        return Outcome::refuse(Refusal::endless_leases_max);
     }
-    return std::nullopt;
+    if (lease.state == LeaseState::grace) {
+        reclaim(slot, request);
+        return told(Outcome::Kind::granted);
+    }
+    LeaseTerms terms = request.terms();
+    terms.is_transient = lease.is_transient && request.is_transient;
+    restart_lease(slot, add_saturating(now_, request.ttl), terms);
+    return told(Outcome::Kind::renewed);
 }
 
 // Whether there may be as many locks as the request needs. Idle ones make room, but not those that
@@ -225,16 +225,16 @@ void LockTable::add_member(Slot leader, const Asked& asked, Slot range_item) {
     ++lease_member_count_;
 }
 
-// The lease has got its token, and all its scopes have a new version. If somebody waits for one of
-// them, the lease is wanted.
+// The lease has got its token: so do its other records, and their scopes have a new version. If
+// somebody waits for one of them, the lease is wanted.
 void LockTable::share_token(Slot slot) {
     const Lease& leader = leases_[slot];
-    if (resources_[leader.resource].waiter_count > 0) mark_holder(slot);
     for (const Slot other : leader.notes.others()) {
         Lease& record = leases_[other];
         record.token = leader.token;
         ++resources_[record.resource].version;
         if (resources_[record.resource].waiter_count > 0) mark_holder(other);
+        note_own(other);
     }
 }
 
@@ -244,6 +244,7 @@ void LockTable::reclaim_members(Slot leader) {
         Lease& record = leases_[other];
         Resource& resource = resources_[record.resource];
         --resource.grace_count;
+        forget_own(other);
         record.state = LeaseState::held;
         record.is_marked = false;
         drop_lapsed(record.resource);
@@ -256,7 +257,9 @@ void LockTable::reclaim_members(Slot leader) {
 void LockTable::begin_grace_of_members(const Lease& leader) {
     for (const Slot other : leader.notes.others()) {
         Resource& resource = resources_[leases_[other].resource];
+        forget_own(other);
         leases_[other].state = LeaseState::grace;
+        note_own(other);
         ++resource.grace_count;
         ++resource.version;
     }
@@ -296,8 +299,9 @@ void LockTable::end_set(Slot slot, EventKind kind, Cause cause) {
         const Lease& record = leases_[other];
         Resource& resource = resources_[record.resource];
         if (is_in_grace) --resource.grace_count;
+        forget_own(other);
         unlink(leases_, holder_links, resource.holders, other);
-        --resource.holder_count;
+        if (--resource.holder_count == 0) resource.is_crowded = false;
         touched_.push_back({.resource = record.resource, .watchers = {}});
         if (record.range_item != no_slot) {
             touched_.back().watchers = ranges_.remove(resource.ranges, record.range_item);

@@ -103,7 +103,12 @@ TEST(LockTableSet, StandsInEveryQueueAndHoldsNothing) {
     EXPECT_EQ(holders_of(table, Scope::named("a")), "");
     const Outcome refused = table.acquire(at(0s), ask("a", "cid"));
     EXPECT_EQ(refused.refusal, Refusal::held);
-    EXPECT_EQ(refused.lease.owner.name, "bob");  // whom ann waits for
+    // The holder of b is nobody's business who asks for a alone: ann is ahead.
+    EXPECT_TRUE(refused.is_behind_waiter);
+    EXPECT_EQ(refused.lease.owner.name, "ann");
+    EXPECT_EQ(refused.lease.scope, Scope::named("a"));
+    EXPECT_EQ(refused.lease.token, Token{});
+    EXPECT_TRUE(refused.lease.is_endless());
     EXPECT_EQ(table.acquire(at(0s), queue(ask("a", "cid"))).kind, Kind::queued);
     const auto lock = table.inspect(Scope::named("a"));
     ASSERT_EQ(lock->waiters.size(), 2u);

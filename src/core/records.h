@@ -75,6 +75,7 @@ struct Resource {
     const std::uint32_t hash;
     const ResourceKind kind;
     bool is_idle = false;
+    bool is_crowded = false;  // it has had many holders since it had none (lock_table_own.cc)
     std::uint32_t limit = 1;
     std::uint64_t version = 0;
     SlotList holders;  // leases that are held or in grace, in the order of their grants
@@ -203,8 +204,8 @@ struct Lease : Claim {
     LeaseState state : 2 = LeaseState::held;
     std::uint8_t renewals : 3 = 0;  // since the grant; counted up to renewals_counted_max
     bool is_restored : 1 = false;   // from a store, and not renewed since
-    // Who waits for whom (lock_table_identity.cc): somebody has waited for this record; the lease
-    // is counted by its identity.
+    // Who waits for whom (lock_table_identity.cc): somebody has waited for this record, or its lock
+    // is crowded; the lease is counted by its identity.
     bool is_marked : 1 = false;
     bool is_wanted : 1 = false;
     Token token;

@@ -53,7 +53,7 @@ struct Runner {
         const auto outcome = table.release_own(response.now, request.scope, request.owner);
         // A refusal shows who holds the lock.
         if (outcome.kind == core::Outcome::Kind::refused) {
-            show(table.inspect(request.scope, 0));
+            show(table.inspect(request.scope, 0, {.limit = 1}));
         }
         return outcome;
     }
@@ -277,13 +277,7 @@ bool LockService::asks_for_new_lock(const Request& request) const {
     const auto* const acquire = std::get_if<core::AcquireRequest>(&request);
     if (acquire == nullptr) return false;
     if (!acquire->renew_own) return true;
-    const auto lock = table_->inspect(acquire->scope, 0);
-    const std::string members =
-        acquire->members.size() > 1 ? core::set_to_text(acquire->members) : std::string();
-    const auto is_own = [&](const core::LeaseView& lease) {
-        return lease.owner == acquire->owner && lease.members == members;
-    };
-    return !lock || std::none_of(lock->holders.begin(), lock->holders.end(), is_own);
+    return !table_->has_own(*acquire);
 }
 
 }  // namespace holdfast::service

@@ -62,6 +62,9 @@ class NaiveTable {
     [[nodiscard]] std::vector<core::SessionView> list_sessions() const;
     // Rule Q7: whether a refusal of `request` may name the lease with this number.
     [[nodiscard]] bool is_in_the_way(const core::AcquireRequest& request, core::Fence fence) const;
+    // Rule Q7: whether a refusal of `request` may name no lease, but a waiter that asks for this.
+    [[nodiscard]] bool is_waiter_ahead(const core::AcquireRequest& request,
+                                       const core::LeaseView& wanted) const;
     // Rule Q7: whether the waiter really waits for the blocker in the view.
     [[nodiscard]] bool is_waiting_for_its_blocker(const core::WaiterView& view) const;
 
@@ -180,6 +183,7 @@ class NaiveTable {
     // naive_table_view.cc: looking
     [[nodiscard]] static bool is_on(const Members& members, const core::Scope& lock);
     [[nodiscard]] static bool is_in_the_way(const Lease& lease, const Members& members);
+    [[nodiscard]] static bool is_on_what_is_asked(const Lease& lease, const Members& members);
     [[nodiscard]] static std::size_t count_on(const Members& members, const core::Scope& lock);
     [[nodiscard]] Lock* find_lock(const core::Scope& scope);
     [[nodiscard]] const Lock* find_lock(const core::Scope& scope) const;

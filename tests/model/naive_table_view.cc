@@ -185,22 +185,35 @@ std::vector<SessionView> NaiveTable::list_sessions() const {
 
 bool NaiveTable::is_in_the_way(const AcquireRequest& request, Fence fence) const {
     const Lease* lease = find_lease(fence);
-    if (lease == nullptr) return false;
-    // Through earlier waiters, the last one first: a waiter can only wait for an earlier one.
-    std::vector<Members> held_up{members_of(request)};
-    if (is_in_the_way(*lease, held_up.back())) return true;
-    for (std::size_t index = waiters_.size(); index-- > 0;) {
-        const bool is_ahead =
-            std::any_of(held_up.begin(), held_up.end(), [&](const Members& members) {
-                return std::any_of(members.begin(), members.end(), [&](const SetMember& later) {
-                    return is_behind(later, waiters_[index]);
-                });
-            });
-        if (!is_ahead) continue;
-        held_up.push_back(waiters_[index].members);
-        if (is_in_the_way(*lease, held_up.back())) return true;
-    }
-    return false;
+    return lease != nullptr && is_on_what_is_asked(*lease, members_of(request));
+}
+
+bool NaiveTable::is_waiter_ahead(const AcquireRequest& request, const LeaseView& wanted) const {
+    const Members members = members_of(request);
+    // The member that is refused: the first one with something in its way.
+    const auto blocked = find_blocked(members, waiters_.size());
+    if (!blocked) return false;
+    const SetMember& refused = members[*blocked];
+    if (is_blocked_by_leases(refused)) return false;
+    return std::any_of(waiters_.begin(), waiters_.end(), [&](const Waiter& waiter) {
+        const auto is_it = [&](const SetMember& member) {
+            return member.scope == wanted.scope && is_behind(refused, member);
+        };
+        return waiter.request.owner == wanted.owner && waiter.since == wanted.acquired_at &&
+               std::any_of(waiter.members.begin(), waiter.members.end(), is_it);
+    });
+}
+
+// Whether the lease holds one of these scopes, or a part of it. It need not exclude the request: an
+// exclusive waiter between two shared ones waits for it.
+bool NaiveTable::is_on_what_is_asked(const Lease& lease, const Members& members) {
+    return std::any_of(members.begin(), members.end(), [&](const SetMember& wanted) {
+        return std::any_of(lease.members.begin(), lease.members.end(), [&](const SetMember& held) {
+            return wanted.scope.is_of_inode()
+                       ? is_excluding(held.scope, held.mode, wanted.scope, wanted.mode)
+                       : is_same_lock(held.scope, wanted.scope);
+        });
+    });
 }
 
 // Whether the lease is in the way of one of the members.

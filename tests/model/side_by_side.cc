@@ -111,6 +111,15 @@ std::string SideBySide::find_difference_of_answers(const Call& call, const Reply
     if (!difference.empty() || !answer.outcome) return difference;
     const Outcome& outcome = *answer.outcome;
     if (outcome.refusal != Refusal::held && outcome.refusal != Refusal::in_grace) return {};
+    if (outcome.is_behind_waiter) {
+        AcquireRequest asked = call.request;
+        asked.members = call.members;
+        if (outcome.refusal != Refusal::held || as_number(outcome.lease.token.fence) != 0 ||
+            !model_.is_waiter_ahead(asked, outcome.lease)) {
+            return "refused because of a waiter that is not ahead";
+        }
+        return {};
+    }
     const LeaseState state =
         outcome.refusal == Refusal::held ? LeaseState::held : LeaseState::grace;
     if (outcome.lease.state != state) return "refused as held by a lease in grace, or vice versa";

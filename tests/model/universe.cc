@@ -25,6 +25,7 @@ TableOptions usual_options() {
     options.limits.value_length_max = options.limits.waiter_length_max = 12;
     options.limits.set_members_max = 4;
     options.limits.permits_max = 4;
+    options.few_holders_max = 2;  // so that locks are often crowded
     return options;
 }
 

@@ -126,8 +126,8 @@ holdfast_mutant(set_granted_in_part
 # Whoever got its lock from a queue is not known to be waited for.
 holdfast_mutant(deadlock_not_seen
     core/lock_table_acquire.cc
-    "if (is_wanted) mark_holder(slot);"
-    "if (is_wanted) lease.is_marked = true;")
+    "if (resources_[lease.resource].waiter_count > 0) mark_holder(slot);"
+    "if (resources_[lease.resource].waiter_count > 0) lease.is_marked = true;")
 
 # The history tells of each hold that has ended, once, and of nothing that a crash undid or nobody was told of.
 holdfast_mutant(history_row_of_an_undone_lease

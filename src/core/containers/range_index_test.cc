@@ -151,6 +151,100 @@ TEST(RangeIndex, AgreesWithComparingEveryPair) {
     EXPECT_EQ(roots.shared, no_slot);
 }
 
+// Ranges and serial numbers come from clients: neither may decide how a tree looks.
+TEST(RangeIndex, StaysShallowWhateverTheStartIs) {
+    constexpr std::size_t many = 200'000;
+    // The constants of the hash, of earlier versions too, and their neighbours: a product with zero
+    // is zero for every serial number.
+    const std::vector<std::uint64_t> starts{0,
+                                            1,
+                                            0xd1b54a32d192ed03,
+                                            ~0xd1b54a32d192ed03,
+                                            0x9e3779b97f4a7c15,
+                                            ~0x9e3779b97f4a7c15,
+                                            0xd1b54a32d192ed03 ^ 0x9e3779b97f4a7c15,
+                                            UINT64_MAX - 1};
+    for (const std::uint64_t seed : {std::uint64_t{0}, std::uint64_t{0x1234567890abcdef}}) {
+        for (const std::uint64_t start : starts) {
+            RangeIndex index(seed);
+            RangeIndex::Roots roots;
+            std::vector<Slot> items;
+            for (std::uint64_t serial = 1; serial <= many; ++serial) {
+                items.push_back(index.add(roots, {.range = {start, Range::end_of_file},
+                                                  .serial = serial,
+                                                  .mode = Mode::shared}));
+            }
+            EXPECT_EQ(index.find_conflict(roots, {}, Mode::exclusive, last), items.back());
+            EXPECT_EQ(index.check_invariants(roots), many);
+            for (const Slot item : items) index.remove(roots, item);
+            EXPECT_LT(index.depth_max(), 100U) << start;
+        }
+    }
+}
+
+TEST(RangeIndex, FindsTheYoungestSoonWhicheverSideItIsOn) {
+    constexpr std::uint64_t many = 100'000;
+    for (const bool is_descending : {false, true}) {
+        RangeIndex index;
+        RangeIndex::Roots roots;
+        Slot youngest = no_slot;
+        for (std::uint64_t serial = 1; serial <= many; ++serial) {
+            const std::uint64_t start = 10 * (is_descending ? many - serial : serial);
+            youngest = index.add(roots, {.range = {start, start + 10}, .serial = serial});
+        }
+        const std::uint64_t before = index.visits();
+        EXPECT_EQ(index.find_conflict(roots, {}, Mode::exclusive, last), youngest);
+        EXPECT_LT(index.visits() - before, 200U) << is_descending;
+    }
+}
+
+// Old items that overlap, each beside a young one that does not: every part of the tree looks as if
+// it had a younger item.
+TEST(RangeIndex, IsContentWithAnotherThanTheYoungestIfThatIsHardToFind) {
+    constexpr std::uint64_t many = 50'000, end = 1'000'000'000;
+    RangeIndex index;
+    RangeIndex::Roots roots;
+    for (std::uint64_t i = 0; i < many; ++i) {
+        index.add(roots, {.range = {10 * i, end}, .serial = i + 1, .mode = Mode::shared});
+    }
+    for (std::uint64_t i = 0; i < many; ++i) {
+        index.add(roots,
+                  {.range = {10 * i + 1, 10 * i + 2}, .serial = many + i + 1, .mode = Mode::shared});
+    }
+    const std::uint64_t before = index.visits();
+    const Slot found = index.find_conflict(roots, {end - 1, end}, Mode::exclusive, last);
+    ASSERT_NE(found, no_slot);
+    EXPECT_TRUE(index[found].range.overlaps({end - 1, end}));
+    EXPECT_LT(index.visits() - before, RangeIndex::visits_max + 100);
+}
+
+TEST(RangeIndex, FindsAHolderAmongManyWaiters) {
+    constexpr std::uint64_t many = 100'000;
+    RangeIndex index;
+    RangeIndex::Roots roots;
+    const Range range{100, 200};
+    for (std::uint64_t serial = 2; serial < many; ++serial) {
+        index.add(roots, {.range = range, .serial = serial, .is_waiter = true});
+    }
+    EXPECT_EQ(index.find_holder(roots, range, Mode::exclusive), no_slot);
+    const Slot held = index.add(roots, {.range = {150, 160}, .serial = 1, .mode = Mode::shared});
+    EXPECT_EQ(index.find_holder(roots, range, Mode::exclusive), held);
+    EXPECT_EQ(index.find_holder(roots, range, Mode::shared), no_slot) << "it is shared";
+    EXPECT_EQ(index.find_holder(roots, {160, 200}, Mode::exclusive), no_slot);
+    index.remove(roots, held);
+    const Slot waiter = index.add(roots, {.range = range, .serial = many, .is_waiter = true});
+    const std::uint64_t before = index.visits();
+    EXPECT_EQ(index.find_holder(roots, range, Mode::exclusive), no_slot);
+    index.become_holder(waiter, 5);
+    EXPECT_EQ(index[waiter].record, 5U);
+    EXPECT_EQ(index.find_holder(roots, range, Mode::exclusive), waiter);
+    EXPECT_LT(index.visits() - before, 100U);
+    EXPECT_EQ(index.check_invariants(roots), many - 1);
+    index.remove(roots, waiter);
+    EXPECT_EQ(index.find_holder(roots, range, Mode::exclusive), no_slot);
+    EXPECT_EQ(index.check_invariants(roots), many - 2);
+}
+
 TEST(RangeIndex, StaysShallowWhenRangesComeInOrder) {
     // A tree that degenerates into a list overflows the stack here.
     RangeIndex index;

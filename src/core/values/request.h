@@ -175,6 +175,8 @@ struct TableOptions {
     std::uint64_t first_serial = 1;
     // How long the table keeps the record of a lock that nobody holds or wants. Zero: not at all.
     Duration idle_retention{0};
+    // A lock with more holders than this is crowded: its holders are in an index (lock_table_own.cc).
+    std::uint32_t few_holders_max = 16;
     // Should be random: keys come from the network, and with a fixed hash a client could choose keys
     // that collide.
     std::uint64_t hash_seed = 0;
@@ -275,10 +277,14 @@ struct Outcome {
     Kind kind = Kind::refused;
     Refusal refusal = Refusal::none;
     // granted, renewed, found, refused as scope_mismatch: the lease of the caller.
-    // refused as held or in_grace: a lease that is in the way; by the service also as timed_out, if
-    // there is one.
+    // refused as held or in_grace: a lease on what was asked for that is in the way; by the service
+    // also as timed_out, if there is one.
     // Otherwise empty.
     LeaseView lease;
+    // refused as held, and no lease on what was asked for is in the way: a waiter is ahead, which may
+    // wait for something else. `lease` is what this waiter asks for: its scope, owner and mode, and
+    // since when it waits (acquired_at). It has no token and no end.
+    bool is_behind_waiter = false;
     // granted: the owner before this one, if its name is still remembered.
     std::string_view previous_owner;
     // queued: the waiter; after acquire and enqueue also its place in the queue, from 1.

@@ -86,7 +86,8 @@ Answer acquired(const HomelabRequest& request, const core::Outcome& outcome) {
         if (outcome.refusal != core::Refusal::held) return refused_by_limit(outcome.refusal);
         return {.status = 409,
                 .holder = lease.owner.name,
-                .message = "held by another client",
+                .message = outcome.is_behind_waiter ? "another client waits for it already"
+                                                    : "held by another client",
                 .expires_at = end_of(lease)};
     }
     Answer answer{.holder = lease.owner.name, .message = "acquired", .expires_at = end_of(lease)};

@@ -356,7 +356,11 @@ struct Writer {
         message += core::to_text(lease.scope);
         const bool is_in_grace = response.outcome.refusal == core::Refusal::in_grace ||
                                  lease.state == core::LeaseState::grace;
-        message += is_in_grace ? " is kept for its last holder, " : " is held by ";
+        if (response.outcome.is_behind_waiter) {
+            message += " is not held, but earlier asked for by ";
+        } else {
+            message += is_in_grace ? " is kept for its last holder, " : " is held by ";
+        }
         message += lease.owner.name;
         base::JsonWriter json(body);
         json.begin_object().field("error", code).field("message", message);

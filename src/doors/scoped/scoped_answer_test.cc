@@ -155,6 +155,20 @@ TEST(ScopedAnswer, TellsWhoIsInTheWay) {
                 HasSubstr(R"("expires_at":"2024-01-15T10:30:36.500Z")"));
 }
 
+TEST(ScopedAnswer, TellsWhoAskedEarlierIfNobodyHoldsTheLock) {
+    Outcome outcome{.kind = Outcome::Kind::refused, .refusal = Refusal::held};
+    outcome.lease.scope = core::Scope::named("a");
+    outcome.lease.owner.name = "ann";
+    outcome.lease.ttl = core::endless;
+    outcome.lease.expires_at = outcome.lease.grace_until = core::Time::max();
+    outcome.is_behind_waiter = true;
+    outcome.queue_length = 1;
+    EXPECT_EQ(answer(acquire(), with(outcome)),
+              R"(409 {"error":"LockHeld","message":"a is not held, but earlier asked for by ann",)"
+              R"("scope":{"kind":"named","name":"a"},"holder":"ann",)"
+              R"("mode":"exclusive","queue_length":1,"retry_after_ms":1000})");
+}
+
 TEST(ScopedAnswer, TellsWhoHeldTheLockUntilTheEndOfAWait) {
     Outcome outcome{
         .kind = Outcome::Kind::refused, .refusal = Refusal::timed_out, .lease = lease()};

@@ -47,5 +47,15 @@ TEST(LockInfo, OfAHolderAtAnotherDoorIsMadeUp) {
         R"("Who":"w\"1","Version":"","Created":"2026-01-15T10:30:00Z","Path":"prod"})");
 }
 
+TEST(LockInfo, OfAClientThatWaitsSaysSo) {
+    const service::ManualClock clock{service::WallTime{std::chrono::seconds{1'768'473'000}}};
+    const core::LeaseView wanted{.scope = core::Scope::named("prod"),
+                                 .owner = {.door = service::scoped_door, .name = "w1"},
+                                 .acquired_at = clock.now()};
+    EXPECT_EQ(describe_holder(wanted, clock),
+              R"({"ID":"fence-0","Operation":"","Info":"awaited at the scoped door",)"
+              R"("Who":"w1","Version":"","Created":"2026-01-15T10:30:00Z","Path":"prod"})");
+}
+
 }  // namespace
 }  // namespace holdfast::doors::terraform

@@ -1,0 +1,148 @@
+// What a single call costs, however much clients have piled up: records that it looks at are counted,
+// not time.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "core/lock_table.h"
+#include "core/lock_table_test_fixture.h"
+
+namespace holdfast::core {
+namespace {
+
+using namespace testing;
+
+constexpr std::uint64_t visits_max = 4096;
+constexpr int very_many = 100'000;
+
+// How many records a call looks at.
+template <class Call>
+std::uint64_t visits_of(const LockTable& table, const Call& call) {
+    const std::uint64_t before = table.visited();
+    call();
+    return table.visited() - before;
+}
+
+std::string name(int number) {
+    return "c" + std::to_string(number);
+}
+
+TEST(LockTableCost, OfAnOwnerAmongTheHoldersOfASharedLock) {
+    LockTable table;
+    for (int i = 0; i < very_many; ++i) table.acquire(at(0s), shared(ask("n", name(i))));
+    const std::string youngest = name(very_many - 1);
+    AcquireRequest again = shared(ask("n", youngest));
+    again.renew_own = true;
+    Outcome outcome;
+    EXPECT_LT(visits_of(table, [&] { outcome = table.acquire(at(1s), again); }), visits_max);
+    EXPECT_EQ(outcome.kind, Kind::renewed);
+    again.owner.name = "a stranger";
+    EXPECT_LT(visits_of(table, [&] { outcome = table.acquire(at(1s), again); }), visits_max);
+    EXPECT_EQ(outcome.kind, Kind::granted);
+    const auto release = [&](std::string_view owner) {
+        return visits_of(table, [&] {
+            outcome = table.release_own(at(1s), Scope::named("n"), {.name = owner});
+        });
+    };
+    EXPECT_LT(release("somebody else"), visits_max);
+    EXPECT_EQ(outcome.refusal, Refusal::unknown_lease);
+    EXPECT_LT(release(name(very_many / 2)), visits_max);
+    EXPECT_EQ(outcome.kind, Kind::released);
+    const AcquireRequest exclusive = ask("n", "late");
+    EXPECT_LT(visits_of(table, [&] { outcome = table.acquire(at(1s), queue(exclusive)); }),
+              visits_max);
+    EXPECT_EQ(outcome.kind, Kind::queued);
+    EXPECT_LT(visits_of(table, [&] { EXPECT_FALSE(table.has_own(exclusive)); }), visits_max);
+    table.check_invariants();
+}
+
+// One owner has all permits: they all look alike to who asks again.
+TEST(LockTableCost, OfAnOwnerWithVeryManyPermits) {
+    LockTable table;
+    AcquireRequest permit = ask(Scope::semaphore("s"), "ann");
+    permit.limit = very_many;
+    permit.ttl = 30s;
+    permit.grace = 60s;
+    for (int i = 0; i < very_many - 1; ++i) table.acquire(at(0s), permit);
+    permit.ttl = 10s;
+    const Token last = table.acquire(at(0s), permit).lease.token;
+    table.advance(at(11s));  // the youngest is in grace
+    EXPECT_EQ(table.find(last).refusal, Refusal::lease_ended);
+    Outcome outcome;
+    EXPECT_LT(visits_of(table, [&] { outcome = table.acquire(at(12s), permit); }), visits_max);
+    EXPECT_EQ(outcome.kind, Kind::granted) << "it is the one in grace";
+    EXPECT_EQ(table.acquire(at(12s), permit).refusal, Refusal::held);
+    EXPECT_LT(visits_of(table,
+                        [&] {
+                            outcome = table.release_own(at(12s), permit.scope, permit.owner);
+                        }),
+              visits_max);
+    EXPECT_EQ(outcome.kind, Kind::released);
+    table.check_invariants();
+}
+
+TEST(LockTableCost, OfARefusalBehindVeryManyWaitersForARange) {
+    LockTable table({.limits = {.waiters_per_lock_max = very_many}});
+    const Scope range = Scope::of_range(7, {0, 4096});
+    const Token held = table.acquire(at(0s), ask(range, "holder")).lease.token;
+    for (int i = 0; i < very_many; ++i) {
+        table.acquire(at(0s), queue(ask(range, name(i)), i % 2 == 0 ? 60s : Duration{3600s}));
+    }
+    Outcome outcome;
+    const auto refuse = [&](const Scope& scope) {
+        return visits_of(table, [&] { outcome = table.acquire(at(1s), ask(scope, "late")); });
+    };
+    EXPECT_LT(refuse(range), visits_max);
+    EXPECT_EQ(outcome.refusal, Refusal::held);
+    EXPECT_FALSE(outcome.is_behind_waiter);
+    EXPECT_EQ(outcome.lease.owner.name, "holder");
+    EXPECT_EQ(outcome.lease.token, held);
+    EXPECT_LT(visits_of(table, [&] { static_cast<void>(table.find_in_the_way(range, {})); }),
+              visits_max);
+}
+
+// Each waits for a range that reaches into that of the one before: who holds the first is nobody's
+// business who asks for the last.
+TEST(LockTableCost, OfARefusalBehindAChainOfRanges) {
+    LockTable table({.limits = {.waiters_per_lock_max = very_many}});
+    table.acquire(at(0s), ask(Scope::of_range(7, {0, 10}), "holder"));
+    for (std::uint64_t i = 1; i <= 50'000; ++i) {
+        table.acquire(at(0s), queue(ask(Scope::of_range(7, {10 * i - 5, 10 * i + 10}), "waiter")));
+    }
+    Outcome outcome;
+    const Scope last = Scope::of_range(7, {500'005, 500'007});
+    EXPECT_LT(visits_of(table, [&] { outcome = table.acquire(at(1s), ask(last, "late")); }),
+              visits_max);
+    EXPECT_EQ(outcome.refusal, Refusal::held);
+    EXPECT_TRUE(outcome.is_behind_waiter);
+    EXPECT_EQ(outcome.lease.owner.name, "waiter");
+    EXPECT_EQ(outcome.lease.scope, Scope::of_range(7, {499'995, 500'010}));
+    EXPECT_FALSE(table.find_in_the_way(last, Mode::exclusive));
+}
+
+TEST(LockTableCost, OfAReleaseOfRangesThatWereTakenInDescendingOrder) {
+    LockTable table;
+    std::vector<Token> tokens;
+    for (std::uint64_t i = very_many; i > 0; --i) {
+        const Scope range = Scope::of_range(7, {10 * i, 10 * i + 10});
+        tokens.push_back(table.acquire(at(0s), ask(range, "holder")).lease.token);
+    }
+    Outcome outcome;
+    EXPECT_LT(visits_of(table,
+                        [&] {
+                            outcome = table.acquire(at(1s), queue(ask(Scope::of_inode(7), "late")));
+                        }),
+              visits_max);
+    EXPECT_EQ(outcome.kind, Kind::queued);
+    std::uint64_t most = 0;
+    for (; tokens.size() > very_many - 1000; tokens.pop_back()) {
+        most = std::max(most, visits_of(table, [&] {
+                            table.release(at(1s), {.token = tokens.back()});
+                        }));
+    }
+    EXPECT_LT(most, visits_max);
+}
+
+}  // namespace
+}  // namespace holdfast::core

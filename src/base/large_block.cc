@@ -2,7 +2,11 @@
 
 #include <sys/mman.h>
 
+#include <cstdint>
+#include <cstring>
 #include <new>
+
+#include "base/check.h"
 
 namespace holdfast::base {
 
@@ -13,6 +17,20 @@ constexpr std::size_t huge_page_bytes = std::size_t{2} * 1024 * 1024;
 constexpr std::size_t huge_block_bytes = 2 * huge_page_bytes;
 
 constexpr std::align_val_t huge_alignment{huge_page_bytes};
+
+// From this size on, zeros are better got from the kernel than written.
+constexpr std::size_t mapped_block_bytes = std::size_t{256} * 1024;
+
+constexpr std::size_t page_for(std::size_t bytes) {
+    constexpr std::size_t usual_page_bytes = std::size_t{64} * 1024;  // or less
+    return bytes < huge_block_bytes ? usual_page_bytes : huge_page_bytes;
+}
+
+// `unit` is a power of two.
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): the unit last
+std::size_t round_up(std::size_t bytes, std::size_t unit) {
+    return (bytes + unit - 1) & ~(unit - 1);
+}
 
 }  // namespace
 
@@ -27,6 +45,27 @@ void free_block(void* block, std::size_t bytes) {
     } else {
         ::operator delete(block, huge_alignment);
     }
+}
+
+void* allocate_zeroed(std::size_t bytes) {
+    if (bytes < mapped_block_bytes) return std::memset(::operator new(bytes), 0, bytes);
+    // One page too much, and both ends cut off: so the block is aligned.
+    const std::size_t page = page_for(bytes), size = round_up(bytes, page);
+    void* const mapped =
+        ::mmap(nullptr, size + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(mapped != MAP_FAILED);
+    char* const begin = static_cast<char*>(mapped);
+    const auto address = reinterpret_cast<std::uintptr_t>(begin);
+    const std::size_t before = round_up(address, page) - address;
+    if (before > 0) CHECK(::munmap(begin, before) == 0);
+    if (before < page) CHECK(::munmap(begin + before + size, page - before) == 0);
+    prefer_huge_pages(begin + before, size);
+    return begin + before;
+}
+
+void free_zeroed(void* block, std::size_t bytes) {
+    if (bytes < mapped_block_bytes) return ::operator delete(block);
+    CHECK(::munmap(block, round_up(bytes, page_for(bytes))) == 0);
 }
 
 void prefer_huge_pages(void* block, std::size_t bytes) {

@@ -19,6 +19,11 @@ void free_block(void* block, std::size_t bytes);
 // would cost whole megabytes.) Does nothing for small blocks.
 void prefer_huge_pages(void* block, std::size_t bytes);
 
+// The same for a block of zeros that may be filled bit by bit: a large one costs nothing until it is
+// used, page by page. Freed by free_zeroed with the same size.
+[[nodiscard]] void* allocate_zeroed(std::size_t bytes);
+void free_zeroed(void* block, std::size_t bytes);
+
 // For standard containers that grow: all of a new block is about to be used.
 template <class T>
 struct BlockAllocator {

@@ -19,27 +19,52 @@ std::vector<CycleMember> LockTable::DeadlockSearch::find(const AcquireRequest& r
         const Slot queue = table_.waiters_[first].resource;
         if (count > 1 || asked[0].resource != queue) entangled_queue_ = queue;
     }
-    return find_cycle();
-}
-
-std::vector<CycleMember> LockTable::DeadlockSearch::find(Slot waiter) {
-    static_cast<void>(node_of(waiter));
-    return find_cycle();
-}
-
-std::vector<CycleMember> LockTable::DeadlockSearch::find_cycle() {
     for (NodeIndex node = 0; node < nodes_.size(); ++node) {
         if (!expand(node)) return {};
     }
     take_away_free();
     if (nodes_[0].is_free) return {};
-    return way_back();
+    steps_left_ = table_.limits_.deadlock_steps_max;
+    return way_back(0).members;
+}
+
+// One graph for all. What one suspect leads to is collected before the next one is looked at. So if
+// the search is cut, what was collected is whole but for its last part; and a waiter that was not
+// looked at counts as free, so that no cycle is told that is none.
+std::vector<LockTable::DeadlockSearch::Found> LockTable::DeadlockSearch::find_all(
+    std::size_t limit) {
+    NodeIndex expanded = 0;
+    for (Slot suspect = table_.suspects_.first; suspect != no_slot && !is_cut_;
+         suspect = table_.identities_[suspect].next_suspect) {
+        for (Slot waiter = table_.identities_[suspect].waiters.first; waiter != no_slot && step();
+             waiter = table_.waiters_[waiter].identity_next) {
+            static_cast<void>(node_of(waiter));
+        }
+        while (expanded < nodes_.size() && expand(expanded)) ++expanded;
+    }
+    take_away_free();
+    take_away_outside();
+    steps_left_ = table_.limits_.deadlock_steps_max;
+    std::vector<Found> all;
+    for (NodeIndex node = 0; node < nodes_.size() && all.size() < limit; ++node) {
+        if (nodes_[node].is_free || nodes_[node].is_outside || nodes_[node].is_told) continue;
+        if (!step()) break;
+        Found found = way_back(node);
+        if (found.members.empty()) continue;
+        for (const Slot waiter : found.waiters) nodes_[by_waiter_[waiter]].is_told = true;
+        all.push_back(std::move(found));
+    }
+    return all;
 }
 
 // False if the search has become too long.
 bool LockTable::DeadlockSearch::step() {
-    if (steps_left_ == 0) return false;
+    if (steps_left_ == 0) {
+        is_cut_ = true;
+        return false;
+    }
     --steps_left_;
+    ++table_.visited_;
     return true;
 }
 
@@ -144,8 +169,9 @@ bool LockTable::DeadlockSearch::has_entangled(Slot resource) const {
 }
 
 bool LockTable::DeadlockSearch::is_entangled(Slot waiter) const {
-    const Slot identity = table_.waiters_[table_.waiters_[waiter].id.slot].identity;
-    if (table_.identities_[identity].is_entangled) return true;
+    const Waiter& leader = table_.waiters_[table_.waiters_[waiter].id.slot];
+    const Slot identity = leader.identity;
+    if (leader.is_set || table_.identities_[identity].is_entangled) return true;
     return entangled_queue_ != no_slot && identity == nodes_[0].identity;
 }
 
@@ -204,7 +230,10 @@ bool LockTable::DeadlockSearch::expand_permits(const Place& place) {
         const auto holder = static_cast<std::uint32_t>(permit_holders_.size());
         permit_holders_.push_back({.permits = number});
         const std::size_t edges = edges_.size();
-        if (!add_edges_to_client(place, {.lease = slot, .holder = holder})) return false;
+        if (!add_edges_to_client(place, {.lease = slot, .holder = holder})) {
+            break_permits(number);  // not all holders are known
+            return false;
+        }
         permit_holders_[holder].edges = static_cast<std::uint32_t>(edges_.size() - edges);
         if (permit_holders_[holder].edges == 0) break_permits(number);
     }
@@ -315,6 +344,32 @@ void LockTable::DeadlockSearch::take_away_free() {
     }
 }
 
+// Takes away whatever no stuck waiter waits for, and what only such waiters wait for.
+void LockTable::DeadlockSearch::take_away_outside() {
+    std::vector<std::uint32_t> wanted_by(nodes_.size(), 0);
+    std::vector<NodeIndex> outside;
+    for (const Edge& edge : edges_) {
+        if (!nodes_[edge.from].is_free && is_reason(edge)) ++wanted_by[edge.to];
+    }
+    const auto look_at = [&](NodeIndex node) {
+        if (wanted_by[node] > 0 || std::exchange(nodes_[node].is_outside, true)) return;
+        outside.push_back(node);
+    };
+    for (NodeIndex node = 0; node < nodes_.size(); ++node) {
+        if (!nodes_[node].is_free) look_at(node);
+    }
+    while (!outside.empty()) {
+        const NodeIndex gone = outside.back();
+        outside.pop_back();
+        for (std::uint32_t number = nodes_[gone].first_out; number != none;
+             number = edges_[number].next_out) {
+            if (!is_reason(edges_[number])) continue;
+            --wanted_by[edges_[number].to];
+            look_at(edges_[number].to);
+        }
+    }
+}
+
 bool LockTable::DeadlockSearch::is_reason(const Edge& edge) const {
     if (nodes_[edge.to].is_free) return false;
     return edge.holder == none || !permits_[permit_holders_[edge.holder].permits].is_broken;
@@ -327,6 +382,8 @@ bool LockTable::DeadlockSearch::is_passed_over(const Edge& edge) const {
     const Slot slot = table_.waiters_[edge.waiter].id.slot;
     const Waiter& waiter = table_.waiters_[slot];
     if (nodes_[edge.to].waiter != slot || waiter.is_set) return false;
+    // A crowd is many clients, each of which waits for this place alone.
+    if (table_.identities_[waiter.identity].is_crowd) return true;
     for (Slot other = table_.identities_[waiter.identity].waiters.first; other != no_slot;
          other = table_.waiters_[other].identity_next) {
         if (table_.waiters_[other].is_set || !waits_again(other, waiter)) return false;
@@ -335,42 +392,44 @@ bool LockTable::DeadlockSearch::is_passed_over(const Edge& edge) const {
     return asked_count_ == 1 && asks_again(waiter);
 }
 
-// The shortest way from node 0 back to it by way of another client; empty if there is none. A step
+// The shortest way from a node back to it by way of another client; empty if there is none. A step
 // of the way is a node, and whether another client was met before: so there are two steps for each
 // node.
-std::vector<CycleMember> LockTable::DeadlockSearch::way_back() {
+LockTable::DeadlockSearch::Found LockTable::DeadlockSearch::way_back(NodeIndex start) {
     struct Step {
         std::uint32_t edge = none;  // by which it was reached
         bool was_with_other = false;
     };
-    std::vector<Step> steps(2 * nodes_.size());
-    std::vector<std::uint32_t> reached{0};
-    for (std::size_t index = 0; index < reached.size(); ++index) {
+    const std::uint32_t begin = 2 * start, goal = begin + 1;
+    boost::unordered_flat_map<std::uint32_t, Step> steps;
+    std::vector<std::uint32_t> reached{begin};
+    for (std::size_t index = 0; index < reached.size() && !steps.contains(goal); ++index) {
         const bool is_with_other = reached[index] % 2 != 0;
         for (std::uint32_t number = nodes_[reached[index] / 2].first_out; number != none;
              number = edges_[number].next_out) {
+            if (!step()) return {};
             const Edge& edge = edges_[number];
+            if (!is_reason(edge) || nodes_[edge.to].is_outside) continue;
             const bool is_passing = is_passed_over(edge);
-            const bool is_other = !is_passing && nodes_[edge.to].identity != nodes_[0].identity;
+            const bool is_other = !is_passing && nodes_[edge.to].identity != nodes_[start].identity;
             const std::uint32_t next = 2 * edge.to + (is_with_other || is_other ? 1 : 0);
-            if (!is_reason(edge) || next == 0 || steps[next].edge != none) continue;
-            if (edge.to == 0 && is_passing) continue;
-            steps[next] = {.edge = number, .was_with_other = is_with_other};
-            reached.push_back(next);
+            if (next == begin || (edge.to == start && is_passing)) continue;
+            const auto [at, is_new] =
+                steps.try_emplace(next, Step{.edge = number, .was_with_other = is_with_other});
+            if (is_new) reached.push_back(next);
         }
     }
-    std::vector<CycleMember> members;
-    std::uint32_t at = 1;  // node 0, by way of another client
-    while (at != 0) {
-        const Step& step = steps[at];
-        if (step.edge == none) return {};
-        const Edge& edge = edges_[step.edge];
-        members.push_back(describe(edge));
-        waiters_.push_back(nodes_[edge.from].waiter);
-        at = 2 * edge.from + (step.was_with_other ? 1 : 0);
+    Found found;
+    for (std::uint32_t at = goal; at != begin;) {
+        const auto step = steps.find(at);
+        if (step == steps.end()) return {};
+        const Edge& edge = edges_[step->second.edge];
+        found.members.push_back(describe(edge));
+        found.waiters.push_back(nodes_[edge.from].waiter);
+        at = 2 * edge.from + (step->second.was_with_other ? 1 : 0);
     }
-    std::reverse(members.begin(), members.end());
-    return members;
+    std::reverse(found.members.begin(), found.members.end());
+    return found;
 }
 
 CycleMember LockTable::DeadlockSearch::describe(const Edge& edge) const {

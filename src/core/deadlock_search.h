@@ -51,11 +51,16 @@ class LockTable::DeadlockSearch {
     [[nodiscard]] std::vector<CycleMember> find(const AcquireRequest& request, const Asked* asked,
                                                 std::size_t count, Slot identity);
 
-    // A cycle that the waiter is part of.
-    [[nodiscard]] std::vector<CycleMember> find(Slot waiter);
+    // A cycle, and the waiters of its members in the opposite order.
+    struct Found {
+        std::vector<CycleMember> members;
+        std::vector<Slot> waiters;
+    };
+    // Cycles that exist now, at most `limit`. Each waiter of each cycle is in one of them.
+    [[nodiscard]] std::vector<Found> find_all(std::size_t limit);
 
-    // The waiters of the cycle that was found.
-    [[nodiscard]] const std::vector<Slot>& waiters() const { return waiters_; }
+    // The search ended because it became too long. Everything that it has found is true.
+    [[nodiscard]] bool is_cut() const { return is_cut_; }
 
   private:
     using NodeIndex = std::uint32_t;
@@ -67,6 +72,8 @@ class LockTable::DeadlockSearch {
         Slot identity = no_slot;
         std::uint32_t reasons = 0;  // why it is stuck, as far as is known: edges and permits
         bool is_free = false;
+        bool is_outside = false;  // nobody who is stuck waits for it: it is in no cycle
+        bool is_told = false;     // it is in a cycle that was found
         std::uint32_t first_out = none, first_in = none;  // edges
     };
     // `from` is stuck if `to` is. With `holder`: only if all holders of the semaphore are stuck.
@@ -99,7 +106,6 @@ class LockTable::DeadlockSearch {
         std::uint64_t serial = UINT64_MAX;  // its own
     };
 
-    [[nodiscard]] std::vector<CycleMember> find_cycle();
     [[nodiscard]] bool step();
     [[nodiscard]] NodeIndex node_of(Slot waiter);
     void add_edge(Edge edge);
@@ -123,15 +129,17 @@ class LockTable::DeadlockSearch {
     // ---- Who is free ----
     void break_permits(std::uint32_t number);
     void take_away_free();
+    void take_away_outside();
 
     // ---- The cycle ----
     [[nodiscard]] bool is_reason(const Edge& edge) const;
     [[nodiscard]] bool is_passed_over(const Edge& edge) const;
-    [[nodiscard]] std::vector<CycleMember> way_back();
+    [[nodiscard]] Found way_back(NodeIndex start);
     [[nodiscard]] CycleMember describe(const Edge& edge) const;
 
     const LockTable& table_;
     std::size_t steps_left_;
+    bool is_cut_ = false;
     const AcquireRequest* request_ = nullptr;  // node 0, if that is a request
     const Asked* asked_ = nullptr;
     std::size_t asked_count_ = 0;
@@ -141,7 +149,6 @@ class LockTable::DeadlockSearch {
     std::vector<Permits> permits_;
     std::vector<PermitHolder> permit_holders_;
     boost::unordered_flat_map<Slot, NodeIndex> by_waiter_;
-    std::vector<Slot> waiters_;
 };
 
 }  // namespace holdfast::core

@@ -20,6 +20,7 @@ void LockTable::run_due() {
     // moment.
     while (const auto due = waiter_deadlines_.top()) {
         if (due->deadline > now_) break;
+        changes_.begin_step();
         remove_waiter(due->slot, EventKind::wait_timed_out, Cause::none);
     }
     while (const auto due = lease_deadlines_.top()) {
@@ -35,6 +36,7 @@ void LockTable::run_due() {
         } else if (deadline > due->deadline) {
             lease_deadlines_.postpone_top(deadline);
         } else {
+            changes_.begin_step();
             expire(due->slot);
         }
     }
@@ -42,6 +44,7 @@ void LockTable::run_due() {
         drop_resource(idle_.first);
     }
     next_due_ = next_deadline().value_or(Time::max());
+    if (!changes_.empty()) changes_.begin_step();  // what was due, and then the request
 }
 
 // Makes run_due() look at the record at `deadline`, unless that is never.
@@ -86,11 +89,16 @@ Slot LockTable::find_resource(const ResourceKey& key) const {
 }
 
 // A new resource, or no_slot at the limit of locks.
-Slot LockTable::make_resource(const ResourceKey& key, std::uint32_t limit) {
+Slot LockTable::make_room_and_resource(const ResourceKey& key, std::uint32_t limit) {
     if (resources_.size() >= limits_.locks_max) {
         if (idle_.first == no_slot) return no_slot;
         drop_resource(idle_.first);
+        if (resources_.size() >= limits_.locks_max) return no_slot;  // restored under other limits
     }
+    return make_resource(key, limit);
+}
+
+Slot LockTable::make_resource(const ResourceKey& key, std::uint32_t limit) {
     const Slot slot = resources_.emplace(key);
     if (key.kind() == ResourceKind::semaphore) {
         resources_[slot].limit = limit;

@@ -159,8 +159,9 @@ class LockTable {
     // or, if the query names a lock, of that lock.
     [[nodiscard]] std::vector<LeaseView> list_leases(const LeaseQuery& query) const;
 
-    // The deadlocks that exist now: cycles, until one of their members stops waiting.
-    [[nodiscard]] std::vector<Cycle> list_deadlocks(std::size_t limit = 100) const;
+    // The deadlocks that exist now: cycles, until one of their members stops waiting. Looks for
+    // them for twice Limits::deadlock_steps_max steps, however many clients wait.
+    [[nodiscard]] Deadlocks list_deadlocks(std::size_t limit = 100) const;
     // Sessions that have not ended, the oldest first.
     [[nodiscard]] std::vector<SessionView> list_sessions(const SessionQuery& query) const;
 
@@ -181,7 +182,8 @@ class LockTable {
     [[nodiscard]] std::uint64_t next_fence() const { return next_fence_; }
     [[nodiscard]] std::uint64_t next_serial() const { return next_serial_; }
 
-    // Everything that happened since the last clear, in order.
+    // Everything that happened since the last clear, in order. Each thing that was due is a step, and
+    // so is what a call does after that (Event::begins_step).
     [[nodiscard]] const Changes& changes() const { return changes_; }
     void clear_changes() { changes_.clear(); }
     // Exchanges the changes with `other`. The next changes are appended there.
@@ -204,6 +206,7 @@ class LockTable {
     [[nodiscard]] Slot find_resource(const Scope& scope) const;
     [[nodiscard]] Slot find_resource(const ResourceKey& key) const;
     Slot make_resource(const ResourceKey& key, std::uint32_t limit);
+    Slot make_room_and_resource(const ResourceKey& key, std::uint32_t limit);
     void retire_if_unused(Slot resource);
     void drop_resource(Slot resource);
     void wake_idle(Slot resource);
@@ -219,11 +222,14 @@ class LockTable {
     // lock_table_acquire.cc
     [[nodiscard]] Refusal find_fault(const AcquireRequest& request) const;
     [[nodiscard]] Refusal find_fault(const Scope& scope) const;
+    [[nodiscard]] static Refusal find_nonsense(const Scope& scope);
+    [[nodiscard]] static bool makes_sense(const RestoreRequest& request);
     [[nodiscard]] bool is_valid_limit(const Scope& scope, std::uint32_t limit) const;
     Outcome admit(const AcquireRequest& request, bool is_two_phase);
     std::optional<Outcome> admit_owner(Slot resource, const AcquireRequest& request);
     void reclaim(Slot lease, const AcquireRequest& request);
-    [[nodiscard]] bool is_at_lease_limit() const;
+    [[nodiscard]] bool has_room_for_leases(std::size_t records) const;
+    [[nodiscard]] bool has_room_for_waiters(std::size_t records) const;
     [[nodiscard]] bool is_valid(Duration ttl) const;
     [[nodiscard]] bool is_one_endless_too_many(Duration ttl_before, Duration ttl) const;
     void count_endless(Duration ttl_before, Duration ttl);
@@ -328,6 +334,7 @@ class LockTable {
     void leave_identity(Slot waiter);
     void become_crowd(Slot identity);
     void count_entangled(Slot waiter, int change);
+    void suspect_if_it_may_be_stuck(Slot identity);
     void mark_holders(Resource& resource);
     void mark_holder(Slot record);
     void want(Slot lease);
@@ -417,6 +424,7 @@ class LockTable {
     SlotIndex identities_by_key_;
     RangeIndex ranges_;
     OwnIndex own_leases_;  // on crowded locks
+    SlotList suspects_;    // identities
     DeadlineHeap lease_deadlines_;
     DeadlineHeap waiter_deadlines_;
     SlotList idle_;  // resources, longest idle first

@@ -35,10 +35,16 @@ void LockTable::set_deadline(Waiter& waiter, Time deadline) {
     arm(waiter_deadlines_, waiter.id.slot, deadline);
 }
 
-Refusal LockTable::find_fault(const Scope& scope) const {
-    if (scope.is_of_inode() ? scope.range.start >= scope.range.end : scope.name.empty()) {
-        return scope.is_of_inode() ? Refusal::empty_range : Refusal::empty_key;
+// What is wrong with a scope under any limits.
+Refusal LockTable::find_nonsense(const Scope& scope) {
+    if (scope.is_of_inode()) {
+        return scope.range.start < scope.range.end ? Refusal::none : Refusal::empty_range;
     }
+    return scope.name.empty() ? Refusal::empty_key : Refusal::none;
+}
+
+Refusal LockTable::find_fault(const Scope& scope) const {
+    if (const Refusal nonsense = find_nonsense(scope); nonsense != Refusal::none) return nonsense;
     if (scope.name.size() > limits_.key_length_max) return Refusal::key_length_max;
     return Refusal::none;
 }
@@ -97,12 +103,12 @@ Outcome LockTable::admit(const AcquireRequest& request, bool is_two_phase) {
     if (!is_free && request.wait <= Duration::zero()) {
         return refuse_held(resource, request.scope.range, request.mode);
     }
-    if (is_at_lease_limit()) return Outcome::refuse(Refusal::leases_max);
+    if (!has_room_for_leases(1)) return Outcome::refuse(Refusal::leases_max);
     if (is_one_endless_too_many({}, request.ttl)) {
         return Outcome::refuse(Refusal::endless_leases_max);
     }
     if (!is_free) return join_queue(resource, request, is_two_phase);
-    if (resource == no_slot) resource = make_resource(key, request.limit);
+    if (resource == no_slot) resource = make_room_and_resource(key, request.limit);
     if (resource == no_slot) return Outcome::refuse(Refusal::locks_max);
     wake_idle(resource);
     grant(resource, request);
@@ -122,10 +128,14 @@ bool LockTable::is_other_kind_in_use(const Scope& scope) const {
     return is_in_use(find_resource(ResourceKey(Scope::semaphore(scope.name), hash_seed_)));
 }
 
-// Whether the table is at its limit of leases. Waiters count, because they become leases.
-bool LockTable::is_at_lease_limit() const {
-    const std::size_t members = lease_member_count_ + waiter_member_count_;
-    return leases_.size() - lapsed_count_ + waiters_.size() - members >= limits_.leases_max;
+// Whether there may be so many more records of leases. A set has one for each of its locks. Waiters
+// count, because they become leases.
+bool LockTable::has_room_for_leases(std::size_t records) const {
+    return leases_.size() - lapsed_count_ + waiters_.size() + records <= limits_.leases_max;
+}
+
+bool LockTable::has_room_for_waiters(std::size_t records) const {
+    return waiters_.size() + records <= limits_.waiters_max;
 }
 
 bool LockTable::is_valid(Duration ttl) const {
@@ -209,9 +219,7 @@ bool LockTable::is_free_for(Slot slot, const Range& range, Mode mode) const {
 Outcome LockTable::join_queue(Slot resource_slot, const AcquireRequest& request,
                               bool is_two_phase) {
     Resource& resource = resources_[resource_slot];
-    if (waiters_.size() - waiter_member_count_ >= limits_.waiters_max) {
-        return Outcome::refuse(Refusal::waiters_max);
-    }
+    if (!has_room_for_waiters(1)) return Outcome::refuse(Refusal::waiters_max);
     if (resource.waiter_count >= limits_.waiters_per_lock_max) {
         return Outcome::refuse(Refusal::waiters_per_lock_max);
     }

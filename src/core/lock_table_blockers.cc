@@ -22,8 +22,8 @@ LockTable::InTheWay LockTable::find_in_the_way(const Resource& resource, const R
     }
     const Slot first = resource.waiters.first;
     // The first waiter waits for the holders, unless it is a set that waits for another lock.
-    const bool is_for_holders = !has_room_for(resource, mode) || first == no_slot ||
-                                !waiters_[first].is_in_turn;
+    const bool is_for_holders =
+        !has_room_for(resource, mode) || first == no_slot || !waiters_[first].is_in_turn;
     if (is_for_holders) return {.lease = resource.holders.first};
     return {.waiter = first};
 }

@@ -135,7 +135,6 @@ void LockTable::check_invariants() const {
     CHECK(semaphores == semaphore_count_);
     CHECK(items == ranges_.size());
     CHECK(resources_.size() == resources_by_key_.size());
-    CHECK(resources_.size() <= limits_.locks_max);
 
     std::size_t held = 0, endless_count = 0;
     leases_.for_each([&](Slot slot, const Lease& lease) {
@@ -330,7 +329,7 @@ void LockTable::check_sets() const {
 
 // Whoever waits or is waited for has an identity, and nobody else has.
 void LockTable::check_identities() const {
-    std::size_t wanted = 0, waiting = 0;
+    std::size_t wanted = 0, waiting = 0, suspects = 0;
     identities_.for_each([&](Slot slot, const Identity& identity) {
         CHECK(find_identity(identity.key()) == slot);
         CHECK(identity.wanted > 0 || identity.waiters.first != no_slot);
@@ -348,7 +347,15 @@ void LockTable::check_identities() const {
             ++waiting;
         }
         CHECK(waiters == identity.waiter_count);
+        CHECK(identity.is_suspect ==
+              (!identity.is_crowd && waiters > 0 && (identity.wanted > 0 || waiters > 1)));
+        suspects += identity.is_suspect ? 1 : 0;
     });
+    for (Slot slot = suspects_.first; slot != no_slot; slot = identities_[slot].next_suspect) {
+        CHECK(identities_[slot].is_suspect);
+        --suspects;
+    }
+    CHECK(suspects == 0);
     CHECK(identities_.size() == identities_by_key_.size());
     leases_.for_each([&](Slot, const Lease& lease) {
         wanted -= lease.is_wanted ? 1 : 0;
@@ -359,7 +366,7 @@ void LockTable::check_identities() const {
         std::uint32_t entangled = 0;
         for (Slot slot = resource.waiters.first; slot != no_slot; slot = waiters_[slot].next) {
             const Waiter& leader = waiters_[waiters_[slot].id.slot];
-            entangled += identities_[leader.identity].is_entangled ? 1 : 0;
+            entangled += identities_[leader.identity].is_entangled || leader.is_set ? 1 : 0;
         }
         CHECK(entangled == resource.entangled_count);
         if (resource.waiter_count == 0) return;

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "core/lock_table.h"
 #include "core/lock_table_test_fixture.h"
@@ -73,11 +75,9 @@ TEST(LockTableCost, OfAnOwnerWithVeryManyPermits) {
     EXPECT_LT(visits_of(table, [&] { outcome = table.acquire(at(12s), permit); }), visits_max);
     EXPECT_EQ(outcome.kind, Kind::granted) << "it is the one in grace";
     EXPECT_EQ(table.acquire(at(12s), permit).refusal, Refusal::held);
-    EXPECT_LT(visits_of(table,
-                        [&] {
-                            outcome = table.release_own(at(12s), permit.scope, permit.owner);
-                        }),
-              visits_max);
+    EXPECT_LT(
+        visits_of(table, [&] { outcome = table.release_own(at(12s), permit.scope, permit.owner); }),
+        visits_max);
     EXPECT_EQ(outcome.kind, Kind::released);
     table.check_invariants();
 }
@@ -129,19 +129,70 @@ TEST(LockTableCost, OfAReleaseOfRangesThatWereTakenInDescendingOrder) {
         tokens.push_back(table.acquire(at(0s), ask(range, "holder")).lease.token);
     }
     Outcome outcome;
-    EXPECT_LT(visits_of(table,
-                        [&] {
-                            outcome = table.acquire(at(1s), queue(ask(Scope::of_inode(7), "late")));
-                        }),
-              visits_max);
+    EXPECT_LT(
+        visits_of(table,
+                  [&] { outcome = table.acquire(at(1s), queue(ask(Scope::of_inode(7), "late"))); }),
+        visits_max);
     EXPECT_EQ(outcome.kind, Kind::queued);
     std::uint64_t most = 0;
     for (; tokens.size() > very_many - 1000; tokens.pop_back()) {
-        most = std::max(most, visits_of(table, [&] {
-                            table.release(at(1s), {.token = tokens.back()});
-                        }));
+        most = std::max(most,
+                        visits_of(table, [&] { table.release(at(1s), {.token = tokens.back()}); }));
     }
     EXPECT_LT(most, visits_max);
+}
+
+TEST(LockTableCost, OfSetsInDeepQueues) {
+    constexpr int locks = 64, deep = 1000;
+    LockTable table;
+    std::vector<std::string> names;
+    std::vector<SetMember> members;
+    names.reserve(locks);
+    for (int i = 0; i < locks; ++i) {
+        names.push_back(name(i));
+        members.push_back({.scope = Scope::named(names.back())});
+        table.acquire(at(0s), ask(names.back(), "holder"));
+        for (int waiter = 0; waiter < deep; ++waiter) {
+            table.acquire(at(0s), queue(ask(names.back(), "waiter")));
+        }
+    }
+    AcquireRequest set = ask(names.front(), "ann");
+    set.members = members;
+    Outcome outcome;
+    EXPECT_LT(visits_of(table, [&] { outcome = table.acquire(at(1s), set); }), visits_max);
+    EXPECT_EQ(outcome.refusal, Refusal::held);
+    EXPECT_LT(visits_of(table, [&] { outcome = table.acquire(at(1s), queue(set)); }), visits_max);
+    ASSERT_EQ(outcome.kind, Kind::queued);
+    EXPECT_EQ(outcome.position, deep + 1U);
+    const WaiterId waiter = outcome.waiter;
+    EXPECT_LT(visits_of(table, [&] { table.wait_on(at(1s), waiter, 1s); }), visits_max);
+    EXPECT_LT(visits_of(table, [&] { table.advance(at(2s)); }), visits_max);
+    EXPECT_EQ(table.counts().waiters, std::size_t{locks * deep}) << "the set has timed out";
+}
+
+// Everybody waits for the hub, and the owner of the hub for one of them.
+TEST(LockTableCost, OfAJoinAndAListOfDeadlocksInAStar) {
+    constexpr int many = 20'000;
+    constexpr std::uint64_t search_max = 2 * Limits{}.deadlock_steps_max;
+    LockTable table;
+    table.acquire(at(0s), ask("hub", "hub"));
+    std::uint64_t most = 0;
+    for (int i = 0; i < many; ++i) {
+        const std::string client = name(i);
+        table.acquire(at(0s), ask(client, client));
+        most = std::max(
+            most, visits_of(table, [&] { table.acquire(at(0s), queue(ask("hub", client))); }));
+    }
+    EXPECT_LT(most, search_max);
+    const std::string last = name(many - 1);
+    table.clear_changes();
+    EXPECT_LT(visits_of(table, [&] { table.acquire(at(1s), queue(ask(last, "hub"))); }),
+              search_max);
+    EXPECT_EQ(take_events(table), (Texts{"queued " + last + " hub", "deadlock " + last + " hub"}));
+    Deadlocks deadlocks;
+    EXPECT_LT(visits_of(table, [&] { deadlocks = table.list_deadlocks(); }), search_max);
+    EXPECT_EQ(deadlocks.cycles.size(), 1U);
+    EXPECT_FALSE(deadlocks.is_cut);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // Telling of deadlocks. deadlock_search.h opens with how they are found.
 
 #include <algorithm>
-#include <boost/unordered/unordered_flat_set.hpp>
 
 #include "core/deadlock_search.h"
 #include "core/lock_table.h"
@@ -39,36 +38,21 @@ Outcome LockTable::refuse_deadlock(const AcquireRequest& request) {
     return outcome;
 }
 
-std::vector<Cycle> LockTable::list_deadlocks(std::size_t limit) const {
-    std::vector<Cycle> cycles;
-    boost::unordered_flat_set<Slot> seen;  // waiters of cycles that are in the list
-    waiters_.for_each([&](Slot slot, const Waiter& waiter) {
-        if (waiter.is_member || cycles.size() >= limit || seen.contains(slot)) return;
-        const Identity& identity = identities_[waiter.identity];
-        // Every cycle has a client that others wait for while it waits, or one that waits twice:
-        // along a chain of other clients the waiters only become older.
-        if (identity.wanted == 0 && identity.waiter_count == 1) return;
-        if (identity.is_crowd) return;
-        DeadlockSearch search(*this);
-        std::vector<CycleMember> members = search.find(slot);
-        if (members.empty()) return;
-        // The cycle begins with the waiter that has closed it, which is the last to have come. The
-        // waiters are in the opposite order.
-        const std::vector<Slot>& cycle = search.waiters();
-        std::size_t youngest = 0;
-        for (std::size_t index = 0; index < cycle.size(); ++index) {
-            seen.insert(cycle[index]);
-            if (waiters_[cycle[index]].id.serial > waiters_[cycle[youngest]].id.serial) {
-                youngest = index;
-            }
-        }
-        std::rotate(members.begin(),
-                    members.begin() + static_cast<std::ptrdiff_t>(members.size() - 1 - youngest),
+Deadlocks LockTable::list_deadlocks(std::size_t limit) const {
+    DeadlockSearch search(*this);
+    Deadlocks deadlocks;
+    for (auto& [members, waiters] : search.find_all(limit)) {
+        // The cycle begins with the waiter that has closed it, which is the last to have come.
+        const auto youngest = std::max_element(
+            waiters.begin(), waiters.end(),
+            [this](Slot a, Slot b) { return waiters_[a].id.serial < waiters_[b].id.serial; });
+        std::rotate(members.begin(), members.begin() + (waiters.end() - 1 - youngest),
                     members.end());
-        cycles.push_back(
-            {.since = waiters_[cycle[youngest]].since, .text = cycle_to_text(members)});
-    });
-    return cycles;
+        deadlocks.cycles.push_back(
+            {.since = waiters_[*youngest].since, .text = cycle_to_text(members)});
+    }
+    deadlocks.is_cut = search.is_cut();
+    return deadlocks;
 }
 
 }  // namespace holdfast::core

@@ -25,7 +25,7 @@ Texts take_deadlocks(LockTable& table) {
 
 Texts list(const LockTable& table) {
     Texts texts;
-    for (const Cycle& cycle : table.list_deadlocks()) {
+    for (const Cycle& cycle : table.list_deadlocks().cycles) {
         texts.push_back(describe_cycle(*parse_cycle(cycle.text)));
     }
     return texts;
@@ -53,7 +53,7 @@ TEST(LockTableDeadlock, IsToldWhenTwoTakeTwoLocksCrosswise) {
     const Texts cycle{"bob waits for a of ann, ann waits for b of bob"};
     EXPECT_EQ(take_deadlocks(table), cycle);
     EXPECT_EQ(list(table), cycle);
-    EXPECT_EQ(table.list_deadlocks()[0].since, at(2s));
+    EXPECT_EQ(table.list_deadlocks().cycles[0].since, at(2s));
     table.cancel(at(3s), outcome.waiter);
     EXPECT_EQ(list(table), Texts{});
 }
@@ -117,7 +117,7 @@ TEST(LockTableDeadlock, TellsThreadsOfAnOwnerApart) {
     table.acquire(at(0s), by("1", queue(ask("b", "ann"))));
     const Texts told = take_deadlocks(table);
     EXPECT_EQ(told.size(), 1u);
-    const auto deadlocks = table.list_deadlocks();
+    const auto deadlocks = table.list_deadlocks().cycles;
     const auto cycle = parse_cycle(deadlocks[0].text);
     EXPECT_EQ((*cycle)[0].waiter, "1");
     EXPECT_EQ((*cycle)[1].waiter, "2");
@@ -175,7 +175,7 @@ TEST(LockTableDeadlock, IsSeenThroughEarlierWaiters) {
     EXPECT_EQ(take_deadlocks(table), Texts{});
     table.acquire(at(0s), queue(ask("s", "bob")));
     EXPECT_EQ(take_deadlocks(table), Texts{"bob waits for s of ann, ann waits for x of bob"});
-    const auto deadlocks = table.list_deadlocks();
+    const auto deadlocks = table.list_deadlocks().cycles;
     EXPECT_EQ((*parse_cycle(deadlocks[0].text))[0].fence, Fence{});  // ann only stands ahead
 }
 
@@ -245,6 +245,61 @@ TEST(LockTableDeadlock, OfOthersIsNotToldAgain) {
     table.clear_changes();
     table.acquire(at(3s), queue(ask("a", "cid")));
     EXPECT_EQ(take_deadlocks(table), Texts{});
+}
+
+// A chain of very many clients without a cycle, and two of them that wait for each other: one search
+// looks at each once.
+TEST(LockTableDeadlock, IsListedWithoutLookingAtAllWaitersAgainAndAgain) {
+    LockTable table;
+    constexpr int many = 20'000;
+    const auto number = [](int i) { return "c" + std::to_string(i); };
+    for (const std::string_view pair : {"x", "y"}) table.acquire(at(0s), ask(pair, pair));
+    for (int i = 0; i < many; ++i) table.acquire(at(0s), ask(number(i), number(i)));
+    table.acquire(at(1s), queue(ask("y", "x")));
+    table.acquire(at(1s), queue(ask("x", "y")));
+    for (int i = 0; i + 1 < many; ++i) table.acquire(at(1s), queue(ask(number(i + 1), number(i))));
+    const std::uint64_t before = table.visited();
+    const Deadlocks deadlocks = table.list_deadlocks();
+    EXPECT_LE(table.visited() - before, 2 * Limits{}.deadlock_steps_max);
+    EXPECT_TRUE(deadlocks.is_cut);
+    ASSERT_EQ(deadlocks.cycles.size(), 1U);
+    EXPECT_EQ(describe_cycle(*parse_cycle(deadlocks.cycles[0].text)),
+              "y waits for x of x, x waits for y of y");
+}
+
+TEST(LockTableDeadlock, IsListedAtTheEndOfALongChain) {
+    LockTable table;
+    constexpr int many = 1000;
+    const auto number = [](int i) { return "c" + std::to_string(i); };
+    for (int i = 0; i < many; ++i) table.acquire(at(0s), ask(number(i), number(i)));
+    for (int i = 0; i + 1 < many; ++i) table.acquire(at(1s), queue(ask(number(i + 1), number(i))));
+    table.acquire(at(2s), queue(ask(number(many - 2), number(many - 1))));
+    const Deadlocks deadlocks = table.list_deadlocks();
+    EXPECT_FALSE(deadlocks.is_cut);
+    ASSERT_EQ(deadlocks.cycles.size(), 1U);
+    EXPECT_EQ(describe_cycle(*parse_cycle(deadlocks.cycles[0].text)),
+              "c999 waits for c998 of c998, c998 waits for c999 of c999");
+}
+
+// Sixty-five waits under one name are many clients, but each of their sets waits for all its scopes.
+TEST(LockTableDeadlock, IsNotSeenBehindTheSetsOfACrowd) {
+    const std::vector<SetMember> members{{.scope = Scope::named("a"), .mode = Mode::shared},
+                                         {.scope = Scope::named("z")}};
+    LockTable table;
+    const Token z = table.acquire(at(0s), ask("z", "free")).lease.token;
+    table.acquire(at(0s), shared(ask("a", "hal")));
+    table.acquire(at(0s), ask("q", "wim"));
+    table.acquire(at(1s), queue(ask("q", "hal")));
+    AcquireRequest set = queue(shared(ask("a", "crowd")));
+    set.members = members;
+    for (std::uint32_t i = 0; i < crowd_waiters_min; ++i) table.acquire(at(1s), set);
+    AcquireRequest last = queue(shared(ask("a", "wim")));
+    last.on_deadlock = OnDeadlock::refuse;
+    EXPECT_EQ(table.acquire(at(2s), last).kind, Kind::queued);
+    table.check_invariants();
+    EXPECT_TRUE(table.list_deadlocks().cycles.empty());
+    table.release(at(3s), {.token = z});
+    table.check_invariants();
 }
 
 }  // namespace

@@ -49,7 +49,8 @@ Outcome LockTable::renew(Time now, const RenewRequest& request) {
     if (found.slot == no_slot) return Outcome::refuse(found.refusal);
     const Lease& lease = leases_[found.slot];
     const Duration ttl = request.ttl.value_or(lease.ttl);
-    if (!is_valid(ttl)) return Outcome::refuse(Refusal::ttl_out_of_range);
+    // A lease may have a TTL that was allowed when it was granted, and is no longer.
+    if (ttl != lease.ttl && !is_valid(ttl)) return Outcome::refuse(Refusal::ttl_out_of_range);
     if (is_one_endless_too_many(lease.ttl, ttl)) {
         return Outcome::refuse(Refusal::endless_leases_max);
     }
@@ -96,8 +97,7 @@ Outcome LockTable::release_own(Time now, const Scope& scope, const Owner& owner)
     if (slot == no_slot) return Outcome::refuse(Refusal::unknown_lease);
     const Resource& resource = resources_[slot];
     const Slot holder = find_own(
-        slot,
-        {.owner = owner, .scope = scope, .held = true, .in_grace = true, .of_sets = true});
+        slot, {.owner = owner, .scope = scope, .held = true, .in_grace = true, .of_sets = true});
     if (holder != no_slot) {
         const bool is_held = leases_[holder].state == LeaseState::held;
         end_lease(lead(holder), is_held ? EventKind::released : EventKind::grace_ended,

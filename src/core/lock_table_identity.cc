@@ -21,7 +21,12 @@
 // them, and need not look at a queue at all that has no entangled waiters.
 //
 // Many clients may have one owner's name, and name no waiters. They are one identity, whose waits say
-// nothing about each other. Such a crowd is known by the number of its waiters, and is left alone.
+// nothing about each other. Such a crowd is known by the number of its waiters, and is left alone. Only
+// its sets still count as entangled: each of them waits for several locks by itself.
+//
+// Every cycle has a client that others wait for while it waits, or one that waits twice: along a chain
+// of other clients the waiters only become older. These clients are the suspects, where a search for
+// all deadlocks begins.
 
 #include <utility>
 
@@ -69,6 +74,7 @@ Slot LockTable::need_identity(const IdentityKey& key) {
 void LockTable::drop_identity_if_unused(Slot slot) {
     const Identity& identity = identities_[slot];
     if (identity.wanted > 0 || identity.waiters.first != no_slot) return;
+    CHECK(!identity.is_suspect);
     identities_by_key_.erase({.slot = slot, .hash = identity.hash});
     identities_.erase(slot);
 }
@@ -81,7 +87,11 @@ void LockTable::enter_identity(Slot waiter) {
     waiters_[waiter].identity = slot;
     append(waiters_, identity_links, identity.waiters, waiter);
     ++identity.waiter_count;
-    if (identity.is_crowd) return;
+    suspect_if_it_may_be_stuck(slot);
+    if (identity.is_crowd) {
+        if (waiters_[waiter].is_set) count_entangled(waiter, 1);
+        return;
+    }
     if (identity.waiter_count >= crowd_waiters_min) return become_crowd(slot);
     if (identity.is_entangled) return count_entangled(waiter, 1);
     const bool is_elsewhere =
@@ -97,10 +107,11 @@ void LockTable::enter_identity(Slot waiter) {
 void LockTable::leave_identity(Slot waiter) {
     const Slot slot = waiters_[waiter].identity;
     Identity& identity = identities_[slot];
-    if (identity.is_entangled) count_entangled(waiter, -1);
+    if (identity.is_entangled || waiters_[waiter].is_set) count_entangled(waiter, -1);
     unlink(waiters_, identity_links, identity.waiters, waiter);
     --identity.waiter_count;
     if (identity.waiters.first == no_slot) identity.is_entangled = identity.is_crowd = false;
+    suspect_if_it_may_be_stuck(slot);
     drop_identity_if_unused(slot);
 }
 
@@ -108,10 +119,25 @@ void LockTable::leave_identity(Slot waiter) {
 void LockTable::become_crowd(Slot slot) {
     Identity& identity = identities_[slot];
     identity.is_crowd = true;
+    suspect_if_it_may_be_stuck(slot);
+    const Slot last = identity.waiters.last;
+    if (waiters_[last].is_set) count_entangled(last, 1);
     if (!std::exchange(identity.is_entangled, false)) return;
-    for (Slot one = identity.waiters.first; one != identity.waiters.last;
-         one = waiters_[one].identity_next) {
-        count_entangled(one, -1);
+    for (Slot one = identity.waiters.first; one != last; one = waiters_[one].identity_next) {
+        if (!waiters_[one].is_set) count_entangled(one, -1);
+    }
+}
+
+void LockTable::suspect_if_it_may_be_stuck(Slot slot) {
+    Identity& identity = identities_[slot];
+    const bool is_suspect = !identity.is_crowd && identity.waiter_count > 0 &&
+                            (identity.wanted > 0 || identity.waiter_count > 1);
+    if (is_suspect == identity.is_suspect) return;
+    identity.is_suspect = is_suspect;
+    if (is_suspect) {
+        append(identities_, suspect_links, suspects_, slot);
+    } else {
+        unlink(identities_, suspect_links, suspects_, slot);
     }
 }
 
@@ -145,7 +171,9 @@ void LockTable::want(Slot slot) {
     Lease& lease = leases_[slot];
     if (lease.is_wanted || lease.state != LeaseState::held) return;
     lease.is_wanted = true;
-    ++identities_[need_identity(identity_key(lease))].wanted;
+    const Slot identity = need_identity(identity_key(lease));
+    ++identities_[identity].wanted;
+    suspect_if_it_may_be_stuck(identity);
 }
 
 // REQUIRES: the lease is wanted, and has the owner and the session that it had when it became so.
@@ -155,6 +183,7 @@ void LockTable::stop_wanting(Slot slot) {
     const Slot identity = find_identity(identity_key(lease));
     CHECK(identity != no_slot && identities_[identity].wanted > 0);
     --identities_[identity].wanted;
+    suspect_if_it_may_be_stuck(identity);
     drop_identity_if_unused(identity);
 }
 

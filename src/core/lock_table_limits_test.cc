@@ -57,6 +57,32 @@ TEST(LockTable, CountsPermitsAndRangesAsLeases) {
               Refusal::leases_max);
 }
 
+TEST(LockTable, CountsASetOnceForEachOfItsLocks) {
+    const std::vector<SetMember> members{{.scope = Scope::named("a"), .mode = Mode::shared},
+                                         {.scope = Scope::named("b"), .mode = Mode::shared},
+                                         {.scope = Scope::named("c"), .mode = Mode::shared}};
+    AcquireRequest set = shared(ask("a", "x"));
+    set.members = members;
+    LockTable table(with({.leases_max = 7, .waiters_max = 3}));
+    const Token token = table.acquire(at(0s), set).lease.token;
+    EXPECT_EQ(table.acquire(at(0s), set).kind, Kind::granted);
+    EXPECT_EQ(table.acquire(at(0s), set).refusal, Refusal::leases_max);
+    EXPECT_EQ(table.acquire(at(0s), shared(ask("a", "x"))).kind, Kind::granted);
+    EXPECT_EQ(table.acquire(at(0s), shared(ask("a", "x"))).refusal, Refusal::leases_max);
+    table.release(at(1s), {.token = token});
+    const Outcome exclusive = table.acquire(at(1s), queue(ask("a", "y")));
+    EXPECT_EQ(exclusive.kind, Kind::queued);
+    AcquireRequest waiting = queue(set);
+    EXPECT_EQ(table.acquire(at(1s), waiting).refusal, Refusal::leases_max);
+    table.cancel(at(1s), exclusive.waiter);
+    table.check_invariants();
+
+    LockTable few(with({.waiters_max = 3}));
+    few.acquire(at(0s), ask("a", "x"));
+    EXPECT_EQ(few.acquire(at(0s), waiting).kind, Kind::queued);
+    EXPECT_EQ(few.acquire(at(0s), queue(ask("a", "y"))).refusal, Refusal::waiters_max);
+}
+
 // The end of a writer grants all waiting readers at once: the limit must allow that.
 TEST(LockTable, KeepsRoomForTheLeasesOfWaiters) {
     LockTable table(with({.leases_max = 3}));

@@ -21,8 +21,7 @@ bool LockTable::is_own(Slot slot, const OwnQuery& query) const {
     }
     if (!query.of_sets && (record.is_set || record.is_member)) return false;
     return record.kind == query.scope.kind &&
-           (record.range_item == no_slot ||
-            ranges_[record.range_item].range == query.scope.range);
+           (record.range_item == no_slot || ranges_[record.range_item].range == query.scope.range);
 }
 
 // The oldest lease that the query asks for, or no_slot. Of a set: the record on this resource.

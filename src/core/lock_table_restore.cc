@@ -6,22 +6,42 @@
 
 namespace holdfast::core {
 
+// Whether there may have been such a lease, under any limits. Limits are for what is asked for now: a
+// lease that was granted under others is kept.
+bool LockTable::makes_sense(const RestoreRequest& request) {
+    const auto& members = request.members;
+    const auto has_permits = [](const Scope& scope, std::uint32_t limit) {
+        return scope.kind != ScopeKind::semaphore || limit > 0;
+    };
+    if (members.size() > 1) {
+        const bool are_good =
+            members.front().scope == request.scope && !find_overlap(members) &&
+            std::all_of(members.begin(), members.end(), [&](const SetMember& member) {
+                return find_nonsense(member.scope) == Refusal::none &&
+                       has_permits(member.scope, member.limit);
+            });
+        if (!are_good) return false;
+    }
+    const std::uint64_t number = as_number(request.token.fence);
+    const bool is_endless = request.ttl == endless;
+    return find_nonsense(request.scope) == Refusal::none &&
+           has_permits(request.scope, request.limit) && number != 0 &&
+           number <= as_number(fence_max) && request.ttl > Duration::zero() &&
+           request.grace >= Duration::zero() && request.memory >= Duration::zero() &&
+           !(is_endless && request.is_in_grace) &&  // it cannot have expired
+           (request.value.empty() || request.revision > 0);
+}
+
 bool LockTable::restore(Time now, const RestoreRequest& request) {
     advance(now);
+    if (!makes_sense(request) || find_lease(request.token.fence) != no_slot) return false;
     const std::size_t members = request.members.size();
-    if (members > 1 && find_fault_of_set(request).refusal != Refusal::none) return false;
     const std::uint64_t number = as_number(request.token.fence);
-    if (find_fault(request) != Refusal::none || number == 0 || number > as_number(fence_max) ||
-        find_lease(request.token.fence) != no_slot) {
-        return false;
-    }
     const bool is_endless = request.ttl == endless;
-    if (is_endless && request.is_in_grace) return false;  // it cannot have expired
-    if (!request.value.empty() && request.revision == 0) return false;
     AskedSet asked = look_up(request);
     const bool is_free =
         std::all_of(asked.begin(), asked.end(), [](const Asked& one) { return one.is_free; });
-    if (!is_free || !has_room_for_locks(asked)) return false;
+    if (!is_free) return false;
     make_resources(asked);
     const Slot resource = asked.front().resource;
     const Slot slot = leases_.emplace();

@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "core/lock_table.h"
 #include "core/lock_table_test_fixture.h"
 
@@ -122,6 +126,69 @@ TEST(RestoredLease, IsRefusedWhenItCannotBeTrue) {
     EXPECT_EQ(table.counts().locks, 1U);
     table.check_invariants();
 }
+
+// Every limit that may be lower than at the start before: what is there already stays, and new requests
+// are refused.
+struct Lowered {
+    std::string_view name;
+    Limits limits;
+    Refusal refusal;  // of a new request like the restored one
+};
+
+class RestoredUnderLowerLimits : public ::testing::TestWithParam<Lowered> {};
+
+TEST_P(RestoredUnderLowerLimits, IsKeptAndMayBeRenewed) {
+    LockTable table({.limits = GetParam().limits});
+    const std::string text(100, 'x');
+    AcquireRequest asked = ask(Scope::semaphore(text), text);
+    asked.limit = 50;
+    asked.ttl = 60s;
+    asked.notes = {.request_id = text, .metadata = text, .waiter = text};
+    asked.value = text;
+    RestoreRequest lease = testing::remembered(asked, 1);
+    lease.revision = 1;
+    ASSERT_TRUE(table.restore(at(0s), lease));
+    const std::vector<SetMember> members{{.scope = Scope::named(text)},
+                                         {.scope = Scope::path("/b")},
+                                         {.scope = Scope::of_range(7, {0, 10})}};
+    RestoreRequest set = testing::remembered(ask(members[0].scope, text), 2);
+    set.ttl = endless;
+    set.remaining = endless;
+    set.members = members;
+    ASSERT_TRUE(table.restore(at(0s), set));
+    table.check_invariants();
+    EXPECT_EQ(table.counts().leases, 2U);
+    const Outcome renewed = table.renew(at(30s), {.token = lease.token});
+    EXPECT_EQ(renewed.kind, Kind::renewed);
+    EXPECT_EQ(renewed.lease.expires_at, at(90s));
+    EXPECT_EQ(table.renew(at(30s), {.token = lease.token, .ttl = 60s}).kind, Kind::renewed);
+    EXPECT_EQ(table.renew(at(30s), {.token = set.token}).kind, Kind::renewed);
+
+    asked.scope = Scope::semaphore(text + "2");
+    EXPECT_EQ(table.acquire(at(30s), asked).refusal, GetParam().refusal);
+    EXPECT_EQ(table.release(at(31s), {.token = lease.token}).kind, Kind::released);
+    EXPECT_EQ(table.release(at(31s), {.token = set.token}).kind, Kind::released);
+    EXPECT_EQ(table.counts().locks, GetParam().refusal == Refusal::none ? 1U : 0U);
+    table.check_invariants();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    EveryLimit, RestoredUnderLowerLimits,
+    ::testing::Values(
+        Lowered{"locks_max", {.locks_max = 1}, Refusal::locks_max},
+        Lowered{"leases_max", {.leases_max = 1}, Refusal::leases_max},
+        Lowered{"endless_leases_max", {.endless_leases_max = 0}, Refusal::none},
+        Lowered{"key_length_max", {.key_length_max = 9}, Refusal::key_length_max},
+        Lowered{"owner_length_max", {.owner_length_max = 9}, Refusal::owner_length_max},
+        Lowered{"request_id", {.request_id_length_max = 9}, Refusal::request_id_length_max},
+        Lowered{"metadata", {.metadata_length_max = 9}, Refusal::metadata_length_max},
+        Lowered{"value", {.value_length_max = 9}, Refusal::value_length_max},
+        Lowered{"waiter", {.waiter_length_max = 9}, Refusal::waiter_length_max},
+        Lowered{"set_members_max", {.set_members_max = 2}, Refusal::none},
+        Lowered{"permits_max", {.permits_max = 2}, Refusal::permits_max},
+        Lowered{"ttl_min", {.ttl_min = 2min}, Refusal::ttl_out_of_range},
+        Lowered{"ttl_max", {.ttl_max = 2s}, Refusal::ttl_out_of_range}),
+    [](const auto& row) { return std::string(row.param.name); });
 
 }  // namespace
 }  // namespace holdfast::core

@@ -53,7 +53,7 @@ Outcome LockTable::admit_set(const AcquireRequest& request, bool is_two_phase) {
         outcome.member = static_cast<std::size_t>(taken - asked.begin());
         return outcome;
     }
-    if (is_at_lease_limit()) return Outcome::refuse(Refusal::leases_max);
+    if (!has_room_for_leases(asked.size())) return Outcome::refuse(Refusal::leases_max);
     if (is_one_endless_too_many({}, request.ttl)) {
         return Outcome::refuse(Refusal::endless_leases_max);
     }
@@ -171,10 +171,11 @@ bool LockTable::has_room_for_locks(const AskedSet& asked) const {
             ++idle;
         }
     }
-    return resources_.size() + missing <= limits_.locks_max + idle_count_ - idle;
+    // There may be more than the limit, if they were there before it was lowered.
+    return missing == 0 || resources_.size() + missing <= limits_.locks_max + idle_count_ - idle;
 }
 
-// Makes the resources that there are not yet. REQUIRES: has_room_for_locks().
+// Makes the resources that there are not yet, where idle ones were if there are too many.
 void LockTable::make_resources(AskedSet& asked) {
     for (const Asked& one : asked) {
         if (one.resource != no_slot) wake_idle(one.resource);
@@ -183,6 +184,10 @@ void LockTable::make_resources(AskedSet& asked) {
         if (one.resource != no_slot) continue;
         const ResourceKey key(one.member.scope, hash_seed_);
         if (key.kind() == ResourceKind::inode) one.resource = find_resource(key);
+        if (one.resource == no_slot && resources_.size() >= limits_.locks_max &&
+            idle_.first != no_slot) {
+            drop_resource(idle_.first);
+        }
         if (one.resource == no_slot) one.resource = make_resource(key, one.member.limit);
         CHECK(one.resource != no_slot);
     }

@@ -9,9 +9,7 @@ namespace holdfast::core {
 
 Outcome LockTable::join_queues(AskedSet& asked, std::string members, const AcquireRequest& request,
                                bool is_two_phase) {
-    if (waiters_.size() - waiter_member_count_ >= limits_.waiters_max) {
-        return Outcome::refuse(Refusal::waiters_max);
-    }
+    if (!has_room_for_waiters(asked.size())) return Outcome::refuse(Refusal::waiters_max);
     for (std::size_t index = 0; index < asked.size(); ++index) {
         const Slot resource = asked[index].resource;
         if (resource != no_slot &&

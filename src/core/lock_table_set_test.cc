@@ -302,16 +302,18 @@ TEST(LockTableSet, IsEnqueuedInTwoPhases) {
     table.check_invariants();
 }
 
-TEST(LockTableSet, CountsOnceAgainstTheLimits) {
+TEST(LockTableSet, CountsOnceForEachOfItsLocksAgainstTheLimits) {
     TableOptions options;
-    options.limits.leases_max = 2;
+    options.limits.leases_max = 5;
     options.limits.locks_max = 4;
-    options.limits.waiters_max = 1;
+    options.limits.waiters_max = 2;
     LockTable table(options);
     EXPECT_EQ(table.acquire(at(0s), a_and_b.by("ann")).kind, Kind::granted);
     EXPECT_EQ(table.acquire(at(0s), (Wanted{"c", "d", "e"}).by("bob")).refusal, Refusal::locks_max);
     EXPECT_EQ(table.acquire(at(0s), queue(b_and_c.by("bob"))).kind, Kind::queued);
-    EXPECT_EQ(table.acquire(at(0s), ask("d", "bob")).refusal, Refusal::leases_max);
+    EXPECT_EQ(table.acquire(at(0s), queue(ask("a", "cid"))).refusal, Refusal::waiters_max);
+    EXPECT_EQ(table.acquire(at(0s), ask("d", "bob")).kind, Kind::granted);
+    EXPECT_EQ(table.acquire(at(0s), ask("e", "bob")).refusal, Refusal::leases_max);
     table.check_invariants();
 }
 

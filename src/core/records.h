@@ -288,6 +288,9 @@ struct Identity {
     bool is_entangled = false;
     // It has waited for so much at once that it must be many clients under one name.
     bool is_crowd = false;
+    // It may be part of a deadlock. Its neighbours among those of which that is so.
+    bool is_suspect = false;
+    Slot next_suspect = no_slot, previous_suspect = no_slot;
 };
 
 // An identity with more waiters than this is a crowd.
@@ -327,6 +330,8 @@ inline constexpr Links<Waiter> queue_links{&Waiter::next, &Waiter::previous};
 inline constexpr Links<Waiter> session_waiter_links{&Waiter::session_next,
                                                     &Waiter::session_previous};
 inline constexpr Links<Waiter> identity_links{&Waiter::identity_next, &Waiter::identity_previous};
+inline constexpr Links<Identity> suspect_links{&Identity::next_suspect,
+                                               &Identity::previous_suspect};
 inline constexpr Links<Enqueued> session_entry_links{&Enqueued::session_next,
                                                      &Enqueued::session_previous};
 inline constexpr Links<Enqueued> expired_entry_links{&Enqueued::next_expired,

@@ -56,6 +56,25 @@ TEST(DurableLockManager, RemembersFencesAndValues) {
     EXPECT_EQ(after_crash.get_by_token(lease.token)->revision, 2U);
 }
 
+TEST(DurableLockManager, KeepsWhatIsThereIfItsLimitsAreLoweredLater) {
+    const TemporaryFolder folder;
+    const std::string path = folder / "locks.db";
+    std::vector<Lease> held;
+    {
+        LockManager manager = open(path);
+        for (const char* name : {"a", "b", "c"}) {
+            auto lease = manager.try_acquire(ask_for(LockScope::Named{name}, "x"));
+            ASSERT_TRUE(lease);
+            held.push_back(std::move(*lease));
+        }
+    }
+    auto manager = LockManager::open({.path = path, .leases_max = 1, .ttl_max = 2s});
+    ASSERT_TRUE(manager);
+    for (const Lease& lease : held) EXPECT_TRUE(manager->renew(lease));
+    EXPECT_FALSE(manager->try_acquire(ask_for(LockScope::Named{"d"}, "y")));
+    for (const Lease& lease : held) EXPECT_TRUE(manager->release(lease));
+}
+
 TEST(DurableLockManager, NeverGivesOutASmallerFencingToken) {
     const TemporaryFolder folder;
     std::uint64_t last = 0;

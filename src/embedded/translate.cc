@@ -126,6 +126,8 @@ std::string explain(core::Refusal refusal) {
         case core::Refusal::value_length_max:
             return "the value is too long: it has 4096 bytes at most";
         case core::Refusal::waiter_length_max: return "the waiter's name is too long";
+        case core::Refusal::request_mismatch:
+            return "the request id was used for another mode or limit";
         case core::Refusal::request_superseded: return "a later request with this id waits";
         // The rest is of sessions, which we do not use.
         default: return std::string(core::to_text(refusal));

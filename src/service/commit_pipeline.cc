@@ -15,6 +15,8 @@ namespace {
 // While a commit is under way, events wait in memory. When there are more than these, and twice as
 // many as when it was done last, those that nobody needs are dropped.
 constexpr std::size_t pending_events_usual = 65'536;
+// The same for the memory that they take: a renewal of a large set has a quarter of a megabyte.
+constexpr std::size_t pending_bytes_usual = std::size_t{64} << 20;
 
 // Transient leases are told without a commit, so no commit tells the next start of the server which
 // fencing numbers they have. So the numbers are reserved on disk in advance, so many at a time: a
@@ -39,12 +41,10 @@ CommitSize size_of(const core::Changes& changes, std::size_t begin, std::size_t 
     return size;
 }
 
-// Where the changes end that belong together with the one at `begin`: a request's, or those of one
-// lease that expired by itself, together with what follows from its end.
+// Where the step ends that begins at `begin`: the lock table knows.
 std::size_t end_of_step(const core::Changes& changes, std::size_t begin) {
     for (std::size_t index = begin + 1; index < changes.size(); ++index) {
-        const core::EventKind kind = changes[index].kind;
-        if (kind == core::EventKind::expired || kind == core::EventKind::grace_ended) return index;
+        if (changes[index].begins_step) return index;
     }
     return changes.size();
 }
@@ -231,7 +231,7 @@ const Commit* CommitPipeline::start(core::LockTable& table) {
 // Gives every closed commit its changes. Those of the open one stay in the table.
 void CommitPipeline::draw_off_changes(core::LockTable& table) {
     const std::size_t size = table.changes().size();
-    thinned_size_ = 0;
+    thinned_size_ = thinned_bytes_ = 0;
     drawn_off_ = parts_.size() - 1;
     Part& first = parts_.front();
     if (drawn_off_ == 1 && first.end == size) {
@@ -299,12 +299,16 @@ std::size_t CommitPipeline::count_pending(const core::LockTable& table) const {
 }
 
 std::size_t CommitPipeline::thin_out(core::LockTable& table) {
-    if (table.changes().size() <= std::max(pending_events_usual, 2 * thinned_size_)) return 0;
+    const bool are_few =
+        table.changes().size() <= std::max(pending_events_usual, 2 * thinned_size_) &&
+        table.changes().bytes() <= std::max(pending_bytes_usual, 2 * thinned_bytes_);
+    if (are_few) return 0;
     core::Changes pending;
     table.swap_changes(pending);
     const std::size_t before = pending.size();
     const std::vector<std::size_t> new_index = service::thin_out(pending);
     thinned_size_ = pending.size();
+    thinned_bytes_ = pending.bytes();
     table.swap_changes(pending);
     for (auto part = std::next(parts_.begin(), static_cast<std::ptrdiff_t>(drawn_off_));
          part != parts_.end(); ++part) {
@@ -329,7 +333,7 @@ std::vector<CommitPipeline::Disappointed> CommitPipeline::fail() {
     fences_.forget_uncommitted();
     new_terms_.clear();
     is_under_way_ = false;
-    drawn_off_ = thinned_size_ = 0;
+    drawn_off_ = thinned_size_ = thinned_bytes_ = 0;
     done_ = last_number_;
     open_next();
     return disappointed;

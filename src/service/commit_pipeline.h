@@ -124,8 +124,8 @@ class CommitPipeline {
 
     // The commit that gets the next change.
     [[nodiscard]] CommitNumber open() const { return parts_.back().commit.number; }
-    // The changes of the lock table from `begin` on come next. Returns where those end that must be
-    // in the same commit, and closes the open commit if they are too much for it.
+    // The changes of the lock table from `begin` on come next: a step begins there, or a request.
+    // Returns where the step ends, all of which must be in one commit, and closes the open commit if they are too much for it.
     std::size_t begin_step(const core::Changes& changes, std::size_t begin) {
         return is_volatile_ ? changes.size() : begin_durable_step(changes, begin);
     }
@@ -235,7 +235,8 @@ class CommitPipeline {
     std::unordered_map<std::uint64_t, CommitNumber> new_terms_;
 
     Answers ready_, leaving_;
-    std::size_t thinned_size_ = 0;  // of what was pending when thin_out() was called last
+    // Of what was pending when thin_out() was called last: events and bytes.
+    std::size_t thinned_size_ = 0, thinned_bytes_ = 0;
 };
 
 }  // namespace holdfast::service

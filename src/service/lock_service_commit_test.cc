@@ -315,6 +315,34 @@ TEST_F(LimitedCommits, HaveAllChangesOfARequest) {
     EXPECT_THAT(take_notes(), ElementsAre("e granted v"));
 }
 
+// A lease that is released and one whose grace ends: the kinds of changes do not say where a request
+// begins or ends.
+TEST_F(LimitedCommits, HaveAForcedReleaseAsAWhole) {
+    store.commits_at_once = true;
+    core::AcquireRequest request = take("w", "doc");
+    request.mode = core::Mode::shared;
+    ask(request);
+    request.owner.name = "v";
+    request.ttl = 1s;
+    request.grace = 10s;
+    ask(request);
+    executor.settle();
+    advance(1s);
+    executor.settle();
+    store.commits_at_once = false;
+    store.commits.clear();
+    take_notes();
+    ask(take("u", "a"), "a ");
+    ask(ForceRelease{.scope = core::Scope::named("doc")}, "force ");
+    executor.settle();
+    EXPECT_THAT(store.commits.back(), ElementsAre("granted a u"));
+    finish_commit();
+    EXPECT_THAT(take_notes(), ElementsAre("a granted u"));
+    EXPECT_THAT(store.commits.back(), ElementsAre("released doc w", "grace_ended doc v"));
+    finish_commit();
+    EXPECT_THAT(take_notes(), SizeIs(1));
+}
+
 TEST_F(LimitedCommits, AreSplitBetweenLeasesThatExpireTogether) {
     store.commits_at_once = true;
     for (const char* job : {"a", "b", "c", "d", "e"}) ask(take("w", job));

@@ -209,6 +209,10 @@ bool LockService::answer_repeated(const core::AcquireRequest& request) {
     give_up_due_places(response_.now);
     const RequestMemory::Known* const known = requests_.find(request, response_.now);
     if (known == nullptr) return false;
+    if (!RequestMemory::asks_for_the_same(request, *known)) {
+        response_.outcome = core::Outcome::refuse(core::Refusal::request_mismatch);
+        return true;
+    }
     switch (known->state) {
         case RequestMemory::Known::State::waiting: {
             const core::WaiterId waiter = known->waiter;

@@ -114,11 +114,11 @@ TEST(ServiceDeadlock, IsToldCountedAndListed) {
     EXPECT_THAT(at.events, Contains("deadlock bob"));
     EXPECT_EQ(at.service.submit(Measure{})->figures().deadlocks, 1u);
     const Response* const listed = at.service.submit(ListDeadlocks{});
-    ASSERT_EQ(listed->deadlocks().size(), 1u);
-    EXPECT_EQ(core::describe_cycle(*core::parse_cycle(listed->deadlocks()[0].text)),
+    ASSERT_EQ(listed->deadlocks().cycles.size(), 1u);
+    EXPECT_EQ(core::describe_cycle(*core::parse_cycle(listed->deadlocks().cycles[0].text)),
               "bob waits for job of ann, ann waits for other of bob");
     at.service.abandon(at.promise);
-    EXPECT_TRUE(at.service.submit(ListDeadlocks{})->deadlocks().empty());
+    EXPECT_TRUE(at.service.submit(ListDeadlocks{})->deadlocks().cycles.empty());
 }
 
 TEST(ServiceDeadlock, IsRefusedWithTheCycleOverAnyPort) {

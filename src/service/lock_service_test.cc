@@ -229,6 +229,31 @@ TEST(RepeatedRequest, IsNotGrantedASecondTime) {
 }
 
 // Nothing else happens on the server in between.
+// A client that looks at the status alone would work as if it were the only holder.
+TEST(RepeatedRequest, IsRefusedForAnotherModeOrLimit) {
+    TestService at(Durability::none);
+    core::AcquireRequest shared = with_id(take("a"), "r1");
+    shared.mode = core::Mode::shared;
+    EXPECT_EQ(at.ask(shared), "granted a");
+    EXPECT_EQ(at.ask(with_id(take("a"), "r1")), "refused request_mismatch");
+    EXPECT_EQ(at.ask(shared), "granted a") << "the id is still that of the first request";
+    core::AcquireRequest waiting = with_id(wait_for("b"), "r2");
+    EXPECT_EQ(at.ask(waiting), "later");
+    waiting.mode = core::Mode::shared;
+    EXPECT_EQ(at.ask(waiting), "refused request_mismatch");
+    EXPECT_EQ(at.service.counts().waiters, 1U) << "the place in the queue is as before";
+
+    core::AcquireRequest permit = with_id(take("a"), "r3");
+    permit.scope = core::Scope::semaphore("pool");
+    permit.limit = 3;
+    EXPECT_EQ(at.ask(permit), "granted a");
+    permit.mode = core::Mode::shared;  // permits have no modes
+    EXPECT_EQ(at.ask(permit), "granted a");
+    permit.limit = 4;
+    EXPECT_EQ(at.ask(permit), "refused request_mismatch");
+    EXPECT_EQ(at.service.counts().leases, 2U);
+}
+
 TEST(RepeatedRequest, IsANewOneADayLater) {
     TestService at(Durability::none);
     at.ask(with_id(take("laptop1"), "nightly"));

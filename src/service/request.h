@@ -154,7 +154,7 @@ struct Details {
     std::vector<core::LockView> locks;              // Inspect, ReleaseOwn (none or one), List
     std::vector<core::LeaseView> leases;            // ListLeases
     std::vector<core::SessionView> sessions;        // ListSessions
-    std::vector<core::Cycle> deadlocks;             // ListDeadlocks
+    core::Deadlocks deadlocks;                      // ListDeadlocks
     std::optional<FenceOutcome> fence;              // RaiseFence, ReadFence, DropFence
     std::shared_ptr<const ServiceFigures> figures;  // Measure
 };
@@ -183,9 +183,7 @@ struct Response {
     [[nodiscard]] const std::vector<core::SessionView>& sessions() const {
         return any_details().sessions;
     }
-    [[nodiscard]] const std::vector<core::Cycle>& deadlocks() const {
-        return any_details().deadlocks;
-    }
+    [[nodiscard]] const core::Deadlocks& deadlocks() const { return any_details().deadlocks; }
     [[nodiscard]] const std::optional<FenceOutcome>& fence() const { return any_details().fence; }
     // REQUIRES: the request was Measure.
     [[nodiscard]] const ServiceFigures& figures() const { return *details->figures; }

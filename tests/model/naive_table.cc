@@ -110,7 +110,7 @@ Outcome NaiveTable::ask(const AcquireRequest& request, bool is_two_phase) {
     std::optional<Outcome> outcome = come_back(request, is_two_phase);
     if (!outcome) {
         if (find_blocked(members, waiters_.size())) return join_queue(request, is_two_phase);
-        if (is_full()) return Outcome::refuse(Refusal::leases_max);  // N4
+        if (is_full(members.size())) return Outcome::refuse(Refusal::leases_max);  // N4
         if (request.ttl == endless && has_endless_in_full()) {
             return Outcome::refuse(Refusal::endless_leases_max);  // N7
         }
@@ -178,11 +178,11 @@ Outcome NaiveTable::join_queue(const AcquireRequest& request, bool is_two_phase)
         outcome.queue_length = count_waiters(members[blocked].scope);
         return outcome;
     }
-    if (is_full()) return Outcome::refuse(Refusal::leases_max);
+    if (is_full(members.size())) return Outcome::refuse(Refusal::leases_max);
     if (request.ttl == endless && has_endless_in_full()) {
         return Outcome::refuse(Refusal::endless_leases_max);  // N7
     }
-    if (waiters_.size() >= options_.limits.waiters_max) {
+    if (count_waiters() + members.size() > options_.limits.waiters_max) {
         return Outcome::refuse(Refusal::waiters_max);  // N3
     }
     for (std::size_t index = 0; index < members.size(); ++index) {

@@ -143,7 +143,8 @@ class NaiveTable {
     [[nodiscard]] std::size_t count_missing(const Members& members) const;
     [[nodiscard]] bool has_room_for(const Members& members) const;
     bool make_room_for(const Members& members);
-    [[nodiscard]] bool is_full() const;
+    [[nodiscard]] bool is_full(std::size_t more) const;
+    [[nodiscard]] std::size_t count_waiters() const;
     [[nodiscard]] bool is_good(core::Duration ttl) const;
     [[nodiscard]] bool has_endless_in_full() const;
     [[nodiscard]] core::Refusal judge(core::Token token, const std::optional<core::Scope>& scope,

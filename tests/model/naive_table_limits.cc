@@ -56,8 +56,17 @@ Outcome NaiveTable::find_flaw_of_set(const AcquireRequest& request) const {
 }
 
 // Rule N4.
-bool NaiveTable::is_full() const {
-    return leases_.size() + waiters_.size() >= options_.limits.leases_max;
+bool NaiveTable::is_full(std::size_t more) const {
+    std::size_t count = count_waiters();
+    for (const Lease& lease : leases_) count += lease.members.size();
+    return count + more > options_.limits.leases_max;
+}
+
+// Rule N3: a set counts as often as it has members.
+std::size_t NaiveTable::count_waiters() const {
+    std::size_t count = 0;
+    for (const Waiter& waiter : waiters_) count += waiter.members.size();
+    return count;
 }
 
 // Rules N1 and L13.

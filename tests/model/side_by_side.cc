@@ -144,7 +144,7 @@ std::string SideBySide::find_difference_of_deadlocks(const Call& call) const {
             return "told of a deadlock that is none: " + (cycle ? describe_cycle(*cycle) : "");
         }
     }
-    const auto deadlocks = engine_.list_deadlocks();
+    const auto deadlocks = engine_.list_deadlocks().cycles;
     for (const Cycle& deadlock : deadlocks) {
         const auto cycle = parse_cycle(deadlock.text);
         if (!cycle || !model_.is_cycle(*cycle, nullptr)) {

@@ -207,7 +207,7 @@ base::Result<std::string> Stage::disconnect(const Words& words) {
 }
 
 std::string Stage::list_deadlocks() {
-    const auto deadlocks = table_.list_deadlocks();
+    const auto deadlocks = table_.list_deadlocks().cycles;
     for (const core::Cycle& deadlock : deadlocks) {
         effects_.push_back(fmt::format("| since {} {}", format_time(deadlock.since),
                                        core::describe_cycle(*core::parse_cycle(deadlock.text))));

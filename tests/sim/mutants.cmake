@@ -12,7 +12,7 @@ holdfast_mutant(answer_before_commit
 
 holdfast_mutant(expired_waiter_granted
     core/lock_table.cc
-    "if (due->deadline > now_) break;\n        remove_waiter"
+    "if (due->deadline > now_) break;\n        changes_.begin_step();\n        remove_waiter"
     "if (due->deadline > now_) break;
         const auto lease = lease_deadlines_.top();
         if (lease && lease->deadline <= now_) break;

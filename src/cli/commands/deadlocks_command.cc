@@ -39,7 +39,12 @@ Asked<int> list_deadlocks(const ServerOptions& options) {
             fmt::print("{}  {}\n", escape(since), escape(to_text(cycle)));
         }
     }
-    if (deadlocks.empty() && !options.is_json) std::puts("there are no deadlocks");
+    if (answer.json["truncated"].is_true()) {
+        std::fputs("holdfast: too many clients wait to look at all of them: there may be more\n",
+                   stderr);
+    } else if (deadlocks.empty() && !options.is_json) {
+        std::puts("there are no deadlocks");
+    }
     return exit_success;
 }
 

@@ -208,8 +208,9 @@ TEST(RangeIndex, IsContentWithAnotherThanTheYoungestIfThatIsHardToFind) {
         index.add(roots, {.range = {10 * i, end}, .serial = i + 1, .mode = Mode::shared});
     }
     for (std::uint64_t i = 0; i < many; ++i) {
-        index.add(roots,
-                  {.range = {10 * i + 1, 10 * i + 2}, .serial = many + i + 1, .mode = Mode::shared});
+        index.add(
+            roots,
+            {.range = {10 * i + 1, 10 * i + 2}, .serial = many + i + 1, .mode = Mode::shared});
     }
     const std::uint64_t before = index.visits();
     const Slot found = index.find_conflict(roots, {end - 1, end}, Mode::exclusive, last);

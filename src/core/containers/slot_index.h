@@ -6,8 +6,12 @@
 // compared in the record. So an entry costs the same whatever the length of the key, growing does
 // not touch the records, and a look-up nearly always touches one cache line. (A general hash set
 // has its control bytes apart from its entries and touches two; with a million locks that is most of
-// the cost of a look-up: docs/decisions/0005.) Erasing moves later entries back, so there are no
-// tombstones. Nothing depends on the order of the entries.
+// the cost of a look-up: docs/decisions/0005.) Nothing depends on the order of the entries.
+//
+// No single call moves more than a few entries. When the array is full, a larger one takes its place,
+// and every insertion and removal moves some more entries over from the old one. Only in that time,
+// which is short, a look-up may have to search both. Erasing moves later entries back, so there are
+// no tombstones but in the old array, where they stand for what has been moved or erased.
 //
 // The hash decides the place directly, so it must be well mixed: otherwise look-ups would walk
 // through long runs of entries.
@@ -15,7 +19,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <utility>
 
 #include "base/check.h"
 #include "base/large_block.h"
@@ -31,32 +35,26 @@ class SlotIndex {
         std::uint32_t hash = 0;
     };
 
+    // At so many places of the old array an insertion or removal looks, to move what is there.
+    static constexpr std::size_t places_moved_max = 32;
+
     // REQUIRES: the slot is not in the index.
     void insert(Entry entry) {
-        if ((size_ + 1) * 8 > entries_.size() * 5)
-            resize(std::max(capacity_min, entries_.size() * 2));
-        place(entry);
+        move_some();
+        if ((size_ + 1) * 8 > current_.capacity() * 5) {
+            resize(std::max(capacity_min, current_.capacity() * 2));
+        }
+        current_.place(entry);
         ++size_;
     }
 
     // REQUIRES: the slot is in the index, with this hash.
     void erase(Entry entry) {
-        std::size_t hole = entry.hash & mask();
-        for (; entries_[hole].slot != entry.slot; hole = (hole + 1) & mask()) {
-            CHECK(entries_[hole].slot != no_slot);
-        }
-        for (std::size_t next = (hole + 1) & mask(); entries_[next].slot != no_slot;
-             next = (next + 1) & mask()) {
-            // An entry may move back to the hole unless its own place lies behind the hole.
-            const std::size_t home = entries_[next].hash & mask();
-            if (((next - home) & mask()) < ((next - hole) & mask())) continue;
-            entries_[hole] = entries_[next];
-            hole = next;
-        }
-        entries_[hole].slot = no_slot;
+        if (old_.capacity() == 0 || !old_.bury(entry)) current_.erase(entry);
         --size_;
-        if (entries_.size() > capacity_kept && size_ * 16 < entries_.size()) {
-            resize(entries_.size() / 4);
+        move_some();
+        if (current_.capacity() > capacity_kept && size_ * 16 < current_.capacity()) {
+            resize(current_.capacity() / 4);
         }
     }
 
@@ -64,38 +62,140 @@ class SlotIndex {
     template <class Predicate>
     [[nodiscard]] Slot find(std::uint32_t hash, const Predicate& is_it) const {
         if (size_ == 0) return no_slot;
-        for (std::size_t at = hash & mask(); entries_[at].slot != no_slot; at = (at + 1) & mask()) {
-            if (entries_[at].hash == hash && is_it(entries_[at].slot)) return entries_[at].slot;
-        }
-        return no_slot;
+        const Slot found = current_.find(hash, is_it);
+        if (found != no_slot || old_.capacity() == 0) return found;
+        return old_.find(hash, is_it);
     }
 
     [[nodiscard]] std::size_t size() const { return size_; }
+    // How many entries were moved to another array since the index was made: for tests of cost.
+    [[nodiscard]] std::uint64_t moves() const { return moves_; }
 
   private:
-    using Entries = std::vector<Entry, base::BlockAllocator<Entry>>;
-
     static constexpr std::size_t capacity_min = 64, capacity_kept = 8192;
 
-    // The capacity is a power of two.
-    [[nodiscard]] std::size_t mask() const { return entries_.size() - 1; }
+    // One array. Its memory begins as zeros, which the kernel provides when a page is used for the
+    // first time: so a large array costs nothing at once.
+    class Array {
+      public:
+        Array() = default;
+        explicit Array(std::size_t capacity)  // a power of two
+            : places_(static_cast<Place*>(base::allocate_zeroed(capacity * sizeof(Place)))),
+              capacity_(capacity) {}
+        Array(Array&& other) noexcept { swap(other); }
+        Array& operator=(Array&& other) noexcept {
+            swap(other);
+            return *this;
+        }
+        ~Array() {
+            if (places_ != nullptr) base::free_zeroed(places_, capacity_ * sizeof(Place));
+        }
 
-    void place(Entry entry) {
-        std::size_t at = entry.hash & mask();
-        while (entries_[at].slot != no_slot) at = (at + 1) & mask();
-        entries_[at] = entry;
-    }
+        [[nodiscard]] std::size_t capacity() const { return capacity_; }
+
+        void place(Entry entry) {
+            std::size_t at = entry.hash & mask();
+            while (places_[at].content != empty) at = (at + 1) & mask();
+            places_[at] = {.content = content_of(entry.slot), .hash = entry.hash};
+        }
+
+        // REQUIRES: the entry is there, and no tombstone is.
+        void erase(Entry entry) {
+            std::size_t hole = find_place(entry);
+            CHECK(places_[hole].content != empty);
+            for (std::size_t next = (hole + 1) & mask(); places_[next].content != empty;
+                 next = (next + 1) & mask()) {
+                // An entry may move back to the hole unless its own place lies behind the hole.
+                const std::size_t home = places_[next].hash & mask();
+                if (((next - home) & mask()) < ((next - hole) & mask())) continue;
+                places_[hole] = places_[next];
+                hole = next;
+            }
+            places_[hole].content = empty;
+        }
+
+        // Puts a tombstone in the place of the entry. False if it is not there.
+        bool bury(Entry entry) {
+            const std::size_t at = find_place(entry);
+            if (places_[at].content == empty) return false;
+            places_[at].content = tombstone;
+            return true;
+        }
+
+        // Takes the entry out of this place, if there is one.
+        [[nodiscard]] Entry take(std::size_t at) {
+            if (places_[at].content == empty || places_[at].content == tombstone) return {};
+            return {.slot = std::exchange(places_[at].content, tombstone) - 1,
+                    .hash = places_[at].hash};
+        }
+
+        template <class Predicate>
+        [[nodiscard]] Slot find(std::uint32_t hash, const Predicate& is_it) const {
+            for (std::size_t at = hash & mask(); places_[at].content != empty;
+                 at = (at + 1) & mask()) {
+                const Place& place = places_[at];
+                if (place.hash != hash || place.content == tombstone) continue;
+                if (is_it(place.content - 1)) return place.content - 1;
+            }
+            return no_slot;
+        }
+
+      private:
+        // What is in a place: nothing, something that is gone, or a slot plus one.
+        static constexpr std::uint32_t empty = 0, tombstone = UINT32_MAX;
+
+        struct Place {
+            std::uint32_t content, hash;
+        };
+
+        [[nodiscard]] static std::uint32_t content_of(Slot slot) {
+            CHECK(slot < tombstone - 1);
+            return slot + 1;
+        }
+        [[nodiscard]] std::size_t mask() const { return capacity_ - 1; }
+        // The place of the entry, or the empty one at which a search for it ends.
+        [[nodiscard]] std::size_t find_place(Entry entry) const {
+            std::size_t at = entry.hash & mask();
+            while (places_[at].content != empty && places_[at].content != entry.slot + 1) {
+                at = (at + 1) & mask();
+            }
+            return at;
+        }
+        void swap(Array& other) {
+            std::swap(places_, other.places_);
+            std::swap(capacity_, other.capacity_);
+        }
+
+        Place* places_ = nullptr;
+        std::size_t capacity_ = 0;
+    };
 
     void resize(std::size_t capacity) {
-        Entries old(capacity);
-        old.swap(entries_);
-        for (const Entry& entry : old) {
-            if (entry.slot != no_slot) place(entry);
-        }
+        // The array before was emptied long ago: growing and shrinking take more calls than moving.
+        while (old_.capacity() > 0) move_some();
+        old_ = std::exchange(current_, Array(capacity));
+        next_place_ = 0;
+        if (old_.capacity() == 0) return;
+        move_some();
     }
 
-    Entries entries_;
+    void move_some() {
+        if (old_.capacity() == 0) return;
+        const std::size_t end = std::min(next_place_ + places_moved_max, old_.capacity());
+        for (; next_place_ < end; ++next_place_) {
+            const Entry entry = old_.take(next_place_);
+            if (entry.slot == no_slot) continue;
+            current_.place(entry);
+            ++moves_;
+        }
+        if (next_place_ == old_.capacity()) old_ = Array();
+    }
+
+    Array current_;
+    Array old_;                   // no capacity: nothing is to be moved
+    std::size_t next_place_ = 0;  // of the old array: all before it are empty
     std::size_t size_ = 0;
+    std::uint64_t moves_ = 0;
 };
 
 }  // namespace holdfast::core

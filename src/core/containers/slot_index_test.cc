@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/containers/key.h"
@@ -47,7 +49,7 @@ TEST(SlotIndex, AsksOnlyAboutSlotsWithThatHash) {
 TEST(SlotIndexDeathTest, StopsWhenWhatIsNotThereIsErased) {
     SlotIndex index;
     index.insert({.slot = 1, .hash = 10});
-    EXPECT_DEATH(index.erase({.slot = 2, .hash = 10}), "no_slot");
+    EXPECT_DEATH(index.erase({.slot = 2, .hash = 10}), "empty");
 }
 
 TEST(SlotIndex, AgreesWithAMapWhileItGrowsAndShrinks) {
@@ -74,6 +76,41 @@ TEST(SlotIndex, AgreesWithAMapWhileItGrowsAndShrinks) {
         const Slot expected = found == model.end() ? no_slot : slot;
         ASSERT_EQ(index.find(hash, [&](Slot candidate) { return candidate == slot; }), expected);
     }
+}
+
+// However large the index is, one call moves a few entries only, and everything is found meanwhile.
+TEST(SlotIndex, MovesAFewEntriesAtATimeWhenItGrowsAndShrinks) {
+    constexpr Slot many = 1'000'000;
+    const auto hash = [](Slot slot) {
+        return static_cast<std::uint32_t>(mix(slot + 1, 0x9e3779b97f4a7c15));
+    };
+    SlotIndex index;
+    std::uint64_t moves = 0, most = 0;
+    const auto note_moves = [&] {
+        most = std::max(most, index.moves() - std::exchange(moves, index.moves()));
+    };
+    const auto find = [&](Slot slot) {
+        return index.find(hash(slot), [slot](Slot one) { return one == slot; });
+    };
+    for (Slot slot = 0; slot < many; ++slot) {
+        index.insert({.slot = slot, .hash = hash(slot)});
+        note_moves();
+        const Slot other = slot / 7 * 5;
+        ASSERT_EQ(find(other), other);
+        ASSERT_EQ(find(slot + 1), no_slot);
+    }
+    for (Slot slot = 0; slot < many; ++slot) ASSERT_EQ(find(slot), slot);
+    EXPECT_GT(index.moves(), many / 2);
+    for (Slot slot = 0; slot < many; ++slot) {
+        index.erase({.slot = slot, .hash = hash(slot)});
+        note_moves();
+        ASSERT_EQ(find(slot), no_slot);
+        const Slot other = slot + (many - slot) / 2;
+        ASSERT_EQ(find(other), other == slot ? no_slot : other);
+    }
+    // The first move after a growth comes on top.
+    EXPECT_LE(most, 2 * SlotIndex::places_moved_max);
+    EXPECT_EQ(index.size(), 0U);
 }
 
 TEST(KeyHash, DependsOnTheSeedAndEveryByte) {

@@ -65,6 +65,7 @@ std::string_view to_text(Refusal refusal) {
         case Refusal::not_enqueued: return "not_enqueued";
         case Refusal::unknown_lease: return "unknown_lease";
         case Refusal::lease_ended: return "lease_ended";
+        case Refusal::request_mismatch: return "request_mismatch";
         case Refusal::request_ended: return "request_ended";
         case Refusal::request_superseded: return "request_superseded";
         case Refusal::still_waiting: return "still_waiting";
@@ -98,11 +99,13 @@ void Changes::clear() {
     if (events_.capacity() > kept_events) std::vector<Event>().swap(events_);
     events_.clear();
     texts_.clear();
+    is_at_step_ = false;
 }
 
 void Changes::swap(Changes& other) noexcept {
     events_.swap(other.events_);
     texts_.swap(other.texts_);
+    std::swap(is_at_step_, other.is_at_step_);
 }
 
 }  // namespace holdfast::core

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/text/text_arena.h"
@@ -58,6 +59,9 @@ struct Event {
     std::size_t queue_length = 0;
     // deadlock: the cycle (values/cycle.h). `lease` is what its first member asks for.
     std::string_view cycle = {};
+    // The events before this one belong to another step. The changes of a step are committed
+    // together: those of a request, or what happened because one deadline had come.
+    bool begins_step = false;
 };
 
 // All texts of an event: a copy of the event must copy them, too.
@@ -96,14 +100,20 @@ struct Event {
 class Changes {
   public:
     // Appends a copy of `event`, strings included.
-    void add(const Event& event) { copy_texts_of(events_.emplace_back(event)); }
+    void add(const Event& event) {
+        copy_texts_of(events_.emplace_back(event));
+        events_.back().begins_step |= std::exchange(is_at_step_, false);
+    }
     // Appends an empty event after `fill(event)` has filled it. Its strings are copied.
     template <class Fill>
     void add_filled(Fill fill) {
         Event& event = events_.emplace_back();
         fill(event);
+        event.begins_step = std::exchange(is_at_step_, false);
         copy_texts_of(event);
     }
+    // The next event begins a step.
+    void begin_step() { is_at_step_ = true; }
     void clear();
     void swap(Changes& other) noexcept;
 
@@ -126,6 +136,7 @@ class Changes {
 
     std::vector<Event> events_;
     base::TextArena texts_;  // of the events
+    bool is_at_step_ = false;
 };
 
 }  // namespace holdfast::core

@@ -31,6 +31,13 @@ struct Cycle {
     std::string text;  // its members: cycle_to_text()
 };
 
+// The deadlocks that exist now.
+struct Deadlocks {
+    std::vector<Cycle> cycles;
+    // The search ended before it had looked at everything: there may be more.
+    bool is_cut = false;
+};
+
 // The form in which a cycle travels in events and outcomes: a text, so that those without a cycle
 // cost nothing. Each member is the door, the owner and the waiter of the client, the scope, the
 // door and the owner of who is in the way, and the fencing number; all of them are fields

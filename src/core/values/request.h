@@ -135,15 +135,17 @@ struct ReleaseRequest {
     Cause cause = Cause::request;
 };
 
-// The limits of the engine. A request beyond one of them is refused, with the name of the limit.
+// The limits of the engine. A request beyond one of them is refused, with the name of the limit. What
+// was there before the server started with these limits stays, and may be renewed as it is.
 struct Limits {
     std::size_t locks_max = 10'000'000;
     // Leases that are held or in grace, and waiters, because a waiter becomes a lease without asking
-    // again. Remembered owners do not count: there is at most one for each lock.
+    // again. A set counts once for each of its locks. Remembered owners do not count: there is at
+    // most one for each lock.
     std::size_t leases_max = 4'000'000;
     // Those of them that are without an end. Nothing but a release makes room again.
     std::size_t endless_leases_max = 100'000;
-    std::size_t waiters_max = 1'000'000;
+    std::size_t waiters_max = 1'000'000;  // a set counts once for each of its locks
     std::size_t waiters_per_lock_max = 100'000;
     std::size_t sessions_max = 1'000'000;
     // Two-phase entries whose lease expired before the wait, of all sessions together. They exist
@@ -215,6 +217,7 @@ enum class Refusal : std::uint8_t {
     unknown_lease,     // no such token was ever given out, or it is not for this scope or owner
     lease_ended,       // the token was given out, and its lease has ended
     // By the service, when a request id was used before:
+    request_mismatch,    // ... for another mode, or a semaphore with another limit
     request_ended,       // the lease that the earlier request was granted has ended
     request_superseded,  // a later request with the same id waits instead of this one
     still_waiting,       // the longest time without an answer is over; the waiter stays queued

@@ -161,6 +161,8 @@ struct Writer {
                 return append_not_acquired(body, request, "LIMIT_MISMATCH");
             case core::Refusal::other_kind:
                 return append_not_acquired(body, request, "KIND_MISMATCH");
+            case core::Refusal::request_mismatch:
+                return append_not_acquired(body, request, "REQUEST_MISMATCH");
             case core::Refusal::request_ended:
                 return append_not_acquired(body, request, "REQUEST_ENDED");
             case core::Refusal::request_superseded:

@@ -206,7 +206,7 @@ struct Writer {
     int operator()(const ListDeadlocks& request) const {
         base::JsonWriter json(body);
         json.begin_object().begin_array("deadlocks");
-        for (const core::Cycle& deadlock : response.deadlocks()) {
+        for (const core::Cycle& deadlock : response.deadlocks().cycles) {
             const answers::ShownCycle cycle(deadlock.text, request.readable.get());
             if (!cycle.is_anything_shown()) continue;
             json.begin_object().field("since", to_text(deadlock.since, clock));
@@ -214,6 +214,7 @@ struct Writer {
             json.end_object();
         }
         json.end_array();
+        if (response.deadlocks().is_cut) json.field("truncated", true);
         if (response.position > 0) json.field("position", response.position);
         json.end_object();
         return 200;
@@ -300,6 +301,12 @@ struct Writer {
                          : "the name is a semaphore at the moment: ask for semaphore:NAME and its "
                            "limit"},
                     scope);
+            case core::Refusal::request_mismatch:
+                return append_problem(body,
+                                      {409, "RequestMismatch",
+                                       "this request_id was used for another mode or limit: use a "
+                                       "new one"},
+                                      scope);
             case core::Refusal::request_ended:
                 return append_problem(
                     body, {409, "RequestEnded", "what this request_id was granted is over"}, scope);

@@ -126,9 +126,10 @@ TEST(ScopedAnswer, ListsDeadlocks) {
         core::cycle_to_text(std::vector{waits("ann", "b", "bob", 7), waits("bob", "a", "ann", 6)});
     const std::string of_secrets = core::cycle_to_text(
         std::vector{waits("ann", "secret", "bob", 7), waits("bob", "secret", "ann", 6)});
-    const Response response{.details = std::make_shared<service::Details>(service::Details{
-                                .deadlocks = {{.since = core::Time{1500ms}, .text = of_two},
-                                              {.since = core::Time{2s}, .text = of_secrets}}})};
+    const Response response{
+        .details = std::make_shared<service::Details>(service::Details{
+            .deadlocks = {.cycles = {{.since = core::Time{1500ms}, .text = of_two},
+                                     {.since = core::Time{2s}, .text = of_secrets}}}})};
     EXPECT_THAT(
         answer(ListDeadlocks{}, response),
         AllOf(HasSubstr(R"(200 {"deadlocks":[{"since":"2024-01-15T10:30:01.500Z","cycle":[{)"),
@@ -137,6 +138,9 @@ TEST(ScopedAnswer, ListsDeadlocks) {
                 AllOf(HasSubstr(R"("since":"2024-01-15T10:30:01.500Z")"),
                       Not(HasSubstr("2024-01-15T10:30:02"))));
     EXPECT_EQ(answer(ListDeadlocks{}, {}), R"(200 {"deadlocks":[]})");
+    const Response cut{.details = std::make_shared<service::Details>(
+                           service::Details{.deadlocks = {.cycles = {}, .is_cut = true}})};
+    EXPECT_EQ(answer(ListDeadlocks{}, cut), R"(200 {"deadlocks":[],"truncated":true})");
 }
 
 TEST(ScopedAnswer, TellsWhoIsInTheWay) {

@@ -24,7 +24,8 @@ std::string describe_holder(const core::LeaseView& lease, const service::Clock& 
     base::append_rfc3339_seconds(created, clock.wall(lease.acquired_at));
     // Without a fencing number nobody holds the lock, and this is a client that waits for it.
     const bool is_held = core::as_number(lease.token.fence) != 0;
-    std::string info = (is_held ? "held at the " : "awaited at the ") + std::string(service::to_text(lease.owner.door)) + " door";
+    std::string info = (is_held ? "held at the " : "awaited at the ") +
+                       std::string(service::to_text(lease.owner.door)) + " door";
     if (!lease.notes.metadata.empty()) info.append(": ").append(lease.notes.metadata);
     std::string json;
     base::JsonWriter(json)

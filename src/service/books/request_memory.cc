@@ -49,27 +49,36 @@ const RequestMemory::Known* RequestMemory::find(const core::AcquireRequest& requ
     return &known;
 }
 
+bool RequestMemory::asks_for_the_same(const core::AcquireRequest& request, const Known& known) {
+    if (request.members.size() > 1) return true;  // the key has the modes and limits
+    if (request.scope.kind == core::ScopeKind::semaphore) return request.limit == known.limit;
+    return request.mode == known.mode;
+}
+
 void RequestMemory::on_event(const core::Event& event) {
     const core::LeaseView& lease = event.lease;
-    if (lease.notes.request_id.empty() || event.kind == core::EventKind::deadlock) return;
-    const std::string key = key_of(lease);
+    if (lease.notes.request_id.empty()) return;
+    Known known{
+        .waiter = event.waiter, .token = lease.token, .mode = lease.mode, .limit = event.limit};
     switch (event.kind) {
         case core::EventKind::queued:
-            known_[key] = {.state = State::waiting, .waiter = event.waiter};
+            known.token = {};
+            known_[key_of(lease)] = known;
             break;
         case core::EventKind::granted:
-            known_[key] = {.state = State::held, .waiter = event.waiter, .token = lease.token};
+            known.state = State::held;
+            known_[key_of(lease)] = known;
             break;
         case core::EventKind::wait_timed_out:
-        case core::EventKind::wait_cancelled: known_.erase(key); break;
+        case core::EventKind::wait_cancelled: known_.erase(key_of(lease)); break;
         case core::EventKind::released:
-        case core::EventKind::expired: end(key, event); break;
+        case core::EventKind::expired: end(key_of(lease), event); break;
         case core::EventKind::renewed:
         case core::EventKind::grace_ended:
         case core::EventKind::session_opened:
         case core::EventKind::session_ended:
         case core::EventKind::value_set:
-        case core::EventKind::deadlock: break;
+        case core::EventKind::deadlock: return;
     }
     forget_old(event.at);
 }
@@ -80,14 +89,19 @@ void RequestMemory::forget(const core::Event& event) {
 
 void RequestMemory::on_restored(const core::RestoreRequest& lease) {
     if (lease.notes.request_id.empty() || lease.is_in_grace) return;
-    known_[key_of(lease)] = {.state = State::held, .token = lease.token};
+    known_[key_of(lease)] = {
+        .state = State::held, .token = lease.token, .mode = lease.mode, .limit = lease.limit};
 }
 
-void RequestMemory::end(const std::string& key, const core::Event& event) {
+void RequestMemory::end(std::string key, const core::Event& event) {
     const core::Token token = event.lease.token;
-    known_[key] = {.state = State::ended, .token = token, .ended_at = event.at};
-    ended_.push_back({.key = key, .token = token, .at = event.at});
+    known_[key] = {.state = State::ended,
+                   .token = token,
+                   .ended_at = event.at,
+                   .mode = event.lease.mode,
+                   .limit = event.limit};
     ended_bytes_ += bytes_of(key);
+    ended_.push_back({.key = std::move(key), .token = token, .at = event.at});
     while (ended_.size() > ended_max || ended_bytes_ > ended_bytes_max) forget_oldest();
 }
 

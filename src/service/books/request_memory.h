@@ -7,7 +7,8 @@
 // the queue, the lease, or the news that the lease is over already. So a request has one effect,
 // however often it arrives.
 //
-// An id belongs to its owner and its lock, or its set of locks. It is known while its request waits
+// An id belongs to its owner and its lock, or its set of locks. Who uses it again for another mode, or
+// for a semaphore with another limit, asks for something else (asks_for_the_same()). It is known while its request waits
 // or holds, and for ten minutes after its lease has ended: find() compares the times, so that this
 // holds also on a server on which nothing else happens. What waited in vain is forgotten, so that
 // it may be tried again. All of it follows from the events of the lock table.
@@ -47,11 +48,18 @@ class RequestMemory {
         core::WaiterId waiter;  // waiting; held, if it waited before
         core::Token token;      // held, ended
         core::Time ended_at;    // ended
+        // What was asked for, as far as it is not part of the key.
+        core::Mode mode = core::Mode::exclusive;
+        std::uint32_t limit = 1;  // of a semaphore
     };
 
     // What is known of a request at this time, if it has an id and was made before; good until the
     // next call.
     [[nodiscard]] const Known* find(const core::AcquireRequest& request, core::Time now) const;
+
+    // Whether the request asks for what the one with its id has asked for.
+    [[nodiscard]] static bool asks_for_the_same(const core::AcquireRequest& request,
+                                                const Known& known);
 
     // Of every event of the table, in order.
     void on_event(const core::Event& event);
@@ -76,7 +84,7 @@ class RequestMemory {
         core::Time at;
     };
 
-    void end(const std::string& key, const core::Event& event);
+    void end(std::string key, const core::Event& event);
     void forget_oldest();
 
     std::unordered_map<std::string, Known> known_;

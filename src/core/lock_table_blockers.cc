@@ -17,8 +17,14 @@ LockTable::InTheWay LockTable::find_in_the_way(const Resource& resource, const R
         if (holder != no_slot) return {.lease = ranges_[holder].record};
         const Slot item = ranges_.find_conflict(resource.ranges, range, mode, after_everybody);
         if (item == no_slot) return {};
-        if (ranges_[item].is_waiter) return {.waiter = ranges_[item].record};
-        return {.lease = ranges_[item].record};
+        if (!ranges_[item].is_waiter) return {.lease = ranges_[item].record};
+        // The waiter may wait for a shared holder that the request would not exclude.
+        const Slot watched = ranges_[item].watched;
+        if (watched != no_slot && !ranges_[watched].is_waiter &&
+            ranges_[watched].range.overlaps(range)) {
+            return {.lease = ranges_[watched].record};
+        }
+        return {.waiter = ranges_[item].record};
     }
     const Slot first = resource.waiters.first;
     // The first waiter waits for the holders, unless it is a set that waits for another lock.

@@ -209,9 +209,7 @@ bool NaiveTable::is_waiter_ahead(const AcquireRequest& request, const LeaseView&
 bool NaiveTable::is_on_what_is_asked(const Lease& lease, const Members& members) {
     return std::any_of(members.begin(), members.end(), [&](const SetMember& wanted) {
         return std::any_of(lease.members.begin(), lease.members.end(), [&](const SetMember& held) {
-            return wanted.scope.is_of_inode()
-                       ? is_excluding(held.scope, held.mode, wanted.scope, wanted.mode)
-                       : is_same_lock(held.scope, wanted.scope);
+            return is_overlapping(held.scope, wanted.scope);
         });
     });
 }

@@ -64,7 +64,7 @@ std::vector<Row> ranges() {
              granted("3", range("9000", "9001"), "d", 1000) + a_releases + "d> " +
              wants("range:7:0-4000", "d") + "d< " + granted("4", range("0", "4000"), "d", 1000) +
              "d> " + wants("range:7:4000-4001", "d") + R"(
-             d< 409 {"error":"LockHeld","message":"range:7:4096-8192 is held by b","scope":{"kind":"range","inode":7,"start":4096,"end":8192},"holder":"b","mode":"exclusive","expires_at":"@@5000","queue_length":1,"retry_after_ms":1000}
+             d< 409 {"error":"LockHeld","message":"range:7:4000-5000 is not held, but earlier asked for by c","scope":{"kind":"range","inode":7,"start":4000,"end":5000},"holder":"c","mode":"exclusive","queue_length":1,"retry_after_ms":1000}
              )"},
     };
 }

@@ -297,7 +297,7 @@ struct Identity {
 inline constexpr std::uint32_t crowd_waiters_min = 65;
 
 // A two-phase entry: `enqueue` makes it, `wait` uses it up. A session has at most one for a scope.
-// lock_table_two_phase.cc opens with its life.
+// lock_table_session.cc opens with its life.
 struct Enqueued {
     Enqueued(Slot its_session, std::string scope_text, std::uint32_t scope_hash)
         : scope(std::move(scope_text)), hash(scope_hash), session(its_session) {}

@@ -82,9 +82,10 @@ void add_operations(Page& page, const service::ServiceFigures& service) {
     const std::pair<const char*, const service::OperationFigures*> operations[] = {
         {"acquire", &service.acquire}, {"renew", &service.renew}, {"release", &service.release}};
     const std::pair<const char*, const char*> totals[] = {
-        {"lock_acquire_total", "Requests for a lock."},
-        {"lock_renew_total", "Requests to renew a lease."},
-        {"lock_release_total", "Requests to release a lock."}};
+        {"lock_acquire_total", "Leases granted, and requests for a lock that were refused."},
+        {"lock_renew_total", "Leases renewed, and requests to renew one that were refused."},
+        {"lock_release_total",
+         "Leases released by a client, and requests to release one that were refused."}};
     for (std::size_t index = 0; index < std::size(operations); ++index) {
         const service::OperationFigures& operation = *operations[index].second;
         page.begin(MetricType::Counter, totals[index].first, totals[index].second);

@@ -51,8 +51,8 @@ class LogWriter {
     using Clock = std::chrono::steady_clock;
 
     void run();
-    // Empty: there is nothing more to write, and the thread ends.
     void append_notice();
+    // Empty: there is nothing more to write, and the thread ends.
     [[nodiscard]] std::string take_queue();
     void write_out(std::string_view bytes);
     [[nodiscard]] bool is_given_up();

@@ -229,6 +229,23 @@ TEST_F(RedisProtocolTest, TellsWhyALockHasEnded) {
     EXPECT_EQ(cause_of("DELEX k IFEQ me"), 0U);
 }
 
+TEST_F(RedisProtocolTest, CountsWhatItsCommandsAndScriptsHaveDone) {
+    Line line = connect();
+    line.say("SET a me NX PX 5000");
+    line.say("MSET b me c me");
+    line.say("SET a you NX PX 5000");
+    line.say("PEXPIRE a 9000");
+    line.send(
+        {"EVAL", "redis.call('pexpire', 'b', 9000) return redis.call('del', 'b', 'c')", "0", "me"});
+    line.say("DELEX a IFEQ me");
+    at_.executor.settle();
+    const service::ServiceFigures& seen = at_.service.submit(service::Measure{})->figures();
+    EXPECT_EQ(seen.acquire.success, 3U);
+    EXPECT_EQ(seen.renew.success, 2U);
+    EXPECT_EQ(seen.release.success, 3U);
+    EXPECT_EQ(seen.forced, 0U);
+}
+
 // --- Scripts ---
 
 TEST_F(RedisProtocolTest, RunsScriptsByTextAndBySha1) {

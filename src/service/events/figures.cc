@@ -8,6 +8,7 @@ double seconds(core::Duration duration) {
     return std::chrono::duration<double>(duration).count();
 }
 
+// Whether the request has done what it asked for. (What that was is counted by the events.)
 bool is_success(Operation operation, core::Outcome::Kind kind) {
     using Kind = core::Outcome::Kind;
     switch (operation) {
@@ -56,6 +57,7 @@ Operation operation_of(const Request& request) {
 void ServiceFigures::on_event(const core::Event& event) {
     switch (event.kind) {
         case core::EventKind::granted:
+            ++acquire.success;
             if (!event.waiter) break;
             ++waits_granted;
             wait_seconds.add(seconds(event.at - event.waiting_since));
@@ -63,13 +65,16 @@ void ServiceFigures::on_event(const core::Event& event) {
         case core::EventKind::expired: ++expired; [[fallthrough]];
         case core::EventKind::released:
             if (event.cause == core::Cause::force) ++forced;
+            if (event.cause == core::Cause::request) ++release.success;
             hold_seconds.add(seconds(event.at - event.lease.acquired_at));
             break;
         case core::EventKind::wait_timed_out: ++waits_timed_out; break;
         case core::EventKind::wait_cancelled: ++waits_cancelled; break;
         case core::EventKind::deadlock: ++deadlocks; break;
-        case core::EventKind::renewed:
+        case core::EventKind::renewed: ++renew.success; break;
         case core::EventKind::grace_ended:
+            if (event.cause == core::Cause::request) ++release.success;
+            break;
         case core::EventKind::queued:
         case core::EventKind::session_opened:
         case core::EventKind::session_ended:
@@ -109,9 +114,7 @@ void ServiceFigures::on_answer(Operation operation, const Response& response,
                                                                 : release;
     if (response.is_busy) {
         ++figures.busy;
-    } else if (response.failure.empty() && is_success(operation, response.outcome.kind)) {
-        ++figures.success;
-    } else {
+    } else if (!response.failure.empty() || !is_success(operation, response.outcome.kind)) {
         ++figures.fail;
     }
     figures.latency_ms.add(seconds(latency) * 1000);

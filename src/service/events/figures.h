@@ -33,7 +33,10 @@ enum class Operation : std::uint8_t { none, acquire, renew, release, check_token
 [[nodiscard]] Operation operation_of(const Request& request);
 
 struct OperationFigures {
+    // Counted by the events: how many leases were granted, renewed or released by a client. So a
+    // step counts whatever it has done, and a request that is repeated counts once.
     std::uint64_t success = 0;
+    // Counted by the answers.
     std::uint64_t fail = 0;
     std::uint64_t busy = 0;  // because somebody else had the store locked
     // From the decision to the answer: mostly the commit. Waiting for a lock is counted elsewhere.

@@ -40,6 +40,14 @@ TEST(Figures, CountAnOwnerThatAsksAgainAsRenewing) {
     EXPECT_EQ(measure(at).renew.success, 1U);
 }
 
+TEST(Figures, CountARequestThatIsRepeatedOnce) {
+    TestService at(Durability::none);
+    at.ask(with_id(take("laptop1"), "r1"));
+    at.ask(with_id(take("laptop1"), "r1"));
+    EXPECT_EQ(measure(at).acquire.success, 1U);
+    EXPECT_EQ(measure(at).acquire.fail, 0U);
+}
+
 TEST(Figures, CountWaitsHoldsAndExpiries) {
     TestService at(Durability::none);
     at.ask(take("laptop1"));

@@ -12,7 +12,7 @@
 //               of the entry, the checksum (CRC-32C) of everything before and of the entry
 //
 // A *generation* is one use of the file, from its beginning on. The database knows which generation
-// is not folded yet (journal_state.h). Records of older generations are what is left of them, and
+// is not folded yet (fold.h). Records of older generations are what is left of them, and
 // mean nothing. So a record is valid only at its place: in its generation, behind all the records
 // before it.
 //

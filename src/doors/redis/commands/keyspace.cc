@@ -40,7 +40,7 @@ Reply explain(core::Refusal refusal, std::string_view command) {
         case core::Refusal::empty_key: return Reply::error("ERR the key is empty");
         case core::Refusal::key_length_max: return Reply::error("ERR the key is too long");
         case core::Refusal::owner_length_max: return Reply::error("ERR the value is too long");
-        case core::Refusal::locks_max:
+        case core::Refusal::locks_max: return Reply::error("ERR too many locks on this server");
         case core::Refusal::leases_max:
             return Reply::error("ERR too many locks on this server (--leases-max)");
         case core::Refusal::endless_leases_max:

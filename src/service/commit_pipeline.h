@@ -187,6 +187,8 @@ class CommitPipeline {
     // The commit under way failed: forgets everything that is not done, and says who waited for it.
     // The changes in the lock table are the caller's to forget.
     [[nodiscard]] std::vector<Disappointed> fail();
+    // The largest fencing number that is on disk: leases with larger ones were granted since.
+    [[nodiscard]] std::uint64_t done_fence() const { return done_fence_; }
     // The service begins with what a store remembered: the largest fencing number that was given
     // out, and the largest that is reserved. REQUIRES: is_idle().
     void begin(std::uint64_t newest_fence, std::uint64_t reserved_fence);

@@ -232,6 +232,9 @@ class LockService final : public Port {
     core::Time next_recovery_;             // after an unknown commit, not before this
     std::shared_ptr<Recovery> recovery_;   // recovering, unless recover() has not been called yet
     std::vector<Withheld> withheld_;
+    // Leases that were granted in a commit of which nobody knows whether it is written, and of which
+    // their clients were told just that. If the store has them, they are released.
+    std::vector<core::Token> unheard_;
     std::string refusal_;  // that a response points to: what the store has said
 
     std::uint64_t next_promise_ = 1;

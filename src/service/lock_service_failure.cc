@@ -97,6 +97,11 @@ void LockService::begin_with(Recovery& recovery, const Recovered& recovered) {
     given_up_.clear();
     skip_events_of_others();
     state_ = Role::serving;
+    // No client has the token of these leases, and one without an end would be held for ever.
+    for (const core::Token token : std::exchange(unheard_, {})) {
+        table_->release(clock_.now(), {.token = token, .cause = core::Cause::none});
+    }
+    absorb_changes();
 }
 
 // Another server may have served meanwhile, and numbered its events. The numbers of all servers
@@ -127,8 +132,12 @@ void LockService::fail(const StoreFailure& why) {
     // At least one, so that every reader learns of it: waiters and sessions end without an event.
     lose_events(pipeline_.count_pending(*table_) + 1);
     for (const auto& one : pipeline_.fail()) {
-        withheld_.push_back(
-            {.promise = one.promise, .is_unknown = is_unknown && one.was_under_way});
+        const bool is_doubtful = is_unknown && one.was_under_way;
+        withheld_.push_back({.promise = one.promise, .is_unknown = is_doubtful});
+        const Promise* const promise = is_doubtful ? find_promise(one.promise) : nullptr;
+        if (promise == nullptr || !promise->lease) continue;
+        const bool is_new = core::as_number(promise->lease->fence) > pipeline_.done_fence();
+        if (is_new) unheard_.push_back(*promise->lease);
     }
     for (const auto& [serial, promise] : std::exchange(promises_by_waiter_, {})) {
         answer_deadlines_.disarm(promise.slot);
@@ -170,6 +179,7 @@ void LockService::drop_table() {
     requests_ = {};
     fences_ = make_fence_book();
     given_up_.clear();
+    unheard_.clear();
 }
 
 // Begins anew from what the store really has, as a restart would.

@@ -232,6 +232,42 @@ TEST_F(RoleOfAService, AnUnknownCommitIsSuccessToNobody) {
     EXPECT_THAT(events, IsEmpty()) << "observers are told of no success, either";
 }
 
+// The store had written the grants, but the clients were told that this is unknown.
+TEST_F(RoleOfAService, ReleasesTheLeasesOfAnUnknownCommit) {
+    const core::Token before = hold();
+    remember(before);
+    core::AcquireRequest endless = take("laptop2", "endless");
+    endless.ttl = core::endless;
+    ask(endless, "1: ");
+    ask(with_id(take("laptop3", "repeated"), "r1"), "2: ");
+    core::AcquireRequest again = take("laptop1");
+    again.renew_own = true;
+    again.ttl = 60s;
+    ask(again, "3: ");
+    executor.settle();
+    for (const auto& [number, name] : {std::pair{2U, "endless"}, {3U, "repeated"}}) {
+        core::RestoreRequest written;
+        written.scope = core::Scope::named(name);
+        written.owner = {.name = number == 2 ? "laptop2" : "laptop3"};
+        written.token = {.fence = core::Fence{number}, .secret = core::Secret{number}};
+        written.ttl = written.remaining = number == 2 ? core::endless : core::Duration{30s};
+        written.notes.request_id = number == 2 ? "" : "r1";
+        store.remembered.push_back(written);
+        store.next_fence = number + 1;
+    }
+    store.cannot_recover = "no answer";
+    store.fail("no answer", Kind::unknown);
+    executor.settle();
+    EXPECT_THAT(take_notes(), ElementsAre("1: unknown: no answer", "2: unknown: no answer",
+                                          "3: unknown: no answer"));
+    store.cannot_recover.clear();
+    advance(1s);
+    ASSERT_EQ(service.role(), Role::serving);
+    EXPECT_EQ(ask(take("laptop4", "job")), "refused held") << "its client knows it from before";
+    EXPECT_EQ(ask(take("laptop4", "repeated")), "refused held") << "its client may ask again";
+    EXPECT_EQ(ask(take("laptop4", "endless")), "later") << "it is free";
+}
+
 TEST_F(RoleOfAService, AfterAnUnknownCommitARecoveryThatFailsIsTriedAgain) {
     ask(take("laptop1"));
     executor.settle();

@@ -8,8 +8,10 @@ namespace holdfast::doors::redis {
 
 namespace {
 
-// How many commands of one connection may be unanswered. Further input is not read meanwhile.
+// How many commands of one connection may be unanswered, and how many bytes of answers may wait for
+// earlier ones or for a commit. Further input is not read meanwhile.
 constexpr std::size_t owed_max = 1024;
+constexpr std::size_t waiting_bytes_max = std::size_t{256} * 1024;
 
 Reply failure_reply(const service::Response& response) {
     const std::string_view doubt = response.is_unknown ? " (it may have been done)" : "";
@@ -69,7 +71,10 @@ std::size_t RedisProtocol::on_input(std::string_view input) {
 }
 
 bool RedisProtocol::is_held_up() const {
-    return blocked_by_ != BlockedBy::nothing || owed_.size() >= owed_max;
+    if (blocked_by_ != BlockedBy::nothing) return true;
+    if (owed_.empty()) return false;
+    return owed_.size() >= owed_max || waiting_bytes_ > waiting_bytes_max ||
+           !channel_.has_room_to_wait();
 }
 
 void RedisProtocol::handle(Words words) {
@@ -94,6 +99,7 @@ void RedisProtocol::answer(const Reply& reply, bool is_last) {
     if (!owed_.empty()) {
         Owed& owed = owed_.emplace_back(*this);
         append_reply(owed.text, reply, state_.version);
+        count_bytes(owed, owed.text.size());
         owed.is_last = is_last;
         return;
     }
@@ -137,6 +143,7 @@ void RedisProtocol::on_late(Owed& owed, const service::Response& response) {
     if (owed.is_wait) blocked_by_ = BlockedBy::nothing;
     append(owed.text, owed, response);
     owed.step.reset();
+    count_bytes(owed, owed.text.size());
     send_answered();
     channel_.flush();
     go_on();
@@ -146,8 +153,17 @@ void RedisProtocol::send_answered() {
     while (!owed_.empty() && !owed_.front().text.empty()) {
         channel_.output().append(owed_.front().text);
         if (owed_.front().is_last) channel_.close_after_flush();
+        count_bytes(owed_.front(), 0);
         owed_.pop_front();
     }
+}
+
+// The answer that is owed takes so many bytes now.
+void RedisProtocol::count_bytes(Owed& owed, std::size_t bytes) {
+    waiting_bytes_ += bytes - owed.bytes;
+    channel_.count_waiting(static_cast<std::ptrdiff_t>(bytes) -
+                           static_cast<std::ptrdiff_t>(owed.bytes));
+    owed.bytes = bytes;
 }
 
 void RedisProtocol::go_on() {
@@ -182,8 +198,9 @@ void RedisProtocol::on_read_timeout() {
 
 void RedisProtocol::on_closed() {
     timer_.reset();
-    for (const Owed& owed : owed_) {
+    for (Owed& owed : owed_) {
         if (owed.text.empty()) port_.abandon(owed.promise);
+        count_bytes(owed, 0);
     }
     owed_.clear();
 }

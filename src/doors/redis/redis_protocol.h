@@ -78,6 +78,7 @@ class RedisProtocol final : public net::Protocol {
         bool is_wait = false;           // of HOLDFAST.ACQUIRE; if there is neither: of WATCH
         service::PromiseId promise{};   // while there is no text
         std::string text;               // empty: not known yet
+        std::size_t bytes = 0;          // that it is counted with
         bool is_last = false;           // the connection closes after it
     };
 
@@ -92,6 +93,7 @@ class RedisProtocol final : public net::Protocol {
     void call_timer(std::chrono::milliseconds delay);
     void end_wait(std::string_view error);
     void send_answered();
+    void count_bytes(Owed& owed, std::size_t bytes);
     void go_on();
 
     // redis_requests.cc: what is asked of the service
@@ -124,6 +126,7 @@ class RedisProtocol final : public net::Protocol {
 
     std::shared_ptr<KeyStep> spare_;  // used again when nobody else has it any more
     std::deque<Owed> owed_;           // in the order of their commands
+    std::size_t waiting_bytes_ = 0;   // of the answers in owed_
     BlockedBy blocked_by_ = BlockedBy::nothing;
     bool is_over_ = false;   // the input that follows is ignored
     bool is_ended_ = false;  // the peer sends no more

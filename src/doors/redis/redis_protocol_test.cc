@@ -612,6 +612,26 @@ TEST_F(DurableRedis, AnswersAfterTheCommitAndCommitsAScriptAtOnce) {
     EXPECT_EQ(line.hear(), ":3|$2|me|+PONG|");
 }
 
+// Answers that wait for the disk are memory.
+TEST_F(DurableRedis, ReadsNoFurtherWhileManyBytesOfAnswersWait) {
+    Line line = connect();
+    line.say("SET k me");
+    const std::string text(50'000, 'x');
+    int sent = 0;
+    for (; sent < 20 && !line.channel.paused; ++sent) {
+        EXPECT_EQ(line.send({"EVAL", "redis.call('get', 'k') return ARGV[1]", "0", text}), "");
+    }
+    EXPECT_EQ(sent, 7) << "the seventh is not read any more";
+    EXPECT_GT(line.channel.waiting_bytes, 256 * 1024);
+    EXPECT_LT(line.channel.waiting_bytes, 320 * 1024);
+    at_.executor.settle();
+    at_.store.finish();
+    at_.executor.settle();
+    EXPECT_FALSE(line.channel.paused);
+    EXPECT_EQ(line.channel.waiting_bytes, 0);
+    EXPECT_EQ(line.hear().size(), 4 + 7 * (7 + text.size() + 1)) << "+OK and seven texts";
+}
+
 TEST_F(RedisProtocolTest, WorksFromAnotherThread) {
     service::testing::ManualExecutor here;
     service::RemotePort port(here, at_.executor, at_.service);

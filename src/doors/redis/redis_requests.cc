@@ -130,6 +130,7 @@ void RedisProtocol::ask(std::shared_ptr<KeyStep> step) {
     Owed& owed = owed_.emplace_back(*this);
     owed.step = std::move(step);
     owed.promise = port_.await(service::AnswerPointer(&owed));
+    count_bytes(owed, owed.step->reply_bytes());
 }
 
 // HOLDFAST.ACQUIRE key owner ttl-ms wait-ms: as SET NX PX, but waits in turn.

@@ -9,6 +9,10 @@ namespace holdfast::doors::redis {
 
 namespace {
 
+// What a step that another thread has not run yet is expected to answer with: some hundred of these
+// are on the way at a time.
+constexpr std::size_t reply_bytes_expected = 1024;
+
 // Runs the command if the budget of the step and its commit have room for it.
 Reply run_command(const KeyCommand& command, KeyContext context, Words words) {
     const std::size_t keys = count_keys(command, words);
@@ -88,6 +92,7 @@ KeyCall& KeyStep::begin(unsigned database, const rights::TokenPtr& client) {
     database_ = database;
     client_ = client;
     is_exec_ = false;
+    reply_bytes_.store(reply_bytes_expected, std::memory_order_relaxed);
     watches_.clear();
     calls_.resize(1);
     calls_[0].command = nullptr;
@@ -105,6 +110,7 @@ void KeyStep::begin_exec(std::vector<KeyCall> calls,
     is_exec_ = true;
     calls_ = std::move(calls);
     watches_ = std::move(watches);
+    reply_bytes_.store(reply_bytes_expected, std::memory_order_relaxed);
 }
 
 core::Outcome KeyStep::run(const service::StepContext& context) {
@@ -113,6 +119,7 @@ core::Outcome KeyStep::run(const service::StepContext& context) {
     const KeyContext key_context{
         .keys = keys, .now = context.table.now(), .clock = door_.clock(), .budget = budget};
     reply_ = is_exec_ ? run_exec(key_context) : run_call(key_context, calls_[0]);
+    reply_bytes_.store(cost_of(reply_), std::memory_order_relaxed);
     forget_calls();
     return keys.rests_on();
 }

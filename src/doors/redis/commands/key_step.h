@@ -3,6 +3,8 @@
 // KeyStep: commands on keys as one step of the engine. A command alone, a script, or everything
 // between MULTI and EXEC. Each step has one budget.
 
+#include <atomic>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -62,6 +64,10 @@ class KeyStep final : public service::Step {
 
     // The reply, once, after the step was run.
     [[nodiscard]] Reply take_reply() { return std::exchange(reply_, {}); }
+    // How much memory the reply takes. Before the step was run, what it may take. From any thread.
+    [[nodiscard]] std::size_t reply_bytes() const {
+        return reply_bytes_.load(std::memory_order_relaxed);
+    }
 
   private:
     [[nodiscard]] Reply run_call(const KeyContext& context, const KeyCall& call);
@@ -75,6 +81,7 @@ class KeyStep final : public service::Step {
     std::vector<KeyCall> calls_;
     std::vector<std::shared_ptr<WatchStep>> watches_;
     Reply reply_;
+    std::atomic<std::size_t> reply_bytes_ = 0;
 };
 
 }  // namespace holdfast::doors::redis

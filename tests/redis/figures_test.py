@@ -75,7 +75,7 @@ class Figures(unittest.TestCase):
         self.assertEqual(self.metric('lock_acquire_total{result="success"}'), 5)
         self.assertEqual(self.metric('lock_renew_total{result="success"}'), 5)
         self.assertEqual(self.metric('lock_release_total{result="success"}'), 5)
-        self.assertEqual(self.server.get("/v1/status")["requests"]["grants"], 5)
+        self.assertEqual(self.server.get("/v1/status")["figures"]["grants"], 5)
 
     @unittest.skipUnless(shutil.which("promtool"), "promtool is not installed")
     def test_the_shipped_alert_knows_the_leases_that_did_not_expire(self):

@@ -55,6 +55,8 @@ type HistoryEntry struct {
 	EndedAt      time.Time
 	Ended        string // released, expired, forced, session or restart
 	Metadata     string
+	GrantedBy    string // who has asked for the grant: an access token, or a door and an address; "" if unknown
+	EndedBy      string // who has asked for the end; "" if nobody has
 }
 
 // historyJSON is an entry as the server shows it.
@@ -70,6 +72,8 @@ type historyJSON struct {
 	EndedAt      string     `json:"ended_at"`
 	Ended        string     `json:"ended"`
 	Metadata     string     `json:"metadata"`
+	GrantedBy    string     `json:"granted_by"`
+	EndedBy      string     `json:"ended_by"`
 }
 
 func (h historyJSON) entry() HistoryEntry {
@@ -86,6 +90,8 @@ func (h historyJSON) entry() HistoryEntry {
 		EndedAt:      readTime(h.EndedAt),
 		Ended:        h.Ended,
 		Metadata:     h.Metadata,
+		GrantedBy:    h.GrantedBy,
+		EndedBy:      h.EndedBy,
 	}
 }
 

@@ -231,7 +231,7 @@ func TestTheHistoryIsReadPageByPage(t *testing.T) {
 		case 0:
 			return http.StatusOK, `{"history":[` + entry + `}],"next":17,"position":3}`
 		case 1:
-			return http.StatusOK, `{"history":[` + entry + `,"scopes":["x","path:/x"],"metadata":"m"}],"next":"","position":3}`
+			return http.StatusOK, `{"history":[` + entry + `,"scopes":["x","path:/x"],"metadata":"m","granted_by":"ci","ended_by":"ops"}],"next":"","position":3}`
 		}
 		return http.StatusNotFound, `{"error":"HistoryOff","message":"the server keeps no history"}`
 	})
@@ -252,7 +252,7 @@ func TestTheHistoryIsReadPageByPage(t *testing.T) {
 		first.EndedAt.Sub(first.AcquiredAt) != 30*time.Second || len(first.Scopes) != 1 {
 		t.Fatalf("the entry is %+v", first)
 	}
-	if second.Metadata != "m" || !reflect.DeepEqual(second.Scopes, holdfast.Set("x", "path:/x")) {
+	if second.Metadata != "m" || second.GrantedBy != "ci" || second.EndedBy != "ops" || !reflect.DeepEqual(second.Scopes, holdfast.Set("x", "path:/x")) {
 		t.Fatalf("the entry is %+v", second)
 	}
 	err := client.History(brief(t), holdfast.HistoryFilter{}, nil)

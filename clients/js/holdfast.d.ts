@@ -232,6 +232,9 @@ export type EndedLease = Pick<
     readonly waitedMs: number;
     readonly endedAtMs: number;
     readonly ended: "released" | "expired" | "forced" | "session" | "restart";
+    /** Who has asked for the grant and for the end: an access token, or a door and an address; "" if nobody is known. */
+    readonly grantedBy: string;
+    readonly endedBy: string;
 };
 
 /** A lock, to be acquired and released as often as needed. While it is held, it renews itself. */

@@ -56,6 +56,7 @@ std::string details(const std::string& kind, const base::JsonValue& data) {
     if (!data["held_ms"].is_null()) add("held", milliseconds("held_ms"));
     if (!data["waited_ms"].is_null()) add("waited", milliseconds("waited_ms"));
     if (!data["cause"].text().empty()) add("cause", escape(data["cause"].text()));
+    if (!data["by"].text().empty()) add("by", escape(data["by"].text()));
     if (number_of(data["queue_length"]) > 0) {
         add("queue", std::to_string(number_of(data["queue_length"])));
     }

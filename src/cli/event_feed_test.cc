@@ -18,6 +18,13 @@ TEST(EventLine, TellsPeopleWhatHappened) {
     EXPECT_EQ(event_line(granted, false),
               "2024-01-15T10:30:00.123Z  granted         x  w1  mode=shared fence=34 "
               "ttl=30.0s waited=1.5s queue=2");
+    const LockEvent forced{
+        .kind = "released",
+        .data = R"({"at_ms":0,"lock_name":"x","kind":"named","owner_id":"w1","fencing_token":34,)"
+                R"("held_ms":1500,"cause":"force","by":"ops"})"};
+    EXPECT_EQ(
+        event_line(forced, false),
+        "1970-01-01T00:00:00.000Z  released        x  w1  fence=34 held=1.5s cause=force by=ops");
     const LockEvent refused{
         .kind = "fence_refused",
         .data = R"({"at_ms":0,"resource":"bucket","fencing_token":33,"highest":34})"};

@@ -59,6 +59,8 @@ void write_hold(base::JsonWriter& json, const Hold& hold) {
         .field("ended", service::to_text(hold.ending));
     write_text(json, "metadata", hold.metadata);
     write_text(json, "members", hold.members);
+    write_text(json, "granted_by", hold.granted_by);
+    write_text(json, "ended_by", hold.ended_by);
     json.end_object();
 }
 
@@ -69,10 +71,12 @@ std::optional<Hold> read_hold(const base::JsonValue& json) {
     const auto fence = json["fence"].natural();
     const auto door = json["door"].natural();
     auto name = read_text(json, "name"), owner = read_text(json, "owner"),
-         metadata = read_text(json, "metadata"), members = read_text(json, "members");
+         metadata = read_text(json, "metadata"), members = read_text(json, "members"),
+         granted_by = read_text(json, "granted_by"), ended_by = read_text(json, "ended_by");
     const bool is_whole = kind && ending && fence && door && *door <= 0xff && name && owner &&
-                          metadata && members && core::parse_set(*members) &&
-                          json["acquired_us"].number() && json["ended_us"].number();
+                          metadata && members && granted_by && ended_by &&
+                          core::parse_set(*members) && json["acquired_us"].number() &&
+                          json["ended_us"].number();
     if (!is_whole) return std::nullopt;
     const bool is_shared = json["mode"].text() == core::to_text(core::Mode::shared);
     return Hold{.fence = *fence,
@@ -89,7 +93,9 @@ std::optional<Hold> read_hold(const base::JsonValue& json) {
                 .ended_at = time_of(json["ended_us"]),
                 .ending = *ending,
                 .metadata = std::move(*metadata),
-                .members = std::move(*members)};
+                .members = std::move(*members),
+                .granted_by = std::move(*granted_by),
+                .ended_by = std::move(*ended_by)};
 }
 
 }  // namespace
@@ -123,16 +129,15 @@ std::vector<etcd::Operation> ClusterHistory::plan(const service::CommitEffect& e
     removed_values_ = 0;
     if (!is_on_) return {};
     for (const auto& put : effect.puts()) {
-        if (put.waited.count() != 0) {
-            waits_[core::as_number(put.change->lease.token.fence)] = put.waited;
-        }
+        open_.begin(core::as_number(put.change->lease.token.fence),
+                    {.waited = put.waited, .by = put.by});
     }
     for (const core::Event* const end : effect.holds()) {
         ending_.push_back(
-            service::to_hold(*end, waited(core::as_number(end->lease.token.fence)), epoch));
+            service::to_hold(*end, begin_of(core::as_number(end->lease.token.fence)), epoch));
     }
     if (!may_grow) {
-        for (const Hold& hold : ending_) waits_.erase(hold.fence);
+        for (const Hold& hold : ending_) open_.end(hold.fence);
         ending_.clear();
     }
     std::vector<etcd::Operation> operations;
@@ -157,7 +162,7 @@ std::vector<etcd::Operation> ClusterHistory::plan(const service::CommitEffect& e
 }
 
 void ClusterHistory::on_committed(service::WallTime now) {
-    for (const Hold& hold : ending_) waits_.erase(hold.fence);
+    for (const Hold& hold : ending_) open_.end(hold.fence);
     values_.erase(values_.begin(), values_.begin() + static_cast<std::ptrdiff_t>(removed_values_));
     values_.insert(values_.end(), added_values_.begin(), added_values_.end());
     if (!ending_.empty()) ring_.add(ending_, now);
@@ -166,18 +171,13 @@ void ClusterHistory::on_committed(service::WallTime now) {
     removed_values_ = 0;
 }
 
-core::Duration ClusterHistory::waited(std::uint64_t fence) const {
-    const auto wait = waits_.find(fence);
-    return wait == waits_.end() ? core::Duration::zero() : wait->second;
-}
-
 void ClusterHistory::begin(const std::vector<etcd::KeyValue>& entries,
                            const std::vector<LeaseRecord>& leases, service::WallTime now) {
     clear();
     for (const LeaseRecord& lease : leases) {
-        if (is_on_ && lease.waited != core::Duration::zero()) {
-            waits_[core::as_number(lease.token.fence)] = lease.waited;
-        }
+        if (!is_on_) break;
+        open_.begin(core::as_number(lease.token.fence),
+                    {.waited = lease.waited, .by = lease.granted_by});
     }
     std::vector<Hold> holds;
     for (const etcd::KeyValue& entry : entries) {
@@ -200,7 +200,7 @@ void ClusterHistory::begin(const std::vector<etcd::KeyValue>& entries,
 
 void ClusterHistory::clear() {
     ring_.clear();
-    waits_.clear();
+    open_.clear();
     values_.clear();
     ending_.clear();
     added_values_.clear();

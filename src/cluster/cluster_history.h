@@ -8,12 +8,12 @@
 // whose holds are all too old, or too many, is removed by a later commit. The next leader reads what
 // there is. It is small by default: etcd keeps everything in memory, and copies it to each member.
 //
-// How long a holder waited is in the record of its lease, for the next leader, and then in the hold.
+// How a hold began (service::HoldBegin) is in the record of its lease, for the next leader, and then in
+// the hold.
 //
 // Thread safety: read() and size() from any thread, everything else on the service's thread.
 // Lifetime: `keys` outlives this.
 
-#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -27,6 +27,7 @@
 #include "service/commit_effect.h"
 #include "service/history/history_ring.h"
 #include "service/history/hold.h"
+#include "service/history/open_holds.h"
 
 namespace holdfast::cluster {
 
@@ -51,8 +52,10 @@ class ClusterHistory {
     // The commit that was planned last is done.
     void on_committed(service::WallTime now);
 
-    // How long the holder of a lease that lives, or is about to be written, waited for it.
-    [[nodiscard]] core::Duration waited(std::uint64_t fence) const;
+    // How the hold of a lease began that lives, or is about to be written. Good until the next change.
+    [[nodiscard]] service::HoldBegin begin_of(std::uint64_t fence) const {
+        return open_.find(fence);
+    }
 
     // Begins with what etcd has: the values below Keys::histories(), and the leases that live.
     // Damaged values are left out: they must not keep a node from leading.
@@ -71,7 +74,7 @@ class ClusterHistory {
     const bool is_on_;
     const Keys& keys_;
     service::HistoryRing ring_;
-    boost::unordered_flat_map<std::uint64_t, core::Duration> waits_;  // of leases that live
+    service::OpenHolds open_;
     std::deque<std::uint64_t> values_;         // in etcd, by the number of their first hold
     std::vector<service::Hold> ending_;        // of the commit that was planned last
     std::vector<std::uint64_t> added_values_;  // likewise

@@ -29,12 +29,22 @@ Hold full() {
             .metadata = "{}",
             .members = core::set_to_text(std::vector<core::SetMember>{
                 {.scope = core::Scope::of_range(UINT64_MAX, {5, 9}), .mode = core::Mode::shared},
-                {.scope = core::Scope::named("job")}})};
+                {.scope = core::Scope::named("job")}}),
+            .granted_by = "ci",
+            .ended_by = "http@192.0.2.7"};
 }
 
 TEST(HoldRecord, IsReadBackAsItWas) {
     const Hold usual{.number = 8, .fence = 43, .name = "job", .owner = "w"};
     EXPECT_EQ(parse_holds(7, to_text({full(), usual})).value(), (std::vector{full(), usual}));
+}
+
+// So nodes of an older version read what a newer one has written, without what they do not know.
+TEST(HoldRecord, IsReadAlsoWithFieldsThatAreNotKnown) {
+    const Hold usual{.number = 7, .fence = 43, .name = "job", .owner = "w"};
+    std::string text = to_text({usual});
+    text.insert(text.find("\"fence\""), R"("granted_in":"the future",)");
+    EXPECT_EQ(parse_holds(7, text).value(), std::vector{usual});
 }
 
 TEST(HoldRecord, IsRefusedIfItIsDamaged) {
@@ -112,6 +122,25 @@ TEST_F(ClusterHistoryTest, SaysHowLongSomebodyWaitedUnderAnotherLeader) {
         ASSERT_EQ(page.value().holds.size(), 1U);
         EXPECT_EQ(page.value().holds[0].owner, "bob");
         EXPECT_EQ(page.value().holds[0].waited, 2s);
+    });
+}
+
+TEST_F(ClusterHistoryTest, SaysWhoHasAskedUnderAnotherLeader) {
+    TestNode& a = add("a", with_history());
+    settle();
+    a.by = "ci";
+    ask(a, take("ann"));
+    TestNode& b = add("b", with_history());
+    settle();
+    a.store->resign([](auto) {});
+    advance(3s);
+    ASSERT_TRUE(b.store->view().picture()->is_leading());
+    b.by = "ops";
+    ASSERT_EQ(ask(b, give_back("ann")), "released");
+    b.store->read_history({.limit = 1}, [](auto page) {
+        ASSERT_EQ(page.value().holds.size(), 1U);
+        EXPECT_EQ(page.value().holds[0].granted_by, "ci");
+        EXPECT_EQ(page.value().holds[0].ended_by, "ops");
     });
 }
 

@@ -90,7 +90,7 @@ void ClusterStore::commit(const service::Commit& commit, service::CommitDone don
     std::vector<GuardedStep> steps =
         plan_commit(keys_, writer_.term(), effect_, epoch, written_,
                     {.operations = history_.plan(effect_, epoch, may_grow),
-                     .waited = [this](std::uint64_t fence) { return history_.waited(fence); }});
+                     .begin_of = [this](std::uint64_t fence) { return history_.begin_of(fence); }});
     if (steps.empty()) return done({});
     commit_done_ = std::move(done);
     commit_began_ = slots_.now();

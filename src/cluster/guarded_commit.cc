@@ -40,7 +40,7 @@ std::vector<Operation> operations_of(const Keys& keys, const service::CommitEffe
     std::move(history.operations.begin(), history.operations.end(), std::back_inserter(operations));
     for (const auto& put : effect.puts()) {
         const std::uint64_t fence = fence_of(*put.change);
-        std::string record = to_record(*put.change, epoch, history.waited(fence));
+        std::string record = to_record(*put.change, epoch, history.begin_of(fence));
         if (written.is_known(fence, record)) continue;
         operations.push_back(Operation::put(keys.lease(fence), std::move(record)));
     }

@@ -37,6 +37,7 @@
 #include "cluster/records/written_leases.h"
 #include "etcd/api.h"
 #include "service/commit_effect.h"
+#include "service/history/hold.h"
 #include "service/ports/clock.h"
 
 namespace holdfast::cluster {
@@ -64,9 +65,9 @@ struct GuardedStep {
 // What the history adds to a commit.
 struct HistoryPart {
     std::vector<etcd::Operation> operations = {};
-    // How long the holder of the lease with this number waited for it.
-    std::function<core::Duration(std::uint64_t)> waited = [](std::uint64_t /*fence*/) {
-        return core::Duration::zero();
+    // How the hold of the lease with this number began.
+    std::function<service::HoldBegin(std::uint64_t)> begin_of = [](std::uint64_t /*fence*/) {
+        return service::HoldBegin{};
     };
 };
 

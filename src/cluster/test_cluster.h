@@ -78,7 +78,7 @@ class TestNode {
         const auto remember = [this](const service::Response& response) {
             if (service::LockService::names_lease(response)) token = response.outcome.lease.token;
         };
-        if (const service::Response* response = service->submit(request)) {
+        if (const service::Response* response = service->submit(request, by)) {
             remember(*response);
             return service::testing::to_note(*response);
         }
@@ -95,6 +95,7 @@ class TestNode {
     std::unique_ptr<service::LockService> service;
     std::vector<std::string> notes, deposed, trouble;
     core::Token token;  // of the last lease that an answer named
+    std::string by;     // who asks
     bool is_standing_still = false;
 
   private:

@@ -43,6 +43,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/containers/deadline_heap.h"
@@ -60,6 +61,10 @@ namespace holdfast::core {
 class LockTable {
   public:
     explicit LockTable(const TableOptions& options = {});
+
+    // Who asks for what follows, in words of the caller, until the next call of this: the changes
+    // that a request makes say so (Event::by). The text must live so long. Empty: nobody.
+    void on_behalf_of(std::string_view by) { by_ = by; }
 
     // Asks for a lock, or for several: granted, renewed (see renew_own), queued (if it may wait) or
     // refused. A lease on a set is renewed, or had again in its grace, by asking for the same set.
@@ -390,8 +395,9 @@ class LockTable {
     [[nodiscard]] Slot first_holder_after(const Resource& resource, Fence after) const;
     [[nodiscard]] Outcome with_lease(Outcome::Kind kind, Slot lease) const;
     [[nodiscard]] Outcome told(Outcome::Kind kind) const;
+    [[nodiscard]] std::string_view asker(Cause cause) const;
     void emit(EventKind kind, Cause cause, const Lease& lease, const Waiter* waited = nullptr);
-    void emit_renewed(const Lease& lease, bool has_new_terms, Cause cause);
+    void emit_renewed(const Lease& lease, bool has_new_terms, Cause cause, bool is_now_kept);
     void emit(EventKind kind, Cause cause, const Waiter& waiter);
     void emit(EventKind kind, const Session& session);
 
@@ -407,6 +413,7 @@ class LockTable {
     const std::uint64_t hash_seed_;
     const std::uint32_t few_holders_max_;
 
+    std::string_view by_;
     Time now_{};
     Time next_due_ = Time::max();  // nothing happens by itself before this; may be too early
     std::uint64_t next_fence_;

@@ -249,6 +249,7 @@ Slot LockTable::make_waiter(Slot resource, const AcquireRequest& request, bool i
     waiter.has_entry = is_two_phase;
     waiter.id = {.serial = next_serial_++, .slot = slot};
     waiter.secret = request.secret;
+    waiter.by = by_;
     waiter.since = now_;
     waiter.deadline = add_saturating(now_, request.wait);
     return slot;

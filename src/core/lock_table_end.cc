@@ -136,6 +136,7 @@ std::size_t LockTable::force_release(Time now, const Scope& scope) {
 void LockTable::restart_lease(Slot slot, Time expires_at, const LeaseTerms& terms, Cause cause) {
     Lease& lease = leases_[slot];
     const bool has_new_terms = lease.terms() != terms || lease.is_restored;
+    const bool is_now_kept = lease.is_transient && !terms.is_transient;
     if (has_new_terms) {
         count_endless(lease.ttl, terms.ttl);
         lease.set_terms(terms);
@@ -146,7 +147,7 @@ void LockTable::restart_lease(Slot slot, Time expires_at, const LeaseTerms& term
     lease.expires_at = expires_at;
     ++resources_[lease.resource].version;
     if (lease.is_set) touch_members(lease);
-    emit_renewed(lease, has_new_terms, cause);
+    emit_renewed(lease, has_new_terms, cause, is_now_kept);
 }
 
 // Ends a lease that is held or in grace, and erases it. Waiters may be granted after that.

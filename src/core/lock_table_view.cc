@@ -340,26 +340,38 @@ void LockTable::describe(EventKind kind, Cause cause, const Record& record, Even
     event.queue_length = resource.waiter_count;
 }
 
+// Who has asked for what happens for this reason.
+std::string_view LockTable::asker(Cause cause) const {
+    const bool is_by_itself = cause == Cause::none || cause == Cause::restart;
+    return is_by_itself ? std::string_view() : by_;
+}
+
+// `waited`: the waiter that is granted the lock, whatever has made way for it.
 void LockTable::emit(EventKind kind, Cause cause, const Lease& lease, const Waiter* waited) {
     changes_.add_filled([&](Event& event) {
         describe(kind, cause, lease, event);
         if (kind == EventKind::granted) event.previous_owner = previous_owner_;
+        event.by = waited == nullptr ? asker(cause) : waited->by;
         if (waited == nullptr) return;
         event.waiter = waited->id;
         event.waiting_since = waited->since;
     });
 }
 
-void LockTable::emit_renewed(const Lease& lease, bool has_new_terms, Cause cause) {
+// `is_now_kept`: the lease was transient, so for a store it begins now.
+void LockTable::emit_renewed(const Lease& lease, bool has_new_terms, Cause cause,
+                             bool is_now_kept) {
     changes_.add_filled([&](Event& event) {
         describe(EventKind::renewed, cause, lease, event);
         event.has_new_terms = has_new_terms;
+        if (is_now_kept || cause == Cause::force) event.by = asker(cause);
     });
 }
 
 void LockTable::emit(EventKind kind, Cause cause, const Waiter& waiter) {
     changes_.add_filled([&](Event& event) {
         describe(kind, cause, waiter, event);
+        event.by = asker(cause);
         event.waiter = waiter.id;
         event.waiting_since = waiter.since;
     });
@@ -369,6 +381,7 @@ void LockTable::emit(EventKind kind, const Session& session) {
     Event event{.kind = kind, .at = now_};
     event.lease.owner = {.door = session.door, .name = session.owner};
     event.lease.session = session.id;
+    event.by = by_;
     changes_.add(event);
 }
 

@@ -240,6 +240,7 @@ inline constexpr std::uint64_t after_everybody = UINT64_MAX;
 struct Waiter : Claim {
     WaiterId id;  // its serial number grows with every waiter: that is the order of the queue
     Secret secret{};
+    std::string by;  // who has asked: for the event of the grant
     Time since;
     Time deadline = Time::max();
     // Of a set: nothing is in the way of this record; and, in the leading one, how many records

@@ -13,11 +13,14 @@ namespace {
 // `what`: for people, what the right is missing on.
 Denial make_denial(const Token& client, const Denial& denial, Door door, std::string_view what) {
     client.count_denial(denial.right);
-    base::log(base::LogLevel::warning, "denied",
-              {{"token", client.name()},
-               {"right", to_text(denial.right)},
-               {"scope", denial.scope},
-               {"door", to_text(door)}});
+    if (const auto left_out = client.may_log_denial(Token::LogClock::now())) {
+        base::log(base::LogLevel::warning, "denied",
+                  {{"token", client.name()},
+                   {"right", to_text(denial.right)},
+                   {"scope", denial.scope},
+                   {"door", to_text(door)},
+                   {"left_out", *left_out}});
+    }
     Denial whole = denial;
     whole.sentence.append("the token ").append(client.name()).append(" lacks the right ");
     whole.sentence.append(to_text(denial.right)).append(" on ").append(what);

@@ -8,7 +8,8 @@
 //         return send_denied(*denial);
 //     }
 //
-// Every denial is counted for its token, and logged.
+// Every denial is counted for its token, and logged: one line a second for each token, which says how many
+// were left out before it.
 
 #include <optional>
 #include <string>

@@ -38,6 +38,16 @@ void Token::set_grants(Grants grants) {
     }
 }
 
+std::optional<std::uint64_t> Token::may_log_denial(LogClock::time_point now) const {
+    const std::lock_guard guard(mutex_);
+    if (logged_at_ && now - *logged_at_ < std::chrono::seconds{1}) {
+        ++not_logged_;
+        return std::nullopt;
+    }
+    logged_at_ = now;
+    return std::exchange(not_logged_, 0);
+}
+
 std::shared_ptr<const core::ScopeFilter> readable_by(const Token* client, Door door) {
     if (client == nullptr || client->everywhere(door) >= Right::read) return nullptr;
     return std::make_shared<const ReadableScopes>(client->shared_from_this(), door);

@@ -11,9 +11,11 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -54,6 +56,11 @@ class Token : public std::enable_shared_from_this<Token> {
         return denials_[static_cast<std::size_t>(right)].load(std::memory_order_relaxed);
     }
 
+    // Whether a denial may be logged now: once a second. The value is how many were not, since the
+    // last one that was.
+    using LogClock = std::chrono::steady_clock;
+    [[nodiscard]] std::optional<std::uint64_t> may_log_denial(LogClock::time_point now) const;
+
   private:
     [[nodiscard]] std::shared_ptr<const Grants> grants() const {
         const std::lock_guard guard(mutex_);
@@ -66,6 +73,8 @@ class Token : public std::enable_shared_from_this<Token> {
     std::shared_ptr<const Grants> grants_;                         // under mutex_
     std::array<std::atomic<Right>, doors_count> everywhere_ = {};  // of grants_
     mutable std::array<std::atomic<std::uint64_t>, 4> denials_ = {};
+    mutable std::optional<LogClock::time_point> logged_at_;  // under mutex_
+    mutable std::uint64_t not_logged_ = 0;                   // under mutex_
 };
 
 using TokenPtr = std::shared_ptr<const Token>;

@@ -58,14 +58,16 @@ void CommitEffect::add(const core::Event& change) {
         earlier->change = &change;
     } else {
         other_puts_.emplace(fence, puts_.size());
-        puts_.push_back({.change = &change});
+        const bool is_forced = change.cause == core::Cause::force;
+        puts_.push_back({.change = &change, .by = is_forced ? std::string_view() : change.by});
     }
 }
 
 void CommitEffect::add_grant(std::uint64_t fence, const core::Event& change) {
     CHECK(grants_.empty() || grants_.back().fence < fence);
     grants_.push_back({.fence = fence, .index = puts_.size()});
-    puts_.push_back({.change = &change, .is_new = true, .waited = waited_of(change)});
+    puts_.push_back(
+        {.change = &change, .is_new = true, .waited = waited_of(change), .by = change.by});
 }
 
 void CommitEffect::add_end(std::uint64_t fence, const core::Event& change) {

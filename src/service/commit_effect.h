@@ -32,6 +32,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "core/values/changes.h"
@@ -46,6 +47,7 @@ class CommitEffect {
         const core::Event* change = nullptr;
         bool is_new = false;       // granted in this commit: the store has nothing of the lease yet
         core::Duration waited{0};  // is_new: how long the holder waited for the grant
+        std::string_view by = {};  // who has asked for the lease; empty: it is not known here
 
         [[nodiscard]] bool is_in_grace() const { return change->kind == core::EventKind::expired; }
     };

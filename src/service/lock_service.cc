@@ -78,9 +78,9 @@ LockService::LockService(const core::TableOptions& options, ServiceParts parts)
     store_.on_lost([this](const StoreFailure& why) { executor_.post([this, why] { lose(why); }); });
 }
 
-const Response* LockService::take(Request& request) {
+const Response* LockService::take(Request& request, std::string_view by) {
     CHECK(!unclaimed_);
-    run(request);
+    run(request, by);
     const Operation operation = operation_of(request);
     if (!response_.failure.empty()) {
         figures_.on_answer(operation, response_, core::Duration::zero());

@@ -136,10 +136,10 @@ class LockService final : public Port {
     };
     struct Recovery;
 
-    [[nodiscard]] const Response* take(Request& request) override;
+    [[nodiscard]] const Response* take(Request& request, std::string_view by) override;
 
     // lock_service_run.cc
-    void run(Request& request);
+    void run(Request& request, std::string_view by);
     void measure();
     bool answer_repeated(const core::AcquireRequest& request);
     void supersede(core::WaiterId waiter);

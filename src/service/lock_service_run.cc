@@ -154,7 +154,7 @@ struct Runner {
 
 }  // namespace
 
-void LockService::run(Request& request) {
+void LockService::run(Request& request, std::string_view by) {
     // Read after the request has come in, so that no lease begins before it was asked for.
     if (executor_.has_fresh_input()) input_time_ = clock_.now();
     response_.now = input_time_;
@@ -179,8 +179,10 @@ void LockService::run(Request& request) {
     if (store_.refuses_growth() && refuse_growth(request)) return;
     std::string why_no_grant;
     if (std::holds_alternative<RunStep>(request)) why_no_grant = why_no_growth();
+    table_->on_behalf_of(by);
     response_.outcome = std::visit(
         Runner{*table_, fences_, pipeline_, random_, response_, statement_, why_no_grant}, request);
+    table_->on_behalf_of({});
 }
 
 FenceBook LockService::make_fence_book() const {

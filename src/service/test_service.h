@@ -130,6 +130,7 @@ struct TestService {
     ManualExecutor executor;
     std::uint64_t drawn = 0;  // random bits
     Notes events;             // as `granted laptop1`, `fence_refused bucket 6 7`
+    Notes askers;             // whom the events name
     Notes deposed;            // why, each time
     Notes notes;
     PromiseId promise{};  // of the last request that is answered later
@@ -144,6 +145,7 @@ struct TestService {
                  for (const core::Event& event : changes) {
                      events.push_back(std::string(core::to_text(event.kind)) + " " +
                                       std::string(event.lease.owner.name));
+                     if (!event.by.empty()) askers.emplace_back(event.by);
                  }
              },
          .on_fence_refused =

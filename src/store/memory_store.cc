@@ -32,15 +32,13 @@ void MemoryStore::on_changes(const core::Changes& changes) {
     for (const core::Event& event : changes) {
         if (event.lease.is_transient) continue;
         const std::uint64_t fence = core::as_number(event.lease.token.fence);
-        if (event.kind == EventKind::granted && event.waiter) {
-            waits_.emplace(fence, service::waited_of(event));
+        const bool is_now_kept = event.kind == EventKind::renewed && !event.by.empty() &&
+                                 event.cause != core::Cause::force;
+        if (event.kind == EventKind::granted || is_now_kept) {
+            open_.begin(fence, {.waited = service::waited_of(event), .by = event.by});
         } else if (event.kind == EventKind::released || event.kind == EventKind::expired) {
-            core::Duration waited{0};
-            if (const auto wait = waits_.find(fence); wait != waits_.end()) {
-                waited = wait->second;
-                waits_.erase(wait);
-            }
-            ended_.push_back(service::to_hold(event, waited, epoch));
+            ended_.push_back(service::to_hold(event, open_.find(fence), epoch));
+            open_.end(fence);
         }
     }
     if (!ended_.empty()) ring_.add(ended_, clock_->wall(clock_->now()));

@@ -1,10 +1,9 @@
 #pragma once
 
-#include <boost/unordered/unordered_flat_map.hpp>
-#include <cstdint>
 #include <vector>
 
 #include "service/history/history_ring.h"
+#include "service/history/open_holds.h"
 #include "service/ports/clock.h"
 #include "service/store.h"
 
@@ -35,8 +34,7 @@ class MemoryStore final : public service::Store {
     const service::HistoryLimits limits_;
     const service::Clock* const clock_;
     service::HistoryRing ring_;
-    boost::unordered_flat_map<std::uint64_t, core::Duration>
-        waits_;                         // by fencing number; none is 0
+    service::OpenHolds open_;
     std::vector<service::Hold> ended_;  // memory is used again
 };
 

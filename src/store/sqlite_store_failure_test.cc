@@ -107,10 +107,10 @@ TEST(SqliteStoreFailure, LeavesANewerDatabaseAlone) {
     const TemporaryFolder folder;
     const std::string path = folder / "holdfast.db";
     open_store(path).reset();
-    ASSERT_TRUE(Database::open(path)->run("PRAGMA user_version=7"));
+    ASSERT_TRUE(Database::open(path)->run("PRAGMA user_version=8"));
     expect_left_alone(
         path,
-        "it was written by a newer holdfast (the file has version 7, the newest known "
+        "it was written by a newer holdfast (the file has version 8, the newest known "
         "here is " +
             std::to_string(schema_version()) + ")");
 }

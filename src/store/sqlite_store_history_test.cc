@@ -57,6 +57,11 @@ Event after_a_wait(Event event) {
     return event;
 }
 
+Event by(std::string_view name, Event event) {
+    event.by = name;
+    return event;
+}
+
 class StoreHistory : public ::testing::Test {
   protected:
     void open(SqliteStoreOptions options = {.fold_after = 1h, .history = a_week}) {
@@ -222,6 +227,39 @@ TEST_F(StoreHistory, TellsTheWholeTruthOfRandomChanges) {
     EXPECT_EQ(fences_after_crash(), fences);
 }
 
+// Whatever becomes of the lease meanwhile.
+TEST_F(StoreHistory, SaysWhoHasAskedForTheGrantAndForTheEnd) {
+    open();
+    commit(
+        {by("ci", granted(1)), by("http@192.0.2.7", granted(2)), granted(3), by("ci", granted(4))});
+    // A renewal on other terms writes the whole lease again, and does not know who has asked for it.
+    commit({event_of(EventKind::renewed, lasting(1))});
+    commit({by("ops", released(1))});  // all of it in the journal
+    store_.reset();                    // which is folded
+    open();
+    commit({event_of(EventKind::renewed, lasting(2))});
+    commit({by("ops", released(2)), by("ops", released(3)), released(4)});
+    const auto holds = history_of(*store_).holds;
+    ASSERT_EQ(holds.size(), 4U);
+    const auto names = [](const Hold& hold) { return hold.granted_by + '/' + hold.ended_by; };
+    EXPECT_EQ(names(holds[3]), "ci/ops");
+    EXPECT_EQ(names(holds[2]), "http@192.0.2.7/ops");
+    EXPECT_EQ(names(holds[1]), "/ops");
+    EXPECT_EQ(names(holds[0]), "ci/");
+    EXPECT_THAT(fences_after_crash(), ElementsAre(4, 3, 2, 1));
+}
+
+TEST_F(StoreHistory, WritesNoNamesWhereThereAreNone) {
+    open();
+    commit({granted(1)});
+    commit({released(1)});
+    store_.reset();
+    EXPECT_EQ(number_in(path_,
+                        "SELECT count(*) FROM history WHERE granted_by = '' AND "
+                        "ended_by = ''"),
+              1);
+}
+
 TEST_F(StoreHistory, BeginsWithFilesOfEveryEarlierVersion) {
     for (std::uint32_t version = 1; version < schema_version(); ++version) {
         const std::string path = folder_ / ("v" + std::to_string(version) + ".db");
@@ -231,6 +269,7 @@ TEST_F(StoreHistory, BeginsWithFilesOfEveryEarlierVersion) {
         EXPECT_THAT(fences_of(*store), IsEmpty());
         ASSERT_TRUE(testing::commit(*store, changes_of({released(5)})));
         EXPECT_THAT(fences_of(*store), ElementsAre(5)) << version;
+        EXPECT_EQ(history_of(*store).holds[0].granted_by, "") << "that version did not know";
     }
 }
 
@@ -240,13 +279,16 @@ TEST(MemoryHistory, HasTheHoldsThatEndedLast) {
     const auto commit = [&store](std::initializer_list<Event> events) {
         store.on_changes(changes_of(events));
     };
-    commit({after_a_wait(granted(1)), granted(2)});
-    commit({released(2), released(1)});
+    commit({after_a_wait(by("ci", granted(1))), granted(2)});
+    commit({released(2), by("ops", released(1))});
     const auto holds = history_of(store).holds;
     ASSERT_EQ(holds.size(), 2U);
     EXPECT_EQ(holds[0].fence, 1U);
     EXPECT_EQ(holds[0].waited, 7s);
+    EXPECT_EQ(holds[0].granted_by, "ci");
+    EXPECT_EQ(holds[0].ended_by, "ops");
     EXPECT_EQ(holds[1].waited, 0s);
+    EXPECT_EQ(holds[1].granted_by + holds[1].ended_by, "");
     EXPECT_EQ(store.figures().history_rows, 2U);
     for (std::uint64_t fence = 3; fence <= MemoryStore::history_rows_max + 5; ++fence) {
         commit({granted(fence)});

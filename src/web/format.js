@@ -81,8 +81,13 @@ export function bytes(number) {
 
 const VALUE_SHOWN = 60;
 
-/** What an event says, as a sentence without its lock. */
+/** What an event says, as a sentence without its lock; in brackets, who has asked for it. */
 export function sentence(entry) {
+  const by = entry.data.by ? ` (${entry.data.by})` : '';
+  return whatHappened(entry) + by;
+}
+
+function whatHappened(entry) {
   const { type, owner, data } = entry;
   const waited = data.waited_ms >= 1000 ? ` after ${span(data.waited_ms)}` : '';
   switch (type) {

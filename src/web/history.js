@@ -38,6 +38,8 @@ export function holdOfRow(row) {
     ending: row.ended ?? '',
     waited: row.waited_ms ?? 0,
     metadata: row.metadata ?? '',
+    grantedBy: row.granted_by ?? '',
+    endedBy: row.ended_by ?? '',
   };
 }
 

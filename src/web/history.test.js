@@ -47,6 +47,8 @@ test('a row of the history is a hold', () => {
     ending: 'session',
     waited: 400,
     metadata: 'm',
+    grantedBy: '',
+    endedBy: '',
   });
   assert.deepEqual(keysOfHold(made), ['named:x', 'path:/y']);
   assert.deepEqual(keysOfHold(hold(1, 0, 1)), ['named:x']);

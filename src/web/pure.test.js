@@ -76,6 +76,8 @@ test('an entry says how a lease ended, which value was set, and who is in a dead
   const say = (type, data) => sentence({ type, owner: 'ann', data });
   assert.equal(say('released', {}), 'released by ann');
   assert.equal(say('released', { cause: 'force' }), 'taken from ann by force');
+  assert.equal(say('released', { cause: 'force', by: 'ops' }), 'taken from ann by force (ops)');
+  assert.equal(say('granted', { by: 'http@192.0.2.7' }), 'granted to ann (http@192.0.2.7)');
   assert.equal(say('released', { cause: 'session_end' }), 'given back as the session of ann ended');
   assert.equal(say('expired', {}), 'the lease of ann expired');
   assert.equal(

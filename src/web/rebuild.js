@@ -71,12 +71,16 @@ export function rebuildEntries(holds, since, known = []) {
   const entries = [];
   for (const hold of holds) {
     if (hold.from >= since && !seen.has(sight('granted', hold.token)))
-      entries.push(entryOf(hold, 'granted', hold.from, { waited_ms: hold.waited }));
+      entries.push(entryOf(hold, 'granted', hold.from, { waited_ms: hold.waited, by: hold.grantedBy }));
     const type = hasExpired(hold) ? 'expired' : 'released';
     const isTold = hold.to !== null && hold.to >= since && hold.ending !== 'unseen';
     if (isTold && !seen.has(sight(type, hold.token)))
       entries.push(
-        entryOf(hold, type, hold.to, { held_ms: hold.to - hold.from, cause: CAUSES[hold.ending] }),
+        entryOf(hold, type, hold.to, {
+          held_ms: hold.to - hold.from,
+          cause: CAUSES[hold.ending],
+          by: hold.endedBy,
+        }),
       );
   }
   // In the same millisecond, the lock was released by the smaller number before it was granted to the larger one.

@@ -172,7 +172,7 @@ function holderOf(data, acquired, ttl, known = null) {
   };
 }
 
-function openHold(state, lock, holder, waited) {
+function openHold(state, lock, holder, waited, grantedBy = '') {
   const first = holder.set.length > 0 ? parseScope(holder.set[0]) : { ...lock, scope: holder.scope };
   state.holds.set(holder.token, {
     key: lockKey(first.kind, first.name),
@@ -188,14 +188,17 @@ function openHold(state, lock, holder, waited) {
     ending: '',
     waited,
     metadata: holder.metadata,
+    grantedBy,
+    endedBy: '',
   });
 }
 
-function endHold(state, token, at, ending) {
+function endHold(state, token, at, ending, endedBy = '') {
   const hold = state.holds.get(token);
   if (hold && hold.to === null) {
     hold.to = at;
     hold.ending = ending;
+    hold.endedBy = endedBy;
   }
 }
 
@@ -257,11 +260,11 @@ const ENDINGS_BY_CAUSE = { force: 'forced', session_end: 'session' };
 // What an event changes once, however many locks it is about. `isNew`: it was not in a snapshot.
 const ONCE = {
   granted(state, lock, data, isNew) {
-    openHold(state, lock, holderOf(data, data.at_ms, 0), data.waited_ms ?? 0);
+    openHold(state, lock, holderOf(data, data.at_ms, 0), data.waited_ms ?? 0, data.by ?? '');
     if (isNew) state.granted += 1;
   },
   released(state, lock, data) {
-    endHold(state, data.fencing_token, data.at_ms, ENDINGS_BY_CAUSE[data.cause] ?? 'released');
+    endHold(state, data.fencing_token, data.at_ms, ENDINGS_BY_CAUSE[data.cause] ?? 'released', data.by ?? '');
   },
   expired(state, lock, data, isNew) {
     if (isNew) state.expired += 1;

@@ -29,6 +29,8 @@ export function timelineRows(holds, { now, end = now, windowMs, rowsMax }) {
       endsInside: hold.to !== null && hold.to <= end,
       ms: last - hold.from,
       waited: hold.waited,
+      grantedBy: hold.grantedBy,
+      endedBy: hold.endedBy,
     };
     for (const key of keysOfHold(hold)) {
       if (!rows.has(key)) rows.set(key, { key, name: nameOfKey(key), bars: [], latest: 0 });
@@ -119,12 +121,13 @@ export function barText(bar) {
     return `${bar.count} holds of ${owners}: ${endings.join(', ')}`;
   }
   const parts = [
-    bar.owner,
+    bar.grantedBy ? `${bar.owner} by ${bar.grantedBy}` : bar.owner,
     `since ${clock(bar.from)}`,
     `for ${bar.ms < 1000 ? `${Math.round(bar.ms)} ms` : span(bar.ms)}`,
   ];
   if (bar.waited >= 1000) parts.push(`waited ${span(bar.waited)}`);
-  parts.push(bar.isOpen ? 'holds it now' : endingText(bar.ending));
+  const endedBy = bar.endedBy ? ` by ${bar.endedBy}` : '';
+  parts.push(bar.isOpen ? 'holds it now' : endingText(bar.ending) + endedBy);
   if (bar.set.length > 0) parts.push(`one lease on ${bar.set.length} locks: ${listed(bar.set, 6)}`);
   return parts.join(', ');
 }

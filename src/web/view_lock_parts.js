@@ -23,6 +23,7 @@ function holdRow(hold, key, now) {
       'td',
       {},
       hold.owner,
+      byText(hold.grantedBy),
       isAlike
         ? null
         : h('span', { class: 'quiet' }, ` ${hold.scope ? rangeText(parseRange(hold.scope)) : hold.mode}`),
@@ -33,9 +34,14 @@ function holdRow(hold, key, now) {
     h('td', { class: 'time' }, moment(hold.from, now)),
     h('td', { class: 'time' }, moment(hold.to, now)),
     h('td', { class: 'time' }, hold.waited > 0 ? waitText(hold.waited) : 'not at all'),
-    h('td', {}, ending(hold.ending)),
+    h('td', {}, ending(hold.ending), byText(hold.endedBy)),
     h('td', { class: 'number' }, String(hold.token)),
   );
+}
+
+// Who has asked for it: an access token, or a door and an address.
+function byText(by) {
+  return by ? h('span', { class: 'quiet' }, ` by ${by}`) : null;
 }
 
 function waitText(ms) {

@@ -403,6 +403,13 @@ def main(program):
         require("deploy/job" in heard and "deploy/last" in heard, "it hears of its own:", heard)
         for hidden in ("prod", "/etc/passwd", "session_opened"):
             require(hidden not in heard and hidden in all_heard, hidden, "in", heard)
+        events = [json.loads(line[6:]) for line in all_heard.splitlines() if line.startswith("data: {")]
+        for door in ("homelab", "lockserver", "scoped", "terraform", "dflockd", "redis", "hengdang"):
+            asked = [event.get("by") for event in events if event.get("door") == door and "queue_length" in event]
+            require({"ci", "root"} & set(asked), "who has asked at the door", door, asked)
+        ended = server.ask("GET", "/v1/history?limit=1000", root)[1]["history"]
+        names = {(hold["door"], hold.get("granted_by"), hold.get("ended_by")) for hold in ended}
+        require(any(granted_by == "ci" for _, granted_by, _ in names), names)
         metrics = server.ask("GET", "/metrics", ui)[1]
         require('holdfast_denials_total{token="ci",right="admin"}' in metrics, metrics)
         require(server.ask("POST", "/lock?job=x&client=c", ui)[0] == 403, "ui may only read")
@@ -424,7 +431,10 @@ def main(program):
         require(ask_files("GET", "/shared/deploy/a.txt")[0] == 401, "its logins end with it")
         server.stop()
         log = server.log_path.read_text()
-        require('"message":"denied","token":"ci","right":"lock","scope":"prod","door":"dflockd"' in log, log[-3000:])
+        denied = [json.loads(line) for line in log.splitlines() if '"message":"denied"' in line]
+        of_ci = [line for line in denied if line["token"] == "ci"]
+        require(of_ci and all(line["right"] and line["scope"] and line["door"] for line in of_ci), denied)
+        require(len(of_ci) < 20, "one line a second for each token:", of_ci)
         for secret in (ci, root, ui):
             require(secret not in log, "a secret is in the log")
     print("seen at every door")

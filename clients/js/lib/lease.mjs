@@ -181,4 +181,6 @@ export const readEnded = (body) => ({
     waitedMs: body.waited_ms,
     endedAtMs: Date.parse(body.ended_at),
     ended: body.ended,
+    grantedBy: body.granted_by ?? "",
+    endedBy: body.ended_by ?? "",
 });

@@ -271,7 +271,7 @@ checkAgainst(
             waited_ms: 250, ended: "expired",
             acquired_at: "2024-01-15T10:30:00.000Z", ended_at: "2024-01-15T10:30:30.000Z",
         };
-        const set = { ...entry, scopes: ["x", "path:/x"], metadata: "m" };
+        const set = { ...entry, scopes: ["x", "path:/x"], metadata: "m", granted_by: "ci", ended_by: "ops" };
         return [200, count === 1 ? { history: [entry], next: 17, position: 3 } : { history: [set], position: 3 }];
     },
     async ({ client }) => {
@@ -285,6 +285,7 @@ checkAgainst(
         assert.equal(first.endedAtMs - first.acquiredAtMs, 30_000);
         assert.deepEqual([first.scopes, first.metadata], [[{ scope: "x", mode: "exclusive" }], ""]);
         assert.deepEqual([second.name, second.metadata, second.scopes.length], ["x, path:/x", "m", 2]);
+        assert.deepEqual([first.grantedBy, second.grantedBy, second.endedBy], ["", "ci", "ops"]);
     },
 );
 

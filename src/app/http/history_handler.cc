@@ -114,6 +114,8 @@ void append_hold(base::JsonWriter& json, const service::Hold& hold) {
         .field("ended_at", to_text(hold.ended_at))
         .field("ended", service::to_text(hold.ending));
     if (!hold.metadata.empty()) json.field("metadata", hold.metadata);
+    if (!hold.granted_by.empty()) json.field("granted_by", hold.granted_by);
+    if (!hold.ended_by.empty()) json.field("ended_by", hold.ended_by);
     json.end_object();
 }
 

@@ -6,8 +6,11 @@
 #include <thread>
 
 #include "app/host.h"
+#include "base/crypto.h"
+#include "base/test_happens.h"
 #include "net/loop/test_client.h"
 #include "net/loop/test_server.h"
+#include "rights/token_file.h"
 #include "store/tables/test_leases.h"
 
 namespace holdfast::app {
@@ -56,17 +59,21 @@ TEST(HistoryText, HasEverythingThatIsKnown) {
                    .acquired_at = service::WallTime{std::chrono::seconds{1}},
                    .ended_at = service::WallTime{std::chrono::milliseconds{2500}},
                    .ending = service::Ending::forced,
-                   .metadata = "why"}},
+                   .metadata = "why",
+                   .granted_by = "ci",
+                   .ended_by = "http@192.0.2.7"}},
         .next = 5,
         .kept_since = service::WallTime{}};
     const std::string text = history_text(page, 77);
     EXPECT_THAT(text, HasSubstr(R"("fencing_token":42,"scope":{"kind":"named","name":"deploy"},)"
                                 R"("holder":"ann","door":)"));
-    EXPECT_THAT(text, HasSubstr(R"("mode":"exclusive","waited_ms":1500,)"
-                                R"("acquired_at":"1970-01-01T00:00:01.000Z",)"
-                                R"("ended_at":"1970-01-01T00:00:02.500Z","ended":"forced",)"
-                                R"("metadata":"why"}],"next":"5","position":77,)"
-                                R"("kept_since":"1970-01-01T00:00:00.000Z"})"));
+    EXPECT_THAT(text,
+                HasSubstr(R"("mode":"exclusive","waited_ms":1500,)"
+                          R"("acquired_at":"1970-01-01T00:00:01.000Z",)"
+                          R"("ended_at":"1970-01-01T00:00:02.500Z","ended":"forced",)"
+                          R"("metadata":"why","granted_by":"ci","ended_by":"http@192.0.2.7"}],)"
+                          R"("next":"5","position":77,)"
+                          R"("kept_since":"1970-01-01T00:00:00.000Z"})"));
 }
 
 class HistoryOfThreads : public ::testing::TestWithParam<std::size_t> {
@@ -98,6 +105,18 @@ class HistoryOfThreads : public ::testing::TestWithParam<std::size_t> {
         ASSERT_EQ(ask("DELETE " + target, token).status, 200);
     }
 
+    static std::string secret_of(const std::string& name) { return "the-secret-of-" + name; }
+    // A file of tokens: `name right:pattern`, with the secrets that secret_of() says.
+    std::string write_tokens(const std::vector<std::string>& lines) {
+        std::string path = folder_ / "tokens";
+        std::ofstream file(path);
+        for (const std::string& line : lines) {
+            const std::string name = line.substr(0, line.find(' '));
+            file << line << ' ' << rights::to_text(base::sha256(secret_of(name))) << '\n';
+        }
+        return path;
+    }
+
     store::testing::TemporaryFolder folder_;
     service::SystemClock clock_;
     std::unique_ptr<Host> host_;
@@ -123,6 +142,38 @@ TEST_P(HistoryOfThreads, IsKeptInMemoryToo) {
     start({.is_in_memory = true});
     hold("a", "ann");
     EXPECT_THAT(ask("GET /v1/history").body, HasSubstr(R"("holder":"ann")"));
+}
+
+TEST_P(HistoryOfThreads, NamesTheTokensThatHaveAskedForTheGrantAndTheEnd) {
+    start({.tokens_file = write_tokens({"ci lock *", "ops admin *", "looker read open/*"})});
+    ASSERT_EQ(ask("POST /lock?job=open/a&client=ann", secret_of("ci")).status, 200);
+    ASSERT_EQ(ask("POST /lock?job=hidden&client=ann", secret_of("ci")).status, 200);
+    ASSERT_EQ(ask("DELETE /v1/locks/open%2Fa", secret_of("ops")).status, 200);
+    ASSERT_EQ(ask("DELETE /v1/locks/hidden", secret_of("ops")).status, 200);
+    const std::string all = ask("GET /v1/history", secret_of("ops")).body;
+    EXPECT_THAT(all, HasSubstr(R"("name":"open/a"},"holder":"ann","door":"homelab")"));
+    EXPECT_THAT(all, HasSubstr(R"("ended":"forced","granted_by":"ci","ended_by":"ops")"));
+    const std::string some = ask("GET /v1/history", secret_of("looker")).body;
+    EXPECT_THAT(some, HasSubstr(R"("granted_by":"ci","ended_by":"ops")"));
+    EXPECT_THAT(some, Not(HasSubstr("hidden"))) << "nor who has held it";
+    for (const char* name : {"ci", "ops"}) {
+        EXPECT_THAT(all, Not(HasSubstr(secret_of(name)))) << "a name is no secret";
+    }
+}
+
+TEST_P(HistoryOfThreads, NamesTheDoorAndTheAddressWithoutATokenAndNobodyForAnExpiry) {
+    start({});
+    hold("a", "ann");
+    EXPECT_THAT(ask("GET /v1/history?scope=a").body,
+                HasSubstr(R"("granted_by":"http@127.0.0.1","ended_by":"http@127.0.0.1"})"));
+    ASSERT_EQ(ask("POST /lock?job=b&client=ann&ttl=1ms").status, 200);
+    std::string body;
+    const bool is_over = base::happens([&] {
+        body = ask("GET /v1/history?scope=b").body;
+        return body.find("expired") != std::string::npos;
+    });
+    EXPECT_TRUE(is_over);
+    EXPECT_THAT(body, HasSubstr(R"("ended":"expired","granted_by":"http@127.0.0.1"})"));
 }
 
 TEST_P(HistoryOfThreads, SaysThatItIsOff) {

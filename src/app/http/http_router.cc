@@ -11,20 +11,12 @@
 #include "doors/lockserver/lockserver_handler.h"
 #include "doors/scoped/scoped_handler.h"
 #include "doors/terraform/terraform_handler.h"
+#include "rights/asker.h"
 #include "rights/denial.h"
 
 namespace holdfast::app {
 
 namespace {
-
-net::RoutedRequest to_routed(const net::RouteMatch& match, const net::HttpRequest& request,
-                             const HttpGate::Admission& admission) {
-    return {.http = request,
-            .route = *match.route,
-            .parameter = match.parameter,
-            .privilege = admission.privilege,
-            .client = admission.client};
-}
 
 rights::Right right_of(net::Privilege privilege) {
     switch (privilege) {
@@ -70,6 +62,18 @@ std::vector<net::RouteGroup> http_routes(const HttpHandlers& handlers) {
 // NOLINTNEXTLINE(bugprone-easily-swappable-parameters): in the order of the groups
 std::vector<net::RouteGroup> node_routes(net::RouteHandler& status, net::RouteHandler& node) {
     return {{StatusHandler::routes(), &status}, {NodeHandler::routes(), &node}};
+}
+
+net::RoutedRequest HttpRouter::to_routed(const net::RouteMatch& match,
+                                         const net::HttpRequest& request,
+                                         const HttpGate::Admission& admission) {
+    rights::set_asker(by_, admission.client, rights::Door::http, request.client_host());
+    return {.http = request,
+            .route = *match.route,
+            .parameter = match.parameter,
+            .privilege = admission.privilege,
+            .client = admission.client,
+            .by = by_};
 }
 
 bool HttpRouter::takes_pieces(std::string_view method, std::string_view target) const {

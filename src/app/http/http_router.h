@@ -11,6 +11,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -58,8 +59,13 @@ class HttpRouter final : public net::HttpHandler {
                                                            const net::HttpRequest& request,
                                                            net::HttpReply& reply);
 
+    [[nodiscard]] net::RoutedRequest to_routed(const net::RouteMatch& match,
+                                               const net::HttpRequest& request,
+                                               const HttpGate::Admission& admission);
+
     const net::RouteTable table_;
     HttpGate gate_;
+    std::string by_;  // of the present request
 };
 
 }  // namespace holdfast::app

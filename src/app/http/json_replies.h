@@ -28,8 +28,8 @@ inline constexpr std::string_view json_type = "application/json";
 // connection.
 template <class Answer>
 void reply_with(service::Port& port, const service::Request& request, net::HttpReply& reply,
-                Answer answer) {
-    if (const service::Response* const response = port.submit(request)) {
+                Answer answer, std::string_view by = {}) {
+    if (const service::Response* const response = port.submit(request, by)) {
         return answer(*response, reply);
     }
     port.await(service::answer_by(

@@ -80,7 +80,7 @@ std::span<const net::Route> SessionHandler::routes() {
 void SessionHandler::handle(const net::RoutedRequest& request, net::HttpReply& reply) {
     if (request.route.action.as<SessionAction>() == SessionAction::list)
         return list(request.http, reply);
-    end(request.parameter, reply);
+    end(request, reply);
 }
 
 void SessionHandler::list(const net::HttpRequest& request, net::HttpReply& reply) {
@@ -137,28 +137,32 @@ std::string SessionHandler::list_text(const service::Response& response, std::si
     return body + "\n";
 }
 
-void SessionHandler::end(std::string_view id, net::HttpReply& reply) {
-    if (const auto session = parse_id(id)) return end_connection(*session, reply);
-    if (parts_.files) return end_login(std::string(id), reply);
+void SessionHandler::end(const net::RoutedRequest& request, net::HttpReply& reply) {
+    const std::string_view id = request.parameter;
+    if (const auto session = parse_id(id)) return end_connection(*session, request.by, reply);
+    if (parts_.files) return end_login(std::string(id), std::string(request.by), reply);
     answer_ended(false, reply);
 }
 
-void SessionHandler::end_connection(core::SessionId session, net::HttpReply& reply) {
-    reply_with(parts_.port, service::EndSession{.session = session}, reply,
-               [](const service::Response& response, auto& to) { answer_ended(response, to); });
+void SessionHandler::end_connection(core::SessionId session, std::string_view by,
+                                    net::HttpReply& reply) {
+    reply_with(
+        parts_.port, service::EndSession{.session = session}, reply,
+        [](const service::Response& response, auto& to) { answer_ended(response, to); }, by);
 }
 
 // A login is deleted on disk. The loop must not wait for that, so another thread does it.
-void SessionHandler::end_login(std::string name, net::HttpReply& reply) {
+void SessionHandler::end_login(std::string name, std::string by, net::HttpReply& reply) {
     const auto door = parts_.files;
     const auto later = std::make_shared<net::DeferredReply>(reply.defer());
-    door->writers().run([door, &loop = parts_.loop, later, name = std::move(name)] {
-        loop.post([later, has_ended = door->end_session(name)] {
-            if (!has_ended)
-                return later->send(503, json_type, json_error(has_ended.error().message));
-            answer_ended(*has_ended, *later);
+    door->writers().run(
+        [door, &loop = parts_.loop, later, name = std::move(name), by = std::move(by)] {
+            loop.post([later, has_ended = door->end_session(name, by)] {
+                if (!has_ended)
+                    return later->send(503, json_type, json_error(has_ended.error().message));
+                answer_ended(*has_ended, *later);
+            });
         });
-    });
 }
 
 }  // namespace holdfast::app

@@ -44,9 +44,9 @@ class SessionHandler final : public JsonHandler {
   private:
     void list(const net::HttpRequest& request, net::HttpReply& reply);
     [[nodiscard]] std::string list_text(const service::Response& response, std::size_t limit) const;
-    void end(std::string_view id, net::HttpReply& reply);
-    void end_connection(core::SessionId session, net::HttpReply& reply);
-    void end_login(std::string name, net::HttpReply& reply);
+    void end(const net::RoutedRequest& request, net::HttpReply& reply);
+    void end_connection(core::SessionId session, std::string_view by, net::HttpReply& reply);
+    void end_login(std::string name, std::string by, net::HttpReply& reply);
 
     const Parts parts_;
 };

@@ -76,7 +76,8 @@ void add_row(Table& table, const base::JsonValue& hold) {
                waited == 0 ? "" : countdown(std::chrono::milliseconds{waited}),
                ended_cell(hold["ended"].text()),
                std::to_string(hold["fencing_token"].natural().value_or(0)),
-               escape(hold["door"].text()), escape(hold["metadata"].text())});
+               escape(hold["door"].text()), escape(hold["granted_by"].text()),
+               escape(hold["ended_by"].text()), escape(hold["metadata"].text())});
 }
 
 // Calls `take` for each row, newest first, page by page.
@@ -112,6 +113,8 @@ Asked<int> show_history(const HistoryOptions& options) {
                  {.title = "ENDED"},
                  {.title = "FENCE", .align = Align::right},
                  {.title = "DOOR"},
+                 {.title = "ACQUIRED BY"},
+                 {.title = "ENDED BY"},
                  {.title = "METADATA", .width_min = 8}});
     TRY(for_each_row(server, options,
                      [&table](const base::JsonValue& hold) { add_row(table, hold); }));

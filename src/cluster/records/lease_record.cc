@@ -57,6 +57,7 @@ void visit_fields(Record& lease, Visitor&& visit) {
     visit.number("revision", lease.revision, std::uint64_t{1} << 53U, 0);
     visit.bytes("waiter", lease.waiter);
     visit.duration("waited_us", lease.waited);
+    visit.bytes("granted_by", lease.granted_by);
     // Last: WrittenLeases leaves these out.
     visit.number("version", lease.version, std::uint64_t{1} << 53U, 0);
     visit.time("acquired_us", lease.acquired_at);
@@ -82,6 +83,7 @@ struct EventView {
     std::uint64_t revision;
     std::string_view waiter;
     core::Duration waited;
+    std::string_view granted_by;
 };
 
 struct Writer {
@@ -211,7 +213,8 @@ std::string write(const Record& record) {
 
 }  // namespace
 
-std::string to_record(const core::Event& event, service::WallTime epoch, core::Duration waited) {
+std::string to_record(const core::Event& event, service::WallTime epoch,
+                      const service::HoldBegin& begin) {
     const core::LeaseView& lease = event.lease;
     return write(EventView{.token = lease.token,
                            .kind = lease.scope.kind,
@@ -234,7 +237,8 @@ std::string to_record(const core::Event& event, service::WallTime epoch, core::D
                            .value = lease.value,
                            .revision = lease.revision,
                            .waiter = lease.notes.waiter,
-                           .waited = waited});
+                           .waited = begin.waited,
+                           .granted_by = begin.by});
 }
 
 std::string to_text(const LeaseRecord& record) {

@@ -23,6 +23,7 @@
 #include "base/result.h"
 #include "core/values/changes.h"
 #include "core/values/request.h"
+#include "service/history/hold.h"
 #include "service/ports/clock.h"
 
 namespace holdfast::cluster {
@@ -50,15 +51,18 @@ struct LeaseRecord {
     std::string value;
     std::uint64_t revision = 0;
     std::string waiter;
-    core::Duration waited{0};  // for the lease; only if there is a history
+    // Only if there is a history: how long the holder waited, and core::Event::by of the grant. Nodes
+    // of older versions do not know `granted_by`, and ignore it.
+    core::Duration waited{0};
+    std::string granted_by;
 
     bool operator==(const LeaseRecord&) const = default;
 };
 
 // The lease of `event`, as it is after the event. `epoch` is what the wall clock showed at the
-// engine's time zero; `waited` is how long the holder waited for the lease.
+// engine's time zero; `begin` is what the grant says of the hold.
 [[nodiscard]] std::string to_record(const core::Event& event, service::WallTime epoch,
-                                    core::Duration waited = {});
+                                    const service::HoldBegin& begin = {});
 [[nodiscard]] std::string to_text(const LeaseRecord& record);
 
 // Reads what to_record() wrote. The error says what is wrong, and of which lease.

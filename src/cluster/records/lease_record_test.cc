@@ -52,6 +52,7 @@ LeaseRecord random_record(std::mt19937_64& random) {
     record.value = random_bytes(random);
     record.revision = random() % 3;
     record.waiter = random_bytes(random);
+    record.granted_by = random_bytes(random);
     if (random() % 4 == 0) {
         const std::string path = "/" + random_bytes(random);
         const std::vector<core::SetMember> members{
@@ -108,6 +109,20 @@ TEST(LeaseRecord, StaysAsItIs) {
               R"("owner_hex":"ff","door":2,"mode":"shared","permits":4,"state":"grace",)"
               R"("ttl_us":30000000,"grace_us":5000000,"memory_us":6000000,"request_id":"r",)"
               R"("metadata":"m","version":3,"acquired_us":1768473002000000})");
+}
+
+// Nodes of older versions ignore what they do not know.
+TEST(LeaseRecord, SaysWhoHasAskedForTheLeaseIfThatIsKnown) {
+    const core::Event event{.lease = {.scope = core::Scope::named("job"),
+                                      .token = {.fence = core::Fence{7}},
+                                      .ttl = 30s}};
+    const std::string text = to_record(event, wall, {.waited = 2s, .by = "ci"});
+    EXPECT_EQ(text,
+              R"({"id":"0000000000000000","name":"job","ttl_us":30000000,"waited_us":2000000,)"
+              R"("granted_by":"ci","acquired_us":1768473000000000})");
+    EXPECT_EQ(parse_lease(core::Fence{7}, text)->granted_by, "ci");
+    const std::string from_the_future = R"({"granted_in":1,)" + text.substr(1);
+    EXPECT_EQ(parse_lease(core::Fence{7}, from_the_future)->granted_by, "ci");
 }
 
 // Nodes of older versions know no kind `set`: they do not lead, instead of giving away the scopes

@@ -79,7 +79,7 @@ std::size_t text_size_of(const Event& event) {
     const LeaseView& lease = event.lease;
     return lease.scope.name.size() + lease.owner.name.size() + event.previous_owner.size() +
            lease.notes.request_id.size() + lease.notes.metadata.size() + lease.notes.waiter.size() +
-           lease.members.size() + lease.value.size() + event.cycle.size();
+           lease.members.size() + lease.value.size() + event.cycle.size() + event.by.size();
 }
 
 // Replaces the texts of an event by copies that do not move.

@@ -55,6 +55,9 @@ struct Event {
     WaiterId waiter;
     Time waiting_since;
     std::string_view previous_owner;
+    // Who has asked for it: as LockTable::on_behalf_of() was told. Empty: nobody, or it is not known.
+    // Of renewals only those have it that are forced, and those of a lease that was transient.
+    std::string_view by = {};
     // The number of waiters of the lock after the transition; of a set, of its first lock.
     std::size_t queue_length = 0;
     // deadlock: the cycle (values/cycle.h). `lease` is what its first member asks for.
@@ -65,11 +68,13 @@ struct Event {
 };
 
 // All texts of an event: a copy of the event must copy them, too.
-[[nodiscard]] inline std::array<std::string_view*, 9> texts_of(Event& event) {
+[[nodiscard]] inline std::array<std::string_view*, 10> texts_of(Event& event) {
     LeaseView& lease = event.lease;
-    return {&lease.scope.name,       &lease.owner.name,     &event.previous_owner,
-            &lease.notes.request_id, &lease.notes.metadata, &lease.notes.waiter,
-            &lease.members,          &lease.value,          &event.cycle};
+    return {&lease.scope.name,     &lease.owner.name,
+            &event.previous_owner, &lease.notes.request_id,
+            &lease.notes.metadata, &lease.notes.waiter,
+            &lease.members,        &lease.value,
+            &event.cycle,          &event.by};
 }
 
 // How long they are together.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "doors/dflockd/dflockd_answer.h"
+#include "rights/asker.h"
 #include "service/doors.h"
 
 namespace holdfast::doors::dflockd {
@@ -147,7 +148,7 @@ bool DflockdProtocol::ask(const DflockdRequest& request) {
             return answer(fault_line), true;
         }
     }
-    if (const service::Response* response = port_.submit(to_service(request))) {
+    if (const service::Response* response = port_.submit(to_service(request), by())) {
         const bool is_next = owed_.empty();
         std::string& out = is_next ? channel_.output() : owed_.emplace_back(*this).text;
         append(out, request.verb, *response);
@@ -161,6 +162,15 @@ bool DflockdProtocol::ask(const DflockdRequest& request) {
         if (is_ended_) leave_if_blocked();
     }
     return true;
+}
+
+// Who asks. REQUIRES: the peer is admitted; from then on it stays the same.
+std::string_view DflockdProtocol::by() {
+    if (by_.empty()) {
+        rights::set_asker(by_, client_.get(), rights::Door::dflockd,
+                          net::ClientHost(channel_).text());
+    }
+    return by_;
 }
 
 // A connection that is about to close waits for nothing.
@@ -204,7 +214,7 @@ service::Request DflockdProtocol::to_service(const DflockdRequest& request) cons
 
 void DflockdProtocol::open_session() {
     const service::OpenSession request{.owner = {.door = service::dflockd_door, .name = owner_}};
-    if (const service::Response* response = port_.submit(request)) {
+    if (const service::Response* response = port_.submit(request, by())) {
         return set_session(*response);
     }
     session_state_ = SessionState::opening;

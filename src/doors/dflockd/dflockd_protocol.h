@@ -104,6 +104,7 @@ class DflockdProtocol final : public net::Protocol {
     void call_gate_timer(std::chrono::milliseconds delay);
     void on_gate_timer();
     [[nodiscard]] bool ask(const DflockdRequest& request);
+    [[nodiscard]] std::string_view by();
     [[nodiscard]] core::Duration patience(const DflockdRequest& request) const;
     [[nodiscard]] core::AcquireRequest to_acquire(const DflockdRequest& request) const;
     [[nodiscard]] service::Request to_service(const DflockdRequest& request) const;
@@ -126,6 +127,7 @@ class DflockdProtocol final : public net::Protocol {
 
     Admission admission_ = Admission::pending;
     rights::TokenPtr client_;  // null: the peer is not admitted yet, or needs no secret
+    std::string by_;           // by(), once it was called
     // While the admission is pending: the end of the time in which the peer may show the secret.
     // While it is refused: the time at which the peer is told.
     std::unique_ptr<net::LoopTimer> gate_timer_;

@@ -8,6 +8,7 @@
 
 #include "base/text/hex.h"
 #include "doors/hengdang/http/request_parts.h"
+#include "rights/asker.h"
 
 namespace holdfast::doors::hengdang {
 
@@ -83,6 +84,8 @@ Parsed<Visitor> admit(HengdangDoor& door, const net::HttpRequest& request, Deed 
                       const files::FilePath* path) {
     TRY(auto visitor, find_visitor(door, request));
     TRY(visitor.client, find_client(door, visitor.session));
+    rights::set_asker(visitor.by, visitor.client.get(), rights::Door::files, request.client_host());
+    if (visitor.session.owner == secret_owner) visitor.by = rights::auth_token_name;
     if (path != nullptr) {
         if (const auto denial = deny_path(visitor.client.get(), deed, *path)) {
             return tl::unexpected(refuse(*denial));

@@ -15,6 +15,7 @@ struct Visitor {
     files::Session session;
     std::string shown_id;     // as in the Authorization header; empty: a cookie has logged in
     rights::TokenPtr client;  // whose secret has logged in; null: it has no limits
+    std::string by;           // rights/asker.h
 };
 
 // The owner of a session that began with the secret of a token.

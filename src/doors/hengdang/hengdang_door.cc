@@ -138,7 +138,7 @@ std::vector<files::Session> HengdangDoor::remove_expired_sessions() {
 
 void HengdangDoor::end_expired_sessions() {
     for (const files::Session& session : remove_expired_sessions()) {
-        locks_.release_all(session.name);
+        locks_.release_all(session.name, "");
     }
 }
 
@@ -148,9 +148,9 @@ void HengdangDoor::tend() {
     writers_->run([self = shared_from_this()] { self->end_expired_sessions(); });
 }
 
-base::Result<bool> HengdangDoor::end_session(const std::string& name) {
+base::Result<bool> HengdangDoor::end_session(const std::string& name, const std::string& by) {
     TRY(const bool has_ended, sessions_->end(name));
-    if (has_ended) locks_.release_all(name);
+    if (has_ended) locks_.release_all(name, by);
     return has_ended;
 }
 

@@ -115,8 +115,9 @@ class HengdangDoor : public std::enable_shared_from_this<HengdangDoor> {
     void tend();
 
     // Ends a session and releases its locks; false if there is no session of this name. A change
-    // that the session had begun is done when this returns, or will be refused. Not on a loop.
-    [[nodiscard]] base::Result<bool> end_session(const std::string& name);
+    // that the session had begun is done when this returns, or will be refused. Not on a loop. `by`:
+    // who asks (rights/asker.h).
+    [[nodiscard]] base::Result<bool> end_session(const std::string& name, const std::string& by);
 
     [[nodiscard]] service::WallTime wall_now() const {
         return parts_.clock.wall(parts_.clock.now());

@@ -121,6 +121,7 @@ std::unique_ptr<net::BodySink> HengdangHandler::receive(const net::HttpRequest& 
         return nullptr;
     }
     write->session_name = visitor->session.name;
+    write->by = visitor->by;
     return begin_writing(context_, std::move(*write), reply, source);
 }
 
@@ -166,10 +167,11 @@ void HengdangHandler::handle_file(const net::HttpRequest& request, const files::
         if (const auto denial = rights::deny(visitor->client.get(), need)) {
             return answer(FileOperation::lock, refuse(*denial), reply);
         }
-        return run_lock_request(defer(FileOperation::lock, reply),
-                                {.wish = **wish, .path = path, .session_name = session.name});
+        return run_lock_request(
+            defer(FileOperation::lock, reply),
+            {.wish = **wish, .path = path, .session_name = session.name, .by = visitor->by});
     }
-    if (is_delete) return remove(session, request, path, reply);
+    if (is_delete) return remove(*visitor, request, path, reply);
     if (is_post) return make_directory(session, path, reply);
     look_at_file(*visitor, request, path, reply);
 }
@@ -215,15 +217,17 @@ void HengdangHandler::make_directory(const files::Session& session, const files:
         });
 }
 
-void HengdangHandler::remove(const files::Session& session, const net::HttpRequest& request,
+void HengdangHandler::remove(const Visitor& visitor, const net::HttpRequest& request,
                              const files::FilePath& path, net::HttpReply& reply) {
+    const files::Session& session = visitor.session;
     if (!path.ends_in_slash()) {
         auto conditions = read_conditions(request);
         if (!conditions) return answer(FileOperation::remove, conditions.error(), reply);
         RemoveRequest removal{.path = path,
                               .conditions = std::move(*conditions),
                               .lock_token = read_lock_token(request),
-                              .session_name = session.name};
+                              .session_name = session.name,
+                              .by = visitor.by};
         return begin_removing(context_, std::move(removal), reply);
     }
     run_change(FileOperation::remove_directory, session, reply, [&door = *context_.door, path] {

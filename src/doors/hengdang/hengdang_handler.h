@@ -51,7 +51,7 @@ class HengdangHandler final : public net::HttpHandler {
                       const files::FilePath& path, net::HttpReply& reply);
     void make_directory(const files::Session& session, const files::FilePath& path,
                         net::HttpReply& reply);
-    void remove(const files::Session& session, const net::HttpRequest& request,
+    void remove(const Visitor& visitor, const net::HttpRequest& request,
                 const files::FilePath& path, net::HttpReply& reply);
     void run_change(FileOperation operation, const files::Session& session, net::HttpReply& reply,
                     std::function<FileAnswer()> change) const;

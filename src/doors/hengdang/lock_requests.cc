@@ -39,39 +39,48 @@ void acquire(const ExchangePtr& exchange, const LockRequest& lock) {
                                        .owner = owner_of(lock),
                                        .ttl = lock.wish.ttl,
                                        .renew_own = true};
-    ask(exchange->context().port, request, [exchange, lock](const service::Response& response) {
-        HengdangDoor& door = *exchange->context().door;
-        const core::Outcome& outcome = response.outcome;
-        const bool is_granted = outcome.kind == core::Outcome::Kind::granted;
-        const bool is_renewed = outcome.kind == core::Outcome::Kind::renewed;
-        if (!response.failure.empty() || (!is_granted && !is_renewed)) {
-            return exchange->answer(refuse_lock(response, door.times(), door.clock()));
-        }
-        if (is_renewed) door.times().restart(outcome.lease, response.now);
-        door.holds().keep({.session = lock.session_name, .path = lock.path.text()});
-        answer_acquired(exchange, lock, outcome.lease.token);
-    });
+    ask(
+        exchange->context().port, request,
+        [exchange, lock](const service::Response& response) {
+            HengdangDoor& door = *exchange->context().door;
+            const core::Outcome& outcome = response.outcome;
+            const bool is_granted = outcome.kind == core::Outcome::Kind::granted;
+            const bool is_renewed = outcome.kind == core::Outcome::Kind::renewed;
+            if (!response.failure.empty() || (!is_granted && !is_renewed)) {
+                return exchange->answer(refuse_lock(response, door.times(), door.clock()));
+            }
+            if (is_renewed) door.times().restart(outcome.lease, response.now);
+            door.holds().keep({.session = lock.session_name, .path = lock.path.text()});
+            answer_acquired(exchange, lock, outcome.lease.token);
+        },
+        lock.by);
 }
 
 void release(const ExchangePtr& exchange, const LockRequest& lock) {
     const service::ReleaseOwn request{.scope = core::Scope::path(lock.path.text()),
                                       .owner = owner_of(lock)};
-    ask(exchange->context().port, request, [exchange, lock](const service::Response& response) {
-        if (!response.failure.empty()) return exchange->answer(refuse_failed(response));
-        const bool is_done = response.outcome.kind == core::Outcome::Kind::released;
-        exchange->answer(is_done ? tell_lock("Lock released", lock.path.text())
-                                 : refuse_not_owned());
-    });
+    ask(
+        exchange->context().port, request,
+        [exchange, lock](const service::Response& response) {
+            if (!response.failure.empty()) return exchange->answer(refuse_failed(response));
+            const bool is_done = response.outcome.kind == core::Outcome::Kind::released;
+            exchange->answer(is_done ? tell_lock("Lock released", lock.path.text())
+                                     : refuse_not_owned());
+        },
+        lock.by);
 }
 
 void renew(const ExchangePtr& exchange, const LockRequest& lock, const core::Token& token) {
     const core::RenewRequest request{.token = token, .ttl = lock.wish.ttl};
-    ask(exchange->context().port, request, [exchange, lock](const service::Response& response) {
-        if (!response.failure.empty()) return exchange->answer(refuse_failed(response));
-        const bool is_done = response.outcome.kind == core::Outcome::Kind::renewed;
-        exchange->answer(is_done ? tell_lock("Lock refreshed", lock.path.text())
-                                 : refuse_not_owned());
-    });
+    ask(
+        exchange->context().port, request,
+        [exchange, lock](const service::Response& response) {
+            if (!response.failure.empty()) return exchange->answer(refuse_failed(response));
+            const bool is_done = response.outcome.kind == core::Outcome::Kind::renewed;
+            exchange->answer(is_done ? tell_lock("Lock refreshed", lock.path.text())
+                                     : refuse_not_owned());
+        },
+        lock.by);
 }
 
 // Looks the lock up first: only the engine knows its token. A lock of this door is exclusive, so if

@@ -52,6 +52,7 @@ struct WriteRequest {
     std::optional<std::uint64_t> length;    // of the body, if it is known
     std::optional<core::Token> lock_token;  // a malformed one is a token that no lease has
     std::string session_name;
+    std::string by = {};          // Visitor::by
     bool is_asked_first = false;  // the client sends the body only after `100 Continue`
 };
 
@@ -67,6 +68,7 @@ struct RemoveRequest {
     Conditions conditions;
     std::optional<core::Token> lock_token;
     std::string session_name;
+    std::string by;  // Visitor::by
 };
 void begin_removing(const HengdangContext& context, RemoveRequest request, net::HttpReply& reply);
 
@@ -75,6 +77,7 @@ struct LockRequest {
     LockWish wish;
     files::FilePath path;
     std::string session_name;  // of a live session
+    std::string by;            // Visitor::by
 };
 void run_lock_request(const std::shared_ptr<Exchange>& exchange, const LockRequest& lock);
 

@@ -226,15 +226,17 @@ std::optional<rights::Denial> deny_end(HengdangDoor& door, const Visitor& visito
 }
 
 // `own_cookie`: of the client, if it ends its own session.
-void end_session(const HengdangContext& context, std::string name,
+void end_session(const HengdangContext& context, const Visitor& visitor, std::string name,
                  const std::optional<CookieForm>& own_cookie, net::HttpReply& reply) {
     HengdangDoor& door = *context.door;
-    answer_from(door.writers(), defer(context, reply), [&door, name = std::move(name), own_cookie] {
-        const auto has_ended = door.end_session(name);
-        if (!has_ended) return refuse(500, "Storage failed", has_ended.error().message);
-        if (!*has_ended) return refuse(404, "Not found", "There is no session of this name");
-        return tell_session_ended(own_cookie);
-    });
+    answer_from(door.writers(), defer(context, reply),
+                [&door, name = std::move(name), by = visitor.by, own_cookie] {
+                    const auto has_ended = door.end_session(name, by);
+                    if (!has_ended) return refuse(500, "Storage failed", has_ended.error().message);
+                    if (!*has_ended)
+                        return refuse(404, "Not found", "There is no session of this name");
+                    return tell_session_ended(own_cookie);
+                });
 }
 
 }  // namespace
@@ -268,7 +270,7 @@ void handle_session_request(const HengdangContext& context, std::string_view pat
         if (const auto denial = deny_end(door, *visitor, name)) {
             return answer_now(context, refuse(*denial), reply);
         }
-        return end_session(context, std::move(name), own_cookie, reply);
+        return end_session(context, *visitor, std::move(name), own_cookie, reply);
     }
     const bool is_list = path == list_path;
     answer_now(context,

@@ -70,7 +70,7 @@ void HomelabHandler::handle(const net::RoutedRequest& routed, net::HttpReply& re
             routed.client, {right, rights::Door::http, core::Scope::named(request->job)})) {
         return send_denied(request->job, *denial, reply);
     }
-    if (const service::Response* response = port_.submit(to_service(*request))) {
+    if (const service::Response* response = port_.submit(to_service(*request), routed.by)) {
         const int status = append_answer(body_, *request, *response, clock_);
         answers::send_json(reply, status, body_);
         return;

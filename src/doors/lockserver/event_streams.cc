@@ -63,7 +63,10 @@ void append_data(base::JsonWriter& json, const core::Event& event, const rights:
     }
     json.field("owner_id", lease.owner.name).field("door", service::to_text(lease.owner.door));
     if (lease.session) json.field("session", lease.session.serial);
-    if (is_of_session) return;
+    if (is_of_session) {
+        if (!event.by.empty()) json.field("by", event.by);
+        return;
+    }
     if (const std::uint64_t fence = core::as_number(lease.token.fence); fence > 0) {
         json.field("fencing_token", fence);
         append_end(json, "lease_expiry_ms", lease.expires_at, clock);
@@ -79,6 +82,7 @@ void append_data(base::JsonWriter& json, const core::Event& event, const rights:
     if (event.waiter) json.field("waited_ms", milliseconds(event.at - event.waiting_since));
     if (!event.previous_owner.empty()) json.field("previous_owner_id", event.previous_owner);
     if (event.cause > core::Cause::request) json.field("cause", core::to_text(event.cause));
+    if (!event.by.empty()) json.field("by", event.by);
     if (!lease.notes.metadata.empty()) json.field("metadata", lease.notes.metadata);
     if (lease.revision > 0) json.field("value", lease.value).field("revision", lease.revision);
     json.field("queue_length", event.queue_length);

@@ -82,6 +82,7 @@ void RedisProtocol::handle(Words words) {
     if (is_of_transaction) return;
     if (!queued_) {
         if (auto made = run_connection_command(state_, door_, words)) {
+            by_.clear();  // another client may have logged in
             if (state_.is_admitted && !made->is_refusal) timer_.reset();
             if (made->is_refusal) return answer_later(std::move(*made));
             return answer(made->reply, made->is_last);

@@ -102,6 +102,7 @@ class RedisProtocol final : public net::Protocol {
     void refuse(const Reply& reply);
     void queue_or_ask(KeyCall call);
     [[nodiscard]] std::optional<std::string> add_to_queue(KeyCall call);
+    [[nodiscard]] std::string_view by();
     void ask(std::shared_ptr<KeyStep> step);
     void acquire(Words words);
     void watch(Words words);
@@ -115,6 +116,7 @@ class RedisProtocol final : public net::Protocol {
     net::EventLoop& loop_;
 
     ConnectionState state_;
+    std::string by_;       // by(), once it was called for this client
     RespCommand command_;  // that is being read
     // Not admitted: the end of the time in which the peer may show the password. Refused: the time
     // at which the peer is told.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "doors/redis/redis_protocol.h"
+#include "rights/asker.h"
 #include "service/doors.h"
 
 namespace holdfast::doors::redis {
@@ -120,8 +121,18 @@ std::optional<std::string> RedisProtocol::add_to_queue(KeyCall call) {
     return std::nullopt;
 }
 
+// Who asks.
+std::string_view RedisProtocol::by() {
+    if (by_.empty()) {
+        rights::set_asker(by_, state_.client.get(), rights::Door::redis,
+                          net::ClientHost(channel_).text());
+    }
+    return by_;
+}
+
 void RedisProtocol::ask(std::shared_ptr<KeyStep> step) {
-    if (const service::Response* const response = port_.submit(service::RunStep{.step = step})) {
+    if (const service::Response* const response =
+            port_.submit(service::RunStep{.step = step}, by())) {
         const Reply failure = response->failure.empty()
                                   ? Reply{}
                                   : Reply::error(fmt::format("ERR {}", response->failure));
@@ -157,7 +168,7 @@ void RedisProtocol::acquire(Words words) {
                                        .ttl = std::chrono::milliseconds{*ttl_ms},
                                        .wait = wait,
                                        .is_only_kind = true};
-    const service::Response* const response = port_.submit(request);
+    const service::Response* const response = port_.submit(request, by());
     Owed& owed = owed_.emplace_back(*this);
     owed.is_wait = true;
     if (response != nullptr) {

@@ -264,9 +264,9 @@ void ScopedHandler::handle(const net::RoutedRequest& routed, net::HttpReply& rep
     }
     const bool has_limits =
         client != nullptr && client->everywhere(rights::Door::http) < rights::Right::lock;
-    if (has_limits && of_lease(*request)) return find_lease(std::move(*request), *client, reply);
+    if (has_limits && of_lease(*request)) return find_lease(std::move(*request), routed, reply);
     Translator translator{client};
-    if (const auto* response = port_.submit(std::visit(translator, *request))) {
+    if (const auto* response = port_.submit(std::visit(translator, *request), routed.by)) {
         body_.clear();
         const int status = append_answer(body_, *request, *response, clock_);
         return answers::send_json(reply, status, body_);
@@ -276,10 +276,11 @@ void ScopedHandler::handle(const net::RoutedRequest& routed, net::HttpReply& rep
 
 // The client has limits: what the lease is on decides whether it may do this. A lease never changes
 // what it is on, so the answer is still true when the request itself is decided.
-void ScopedHandler::find_lease(ScopedRequest request, const rights::Token& client,
+void ScopedHandler::find_lease(ScopedRequest request, const net::RoutedRequest& routed,
                                net::HttpReply& reply) {
     const core::Token token = of_lease(request)->token;
-    auto go_on = [this, request = std::move(request), kept = rights::keep(&client),
+    auto go_on = [this, request = std::move(request), kept = rights::keep(routed.client),
+                  by = std::string(routed.by),
                   later = reply.defer()](const service::Response& found) mutable {
         const bool is_known =
             found.failure.empty() && found.outcome.kind == core::Outcome::Kind::found;
@@ -293,7 +294,7 @@ void ScopedHandler::find_lease(ScopedRequest request, const rights::Token& clien
             return later.send(403, json, body);
         }
         Translator translator{kept.get()};
-        if (const auto* response = port_.submit(std::visit(translator, request))) {
+        if (const auto* response = port_.submit(std::visit(translator, request), by)) {
             std::string body;
             const int status = append_answer(body, request, *response, clock_);
             return answers::send_json(later, status, body);

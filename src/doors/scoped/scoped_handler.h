@@ -33,7 +33,7 @@ class ScopedHandler final : public net::RouteHandler {
   private:
     void send_fault(const Fault& fault, net::HttpReply& reply,
                     std::string_view allowed_methods = {}, const rights::Denial* denial = nullptr);
-    void find_lease(ScopedRequest request, const rights::Token& client, net::HttpReply& reply);
+    void find_lease(ScopedRequest request, const net::RoutedRequest& routed, net::HttpReply& reply);
 
     const ScopedOptions options_;
     service::Port& port_;

@@ -28,17 +28,20 @@ StateLocks::StateLocks(const Parts& parts)
     : parts_(parts),
       questions_(parts.executor, refuse(503, "the server is shutting down; nothing was changed")) {}
 
-Objection StateLocks::lock(const std::string& name, const LockInfo& info) {
-    return questions_.ask([this, name, info](const QuestionPtr& question) {
+Objection StateLocks::lock(const std::string& name, const LockInfo& info, const std::string& by) {
+    return questions_.ask([this, name, info, by](const QuestionPtr& question) {
         const core::AcquireRequest request{.scope = core::Scope::named(name),
                                            .owner = owner_of(info.id),
                                            .ttl = parts_.ttl,
                                            .renew_own = true,
                                            .is_only_kind = true,
                                            .notes = {.request_id = {}, .metadata = info.json}};
-        service::ask(parts_.port, request, [this, question](const service::Response& response) {
-            question->finish(judge_lock(response));
-        });
+        service::ask(
+            parts_.port, request,
+            [this, question](const service::Response& response) {
+                question->finish(judge_lock(response));
+            },
+            by);
     });
 }
 
@@ -64,11 +67,12 @@ Objection StateLocks::judge_lock(const service::Response& response) const {
     }
 }
 
-Objection StateLocks::unlock(const std::string& name, const std::string& id) {
-    return questions_.ask([this, name, id](const QuestionPtr& question) {
+Objection StateLocks::unlock(const Unlock& unlock) {
+    return questions_.ask([this, unlock](const QuestionPtr& question) {
         service::ask(
-            parts_.port, look_at(name),
-            [this, name, id, question](const service::Response& response) {
+            parts_.port, look_at(unlock.name),
+            [this, unlock, question](const service::Response& response) {
+                const std::string& id = unlock.id;
                 if (!response.failure.empty()) return question->finish(refuse_failed(response));
                 const core::LeaseView* const holder = holder_in(response);
                 if (holder == nullptr) return question->finish({});
@@ -76,10 +80,11 @@ Objection StateLocks::unlock(const std::string& name, const std::string& id) {
                 if (is_ours && (id.empty() || holder->owner.name == id)) {
                     if (id.empty()) {
                         base::log(base::LogLevel::warning, "the lock of a state was forced open",
-                                  {{"state", name}, {"id", holder->owner.name}});
+                                  {{"state", unlock.name},
+                                   {"id", holder->owner.name},
+                                   {"by", unlock.by}});
                     }
-                    const auto cause = id.empty() ? core::Cause::force : core::Cause::request;
-                    return release(question, *holder, cause);
+                    return release(question, *holder, unlock);
                 }
                 const std::string_view why =
                     is_ours ? "the lock has another ID"
@@ -92,11 +97,14 @@ Objection StateLocks::unlock(const std::string& name, const std::string& id) {
 
 // A lock that has ended meanwhile is as good as one that is released now.
 void StateLocks::release(const QuestionPtr& question, const core::LeaseView& lease,
-                         core::Cause cause) {
-    const core::ReleaseRequest request{.token = lease.token, .cause = cause};
-    service::ask(parts_.port, request, [question](const service::Response& response) {
-        question->finish(response.failure.empty() ? Objection{} : refuse_failed(response));
-    });
+                         const Unlock& unlock) {
+    const core::Cause cause = unlock.id.empty() ? core::Cause::force : core::Cause::request;
+    service::ask(
+        parts_.port, core::ReleaseRequest{.token = lease.token, .cause = cause},
+        [question](const service::Response& response) {
+            question->finish(response.failure.empty() ? Objection{} : refuse_failed(response));
+        },
+        unlock.by);
 }
 
 Objection StateLocks::check(const std::string& name, const std::string& id) {

@@ -37,9 +37,16 @@ class StateLocks {
     };
     explicit StateLocks(const Parts& parts);
 
-    [[nodiscard]] Objection lock(const std::string& name, const LockInfo& info);
+    // `by`: see service/ports/port.h.
+    [[nodiscard]] Objection lock(const std::string& name, const LockInfo& info,
+                                 const std::string& by);
     // An empty ID ends the lock of whoever has it.
-    [[nodiscard]] Objection unlock(const std::string& name, const std::string& id);
+    struct Unlock {
+        std::string name;
+        std::string id;
+        std::string by;
+    };
+    [[nodiscard]] Objection unlock(const Unlock& unlock);
     // Whether a client that shows this ID may write the state. An empty ID is none.
     [[nodiscard]] Objection check(const std::string& name, const std::string& id);
 
@@ -50,7 +57,7 @@ class StateLocks {
     using Questions = service::BlockingQuestions<Objection>;
     using QuestionPtr = Questions::QuestionPtr;
 
-    void release(const QuestionPtr& question, const core::LeaseView& lease, core::Cause cause);
+    void release(const QuestionPtr& question, const core::LeaseView& lease, const Unlock& unlock);
     [[nodiscard]] Objection judge_lock(const service::Response& response) const;
     [[nodiscard]] Objection judge_write(const service::Response& response,
                                         const std::string& id) const;

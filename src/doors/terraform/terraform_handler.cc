@@ -156,8 +156,8 @@ StateAnswer change_state(TerraformDoor& door, const std::string& name, const std
 // Whatever ended the lock before this one, a write that was allowed by it is done before the new
 // holder is told, or does not happen.
 StateAnswer lock_state(TerraformDoor& door, files::VersionStore& store, const std::string& name,
-                       const LockInfo& info) {
-    if (auto objection = door.locks().lock(name, info)) return std::move(*objection);
+                       const LockInfo& info, const std::string& by) {
+    if (auto objection = door.locks().lock(name, info, by)) return std::move(*objection);
     store.wait_for_writes(name);
     return {.status = 200, .body = info.json + "\n"};
 }
@@ -250,8 +250,9 @@ void TerraformHandler::lock(const net::RoutedRequest& request, const std::string
     if (!info) return send(reply, terraform::refuse(400, info.error().message));
     begin_work(
         context_,
-        [name, info = std::move(*info)](TerraformDoor& door, files::VersionStore& store) {
-            return lock_state(door, store, name, info);
+        [name, info = std::move(*info), by = std::string(request.by)](TerraformDoor& door,
+                                                                      files::VersionStore& store) {
+            return lock_state(door, store, name, info, by);
         },
         reply);
 }
@@ -274,8 +275,9 @@ void TerraformHandler::unlock(const net::RoutedRequest& request, const std::stri
     }
     begin_work(
         context_,
-        [name, id](TerraformDoor& door, files::VersionStore&) {
-            auto objection = door.locks().unlock(name, id);
+        [unlock = StateLocks::Unlock{.name = name, .id = id, .by = std::string(request.by)}](
+            TerraformDoor& door, files::VersionStore&) {
+            auto objection = door.locks().unlock(unlock);
             return objection ? std::move(*objection) : StateAnswer{.status = 200, .body = "{}\n"};
         },
         reply);

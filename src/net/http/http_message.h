@@ -14,6 +14,8 @@
 #include <string>
 #include <string_view>
 
+#include "net/loop/channel.h"
+
 namespace holdfast::net {
 
 struct HttpHeader {
@@ -85,8 +87,14 @@ struct HttpRequest {
         return fields->find(message, name);
     }
 
+    // Where the client is. Empty if that is not known.
+    [[nodiscard]] std::string_view client_host() const {
+        return client == nullptr ? std::string_view() : std::string_view(client->text());
+    }
+
     const HttpFields* fields;
     const char* message;
+    const ClientHost* client = nullptr;
 };
 
 // The path in a target, and the query behind it. A client that thinks this server is a proxy sends an

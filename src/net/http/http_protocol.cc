@@ -24,7 +24,17 @@ class NoSink final : public BodySink {
 }  // namespace
 
 HttpProtocol::HttpProtocol(Channel& channel, HttpHandler& handler, const HttpLimits& limits)
-    : channel_(channel), handler_(handler), limits_(limits), replies_(channel, limits) {}
+    : channel_(channel),
+      handler_(handler),
+      limits_(limits),
+      client_(channel),
+      replies_(channel, limits) {}
+
+HttpRequest HttpProtocol::request_of(const HttpParser& parser, std::string_view input) const {
+    HttpRequest request = parser.request(input);
+    request.client = &client_;
+    return request;
+}
 
 std::size_t HttpProtocol::on_input(std::string_view input) {
     std::size_t consumed = 0;
@@ -71,7 +81,7 @@ std::size_t HttpProtocol::finish(HttpParser& parser, HttpParser::Outcome outcome
     auto terms = parser.terms();
     if (channel_.draining() && parser.size() == input.size()) terms.keep_alive = false;
     HttpReply reply(replies_, std::move(terms));
-    handler_.handle(parser.request(input), reply);
+    handler_.handle(request_of(parser, input), reply);
     if (peer_ended_) replies_.abandon();
     if (channel_.draining()) replies_.end_streams();
     return parser.size();
@@ -82,7 +92,7 @@ std::size_t HttpProtocol::begin_body(HttpParser& parser, std::string_view input)
     const bool is_empty = parser.body_size() == 0;
     const bool is_short = parser.body_size() && *parser.body_size() <= skipped_bytes_max;
     HttpReply reply(replies_, parser.terms(), is_short && (is_empty || !parser.has_expectation()));
-    auto sink = handler_.receive(parser.request(input), reply, *this);
+    auto sink = handler_.receive(request_of(parser, input), reply, *this);
     if (!sink) {
         sink = std::make_unique<NoSink>();
     }

@@ -89,11 +89,13 @@ class HttpProtocol final : public Protocol, private BodySource {
     void fail_body(const HttpFault& fault);
     void await_rest(HttpParser& parser);
     void refuse(const HttpFault& fault);
+    [[nodiscard]] HttpRequest request_of(const HttpParser& parser, std::string_view input) const;
 
     Channel& channel_;
     HttpHandler& handler_;
     const HttpLimits& limits_;
     KnownFields known_fields_;
+    const ClientHost client_;
     bool peer_ended_ = false;              // a partial request will never be whole
     std::unique_ptr<HttpParser> partial_;  // the parser of a request whose rest has not arrived
     std::unique_ptr<Body> body_;           // null: no body in pieces is under way

@@ -92,6 +92,7 @@ struct RoutedRequest {
     std::string_view parameter;  // the text in place of the pattern's parameter, not decoded
     Privilege privilege;         // of the client, for everything
     const rights::Token* client = nullptr;  // null: it has no limits but its privilege
+    std::string_view by = {};               // who asks, for logs and the history: rights/asker.h
 
     [[nodiscard]] bool is_admin() const { return privilege == Privilege::administer; }
 };

@@ -9,8 +9,10 @@
 // Lifetime: the connection owns its protocol; a protocol may use its channel until on_closed() has
 // returned.
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -64,7 +66,7 @@ class Channel {
     [[nodiscard]] virtual bool draining() const = 0;
 
     // The address of the client as text, for people: that of the real client if the connection came
-    // through another node.
+    // through another node. `unix` for a Unix socket; empty if it is not known any more.
     [[nodiscard]] virtual std::string client_address() const = 0;
 
     // Whether the client may be at work, although its connection ends: it came through another
@@ -77,6 +79,28 @@ class Channel {
 
   protected:
     ~Channel() = default;
+};
+
+// The address of a client without its port. It is looked up when it is asked for first.
+class ClientHost {
+  public:
+    // The channel outlives this.
+    explicit ClientHost(const Channel& channel) : channel_(channel) {}
+
+    [[nodiscard]] const std::string& text() const {
+        if (!text_) text_ = without_port(channel_.client_address());
+        return *text_;
+    }
+
+  private:
+    static std::string without_port(std::string address) {
+        address.resize(std::min(address.rfind(':'), address.size()));
+        const bool is_in_brackets = address.starts_with('[') && address.ends_with(']');
+        return is_in_brackets ? address.substr(1, address.size() - 2) : address;
+    }
+
+    const Channel& channel_;
+    mutable std::optional<std::string> text_;
 };
 
 // What speaks over a connection; one object for each.

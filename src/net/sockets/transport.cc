@@ -77,6 +77,7 @@ std::string Transport::peer_address() const {
     auto size = static_cast<socklen_t>(peer.capacity());
     if (::getpeername(descriptor_, peer.data(), &size) != 0) return "";
     const int family = peer.data()->sa_family;
+    if (family == AF_UNIX) return "unix";
     if (family != AF_INET && family != AF_INET6) return "";
     peer.resize(size);
     return to_text(peer);

@@ -119,6 +119,7 @@ void EventLog::on_event(base::LogLevel level, const core::Event& event) {
         case core::EventKind::deadlock: break;
     }
     if (tells_cause(event)) add("cause", core::to_text(event.cause));
+    if (!event.by.empty()) add("by", event.by);
     base::log(level, message, fields);
 }
 

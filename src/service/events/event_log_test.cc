@@ -128,13 +128,22 @@ constexpr Row rows[] = {
      },
      "info    released lock=backup owner=ann door=homelab fencing_token=4660 held_ms=1500 "
      "cause=request\n"},
+    {granted, "granted to a client with a token",
+     [](Story& story) {
+         story.table.on_behalf_of("ci");
+         story.acquire("ann", 30s);
+     },
+     "info    granted lock=backup owner=ann door=homelab fencing_token=4660 ttl_ms=30000 queue=0 "
+     "by=ci\n"},
     {released, "forced",
      [](Story& story) {
+         story.table.on_behalf_of("ci");
          story.acquire("ann", 30s);
+         story.table.on_behalf_of("http@192.0.2.7");
          story.table.force_release(story.now, core::Scope::named("backup"));
      },
      "info    released lock=backup owner=ann door=homelab fencing_token=4660 held_ms=0 "
-     "cause=force\n"},
+     "cause=force by=http@192.0.2.7\n"},
     {released, "ended with its session",
      [](Story& story) {
          const core::SessionId session = story.open_session();

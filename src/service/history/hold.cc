@@ -40,7 +40,7 @@ core::Time end_of(const core::Event& event) {
     return has_expired ? event.lease.expires_at : event.at;
 }
 
-Hold to_hold(const core::Event& event, core::Duration waited, WallTime epoch) {
+Hold to_hold(const core::Event& event, const HoldBegin& begin, WallTime epoch) {
     const core::LeaseView& lease = event.lease;
     return {.fence = core::as_number(lease.token.fence),
             .kind = lease.scope.kind,
@@ -50,12 +50,14 @@ Hold to_hold(const core::Event& event, core::Duration waited, WallTime epoch) {
             .owner = std::string(lease.owner.name),
             .door = lease.owner.door,
             .mode = lease.mode,
-            .waited = waited,
+            .waited = begin.waited,
             .acquired_at = epoch + lease.acquired_at.time_since_epoch(),
             .ended_at = epoch + end_of(event).time_since_epoch(),
             .ending = ending_of(event),
             .metadata = std::string(lease.notes.metadata),
-            .members = std::string(lease.members)};
+            .members = std::string(lease.members),
+            .granted_by = std::string(begin.by),
+            .ended_by = std::string(event.by)};
 }
 
 std::vector<core::SetMember> Hold::scopes() const {

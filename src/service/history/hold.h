@@ -70,6 +70,9 @@ struct Hold {
     Ending ending = Ending::released;
     std::string metadata = {};
     std::string members = {};  // core::set_to_text() of a lease on several scopes; otherwise empty
+    // Who has asked for the grant and for the end: Event::by. Empty: nobody, or it is not known.
+    std::string granted_by = {};
+    std::string ended_by = {};
 
     bool operator==(const Hold&) const = default;
 
@@ -81,13 +84,22 @@ struct Hold {
     [[nodiscard]] std::vector<core::SetMember> scopes() const;
     // The memory that it takes.
     [[nodiscard]] std::size_t bytes() const {
-        return sizeof(Hold) + name.size() + owner.size() + metadata.size() + members.size();
+        return sizeof(Hold) + name.size() + owner.size() + metadata.size() + members.size() +
+               granted_by.size() + ended_by.size();
     }
+};
+
+// What the grant of a lease says of its hold, and the end does not.
+struct HoldBegin {
+    core::Duration waited{0};
+    std::string_view by = {};  // who has asked for the lease
+
+    [[nodiscard]] bool is_usual() const { return waited == waited.zero() && by.empty(); }
 };
 
 // The hold that has ended with `event`. `epoch` is what the wall clock showed at the engine's time
 // zero. REQUIRES: as ending_of().
-[[nodiscard]] Hold to_hold(const core::Event& event, core::Duration waited, WallTime epoch);
+[[nodiscard]] Hold to_hold(const core::Event& event, const HoldBegin& begin, WallTime epoch);
 
 // How much is kept.
 struct HistoryLimits {

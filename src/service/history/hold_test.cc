@@ -35,6 +35,21 @@ TEST(Hold, OfALeaseThatExpiredHasEndedAtItsDeadline) {
     EXPECT_EQ(end_of(event), core::Time{9s});
 }
 
+TEST(Hold, HasNoPartInTheGraceThatFollows) {
+    Event event{.kind = EventKind::grace_ended, .at = core::Time{9s}};
+    event.lease.acquired_at = core::Time{2s};
+    event.lease.expires_at = core::Time{5s};
+    EXPECT_EQ(held_of(event), 3s);
+}
+
+TEST(Hold, NamesWhoHasAskedForItsBeginAndItsEnd) {
+    const Hold hold =
+        to_hold({.kind = EventKind::released, .by = "ops"}, {.waited = 3s, .by = "ci"}, WallTime{});
+    EXPECT_EQ(hold.waited, 3s);
+    EXPECT_EQ(hold.granted_by, "ci");
+    EXPECT_EQ(hold.ended_by, "ops");
+}
+
 TEST(Hold, KnowsHowLongItsHolderWaited) {
     Event event{.kind = EventKind::granted, .at = core::Time{9s}, .waiting_since = core::Time{2s}};
     EXPECT_EQ(waited_of(event), 0s);

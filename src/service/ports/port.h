@@ -11,11 +11,15 @@
 //         port.await(std::make_unique<MyAnswer>(...));
 //     }
 //
+// `by` says who asks, for logs, events and the history: the name of the client's access token; without
+// one, the door and the client's address (rights/asker.h). Empty: nobody, or the server itself.
+//
 // Thread safety: a port belongs to one thread; answers are called there, never inside submit().
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "service/request.h"
@@ -83,10 +87,12 @@ class Port {
     virtual ~Port() = default;
 
     // Runs `request`. The response, good until the next call; or nullptr when it will come later.
-    [[nodiscard]] const Response* submit(Request&& request) { return take(request); }
-    [[nodiscard]] const Response* submit(const Request& request) {
+    [[nodiscard]] const Response* submit(Request&& request, std::string_view by = {}) {
+        return take(request, by);
+    }
+    [[nodiscard]] const Response* submit(const Request& request, std::string_view by = {}) {
         Request copy = request;
-        return take(copy);
+        return take(copy, by);
     }
 
     // Who the last request's response goes to. REQUIRES: submit() has just returned nullptr.
@@ -99,13 +105,14 @@ class Port {
 
   private:
     // What submit() does; with the request it may do as it likes.
-    [[nodiscard]] virtual const Response* take(Request& request) = 0;
+    [[nodiscard]] virtual const Response* take(Request& request, std::string_view by) = 0;
 };
 
 // Asks the service and calls `then` with the response: at once, or when the service has responded. If
 // the service never does, because it ends, `then` is destroyed uncalled. On the thread of the port.
-inline void ask(Port& port, const Request& request, std::function<void(const Response&)> then) {
-    if (const Response* const response = port.submit(request)) return then(*response);
+inline void ask(Port& port, const Request& request, std::function<void(const Response&)> then,
+                std::string_view by = {}) {
+    if (const Response* const response = port.submit(request, by)) return then(*response);
     port.await(answer_by(std::move(then)));
 }
 

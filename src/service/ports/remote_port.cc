@@ -28,9 +28,11 @@ RemotePort::RemotePort(Executor& here, Executor& there, LockService& service)
     here_.bind([this] { send(); }, [] {});
 }
 
-const Response* RemotePort::take(Request& request) {
+const Response* RemotePort::take(Request& request, std::string_view by) {
     outgoing_.texts.keep_texts_of(request);
-    outgoing_.items.push_back({.promise = {.number = next_promise_++}, .request = request});
+    outgoing_.items.push_back({.promise = {.number = next_promise_++},
+                               .request = request,
+                               .by = outgoing_.texts.keep(by)});
     here_.at_end_of_turn();
     return nullptr;
 }
@@ -97,7 +99,7 @@ void RemotePort::run(const Outgoing& outgoing) {
             give_up(item.promise);
         } else if (item.unheard) {
             service_.give_up(item.unheard->lease, item.unheard->naming);
-        } else if (const Response* response = service_.submit(item.request)) {
+        } else if (const Response* response = service_.submit(item.request, item.by)) {
             return_later(item.promise, LockService::naming_of(item.request), *response);
         } else {
             const PromiseId there = service_.await(std::make_unique<Forward>(*this, item));

@@ -10,6 +10,7 @@
 // Lifetime: destroyed after both executors have stopped; before the service.
 
 #include <optional>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -38,6 +39,7 @@ class RemotePort final : public Port {
         bool is_abandoned = false;         // no request: give up an earlier one,
         std::optional<Unheard> unheard{};  // or what came of it
         Request request;
+        std::string_view by = {};
     };
     struct Outgoing {
         Texts texts;
@@ -59,7 +61,7 @@ class RemotePort final : public Port {
     };
     class Forward;
 
-    [[nodiscard]] const Response* take(Request& request) override;
+    [[nodiscard]] const Response* take(Request& request, std::string_view by) override;
 
     // Here.
     [[nodiscard]] AnswerPointer take_awaited(PromiseId promise);

@@ -83,6 +83,18 @@ TEST(RemotePort, TheTextsOfARequestMayGoAfterSubmit) {
     EXPECT_THAT(remote.notes, ElementsAre("granted an owner with a long name, on the heap"));
 }
 
+TEST(RemotePort, PassesOnWhoAsks) {
+    Remote remote;
+    {
+        const auto by = std::make_unique<std::string>("a token with a name that is on the heap");
+        static_cast<void>(remote.port.submit(take("laptop1"), *by));
+        remote.port.await(answer_by([](const Response&) {}));
+    }
+    remote.here.end_turn();
+    remote.settle();
+    EXPECT_THAT(remote.askers, ElementsAre("a token with a name that is on the heap"));
+}
+
 TEST(RemotePort, WaitersAreAnsweredWhenTheirTurnComes) {
     Remote remote;
     remote.ask(take("laptop1"));

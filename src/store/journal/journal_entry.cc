@@ -1,6 +1,8 @@
 #include "store/journal/journal_entry.h"
 
 #include <algorithm>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
 #include <cstddef>
 #include <limits>
 
@@ -15,7 +17,7 @@ constexpr std::uint64_t kind_end = 0, kind_mark = 1, kind_hold = 2, kind_wait = 
 constexpr std::uint64_t kind_lease_with_history = 4, kind_lease = 2;
 constexpr std::uint64_t history_prefix = 0;
 // More than all numbers of a lease take.
-constexpr std::size_t numbers_bytes_max = 25 * number_bytes_max;
+constexpr std::size_t numbers_bytes_max = 27 * number_bytes_max;
 
 std::uint64_t count_of(service::WallTime time) {
     return static_cast<std::uint64_t>(time.time_since_epoch().count());
@@ -61,6 +63,53 @@ void visit_optional(Row& row, std::uint64_t& later, Visitor&& visit) {
     visit(row.waiter, std::string_view{});
 }
 constexpr unsigned optional_count = 16;
+
+// Writes names, each text once.
+class NameWriter {
+  public:
+    explicit NameWriter(bool has_names) : has_names_(has_names) {}
+
+    void write(Pen& pen, std::string_view name) {
+        if (!has_names_) return;
+        if (name.empty()) return pen.number(0);
+        if (name == last_) return pen.number(last_number_);
+        const auto [place, is_new] = numbers_.try_emplace(name, numbers_.size() + 1);
+        last_ = name;
+        last_number_ = place->second;
+        pen.number(last_number_);
+        if (is_new) pen.text(name);
+    }
+
+  private:
+    const bool has_names_;
+    boost::unordered_flat_map<std::string_view, std::uint64_t> numbers_;
+    std::string_view last_;  // the last name, which the next one usually is, too
+    std::uint64_t last_number_ = 0;
+};
+
+class NameReader {
+  public:
+    explicit NameReader(bool has_names) : has_names_(has_names) {}
+
+    [[nodiscard]] std::string_view read(Eye& eye) {
+        if (!has_names_) return {};
+        const std::uint64_t number = eye.number();
+        if (number == 0) return {};
+        eye.require(number <= names_.size() + 1);
+        if (!eye.is_fine()) return {};
+        if (number <= names_.size()) return names_[number - 1];
+        names_.push_back(eye.text());
+        const bool is_new = known_.insert(names_.back()).second;
+        eye.require(is_new && !names_.back().empty());
+        return names_.back();
+    }
+    [[nodiscard]] bool has_read_some() const { return !names_.empty(); }
+
+  private:
+    const bool has_names_;
+    std::vector<std::string_view> names_;
+    boost::unordered_flat_set<std::string_view> known_;
+};
 
 void write_lease(Pen& pen, Before& before, const JournalEntry::Put& put, std::uint64_t kind) {
     const LeaseRowView& row = put.row;
@@ -110,17 +159,18 @@ JournalEntry::Put read_lease(Eye& eye, Before& before, std::uint64_t bits) {
     return put;
 }
 
-void write_history(Pen& pen, Before& before, const JournalEntry& entry) {
+void write_history(Pen& pen, Before& before, NameWriter& names, const JournalEntry& entry) {
     for (const auto& [fence, waited] : entry.waits) {
         pen.number(kind_wait);
         pen.number(before.step(&Before::fence, fence));
         pen.value(waited);
     }
-    for (const auto& [fence, at, ending] : entry.holds) {
+    for (const auto& [fence, at, ending, by] : entry.holds) {
         pen.number(kind_hold);
         pen.number(before.step(&Before::fence, fence));
         pen.number(before.step(&Before::time, count_of(at)));
         pen.value(ending);
+        names.write(pen, by);
     }
 }
 
@@ -132,22 +182,25 @@ void read_wait(Eye& eye, Before& before, JournalEntry& entry) {
     eye.require(wait.waited > core::Duration::zero());
 }
 
-void read_hold(Eye& eye, Before& before, JournalEntry& entry) {
+void read_hold(Eye& eye, Before& before, NameReader& names, JournalEntry& entry) {
     eye.require(entry.marks.empty());
     JournalEntry::EndedHold& hold = entry.holds.emplace_back();
     hold.fence = before.unstep(&Before::fence, eye.number());
     hold.at = time_of(before.unstep(&Before::time, eye.number()));
     eye.value(hold.ending);
+    hold.by = names.read(eye);
     eye.require(is_time(hold.at));
 }
 
 std::size_t size_max(const JournalEntry& entry) {
-    constexpr std::size_t history_numbers = 4;
-    std::size_t size = 3 * number_bytes_max + 2 * number_bytes_max * entry.ends.size();
+    constexpr std::size_t history_numbers = 6;
+    std::size_t size = 4 * number_bytes_max + 2 * number_bytes_max * entry.ends.size();
     size += history_numbers * number_bytes_max * (entry.holds.size() + entry.waits.size());
+    for (const JournalEntry::EndedHold& hold : entry.holds) size += hold.by.size();
     for (const auto& [row, is_new] : entry.puts) {
         size += numbers_bytes_max + row.name.size() + row.owner.size() + row.request_id.size() +
-                row.metadata.size() + row.members.size() + row.value.size() + row.waiter.size();
+                row.metadata.size() + row.members.size() + row.value.size() + row.waiter.size() +
+                row.granted_by.size();
     }
     for (const auto& [resource, highest] : entry.marks) {
         size += 3 * number_bytes_max + resource.size();
@@ -164,8 +217,9 @@ void JournalEntry::set(const service::CommitEffect& effect, service::WallTime ep
     puts.clear();
     holds.clear();
     waits.clear();
-    for (const auto& [change, is_new, waited] : effect.puts()) {
+    for (const auto& [change, is_new, waited, by] : effect.puts()) {
         puts.push_back({.row = to_row<LeaseRowView>(*change, epoch, start), .is_new = is_new});
+        if (has_history) puts.back().row.granted_by = by;
         if (has_history && waited > core::Duration::zero()) {
             waits.push_back({.fence = puts.back().row.fence, .waited = waited});
         }
@@ -174,7 +228,8 @@ void JournalEntry::set(const service::CommitEffect& effect, service::WallTime ep
         for (const core::Event* const end : effect.holds()) {
             holds.push_back({.fence = core::as_number(end->lease.token.fence),
                              .at = epoch + service::end_of(*end).time_since_epoch(),
-                             .ending = service::ending_of(*end)});
+                             .ending = service::ending_of(*end),
+                             .by = end->by});
         }
     }
     ends.clear();
@@ -187,23 +242,34 @@ void JournalEntry::set(const service::CommitEffect& effect, service::WallTime ep
     }
 }
 
+bool JournalEntry::has_names() const {
+    return std::ranges::any_of(puts, [](const Put& put) { return !put.row.granted_by.empty(); }) ||
+           std::ranges::any_of(holds, [](const EndedHold& hold) { return !hold.by.empty(); });
+}
+
 std::string_view write_entry(const JournalEntry& entry, std::string& memory) {
     constexpr std::size_t kept_size = std::size_t{1} << 20U;
     if (memory.size() > kept_size) std::string().swap(memory);
     if (const std::size_t size = size_max(entry); memory.size() < size) memory.resize(2 * size);
     Pen pen(memory.data());
     Before before;
-    const bool has_history = !entry.holds.empty() || !entry.waits.empty();
+    const bool has_names = entry.has_names();
+    const bool has_history = has_names || !entry.holds.empty() || !entry.waits.empty();
+    NameWriter names(has_names);
     if (has_history) pen.number(history_prefix);
+    if (has_names) pen.number(history_prefix);
     const std::uint64_t lease_kind = has_history ? kind_lease_with_history : kind_lease;
     pen.number(static_cast<std::uint64_t>(entry.start_number));
     pen.number(entry.last_token);
-    for (const JournalEntry::Put& put : entry.puts) write_lease(pen, before, put, lease_kind);
+    for (const JournalEntry::Put& put : entry.puts) {
+        write_lease(pen, before, put, lease_kind);
+        names.write(pen, put.row.granted_by);
+    }
     for (const std::uint64_t end : entry.ends) {
         pen.number(kind_end);
         pen.number(before.step(&Before::fence, end));
     }
-    write_history(pen, before, entry);
+    write_history(pen, before, names, entry);
     for (const auto& [resource, highest] : entry.marks) {
         pen.number(kind_mark);
         pen.text(resource);
@@ -219,6 +285,9 @@ std::optional<JournalEntry> read_entry(std::string_view bytes) {
     std::uint64_t first = eye.number();
     const bool has_history = first == history_prefix;
     if (has_history) first = eye.number();
+    const bool has_names = has_history && first == history_prefix;
+    if (has_names) first = eye.number();
+    NameReader names(has_names);
     const std::uint64_t lease_kind = has_history ? kind_lease_with_history : kind_lease;
     entry.start_number = static_cast<std::int64_t>(first);
     entry.last_token = eye.number();
@@ -228,12 +297,13 @@ std::optional<JournalEntry> read_entry(std::string_view bytes) {
             eye.require(entry.ends.empty() && entry.waits.empty() && entry.holds.empty() &&
                         entry.marks.empty());
             entry.puts.push_back(read_lease(eye, before, kind - lease_kind));
+            entry.puts.back().row.granted_by = names.read(eye);
             entry.puts.back().row.start_number = entry.start_number;
         } else if (kind == kind_end) {
             eye.require(entry.waits.empty() && entry.holds.empty() && entry.marks.empty());
             entry.ends.push_back(before.unstep(&Before::fence, eye.number()));
         } else if (kind == kind_hold) {
-            read_hold(eye, before, entry);
+            read_hold(eye, before, names, entry);
         } else if (kind == kind_wait) {
             read_wait(eye, before, entry);
         } else {
@@ -242,8 +312,9 @@ std::optional<JournalEntry> read_entry(std::string_view bytes) {
         }
     }
     // There is one way to write an entry.
-    const bool is_usual = entry.holds.empty() && entry.waits.empty();
+    const bool is_usual = entry.holds.empty() && entry.waits.empty() && !has_names;
     if (!eye.is_fine() || has_history == is_usual) return std::nullopt;
+    if (has_names != names.has_read_some()) return std::nullopt;
     return entry;
 }
 

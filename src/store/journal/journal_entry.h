@@ -2,7 +2,7 @@
 
 // An entry of the journal: what one commit leaves behind, as bytes.
 //
-//     0                   only if the entry tells of holds or waits
+//     0                   only if the entry tells of holds or waits; twice if it also has names
 //     start number        of the run of the server that wrote it
 //     last token          the largest fencing number that the commit gave out or reserved, or 0
 //     elements            until the bytes end
@@ -30,6 +30,10 @@
 //
 // An entry without holds and waits has no such elements, and for a lease it has 2 + bits. That is how
 // all entries look without a history, and those of versions that had none.
+//
+// In an entry with names, each lease and each hold that has ended is followed by who asked for it: 0 if
+// that is not known, n for the nth name of the entry, and the number of names so far plus one, and a
+// text, for a new name. Older versions had no names, and leases and holds of nobody need none.
 //
 // A number takes 7 bits to a byte, the lowest first; the top bit says that more follow. A text is its
 // size and its bytes. Of fencing numbers and times only the difference to the one before in the entry
@@ -65,6 +69,7 @@ struct JournalEntry {
         std::uint64_t fence = 0;
         service::WallTime at;
         service::Ending ending = service::Ending::released;
+        std::string_view by = {};
 
         bool operator==(const EndedHold&) const = default;
     };
@@ -87,6 +92,9 @@ struct JournalEntry {
     // the wall clock showed at the engine's time zero. `has_history`: with holds and waits.
     void set(const service::CommitEffect& effect, service::WallTime epoch, std::int64_t start,
              bool has_history);
+
+    // Whether it is known who asked for one of the leases or ends.
+    [[nodiscard]] bool has_names() const;
 
     bool operator==(const JournalEntry&) const = default;
 };

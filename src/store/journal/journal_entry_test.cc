@@ -157,6 +157,80 @@ TEST(JournalEntry, WithoutAHistoryIsAsVersionsThatHadNoneWroteIt) {
     EXPECT_EQ(read_entry(with_hold.substr(1)), std::nullopt);
 }
 
+// As a version without names wrote it, with every element that there is.
+TEST(JournalEntry, OfAVersionWithoutNamesIsReadAndWrittenAsBefore) {
+    LeaseRow row = usual();
+    row.fence = 2;
+    row.secret = 0;
+    row.name = "a";
+    row.owner = "b";
+    const std::vector<LeaseRow> rows{row};
+    JournalEntry entry = entry_of(rows);
+    entry.ends = {1};
+    entry.waits = {{.fence = 2, .waited = 5us}};
+    entry.holds = {{.fence = 1, .at = service::WallTime{5s}, .ending = service::Ending::forced}};
+    entry.marks = {{.resource = "r", .highest = 9}};
+    const std::string bytes(
+        "\0\x07\xe8\x07"        // it has a history; start number, last token
+        "\x05"                  // 4 + bits: new
+        "\x04\0\0\0\0\0\0\0\0"  // fencing number, secret
+        "\x01"
+        "a"
+        "\x01"
+        "b"                                 // name, owner
+        "\xb8\xab\xe2\x04\x80\x87\xa7\x0e"  // acquired at, ttl
+        "\x03\x01"                          // door, version
+        "\0\x01"                            // the end of lease 1
+        "\x03\x02\x05"                      // a wait
+        "\x02\x01\xc8\x01\x02"              // a hold: number, when, how
+        "\x01\x01r\x09",                    // a fence
+        4 + 1 + 9 + 4 + 8 + 2 + 2 + 3 + 5 + 4);
+    EXPECT_EQ(bytes_of(entry), bytes);
+    EXPECT_EQ(read_entry(bytes), entry);
+}
+
+TEST(JournalEntry, HasEachNameOnce) {
+    std::vector<LeaseRow> rows{usual(), usual(), usual(), usual()};
+    rows[0].granted_by = "ci";
+    rows[1].granted_by = "http@192.0.2.7";
+    rows[3].granted_by = "ci";
+    JournalEntry entry = entry_of(rows);
+    entry.holds = {{.fence = 5, .at = service::WallTime{5s}, .by = "ops"},
+                   {.fence = 6, .at = service::WallTime{6s}},
+                   {.fence = 7, .at = service::WallTime{7s}, .by = "ci"}};
+    const std::string bytes = bytes_of(entry);
+    EXPECT_EQ(read_entry(bytes), entry);
+    JournalEntry without = entry;
+    for (JournalEntry::Put& put : without.puts) put.row.granted_by = {};
+    for (JournalEntry::EndedHold& hold : without.holds) hold.by = {};
+    const std::size_t names = std::string_view("cihttp@192.0.2.7ops").size() + 3;
+    EXPECT_EQ(bytes.size(),
+              bytes_of(without).size() + 1 + rows.size() + entry.holds.size() + names);
+}
+
+TEST(JournalEntry, WithNamesHasOneForm) {
+    std::vector<LeaseRow> rows{usual(), usual()};
+    rows[0].granted_by = "ci";
+    rows[1].granted_by = "ops";
+    const std::string bytes = bytes_of(entry_of(rows));
+    for (std::size_t at = 0; at < bytes.size(); ++at) {
+        for (int value = 0; value < 256; ++value) {
+            std::string damaged = bytes;
+            damaged[at] = static_cast<char>(value);
+            const auto entry = read_entry(damaged);
+            if (entry) {
+                EXPECT_EQ(bytes_of(*entry), damaged);
+            }
+        }
+    }
+    std::string twice = bytes;
+    const auto place = twice.find("\x03ops");
+    twice.replace(place, 4,
+                  "\x02"
+                  "ci");
+    EXPECT_EQ(read_entry(twice), std::nullopt) << "a name is new once";
+}
+
 TEST(JournalEntry, HasEveryPossibleLease) {
     std::mt19937_64 random(1);
     std::vector<LeaseRow> rows;

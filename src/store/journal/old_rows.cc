@@ -12,7 +12,8 @@ namespace {
 // The leases in the journal, with all columns of `locks`. The versions with such a journal did not
 // have all of these columns: the others have their usual values.
 constexpr const char* all_columns =
-    "(SELECT *, '' AS members, '' AS value, 0 AS revision, '' AS waiter FROM journal_leases)";
+    "(SELECT *, '' AS members, '' AS value, 0 AS revision, '' AS waiter, '' AS granted_by "
+    "FROM journal_leases)";
 
 // A SELECT of the leases in the journal that have values of other types than a server writes.
 std::string select_of_other_types() {

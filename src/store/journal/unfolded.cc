@@ -50,10 +50,10 @@ void Unfolded::set_row(Lease& lease, const LeaseRowView& given) {
     LeaseRowView& row = lease.row = given;
     lease.texts.clear();
     base::append_all(lease.texts, row.name, row.owner, row.request_id, row.metadata, row.members,
-                     row.value, row.waiter);
+                     row.value, row.waiter, row.granted_by);
     const char* place = lease.texts.data();
     for (std::string_view* const text : {&row.name, &row.owner, &row.request_id, &row.metadata,
-                                         &row.members, &row.value, &row.waiter}) {
+                                         &row.members, &row.value, &row.waiter, &row.granted_by}) {
         *text = {place, text->size()};
         place += text->size();
     }
@@ -61,12 +61,17 @@ void Unfolded::set_row(Lease& lease, const LeaseRowView& given) {
 
 void Unfolded::put(const JournalEntry::Put& put) {
     Lease*& lease = live_[put.row.fence];
-    if (lease == nullptr) {
+    const bool is_known = lease != nullptr;
+    if (!is_known) {
         lease = take_spare();
         lease->has_row = !put.is_new;
         lease->waited = core::Duration::zero();
     }
-    set_row(*lease, put.row);
+    // Only the first put of a lease knows who has asked for it.
+    LeaseRowView row = put.row;
+    const std::string granted_by(is_known ? lease->row.granted_by : std::string_view());
+    if (!granted_by.empty()) row.granted_by = granted_by;
+    set_row(*lease, row);
 }
 
 void Unfolded::note_wait(const JournalEntry::Wait& wait) {
@@ -77,15 +82,14 @@ void Unfolded::note_wait(const JournalEntry::Wait& wait) {
 // The lease may live on, in grace: so the hold has a copy of it.
 void Unfolded::end_hold(const JournalEntry::EndedHold& hold) {
     const auto found = live_.find(hold.fence);
-    if (found == live_.end()) {
-        holds_.push_back({.end = hold});
-        return;
-    }
+    Hold& ended = holds_.emplace_back(Hold{.end = hold, .by = std::string(hold.by)});
+    ended.end.by = {};
+    if (found == live_.end()) return;
     Lease* const copy = take_spare();
     copy->has_row = found->second->has_row;
     copy->waited = found->second->waited;
     set_row(*copy, found->second->row);
-    holds_.push_back({.end = hold, .lease = copy});
+    ended.lease = copy;
 }
 
 void Unfolded::end(std::uint64_t fence) {
@@ -106,7 +110,7 @@ void Unfolded::clear() {
         leases_.clear();
     } else {
         for (const auto& [fence, lease] : live_) spare_.push_back(lease);
-        for (const auto& [end, lease] : holds_) {
+        for (const auto& [end, lease, by] : holds_) {
             if (lease != nullptr) spare_.push_back(lease);
         }
     }
@@ -122,8 +126,9 @@ void Unfolded::clear() {
 SqliteResult<void> Unfolded::write_holds(HistoryWriter& history) const {
     if (holds_.empty()) return {};
     TRY(auto number, history.next_number());
-    for (const auto& [end, lease] : holds_) {
-        const HistoryWriter::End ended{.number = number++, .at = end.at, .ending = end.ending};
+    for (const auto& [end, lease, by] : holds_) {
+        const HistoryWriter::End ended{
+            .number = number++, .at = end.at, .ending = end.ending, .by = by};
         if (lease == nullptr || lease->has_row) TRY(history.copy(end.fence, ended));
         if (lease != nullptr) TRY(history.add(lease->row, lease->waited, ended));
     }

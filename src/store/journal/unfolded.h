@@ -76,8 +76,9 @@ class Unfolded {
         core::Duration waited{0};
     };
     struct Hold {
-        JournalEntry::EndedHold end;
-        Lease* lease = nullptr;  // null: `locks` has its row
+        JournalEntry::EndedHold end;  // without `by`
+        Lease* lease = nullptr;       // null: `locks` has its row
+        std::string by;
     };
 
     void put(const JournalEntry::Put& put);

@@ -15,20 +15,21 @@ using service::WallTime;
 
 constexpr const char* add_sql =
     "INSERT OR IGNORE INTO history (number, fencing_token, lock_name, owner_id, door, kind, mode, "
-    "inode, range_start, range_end, metadata, waited_us, acquired_ns, ended_ns, ended, members) "
-    "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+    "inode, range_start, range_end, metadata, waited_us, acquired_ns, ended_ns, ended, members, "
+    "granted_by, ended_by) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
 
 constexpr const char* copy_sql =
     "INSERT OR IGNORE INTO history (number, fencing_token, lock_name, owner_id, door, kind, mode, "
-    "inode, range_start, range_end, metadata, waited_us, acquired_ns, ended_ns, ended, members) "
-    "SELECT ?2, fencing_token, lock_name, owner_id, door, kind, mode, inode, range_start, "
+    "inode, range_start, range_end, metadata, waited_us, acquired_ns, ended_ns, ended, members, "
+    "granted_by, ended_by) SELECT ?2, fencing_token, lock_name, owner_id, door, kind, mode, inode, "
+    "range_start, "
     "range_end, metadata, "
     "coalesce((SELECT waited_us FROM waits WHERE waits.fencing_token = ?1), 0), "
-    "acquired_ns, ?3, ?4, members FROM locks WHERE fencing_token = ?1";
+    "acquired_ns, ?3, ?4, members, granted_by, ?5 FROM locks WHERE fencing_token = ?1";
 
 constexpr const char* columns =
     "number, fencing_token, lock_name, owner_id, door, kind, mode, inode, range_start, range_end, "
-    "metadata, waited_us, acquired_ns, ended_ns, ended, members";
+    "metadata, waited_us, acquired_ns, ended_ns, ended, members, granted_by, ended_by";
 
 // Times beyond those that nanoseconds can say become the last one.
 std::int64_t to_ns(WallTime time) {
@@ -67,7 +68,9 @@ std::optional<service::Hold> read_hold(const Statement& row) {
                          .ended_at = from_ns(row.number(13)),
                          .ending = *ending,
                          .metadata = std::string(row.bytes(10)),
-                         .members = std::string(row.bytes(15))};
+                         .members = std::string(row.bytes(15)),
+                         .granted_by = std::string(row.bytes(16)),
+                         .ended_by = std::string(row.bytes(17))};
 }
 
 bool is_on_name(const service::HistoryQuery& query) {
@@ -146,6 +149,8 @@ SqliteResult<void> HistoryWriter::add(const LeaseRowView& lease, core::Duration 
     add_.bind(14, to_ns(end.at));
     add_.bind_text(15, service::to_text(end.ending));
     add_.bind(16, lease.members);
+    add_.bind(17, lease.granted_by);
+    add_.bind(18, end.by);
     return add_.run();
 }
 
@@ -154,6 +159,7 @@ SqliteResult<void> HistoryWriter::copy(std::uint64_t fence, const End& end) {
     copy_.bind(2, end.number);
     copy_.bind(3, to_ns(end.at));
     copy_.bind_text(4, service::to_text(end.ending));
+    copy_.bind(5, end.by);
     return copy_.run();
 }
 

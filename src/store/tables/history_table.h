@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "service/history/hold.h"
 #include "store/sqlite.h"
@@ -26,6 +27,7 @@ class HistoryWriter {
         std::int64_t number = 0;
         service::WallTime at;
         service::Ending ending = service::Ending::released;
+        std::string_view by = {};
     };
 
     [[nodiscard]] static SqliteResult<HistoryWriter> prepare(Database& database);

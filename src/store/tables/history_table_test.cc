@@ -26,10 +26,12 @@ class HistoryTableTest : public ::testing::Test {
         writer_.emplace(HistoryWriter::prepare(database_).value());
     }
 
-    void add(const LeaseRow& row, WallTime at = {}, Ending ending = Ending::released) {
+    void add(const LeaseRow& row, WallTime at = {}, Ending ending = Ending::released,
+             std::string_view by = {}) {
         const auto number = writer_->next_number();
         CHECK(number.has_value());
-        CHECK(writer_->add(view_of(row), 5ms, {.number = *number, .at = at, .ending = ending}));
+        CHECK(writer_->add(view_of(row), 5ms,
+                           {.number = *number, .at = at, .ending = ending, .by = by}));
     }
     service::HistoryPage read(const service::HistoryQuery& query = {}) {
         return read_history(database_, query).value();
@@ -52,9 +54,11 @@ TEST_F(HistoryTableTest, HasEveryHoldAsItWas) {
     std::mt19937_64 random(1);
     std::vector<Hold> expected;
     for (std::uint64_t fence = 1; fence <= 300; ++fence) {
-        const LeaseRow row = random_row(random, fence);
+        LeaseRow row = random_row(random, fence);
+        if (fence % 2 == 0) row.granted_by = random_bytes(random);
         const auto ending = static_cast<Ending>(random() % 5);
-        add(row, row.acquired_at + 3s, ending);
+        const std::string by = fence % 3 == 0 ? "" : random_bytes(random);
+        add(row, row.acquired_at + 3s, ending, by);
         expected.insert(expected.begin(), {.number = fence,
                                            .fence = fence,
                                            .kind = row.kind,
@@ -69,7 +73,9 @@ TEST_F(HistoryTableTest, HasEveryHoldAsItWas) {
                                            .ended_at = row.acquired_at + 3s,
                                            .ending = ending,
                                            .metadata = row.metadata,
-                                           .members = row.members});
+                                           .members = row.members,
+                                           .granted_by = row.granted_by,
+                                           .ended_by = by});
     }
     EXPECT_EQ(read({.limit = 1'000}).holds, expected);
     EXPECT_EQ(read_history_extent(database_)->rows(), 300U);
@@ -134,9 +140,12 @@ TEST_F(HistoryTableTest, LosesRowsThatAreTooOld) {
 }
 
 TEST_F(HistoryTableTest, TakesTheRowOfALeaseAndItsWaitFromTheirTables) {
-    put(database_, lease(7));
+    LeaseRow row = lease(7);
+    row.granted_by = "ci";
+    put(database_, row);
     ASSERT_TRUE(writer_->note_wait(7, 3s));
-    ASSERT_TRUE(writer_->copy(7, {.number = 1, .at = WallTime{9s}, .ending = Ending::forced}));
+    ASSERT_TRUE(
+        writer_->copy(7, {.number = 1, .at = WallTime{9s}, .ending = Ending::forced, .by = "ops"}));
     ASSERT_TRUE(writer_->copy(8, {.number = 2, .at = WallTime{9s}}));
     const auto holds = read().holds;
     ASSERT_EQ(holds.size(), 1U);
@@ -145,6 +154,8 @@ TEST_F(HistoryTableTest, TakesTheRowOfALeaseAndItsWaitFromTheirTables) {
     EXPECT_EQ(holds[0].owner, "w1");
     EXPECT_EQ(holds[0].waited, 3s);
     EXPECT_EQ(holds[0].ending, Ending::forced);
+    EXPECT_EQ(holds[0].granted_by, "ci");
+    EXPECT_EQ(holds[0].ended_by, "ops");
     ASSERT_TRUE(writer_->forget_wait(7));
     EXPECT_EQ(database_.number("SELECT count(*) FROM waits"), 0);
 }

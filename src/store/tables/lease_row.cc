@@ -13,7 +13,8 @@ namespace holdfast::store {
 
 namespace {
 
-constexpr std::string_view state_held = "held", state_grace = "grace";
+constexpr std::string_view state_held = "held", state_grace = "grace",
+                           granted_by_column = "granted_by";
 
 // The value whose name is `text`.
 template <class Value>
@@ -71,6 +72,7 @@ void visit_columns(Row& row, Visitor&& visit) {
     visit.bytes("value", row.value);
     visit.below("revision", row.revision, std::int64_t{1} << 53);
     visit.bytes("waiter", row.waiter);
+    visit.bytes(granted_by_column, row.granted_by);
 }
 
 // Lists the columns.
@@ -218,9 +220,15 @@ const std::string& lease_column_names() {
 }
 
 SqliteResult<Statement> prepare_put(Database& database) {
-    std::string sql = "INSERT OR REPLACE INTO locks (" + lease_column_names() + ") VALUES (?";
+    std::string sql = "INSERT INTO locks (" + lease_column_names() + ") VALUES (?";
     for (std::size_t more = lease_columns().size(); more > 1; --more) sql += ",?";
-    sql += ')';
+    sql += ") ON CONFLICT (fencing_token) DO UPDATE SET ";
+    bool is_first = true;
+    for (const LeaseColumn& column : lease_columns()) {
+        if (column.name == granted_by_column) continue;
+        if (!std::exchange(is_first, false)) sql += ", ";
+        sql.append(column.name).append(" = excluded.").append(column.name);
+    }
     return database.prepare(sql.c_str());
 }
 
@@ -265,7 +273,8 @@ Row to_row(const core::Event& event, service::WallTime epoch, std::int64_t start
             .members = Text(lease.members),
             .value = Text(lease.value),
             .revision = lease.revision,
-            .waiter = Text(lease.notes.waiter)};
+            .waiter = Text(lease.notes.waiter),
+            .granted_by = {}};
 }
 
 template LeaseRow to_row(const core::Event&, service::WallTime, std::int64_t);

@@ -51,6 +51,7 @@ struct BasicLeaseRow {
     Text value;
     std::uint64_t revision = 0;
     Text waiter;
+    Text granted_by;  // core::Event::by of the grant; only if there is a history
 
     bool operator==(const BasicLeaseRow&) const = default;
 };
@@ -60,8 +61,8 @@ using LeaseRowView = BasicLeaseRow<std::string_view>;  // does not own its texts
 // `held`, `grace`.
 [[nodiscard]] std::string_view to_text(core::LeaseState state);
 
-// The row of the lease in `event`, as the lease is after the event. `epoch` is what the wall clock
-// showed at the engine's time zero.
+// The row of the lease in `event`, as the lease is after the event, without `granted_by`. `epoch` is
+// what the wall clock showed at the engine's time zero.
 template <class Row>
 [[nodiscard]] Row to_row(const core::Event& event, service::WallTime epoch,
                          std::int64_t start_number);
@@ -84,7 +85,8 @@ struct LeaseColumn {
 [[nodiscard]] const std::vector<LeaseColumn>& lease_columns();
 [[nodiscard]] const std::string& lease_column_names();
 
-// The statement that writes a row; it replaces a row with the same fencing number.
+// The statement that writes a row. A row with the same fencing number gets the new values, but keeps
+// its `granted_by`.
 [[nodiscard]] SqliteResult<Statement> prepare_put(Database& database);
 
 // Binds the values of a row to a statement of prepare_put(). The texts of the row must live until

@@ -33,17 +33,21 @@ TEST_F(LeaseRowTest, ComesBackAsItWas) {
         LeaseRow row = random_row(random, fence);
         row.state = fence % 2 == 0 ? core::LeaseState::held : core::LeaseState::grace;
         row.start_number = 7;
+        row.granted_by = random_bytes(random);
         put(row);
         EXPECT_EQ(read_back(), row);
         ASSERT_TRUE(database_.run("DELETE FROM locks"));
     }
 }
 
-TEST_F(LeaseRowTest, ReplacesTheRowOfTheSameNumber) {
+TEST_F(LeaseRowTest, ReplacesTheRowOfTheSameNumberButForWhoHasAskedForIt) {
     std::mt19937_64 random(2);
-    put(random_row(random, 1));
-    const LeaseRow later = random_row(random, 1);
+    LeaseRow first = random_row(random, 1), later = random_row(random, 1);
+    first.granted_by = "ci";
+    later.granted_by = "";
+    put(first);
     put(later);
+    later.granted_by = "ci";
     EXPECT_EQ(read_back(), later);
     EXPECT_EQ(database_.number("SELECT count(*) FROM locks").value(), 1);
 }

@@ -165,9 +165,15 @@ CREATE TABLE history (
 CREATE TABLE waits (fencing_token INTEGER PRIMARY KEY, waited_us INTEGER NOT NULL);
 )sql";
 
+constexpr const char* by_whom_step = R"sql(
+ALTER TABLE locks ADD COLUMN granted_by NOT NULL DEFAULT '';
+ALTER TABLE history ADD COLUMN granted_by NOT NULL DEFAULT '';
+ALTER TABLE history ADD COLUMN ended_by NOT NULL DEFAULT '';
+)sql";
+
 // Step n brings a file of version n to version n + 1. Steps are never changed, only added.
-constexpr std::array migrations{leases_step,       fences_step,          journal_step,
-                                journal_file_step, sets_and_values_step, history_step};
+constexpr std::array migrations{leases_step,          fences_step,  journal_step, journal_file_step,
+                                sets_and_values_step, history_step, by_whom_step};
 
 SqliteResult<void> run_step(Database& database, std::size_t version) {
     const std::string step = std::string(migrations.at(version)) +

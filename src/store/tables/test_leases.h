@@ -160,7 +160,9 @@ inline core::Event event_of(core::EventKind kind, const LeaseRow& row) {
 inline LeaseRowView view_of(const LeaseRow& row) {
     const auto kind =
         row.state == core::LeaseState::grace ? core::EventKind::expired : core::EventKind::granted;
-    return to_row<LeaseRowView>(event_of(kind, row), service::WallTime{}, row.start_number);
+    auto view = to_row<LeaseRowView>(event_of(kind, row), service::WallTime{}, row.start_number);
+    view.granted_by = row.granted_by;
+    return view;
 }
 
 inline void put(Database& database, const LeaseRow& row) {
@@ -176,7 +178,9 @@ inline void make_old_file(const std::string& path, std::uint32_t version,
     auto database = *Database::open(path);
     CHECK(prepare_schema(database, version).has_value());
     // A temporary table of the same name takes the rows with all columns of today.
-    CHECK(database.run(("CREATE TEMP TABLE locks (" + lease_column_names() + ")").c_str()));
+    CHECK(database.run(
+        ("CREATE TEMP TABLE locks (" + lease_column_names() + ", PRIMARY KEY (fencing_token))")
+            .c_str()));
     for (const LeaseRow& row : rows) put(database, row);
     const std::string columns =
         *database.text("SELECT group_concat(name) FROM pragma_table_info('locks', 'main')");

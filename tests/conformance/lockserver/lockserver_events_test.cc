@@ -57,21 +57,23 @@ TEST_P(LockserverEvents, ShowWhatHappens) {
     )");
     const std::string start = R"({"at_ms":1705314)";
     const std::string x = R"(,"lock_name":"x","kind":"named","mode":"exclusive","owner_id":")";
+    const std::string by = R"(,"by":"http@127.0.0.1")";
     const std::string first = R"(,"fencing_token":)" + dialogue_.blank("token1");
     const std::string second = R"(,"fencing_token":)" + dialogue_.blank("token2");
     const std::pair<std::string, std::string> expected[] = {
-        {"granted",
-         start + "600000" + x + R"(w1","door":"lockserver")" + first +
-             R"(,"lease_expiry_ms":1705314605000,"metadata":"build 7","queue_length":0})"},
-        {"queued",
-         start + "601000" + x + R"(w2","door":"lockserver","waited_ms":0,"queue_length":1})"},
-        {"released",
-         start + "601000" + x + R"(w1","door":"lockserver")" + first +
-             R"(,"lease_expiry_ms":1705314605000,"held_ms":1000,"metadata":"build 7","queue_length":1})"},
+        {"granted", start + "600000" + x + R"(w1","door":"lockserver")" + first +
+                        R"(,"lease_expiry_ms":1705314605000)" + by +
+                        R"(,"metadata":"build 7","queue_length":0})"},
+        {"queued", start + "601000" + x + R"(w2","door":"lockserver","waited_ms":0)" + by +
+                       R"(,"queue_length":1})"},
+        {"released", start + "601000" + x + R"(w1","door":"lockserver")" + first +
+                         R"(,"lease_expiry_ms":1705314605000,"held_ms":1000)" + by +
+                         R"(,"metadata":"build 7","queue_length":1})"},
         {"granted", start + "601000" + x + R"(w2","door":"lockserver")" + second +
-                        R"(,"lease_expiry_ms":1705314604000,"waited_ms":0,"queue_length":0})"},
-        {"queued",
-         start + "601000" + x + R"(w3","door":"lockserver","waited_ms":0,"queue_length":1})"},
+                        R"(,"lease_expiry_ms":1705314604000,"waited_ms":0)" + by +
+                        R"(,"queue_length":0})"},
+        {"queued", start + "601000" + x + R"(w3","door":"lockserver","waited_ms":0)" + by +
+                       R"(,"queue_length":1})"},
         {"wait_timed_out",
          start + "602000" + x + R"(w3","door":"lockserver","waited_ms":1000,"queue_length":0})"},
         {"renewed", start + "602000" + x + R"(w2","door":"lockserver")" + second +

@@ -183,9 +183,12 @@ BlockingLocks::Objection BlockingLocks::borrow(const TokenClaim& claim) {
                                                .ttl = lock_time,
                                                .renew_own = true,
                                                .is_transient = true};
-            ask(parts_.port, request, [token_holder, judge](const service::Response& response) {
-                judge(token_holder, response);
-            });
+            ask(
+                parts_.port, request,
+                [token_holder, judge](const service::Response& response) {
+                    judge(token_holder, response);
+                },
+                claim.by);
         });
     });
 }
@@ -198,53 +201,58 @@ void BlockingLocks::release_late(const core::Token& token, std::function<void()>
 
 // On the service's thread.
 void BlockingLocks::release_now(const core::ReleaseRequest& request, Until until,
-                                const std::function<void()>& then) {
+                                const std::function<void()>& then, std::string_view by) {
     if (until == Until::on_disk) {
-        return ask(parts_.port, request, [then](const service::Response&) { then(); });
+        return ask(
+            parts_.port, request, [then](const service::Response&) { then(); }, by);
     }
-    ask(parts_.port, request, [](const service::Response&) {});
+    ask(
+        parts_.port, request, [](const service::Response&) {}, by);
     then();
 }
 
 // Leaving and releasing are one step of the service's thread. A write that has entered before it
 // keeps the lock; a write that enters after it finds the lock free when it asks.
-void BlockingLocks::leave(const WriteHolds::Key& key, bool has_written,
-                          std::function<void()> then) {
-    parts_.executor.post([this, key, has_written, then = std::move(then)] {
-        const auto ended = parts_.holds.leave(key, has_written);
+void BlockingLocks::leave(const EndedWrite& write, std::function<void()> then) {
+    parts_.executor.post([this, write, then = std::move(then)] {
+        const auto ended = parts_.holds.leave(write.key, write.has_written);
         if (!ended) return then();
         const Until until = ended->is_automatic ? Until::done : Until::on_disk;
-        release_now({.token = ended->token}, until, then);
+        release_now({.token = ended->token}, until, then, write.by);
     });
 }
 
-void BlockingLocks::release_all(const std::string& session_name) {
-    const Objection ignored = questions_.ask([this, session_name](const QuestionPtr& question) {
-        release_page(question, session_name);
+void BlockingLocks::release_all(const std::string& session_name, const std::string& by) {
+    const Objection ignored = questions_.ask([this, session_name, by](const QuestionPtr& question) {
+        release_page(question, session_name, by);
     });
     static_cast<void>(ignored);  // a lock that could not be released will expire
 }
 
-void BlockingLocks::release_page(const QuestionPtr& question, const std::string& session_name) {
+void BlockingLocks::release_page(const QuestionPtr& question, const std::string& session_name,
+                                 const std::string& by) {
     const service::ListLeases request{
         .query = {.kind = core::ScopeKind::path, .holder = session_name, .limit = page_size}};
-    ask(parts_.port, request, [this, question, session_name](const service::Response& response) {
-        std::vector<core::Token> tokens;
-        for (const core::LeaseView& lease : response.leases()) {
-            if (lease.owner.door == service::hengdang_door) tokens.push_back(lease.token);
-        }
-        const bool has_more = !tokens.empty() && response.leases().size() == page_size;
-        if (tokens.empty()) return question->finish({});
-        const auto left = std::make_shared<std::size_t>(tokens.size());
-        for (const core::Token& token : tokens) {
-            ask(parts_.port,
-                core::ReleaseRequest{.token = token, .cause = core::Cause::session_end},
-                [this, question, session_name, left, has_more](const service::Response&) {
-                    if (--*left > 0) return;
-                    has_more ? release_page(question, session_name) : question->finish({});
-                });
-        }
-    });
+    ask(parts_.port, request,
+        [this, question, session_name, by](const service::Response& response) {
+            std::vector<core::Token> tokens;
+            for (const core::LeaseView& lease : response.leases()) {
+                if (lease.owner.door == service::hengdang_door) tokens.push_back(lease.token);
+            }
+            const bool has_more = !tokens.empty() && response.leases().size() == page_size;
+            if (tokens.empty()) return question->finish({});
+            const auto left = std::make_shared<std::size_t>(tokens.size());
+            for (const core::Token& token : tokens) {
+                ask(
+                    parts_.port,
+                    core::ReleaseRequest{.token = token, .cause = core::Cause::session_end},
+                    [this, question, session_name, by, left, has_more](const service::Response&) {
+                        if (--*left > 0) return;
+                        has_more ? release_page(question, session_name, by) : question->finish({});
+                    },
+                    by);
+            }
+        });
 }
 
 }  // namespace holdfast::doors::hengdang

@@ -16,6 +16,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/values/request.h"
 #include "doors/hengdang/http/file_answer.h"
@@ -54,6 +55,7 @@ class BlockingLocks {
     struct TokenClaim {
         core::Token token;
         std::string session_name;
+        std::string by = {};  // Visitor::by
         std::string path;
         std::uint64_t inode_number = 0;  // 0: the path has no file
         core::Range range;               // the bytes; by default, all of them
@@ -72,14 +74,19 @@ class BlockingLocks {
     // Ends a write: leaves the holds and releases the lock if nobody needs it any more. Calls
     // `then` on the service's thread, as release_late() does. A lock that the session has asked for
     // itself would come back after a restart, so then `then` waits for the disk. Does not block.
-    void leave(const WriteHolds::Key& key, bool has_written, std::function<void()> then);
+    struct EndedWrite {
+        WriteHolds::Key key;
+        bool has_written = false;
+        std::string by;  // Visitor::by
+    };
+    void leave(const EndedWrite& write, std::function<void()> then);
 
     // Releases a lock that was granted when its session had ended, and calls `then` on the service's
     // thread when nobody is refused because of the lock any more. Does not block.
     void release_late(const core::Token& token, std::function<void()> then);
 
-    // Releases all locks of a session that has ended on paths.
-    void release_all(const std::string& session_name);
+    // Releases all locks on paths of a session that has ended. `by`: who has ended it, if somebody has.
+    void release_all(const std::string& session_name, const std::string& by);
 
     // REQUIRES: the service's thread has stopped.
     void close() { questions_.close(); }
@@ -97,8 +104,9 @@ class BlockingLocks {
     // is on disk.
     enum class Until { done, on_disk };
     void release_now(const core::ReleaseRequest& request, Until until,
-                     const std::function<void()>& then);
-    void release_page(const QuestionPtr& question, const std::string& session_name);
+                     const std::function<void()>& then, std::string_view by = {});
+    void release_page(const QuestionPtr& question, const std::string& session_name,
+                      const std::string& by);
 
     const Parts parts_;
     Questions questions_;

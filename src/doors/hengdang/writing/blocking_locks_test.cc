@@ -144,7 +144,7 @@ TEST_F(BlockingLocksBytesTest, BorrowsTheLockOnThePathForACommit) {
     holds_.enter({.session = "other", .path = "/x"});
     EXPECT_EQ(ask_locks([&] { return locks_.borrow(of_other); }), 423);
     bool is_left = false;
-    locks_.leave(key_, false, [&] { is_left = true; });
+    locks_.leave({.key = key_, .by = {}}, [&] { is_left = true; });
     run_all();
     EXPECT_TRUE(is_left);
     EXPECT_EQ(ask_locks([&] { return locks_.borrow(of_other); }), 0);
@@ -167,11 +167,11 @@ TEST_F(BlockingLocksTest, KeepsALockForAWriteThatEntersBeforeItIsGivenBack) {
     const WriteHolds::Key key{.session = "s", .path = "/x"};
     holds_.enter(key);
     holds_.set_lock(key, acquire(core::Scope::path("/x"), 5s), true);
-    locks_.leave(key, true, [] {});
+    locks_.leave({.key = key, .has_written = true, .by = {}}, [] {});
     holds_.enter(key);
     run_all();
     EXPECT_EQ(parts_.service.counts().leases, 1U);
-    locks_.leave(key, true, [] {});
+    locks_.leave({.key = key, .has_written = true, .by = {}}, [] {});
     run_all();
     EXPECT_EQ(parts_.service.counts().leases, 0U);
 }
@@ -182,7 +182,7 @@ TEST_F(BlockingLocksTest, GivesBackAllOfOneSession) {
     acquire(core::Scope::path("/z"), 5s, "other");
     acquire(core::Scope::named("/x"), 5s);
     EXPECT_EQ(ask_locks([&]() -> BlockingLocks::Objection {
-                  locks_.release_all("s");
+                  locks_.release_all("s", "ann");
                   return {};
               }),
               0);

@@ -24,7 +24,8 @@ void WritePermit::ask_for(std::function<void(Objection)> then) {
         .ttl = lock_time,
         .renew_own = true,
         .is_transient = true};
-    ask(context_.port, request,
+    ask(
+        context_.port, request,
         [this, &door, then = std::move(then)](const service::Response& response) {
             const bool is_new = response.outcome.kind == core::Outcome::Kind::granted;
             const bool is_own = response.outcome.kind == core::Outcome::Kind::renewed;
@@ -36,12 +37,14 @@ void WritePermit::ask_for(std::function<void(Objection)> then) {
             // If the session has ended meanwhile, its locks were released before it had this one.
             const bool is_live = door.sessions().is_live(terms_.session_name, door.wall_now());
             then(is_live ? Objection{} : refuse(NoSession::unknown));
-        });
+        },
+        terms_.by);
 }
 
 BlockingLocks::TokenClaim WritePermit::claim_on(const files::FileInfo* current) const {
     return {.token = *terms_.lock_token,
             .session_name = terms_.session_name,
+            .by = terms_.by,
             .path = terms_.path.text(),
             .inode_number = current == nullptr ? 0 : current->inode_number,
             .range = terms_.range};
@@ -73,7 +76,8 @@ WritePermit::Commit::Commit(const WritePermit& permit) : permit_(permit) {
 WritePermit::Commit::~Commit() {
     if (!has_entered_holds_) return;
     const auto& door = permit_.context_.door;
-    door->locks().leave(permit_.key(), false, [door] {});  // which exists until this is done
+    door->locks().leave({.key = permit_.key(), .by = permit_.terms_.by},
+                        [door] {});  // which exists until this is done
 }
 
 WritePermit::Objection WritePermit::Commit::judge(const files::FileInfo* current) {
@@ -91,7 +95,8 @@ WritePermit::Objection WritePermit::Commit::judge(const files::FileInfo* current
 
 void WritePermit::give_back(bool has_written, std::function<void()> then) {
     if (terms_.lock_token) return then();
-    context_.door->locks().leave(key(), has_written, std::move(then));
+    context_.door->locks().leave({.key = key(), .has_written = has_written, .by = terms_.by},
+                                 std::move(then));
 }
 
 }  // namespace holdfast::doors::hengdang

@@ -20,6 +20,7 @@ class WritePermit {
   public:
     struct Terms {
         std::string session_name;
+        std::string by;  // Visitor::by
         files::FilePath path;
         std::optional<core::Token> lock_token;
         core::Range range;  // the bytes that are written

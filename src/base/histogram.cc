@@ -5,11 +5,22 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <utility>
+
+#include "base/check.h"
 
 namespace holdfast::base {
 
-// Values below 32 have a bucket each. A larger one is shifted until five bits follow its first one:
-// the shift chooses the row of 32 buckets, those five bits the bucket in it.
+Histogram::Histogram(std::span<const double> bounds, std::vector<std::uint64_t> counts, double sum)
+    : bounds_(bounds.begin(), bounds.end()),
+      counts_(std::move(counts)),
+      count_(std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0})),
+      sum_(sum) {
+    CHECK(counts_.size() == bounds_.size() + 1);
+}
+
+// Values below 1024 have a bucket each. A larger one is shifted until ten bits follow its first one:
+// the shift chooses the row of 1024 buckets, those ten bits the bucket in it.
 std::size_t LatencyHistogram::bucket_of(std::uint64_t value) {
     constexpr std::uint64_t steps = 1U << step_bits;
     if (value < steps) return value;
@@ -34,19 +45,30 @@ std::size_t LatencyHistogram::bucket_of(std::chrono::nanoseconds latency) {
 void LatencyHistogram::add(std::chrono::nanoseconds latency) {
     ++buckets_[bucket_of(latency)];
     ++count_;
+    min_ = std::min(min_, latency);
+    max_ = std::max(max_, latency);
 }
 
 void LatencyHistogram::add(const LatencyHistogram& other) {
     std::transform(buckets_.begin(), buckets_.end(), other.buckets_.begin(), buckets_.begin(),
                    std::plus<>());
     count_ += other.count_;
+    min_ = std::min(min_, other.min_);
+    max_ = std::max(max_, other.max_);
+}
+
+std::chrono::nanoseconds LatencyHistogram::min() const {
+    return count_ == 0 ? std::chrono::nanoseconds::zero() : min_;
 }
 
 std::chrono::nanoseconds LatencyHistogram::quantile(double share) const {
     auto left = static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(count_)));
     for (std::size_t bucket = 0; bucket < buckets_.size() && left > 0; ++bucket) {
         left -= std::min(left, buckets_[bucket]);
-        if (left == 0) return std::chrono::nanoseconds(largest_in(bucket));
+        if (left > 0) continue;
+        // The last bucket has no upper end.
+        if (bucket + 1 == buckets_.size()) return max_;
+        return std::min(max_, std::chrono::nanoseconds(largest_in(bucket)));
     }
     return std::chrono::nanoseconds::zero();
 }

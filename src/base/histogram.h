@@ -2,32 +2,37 @@
 
 // Two histograms: one with few bounds, for metrics, and one with fine buckets, for quantiles.
 
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace holdfast::base {
 
-// Histogram: how often values fell between bounds that double.
+// Histogram: how often values fell between bounds.
 //
 // Thread safety: none; a value that may be copied to another thread.
 
 class Histogram {
   public:
     // Bounds are first_bound, twice that, and so on; `bounds` of them. REQUIRES: at least one.
-    Histogram(double first_bound, std::size_t bounds)
-        : first_bound_(first_bound), counts_(bounds + 1) {}
+    Histogram(double first_bound, std::size_t bounds) : counts_(bounds + 1) {
+        for (double bound = first_bound; bounds_.size() < bounds; bound *= 2) {
+            bounds_.push_back(bound);
+        }
+    }
+    // REQUIRES: the bounds grow, and there is at least one.
+    explicit Histogram(std::span<const double> bounds)
+        : bounds_(bounds.begin(), bounds.end()), counts_(bounds.size() + 1) {}
+
+    // What was counted elsewhere. REQUIRES: one count more than bounds.
+    Histogram(std::span<const double> bounds, std::vector<std::uint64_t> counts, double sum);
 
     // A value belongs to the first bound it does not exceed.
     void add(double value) {
         std::size_t index = 0;
-        double bound = first_bound_;
-        while (value > bound && index + 1 < counts_.size()) {
-            bound *= 2;
-            ++index;
-        }
+        while (index < bounds_.size() && value > bounds_[index]) ++index;
         ++counts_[index];
         ++count_;
         sum_ += value;
@@ -35,14 +40,12 @@ class Histogram {
 
     // How many fell in each; the last is for those beyond all bounds.
     [[nodiscard]] const std::vector<std::uint64_t>& counts() const { return counts_; }
-    [[nodiscard]] double bound(std::size_t index) const {
-        return first_bound_ * static_cast<double>(std::uint64_t{1} << index);
-    }
+    [[nodiscard]] double bound(std::size_t index) const { return bounds_[index]; }
     [[nodiscard]] std::uint64_t count() const { return count_; }
     [[nodiscard]] double sum() const { return sum_; }
 
   private:
-    double first_bound_;
+    std::vector<double> bounds_;
     std::vector<std::uint64_t> counts_;
     std::uint64_t count_ = 0;
     double sum_ = 0;
@@ -50,8 +53,9 @@ class Histogram {
 
 // LatencyHistogram: how long things took, in buckets that grow with the value.
 //
-// Each power of two is cut into 32 buckets, so a quantile is known to about 3 %, whatever its size,
-// and adding a value costs a few instructions and no memory. Times beyond 18 minutes count as that.
+// Each power of two is cut into 1024 buckets, so a quantile is at most 0.1 % larger than the value
+// that it stands for, whatever its size. Adding a value costs a few instructions. The smallest and
+// the largest value are kept as they are. Times beyond 18 minutes share the last bucket.
 //
 // Thread safety: none.
 
@@ -62,6 +66,9 @@ class LatencyHistogram {
     void add(const LatencyHistogram& other);
 
     [[nodiscard]] std::uint64_t count() const { return count_; }
+    // Exactly; 0 when there are no values.
+    [[nodiscard]] std::chrono::nanoseconds min() const;
+    [[nodiscard]] std::chrono::nanoseconds max() const { return max_; }
 
     // The value that this share of all values does not exceed; 0 when there are none.
     // REQUIRES: 0 < share <= 1.
@@ -71,7 +78,7 @@ class LatencyHistogram {
     [[nodiscard]] std::uint64_t count_up_to(std::chrono::nanoseconds latency) const;
 
   private:
-    static constexpr unsigned step_bits = 5;  // 32 buckets to a power of two
+    static constexpr unsigned step_bits = 10;  // 1024 buckets to a power of two
     static constexpr unsigned value_bits = 40;
 
     static std::size_t bucket_of(std::uint64_t value);
@@ -79,7 +86,10 @@ class LatencyHistogram {
     static std::uint64_t largest_in(std::size_t bucket);
 
     std::uint64_t count_ = 0;
-    std::array<std::uint64_t, (value_bits - step_bits + 1) << step_bits> buckets_{};
+    std::chrono::nanoseconds min_ = std::chrono::nanoseconds::max();
+    std::chrono::nanoseconds max_{0};
+    std::vector<std::uint64_t> buckets_ = std::vector<std::uint64_t>(
+        std::size_t{value_bits - step_bits + 1} << step_bits);
 };
 
 }  // namespace holdfast::base

@@ -35,6 +35,18 @@ class SharedState {
     [[nodiscard]] const std::string& name(std::size_t key) const { return names_[key]; }
     [[nodiscard]] Witness& witness(std::size_t key) const { return *witnesses_[key]; }
 
+    void note_acquire(Clock::duration took) {
+        const std::lock_guard guard(mutex_);
+        acquire_latency_.add(took);
+    }
+    void note_release(Clock::duration took) {
+        const std::lock_guard guard(mutex_);
+        release_latency_.add(took);
+    }
+    // REQUIRES: every client has ended.
+    [[nodiscard]] const base::LatencyHistogram& acquire_latency() const { return acquire_latency_; }
+    [[nodiscard]] const base::LatencyHistogram& release_latency() const { return release_latency_; }
+
     void note_error(const base::Error& error) {
         ++errors;
         const std::lock_guard guard(mutex_);
@@ -69,7 +81,9 @@ class SharedState {
     std::vector<std::string> names_;
     std::vector<std::unique_ptr<Witness>> witnesses_;  // one for each name
     mutable std::mutex mutex_;
-    std::string first_error_;  // under mutex_
+    // Under mutex_. Those of all clients: each of its own would take half a megabyte.
+    std::string first_error_;
+    base::LatencyHistogram acquire_latency_, release_latency_;
 };
 
 // One client, on a thread of its own.
@@ -87,9 +101,6 @@ class Worker {
         while (Clock::now() < end_) do_one_round();
     }
 
-    base::LatencyHistogram acquire_latency;
-    base::LatencyHistogram release_latency;
-
   private:
     void do_one_round() {
         const std::size_t key =
@@ -98,7 +109,7 @@ class Worker {
         const Witness::Question question = witness.ask();
         const auto acquired = client_->acquire(shared_.name(key));
         if (!acquired) return rest_after(acquired.error());
-        acquire_latency.add(Clock::now() - question.asked_at);
+        shared_.note_acquire(Clock::now() - question.asked_at);
         if (const auto* const refusal = std::get_if<Refusal>(&*acquired)) {
             ++shared_.acquire_fail;
             return rest(refusal->retry_after ? vary(*refusal->retry_after)
@@ -127,7 +138,7 @@ class Worker {
         const auto sent_at = Clock::now();
         const auto released = client_->release(shared_.name(key), grant);
         if (!released) return rest_after(released.error());
-        release_latency.add(Clock::now() - sent_at);
+        shared_.note_release(Clock::now() - sent_at);
         if (*released) ++shared_.release_success;
     }
 
@@ -191,11 +202,9 @@ base::Result<LoadResult> run_load(const LoadOptions& options,
     }
     LoadResult result{.counts = shared.count(),
                       .duration = Clock::now() - begin,
+                      .acquire_latency = shared.acquire_latency(),
+                      .release_latency = shared.release_latency(),
                       .first_error = shared.first_error()};
-    for (const Worker& worker : workers) {
-        result.acquire_latency.add(worker.acquire_latency);
-        result.release_latency.add(worker.release_latency);
-    }
     for (std::size_t key = 0; key < options.keys; ++key) {
         const auto faults = shared.witness(key).faults();
         result.faults.insert(result.faults.end(), faults.begin(), faults.end());

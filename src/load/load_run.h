@@ -68,6 +68,9 @@ struct LoadResult {
 // How much was done and how long it took.
 [[nodiscard]] std::string latency_text(const LoadResult& result);
 
+// One line: whether the server kept its promises, and which these are.
+[[nodiscard]] std::string verdict_text(const LoadOptions& options, const LoadResult& result);
+
 // One line, to be shown during the run.
 [[nodiscard]] std::string progress_text(const LoadCounts& counts);
 

@@ -106,7 +106,8 @@ cli::Asked<int> run_bench(const load::LoadOptions& options) {
     const auto result = load::run_load(options, show_progress);
     end_progress();
     if (!result) return cli::fail(cli::exit_unavailable, result.error().message);
-    fmt::print("{}\n{}", load::counts_text(result->counts), load::latency_text(*result));
+    fmt::print("{}\n{}\n{}", load::counts_text(result->counts), load::latency_text(*result),
+               load::verdict_text(options, *result));
     if (result->counts.errors > 0) {
         fmt::print(stderr, "holdfast: {} requests failed; the first: {}\n", result->counts.errors,
                    result->first_error);

@@ -3,7 +3,11 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
+
+#include "base/check.h"
+#include "base/json/repeated_field.h"
 
 namespace holdfast::base {
 
@@ -118,6 +122,8 @@ Result<void> take(ondemand::value& value, const JsonField& field) {
 }
 
 Result<void> take_all(ondemand::object& object, std::initializer_list<JsonField> fields) {
+    CHECK(fields.size() <= 64);
+    std::uint64_t seen = 0;  // a bit for each of the fields
     for (auto item : object) {
         ondemand::field parsed;
         if (const auto error = std::move(item).get(parsed)) return no_json(error);
@@ -128,6 +134,9 @@ Result<void> take_all(ondemand::object& object, std::initializer_list<JsonField>
         if (field == fields.end()) {
             return fail("unknown field \"" + std::string(name.substr(0, 64)) + "\"");
         }
+        const std::uint64_t bit = std::uint64_t{1} << (field - fields.begin());
+        if ((seen & bit) != 0) return fail_repeated(name);
+        seen |= bit;
         if (auto taken = take(parsed.value(), *field); !taken) return taken;
     }
     return {};

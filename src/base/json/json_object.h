@@ -40,8 +40,8 @@ struct JsonField {
 };
 
 // Reads `text`, which must be one object and nothing else. Fails with a sentence that names the
-// fault: no JSON, no object, a field that is not among `fields`, a value of another kind. Of a
-// field that comes twice the last one counts. The targets may have been written to when it fails.
+// fault: no JSON, no object, a field that is not among `fields`, a field that comes twice, a value of
+// another kind. The targets may have been written to when it fails. REQUIRES: 64 fields at most.
 [[nodiscard]] Result<void> read_json_object(std::string_view text,
                                             std::initializer_list<JsonField> fields);
 

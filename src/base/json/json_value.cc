@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/json/json.h"
+#include "base/json/repeated_field.h"
 
 namespace holdfast::base {
 
@@ -16,6 +17,29 @@ namespace {
 const JsonValue& null_value() {
     static const JsonValue null;
     return null;
+}
+
+// A field that the object has twice; null if there is none.
+const std::string* find_repeated(const JsonValue::Fields& fields) {
+    std::vector<const std::string*> names;
+    names.reserve(fields.size());
+    for (const auto& [name, value] : fields) names.push_back(&name);
+    std::sort(names.begin(), names.end(), [](const auto* a, const auto* b) { return *a < *b; });
+    const auto repeated = std::adjacent_find(names.begin(), names.end(),
+                                             [](const auto* a, const auto* b) { return *a == *b; });
+    return repeated == names.end() ? nullptr : *repeated;
+}
+
+// The same for every object in the value, which is as deep as simdjson lets it be.
+const std::string* find_repeated_below(const JsonValue& value) {
+    if (const auto* const repeated = find_repeated(value.fields())) return repeated;
+    for (const auto& [name, inner] : value.fields()) {
+        if (const auto* const repeated = find_repeated_below(inner)) return repeated;
+    }
+    for (const JsonValue& item : value.items()) {
+        if (const auto* const repeated = find_repeated_below(item)) return repeated;
+    }
+    return nullptr;
 }
 
 }  // namespace
@@ -59,6 +83,12 @@ Result<JsonValue> JsonValue::parse(std::string_view text) {
         return fail(std::string("not valid JSON: ") + simdjson::error_message(error));
     }
     return JsonValueReader::read(element);
+}
+
+Result<JsonValue> JsonValue::parse_request(std::string_view text) {
+    TRY(auto value, parse(text));
+    if (const auto* const repeated = find_repeated_below(value)) return fail_repeated(*repeated);
+    return value;
 }
 
 bool JsonValue::is_null() const {

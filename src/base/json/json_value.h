@@ -2,7 +2,7 @@
 
 // JsonValue: a JSON text as a tree, for reading answers.
 //
-// Requests are read strictly (json_object.h); answers with goodwill. A field that is missing, or of
+// Requests are read strictly (json_object.h, or parse_request()); answers with goodwill. A field that is missing, or of
 // another kind than expected, is an empty value, so that
 //
 //     answer["holders"].items()[0]["owner_id"].text()
@@ -33,6 +33,9 @@ class JsonValue {
 
     // Reads one JSON document of any kind. The error names the fault.
     [[nodiscard]] static Result<JsonValue> parse(std::string_view text);
+    // The same for a request that is kept as it came: fails also if an object in it, however deep, has
+    // a field twice (repeated_field.h).
+    [[nodiscard]] static Result<JsonValue> parse_request(std::string_view text);
 
     [[nodiscard]] bool is_null() const;
     [[nodiscard]] bool is_object() const;

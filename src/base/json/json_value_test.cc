@@ -86,6 +86,20 @@ TEST(JsonValue, RefusesWhatIsNoJsonWhereverItIsCut) {
     EXPECT_FALSE(JsonValue::parse(std::string(5000, '[')));
 }
 
+TEST(JsonValue, OfARequestHasNoFieldTwice) {
+    for (const char* const text : {R"({"a":1,"b":{"a":1},"c":[{"a":1},{"a":1}]})", "[]", "7"}) {
+        EXPECT_EQ(JsonValue::parse_request(text)->to_json(), text);
+    }
+    for (const char* const text :
+         {R"({"a":1,"b":2,"a":1})", R"({"x":{"y":[0,{"a":1,"\u0061":2}]}})", R"([{"a":[],"a":{}}])"}) {
+        EXPECT_TRUE(JsonValue::parse(text)) << text;
+        const auto refused = JsonValue::parse_request(text);
+        ASSERT_FALSE(refused) << text;
+        EXPECT_EQ(refused.error().message, "the field \"a\" comes twice");
+    }
+    EXPECT_FALSE(JsonValue::parse_request("{"));
+}
+
 TEST(JsonValue, IsWrittenAsItWasRead) {
     for (const char* const text :
          {"null", "true", "false", "0", "-17", "18446744073709551615", "1.5", "\"\"", "[]", "{}",

@@ -8,8 +8,8 @@
 namespace holdfast::doors::terraform {
 
 base::Result<LockInfo> read_lock_info(std::string_view body) {
-    const auto json = base::JsonValue::parse(body);
-    if (!json) return base::fail("the lock is no JSON: " + json.error().message);
+    const auto json = base::JsonValue::parse_request(body);
+    if (!json) return base::fail("the lock cannot be read: " + json.error().message);
     if (!json->is_object()) return base::fail("the lock is no JSON object");
     const std::string_view id = (*json)["ID"].text();
     if (id.empty()) return base::fail("the lock has no \"ID\", or one that is no text");

@@ -19,7 +19,8 @@ struct LockInfo {
     std::string json;  // all of it, on one line
 };
 
-// Reads the body of a LOCK or UNLOCK. Fails with a sentence if it is no JSON object with an `ID`.
+// Reads the body of a LOCK or UNLOCK. Fails with a sentence if it is no JSON object with an `ID`, or if
+// it has a field twice: it is shown to others as it came, and they might read the other one.
 [[nodiscard]] base::Result<LockInfo> read_lock_info(std::string_view body);
 
 // The JSON of a lease: what its holder has sent, or, if the lease is of another door, a description

@@ -30,8 +30,10 @@ TEST_P(TerraformWire, NamesEveryFault) {
     const std::string huge = R"({"ID":"a","Info":")" + std::string(1100, 'x') + R"("})";
     const std::string long_id = R"({"ID":")" + std::string(1025, 'x') + R"("})";
     const Fault faults[] = {
-        {"LOCK " + prod, "", "", 400, "the lock is no JSON"},
-        {"LOCK " + prod, "{", "", 400, "the lock is no JSON"},
+        {"LOCK " + prod, "", "", 400, "the lock cannot be read: not valid JSON"},
+        {"LOCK " + prod, "{", "", 400, "the lock cannot be read: not valid JSON"},
+        {"LOCK " + prod, R"({"ID":"a","Info":{"x":1,"x":2}})", "", 400,
+         R"(the lock cannot be read: the field \"x\" comes twice)"},
         {"LOCK " + prod, "[1]", "", 400, "the lock is no JSON object"},
         {"LOCK " + prod, R"({"ID":7})", "", 400, R"(the lock has no \"ID\")"},
         {"LOCK " + prod, huge, "", 413, "the JSON of the lock is longer than 1024 bytes"},

@@ -48,7 +48,7 @@ function queueTable(queue, length, now, key) {
         h(
           'tr',
           {},
-          h('td', { class: 'number' }, String(waiter.position)),
+          h('td', { class: 'number' }, String(waiter.place)),
           h(
             'td',
             {},

@@ -68,7 +68,7 @@ inline bool is_held(const ServerProcess& server, const std::string& name) {
 }
 
 inline bool has_waiter(const ServerProcess& server, const std::string& name) {
-    return server.ask("GET /v1/locks/" + name + "?queue=true").body.find("\"position\":1,") !=
+    return server.ask("GET /v1/locks/" + name + "?queue=true").body.find("\"place\":1,") !=
            std::string::npos;
 }
 

@@ -95,7 +95,7 @@ export function createStory() {
   };
   const now = Date.now();
   const waiter = (owner_id, more) => ({
-    position: 1,
+    place: 1,
     owner_id,
     door: 'scoped',
     mode: 'exclusive',

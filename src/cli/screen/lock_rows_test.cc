@@ -27,7 +27,7 @@ TEST(LockRows, ReadsAListedLock) {
 TEST(LockRows, ALoneHolderIsShownInAnotherWay) {
     const LockRow lock = read_shown_lock(
         json(R"({"lock_name":"x","held":true,"owner_id":"w1","fencing_token":5,)"
-             R"("lease_expiry_ms":9,"metadata":"m","queue_length":7,"queue":[{"position":1,)"
+             R"("lease_expiry_ms":9,"metadata":"m","queue_length":7,"queue":[{"place":1,)"
              R"("owner_id":"w2","mode":"exclusive","waiting_since_ms":3,"waits_for":"w1"}]})"));
     ASSERT_EQ(lock.holders.size(), 1U);
     EXPECT_EQ(lock.holders[0].owner, "w1");

@@ -13,7 +13,7 @@ namespace {
 void append_waiter(base::JsonWriter& json, const core::WaiterView& waiter,
                    const core::ScopeFilter* readable, const service::Clock& clock) {
     json.begin_object()
-        .field("position", waiter.position)
+        .field("place", waiter.position)
         .field("owner_id", waiter.owner.name)
         .field("door", service::to_text(waiter.owner.door))
         .field("mode", core::to_text(waiter.mode))

@@ -143,7 +143,7 @@ std::vector<Row> long_waits() {
             +4999
         )" + b_asks + R"(
             > GET /v1/locks/x?queue=true
-            < 200 {"lock_name":"x","held":true,"owner_id":"a","fencing_token":$token1,"lease_expiry_ms":@86400000,"version":1,"queue_length":2,"queue":[{"position":1,"owner_id":"w2","door":"lockserver","mode":"exclusive","waiting_since_ms":@0,"waits_for":"a"},{"position":2,"owner_id":"w3","door":"lockserver","mode":"exclusive","waiting_since_ms":@600000,"wait_until_ms":@660000,"waits_for":"w2"}]}
+            < 200 {"lock_name":"x","held":true,"owner_id":"a","fencing_token":$token1,"lease_expiry_ms":@86400000,"version":1,"queue_length":2,"queue":[{"place":1,"owner_id":"w2","door":"lockserver","mode":"exclusive","waiting_since_ms":@0,"waits_for":"a"},{"place":2,"owner_id":"w3","door":"lockserver","mode":"exclusive","waiting_since_ms":@600000,"wait_until_ms":@660000,"waits_for":"w2"}]}
         )" + a_releases + R"(
             b< 200 {"acquired":true,"lock_name":"x","owner_id":"w2","lease_id":"$lease2","fencing_token":$token2,"lease_expiry_ms":@609999}
             +5000

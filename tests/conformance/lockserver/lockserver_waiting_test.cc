@@ -101,7 +101,7 @@ std::vector<Row> queueing() {
             c> POST /v1/locks/x/acquire {"owner_id":"w3","ttl_ms":5000,"wait_ms":60000,"mode":"shared"}
             queue x 2
             > GET /v1/locks/x?queue=true
-            < 200 {"lock_name":"x","held":true,"owner_id":"w1","lease_id":"$lease1","fencing_token":$token1,"lease_expiry_ms":@5000,"version":1,"queue_length":2,"queue":[{"position":1,"owner_id":"w2","door":"lockserver","mode":"exclusive","waiting_since_ms":@1000,"wait_until_ms":@5000,"waits_for":"w1","metadata":"build 7"},{"position":2,"owner_id":"w3","door":"lockserver","mode":"shared","waiting_since_ms":@1500,"wait_until_ms":@61500,"waits_for":"w2"}]}
+            < 200 {"lock_name":"x","held":true,"owner_id":"w1","lease_id":"$lease1","fencing_token":$token1,"lease_expiry_ms":@5000,"version":1,"queue_length":2,"queue":[{"place":1,"owner_id":"w2","door":"lockserver","mode":"exclusive","waiting_since_ms":@1000,"wait_until_ms":@5000,"waits_for":"w1","metadata":"build 7"},{"place":2,"owner_id":"w3","door":"lockserver","mode":"shared","waiting_since_ms":@1500,"wait_until_ms":@61500,"waits_for":"w2"}]}
         )"},
     };
 }

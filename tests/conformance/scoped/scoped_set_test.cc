@@ -85,7 +85,7 @@ std::vector<Row> sets() {
                                                      R"(
             waiting 1
             c> GET /v1/locks/a?queue=true
-            c< 200 {"lock_name":"a","held":false,"queue_length":1,"queue":[{"position":1,"owner_id":"ann","door":"scoped","mode":"exclusive","waiting_since_ms":@0,"wait_until_ms":@60000,"waits_for":"bob","scopes":["a","b"]}]}
+            c< 200 {"lock_name":"a","held":false,"queue_length":1,"queue":[{"place":1,"owner_id":"ann","door":"scoped","mode":"exclusive","waiting_since_ms":@0,"wait_until_ms":@60000,"waits_for":"bob","scopes":["a","b"]}]}
             +1000
             a> DELETE /v1/leases/$secret1
             a< 200 {"released":true}

@@ -14,6 +14,10 @@ namespace holdfast::app {
 
 namespace {
 
+std::size_t usual_connections(const ServeOptions& options) {
+    return options.connections_max;
+}
+
 net::ConnectionLimits http_limits(const ServeOptions& options) {
     net::ConnectionLimits limits;
     limits.request_timeout = options.http_request_timeout;
@@ -31,6 +35,11 @@ net::ConnectionLimits dflockd_limits(const ServeOptions& options) {
     limits.write_timeout = options.dflockd_write_timeout;
     limits.idle_timeout = std::chrono::milliseconds::zero();
     return limits;
+}
+
+std::size_t dflockd_connections(const ServeOptions& options) {
+    const std::size_t own = options.dflockd_limits.connections_max;
+    return own == 0 ? options.connections_max : own;
 }
 
 std::unique_ptr<net::Protocol> make_dflockd(net::Channel& channel, LoopParts& parts) {
@@ -106,6 +115,7 @@ constexpr Door doors_table[] = {
      .opens_by_default = nullptr,
      .check_needs = nullptr,
      .limits = http_limits,
+     .connections_max = usual_connections,
      .make_protocol = make_http},
     {.name = "dflockd",
      .tls_name = "dflockd",
@@ -118,6 +128,7 @@ constexpr Door doors_table[] = {
      .opens_by_default = nullptr,
      .check_needs = nullptr,
      .limits = dflockd_limits,
+     .connections_max = dflockd_connections,
      .make_protocol = make_dflockd},
     {.name = "redis",
      .tls_name = "redis",
@@ -131,6 +142,7 @@ constexpr Door doors_table[] = {
      .opens_by_default = opens_never,
      .check_needs = nullptr,
      .limits = redis_limits,
+     .connections_max = usual_connections,
      .make_protocol = make_redis},
     {.name = "files",
      .tls_name = "files",
@@ -144,6 +156,7 @@ constexpr Door doors_table[] = {
      .opens_by_default = has_file_root,
      .check_needs = check_files,
      .limits = http_limits,
+     .connections_max = usual_connections,
      .make_protocol = make_files},
     {.name = "status",
      .tls_name = "status",
@@ -157,6 +170,7 @@ constexpr Door doors_table[] = {
      .opens_by_default = has_cluster,
      .check_needs = nullptr,
      .limits = http_limits,
+     .connections_max = usual_connections,
      .make_protocol = make_status},
 };
 
@@ -170,7 +184,10 @@ bool has_https_url(const ServeOptions& options) {
 base::Result<void> check_guard(const Door& door, const net::Endpoint& endpoint,
                                const ServeOptions& options) {
     const bool has_logins = door.guard == Guard::login && !options.files.owner_keys.empty();
-    if (endpoint.is_local() || has_auth_token(options) || has_logins || options.is_insecure) {
+    const bool is_unguarded =
+        options.is_dflockd_unguarded && door.address == &ServeOptions::dflockd_address;
+    if (endpoint.is_local() || has_auth_token(options) || has_logins || options.is_insecure ||
+        is_unguarded) {
         return {};
     }
     return base::fail(

@@ -38,6 +38,7 @@ struct Door {
     // What else the options must say for this door to open at the address. Null: nothing.
     base::Result<void> (*check_needs)(const ServeOptions&, const net::Endpoint&);
     net::ConnectionLimits (*limits)(const ServeOptions&);
+    std::size_t (*connections_max)(const ServeOptions&);
     // The protocol of a new connection, on the loop that the parts belong to.
     std::unique_ptr<net::Protocol> (*make_protocol)(net::Channel&, LoopParts&);
 };

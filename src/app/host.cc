@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/crypto.h"
 #include "base/log/log.h"
+#include "service/doors.h"
 #include "service/ports/clock.h"
 #include "store/memory_store.h"
 #include "store/sqlite_store.h"
@@ -26,10 +27,21 @@ base::Result<std::unique_ptr<service::Store>> open_store(const ServeOptions& opt
     return std::unique_ptr<service::Store>(std::move(opened));
 }
 
-doors::dflockd::DflockdOptions dflockd_options(const ServeOptions& options) {
-    doors::dflockd::DflockdOptions dflockd = options.dflockd;
-    dflockd.waiters_per_lock_max = options.limits.waiters_per_lock_max;
-    return dflockd;
+// What the lock table is told of the limits of dflockd's door.
+core::TableOptions table_options(const ServeOptions& options, std::uint64_t hash_seed) {
+    const auto or_any = [](std::size_t number) { return number == 0 ? SIZE_MAX : number; };
+    const DflockdLimits& limits = options.dflockd_limits;
+    core::TableOptions table{.limits = options.limits,
+                             .first_fence = service::first_number(),
+                             .idle_retention = limits.idle_max,
+                             .idle_door = service::dflockd_door,
+                             .hash_seed = hash_seed};
+    if (limits.locks_max > 0 || limits.waiters_max > 0) {
+        table.door_limits = core::DoorLimits{.door = service::dflockd_door,
+                                             .locks_max = or_any(limits.locks_max),
+                                             .waiters_per_lock_max = or_any(limits.waiters_max)};
+    }
+    return table;
 }
 
 }  // namespace
@@ -79,14 +91,11 @@ Host::Host(const ServeOptions& options, service::Clock& clock, Foundation founda
       event_feed_(service::first_number()),
       store_(std::move(foundation.store)),
       disk_(std::make_unique<base::WorkPool>(1)),
-      dflockd_door_(dflockd_options(options), credentials_->tokens()),
+      dflockd_door_(options.dflockd, credentials_->tokens()),
       redis_door_(options.redis, credentials_->tokens(), clock_) {
     base::RandomBits random;
     service_ = std::make_unique<service::LockService>(
-        core::TableOptions{.limits = options.limits,
-                           .first_fence = service::first_number(),
-                           .idle_retention = options.idle_retention,
-                           .hash_seed = random()},
+        table_options(options, random()),
         service::ServiceParts{
             .clock = clock_,
             .store = *store_,
@@ -209,7 +218,7 @@ base::Result<void> Host::open_listeners() {
         // Nobody can listen in on a Unix socket, so it needs no TLS.
         TRY(auto server,
             net::Server::start(endpoint, loops(), make_protocol,
-                               {.connections_max = options_.connections_max,
+                               {.connections_max = door->connections_max(options_),
                                 .limits = door->limits(options_),
                                 .tls = endpoint.is_unix() ? nullptr : credentials_->tls(),
                                 .on_error = on_error,

@@ -8,7 +8,7 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/complete.h"
-#include "app/commands/dflockd_command.h"
+#include "app/dflockd/dflockd_command.h"
 
 namespace holdfast::app {
 

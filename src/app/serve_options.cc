@@ -8,6 +8,8 @@
 #include <map>
 #include <vector>
 
+#include "app/dflockd/dflockd_settings.h"
+#include "app/dflockd/dflockd_variables.h"
 #include "app/doors.h"
 #include "app/http/host_names.h"
 #include "base/text/duration.h"
@@ -19,15 +21,22 @@ namespace holdfast::app {
 
 namespace {
 
+options::Option declare_address(const options::Command& command, const Door& door,
+                                ServeOptions& options) {
+    return command.add_option(std::string("--") + door.name, options.*door.address, door.help)
+        .takes("ADDRESS");
+}
+
 void declare_listeners(const options::Command& command, ServeOptions& options) {
     for (const Door& door : all_doors()) {
-        std::string& address = options.*door.address;
-        const options::Option option =
-            command.add_option(std::string("--") + door.name, address, door.help).takes("ADDRESS");
+        const options::Option option = declare_address(command, door, options);
         if (door.opens_by_default != nullptr) continue;
-        address = door.default_address;
+        options.*door.address = door.default_address;
         option.shows_default();
     }
+}
+
+void declare_connections(const options::Command& command, ServeOptions& options) {
     command.add_flag("--insecure", options.is_insecure,
                      "allow an address that other machines can reach without a token");
     const auto fault_of = [](const std::string& name) {
@@ -145,16 +154,22 @@ void declare_redis(const options::Command& command, ServeOptions& options) {
                      "refuse Redis commands that end or prolong a lock without proving its value");
 }
 
-void declare_secrets(const options::Command& command, ServeOptions& options) {
+void declare_auth_token(const options::Command& command, ServeOptions& options) {
     command.add_file(
         "--auth-token-file", options.auth_token_file,
         "every request must send the token in the first line of FILE; read again on SIGHUP");
+}
+
+void declare_tokens(const options::Command& command, ServeOptions& options) {
     command.add_file(
         "--admin-token-file", options.admin_token_file,
         "file with the admin token, which may also end leases of others; read again on SIGHUP");
     command.add_file("--tokens", options.tokens_file,
                      "many tokens, each with rights of its own (`holdfast token new` makes one); "
                      "read again on SIGHUP");
+}
+
+void declare_tls(const options::Command& command, ServeOptions& options) {
     command.add_file("--tls-cert", options.tls.certificate_file,
                      "use TLS with this certificate chain, in PEM form; read again on SIGHUP");
     command.add_file("--tls-key", options.tls.key_file, "key of the certificate, in PEM form");
@@ -181,6 +196,9 @@ void declare_locks(const options::Command& command, ServeOptions& options) {
         .add_option("--fences-max", options.fences_max,
                     "largest number of resources that /v1/fence remembers")
         .shows_default();
+}
+
+void declare_store(const options::Command& command, ServeOptions& options) {
     command
         .add_option("--data", options.data_folder,
                     "folder of the database, in which locks survive a restart; created if it does "
@@ -249,9 +267,13 @@ void take_lockserver_variables(const options::Command& command, ServeOptions& op
     };
     const options::Option http = command.option("--http");
     const std::string address = variable("LOCKSERVER_ADDR");
-    if (!address.empty() && !http.is_given()) http.set(address);
+    if (!address.empty() && !http.is_given()) {
+        http.set(address);
+        options.borrowed["--http"] = "LOCKSERVER_ADDR";
+    }
     if (!command.option("--data").is_given()) {
         options.lockserver_database = variable("LOCKSERVER_DB");
+        if (!options.lockserver_database.empty()) options.borrowed["--data"] = "LOCKSERVER_DB";
     }
 }
 
@@ -265,6 +287,8 @@ void declare_config_file(const options::Command& command, ServeOptions& options)
         if (!command.option("--data").is_given()) {
             options.data_folder = or_default_data_folder("");
         }
+        const auto taken = take_dflockd_variables(command, options);
+        if (!taken) options::Command::refuse(taken.error().message);
     });
 }
 
@@ -272,10 +296,15 @@ void declare_config_file(const options::Command& command, ServeOptions& options)
 
 void declare_serve_options(const options::Command& command, ServeOptions& options) {
     declare_listeners(command, options);
+    declare_connections(command, options);
+    declare_dflockd_door(command, options);
     declare_files(command, options);
     declare_redis(command, options);
-    declare_secrets(command, options);
+    declare_auth_token(command, options);
+    declare_tokens(command, options);
+    declare_tls(command, options);
     declare_locks(command, options);
+    declare_store(command, options);
     declare_history(command, options);
     declare_cluster_options(command, options.cluster);
     declare_process(command, options);
@@ -284,12 +313,27 @@ void declare_serve_options(const options::Command& command, ServeOptions& option
     command.footer(
         "A flag overrides its environment variable (HOLDFAST_HTTP, HOLDFAST_GRACE, ...), and the\n"
         "variable overrides the configuration file. Durations are written 250ms, 30s, 1m30s, 1h.\n"
-        "LOCKSERVER_ADDR and LOCKSERVER_DB are used if --http and --data are not given.\n"
+        "LOCKSERVER_ADDR and LOCKSERVER_DB are used if --http and --data are not given, and the\n"
+        "variables of dflockd (DFLOCKD_MAX_LOCKS, ...) if their options are not given.\n"
         "\n"
         "Acquire a lock, look at it, release it:\n"
         "  curl -X POST   'http://127.0.0.1:8080/lock?client=laptop1&ttl=30s'\n"
         "  curl           'http://127.0.0.1:8080/lock'\n"
         "  curl -X DELETE 'http://127.0.0.1:8080/lock?client=laptop1'");
+}
+
+void declare_other_doors(const options::Command& command, ServeOptions& options) {
+    for (const Door& door : all_doors()) {
+        const bool is_other = door.address != &ServeOptions::dflockd_address && door.is_shared;
+        if (!is_other) continue;  // the status of a node is for clusters
+        declare_address(command, door, options);
+    }
+    declare_connections(command, options);
+    declare_files(command, options);
+    declare_redis(command, options);
+    declare_tokens(command, options);
+    declare_locks(command, options);
+    declare_history(command, options);
 }
 
 bool has_auth_token(const ServeOptions& options) {
@@ -354,7 +398,9 @@ base::Result<void> check(const ServeOptions& options) {
     }
     if (options.dflockd.default_lease < options.limits.ttl_min ||
         options.dflockd.default_lease > options.limits.ttl_max) {
-        return base::fail("--default-lease-ttl must be longer than zero, and at most 366 days");
+        return base::fail(
+            "--dflockd-default-lease (of `holdfast dflockd`: --default-lease-ttl) must be longer "
+            "than zero, and at most 366 days");
     }
     return {};
 }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,21 @@ namespace holdfast::app {
 // An address that switches its door off.
 inline constexpr const char* no_address = "none";
 
+// What the clients of dflockd's door may use. Locks, waiters and connections of other doors do not
+// count, and are not refused because of it. Zero means no limit of the door's own.
+struct DflockdLimits {
+    std::size_t locks_max = 0;
+    std::size_t waiters_max = 0;  // for one lock
+    std::size_t connections_max = 0;
+    core::Duration idle_max{0};  // how long a lock is remembered that nobody holds or wants
+};
+
+// A variable of the environment that another server honours, and this one does not.
+struct UnusedVariable {
+    std::string name;
+    std::string instead;  // the option to use
+};
+
 struct ServeOptions {
     // Where the doors of doors.h listen. Empty: at the door's default address, if the door opens by
     // default. The command line's default of dflockd_address is 127.0.0.1:6388; hosts inside of
@@ -39,6 +55,8 @@ struct ServeOptions {
     std::string files_address;
     std::string status_address;
     bool is_insecure = false;
+    // As at dflockd itself, its door may be open to everybody who can reach it, with a warning.
+    bool is_dflockd_unguarded = false;
     std::vector<std::string> host_names;  // that HTTP clients may call this server, beside its own
     std::string auth_token;               // itself, where a script insists; else
     std::string auth_token_file;          // empty: nobody is asked for a token
@@ -53,11 +71,11 @@ struct ServeOptions {
     ClusterOptions cluster;
     std::size_t threads = 1;
     core::Limits limits;
-    core::Duration idle_retention{0};  // how long a lock that nobody wants is remembered
     std::size_t fences_max = service::FenceLimits{}.resources_max;
     doors::homelab::HomelabOptions homelab;
     doors::scoped::ScopedOptions scoped;
     doors::dflockd::DflockdOptions dflockd;
+    DflockdLimits dflockd_limits;
     doors::terraform::TerraformOptions terraform;
     doors::redis::RedisOptions redis;
     doors::hengdang::HengdangOptions files;  // without a root, that door is switched off
@@ -73,11 +91,19 @@ struct ServeOptions {
     std::chrono::milliseconds shutdown_timeout{10'000};
     base::LogFormat log_format = base::LogFormat::json;
     base::LogLevel log_level = base::LogLevel::info;
+    // Which variables of the servers that this one replaces gave options their values, and which
+    // have no effect.
+    std::map<std::string, std::string> borrowed;  // by option: `--http`
+    std::vector<UnusedVariable> unused;
 };
 
 // Declares the options of `serve` on its command. Parsing writes to `options`; a value that makes
 // no sense is refused by the command line with a sentence that names it.
 void declare_serve_options(const options::Command& command, ServeOptions& options);
+
+// Declares the options of `serve` that concern other doors than dflockd's, rights and locks: what
+// `holdfast dflockd` takes beside the flags of dflockd. A door opens only if its address is given.
+void declare_other_doors(const options::Command& command, ServeOptions& options);
 
 // Whether clients must show a token.
 [[nodiscard]] bool has_auth_token(const ServeOptions& options);

@@ -8,12 +8,16 @@ namespace holdfast::core {
 
 LockTable::LockTable(const TableOptions& options)
     : limits_(options.limits),
+      door_limits_(options.door_limits),
       idle_retention_(options.idle_retention),
+      idle_door_(options.idle_door),
       hash_seed_(options.hash_seed),
       few_holders_max_(options.few_holders_max),
       next_fence_(options.first_fence),
       next_serial_(options.first_serial),
-      ranges_(options.hash_seed) {}
+      ranges_(options.hash_seed) {
+    if (door_limits_) door_counts_.count_for(door_limits_->door);
+}
 
 void LockTable::run_due() {
     // Waits first: a waiter whose time is over must not be granted what becomes free at the same
@@ -113,7 +117,7 @@ void LockTable::retire_if_unused(Slot slot) {
     Resource& resource = resources_[slot];
     if (resource.holder_count > 0 || resource.waiter_count > 0 || resource.lapsed != no_slot)
         return;
-    if (idle_retention_ <= Duration::zero()) {
+    if (idle_retention_ <= Duration::zero() || (idle_door_ && resource.last_door != *idle_door_)) {
         drop_resource(slot);
         return;
     }
@@ -131,6 +135,13 @@ void LockTable::wake_idle(Slot slot) {
     unlink(resources_, idle_links, idle_, slot);
     resource.is_idle = false;
     --idle_count_;
+}
+
+// Forgets an idle resource that is kept for clients of another door than the one that asks.
+void LockTable::forget_idle(const Scope& scope, Door asking) {
+    if (!has_idle_of_others(asking)) return;
+    const Slot slot = find_resource(scope);
+    if (slot != no_slot && resources_[slot].is_idle) drop_resource(slot);
 }
 
 void LockTable::drop_resource(Slot slot) {

@@ -50,6 +50,7 @@
 #include "core/containers/own_index.h"
 #include "core/containers/range_index.h"
 #include "core/containers/slot_index.h"
+#include "core/door_counts.h"
 #include "core/records.h"
 #include "core/values/changes.h"
 #include "core/values/cycle.h"
@@ -215,6 +216,10 @@ class LockTable {
     void retire_if_unused(Slot resource);
     void drop_resource(Slot resource);
     void wake_idle(Slot resource);
+    void forget_idle(const Scope& scope, Door asking);
+    [[nodiscard]] bool has_idle_of_others(Door asking) const {
+        return idle_count_ > 0 && idle_door_ && asking != *idle_door_;
+    }
     [[nodiscard]] Time idle_ends_at() const;
     [[nodiscard]] Slot find_lease(Fence fence) const;
     void drop_lease(Slot lease);
@@ -235,6 +240,8 @@ class LockTable {
     void reclaim(Slot lease, const AcquireRequest& request);
     [[nodiscard]] bool has_room_for_leases(std::size_t records) const;
     [[nodiscard]] bool has_room_for_waiters(std::size_t records) const;
+    [[nodiscard]] bool is_queue_full(Slot resource, Door door) const;
+    [[nodiscard]] Refusal find_door_fault(Slot resource, Door door) const;
     [[nodiscard]] bool is_valid(Duration ttl) const;
     [[nodiscard]] bool is_one_endless_too_many(Duration ttl_before, Duration ttl) const;
     void count_endless(Duration ttl_before, Duration ttl);
@@ -403,13 +410,16 @@ class LockTable {
 
     // lock_table_check.cc
     void check_resource(Slot slot, const Resource& resource) const;
+    void check_door_counts() const;
     void check_sessions() const;
     void check_entries() const;
     void check_sets() const;
     void check_identities() const;
 
     const Limits limits_;
+    const std::optional<DoorLimits> door_limits_;
     const Duration idle_retention_;
+    const std::optional<Door> idle_door_;
     const std::uint64_t hash_seed_;
     const std::uint32_t few_holders_max_;
 
@@ -434,7 +444,8 @@ class LockTable {
     SlotList suspects_;    // identities
     DeadlineHeap lease_deadlines_;
     DeadlineHeap waiter_deadlines_;
-    SlotList idle_;  // resources, longest idle first
+    DoorCounts door_counts_;  // of the door that has limits of its own
+    SlotList idle_;           // resources, longest idle first
     std::size_t idle_count_ = 0;
     std::size_t semaphore_count_ = 0;  // of the resources
     std::size_t endless_count_ = 0;    // leases and waiters without an end

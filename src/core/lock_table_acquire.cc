@@ -86,6 +86,7 @@ Outcome LockTable::admit(const AcquireRequest& request, bool is_two_phase) {
     if (request.session && find_session(request.session) == nullptr) {
         return Outcome::refuse(Refusal::unknown_session);
     }
+    forget_idle(request.scope, request.owner.door);
     const ResourceKey key(request.scope, hash_seed_);
     Slot resource = find_resource(key);
     if (request.is_only_kind && !is_in_use(resource) && is_other_kind_in_use(request.scope)) {
@@ -101,11 +102,17 @@ Outcome LockTable::admit(const AcquireRequest& request, bool is_two_phase) {
     const bool is_free =
         resource == no_slot || is_free_for(resource, request.scope.range, request.mode);
     if (!is_free && request.wait <= Duration::zero()) {
-        return refuse_held(resource, request.scope.range, request.mode);
+        Outcome outcome = refuse_held(resource, request.scope.range, request.mode);
+        outcome.is_queue_full = is_queue_full(resource, request.owner.door);
+        return outcome;
     }
     if (!has_room_for_leases(1)) return Outcome::refuse(Refusal::leases_max);
     if (is_one_endless_too_many({}, request.ttl)) {
         return Outcome::refuse(Refusal::endless_leases_max);
+    }
+    if (const Refusal fault = find_door_fault(resource, request.owner.door);
+        fault != Refusal::none) {
+        return Outcome::refuse(fault);
     }
     if (!is_free) return join_queue(resource, request, is_two_phase);
     if (resource == no_slot) resource = make_room_and_resource(key, request.limit);
@@ -136,6 +143,19 @@ bool LockTable::has_room_for_leases(std::size_t records) const {
 
 bool LockTable::has_room_for_waiters(std::size_t records) const {
     return waiters_.size() + records <= limits_.waiters_max;
+}
+
+// Whether no more requests of this door may wait for a lock.
+bool LockTable::is_queue_full(Slot resource, Door door) const {
+    if (resources_[resource].waiter_count >= limits_.waiters_per_lock_max) return true;
+    return door_counts_.counts(door) &&
+           door_counts_.waiters(resource) >= door_limits_->waiters_per_lock_max;
+}
+
+// Whether the lock would be one too many for the clients of this door: to hold, or to wait for.
+Refusal LockTable::find_door_fault(Slot resource, Door door) const {
+    if (!door_counts_.counts(door) || door_counts_.has(resource)) return Refusal::none;
+    return door_counts_.locks() >= door_limits_->locks_max ? Refusal::locks_max : Refusal::none;
 }
 
 bool LockTable::is_valid(Duration ttl) const {
@@ -220,7 +240,7 @@ Outcome LockTable::join_queue(Slot resource_slot, const AcquireRequest& request,
                               bool is_two_phase) {
     Resource& resource = resources_[resource_slot];
     if (!has_room_for_waiters(1)) return Outcome::refuse(Refusal::waiters_max);
-    if (resource.waiter_count >= limits_.waiters_per_lock_max) {
+    if (is_queue_full(resource_slot, request.owner.door)) {
         return Outcome::refuse(Refusal::waiters_per_lock_max);
     }
     const Asked asked{.member = {.scope = request.scope, .mode = request.mode},
@@ -234,6 +254,7 @@ Outcome LockTable::join_queue(Slot resource_slot, const AcquireRequest& request,
     }
     append(waiters_, queue_links, resource.waiters, slot);
     if (++resource.waiter_count == 1) mark_holders(resource);
+    door_counts_.add_waiter(resource_slot, request.owner.door);
     begin_waiting(slot, request, is_deadlock);
     return {.kind = Outcome::Kind::queued,
             .waiter = waiters_[slot].id,
@@ -323,6 +344,7 @@ Slot LockTable::make_holder(Slot waiter_slot) {
     Waiter& waiter = waiters_[waiter_slot];
     leave_queue(waiter_slot);
     --resources_[waiter.resource].waiter_count;
+    door_counts_.remove_waiter(waiter.resource, waiter.door);
     note_previous_owner(waiter.resource);
     if (waiter.has_entry) {
         Enqueued& entry = entries_[find_entry(waiter)];
@@ -353,6 +375,7 @@ void LockTable::add_holder(Slot slot, const Range& range) {
     Resource& resource = resources_[lease.resource];
     append(leases_, holder_links, resource.holders, slot);
     ++resource.holder_count;
+    door_counts_.add_holder(lease.resource, leases_[lead(slot)].door);
     if (resource.kind != ResourceKind::inode) return;
     if (lease.range_item == no_slot) {
         lease.range_item = ranges_.add(

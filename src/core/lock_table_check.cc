@@ -166,11 +166,29 @@ void LockTable::check_invariants() const {
     CHECK(endless_count == endless_count_);
     waiter_deadlines_.check_invariants();
     CHECK(touched_.empty());
+    if (door_limits_) check_door_counts();
     check_sessions();
     check_entries();
     check_sets();
     check_identities();
     check_own_index();
+}
+
+void LockTable::check_door_counts() const {
+    std::size_t locks = 0;
+    resources_.for_each([&](Slot slot, const Resource& resource) {
+        std::size_t held = 0, queued = 0;
+        for (Slot lease = resource.holders.first; lease != no_slot; lease = leases_[lease].next) {
+            held += leases_[lead(lease)].door == door_limits_->door ? 1 : 0;
+        }
+        for (Slot waiter = resource.waiters.first; waiter != no_slot;
+             waiter = waiters_[waiter].next) {
+            queued += waiters_[waiters_[waiter].id.slot].door == door_limits_->door ? 1 : 0;
+        }
+        CHECK(held == door_counts_.holders(slot) && queued == door_counts_.waiters(slot));
+        locks += held + queued > 0 ? 1 : 0;
+    });
+    CHECK(locks == door_counts_.locks());
 }
 
 void LockTable::check_sessions() const {

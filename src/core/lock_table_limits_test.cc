@@ -263,5 +263,87 @@ TEST(LockTable, DropsTheLongestIdleLockWhenItIsFull) {
     table.check_invariants();
 }
 
+// ---- A door with limits of its own ----
+
+constexpr Door limited_door{3}, other_door{4};
+
+AcquireRequest ask_at(Door door, const char* name, const char* owner) {
+    AcquireRequest request = ask(name, owner);
+    request.owner.door = door;
+    return request;
+}
+
+TEST(LockTableDoorLimits, CountTheLocksOfThatDoorAlone) {
+    LockTable table({.door_limits = DoorLimits{.door = limited_door, .locks_max = 2}});
+    for (const auto* name : {"x", "y", "z"}) {
+        ASSERT_EQ(table.acquire(at(0s), ask_at(other_door, name, "o")).kind, Kind::granted);
+    }
+    const Token a = table.acquire(at(0s), ask_at(limited_door, "a", "l")).lease.token;
+    // To wait for a lock of another door's client counts, too.
+    ASSERT_EQ(table.acquire(at(0s), queue(ask_at(limited_door, "x", "l"))).kind, Kind::queued);
+    EXPECT_EQ(table.acquire(at(0s), ask_at(limited_door, "b", "l")).refusal, Refusal::locks_max);
+    EXPECT_EQ(table.acquire(at(0s), queue(ask_at(limited_door, "y", "l"))).refusal,
+              Refusal::locks_max);
+    EXPECT_EQ(table.acquire(at(0s), ask_at(limited_door, "y", "l")).refusal, Refusal::held);
+    EXPECT_EQ(table.acquire(at(0s), queue(ask_at(limited_door, "a", "m"))).kind, Kind::queued)
+        << "a lock that the door has already is none more";
+    EXPECT_EQ(table.acquire(at(0s), ask_at(other_door, "b", "o")).kind, Kind::granted);
+    table.check_invariants();
+    table.release(at(1s), {.token = a});  // handed on to another client of the door
+    EXPECT_EQ(table.acquire(at(1s), ask_at(limited_door, "c", "l")).refusal, Refusal::locks_max);
+    table.force_release(at(1s), Scope::named("a"));
+    EXPECT_EQ(table.acquire(at(1s), ask_at(limited_door, "c", "l")).kind, Kind::granted);
+    table.check_invariants();
+}
+
+TEST(LockTableDoorLimits, CountTheWaitersOfThatDoorAlone) {
+    LockTable table({.door_limits = DoorLimits{.door = limited_door, .waiters_per_lock_max = 1}});
+    ASSERT_EQ(table.acquire(at(0s), ask_at(limited_door, "k", "h")).kind, Kind::granted);
+    for (const auto* owner : {"o", "p", "q"}) {
+        ASSERT_EQ(table.acquire(at(0s), queue(ask_at(other_door, "k", owner))).kind, Kind::queued);
+    }
+    EXPECT_FALSE(table.acquire(at(0s), ask_at(limited_door, "k", "l")).is_queue_full);
+    ASSERT_EQ(table.acquire(at(0s), queue(ask_at(limited_door, "k", "l"))).kind, Kind::queued);
+    const Outcome tried = table.acquire(at(0s), ask_at(limited_door, "k", "m"));
+    EXPECT_EQ(tried.refusal, Refusal::held);
+    EXPECT_TRUE(tried.is_queue_full);
+    EXPECT_EQ(table.acquire(at(0s), queue(ask_at(limited_door, "k", "m"))).refusal,
+              Refusal::waiters_per_lock_max);
+    EXPECT_EQ(table.acquire(at(0s), queue(ask_at(other_door, "k", "r"))).kind, Kind::queued);
+    EXPECT_FALSE(table.acquire(at(0s), ask_at(other_door, "k", "s")).is_queue_full);
+    table.check_invariants();
+}
+
+TEST(LockTableDoorLimits, CountRestoredLeases) {
+    LockTable table({.door_limits = DoorLimits{.door = limited_door, .locks_max = 1}});
+    ASSERT_TRUE(table.restore(at(0s), testing::remembered(ask_at(limited_door, "a", "l"), 5)));
+    ASSERT_TRUE(table.restore(at(0s), testing::remembered(ask_at(limited_door, "b", "l"), 6)))
+        << "what was granted before the limit was set stays";
+    EXPECT_EQ(table.acquire(at(0s), ask_at(limited_door, "c", "l")).refusal, Refusal::locks_max);
+    table.check_invariants();
+}
+
+TEST(LockTable, KeepsIdleLocksOfOneDoorAlone) {
+    LockTable table({.idle_retention = 60s, .idle_door = limited_door});
+    const auto use = [&table](core::Time now, AcquireRequest request) {
+        const Outcome outcome = table.acquire(now, request);
+        EXPECT_EQ(outcome.kind, Kind::granted);
+        table.release(now, {.token = outcome.lease.token});
+    };
+    use(at(0s), ask_at(other_door, "x", "o"));
+    EXPECT_EQ(table.counts().locks, 0U);
+    AcquireRequest permits = ask(Scope::semaphore("s"), "l");
+    permits.owner.door = limited_door;
+    permits.limit = 2;
+    use(at(0s), permits);
+    EXPECT_EQ(table.counts().idle, 1U);
+    permits.limit = 3;
+    EXPECT_EQ(table.acquire(at(1s), permits).refusal, Refusal::limit_mismatch);
+    permits.owner.door = other_door;
+    use(at(1s), permits);  // for a client of another door there is no such memory
+    EXPECT_EQ(table.counts().locks, 0U);
+    table.check_invariants();
+}
+
 }  // namespace
 }  // namespace holdfast::core

@@ -39,6 +39,7 @@ Outcome LockTable::admit_set(const AcquireRequest& request, bool is_two_phase) {
     if (request.session && find_session(request.session) == nullptr) {
         return Outcome::refuse(Refusal::unknown_session);
     }
+    for (const SetMember& member : request.members) forget_idle(member.scope, request.owner.door);
     AskedSet asked = look_up(request);
     if (Outcome fault = find_mismatch(request, asked); fault.refusal != Refusal::none) return fault;
     std::string members = text_of(asked);
@@ -299,6 +300,7 @@ void LockTable::end_set(Slot slot, EventKind kind, Cause cause) {
     emit(kind, cause, leases_[slot]);
     const std::vector<Slot> others = std::move(leases_[slot].notes.others());
     const bool is_in_grace = leases_[slot].state == LeaseState::grace;
+    const Door door = leases_[slot].door;
     touched_.push_back({.resource = first, .watchers = leave_holders(slot, kind)});
     for (const Slot other : others) {
         const Lease& record = leases_[other];
@@ -307,6 +309,8 @@ void LockTable::end_set(Slot slot, EventKind kind, Cause cause) {
         forget_own(other);
         unlink(leases_, holder_links, resource.holders, other);
         if (--resource.holder_count == 0) resource.is_crowded = false;
+        door_counts_.remove_holder(record.resource, door);
+        resource.last_door = door;
         touched_.push_back({.resource = record.resource, .watchers = {}});
         if (record.range_item != no_slot) {
             touched_.back().watchers = ranges_.remove(resource.ranges, record.range_item);

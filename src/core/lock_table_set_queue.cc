@@ -58,6 +58,7 @@ std::size_t LockTable::join_queue_as_member(Slot leader, Slot slot, const Asked&
     }
     append(waiters_, queue_links, resource.waiters, slot);
     if (++resource.waiter_count == 1) mark_holders(resource);
+    door_counts_.add_waiter(asked.resource, waiters_[leader].door);
     return resource.waiter_count;
 }
 
@@ -107,6 +108,7 @@ void LockTable::grant_waiting_set(Slot waiter_slot) {
         Resource& resource = resources_[record.resource];
         unlink(waiters_, queue_links, resource.waiters, other);
         --resource.waiter_count;
+        door_counts_.remove_waiter(record.resource, lease.door);
         touched_.push_back({.resource = record.resource, .watchers = {}});
         add_member(slot,
                    {.member = {.scope = {.kind = record.kind}, .mode = record.mode},
@@ -126,10 +128,13 @@ void LockTable::erase_waiting_set(Slot slot, EventKind kind, Cause cause) {
     Waiter& waiter = waiters_[slot];
     if (waiter.has_entry) drop_entry(find_entry(waiter));
     count_endless(waiter.ttl, {});
-    --resources_[waiter.resource].waiter_count;
-    for (const Slot other : waiter.notes.others()) {
-        --resources_[waiters_[other].resource].waiter_count;
-    }
+    const auto leave = [this, door = waiter.door](Slot resource) {
+        --resources_[resource].waiter_count;
+        door_counts_.remove_waiter(resource, door);
+        resources_[resource].last_door = door;
+    };
+    leave(waiter.resource);
+    for (const Slot other : waiter.notes.others()) leave(waiters_[other].resource);
     emit(kind, cause, waiter);
     leave_identity(slot);
     const std::vector<Slot> others = std::move(waiter.notes.others());

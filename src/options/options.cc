@@ -227,6 +227,10 @@ void Command::requires_commands(std::size_t least, std::size_t most) const {
     app_->require_subcommand(least, most);
 }
 
+void Command::begin_group(const std::string& heading) const {
+    app_->option_defaults()->group(heading);
+}
+
 void Command::last_options_count() const {
     for (CLI::Option* const option : app_->get_options()) {
         option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
@@ -270,11 +274,16 @@ void Command::read_file(const std::string& path) const {
     }
 }
 
+void Command::refuse(const std::string& fault) {
+    throw CLI::ValidationError(fault);
+}
+
 std::vector<Setting> Command::settings() const {
     const auto& named = app_->parse_order();
     const auto value_of = [](const CLI::Option& option) -> std::string {
         const bool is_flag = option.get_expected_min() == 0;
-        if (option.count() == 0) return is_flag ? "false" : option.get_default_str();
+        const std::string& by_default = option.get_default_str();
+        if (option.count() == 0) return is_flag && by_default.empty() ? "false" : by_default;
         std::string value;
         for (const std::string& text : option.results()) {
             value += (value.empty() ? "" : " ") + text;
@@ -322,6 +331,10 @@ bool is_flag_value(const std::string& text) {
     } catch (const std::invalid_argument&) {
         return false;
     }
+}
+
+bool to_flag_value(const std::string& text) {
+    return CLI::detail::to_flag_value(text) > 0;
 }
 
 int Stop::show() const {

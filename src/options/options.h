@@ -159,6 +159,8 @@ class Command {
     void help_column(std::size_t column) const;
     void version(const std::string& flag, const std::string& text) const;
     void requires_commands(std::size_t least, std::size_t most) const;
+    // The options that are declared from now on are below this heading in the help.
+    void begin_group(const std::string& heading) const;
     // If an option is given several times, the last one counts. For all options declared so far.
     void last_options_count() const;
     // Lets every option declared so far, except --help, take its value from a variable: with the
@@ -173,6 +175,8 @@ class Command {
     // a file of lines `name = value`. Only inside the callback of on_parsed(): a fault in the file
     // ends the parsing.
     void read_file(const std::string& path) const;
+    // Ends the parsing because of this fault. Only inside the callback of on_parsed().
+    [[noreturn]] static void refuse(const std::string& fault);
     // Of all options that a file may name, in the order of the help.
     [[nodiscard]] std::vector<Setting> settings() const;
 
@@ -200,6 +204,8 @@ class Command {
 
 // Whether a text can be the value of a flag: true, false, on, off, yes, no, a number.
 [[nodiscard]] bool is_flag_value(const std::string& text);
+// Which of them it is. REQUIRES: is_flag_value().
+[[nodiscard]] bool to_flag_value(const std::string& text);
 
 // The exit code for a command line that makes no sense, as sysexits.h has it.
 inline constexpr int exit_usage = 64;

@@ -126,6 +126,9 @@ TEST(FlagValue, IsAWordOrANumber) {
         EXPECT_TRUE(is_flag_value(text)) << text;
     }
     EXPECT_FALSE(is_flag_value("perhaps"));
+    for (const char* text : {"true", "1", "on", "yes", "2"})
+        EXPECT_TRUE(to_flag_value(text)) << text;
+    for (const char* text : {"false", "0", "off", "no"}) EXPECT_FALSE(to_flag_value(text)) << text;
 }
 
 }  // namespace

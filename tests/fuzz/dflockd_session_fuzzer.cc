@@ -83,8 +83,7 @@ class Session {
     Session(std::string secret, std::size_t waiters_max)
         : gate_({.auth = secret}),
           door_({.refusal_delay = std::chrono::milliseconds{0},
-                 .auth_timeout = std::chrono::hours{24},
-                 .waiters_per_lock_max = waiters_max},
+                 .auth_timeout = std::chrono::hours{24}},
                 gate_),
           service_({.limits = {.waiters_per_lock_max = waiters_max}},
                    {.clock = clock_,

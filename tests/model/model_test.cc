@@ -48,6 +48,9 @@ RC_GTEST_PROP(LockTableModel, AgreesOnIdleSemaphores, ()) {
 RC_GTEST_PROP(LockTableModel, AgreesWithinTightLimits, ()) {
     run_side_by_side(tight_limits());
 }
+RC_GTEST_PROP(LockTableModel, AgreesOnADoorWithLimitsOfItsOwn, ()) {
+    run_side_by_side(door_of_its_own());
+}
 RC_GTEST_PROP(LockTableModel, AgreesOnFewLeases, ()) {
     run_side_by_side(few_leases());
 }
@@ -165,7 +168,8 @@ void run_replicas(const Universe& universe, std::uint64_t other_seed) {
 }
 
 RC_GTEST_PROP(Replay, IsTheSameTwice, ()) {
-    for (const Universe& universe : {one_of_each(), one_inode(), tight_limits(), crosswise()}) {
+    for (const Universe& universe :
+         {one_of_each(), one_inode(), tight_limits(), crosswise(), door_of_its_own()}) {
         run_replicas(universe, universe.options.hash_seed);
     }
 }
@@ -212,7 +216,8 @@ void expect_like_new(LockTable& old, const TableOptions& options) {
 }
 
 RC_GTEST_PROP(Replay, LeavesNothingBehind, ()) {
-    for (const Universe& universe : {one_of_each(), one_inode(), idle_permits(), many_locks()}) {
+    for (const Universe& universe :
+         {one_of_each(), one_inode(), idle_permits(), many_locks(), door_of_its_own()}) {
         Replica replica(universe, universe.options);
         const std::vector<Step> steps = *arbitrary_steps();
         for (const Step& step : steps) replica.make(replica.read(step));

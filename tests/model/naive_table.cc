@@ -95,6 +95,7 @@ Outcome NaiveTable::ask(const AcquireRequest& request, bool is_two_phase) {
     if (request.session && !has_session(request.session)) {
         return Outcome::refuse(Refusal::unknown_session);  // S4
     }
+    forget_idle_of_others(request);
     const Members members = members_of(request);
     for (std::size_t index = 0; index < members.size(); ++index) {
         const SetMember& member = members[index];
@@ -114,6 +115,7 @@ Outcome NaiveTable::ask(const AcquireRequest& request, bool is_two_phase) {
         if (request.ttl == endless && has_endless_in_full()) {
             return Outcome::refuse(Refusal::endless_leases_max);  // N7
         }
+        if (is_door_full(request)) return Outcome::refuse(Refusal::locks_max);    // N8
         if (!make_room_for(members)) return Outcome::refuse(Refusal::locks_max);  // N2
         outcome = grant(request, members, nullptr);                               // Q1
     }
@@ -176,12 +178,15 @@ Outcome NaiveTable::join_queue(const AcquireRequest& request, bool is_two_phase)
     if (!is_two_phase && request.wait <= Duration::zero()) {
         Outcome outcome = Outcome::refuse(Refusal::held, blocked);  // Q3
         outcome.queue_length = count_waiters(members[blocked].scope);
+        outcome.is_queue_full =
+            members.size() == 1 && is_queue_full(request.scope, request.owner.door);
         return outcome;
     }
     if (is_full(members.size())) return Outcome::refuse(Refusal::leases_max);
     if (request.ttl == endless && has_endless_in_full()) {
         return Outcome::refuse(Refusal::endless_leases_max);  // N7
     }
+    if (is_door_full(request)) return Outcome::refuse(Refusal::locks_max);  // N8
     if (count_waiters() + members.size() > options_.limits.waiters_max) {
         return Outcome::refuse(Refusal::waiters_max);  // N3
     }
@@ -189,6 +194,9 @@ Outcome NaiveTable::join_queue(const AcquireRequest& request, bool is_two_phase)
         if (count_waiters(members[index].scope) >= options_.limits.waiters_per_lock_max) {
             return Outcome::refuse(Refusal::waiters_per_lock_max, index);
         }
+    }
+    if (members.size() == 1 && is_queue_full(request.scope, request.owner.door)) {
+        return Outcome::refuse(Refusal::waiters_per_lock_max);  // N8
     }
     // The places in all queues; that in the longest one is told: M3.
     std::size_t position = 0;

@@ -121,6 +121,7 @@ class NaiveTable {
         std::optional<Lease> last_owner;  // rule G6
         core::Time remembered_until;      // with last_owner
         std::optional<core::Time> idle_since;
+        core::Door last_door{};  // rule I2: of the last lease or wait that ended
     };
 
     struct Session {
@@ -145,6 +146,10 @@ class NaiveTable {
     bool make_room_for(const Members& members);
     [[nodiscard]] bool is_full(std::size_t more) const;
     [[nodiscard]] std::size_t count_waiters() const;
+    [[nodiscard]] bool has_limits(core::Door door) const;
+    [[nodiscard]] bool is_door_full(const core::AcquireRequest& request) const;
+    [[nodiscard]] bool is_queue_full(const core::Scope& scope, core::Door door) const;
+    void forget_idle_of_others(const core::AcquireRequest& request);
     [[nodiscard]] bool is_good(core::Duration ttl) const;
     [[nodiscard]] bool has_endless_in_full() const;
     [[nodiscard]] core::Refusal judge(core::Token token, const std::optional<core::Scope>& scope,
@@ -195,6 +200,7 @@ class NaiveTable {
     [[nodiscard]] bool has_session(core::SessionId session) const;
     [[nodiscard]] bool is_in_use(const Lock& lock) const;
     [[nodiscard]] std::size_t count_waiters(const core::Scope& scope) const;
+    [[nodiscard]] std::size_t count_waiters(const core::Scope& scope, core::Door door) const;
     [[nodiscard]] core::LeaseView view_of(const Lease& lease) const;
     [[nodiscard]] core::LockView view_of(const Lock& lock) const;
     void tell(core::EventKind kind, core::Cause cause, const Lease& lease,

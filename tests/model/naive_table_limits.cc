@@ -69,6 +69,40 @@ std::size_t NaiveTable::count_waiters() const {
     return count;
 }
 
+bool NaiveTable::has_limits(Door door) const {
+    return options_.door_limits && options_.door_limits->door == door;
+}
+
+// Rule N8: whether a lock that no client of the door holds or wants would be one too many for it.
+bool NaiveTable::is_door_full(const AcquireRequest& request) const {
+    const Door door = request.owner.door;
+    if (!has_limits(door) || request.members.size() > 1) return false;
+    const auto has = [&](const Scope& scope) {
+        return count_waiters(scope, door) > 0 ||
+               std::any_of(leases_.begin(), leases_.end(), [&](const Lease& lease) {
+                   return lease.view.owner.door == door && is_on(lease.members, scope);
+               });
+    };
+    const auto own = std::count_if(locks_.begin(), locks_.end(),
+                                   [&](const Lock& lock) { return has(lock.scope); });
+    return !has(request.scope) && static_cast<std::size_t>(own) >= options_.door_limits->locks_max;
+}
+
+// Rules N3 and N8.
+bool NaiveTable::is_queue_full(const Scope& scope, Door door) const {
+    if (count_waiters(scope) >= options_.limits.waiters_per_lock_max) return true;
+    return has_limits(door) &&
+           count_waiters(scope, door) >= options_.door_limits->waiters_per_lock_max;
+}
+
+// Rule I2.
+void NaiveTable::forget_idle_of_others(const AcquireRequest& request) {
+    if (!options_.idle_door || request.owner.door == *options_.idle_door) return;
+    const Members members = members_of(request);
+    std::erase_if(locks_,
+                  [&](const Lock& lock) { return lock.idle_since && is_on(members, lock.scope); });
+}
+
 // Rules N1 and L13.
 bool NaiveTable::is_good(Duration ttl) const {
     return ttl == endless || (ttl >= options_.limits.ttl_min && ttl <= options_.limits.ttl_max);

@@ -120,6 +120,9 @@ void NaiveTable::end_lease(Lease& lease, EventKind kind, Cause cause) {
         return entry.state == Entry::State::granted && entry.fence == lease.view.token.fence;
     });
     touch(lease);
+    for (const SetMember& member : lease.members) {
+        find_lock(member.scope)->last_door = lease.view.owner.door;  // I2
+    }
     tell(kind, cause, lease);
     lease.is_ended = true;
 }
@@ -139,6 +142,9 @@ void NaiveTable::end_wait(std::size_t index, EventKind kind, Cause cause) {
     std::erase_if(entries_, [&](const Entry& entry) {
         return entry.state == Entry::State::queued && entry.waiter == waiter.id;
     });
+    for (const SetMember& member : waiter.members) {
+        find_lock(member.scope)->last_door = waiter.request.owner.door;  // I2
+    }
     tell_of_wait(kind, cause, waiter);
 }
 
@@ -163,7 +169,7 @@ void NaiveTable::forget_what_is_over() {
     });
 }
 
-// Rule I1.
+// Rules I1 and I2.
 void NaiveTable::tidy() {
     for (Lock& lock : locks_) {
         if (is_in_use(lock)) {
@@ -172,8 +178,12 @@ void NaiveTable::tidy() {
             lock.idle_since = now_;
         }
     }
-    if (options_.idle_retention > Duration::zero()) return;
-    std::erase_if(locks_, [](const Lock& lock) { return lock.idle_since.has_value(); });
+    const bool keeps_any = options_.idle_retention > Duration::zero();
+    std::erase_if(locks_, [&](const Lock& lock) {
+        const bool is_kept =
+            keeps_any && (!options_.idle_door || lock.last_door == *options_.idle_door);
+        return lock.idle_since && !is_kept;
+    });
 }
 
 // Rules Q5, Q9.

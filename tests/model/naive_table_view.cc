@@ -77,6 +77,14 @@ std::size_t NaiveTable::count_waiters(const Scope& scope) const {
     return count;
 }
 
+std::size_t NaiveTable::count_waiters(const Scope& scope, Door door) const {
+    std::size_t count = 0;
+    for (const Waiter& waiter : waiters_) {
+        if (waiter.request.owner.door == door) count += count_on(waiter.members, scope);
+    }
+    return count;
+}
+
 std::optional<Time> NaiveTable::next_due() const {
     std::optional<Time> due;
     const auto add = [&due](Time time) {

@@ -94,8 +94,8 @@ std::string to_text(const Outcome& outcome, const Names& names) {
         case Outcome::Kind::refused: break;
     }
     if (outcome.refusal == Refusal::held || outcome.refusal == Refusal::in_grace) {
-        return fmt::format("{} as held or in_grace at {}, {} in queue", kind, outcome.member,
-                           outcome.queue_length);
+        return fmt::format("{} as held or in_grace at {}, {} in queue{}", kind, outcome.member,
+                           outcome.queue_length, outcome.is_queue_full ? ", full" : "");
     }
     return fmt::format("{} as {} at {}", kind, core::to_text(outcome.refusal), outcome.member);
 }

@@ -74,6 +74,15 @@ Universe idle_permits() {
     return universe;
 }
 
+Universe door_of_its_own() {
+    Universe universe = one_of_each();
+    universe.scopes.push_back(Scope::semaphore("b"));
+    universe.options.door_limits = {.door = Door{0}, .locks_max = 3, .waiters_per_lock_max = 2};
+    universe.options.idle_retention = milliseconds{6};
+    universe.options.idle_door = Door{0};
+    return universe;
+}
+
 Universe tight_limits() {
     Universe universe = one_of_each();
     for (const Scope& scope : {Scope::semaphore("b"), Scope::path("b"), Scope::of_inode(2)}) {

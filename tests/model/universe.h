@@ -25,6 +25,8 @@ struct Universe {
 [[nodiscard]] Universe crosswise();
 // Semaphores and names that are remembered for a while when idle.
 [[nodiscard]] Universe idle_permits();
+// One door has limits of its own, and locks are kept for it alone.
+[[nodiscard]] Universe door_of_its_own();
 // Very low limits.
 [[nodiscard]] Universe tight_limits();
 // Enough locks, but low limits for leases, sessions and expired entries.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/serve_options.h"
 #include "cli/command.h"
 #include "options/options.h"
 
@@ -36,8 +37,10 @@ struct OptionInForce {
     std::string origin;  // `command line`, the name of a variable or a file, `default`
 };
 
-// Of a command with the options of `serve` that has been parsed, in the order of its help.
-[[nodiscard]] std::vector<OptionInForce> options_in_force(const options::Command& command);
+// Of a command with the options of `serve` that has been parsed into `parsed`, in the order of its
+// help.
+[[nodiscard]] std::vector<OptionInForce> options_in_force(const options::Command& command,
+                                                          const ServeOptions& parsed);
 
 // A table of them for people, or JSON for programs.
 [[nodiscard]] std::string to_table(const std::vector<OptionInForce>& options);

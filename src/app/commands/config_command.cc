@@ -20,23 +20,23 @@ bool is_set(const std::string& variable) {
     return value != nullptr && *value != '\0';
 }
 
-std::string origin_of(const options::Command& command, const options::Setting& setting) {
-    if (!setting.is_given) {
-        const bool is_lockserver = setting.name == "--data" && is_set("LOCKSERVER_DB");
-        return is_lockserver ? "LOCKSERVER_DB" : "default";
-    }
+std::string origin_of(const options::Command& command, const ServeOptions& options,
+                      const options::Setting& setting) {
+    const auto borrowed = options.borrowed.find(setting.name);
+    if (borrowed != options.borrowed.end()) return borrowed->second;
+    if (!setting.is_given) return "default";
     if (setting.is_on_command_line) return "command line";
     if (is_set(setting.variable)) return setting.variable;
-    if (setting.name == "--http" && is_set("LOCKSERVER_ADDR")) return "LOCKSERVER_ADDR";
     return command.option("--config").value();
 }
 
 }  // namespace
 
-std::vector<OptionInForce> options_in_force(const options::Command& command) {
+std::vector<OptionInForce> options_in_force(const options::Command& command,
+                                            const ServeOptions& parsed) {
     std::vector<OptionInForce> options;
     for (options::Setting& setting : command.settings()) {
-        const std::string origin = origin_of(command, setting);
+        const std::string origin = origin_of(command, parsed, setting);
         if (origin == "LOCKSERVER_DB") setting.value = std::getenv("LOCKSERVER_DB");
         if (setting.name == "--data" && origin == "default") {
             setting.value = absolute_path(or_default_data_folder(""));
@@ -79,7 +79,11 @@ std::string to_json(const std::vector<OptionInForce>& options) {
 namespace {
 
 int show_config(const options::Command& command, const ServeOptions& options, bool is_json) {
-    const auto in_force = options_in_force(command);
+    const auto in_force = options_in_force(command, options);
+    for (const UnusedVariable& unused : options.unused) {
+        std::fprintf(stderr, "holdfast: %s has no effect; instead: %s\n", unused.name.c_str(),
+                     unused.instead.c_str());
+    }
     std::fputs((is_json ? to_json(in_force) : to_table(in_force)).c_str(), stdout);
     const auto checked = check(options);
     if (checked) return EXIT_SUCCESS;

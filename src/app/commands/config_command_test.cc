@@ -16,7 +16,7 @@ std::string in_force(std::vector<std::string> words, const std::string& name) {
     ServeOptions options;
     declare_serve_options(command, options);
     if (const auto stop = program.parse(std::move(words))) return stop->message;
-    for (const OptionInForce& option : options_in_force(command)) {
+    for (const OptionInForce& option : options_in_force(command, options)) {
         if (option.name == name) return option.value + " (" + option.origin + ")";
     }
     return "there is none";
@@ -53,6 +53,20 @@ TEST(ConfigCommand, KnowsTheVariablesOfLockServer) {
     EXPECT_EQ(in_force({}, "--http"), ":9090 (LOCKSERVER_ADDR)");
     EXPECT_EQ(in_force({}, "--data"), "/tmp/locks.db (LOCKSERVER_DB)");
     EXPECT_EQ(in_force({"--data", "here"}, "--data"), "here (command line)");
+}
+
+TEST(ConfigCommand, KnowsTheVariablesOfDflockd) {
+    EXPECT_EQ(in_force({}, "--dflockd-auto-release-on-disconnect"), "true (default)");
+    EXPECT_EQ(in_force({}, "--dflockd-max-locks"), "0 (default)");
+    EXPECT_EQ(in_force({}, "--dflockd-default-lease"), "33s (default)");
+    const Variable release("DFLOCKD_AUTO_RELEASE_ON_DISCONNECT", "0"), host("DFLOCKD_HOST", "::1"),
+        lease("DFLOCKD_DEFAULT_LEASE_TTL_S", "7");
+    EXPECT_EQ(in_force({}, "--dflockd-auto-release-on-disconnect"),
+              "false (DFLOCKD_AUTO_RELEASE_ON_DISCONNECT)");
+    EXPECT_EQ(in_force({}, "--dflockd"), "[::1]:6388 (DFLOCKD_HOST)");
+    EXPECT_EQ(in_force({}, "--dflockd-default-lease"), "7s (DFLOCKD_DEFAULT_LEASE_TTL_S)");
+    const Variable own("HOLDFAST_DFLOCKD_DEFAULT_LEASE", "8s");
+    EXPECT_EQ(in_force({}, "--dflockd-default-lease"), "8s (HOLDFAST_DFLOCKD_DEFAULT_LEASE)");
 }
 
 TEST(ConfigCommand, WritesATableAndJson) {

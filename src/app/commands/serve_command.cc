@@ -11,7 +11,7 @@
 #include <string>
 
 #include "app/commands/commands.h"
-#include "app/commands/dflockd_command.h"
+#include "app/dflockd/dflockd_command.h"
 #include "app/host.h"
 #include "app/serve_options.h"
 #include "app/service_manager.h"
@@ -99,6 +99,10 @@ class Heartbeat {
 
 int serve(const ServeOptions& options) {
     base::set_up_log(options.log_format, options.log_level);
+    for (const UnusedVariable& unused : options.unused) {
+        base::log(base::LogLevel::warning, "a variable of dflockd has no effect here",
+                  {{"variable", unused.name}, {"instead", unused.instead}});
+    }
     std::signal(SIGPIPE, SIG_IGN);
     raise_descriptor_limit();
     service::SystemClock own_clock;

@@ -167,9 +167,18 @@ struct Limits {
     Duration ttl_max = std::chrono::hours{24 * 366};
 };
 
+// What the clients of one door may have, beside Limits. Only their own locks and waiters count, and
+// only they are refused. A request for a set is never refused because of these limits.
+struct DoorLimits {
+    Door door{};
+    std::size_t locks_max = SIZE_MAX;  // that they hold or wait for
+    std::size_t waiters_per_lock_max = SIZE_MAX;
+};
+
 // How a lock table is set up.
 struct TableOptions {
     Limits limits;
+    std::optional<DoorLimits> door_limits;  // absent: no door has limits of its own
     // The fencing number of the first grant. A durable server continues where it stopped.
     std::uint64_t first_fence = 1;
     // The serial number of the first waiter or session. A table that replaces another one begins
@@ -179,6 +188,9 @@ struct TableOptions {
     Duration idle_retention{0};
     // A lock with more holders than this is crowded: its holders are in an index (lock_table_own.cc).
     std::uint32_t few_holders_max = 16;
+    // If it is given, only locks that a client of this door was the last to hold or want are kept,
+    // and only requests of this door find them.
+    std::optional<Door> idle_door;
     // Should be random: keys come from the network, and with a fixed hash a client could choose keys
     // that collide.
     std::uint64_t hash_seed = 0;
@@ -295,6 +307,8 @@ struct Outcome {
     std::size_t position = 0;
     // refused as held, or by the service as timed_out: how many waiters there are.
     std::size_t queue_length = 0;
+    // refused as held or in_grace: a request that waits would be refused as waiters_per_lock_max.
+    bool is_queue_full = false;
     // refused, and the request has members: which of them is refused, if the reason is one of them.
     std::size_t member = 0;
     // refused as deadlock: the cycle (values/cycle.h). Its first member is the caller.

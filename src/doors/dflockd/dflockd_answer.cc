@@ -67,10 +67,10 @@ std::string_view refusal_line(core::Refusal refusal) {
 
 // The engine refuses a request that does not wait as held, even if the queue is full. The original
 // checks the queue first.
-bool is_queue_full(Verb verb, const core::Outcome& outcome, std::size_t waiters_max) {
+bool is_queue_full(Verb verb, const core::Outcome& outcome) {
     const bool is_held =
         outcome.refusal == core::Refusal::held || outcome.refusal == core::Refusal::in_grace;
-    return verb == Verb::lock && is_held && outcome.queue_length >= waiters_max;
+    return verb == Verb::lock && is_held && outcome.is_queue_full;
 }
 
 // The number of the connection that holds a lease; 0 if none does.
@@ -177,8 +177,7 @@ void append_idle(Stats& stats, std::string& out, const IdleList& list, core::Tim
 
 }  // namespace
 
-void append_answer(std::string& out, Verb verb, const service::Response& response,
-                   std::size_t waiters_max) {
+void append_answer(std::string& out, Verb verb, const service::Response& response) {
     const core::Outcome& outcome = response.outcome;
     if (!response.failure.empty()) {
         out.append("error\n");
@@ -197,7 +196,7 @@ void append_answer(std::string& out, Verb verb, const service::Response& respons
             return;
         case Kind::refused: break;
     }
-    if (is_queue_full(verb, outcome, waiters_max)) {
+    if (is_queue_full(verb, outcome)) {
         out.append(refusal_line(core::Refusal::waiters_per_lock_max));
         return;
     }

@@ -10,10 +10,8 @@
 
 namespace holdfast::doors::dflockd {
 
-// Appends the answer to a `verb`. `waiters_max` is how many requests may wait for one lock.
-// REQUIRES: the verb is neither stats, ping nor auth.
-void append_answer(std::string& out, Verb verb, const service::Response& response,
-                   std::size_t waiters_max);
+// Appends the answer to a `verb`. REQUIRES: the verb is neither stats, ping nor auth.
+void append_answer(std::string& out, Verb verb, const service::Response& response);
 
 // The limits of an answer to `stats`. It is for people, and must neither stop the server nor use up
 // its memory. If there is more, the answer is cut off and says `"truncated":true`.

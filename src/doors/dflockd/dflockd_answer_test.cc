@@ -21,9 +21,9 @@ core::LeaseView lease_of(core::Duration ttl) {
             .session = {.serial = 1}};
 }
 
-std::string answer(Verb verb, const Outcome& outcome, std::size_t waiters_max = 1000) {
+std::string answer(Verb verb, const Outcome& outcome) {
     std::string out;
-    append_answer(out, verb, {.now = core::Time{10s}, .outcome = outcome}, waiters_max);
+    append_answer(out, verb, {.now = core::Time{10s}, .outcome = outcome});
     return out;
 }
 
@@ -81,20 +81,19 @@ TEST(DflockdAnswer, ToTheRest) {
 TEST(DflockdAnswer, ToATryWhenTheQueueIsFull) {
     for (const Refusal refusal : {Refusal::held, Refusal::in_grace}) {
         Outcome held = Outcome::refuse(refusal);
-        held.queue_length = 3;
-        EXPECT_EQ(answer(Verb::lock, held, 4), "timeout\n");
-        EXPECT_EQ(answer(Verb::lock, held, 3), "error_max_waiters\n");
-        EXPECT_EQ(answer(Verb::lock, held, 2), "error_max_waiters\n");
+        EXPECT_EQ(answer(Verb::lock, held), "timeout\n");
+        held.is_queue_full = true;
+        EXPECT_EQ(answer(Verb::lock, held), "error_max_waiters\n");
     }
     Outcome ended = Outcome::refuse(Refusal::timed_out);
-    ended.queue_length = 3;
-    EXPECT_EQ(answer(Verb::lock, ended, 3), "timeout\n") << "it has waited";
+    ended.is_queue_full = true;
+    EXPECT_EQ(answer(Verb::lock, ended), "timeout\n") << "it has waited";
 }
 
 TEST(DflockdAnswer, SaysErrorWhenTheStoreFailed) {
     std::string out;
     const Outcome granted{.kind = Outcome::Kind::granted, .lease = lease_of(33s)};
-    append_answer(out, Verb::lock, {.outcome = granted, .failure = "disk full"}, 1);
+    append_answer(out, Verb::lock, {.outcome = granted, .failure = "disk full"});
     append_stats(out, 1, {.failure = "disk full"});
     EXPECT_EQ(out, "error\nerror\n");
 }

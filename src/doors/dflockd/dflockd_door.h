@@ -26,9 +26,6 @@ struct DflockdOptions {
     // How long a peer with a wrong or no secret waits for its answer: guessing must take time.
     std::chrono::milliseconds refusal_delay{100};
     std::chrono::milliseconds auth_timeout = auth_timeout_usual;
-    // The limit of the engine. As in dflockd, an `l` with timeout 0 is answered with
-    // `error_max_waiters` if the queue is full.
-    std::size_t waiters_per_lock_max = SIZE_MAX;
 };
 
 class DflockdDoor {

@@ -273,7 +273,7 @@ void DflockdProtocol::answer(std::string_view line, bool is_last) {
 
 void DflockdProtocol::append(std::string& out, Verb verb, const service::Response& response) {
     if (verb == Verb::stats) return append_stats(out, door_.connections(), response);
-    append_answer(out, verb, response, door_.options().waiters_per_lock_max);
+    append_answer(out, verb, response);
     if (response.outcome.refusal != core::Refusal::unknown_session) return;
     // Either the session was ended because the peer seems dead, and then the rest of its input is
     // ignored. Or the service has recovered after a failure of its store and lost its sessions.

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <thread>
 
-#include "app/commands/dflockd_command.h"
+#include "app/dflockd/dflockd_command.h"
 #include "app/host.h"
 #include "net/loop/test_client.h"
 #include "service/ports/clock.h"

@@ -1,4 +1,4 @@
-#include "app/commands/dflockd_command.h"
+#include "app/dflockd/dflockd_command.h"
 
 #include <gmock/gmock.h>
 
@@ -7,10 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "app/doors.h"
+
 namespace holdfast::app {
 namespace {
 
 using ::testing::HasSubstr;
+using namespace std::string_literals;
 using ::testing::UnorderedElementsAre;
 using namespace std::chrono_literals;
 
@@ -57,10 +60,10 @@ TEST(DflockdCommand, HasTheDefaultsOfTheOriginal) {
     EXPECT_EQ(options.dflockd_read_timeout, 23s);
     EXPECT_EQ(options.dflockd_write_timeout, 5s);
     EXPECT_EQ(options.shutdown_timeout, 30s);
-    EXPECT_EQ(options.idle_retention, 60s);
-    EXPECT_EQ(options.limits.locks_max, 1024U);
-    EXPECT_EQ(options.limits.waiters_per_lock_max, core::Limits{}.waiters_per_lock_max);
-    EXPECT_GT(options.connections_max, 1'000'000U);
+    EXPECT_EQ(options.dflockd_limits.idle_max, 60s);
+    EXPECT_EQ(options.dflockd_limits.locks_max, 1024U);
+    EXPECT_EQ(options.dflockd_limits.waiters_max, 0U);
+    EXPECT_GT(options.dflockd_limits.connections_max, 1'000'000U);
     EXPECT_TRUE(options.is_in_memory);
     EXPECT_EQ(options.auth_token, "");
     EXPECT_EQ(options.log_level, base::LogLevel::info);
@@ -101,13 +104,13 @@ const std::vector<std::string> all_flags{"--host",
 
 void expect_all(const ServeOptions& options) {
     EXPECT_EQ(options.dflockd_address, "0.0.0.0:7000");
-    EXPECT_EQ(options.limits.locks_max, 7U);
-    EXPECT_EQ(options.limits.waiters_per_lock_max, 8U);
-    EXPECT_EQ(options.connections_max, 9U);
+    EXPECT_EQ(options.dflockd_limits.locks_max, 7U);
+    EXPECT_EQ(options.dflockd_limits.waiters_max, 8U);
+    EXPECT_EQ(options.dflockd_limits.connections_max, 9U);
     EXPECT_EQ(options.dflockd_read_timeout, 1s);
     EXPECT_EQ(options.dflockd_write_timeout, 2s);
     EXPECT_EQ(options.shutdown_timeout, 3s);
-    EXPECT_EQ(options.idle_retention, 5s);
+    EXPECT_EQ(options.dflockd_limits.idle_max, 5s);
     EXPECT_EQ(options.dflockd.default_lease, 6s);
     EXPECT_FALSE(options.dflockd.releases_on_disconnect);
     EXPECT_EQ(options.tls.certificate_file, "c.pem");
@@ -141,7 +144,7 @@ TEST(DflockdCommand, TakesItsVariables) {
     expect_all(parse({}).value());
     EXPECT_EQ(parse({"--port", "7001"})->dflockd_address, "0.0.0.0:7001") << "a flag beats them";
     const Variables newer({"DFLOCKD_GC_MAX_IDLE_S=50", "DFLOCKD_GC_INTERVAL_S=1"});
-    EXPECT_EQ(parse({})->idle_retention, 50s);
+    EXPECT_EQ(parse({})->dflockd_limits.idle_max, 50s);
 }
 
 TEST(DflockdCommand, AutoReleaseIsSaidInManyWays) {
@@ -167,7 +170,7 @@ TEST(DflockdCommand, ATokenOnTheCommandLineBeatsOneInTheEnvironment) {
 
 TEST(DflockdCommand, ZeroMeansNoLimit) {
     const ServeOptions options = parse({"--max-locks", "0", "--shutdown-timeout", "0"}).value();
-    EXPECT_EQ(options.limits.locks_max, core::Limits{}.locks_max);
+    EXPECT_EQ(options.dflockd_limits.locks_max, 0U);
     EXPECT_GT(options.shutdown_timeout, 24h);
 }
 
@@ -217,7 +220,7 @@ TEST(DflockdCommand, TheLastOfAFlagCounts) {
                                         "--auto-release-on-disconnect"})
                                      .value();
     EXPECT_EQ(options.dflockd_address, "127.0.0.2:2");
-    EXPECT_EQ(options.limits.locks_max, 4U);
+    EXPECT_EQ(options.dflockd_limits.locks_max, 4U);
     EXPECT_EQ(options.dflockd_read_timeout, 8s);
     EXPECT_EQ(options.log_level, base::LogLevel::info);
     EXPECT_TRUE(options.dflockd.releases_on_disconnect);
@@ -238,10 +241,10 @@ TEST(DflockdCommand, WordsAfterTheFlagsAreIgnored) {
 TEST(DflockdCommand, NumbersAreWrittenAsInGo) {
     EXPECT_EQ(parse({"--port", "0x1F90"})->dflockd_address, "127.0.0.1:8080");
     EXPECT_EQ(parse({"--port", "010"})->dflockd_address, "127.0.0.1:8");
-    EXPECT_EQ(parse({"--max-locks", "1_000"})->limits.locks_max, 1000U);
-    EXPECT_EQ(parse({"--max-locks=+5"})->limits.locks_max, 5U);
+    EXPECT_EQ(parse({"--max-locks", "1_000"})->dflockd_limits.locks_max, 1000U);
+    EXPECT_EQ(parse({"--max-locks=+5"})->dflockd_limits.locks_max, 5U);
     EXPECT_EQ(parse({"--read-timeout", "0b11"})->dflockd_read_timeout, 3s);
-    EXPECT_EQ(parse({"--max-connections", "-0"})->connections_max, SIZE_MAX);
+    EXPECT_EQ(parse({"--max-connections", "-0"})->dflockd_limits.connections_max, SIZE_MAX);
     const Variables variables({"DFLOCKD_PORT=010", "DFLOCKD_READ_TIMEOUT_S=+7"});
     EXPECT_EQ(parse({})->dflockd_address, "127.0.0.1:10") << "variables are decimal";
     EXPECT_EQ(parse({})->dflockd_read_timeout, 7s);
@@ -255,9 +258,9 @@ TEST(DflockdCommand, AVariableThatIsNoValueIsIgnoredAndSaid) {
     std::vector<std::string> ignored;
     const ServeOptions options = parse({}, &ignored).value();
     EXPECT_EQ(options.dflockd_address, "127.0.0.1:6388");
-    EXPECT_EQ(options.limits.locks_max, 1024U);
+    EXPECT_EQ(options.dflockd_limits.locks_max, 1024U);
     EXPECT_EQ(options.dflockd_read_timeout, 23s);
-    EXPECT_EQ(options.idle_retention, 7s);
+    EXPECT_EQ(options.dflockd_limits.idle_max, 7s);
     EXPECT_EQ(options.log_level, base::LogLevel::info);
     EXPECT_THAT(ignored, UnorderedElementsAre("DFLOCKD_PORT=six", "DFLOCKD_MAX_LOCKS=1.5",
                                               "DFLOCKD_READ_TIMEOUT_S=1s", "DFLOCKD_DEBUG=perhaps",
@@ -321,6 +324,40 @@ TEST(DflockdCommand, FaultsAreNamed) {
         const auto options = parse(row.flags);
         ASSERT_FALSE(options) << row.named;
         EXPECT_THAT(options.error().message, HasSubstr(row.named));
+    }
+}
+
+// ---- The other doors ----
+
+TEST(DflockdCommand, OpensOtherDoorsOnlyIfTheyAreNamed) {
+    const auto doors_of = [](const std::vector<std::string>& flags) {
+        std::string names;
+        for (const Door* door : open_doors(parse(flags).value())) names += door->name + " "s;
+        return names;
+    };
+    const Variables variables({"HOLDFAST_HTTP=127.0.0.1:1", "LOCKSERVER_ADDR=127.0.0.1:2"});
+    EXPECT_EQ(doors_of({}), "dflockd ");
+    EXPECT_EQ(doors_of({"--http", "127.0.0.1:0"}), "http dflockd ");
+    EXPECT_EQ(doors_of({"-http=127.0.0.1:0", "-redis", "127.0.0.1:0"}), "http dflockd redis ");
+    EXPECT_EQ(doors_of({"--files-root", "0x10", "--auth-token", "t", "--port", "0x10"}),
+              "dflockd files ");
+    EXPECT_EQ(parse({"--files-root", "0x10", "--auth-token", "t"})->files.root, "0x10")
+        << "a folder is no number";
+}
+
+TEST(DflockdCommand, GuardsTheOtherDoorsAsServeDoes) {
+    EXPECT_TRUE(parse({"--host", "0.0.0.0"})) << "as dflockd itself, with a warning";
+    const auto open = parse({"--http", "0.0.0.0:0"});
+    ASSERT_FALSE(open);
+    EXPECT_THAT(open.error().message, HasSubstr("--insecure"));
+    EXPECT_TRUE(parse({"--http", "0.0.0.0:0", "--insecure", "--port", "1"}));
+    EXPECT_TRUE(parse({"--insecure", "--http", "0.0.0.0:0"})) << "takes no word of its own";
+    EXPECT_TRUE(parse({"--http", "0.0.0.0:0", "--auth-token", "secret"}));
+}
+
+TEST(DflockdCommand, HasNoSettingsOfAClusterAndNoUsualFlagOfServe) {
+    for (const char* flag : {"--cluster", "--dflockd", "--dflockd-max-locks", "--status"}) {
+        EXPECT_FALSE(parse({flag, "1"})) << flag;
     }
 }
 

@@ -1,4 +1,4 @@
-#include "app/commands/go_flags.h"
+#include "app/dflockd/go_flags.h"
 
 #include <gtest/gtest.h>
 

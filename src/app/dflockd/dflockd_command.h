@@ -1,7 +1,8 @@
 #pragma once
 
 // `holdfast dflockd`: takes the flags and variables of dflockd, so that what starts dflockd can
-// start this instead, and serves its clients alone.
+// start this instead. It is the server of `holdfast serve` with the defaults of dflockd: it opens
+// dflockd's door alone, and any other door whose address is given.
 
 #include <chrono>
 #include <cstddef>
@@ -14,33 +15,20 @@
 
 namespace holdfast::app {
 
-struct DflockdCommand {
-    using Seconds = std::chrono::duration<double>;
+// The options of a server that nobody has told anything: dflockd's defaults.
+[[nodiscard]] ServeOptions dflockd_defaults();
 
+struct DflockdCommand {
+    ServeOptions serve = dflockd_defaults();
+    // In dflockd's spelling:
     std::string host = "127.0.0.1";
-    std::uint16_t port = 6388;
-    Seconds default_lease{33};
-    Seconds read_timeout{23};
-    Seconds write_timeout{5};
-    Seconds shutdown_timeout{30};  // zero: for ever
-    Seconds idle_max{60};
-    // Nothing is swept here: leases end, and what is idle goes, on time.
-    Seconds sweep_interval{1};
-    Seconds idle_interval{5};
-    // Zero: any number.
-    std::size_t locks_max = 1024;
-    std::size_t connections_max = 0;
-    std::size_t waiters_max = 0;  // of one lock
-    bool releases_on_disconnect = true;
+    std::size_t port = 6388;
     std::string auth_token;
     std::string auth_token_file;
-    net::TlsFiles tls;
+    std::string data_folder;  // empty: in memory, like dflockd
     bool is_debugging = false;
     // Flags and variables of dflockd that nothing here stands behind, as `--http-port 8080`.
     std::vector<std::string> ignored;
-    // Ours.
-    std::string data_folder;  // empty: in memory, like dflockd
-    std::size_t threads = 1;
 };
 
 void declare_dflockd_options(const options::Command& command, DflockdCommand& options);

@@ -83,8 +83,12 @@ def option_table(options):
     return "\n".join(["| option | variable | default | |", "|---|---|---|---|", *rows]) + "\n"
 
 
+def first_name(option):
+    return option["names"].split(",")[0].removeprefix("--")
+
+
 def serve_table(program, names):
-    known = {o["names"].removeprefix("--"): o for o in options_of(sections_of(ask(program, "serve", "--help"))["Options"])}
+    known = {first_name(o): o for o in options_of(sections_of(ask(program, "serve", "--help"))["Options"])}
     missing = [name for name in names if name not in known]
     if missing:
         raise SystemExit(f"serve has no option {missing}")
@@ -92,7 +96,7 @@ def serve_table(program, names):
 
 
 def serve_options(program):
-    return {o["names"].removeprefix("--") for o in options_of(sections_of(ask(program, "serve", "--help"))["Options"])}
+    return {first_name(o) for o in options_of(sections_of(ask(program, "serve", "--help"))["Options"])}
 
 
 def commands_of(program, words=()):

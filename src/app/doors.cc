@@ -1,9 +1,12 @@
 #include "app/doors.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "app/http/http_router.h"
 #include "app/loop_parts.h"
+#include "base/json/json_writer.h"
 #include "base/log/log.h"
 #include "doors/dflockd/dflockd_protocol.h"
 #include "doors/hengdang/hengdang_handler.h"
@@ -14,8 +17,44 @@ namespace holdfast::app {
 
 namespace {
 
-std::size_t usual_connections(const ServeOptions& options) {
-    return options.connections_max;
+ConnectionsMax usual_connections(const ServeOptions& options) {
+    return {options.connections_max, "--connections-max"};
+}
+
+// The answer to whatever request will come.
+std::string http_turn_away(std::string_view error, const ConnectionsMax& most) {
+    std::string body;
+    base::JsonWriter(body)
+        .begin_object()
+        .field("error", error)
+        .field("message", fmt::format("this server has as many open connections as {} allows ({}); "
+                                      "try again later",
+                                      most.option, most.number))
+        .end_object();
+    body += '\n';
+    return fmt::format(
+        "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n"
+        "Content-Length: {}\r\nRetry-After: 1\r\nConnection: close\r\n\r\n{}",
+        body.size(), body);
+}
+
+std::string turn_http_away(const ConnectionsMax& most) {
+    return http_turn_away("too many connections", most);
+}
+
+// The file door begins its errors with a capital letter.
+std::string turn_files_away(const ConnectionsMax& most) {
+    return http_turn_away("Too many connections", most);
+}
+
+// As Redis.
+std::string turn_redis_away(const ConnectionsMax& /*most*/) {
+    return "-ERR max number of clients reached\r\n";
+}
+
+// As dflockd.
+std::string turn_away_silently(const ConnectionsMax& /*most*/) {
+    return "";
 }
 
 net::ConnectionLimits http_limits(const ServeOptions& options) {
@@ -37,9 +76,10 @@ net::ConnectionLimits dflockd_limits(const ServeOptions& options) {
     return limits;
 }
 
-std::size_t dflockd_connections(const ServeOptions& options) {
-    const std::size_t own = options.dflockd_limits.connections_max;
-    return own == 0 ? options.connections_max : own;
+ConnectionsMax dflockd_connections(const ServeOptions& options) {
+    const DflockdLimits& own = options.dflockd_limits;
+    if (own.connections_max == 0) return usual_connections(options);
+    return {own.connections_max, own.connections_option};
 }
 
 std::unique_ptr<net::Protocol> make_dflockd(net::Channel& channel, LoopParts& parts) {
@@ -116,6 +156,7 @@ constexpr Door doors_table[] = {
      .check_needs = nullptr,
      .limits = http_limits,
      .connections_max = usual_connections,
+     .turn_away_text = turn_http_away,
      .make_protocol = make_http},
     {.name = "dflockd",
      .tls_name = "dflockd",
@@ -129,6 +170,7 @@ constexpr Door doors_table[] = {
      .check_needs = nullptr,
      .limits = dflockd_limits,
      .connections_max = dflockd_connections,
+     .turn_away_text = turn_away_silently,
      .make_protocol = make_dflockd},
     {.name = "redis",
      .tls_name = "redis",
@@ -143,6 +185,7 @@ constexpr Door doors_table[] = {
      .check_needs = nullptr,
      .limits = redis_limits,
      .connections_max = usual_connections,
+     .turn_away_text = turn_redis_away,
      .make_protocol = make_redis},
     {.name = "files",
      .tls_name = "files",
@@ -157,6 +200,7 @@ constexpr Door doors_table[] = {
      .check_needs = check_files,
      .limits = http_limits,
      .connections_max = usual_connections,
+     .turn_away_text = turn_files_away,
      .make_protocol = make_files},
     {.name = "status",
      .tls_name = "status",
@@ -171,6 +215,7 @@ constexpr Door doors_table[] = {
      .check_needs = nullptr,
      .limits = http_limits,
      .connections_max = usual_connections,
+     .turn_away_text = turn_http_away,
      .make_protocol = make_status},
 };
 
@@ -262,6 +307,17 @@ void warn_of_open_doors(const ServeOptions& options) {
         }
         if (door->guard == Guard::token && has_tokens) warn("tokens travel in the clear", remedy);
     }
+}
+
+std::uint64_t descriptors_needed(const ServeOptions& options) {
+    // The database, its journal, files that are served, nodes of a cluster, and what is turned away.
+    constexpr std::uint64_t others = 500;
+    std::uint64_t most = 0;
+    for (const Door* const door : open_doors(options)) {
+        const std::size_t number = door->connections_max(options).number;
+        if (number != SIZE_MAX) most = std::max<std::uint64_t>(most, number);
+    }
+    return most == 0 ? 0 : most + others;
 }
 
 std::string_view shown_name(const Door& door, const net::Endpoint& endpoint, bool has_tls) {

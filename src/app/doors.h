@@ -3,6 +3,8 @@
 // The doors with a listener of their own. Each is declared once, in the table of doors.cc; options,
 // help, checks, warnings, the `listening` lines, metrics and the shutdown all follow from the table.
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -23,6 +25,12 @@ enum class Guard : std::uint8_t {
     login,  // clients must log in
 };
 
+// How many connections may be open at a door, and the option that says so.
+struct ConnectionsMax {
+    std::size_t number;
+    const char* option;
+};
+
 struct Door {
     const char* name;      // the option --NAME, the variable HOLDFAST_NAME, logs and metrics
     const char* tls_name;  // what the `listening` line calls it with TLS
@@ -38,7 +46,9 @@ struct Door {
     // What else the options must say for this door to open at the address. Null: nothing.
     base::Result<void> (*check_needs)(const ServeOptions&, const net::Endpoint&);
     net::ConnectionLimits (*limits)(const ServeOptions&);
-    std::size_t (*connections_max)(const ServeOptions&);
+    ConnectionsMax (*connections_max)(const ServeOptions&);
+    // What a connection beyond that number is told before it is closed, if it is not encrypted.
+    std::string (*turn_away_text)(const ConnectionsMax&);
     // The protocol of a new connection, on the loop that the parts belong to.
     std::unique_ptr<net::Protocol> (*make_protocol)(net::Channel&, LoopParts&);
 };
@@ -57,6 +67,10 @@ struct Door {
 
 // Logs warnings about doors that others than the users can reach or listen to.
 void warn_of_open_doors(const ServeOptions& options);
+
+// How many open files the process needs for as many connections as the largest of the open doors may
+// have. A number that means no limit does not count.
+[[nodiscard]] std::uint64_t descriptors_needed(const ServeOptions& options);
 
 // What a door is called where it listens: with TLS, `https` instead of `http`.
 [[nodiscard]] std::string_view shown_name(const Door& door, const net::Endpoint& endpoint,

@@ -76,5 +76,20 @@ TEST(Doors, AreCalledByWhatTheySpeak) {
     EXPECT_EQ(shown_name(http, socket, true), "http");
 }
 
+TEST(Doors, NeedDescriptorsForTheirConnections) {
+    ServeOptions options;
+    options.http_address = "127.0.0.1:0";
+    options.dflockd_address = "127.0.0.1:0";
+    options.connections_max = 1000;
+    EXPECT_EQ(descriptors_needed(options), 1500U);
+    options.dflockd_limits.connections_max = 2000;
+    EXPECT_EQ(descriptors_needed(options), 2500U);
+    options.dflockd_address = no_address;
+    EXPECT_EQ(descriptors_needed(options), 1500U);
+    options.dflockd_address = "127.0.0.1:0";
+    options.dflockd_limits.connections_max = SIZE_MAX;  // as many as the system permits
+    EXPECT_EQ(descriptors_needed(options), 1500U);
+}
+
 }  // namespace
 }  // namespace holdfast::app

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/crypto.h"
 #include "base/log/log.h"
+#include "base/log/occasions.h"
 #include "service/doors.h"
 #include "service/ports/clock.h"
 #include "store/memory_store.h"
@@ -42,6 +43,20 @@ core::TableOptions table_options(const ServeOptions& options, std::uint64_t hash
                                              .waiters_per_lock_max = or_any(limits.waiters_max)};
     }
     return table;
+}
+
+// Warns of connections that a door has refused, at most once a second.
+std::function<void()> warn_of_refused(const Door& door, const ConnectionsMax& most) {
+    const auto occasions = std::make_shared<base::Occasions>(std::chrono::seconds{1});
+    return [occasions, &door, most] {
+        const auto times = occasions->count(std::chrono::steady_clock::now());
+        if (!times) return;
+        base::log(base::LogLevel::warning, "connections were refused: too many are open",
+                  {{"door", std::string_view(door.name)},
+                   {"limit", std::uint64_t{most.number}},
+                   {"option", std::string_view(most.option)},
+                   {"refused", *times}});
+    };
 }
 
 }  // namespace
@@ -215,13 +230,16 @@ base::Result<void> Host::open_listeners() {
             base::log(base::LogLevel::warning, "a listener has trouble",
                       {{"door", std::string_view(door->name)}, {"error", error.message}});
         };
+        const ConnectionsMax most = door->connections_max(options_);
         // Nobody can listen in on a Unix socket, so it needs no TLS.
         TRY(auto server,
             net::Server::start(endpoint, loops(), make_protocol,
-                               {.connections_max = door->connections_max(options_),
+                               {.connections_max = most.number,
+                                .turn_away_text = door->turn_away_text(most),
                                 .limits = door->limits(options_),
                                 .tls = endpoint.is_unix() ? nullptr : credentials_->tls(),
                                 .on_error = on_error,
+                                .on_refused = warn_of_refused(*door, most),
                                 .divert = may_pass_on ? node_->divert(door->name) : nullptr}));
         if (may_pass_on) shared_doors.emplace_back(door->name, server.get());
         listeners_.push_back({.door = door, .server = std::move(server)});

@@ -5,10 +5,12 @@
 
 #include <array>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <thread>
 
 #include "net/loop/test_client.h"
+#include "net/tls/test_certificate.h"
 
 namespace holdfast::app {
 namespace {
@@ -208,6 +210,59 @@ TEST(Host, RefusesWhatMustNotRun) {
     service::SystemClock clock;
     EXPECT_FALSE(Host::start({.http_address = "0.0.0.0:0"}, clock));
     EXPECT_FALSE(Host::start({.http_address = "nowhere"}, clock));
+}
+
+// ---- Too many connections ----
+
+// What each door says to a connection that is one too many.
+TEST(HostThatIsFull, RefusesInTheWayOfEachDoor) {
+    const std::string root = ::testing::TempDir() + "host_test_full_files";
+    service::SystemClock clock;
+    ServeOptions options;
+    for (const Door& door : all_doors()) options.*door.address = "127.0.0.1:0";
+    options.is_in_memory = true;
+    options.files.root = root;
+    options.auth_token = "secret";
+    options.connections_max = 1;
+    auto host = Host::start(options, clock).value();
+    std::thread thread([&] { host->run(); });
+    std::map<std::string, std::string> told;
+    for (const Door& door : all_doors()) {
+        const net::TestClient only(host->endpoint(door.name));
+        net::TestClient further(host->endpoint(door.name));
+        told[door.name] = further.read_to_end();
+    }
+    EXPECT_EQ(told["dflockd"], "");
+    EXPECT_EQ(told["redis"], "-ERR max number of clients reached\r\n");
+    for (const char* name : {"http", "files", "status"}) {
+        EXPECT_THAT(told[name], ::testing::StartsWith("HTTP/1.1 503 Service Unavailable\r\n"));
+        EXPECT_THAT(told[name], HasSubstr("\r\nConnection: close\r\n"));
+        EXPECT_THAT(told[name], HasSubstr("oo many connections\",\"message\":\""));
+        EXPECT_THAT(told[name], HasSubstr("--connections-max allows (1)"));
+    }
+    host->shut_down();
+    thread.join();
+    host.reset();
+    std::filesystem::remove_all(root);
+}
+
+TEST(HostThatIsFull, ClosesATlsConnectionWithoutAHandshake) {
+    const net::TestCertificate certificate;
+    service::SystemClock clock;
+    auto host = Host::start({.http_address = "127.0.0.1:0",
+                             .tls = certificate.files(),
+                             .is_in_memory = true,
+                             .connections_max = 1},
+                            clock)
+                    .value();
+    std::thread thread([&] { host->run(); });
+    {
+        const net::TestClient only(host->endpoint("http"));
+        net::TestClient further(host->endpoint("http"));
+        EXPECT_EQ(further.read_to_end(), "");
+    }
+    host->shut_down();
+    thread.join();
 }
 
 }  // namespace

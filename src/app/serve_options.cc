@@ -51,8 +51,9 @@ void declare_connections(const options::Command& command, ServeOptions& options)
         .checked_by(fault_of)
         .repeatable(',');
     command
-        .add_option("--connections-max", options.connections_max,
-                    "largest number of open connections; further ones are closed at once")
+        .add_option(
+            "--connections-max", options.connections_max,
+            "largest number of open connections, for each listener; further ones are refused")
         .above_zero()
         .shows_default();
     command

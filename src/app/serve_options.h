@@ -36,6 +36,7 @@ struct DflockdLimits {
     std::size_t locks_max = 0;
     std::size_t waiters_max = 0;  // for one lock
     std::size_t connections_max = 0;
+    const char* connections_option = "--dflockd-max-connections";  // that gave the number
     core::Duration idle_max{0};  // how long a lock is remembered that nobody holds or wants
 };
 
@@ -87,7 +88,9 @@ struct ServeOptions {
     // Of an upload, in bytes a second on average, after the first http_request_timeout; 0: none.
     std::uint64_t files_pace_min = 1024;
     std::chrono::milliseconds http_idle_timeout{75'000};
-    std::size_t connections_max = 10'000;
+    // For each listener: 10 000 workers, and half as many again for those that connect anew before
+    // their old connections have ended, for tools and for dashboards.
+    std::size_t connections_max = 15'000;
     std::chrono::milliseconds shutdown_timeout{10'000};
     base::LogFormat log_format = base::LogFormat::json;
     base::LogLevel log_level = base::LogLevel::info;

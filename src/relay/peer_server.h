@@ -57,7 +57,8 @@ struct PeerServerOptions {
     std::vector<std::pair<std::string, net::Server*>> doors;
     // The certificate of this node; null: connections among nodes are not encrypted.
     const net::TlsSource* tls = nullptr;
-    std::size_t connections_max = 10'000;
+    // Each stands for one client: as many as two doors may have.
+    std::size_t connections_max = 30'000;
     // How long another node may take for TLS and preface.
     std::chrono::milliseconds preface_timeout{5'000};
     // As ServerOptions::on_error.

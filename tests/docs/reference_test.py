@@ -178,7 +178,7 @@ IN_SOURCES = [
     ("sessions | 1 000 000", "src/core/values/request.h", " sessions_max = 1'000'000"),
     ("sessions of the file door | 1000", "src/files/login/session_book.h", "sessions_max_default = 1000"),
     ("fences | 100 000; `--fences-max`", "src/service/books/fence.h", "resources_max = 100'000"),
-    ("open connections | 10 000; `--connections-max`", "src/app/serve_options.h", "connections_max = 10'000"),
+    ("open connections, for each listener | 15 000; `--connections-max`", "src/app/serve_options.h", "connections_max = 15'000"),
     ("ended leases whose `request_id` is remembered | 100 000, for 10 min", "src/service/books/request_memory.h",
      r"ended_kept = std::chrono::minutes\{10\}(.|\n)*ended_max = 100'000"),
     ("events that a reader can still ask for | 10 000", "src/service/events/event_feed.h", "events_max = 10'000"),

@@ -95,6 +95,40 @@ TEST(Dflockd, StartsWithTheVariablesOfTheOriginal) {
     EXPECT_THAT(server.process.error(), Not(HasSubstr("secret")));
 }
 
+TEST(Dflockd, ServeHonoursTheVariablesOfTheOriginal) {
+    Command command = serve_command({"--http", "none", "--dflockd", "127.0.0.1:0"});
+    command.environment["DFLOCKD_AUTO_RELEASE_ON_DISCONNECT"] = "0";
+    command.environment["DFLOCKD_DEFAULT_LEASE_TTL_S"] = "7";
+    command.environment["DFLOCKD_MAX_LOCKS"] = "1";
+    command.environment["DFLOCKD_HTTP_PORT"] = "8080";
+    DflockdProcess server(command);
+    EXPECT_THAT(server.ask("l\nk\n0\nl\nother\n0\n"),
+                MatchesRegex("ok [0-9a-f]{32} 7\nerror_max_locks\n"));
+    EXPECT_EQ(server.ask("l\nk\n0\n"), "timeout\n") << "it outlives its connection";
+    EXPECT_EQ(server.end(), 0);
+    EXPECT_THAT(server.process.error(), AllOf(HasSubstr("DFLOCKD_HTTP_PORT"), HasSubstr("--http"),
+                                              Not(HasSubstr("DFLOCKD_MAX_LOCKS"))));
+    command.environment["DFLOCKD_MAX_LOCKS"] = "many";
+    const Finished wrong = run(command);
+    EXPECT_NE(wrong.exit_code, 0);
+    EXPECT_THAT(wrong.error, HasSubstr("DFLOCKD_MAX_LOCKS"));
+}
+
+TEST(Dflockd, OpensOtherDoorsWhenAsked) {
+    DflockdProcess server(dflockd_command({"--port", "0", "--http", "127.0.0.1:0"}));
+    EXPECT_THAT(server.ask("l\nk\n0\n"), StartsWith("ok "));
+    const std::string line = server.process.wait_for_output("listening http ");
+    net::TestClient client(net::parse_endpoint(line.substr(line.rfind(' ') + 1)).value());
+    client.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    EXPECT_THAT(client.response().body, HasSubstr("<html"));
+    client.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    EXPECT_THAT(client.response().body, HasSubstr("lock_acquire_total{result=\"success\"} 1"));
+    EXPECT_EQ(server.end(), 0);
+    const Finished open = run(dflockd_command({"--port", "0", "--http", "0.0.0.0:0"}));
+    EXPECT_EQ(open.exit_code, 1);
+    EXPECT_THAT(open.error, HasSubstr("--insecure"));
+}
+
 TEST(Dflockd, ListensBeyondThisMachineWithAWarning) {
     DflockdProcess server(dflockd_command({"--host", "0.0.0.0", "--port", "0"}));
     EXPECT_THAT(server.process.wait_for_error("everybody who can reach"),

@@ -4,6 +4,7 @@
 // Each is declared on the program with its options, and says what to run when it was called. The
 // options live as long as the command.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,9 @@ inline constexpr int exit_cannot_start = 1;
 [[nodiscard]] cli::Command declare_completion(const options::Command& program);
 [[nodiscard]] cli::Command declare_manual(const options::Command& program);
 
-// Lets the process have as many open files as the system permits: each connection takes one.
-void raise_descriptor_limit();
+// Lets the process have as many open files as the system permits: each connection takes one. Returns
+// how many that are.
+std::uint64_t raise_descriptor_limit();
 
 // What `holdfast config` shows of one option of `serve`.
 struct OptionInForce {

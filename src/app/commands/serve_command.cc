@@ -12,6 +12,7 @@
 
 #include "app/commands/commands.h"
 #include "app/dflockd/dflockd_command.h"
+#include "app/doors.h"
 #include "app/host.h"
 #include "app/serve_options.h"
 #include "app/service_manager.h"
@@ -97,6 +98,17 @@ class Heartbeat {
     net::LoopTimer timer_;
 };
 
+// Says at the start that the system will refuse descriptors before a door is full.
+void warn_of_few_descriptors(const ServeOptions& options, std::uint64_t permitted) {
+    const std::uint64_t needed = descriptors_needed(options);
+    if (permitted >= needed) return;
+    base::log(base::LogLevel::warning,
+              "the system permits fewer open files than as many connections need",
+              {{"permitted", permitted},
+               {"needed", needed},
+               {"remedy", "LimitNOFILE= of the service, ulimit -n, or --connections-max"}});
+}
+
 int serve(const ServeOptions& options) {
     base::set_up_log(options.log_format, options.log_level);
     for (const UnusedVariable& unused : options.unused) {
@@ -104,7 +116,7 @@ int serve(const ServeOptions& options) {
                   {{"variable", unused.name}, {"instead", unused.instead}});
     }
     std::signal(SIGPIPE, SIG_IGN);
-    raise_descriptor_limit();
+    warn_of_few_descriptors(options, raise_descriptor_limit());
     service::SystemClock own_clock;
     service::BoottimeClock node_clock;
     service::Clock& clock = options.cluster.is_on() ? static_cast<service::Clock&>(node_clock)
@@ -153,11 +165,12 @@ int serve_as_dflockd(const DflockdCommand& command) {
 
 }  // namespace
 
-void raise_descriptor_limit() {
+std::uint64_t raise_descriptor_limit() {
     rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+    const rlim_t before = limit.rlim_cur;
     limit.rlim_cur = limit.rlim_max;
-    ::setrlimit(RLIMIT_NOFILE, &limit);
+    return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : before;
 }
 
 cli::Command declare_serve(const options::Command& program) {

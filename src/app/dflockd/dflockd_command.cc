@@ -234,7 +234,6 @@ ServeOptions dflockd_defaults() {
 
 void declare_dflockd_options(const options::Command& command, DflockdCommand& options) {
     declare_flags_of_dflockd(command, options);
-    command.begin_group("Options of `holdfast serve`");
     command
         .add_option("--data", options.data_folder,
                     "Holdfast only: folder of the database, in which locks survive a restart")
@@ -244,6 +243,7 @@ void declare_dflockd_options(const options::Command& command, DflockdCommand& op
                     "Holdfast only: number of threads that serve connections")
         .between(1, 256)
         .shows_default();
+    command.begin_group("Options of holdfast serve");
     declare_other_doors(command, options.serve);
     command.footer(
         "The flags and variables (DFLOCKD_PORT, DFLOCKD_MAX_LOCKS, ...) are those of dflockd. A\n"
@@ -263,6 +263,7 @@ base::Result<ServeOptions> to_serve_options(const DflockdCommand& options) {
     // Without a limit of its own, dflockd has none.
     std::size_t& connections_max = serve.dflockd_limits.connections_max;
     if (connections_max == 0) connections_max = SIZE_MAX;
+    serve.dflockd_limits.connections_option = "--max-connections";
     const bool is_patient = serve.shutdown_timeout == std::chrono::milliseconds::zero();
     if (is_patient) serve.shutdown_timeout = for_ever;
     serve.log_format = isatty(STDERR_FILENO) == 1 ? base::LogFormat::text : base::LogFormat::json;

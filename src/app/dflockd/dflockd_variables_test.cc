@@ -72,11 +72,12 @@ void expect_all_settings(const ServeOptions& options) {
 }
 
 TEST(DflockdSettings, AreOptionsOfServe) {
-    expect_all_settings(serve({"--dflockd-default-lease", "7s", "--dflockd-auto-release-on-disconnect=false",
-                      "--dflockd-max-locks", "2", "--dflockd-max-waiters", "3",
-                      "--dflockd-max-connections", "4", "--dflockd-gc-max-idle", "50s",
-                      "--dflockd-read-timeout", "6s", "--dflockd-write-timeout", "8s"})
-                   .value());
+    expect_all_settings(
+        serve({"--dflockd-default-lease", "7s", "--dflockd-auto-release-on-disconnect=false",
+               "--dflockd-max-locks", "2", "--dflockd-max-waiters", "3",
+               "--dflockd-max-connections", "4", "--dflockd-gc-max-idle", "50s",
+               "--dflockd-read-timeout", "6s", "--dflockd-write-timeout", "8s"})
+            .value());
     EXPECT_FALSE(
         serve({"--no-dflockd-auto-release-on-disconnect"})->dflockd.releases_on_disconnect);
     const std::string file = ::testing::TempDir() + "dflockd_variables_test.conf";

@@ -21,7 +21,8 @@ Server::Server(std::unique_ptr<Listener> listener, const std::vector<EventLoop*>
     : options_(std::move(options)),
       factory_(std::move(factory)),
       waiting_room_(options_.waiting_bytes_max),
-      listener_(std::move(listener)) {
+      listener_(std::move(listener)),
+      turned_away_(*loops.front(), options_.turn_away_text) {
     const ConnectionSet::Common common{.limits = options_.limits,
                                        .factory = factory_,
                                        .waiting_room = waiting_room_,
@@ -32,7 +33,7 @@ Server::Server(std::unique_ptr<Listener> listener, const std::vector<EventLoop*>
     }
     sets_busy_ = sets_draining_ = sets_.size();
     loops.front()->post([this] {
-        listener_->start([this](Transport transport) { deal(std::move(transport), nullptr); },
+        listener_->start([this](Transport transport) { accept(std::move(transport)); },
                          options_.on_error);
     });
 }
@@ -48,20 +49,31 @@ ServerCounts Server::counts() const {
     return counts;
 }
 
-bool Server::deal(Transport transport, std::shared_ptr<const Peer> peer) {
+// On the first loop.
+void Server::accept(Transport transport) {
+    if (!is_full()) return deal(std::move(transport), nullptr);
+    if (options_.tls == nullptr) turned_away_.add(std::move(transport));
+    if (options_.on_refused) options_.on_refused();
+}
+
+// Counts a connection that has come. True: there are too many.
+bool Server::is_full() {
     accepted_.fetch_add(1, std::memory_order_relaxed);
-    if (counts().connections >= options_.connections_max) {
-        refused_.fetch_add(1, std::memory_order_relaxed);
-        return false;
-    }
+    if (counts().connections < options_.connections_max) return false;
+    refused_.fetch_add(1, std::memory_order_relaxed);
+    return true;
+}
+
+void Server::deal(Transport transport, std::shared_ptr<const Peer> peer) {
     const std::size_t next = next_set_.fetch_add(1, std::memory_order_relaxed);
     sets_[next % sets_.size()]->hand_over(std::move(transport), std::move(peer));
-    return true;
 }
 
 bool Server::adopt(Transport transport, std::shared_ptr<const Peer> peer) {
     CHECK(peer);
-    return deal(std::move(transport), std::move(peer));
+    if (is_full()) return false;
+    deal(std::move(transport), std::move(peer));
+    return true;
 }
 
 void Server::send_away() {
@@ -89,6 +101,7 @@ void Server::shut_down(std::chrono::milliseconds grace, std::function<void()> on
     EventLoop& first = sets_.front()->loop();
     first.post([this, grace, &first, on_done = std::move(on_done)] {
         listener_->stop();
+        turned_away_.close_all();
         for (const auto& owned : sets_) {
             ConnectionSet& set = *owned;
             set.loop().post([this, grace, &first, &set, on_done] {

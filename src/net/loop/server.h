@@ -12,16 +12,20 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "net/loop/connection_set.h"
+#include "net/loop/turned_away.h"
 #include "net/sockets/listener.h"
 
 namespace holdfast::net {
 
 struct ServerOptions {
-    // Further connections are accepted and closed at once.
+    // Further connections are accepted, told `turn_away_text` unless they would be encrypted, and
+    // closed.
     std::size_t connections_max = 10'000;
+    std::string turn_away_text = {};
     ConnectionLimits limits;
     // Bytes of answers that wait for earlier answers of their connection, in all connections. With
     // more than this, requests whose answers would have to wait are not read.
@@ -32,6 +36,9 @@ struct ServerOptions {
     // Called with faults that the server survives, such as too many open files, on the thread of
     // the first loop.
     std::function<void(const base::Error&)> on_error;
+    // Called with each connection that was refused because of connections_max, on the thread of the
+    // first loop. May be empty.
+    std::function<void()> on_refused = {};
     // Asked about each accepted connection, on the thread of the loop that the connection was given
     // to: may take it elsewhere. May be empty.
     Divert divert = {};
@@ -80,12 +87,15 @@ class Server {
     Server(std::unique_ptr<Listener> listener, const std::vector<EventLoop*>& loops,
            ProtocolFactory factory, ServerOptions options);
 
-    bool deal(Transport transport, std::shared_ptr<const Peer> peer);
+    void accept(Transport transport);
+    [[nodiscard]] bool is_full();
+    void deal(Transport transport, std::shared_ptr<const Peer> peer);
 
     ServerOptions options_;
     ProtocolFactory factory_;
     WaitingRoom waiting_room_;
     std::unique_ptr<Listener> listener_;
+    TurnedAway turned_away_;
     std::vector<std::unique_ptr<ConnectionSet>> sets_;
     std::atomic<std::size_t> next_set_ = 0;
     std::atomic<std::uint64_t> accepted_ = 0;

@@ -186,6 +186,51 @@ TEST_F(ServerTest, ClosesConnectionsOverItsLimit) {
     EXPECT_EQ(200, first.response().status);
 }
 
+TEST_F(ServerTest, TellsConnectionsOverItsLimitWhy) {
+    int told = 0;
+    ServerOptions options{.connections_max = 1, .turn_away_text = "no room\n"};
+    options.on_refused = [&told] { ++told; };
+    TestServer server(factory(), std::move(options));
+    auto first = server.connect();
+    first.send(get_now);
+    EXPECT_EQ(200, first.response().status);
+    {
+        auto early = server.connect();
+        EXPECT_EQ("no room\n", early.read_to_end());
+    }
+    {
+        // What it sends is thrown away, and does not reset the connection before it has read.
+        auto talkative = server.connect();
+        talkative.try_send(get_now + std::string(100'000, 'x'));
+        EXPECT_EQ("no room\n", talkative.read_to_end());
+    }
+    EXPECT_EQ(2, server.on_loop([&] { return told; }));
+    EXPECT_EQ(2u, server.server().counts().refused);
+    EXPECT_EQ(1u, server.server().counts().connections);
+}
+
+// How many descriptors this process has.
+std::size_t count_descriptors() {
+    const std::filesystem::directory_iterator list("/proc/self/fd");
+    return static_cast<std::size_t>(std::distance(begin(list), end(list)));
+}
+
+TEST_F(ServerTest, KeepsFewOfThemAndNotForLong) {
+    ServerOptions options{.connections_max = 1, .turn_away_text = "no room\n"};
+    TestServer server(factory(), std::move(options));
+    auto first = server.connect();
+    first.send(get_now);
+    EXPECT_EQ(200, first.response().status);
+    const std::size_t before = count_descriptors();
+    std::vector<TestClient> silent;  // they never close
+    constexpr std::size_t clients = 2 * TurnedAway::kept_max;
+    for (std::size_t i = 0; i < clients; ++i) silent.push_back(server.connect());
+    EXPECT_TRUE(server.eventually([&] { return server.server().counts().refused == clients; }));
+    EXPECT_LE(count_descriptors(), before + clients + TurnedAway::kept_max);
+    EXPECT_TRUE(server.eventually([&] { return count_descriptors() == before + clients; }));
+    EXPECT_EQ("no room\n", silent.back().read_to_end());
+}
+
 TEST_F(ServerTest, SurvivesALackOfDescriptors) {
 #ifdef __SANITIZE_ADDRESS__
     // UBSan opens a pipe to look at an object's type, and if it gets none, reports a bad object.
@@ -207,6 +252,9 @@ TEST_F(ServerTest, SurvivesALackOfDescriptors) {
     auto client = server.connect();
     client.send(get_now);
     while (faults == 0) std::this_thread::yield();
+    // It goes on trying, ten times a second, and does not say so every time.
+    std::this_thread::sleep_for(std::chrono::milliseconds(350));
+    EXPECT_EQ(1, faults);
     ASSERT_EQ(0, ::setrlimit(RLIMIT_NOFILE, &before));
     EXPECT_EQ(200, client.response().status);
 }

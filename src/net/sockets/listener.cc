@@ -127,7 +127,8 @@ Listener::Listener(EventLoop& loop, int descriptor, Endpoint endpoint)
     : loop_(loop),
       descriptor_(descriptor),
       endpoint_(std::move(endpoint)),
-      retry_(loop, [this] { watch(); }) {}
+      retry_(loop, [this] { watch(); }),
+      faults_(std::chrono::seconds{10}) {}
 
 Listener::~Listener() {
     stop();
@@ -167,11 +168,13 @@ void Listener::on_ready(std::uint32_t) {
 void Listener::rest(int error_number) {
     if (std::exchange(watched_, false)) loop_.poller().remove(descriptor_);
     retry_.call_at(loop_.now() + rest_time);
-    if (on_error_) {
-        on_error_(
-            {fmt::format("cannot accept a connection on {}: {}; trying again in {} ms",
-                         to_text(endpoint_), std::strerror(error_number), rest_time.count())});
-    }
+    const auto times = faults_.count(loop_.now());
+    if (!times || !on_error_) return;
+    on_error_(
+        {fmt::format("cannot accept a connection on {}: {} (tried {} times since the last "
+                     "message); trying again "
+                     "every {} ms",
+                     to_text(endpoint_), std::strerror(error_number), *times, rest_time.count())});
 }
 
 void Listener::watch() {

@@ -2,7 +2,8 @@
 
 // Listener: accepts connections on one address and hands them on.
 //
-// A lack of descriptors or memory does not stop it: it reports the fault, rests, and tries again.
+// A lack of descriptors or memory does not stop it: it rests, and tries again. It reports the fault at
+// once, and then at most every ten seconds, with how often it has tried in vain.
 //
 // A Unix socket is made for its owner and group (0660), replaces what a server that was killed has
 // left behind, and is removed at the end. If a server answers there already, open() refuses.
@@ -13,6 +14,7 @@
 #include <functional>
 #include <memory>
 
+#include "base/log/occasions.h"
 #include "base/result.h"
 #include "net/loop/loop_timer.h"
 #include "net/sockets/endpoint.h"
@@ -55,6 +57,7 @@ class Listener final : private Pollable {
     OnAccept on_accept_;
     OnError on_error_;
     LoopTimer retry_;
+    base::Occasions faults_;
 };
 
 }  // namespace holdfast::net

@@ -197,7 +197,7 @@ TEST_P(DflockdWire, OnlyARequestBegunIsTimed) {
 
 TEST_P(DflockdWire, TooManyConnectionsAreClosedWithoutAByte) {
     app::ServeOptions few = options();
-    few.connections_max = 2;
+    few.connections_max = few.dflockd_limits.connections_max = 2;
     DflockdHost host(few);
     DflockdClient first = host.connect();
     DflockdClient second = host.connect();

@@ -173,7 +173,8 @@ TEST(DflockdVariables, WithoutEffectAreNamedWithWhatToUse) {
         {"DFLOCKD_HTTP_PORT=8080", "DFLOCKD_GC_LOOP_SLEEP=5", "DFLOCKD_FROBNICATE=1",
          "DFLOCKD_MAX_SUBSCRIPTIONS=", "DFLOCKD_PORT=tcp://10.0.0.1:6388"});
     std::vector<std::string> told;
-    for (const UnusedVariable& unused : serve().value().unused) {
+    const ServeOptions options = serve().value();
+    for (const UnusedVariable& unused : options.unused) {
         told.push_back(unused.name + ": " + unused.instead);
     }
     EXPECT_THAT(told, ElementsAre(HasSubstr("DFLOCKD_PORT: nothing: Kubernetes"),

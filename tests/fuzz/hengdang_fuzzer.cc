@@ -27,7 +27,7 @@ void read_target(const net::HttpRequest& request) {
     } else {
         CHECK(path.error().status == 400 && !path.error().body.empty());
     }
-    if (const auto action = read_lock_action(request.query); !action)
+    if (const auto action = read_lock_wish(request.query); !action)
         CHECK(action.error().status == 400);
     if (const auto page = read_list_options(request.query)) {
         CHECK(page->limit >= 1 && page->limit <= files::list_limit_max);

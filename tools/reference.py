@@ -165,9 +165,11 @@ class Process:
 
 
 def families_of(address):
-    """Name, kind, help and labels of every metric, in their order."""
+    """Name, kind, help and labels of every metric, in their order. The first request is one that is counted in them."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    opener.open(f"http://{address}/healthz").close()
     request = urllib.request.Request(f"http://{address}/metrics", headers={"Authorization": "Bearer token"})
-    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request) as answer:
+    with opener.open(request) as answer:
         text = answer.read().decode()
     kinds = dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.M))
     labels = {}

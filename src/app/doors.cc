@@ -68,6 +68,18 @@ std::unique_ptr<net::Protocol> make_http(net::Channel& channel, LoopParts& parts
     return std::make_unique<net::HttpProtocol>(channel, *parts.router, parts.http_limits);
 }
 
+const net::RequestCounts& http_requests(const LoopParts& parts) {
+    return parts.router->counts();
+}
+
+const net::RequestCounts& file_requests(const LoopParts& parts) {
+    return parts.files.counts();
+}
+
+const net::RequestCounts& status_requests(const LoopParts& parts) {
+    return parts.node_router->counts();
+}
+
 net::ConnectionLimits dflockd_limits(const ServeOptions& options) {
     net::ConnectionLimits limits;
     limits.request_timeout = options.dflockd_read_timeout;
@@ -157,7 +169,8 @@ constexpr Door doors_table[] = {
      .limits = http_limits,
      .connections_max = usual_connections,
      .turn_away_text = turn_http_away,
-     .make_protocol = make_http},
+     .make_protocol = make_http,
+     .requests = http_requests},
     {.name = "dflockd",
      .tls_name = "dflockd",
      .help = "address for dflockd's clients: ADDR:PORT, unix:PATH, or none",
@@ -201,7 +214,8 @@ constexpr Door doors_table[] = {
      .limits = http_limits,
      .connections_max = usual_connections,
      .turn_away_text = turn_files_away,
-     .make_protocol = make_files},
+     .make_protocol = make_files,
+     .requests = file_requests},
     {.name = "status",
      .tls_name = "status",
      .help = "address for the status of this cluster node, over HTTP: ADDR:PORT, unix:PATH, or "
@@ -216,7 +230,8 @@ constexpr Door doors_table[] = {
      .limits = http_limits,
      .connections_max = usual_connections,
      .turn_away_text = turn_http_away,
-     .make_protocol = make_status},
+     .make_protocol = make_status,
+     .requests = status_requests},
 };
 
 // Whether browsers reach the files by a proxy that speaks TLS.

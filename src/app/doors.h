@@ -12,6 +12,7 @@
 
 #include "app/serve_options.h"
 #include "base/result.h"
+#include "net/http/request_counts.h"
 #include "net/loop/connection.h"
 #include "net/sockets/endpoint.h"
 
@@ -51,6 +52,8 @@ struct Door {
     std::string (*turn_away_text)(const ConnectionsMax&);
     // The protocol of a new connection, on the loop that the parts belong to.
     std::unique_ptr<net::Protocol> (*make_protocol)(net::Channel&, LoopParts&);
+    // What the loop has counted of the requests of this door. Null: the door does not speak HTTP.
+    const net::RequestCounts& (*requests)(const LoopParts&) = nullptr;
 };
 
 [[nodiscard]] std::span<const Door> all_doors();

@@ -177,6 +177,7 @@ SharedParts Host::shared_parts() {
             .redis_door = redis_door_,
             .terraform_door = *terraform_door_,
             .count_connections = [this] { return count_connections(); },
+            .count_requests = [this] { return count_requests(); },
             .cluster = node_ ? node_->control() : alone_};
 }
 
@@ -288,6 +289,18 @@ std::vector<ListenerFigures> Host::count_connections() const {
     for (const auto& [door, server] : listeners_) {
         listeners.push_back(
             {.name = door->name, .endpoint = server->endpoint(), .counts = server->counts()});
+    }
+    return listeners;
+}
+
+// All loops together.
+std::vector<ListenerRequests> Host::count_requests() const {
+    std::vector<ListenerRequests> listeners;
+    for (const auto& [door, server] : listeners_) {
+        if (door->requests == nullptr) continue;
+        ListenerRequests& listener = listeners.emplace_back();
+        listener.listener = door->name;
+        for (const auto& parts : loops_) door->requests(*parts).add_to(listener.routes);
     }
     return listeners;
 }

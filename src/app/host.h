@@ -97,6 +97,7 @@ class Host {
     void close_one();
     void stop_loops();
     [[nodiscard]] std::vector<ListenerFigures> count_connections() const;
+    [[nodiscard]] std::vector<ListenerRequests> count_requests() const;
 
     const ServeOptions options_;
     service::Clock& clock_;

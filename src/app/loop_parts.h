@@ -72,6 +72,7 @@ struct SharedParts {
     doors::redis::RedisDoor& redis_door;
     doors::terraform::TerraformDoor& terraform_door;
     std::function<std::vector<ListenerFigures>()> count_connections;
+    std::function<std::vector<ListenerRequests>()> count_requests;
     const ClusterControl& cluster;
 };
 

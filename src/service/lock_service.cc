@@ -10,6 +10,10 @@ namespace holdfast::service {
 
 namespace {
 
+// Ending leases together that takes longer than this is worth a line to everybody who reads the log:
+// requests waited for it.
+constexpr std::chrono::milliseconds slow_sweep{100};
+
 // Whether the answer comes with a grant or a time-out instead of at once.
 bool is_waiting(const Request& request, const core::Outcome& outcome) {
     return outcome.kind == core::Outcome::Kind::queued && !std::holds_alternative<Enqueue>(request);
@@ -149,7 +153,7 @@ void LockService::sweep() {
     if (expired == 0) return;
     const core::Duration latency = clock_.now() - began;
     figures_.sweep_seconds.add(std::chrono::duration<double>(latency).count());
-    base::log(base::LogLevel::debug, "sweep",
+    base::log(latency > slow_sweep ? base::LogLevel::info : base::LogLevel::debug, "sweep",
               {{"expired", expired},
                {"latency_us", std::int64_t{latency.count()}},
                {"held", std::uint64_t{table_->counts().leases}}});

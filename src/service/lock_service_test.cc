@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "base/log/log.h"
 #include "service/test_service.h"
 
 namespace holdfast::service::testing {
@@ -336,6 +337,59 @@ TEST(RepeatedRequest, IsKnownAfterARestart) {
     const Response* response = at.service.submit(with_id(take("laptop1"), "r1"));
     ASSERT_NE(response, nullptr);
     EXPECT_EQ(response->outcome.lease.token, lease.token);
+}
+
+// Each look at it takes some time.
+class SlowClock final : public Clock {
+  public:
+    explicit SlowClock(core::Duration step) : step_(step) {}
+
+    [[nodiscard]] core::Time now() const override { return now_ += step_; }
+    [[nodiscard]] WallTime wall(core::Time time) const override {
+        return test_epoch + time.time_since_epoch();
+    }
+    void advance(core::Duration step) { now_ += step; }
+
+  private:
+    const core::Duration step_;
+    mutable core::Time now_{};
+};
+
+// What is logged when two leases expire together, and ending them takes so long.
+std::string logged_by_sweep(core::Duration takes, base::LogLevel least) {
+    SlowClock clock(takes);
+    TestStore store(true);
+    ManualExecutor executor;
+    LockService service({}, {.clock = clock,
+                             .store = store,
+                             .executor = executor,
+                             .random = [] { return std::uint64_t{1}; },
+                             .on_changes = {}});
+    service.recover([](const auto& recovered) { CHECK(recovered); });
+    for (const char* const job : {"a", "b"}) {
+        CHECK(service.submit(take("laptop1", job))->outcome.kind == core::Outcome::Kind::granted);
+    }
+    CHECK(service.submit(take("laptop2", "c"))->outcome.kind == core::Outcome::Kind::granted);
+    core::RenewRequest longer{.token = {.fence = core::Fence{3}, .secret = core::Secret{1}},
+                              .ttl = core::Duration(1h)};
+    CHECK(service.submit(longer)->outcome.kind == core::Outcome::Kind::renewed);
+    clock.advance(30s);
+    base::set_up_log(base::LogFormat::text, least);
+    ::testing::internal::CaptureStderr();
+    service.wake();
+    EXPECT_TRUE(base::flush_log());
+    std::string text = ::testing::internal::GetCapturedStderr();
+    base::set_up_log(base::LogFormat::text, base::LogLevel::off);
+    const auto begin = text.find(' ');  // behind the time
+    return begin == std::string::npos ? text : text.substr(text.find_first_not_of(' ', begin));
+}
+
+TEST(Sweep, LogsHowManyLeasesExpiredTogetherAndHowLongThatTook) {
+    EXPECT_EQ(logged_by_sweep(100ms, base::LogLevel::debug),
+              "debug   sweep expired=2 latency_us=100000 held=1\n");
+    EXPECT_EQ(logged_by_sweep(100ms, base::LogLevel::info), "");
+    EXPECT_EQ(logged_by_sweep(101ms, base::LogLevel::info),
+              "info    sweep expired=2 latency_us=101000 held=1\n");
 }
 
 }  // namespace

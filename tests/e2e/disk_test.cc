@@ -92,6 +92,72 @@ TEST(Disk, WhileAnotherProgramWritesLocksAreInTheJournal) {
     expect_held(*server, {"before", "during", "after"});
 }
 
+net::TestResponse post(const ServerProcess& server, const std::string& line,
+                       const std::string& body) {
+    net::TestClient client = server.connect();
+    client.send("POST " + line + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
+                std::to_string(body.size()) + "\r\n\r\n" + body);
+    return client.response();
+}
+
+// A lease on as much text as a request may name: few of these fill the journal.
+std::string lease_on_long_names(int number) {
+    std::string scopes;
+    for (int member = 0; member < 64; ++member) {
+        const std::string name = std::to_string(number) + "-" + std::to_string(member) + "-";
+        scopes += (scopes.empty() ? "\"" : ",\"") + name + std::string(4000, 'x') + "\"";
+    }
+    return R"({"scopes":[)" + scopes + R"(],"holder":"w","duration_ms":3600000})";
+}
+
+// At first nobody notices that another program has locked the database. When the journal is full, a
+// commit waits for that program for three seconds, and then everything is refused until it has ended.
+TEST(Disk, ALockedDatabaseIsNoticedWhenTheJournalIsFull) {
+    const DataFolder folder;
+    const ServerProcess server(flags_for(folder.path()));
+    const auto metrics = [&] { return server.ask("GET /metrics").body; };
+    auto other = *store::Database::open(folder.database());
+    other.set_busy_timeout(60s);
+    int granted = 0;
+    {
+        const auto writing = store::Transaction::begin(other);
+        ASSERT_TRUE(writing);
+        EXPECT_THAT(metrics(), HasSubstr("lock_db_busy_total{op=\"acquire\"} 0\n"));
+        net::TestResponse heard;
+        for (; granted < 100; ++granted) {
+            heard = post(server, "/v1/leases", lease_on_long_names(granted));
+            if (heard.status != 200) break;
+        }
+        // A lease takes 256 kB, and the journal has 16 MiB.
+        EXPECT_GE(granted, 60);
+        EXPECT_LE(granted, 66);
+        EXPECT_EQ(heard.status, 503);
+        EXPECT_THAT(heard.body, AllOf(HasSubstr("StoreBusy"), HasSubstr("database is locked")));
+        const std::string proof =
+            R"({"owner_id":"w","lease_id":"01981342-deaf-4ec0-a96c-e212d211d8de","fencing_token":1)";
+        heard = post(server, "/v1/locks/x/acquire", R"({"owner_id":"w","ttl_ms":5000})");
+        EXPECT_EQ(heard.status, 409);
+        EXPECT_EQ(heard.body, R"({"acquired":false,"lock_name":"x","recommended_retry_ms":50,)"
+                              R"("reason":"BUSY_RETRY"})"
+                              "\n");
+        heard = post(server, "/v1/locks/x/renew", proof + R"(,"extend_by_ms":5000})");
+        EXPECT_EQ(heard.status, 409);
+        EXPECT_THAT(heard.body, HasSubstr("BUSY_RETRY"));
+        heard = post(server, "/v1/locks/x/release", proof + "}");
+        EXPECT_EQ(heard.status, 200);
+        EXPECT_THAT(heard.body, AllOf(HasSubstr(R"("released":false)"), HasSubstr("BUSY_RETRY")));
+        EXPECT_EQ(server.ask("GET /v1/locks/x").status, 503);
+        EXPECT_THAT(metrics(), AllOf(HasSubstr("lock_db_busy_total{op=\"acquire\"} 2\n"),
+                                           HasSubstr("lock_db_busy_total{op=\"renew\"} 1\n"),
+                                           HasSubstr("lock_db_busy_total{op=\"release\"} 1\n"),
+                                           HasSubstr("holdfast_ready 0\n")));
+    }
+    EXPECT_EQ(ask_until_served(server, "GET /v1/locks/x").status, 200);
+    EXPECT_EQ(server.ask("POST /lock?client=me&ttl=10m&job=after").status, 200);
+    EXPECT_THAT(metrics(),
+                HasSubstr("locks_held " + std::to_string(granted + 1) + "\n"));
+}
+
 // What a killed server has said is in its journal at first. After `holdfast fold` it is in the
 // database, for everybody to read.
 TEST(Disk, AfterAFoldTheDatabaseShowsEverything) {

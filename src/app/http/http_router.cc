@@ -84,6 +84,7 @@ bool HttpRouter::takes_pieces(std::string_view method, std::string_view target) 
 
 void HttpRouter::handle(const net::HttpRequest& request, net::HttpReply& reply) {
     const net::RouteMatch match = table_.find(request.method, request.path);
+    reply.count_as(counts_[match.number]);
     const auto admission = admit(match, request, reply);
     if (!admission) return;
     match.handler->handle(to_routed(match, request, *admission), reply);
@@ -92,6 +93,7 @@ void HttpRouter::handle(const net::HttpRequest& request, net::HttpReply& reply) 
 std::unique_ptr<net::BodySink> HttpRouter::receive(const net::HttpRequest& request,
                                                    net::HttpReply& reply, net::BodySource& source) {
     const net::RouteMatch match = table_.find(request.method, request.path);
+    reply.count_as(counts_[match.number]);
     const auto admission = admit(match, request, reply);
     if (!admission) return nullptr;
     return match.handler->receive(to_routed(match, request, *admission), reply, source);

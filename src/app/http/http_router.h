@@ -45,7 +45,7 @@ class HttpRouter final : public net::HttpHandler {
   public:
     // The handlers, and what the gate knows of, outlive the router.
     HttpRouter(std::vector<net::RouteGroup> routes, HttpGate gate)
-        : table_(std::move(routes)), gate_(std::move(gate)) {}
+        : table_(std::move(routes)), counts_(table_.names()), gate_(std::move(gate)) {}
 
     void handle(const net::HttpRequest& request, net::HttpReply& reply) override;
     [[nodiscard]] bool takes_pieces(std::string_view method,
@@ -53,6 +53,10 @@ class HttpRouter final : public net::HttpHandler {
     [[nodiscard]] std::unique_ptr<net::BodySink> receive(const net::HttpRequest& request,
                                                          net::HttpReply& reply,
                                                          net::BodySource& source) override;
+    [[nodiscard]] net::RouteCounts* unknown_route() override { return &counts_[0]; }
+
+    // Of all requests. May be read on any thread.
+    [[nodiscard]] const net::RequestCounts& counts() const { return counts_; }
 
   private:
     [[nodiscard]] std::optional<HttpGate::Admission> admit(const net::RouteMatch& match,
@@ -64,6 +68,7 @@ class HttpRouter final : public net::HttpHandler {
                                                const HttpGate::Admission& admission);
 
     const net::RouteTable table_;
+    net::RequestCounts counts_;
     HttpGate gate_;
     std::string by_;  // of the present request
 };

@@ -98,7 +98,8 @@ void add_operations(Page& page, const service::ServiceFigures& service) {
     for (const auto& [name, operation] : operations)
         page.value(operation->latency_ms, {{"op", name}});
     page.begin(MetricType::Counter, "lock_db_busy_total",
-               "Requests refused because another program had the database locked.");
+               "Requests refused because another program had the database locked until the journal was "
+               "full.");
     for (const auto& [name, operation] : operations) page.value(operation->busy, {{"op", name}});
 }
 
@@ -212,7 +213,53 @@ void add_cluster(Page& page, const Figures& figures) {
                std::uint64_t{!picture.etcd.refuses_growth.empty()});
 }
 
-void add_process(Page& page, const Figures& figures) {
+// Routes that nobody has used are left out: all of them would be a thousand lines.
+void add_requests(Page& page, const std::vector<ListenerRequests>& listeners) {
+    const auto for_each_used = [&](const auto& add) {
+        for (const ListenerRequests& listener : listeners) {
+            for (const net::RequestFigures& route : listener.routes) {
+                if (route.statuses.empty()) continue;
+                add(route, Labels{{"listener", std::string(listener.listener)},
+                                  {"route", route.route},
+                                  {"method", route.method}});
+            }
+        }
+    };
+    page.begin(MetricType::Counter, "http_requests_total",
+               "HTTP requests that were answered, by the pattern of their path.");
+    for_each_used([&](const net::RequestFigures& route, const Labels& labels) {
+        for (const auto& [status, count] : route.statuses) {
+            Labels with_status = labels;
+            with_status.push_back({"status", std::to_string(status)});
+            page.value(count, std::move(with_status));
+        }
+    });
+    page.begin(MetricType::Histogram, "http_request_duration_seconds",
+               "From the arrival of an HTTP request to the end of its answer; waiting for a lock is in "
+               "it.");
+    for_each_used([&](const net::RequestFigures& route, const Labels& labels) {
+        page.value(
+            base::Histogram(net::RouteCounts::bounds_seconds, route.durations, route.seconds),
+            labels);
+    });
+}
+
+// The names, and the words, of Prometheus' client libraries.
+void add_process(Page& page, const ProcessFigures& process) {
+    page.counter("process_cpu_seconds_total", "Total user and system CPU time spent in seconds.",
+                 process.cpu_seconds);
+    page.gauge("process_resident_memory_bytes", "Resident memory size in bytes.",
+               process.resident_bytes);
+    page.gauge("process_virtual_memory_bytes", "Virtual memory size in bytes.",
+               process.virtual_bytes);
+    page.gauge("process_open_fds", "Number of open file descriptors.", process.open_descriptors);
+    page.gauge("process_max_fds", "Maximum number of open file descriptors.",
+               process.descriptors_max);
+    page.gauge("process_start_time_seconds",
+               "Start time of the process since unix epoch in seconds.", process.start_seconds);
+}
+
+void add_connections(Page& page, const Figures& figures) {
     const auto family = [&](MetricType type, const char* name, const char* help, auto number_of) {
         page.begin(type, name, help);
         for (const ListenerFigures& listener : figures.listeners) {
@@ -255,7 +302,9 @@ std::string metrics_text(const Figures& figures) {
     if (figures.files) add_files(page, *figures.files);
     if (figures.cluster) add_cluster(page, figures);
     if (figures.tokens && !figures.tokens->is_empty()) add_denials(page, *figures.tokens);
-    add_process(page, figures);
+    add_connections(page, figures);
+    add_requests(page, figures.requests);
+    if (figures.process) add_process(page, *figures.process);
     return page.text();
 }
 

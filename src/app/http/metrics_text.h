@@ -9,8 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "app/http/process_figures.h"
 #include "cluster/view.h"
 #include "doors/hengdang/file_figures.h"
+#include "net/http/request_counts.h"
 #include "net/loop/server.h"
 #include "rights/token_table.h"
 #include "service/events/figures.h"
@@ -25,6 +27,12 @@ struct ListenerFigures {
     net::ServerCounts counts;
 };
 
+// The HTTP requests of one listener.
+struct ListenerRequests {
+    std::string_view listener;  // `http`
+    std::vector<net::RequestFigures> routes;
+};
+
 // Everything that the server counts, from all its parts.
 struct Figures {
     const service::ServiceFigures& service;
@@ -35,10 +43,13 @@ struct Figures {
     std::shared_ptr<const cluster::Picture> cluster = {};    // if there is a cluster
     std::uint64_t relayed = 0;                               // connections passed on at present
     std::shared_ptr<const rights::TokenTable> tokens = {};   // null: nobody is denied anything
+    std::vector<ListenerRequests> requests = {};
+    std::optional<ProcessFigures> process = {};
 };
 
 // The figures in Prometheus' text format. The seven metrics of LockServer have the names that they
-// have there; the names of ours begin with holdfast_.
+// have there; those of HTTP requests and of the process the names that they have in most programs. The
+// names of ours begin with holdfast_.
 [[nodiscard]] std::string metrics_text(const Figures& figures);
 
 }  // namespace holdfast::app

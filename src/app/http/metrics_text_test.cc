@@ -16,6 +16,7 @@ TEST(MetricsText, HasLockServersMetricsByTheirNames) {
     service.acquire.busy = 1;
     service.renew.success = 5;
     service.release.fail = 7;
+    service.acquire.latency_ms.add(0.04);
     service.acquire.latency_ms.add(1.5);
     service.acquire.latency_ms.add(5'000);
     service.expired = 4;
@@ -27,14 +28,65 @@ TEST(MetricsText, HasLockServersMetricsByTheirNames) {
          {"lock_acquire_total{result=\"success\"} 3\n", "lock_acquire_total{result=\"fail\"} 2\n",
           "lock_acquire_total{result=\"busy\"} 1\n", "lock_renew_total{result=\"success\"} 5\n",
           "lock_release_total{result=\"fail\"} 7\n", "lock_db_busy_total{op=\"acquire\"} 1\n",
-          "lock_op_latency_ms_bucket{op=\"acquire\",le=\"1\"} 0\n",
-          "lock_op_latency_ms_bucket{op=\"acquire\",le=\"2\"} 1\n",
-          "lock_op_latency_ms_bucket{op=\"acquire\",le=\"2048\"} 1\n",
-          "lock_op_latency_ms_bucket{op=\"acquire\",le=\"+Inf\"} 2\n",
-          "lock_op_latency_ms_count{op=\"acquire\"} 2\n",
+          "lock_op_latency_ms_bucket{op=\"acquire\",le=\"0.05\"} 1\n",
+          "lock_op_latency_ms_bucket{op=\"acquire\",le=\"1\"} 1\n",
+          "lock_op_latency_ms_bucket{op=\"acquire\",le=\"2.5\"} 2\n",
+          "lock_op_latency_ms_bucket{op=\"acquire\",le=\"2500\"} 2\n",
+          "lock_op_latency_ms_bucket{op=\"acquire\",le=\"+Inf\"} 3\n",
+          "lock_op_latency_ms_count{op=\"acquire\"} 3\n",
           "lock_op_latency_ms_count{op=\"release\"} 0\n", "lock_expired_total 4\n",
           "holdfast_deadlocks_total 8\n", "locks_held 9\n", "# TYPE lock_op_latency_ms histogram\n",
           "holdfast_ready 1\n", "holdfast_build_info{version=\"1.2.3\"} 1\n"}) {
+        EXPECT_THAT(text, HasSubstr(line));
+    }
+}
+
+TEST(MetricsText, CountsRequestsByRouteMethodAndStatus) {
+    const service::ServiceFigures service;
+    net::RequestCounts counts(
+        std::vector<net::RouteName>{{"POST", "/v1/locks/{lock}/acquire"}, {"GET", "/lock"}});
+    for (const int status : {200, 200, 409}) counts[1].add_status(status);
+    counts[1].add_duration(std::chrono::microseconds(200));
+    counts[0].add_status(404);
+    std::vector<net::RequestFigures> routes;
+    counts.add_to(routes);
+    const std::string text = metrics_text({.service = service,
+                                           .store = {},
+                                           .listeners = {},
+                                           .version = "1",
+                                           .requests = {{.listener = "http", .routes = routes}}});
+    const std::string acquire =
+        "{listener=\"http\",route=\"/v1/locks/{lock}/acquire\",method=\"POST\"";
+    for (const std::string& line :
+         {"http_requests_total" + acquire + ",status=\"200\"} 2\n",
+          "http_requests_total" + acquire + ",status=\"409\"} 1\n",
+          "http_request_duration_seconds_bucket" + acquire + ",le=\"0.0001\"} 0\n",
+          "http_request_duration_seconds_bucket" + acquire + ",le=\"0.00025\"} 1\n",
+          "http_request_duration_seconds_sum" + acquire + "} 0.0002\n",
+          std::string("http_requests_total{listener=\"http\",route=\"other\",method=\"other\","
+                      "status=\"404\"} 1\n")}) {
+        EXPECT_THAT(text, HasSubstr(line));
+    }
+    EXPECT_THAT(text, Not(HasSubstr("route=\"/lock\"")));
+}
+
+TEST(MetricsText, NamesTheProcessAsClientLibrariesDo) {
+    const service::ServiceFigures service;
+    const std::string text = metrics_text({.service = service,
+                                           .store = {},
+                                           .listeners = {},
+                                           .version = "1",
+                                           .process = ProcessFigures{.cpu_seconds = 1.5,
+                                                                     .resident_bytes = 2,
+                                                                     .virtual_bytes = 3,
+                                                                     .open_descriptors = 4,
+                                                                     .descriptors_max = 5,
+                                                                     .start_seconds = 6.5}});
+    for (const char* line :
+         {"# TYPE process_cpu_seconds_total counter\nprocess_cpu_seconds_total 1.5\n",
+          "process_resident_memory_bytes 2\n", "process_virtual_memory_bytes 3\n",
+          "process_open_fds 4\n", "process_max_fds 5\n",
+          "# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds 6.5\n"}) {
         EXPECT_THAT(text, HasSubstr(line));
     }
 }

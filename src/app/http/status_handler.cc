@@ -142,8 +142,12 @@ void StatusHandler::handle(const net::RoutedRequest& request, net::HttpReply& re
             if (action == StatusAction::readiness) {
                 return answer_readiness(why_not_ready(response.figures(), parts_.cluster), to);
             }
-            const Figures figures = gather(response.figures());
-            if (action == StatusAction::metrics) return answer_metrics(figures, to);
+            Figures figures = gather(response.figures());
+            if (action == StatusAction::metrics) {
+                figures.requests = parts_.count_requests();
+                figures.process = read_process_figures();
+                return answer_metrics(figures, to);
+            }
             answer_status(figures, privilege, to);
         });
 }

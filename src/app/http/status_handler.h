@@ -52,6 +52,7 @@ class StatusHandler final : public JsonHandler {
         const ClusterControl& cluster;
         std::function<std::optional<doors::hengdang::FileFigures>()> count_files;
         const rights::TokenSource& tokens;
+        std::function<std::vector<ListenerRequests>()> count_requests;
     };
 
     explicit StatusHandler(Parts parts) : parts_(std::move(parts)) {}

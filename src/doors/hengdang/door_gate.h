@@ -24,6 +24,8 @@
 
 #include "doors/hengdang/http/origins.h"
 #include "net/http/http_protocol.h"
+#include "net/http/request_counts.h"
+#include "net/http/routes.h"
 
 namespace holdfast::doors::hengdang {
 
@@ -31,8 +33,7 @@ class DoorGate final : public net::HttpHandler {
   public:
     // Closed at first. `why` is a sentence for people, as for close(). The origins outlive the
     // gate: it tells browsers which pages may see the answers, also those of a closed door.
-    DoorGate(const Origins& origins, std::string why)
-        : origins_(origins), why_closed_(std::move(why)) {}
+    DoorGate(const Origins& origins, std::string why);
     DoorGate(const DoorGate&) = delete;
     DoorGate& operator=(const DoorGate&) = delete;
     ~DoorGate();
@@ -47,13 +48,21 @@ class DoorGate final : public net::HttpHandler {
     [[nodiscard]] std::unique_ptr<net::BodySink> receive(const net::HttpRequest& request,
                                                          net::HttpReply& reply,
                                                          net::BodySource& source) override;
+    [[nodiscard]] net::RouteCounts* unknown_route() override { return &counts_[0]; }
+
+    // Of all requests. May be read on any thread.
+    [[nodiscard]] const net::RequestCounts& counts() const { return counts_; }
 
   private:
     class Body;
 
+    void count(const net::HttpRequest& request, net::HttpReply& reply);
+
     void refuse_closed(net::HttpReply& reply) const;
 
     const Origins& origins_;
+    const net::RouteTable shapes_;  // of the paths: as what a request is counted
+    net::RequestCounts counts_;
     std::shared_ptr<net::HttpHandler> handler_;  // null: closed
     std::string why_closed_;
     std::list<Body*> bodies_;  // that are arriving

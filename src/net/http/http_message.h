@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -119,7 +120,9 @@ struct HttpResponse {
     std::optional<std::uint64_t> length = {};  // of a streamed body, if it is known
 };
 
-// What a request asks of its response.
+class RouteCounts;
+
+// What a request asks of its response, and where the response is counted.
 struct HttpTerms {
     bool keep_alive = false;   // false: the connection closes after the response
     bool head = false;         // a HEAD: the response has a header only
@@ -128,6 +131,8 @@ struct HttpTerms {
     bool may_be_long = false;  // a GET, whose response may be long
     // Whole header lines that the response has beside its own; null: none.
     std::shared_ptr<const std::string> more_headers = {};
+    RouteCounts* counts = nullptr;                    // null: it is not counted
+    std::chrono::steady_clock::time_point begun = {};  // when the turn of the request began
 };
 
 // Appends the response: status line, Date, Content-Type, Content-Length, Connection where needed,

@@ -26,6 +26,7 @@ class NoSink final : public BodySink {
 HttpProtocol::HttpProtocol(Channel& channel, HttpHandler& handler, const HttpLimits& limits)
     : channel_(channel),
       handler_(handler),
+      unknown_route_(handler.unknown_route()),
       limits_(limits),
       client_(channel),
       replies_(channel, limits) {}
@@ -47,6 +48,7 @@ std::size_t HttpProtocol::on_input(std::string_view input) {
         if (taken == 0) break;
         consumed += taken;
     }
+    replies_.note_durations();
     return consumed;
 }
 
@@ -78,7 +80,7 @@ std::size_t HttpProtocol::finish(HttpParser& parser, HttpParser::Outcome outcome
         refuse(parser.fault());
         return input.size();
     }
-    auto terms = parser.terms();
+    auto terms = terms_of(parser);
     if (channel_.draining() && parser.size() == input.size()) terms.keep_alive = false;
     HttpReply reply(replies_, std::move(terms));
     handler_.handle(request_of(parser, input), reply);
@@ -91,7 +93,7 @@ std::size_t HttpProtocol::finish(HttpParser& parser, HttpParser::Outcome outcome
 std::size_t HttpProtocol::begin_body(HttpParser& parser, std::string_view input) {
     const bool is_empty = parser.body_size() == 0;
     const bool is_short = parser.body_size() && *parser.body_size() <= skipped_bytes_max;
-    HttpReply reply(replies_, parser.terms(), is_short && (is_empty || !parser.has_expectation()));
+    HttpReply reply(replies_, terms_of(parser), is_short && (is_empty || !parser.has_expectation()));
     auto sink = handler_.receive(request_of(parser, input), reply, *this);
     if (!sink) {
         sink = std::make_unique<NoSink>();
@@ -170,7 +172,15 @@ void HttpProtocol::await_rest(HttpParser& parser) {
 void HttpProtocol::refuse(const HttpFault& fault) {
     const HttpResponse response{
         .status = fault.status, .content_type = "application/json", .body = fault.json};
-    replies_.answer(response, {.keep_alive = false});
+    replies_.answer(response, {.keep_alive = false, .counts = unknown_route_, .begun = channel_.now()});
+}
+
+// Until a handler says otherwise, the request has no route.
+HttpTerms HttpProtocol::terms_of(const HttpParser& parser) const {
+    HttpTerms terms = parser.terms();
+    terms.counts = unknown_route_;
+    terms.begun = channel_.now();
+    return terms;
 }
 
 void HttpProtocol::on_end_of_input() {
@@ -192,6 +202,7 @@ void HttpProtocol::on_read_timeout() {
     if (body_) return fail_body(too_slow);
     partial_ = nullptr;
     refuse(too_slow);
+    replies_.note_durations();
 }
 
 void HttpProtocol::on_closed() {

@@ -51,6 +51,10 @@ class HttpHandler {
         return nullptr;
     }
 
+    // Where requests are counted that the handler does not count elsewhere, and those that the protocol
+    // refuses by itself; null: nowhere. Asked once for each connection, which the counts outlive.
+    [[nodiscard]] virtual RouteCounts* unknown_route() { return nullptr; }
+
   protected:
     ~HttpHandler() = default;
 };
@@ -90,9 +94,11 @@ class HttpProtocol final : public Protocol, private BodySource {
     void await_rest(HttpParser& parser);
     void refuse(const HttpFault& fault);
     [[nodiscard]] HttpRequest request_of(const HttpParser& parser, std::string_view input) const;
+    [[nodiscard]] HttpTerms terms_of(const HttpParser& parser) const;
 
     Channel& channel_;
     HttpHandler& handler_;
+    RouteCounts* const unknown_route_;
     const HttpLimits& limits_;
     KnownFields known_fields_;
     const ClientHost client_;

@@ -147,6 +147,9 @@ class HttpReply {
         terms_.more_headers = lines;
     }
 
+    // Counts the answer there. The counts outlive the connection.
+    void count_as(RouteCounts& counts) { terms_.counts = &counts; }
+
     // Writes straight into the connection's output, unless earlier requests are still unanswered.
     void send(int status, std::string_view content_type, std::string_view body,
               std::span<const HttpHeader> headers = {});

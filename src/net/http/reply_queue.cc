@@ -1,10 +1,12 @@
 #include "net/http/reply_queue.h"
 
 #include <iterator>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "base/check.h"
+#include "net/http/request_counts.h"
 
 namespace holdfast::net {
 
@@ -51,6 +53,7 @@ void ReplyQueue::resume_unless_full() {
 
 void ReplyQueue::answer(const HttpResponse& response, const HttpTerms& terms) {
     if (!terms.keep_alive) closing_ = true;
+    count_at_once(terms, response.status);
     if (slots_.empty()) {
         append_response(channel_.output(), response, terms);
         if (!terms.keep_alive) channel_.close_after_flush();
@@ -60,6 +63,27 @@ void ReplyQueue::answer(const HttpResponse& response, const HttpTerms& terms) {
     slot.state = State::answered;
     append_response(slot.answer, response, terms);
     count(slot);
+}
+
+void ReplyQueue::count_at_once(const HttpTerms& terms, int status) {
+    if (terms.counts == nullptr) return;
+    terms.counts->add_status(status);
+    if (untimed_count_ == untimed_.size()) note_durations();
+    untimed_[untimed_count_++] = {terms.counts, terms.begun};
+}
+
+void ReplyQueue::note_durations() {
+    if (untimed_count_ == 0) return;
+    const auto now = std::chrono::steady_clock::now();
+    for (const Timed& one : std::span(untimed_).first(std::exchange(untimed_count_, 0))) {
+        one.counts->add_duration(now - one.begun);
+    }
+}
+
+void ReplyQueue::count_late(const ReplySlot& slot) {
+    if (slot.terms.counts == nullptr) return;
+    slot.terms.counts->add_status(slot.status);
+    slot.terms.counts->add_duration(std::chrono::steady_clock::now() - slot.terms.begun);
 }
 
 DeferredReply ReplyQueue::defer(const HttpTerms& terms, std::function<void()> on_abandoned) {
@@ -88,6 +112,7 @@ ReplySlot& ReplyQueue::open_slot(const HttpTerms& terms) {
 void ReplyQueue::answer_slot(ReplySlot& slot, const HttpResponse& response) {
     close_if_draining(slot);
     append_response(place_for(slot), response, slot.terms);
+    slot.status = response.status;
     finish(slot);
 }
 
@@ -120,6 +145,7 @@ StreamedReply ReplyQueue::stream_slot(ReplySlot& slot, const HttpResponse& head,
     if (has_pieces && slot.terms.http_1_0 && !slot.terms.plain) slot.terms.keep_alive = false;
     if (!slot.terms.keep_alive) closing_ = true;
     append_stream_header(place_for(slot), head, slot.terms);
+    slot.status = head.status;
     if (!has_pieces) {
         finish(slot);
         return {};
@@ -198,6 +224,7 @@ void ReplyQueue::finish(ReplySlot& slot) {
     slot.state = State::answered;
     slot.on_abandoned = nullptr;
     slot.on_room = nullptr;
+    count_late(slot);
     if (&slot == &slots_.front()) {
         send_answered();
     } else {

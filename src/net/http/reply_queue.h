@@ -28,6 +28,8 @@
 //
 // Thread safety: only on the channel's loop.
 
+#include <array>
+#include <chrono>
 #include <functional>
 #include <list>
 #include <string>
@@ -51,6 +53,7 @@ struct ReplySlot {
     std::uint64_t bytes_to_come = 0;  // with terms.plain: of those that were announced
     std::string answer = {};          // what waits for its turn
     std::size_t counted_bytes = 0;    // by the queue, for the answer
+    int status = 0;                   // of the answer, once it is known
     std::function<void()> on_abandoned = {};
     std::function<void()> on_room = {};
 };
@@ -85,6 +88,9 @@ class ReplyQueue {
     void interim_to_last(std::string_view bytes);
     // The connection closes after the last answer that is owed. REQUIRES: there is one.
     void close_after_last();
+    // Tells the counts how long the answers took that were given at once, up to now: the clock is read
+    // once for all of them. To be called at the end of each call into the protocol.
+    void note_durations();
     // No further request may follow.
     void refuse_more() { closing_ = true; }
 
@@ -116,6 +122,8 @@ class ReplyQueue {
   private:
     ReplySlot& open_slot(const HttpTerms& terms);
     void close_if_draining(ReplySlot& slot);
+    void count_at_once(const HttpTerms& terms, int status);
+    static void count_late(const ReplySlot& slot);
     std::string& place_for(ReplySlot& slot);
     void count(ReplySlot& slot);
     void resume_unless_full();
@@ -127,6 +135,13 @@ class ReplyQueue {
     bool closing_ = false;
     bool paused_ = false;
     std::size_t waiting_bytes_ = 0;  // what count() has counted
+    // Of answers that were given at once: whose duration is not counted yet.
+    struct Timed {
+        RouteCounts* counts;
+        std::chrono::steady_clock::time_point begun;
+    };
+    std::array<Timed, 16> untimed_;
+    std::size_t untimed_count_ = 0;
     std::list<ReplySlot> slots_;
 };
 

@@ -91,6 +91,8 @@ void RouteTable::add(const RouteGroup& group, const Route& route) {
         const std::size_t method = index_of(rest.substr(0, comma));
         CHECK(method != other_method && path->routes[method] == nullptr);
         path->routes[method] = &route;
+        names_.push_back({rest.substr(0, comma), route.pattern});
+        path->numbers[method] = static_cast<std::uint16_t>(names_.size());
         rest.remove_prefix(std::min(comma + 2, rest.size()));
     }
     if (!path->allowed_methods.empty()) path->allowed_methods += ", ";
@@ -130,7 +132,8 @@ RouteMatch RouteTable::find_below(const Folder& folder, std::size_t method, std:
     return {.handler = path->handler,
             .route = path->routes[method],
             .parameter = rest.substr(0, end),
-            .allowed_methods = path->allowed_methods};
+            .allowed_methods = path->allowed_methods,
+            .number = path->numbers[method]};
 }
 
 // The order reads as a request line does. NOLINTNEXTLINE(bugprone-easily-swappable-parameters)
@@ -140,7 +143,8 @@ RouteMatch RouteTable::find(std::string_view method, std::string_view path) cons
         if (const Path* const literal = find_path(literals_[path.size()], path)) {
             return {.handler = literal->handler,
                     .route = literal->routes[index],
-                    .allowed_methods = literal->allowed_methods};
+                    .allowed_methods = literal->allowed_methods,
+                    .number = literal->numbers[index]};
         }
     }
     for (const Folder& folder : folders_) {

@@ -27,6 +27,7 @@
 #include "net/http/http_body.h"
 #include "net/http/http_message.h"
 #include "net/http/http_reply.h"
+#include "net/http/request_counts.h"
 
 // Who a client is and what it may do: src/net only passes it on.
 namespace holdfast::rights {
@@ -135,6 +136,7 @@ struct RouteMatch {
     const Route* route = nullptr;           // null: the request is refused
     std::string_view parameter = {};        // of the path, where the pattern has one
     std::string_view allowed_methods = {};  // of a path that has routes
+    std::uint16_t number = 0;               // of the route with this method; 0: there is none
 };
 
 class RouteTable {
@@ -155,6 +157,9 @@ class RouteTable {
 
     [[nodiscard]] std::span<const RouteGroup> groups() const { return groups_; }
 
+    // All routes by their numbers: the first has number 1. The names outlive the table.
+    [[nodiscard]] const std::vector<RouteName>& names() const { return names_; }
+
   private:
     static constexpr std::size_t methods_max = 9;  // eight, and all others
     static constexpr std::size_t literal_bytes_max = 32;
@@ -164,6 +169,7 @@ class RouteTable {
         std::string_view text;  // a literal pattern; or what follows the parameter: `/acquire`
         RouteHandler* handler = nullptr;
         std::array<const Route*, methods_max> routes = {};  // by their method
+        std::array<std::uint16_t, methods_max> numbers = {};
         std::string allowed_methods = {};
     };
     // The patterns that begin alike, up to their parameter.
@@ -182,6 +188,7 @@ class RouteTable {
                                                std::string_view rest);
 
     std::vector<RouteGroup> groups_;
+    std::vector<RouteName> names_;
     std::array<std::vector<Path>, literal_bytes_max + 1> literals_;  // by their size
     std::vector<Folder> folders_;
     std::vector<std::string_view> piece_folders_;  // their texts: with routes that take pieces

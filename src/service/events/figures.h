@@ -32,6 +32,10 @@ enum class Operation : std::uint8_t { none, acquire, renew, release, check_token
 
 [[nodiscard]] Operation operation_of(const Request& request);
 
+// Most operations take less than a millisecond.
+inline constexpr double latency_bounds_ms[] = {0.05, 0.1, 0.25, 0.5, 1,   2.5, 5,    10,
+                                               25,   50,  100,  250, 500, 1000, 2500};
+
 struct OperationFigures {
     // Counted by the events: how many leases were granted, renewed or released by a client. So a
     // step counts whatever it has done, and a request that is repeated counts once.
@@ -40,7 +44,7 @@ struct OperationFigures {
     std::uint64_t fail = 0;
     std::uint64_t busy = 0;  // because somebody else had the store locked
     // From the decision to the answer: mostly the commit. Waiting for a lock is counted elsewhere.
-    base::Histogram latency_ms{1, 12};
+    base::Histogram latency_ms{latency_bounds_ms};
 };
 
 // How those who asked whether they may still do something were answered: by their token for a

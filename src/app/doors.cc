@@ -65,7 +65,7 @@ net::ConnectionLimits http_limits(const ServeOptions& options) {
 }
 
 std::unique_ptr<net::Protocol> make_http(net::Channel& channel, LoopParts& parts) {
-    return std::make_unique<net::HttpProtocol>(channel, *parts.router, parts.http_limits);
+    return std::make_unique<net::HttpProtocol>(channel, *parts.router, parts.http_limits.http);
 }
 
 const net::RequestCounts& http_requests(const LoopParts& parts) {
@@ -144,7 +144,7 @@ base::Result<void> check_files(const ServeOptions& options, const net::Endpoint&
 }
 
 std::unique_ptr<net::Protocol> make_files(net::Channel& channel, LoopParts& parts) {
-    return std::make_unique<net::HttpProtocol>(channel, parts.files, parts.http_limits);
+    return std::make_unique<net::HttpProtocol>(channel, parts.files, parts.http_limits.files);
 }
 
 bool has_cluster(const ServeOptions& options) {
@@ -152,7 +152,8 @@ bool has_cluster(const ServeOptions& options) {
 }
 
 std::unique_ptr<net::Protocol> make_status(net::Channel& channel, LoopParts& parts) {
-    return std::make_unique<net::HttpProtocol>(channel, *parts.node_router, parts.http_limits);
+    return std::make_unique<net::HttpProtocol>(channel, *parts.node_router,
+                                               parts.http_limits.status);
 }
 
 constexpr Door doors_table[] = {

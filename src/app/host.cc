@@ -106,6 +106,7 @@ Host::Host(const ServeOptions& options, service::Clock& clock, Foundation founda
       event_feed_(service::first_number()),
       store_(std::move(foundation.store)),
       disk_(std::make_unique<base::WorkPool>(1)),
+      http_limits_(options),
       dflockd_door_(options.dflockd, credentials_->tokens()),
       redis_door_(options.redis, credentials_->tokens(), clock_) {
     base::RandomBits random;
@@ -142,10 +143,6 @@ Host::Host(const ServeOptions& options, service::Clock& clock, Foundation founda
                                                                    .clock = clock_,
                                                                    .place = state_place(options_)});
     if (!node_) terraform_door_->serve();
-    http_limits_.body_bytes_max = options_.http_body_bytes_max;
-    http_limits_.needs_host = true;
-    http_limits_.body_pace = {.grace = options_.http_request_timeout,
-                              .bytes_per_second_min = options_.files_pace_min};
     const bool has_own_loops = options_.threads > 1;
     for (std::size_t index = 0; index < options_.threads; ++index) {
         loops_.push_back(std::make_unique<LoopParts>(shared_parts(), has_own_loops));

@@ -115,7 +115,7 @@ class Host {
     std::unique_ptr<service::LockService> service_;
     std::unique_ptr<base::WorkPool> disk_;  // for what must not keep a loop waiting
     const BackupSlots backup_slots_;
-    net::HttpLimits http_limits_;
+    const ListenerLimits http_limits_;
     doors::dflockd::DflockdDoor dflockd_door_;
     std::unique_ptr<doors::terraform::TerraformDoor> terraform_door_;
     doors::redis::RedisDoor redis_door_;

@@ -1,5 +1,6 @@
 #include "app/loop_parts.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "app/http/documents.h"
@@ -35,7 +36,29 @@ FilesPlace find_files(const ServeOptions& options, const std::vector<ListenerFig
     return place;
 }
 
+// Bytes of bodies that are arriving at one listener. The largest body has room in any case.
+std::size_t budget_of(const ServeOptions& options) {
+    constexpr std::size_t arriving_bytes_max = std::size_t{64} << 20U;
+    return std::max(arriving_bytes_max, 2 * options.http_body_bytes_max);
+}
+
+net::HttpLimits limits_of(const ServeOptions& options, net::BodyBudget& bodies) {
+    return {.body_bytes_max = options.http_body_bytes_max,
+            .body_pace = {.grace = options.http_request_timeout,
+                          .bytes_per_second_min = options.files_pace_min},
+            .bodies = &bodies,
+            .needs_host = true};
+}
+
 }  // namespace
+
+ListenerLimits::ListenerLimits(const ServeOptions& options)
+    : http_bodies(budget_of(options)),
+      files_bodies(budget_of(options)),
+      status_bodies(budget_of(options)),
+      http(limits_of(options, http_bodies)),
+      files(limits_of(options, files_bodies)),
+      status(limits_of(options, status_bodies)) {}
 
 LoopParts::LoopParts(const SharedParts& shared, bool has_own_loop)
     : loop(&shared.main_loop),

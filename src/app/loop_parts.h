@@ -53,13 +53,22 @@ class HttpRouter;
 class SessionHandler;
 class StatusHandler;
 
+// Of the listeners that speak HTTP. Each has a budget of its own for the bodies that arrive there.
+struct ListenerLimits {
+    explicit ListenerLimits(const ServeOptions& options);
+    ListenerLimits(const ListenerLimits&) = delete;  // the limits point to the budgets
+
+    net::BodyBudget http_bodies, files_bodies, status_bodies;
+    net::HttpLimits http, files, status;
+};
+
 // What the loops of a server share. All of it outlives them.
 struct SharedParts {
     const ServeOptions& options;
     const service::Clock& clock;
     const TokenSource& tokens;
     const HostNames& host_names;
-    const net::HttpLimits& http_limits;
+    const ListenerLimits& http_limits;
     net::EventLoop& main_loop;
     service::Executor& main_executor;
     service::LockService& service;
@@ -94,7 +103,7 @@ struct LoopParts {
     std::unique_ptr<service::RemotePort> remote_port;  // with own_loop
     net::EventLoop* loop;
     service::Port* port;
-    const net::HttpLimits& http_limits;
+    const ListenerLimits& http_limits;
     doors::dflockd::DflockdDoor& dflockd_door;
     doors::redis::RedisDoor& redis_door;
     std::shared_ptr<doors::hengdang::HengdangDoor> files_door;  // null: closed, or there is none

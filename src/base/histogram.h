@@ -88,8 +88,8 @@ class LatencyHistogram {
     std::uint64_t count_ = 0;
     std::chrono::nanoseconds min_ = std::chrono::nanoseconds::max();
     std::chrono::nanoseconds max_{0};
-    std::vector<std::uint64_t> buckets_ = std::vector<std::uint64_t>(
-        std::size_t{value_bits - step_bits + 1} << step_bits);
+    std::vector<std::uint64_t> buckets_ =
+        std::vector<std::uint64_t>(std::size_t{value_bits - step_bits + 1} << step_bits);
 };
 
 }  // namespace holdfast::base

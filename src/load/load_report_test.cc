@@ -27,7 +27,10 @@ TEST(LoadReport, TellsRatesPercentilesAndTheirDistribution) {
     result.release_latency.add(1ms);
     const std::string text = latency_text(result);
     EXPECT_THAT(text, HasSubstr("5.0 locks/s, 10 requests/s in 10.0 s\n"));
-    EXPECT_THAT(text, HasSubstr("acquire        100     0.150     0.150     0.150     0.150     0.700     0.700"));
+    EXPECT_THAT(
+        text,
+        HasSubstr(
+            "acquire        100     0.150     0.150     0.150     0.150     0.700     0.700"));
     EXPECT_THAT(text, HasSubstr("acquire, up to ms\n"
                                 "       0.2        99 ########################################\n"
                                 "       0.5         0 \n"

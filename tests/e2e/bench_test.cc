@@ -60,9 +60,9 @@ TEST_P(Bench, FindsThatTheServerKeepsItsWord) {
     EXPECT_LE(counts["release_success"], counts["acquire_success"]);
     EXPECT_GE(counts["last_token"], 1U);
     EXPECT_EQ(counts["errors"], 0U);
-    EXPECT_THAT(finished.output, AllOf(HasSubstr(" locks/s, "), HasSubstr("p99.9"),
-                                       HasSubstr("acquire, up to ms\n"),
-                                       HasSubstr("\n6 clients, 1s: all promises kept: no two ")));
+    EXPECT_THAT(finished.output,
+                AllOf(HasSubstr(" locks/s, "), HasSubstr("p99.9"), HasSubstr("acquire, up to ms\n"),
+                      HasSubstr("\n6 clients, 1s: all promises kept: no two ")));
 }
 
 TEST_P(Bench, TakesManyLocks) {
@@ -103,8 +103,8 @@ TEST(BenchFault, AServerThatHasTwoHoldersIsCaught) {
     EXPECT_EQ(finished.exit_code, 1);
     EXPECT_THAT(finished.error, AllOf(HasSubstr("BROKEN: hotlock was granted to bench-"),
                                       HasSubstr("the server broke its promises ")));
-    EXPECT_THAT(finished.output, AllOf(StartsWith("acquire_success="),
-                                       HasSubstr("\n3 clients, 1s: BROKEN ")));
+    EXPECT_THAT(finished.output,
+                AllOf(StartsWith("acquire_success="), HasSubstr("\n3 clients, 1s: BROKEN ")));
 }
 
 TEST(BenchFault, AServerThatIsNotThereIsAnotherMatter) {

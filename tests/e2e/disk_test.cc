@@ -148,14 +148,13 @@ TEST(Disk, ALockedDatabaseIsNoticedWhenTheJournalIsFull) {
         EXPECT_THAT(heard.body, AllOf(HasSubstr(R"("released":false)"), HasSubstr("BUSY_RETRY")));
         EXPECT_EQ(server.ask("GET /v1/locks/x").status, 503);
         EXPECT_THAT(metrics(), AllOf(HasSubstr("lock_db_busy_total{op=\"acquire\"} 2\n"),
-                                           HasSubstr("lock_db_busy_total{op=\"renew\"} 1\n"),
-                                           HasSubstr("lock_db_busy_total{op=\"release\"} 1\n"),
-                                           HasSubstr("holdfast_ready 0\n")));
+                                     HasSubstr("lock_db_busy_total{op=\"renew\"} 1\n"),
+                                     HasSubstr("lock_db_busy_total{op=\"release\"} 1\n"),
+                                     HasSubstr("holdfast_ready 0\n")));
     }
     EXPECT_EQ(ask_until_served(server, "GET /v1/locks/x").status, 200);
     EXPECT_EQ(server.ask("POST /lock?client=me&ttl=10m&job=after").status, 200);
-    EXPECT_THAT(metrics(),
-                HasSubstr("locks_held " + std::to_string(granted + 1) + "\n"));
+    EXPECT_THAT(metrics(), HasSubstr("locks_held " + std::to_string(granted + 1) + "\n"));
 }
 
 // What a killed server has said is in its journal at first. After `holdfast fold` it is in the

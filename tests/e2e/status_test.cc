@@ -8,7 +8,9 @@ namespace holdfast::e2e {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class Status : public ::testing::TestWithParam<const char*> {
   protected:
@@ -35,6 +37,30 @@ TEST_P(Status, CountsWhatHappens) {
               HasSubstr("lock_release_total{result=\"success\"} 1\n"), HasSubstr("locks_held 1\n"),
               HasSubstr("\nholdfast_connections{listener=\"dflockd\"} 0\n"),
               HasSubstr("holdfast_connections_accepted_total{listener=\"http\"} 6\n")));
+}
+
+// On whatever loop their connection is, and without a path or a method that a client has made up.
+TEST_P(Status, CountsRequestsByRoute) {
+    for (const char* request : {"GET /v1/locks/a", "GET /v1/locks/b", "GET /v1/locks/b%2Fc",
+                                "DELETE /v1/locks/a", "GET /made-up", "BREW /v1/locks/a"}) {
+        static_cast<void>(server_.ask(request));
+    }
+    const std::string text = server_.ask("GET /metrics").body;
+    const auto of = [](const std::string& route, const std::string& method) {
+        return R"({listener="http",route=")" + route + R"(",method=")" + method + "\"";
+    };
+    EXPECT_THAT(
+        text,
+        AllOf(HasSubstr("http_requests_total" + of("/v1/locks/{lock}", "GET") +
+                        ",status=\"200\"} 3\n"),
+              HasSubstr("http_requests_total" + of("/v1/locks/{lock}", "DELETE") +
+                        ",status=\"200\"} 1\n"),
+              HasSubstr("http_requests_total" + of("other", "other") + ",status=\"404\"} 1\n"),
+              HasSubstr("http_requests_total" + of("other", "other") + ",status=\"405\"} 1\n"),
+              HasSubstr("http_request_duration_seconds_count" + of("/v1/locks/{lock}", "GET") +
+                        "} 3\n")));
+    EXPECT_THAT(text, AllOf(Not(HasSubstr("made-up")), Not(HasSubstr("BREW"))));
+    EXPECT_THAT(text, ContainsRegex("\nprocess_resident_memory_bytes [1-9]"));
 }
 
 // Of one name only, which is LockServer's: its clients' dashboards read it.

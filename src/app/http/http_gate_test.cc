@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <string>
+#include <string_view>
 
 #include "app/http/http_router.h"
 #include "app/http/json_replies.h"
@@ -243,6 +244,43 @@ TEST_F(HttpGateTest, KnowsTheTokensThatHoldNow) {
     EXPECT_THAT(ask("Bearer new"), ordinary);
     source_.replace({});
     EXPECT_THAT(ask(""), privileged);
+}
+
+// Whatever route it is sent to, the body of a stranger is not kept while it arrives.
+TEST_F(HttpGateTest, KeepsNoBodiesOfStrangers) {
+    source_.replace({.auth = "user"});
+    net::BodyBudget budget(std::size_t{1} << 20U);
+    limits_.bodies = &budget;
+    std::size_t kept = 0;
+    const char* const lines[] = {
+        "POST /v1/leases",        "POST /v1/locks/x/acquire", "GET /lock",
+        "PUT /v1/leases/x/value", "POST /v1/nothing",         "GET /healthz",
+        "LOCK /v1/terraform/x",   "POST /v1/terraform/x"};
+    for (const char* const line : lines) {
+        for (const char* const size : {"Content-Length: 1000000", "Transfer-Encoding: chunked"}) {
+            net::TestChannel channel;
+            net::HttpProtocol protocol(channel, router_, limits_);
+            channel.feed(protocol, std::string(line) + " HTTP/1.1\r\nHost: localhost\r\n" + size +
+                                       "\r\n\r\nfff\r\n");
+            for (int piece = 0; piece < 10 && !channel.closed; ++piece) {
+                channel.feed(protocol, std::string(100, 'x'));
+                kept += channel.held.size() + budget.used();
+            }
+            EXPECT_TRUE(channel.closed) << line;
+            EXPECT_THAT(channel.take(), std::string_view(line).ends_with("healthz")
+                                            ? StartsWith("HTTP/1.1 200 OK\r\n")
+                                            : refused);
+        }
+    }
+    EXPECT_EQ(kept, 0U);
+    net::TestChannel channel;
+    net::HttpProtocol protocol(channel, router_, limits_);
+    channel.feed(protocol,
+                 "POST /v1/leases HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer user\r\n"
+                 "Content-Length: 10\r\n\r\nhello");
+    EXPECT_GT(budget.used(), 5U) << "that of a client is";
+    channel.feed(protocol, "world");
+    EXPECT_THAT(channel.take(), ordinary);
 }
 
 }  // namespace

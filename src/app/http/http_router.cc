@@ -76,6 +76,17 @@ net::RoutedRequest HttpRouter::to_routed(const net::RouteMatch& match,
             .by = by_};
 }
 
+// Requests that are refused, and those whose body nobody looks at, are answered before it arrives.
+bool HttpRouter::wants_body(const net::HttpRequest& head, net::HttpReply& reply) {
+    const net::RouteMatch match = table_.find(head.method, head.path);
+    reply.count_as(counts_[match.number]);
+    const auto admission = admit(match, head, reply);
+    if (!admission) return false;
+    if (match.route->body == net::BodyPolicy::whole) return reply.pass(), true;
+    match.handler->handle(to_routed(match, head, *admission), reply);
+    return false;
+}
+
 bool HttpRouter::takes_pieces(std::string_view method, std::string_view target) const {
     const bool is_absolute = !target.starts_with('/');
     if (is_absolute) return table_.takes_pieces(method, net::split_target(target).path);

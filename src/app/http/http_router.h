@@ -48,6 +48,7 @@ class HttpRouter final : public net::HttpHandler {
         : table_(std::move(routes)), counts_(table_.names()), gate_(std::move(gate)) {}
 
     void handle(const net::HttpRequest& request, net::HttpReply& reply) override;
+    [[nodiscard]] bool wants_body(const net::HttpRequest& head, net::HttpReply& reply) override;
     [[nodiscard]] bool takes_pieces(std::string_view method,
                                     std::string_view target) const override;
     [[nodiscard]] std::unique_ptr<net::BodySink> receive(const net::HttpRequest& request,

@@ -97,9 +97,10 @@ void add_operations(Page& page, const service::ServiceFigures& service) {
                "Milliseconds from the decision to the answer; waiting for a lock is not in it.");
     for (const auto& [name, operation] : operations)
         page.value(operation->latency_ms, {{"op", name}});
-    page.begin(MetricType::Counter, "lock_db_busy_total",
-               "Requests refused because another program had the database locked until the journal was "
-               "full.");
+    page.begin(
+        MetricType::Counter, "lock_db_busy_total",
+        "Requests refused because another program had the database locked until the journal was "
+        "full.");
     for (const auto& [name, operation] : operations) page.value(operation->busy, {{"op", name}});
 }
 
@@ -234,9 +235,10 @@ void add_requests(Page& page, const std::vector<ListenerRequests>& listeners) {
             page.value(count, std::move(with_status));
         }
     });
-    page.begin(MetricType::Histogram, "http_request_duration_seconds",
-               "From the arrival of an HTTP request to the end of its answer; waiting for a lock is in "
-               "it.");
+    page.begin(
+        MetricType::Histogram, "http_request_duration_seconds",
+        "From the arrival of an HTTP request to the end of its answer; waiting for a lock is in "
+        "it.");
     for_each_used([&](const net::RequestFigures& route, const Labels& labels) {
         page.value(
             base::Histogram(net::RouteCounts::bounds_seconds, route.durations, route.seconds),

@@ -50,7 +50,8 @@ TEST(JsonObject, NamesTheFault) {
 }
 
 TEST(JsonObject, RefusesAFieldThatComesTwice) {
-    EXPECT_EQ(read(R"({"owner":"a","ttl":1,"owner":"b"})").fault, "the field \"owner\" comes twice");
+    EXPECT_EQ(read(R"({"owner":"a","ttl":1,"owner":"b"})").fault,
+              "the field \"owner\" comes twice");
     EXPECT_EQ(read(R"({"ttl":null,"ttl":1})").fault, "the field \"ttl\" comes twice");
     EXPECT_EQ(read(R"({"ttl":1,"\u0074tl":1})").fault, "the field \"ttl\" comes twice");
 }

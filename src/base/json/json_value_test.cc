@@ -91,7 +91,8 @@ TEST(JsonValue, OfARequestHasNoFieldTwice) {
         EXPECT_EQ(JsonValue::parse_request(text)->to_json(), text);
     }
     for (const char* const text :
-         {R"({"a":1,"b":2,"a":1})", R"({"x":{"y":[0,{"a":1,"\u0061":2}]}})", R"([{"a":[],"a":{}}])"}) {
+         {R"({"a":1,"b":2,"a":1})", R"({"x":{"y":[0,{"a":1,"\u0061":2}]}})",
+          R"([{"a":[],"a":{}}])"}) {
         EXPECT_TRUE(JsonValue::parse(text)) << text;
         const auto refused = JsonValue::parse_request(text);
         ASSERT_FALSE(refused) << text;

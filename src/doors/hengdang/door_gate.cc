@@ -103,6 +103,14 @@ void DoorGate::handle(const net::HttpRequest& request, net::HttpReply& reply) {
     handler_->handle(request, reply);
 }
 
+bool DoorGate::wants_body(const net::HttpRequest& head, net::HttpReply& reply) {
+    const bool is_handled = handler_ && !Origins::is_preflight(head);
+    if (!is_handled) return handle(head, reply), false;
+    count(head, reply);
+    reply.add_headers(origins_.headers_for(head));
+    return handler_->wants_body(head, reply);
+}
+
 // Also while it is closed: so a large body is refused before it is read.
 // The order is that of HttpHandler. NOLINTNEXTLINE(bugprone-easily-swappable-parameters)
 bool DoorGate::takes_pieces(std::string_view method, std::string_view target) const {

@@ -43,6 +43,7 @@ class DoorGate final : public net::HttpHandler {
     void close(std::string why);
 
     void handle(const net::HttpRequest& request, net::HttpReply& reply) override;
+    [[nodiscard]] bool wants_body(const net::HttpRequest& head, net::HttpReply& reply) override;
     [[nodiscard]] bool takes_pieces(std::string_view method,
                                     std::string_view target) const override;
     [[nodiscard]] std::unique_ptr<net::BodySink> receive(const net::HttpRequest& request,

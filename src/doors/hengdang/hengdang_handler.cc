@@ -132,6 +132,15 @@ void HengdangHandler::handle(const net::HttpRequest& request, net::HttpReply& re
     handle_file(request, *path, reply);
 }
 
+// Only a login has a body: a signed event.
+bool HengdangHandler::wants_body(const net::HttpRequest& head, net::HttpReply& reply) {
+    const auto path = read_path(head.path);
+    const bool is_login = head.method == "POST" && path && is_session_path(path->text());
+    if (is_login) return reply.pass(), true;
+    handle(head, reply);
+    return false;
+}
+
 void HengdangHandler::handle_reserved(const net::HttpRequest& request, const files::FilePath& path,
                                       net::HttpReply& reply) {
     if (is_session_path(path.text()) && !path.ends_in_slash()) {

@@ -36,6 +36,7 @@ class HengdangHandler final : public net::HttpHandler {
     void close() { streams_.close(); }
 
     void handle(const net::HttpRequest& request, net::HttpReply& reply) override;
+    [[nodiscard]] bool wants_body(const net::HttpRequest& head, net::HttpReply& reply) override;
     [[nodiscard]] bool takes_pieces(std::string_view method,
                                     std::string_view /*target*/) const override {
         return method == "PUT" || method == "PATCH";

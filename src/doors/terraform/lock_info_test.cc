@@ -21,8 +21,9 @@ TEST(LockInfo, IsKeptAsItCame) {
 }
 
 TEST(LockInfo, WithoutAnIdIsRefused) {
-    for (const char* body : {"", "x", "[]", "\"ID\"", "{}", R"({"ID":""})", R"({"ID":7})",
-                             R"({"id":"x"})", R"({"ID":"x","ID":"x"})", R"({"ID":"x"} {)", R"({"ID":"x")"}) {
+    for (const char* body :
+         {"", "x", "[]", "\"ID\"", "{}", R"({"ID":""})", R"({"ID":7})", R"({"id":"x"})",
+          R"({"ID":"x","ID":"x"})", R"({"ID":"x"} {)", R"({"ID":"x")"}) {
         EXPECT_FALSE(read_lock_info(body)) << body;
     }
 }

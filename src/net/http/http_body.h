@@ -1,11 +1,13 @@
 #pragma once
 
 // Bodies in pieces, for handlers of bodies that are too large for memory: a handler gets each piece
-// as it arrives.
+// as it arrives. And the budget for bodies that are gathered in memory.
 //
-// Thread safety: only on the thread of the connection's loop.
+// Thread safety: only on the thread of the connection's loop, but for BodyBudget.
 
+#include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -48,6 +50,28 @@ class BodySource {
 
   protected:
     ~BodySource() = default;
+};
+
+// BodyBudget: how many bytes of bodies that are not whole yet a listener keeps in memory at a time.
+//
+// Thread safety: any thread.
+class BodyBudget {
+  public:
+    explicit BodyBudget(std::size_t bytes_max) : bytes_max_(bytes_max) {}
+
+    // False, and nothing is taken, if that would be too much.
+    [[nodiscard]] bool take(std::size_t bytes) {
+        if (used_.fetch_add(bytes) + bytes <= bytes_max_) return true;
+        used_.fetch_sub(bytes);
+        return false;
+    }
+    void give_back(std::size_t bytes) { used_.fetch_sub(bytes); }
+
+    [[nodiscard]] std::size_t used() const { return used_; }
+
+  private:
+    const std::size_t bytes_max_;
+    std::atomic<std::size_t> used_ = 0;
 };
 
 // How slowly a body in pieces may arrive.

@@ -131,7 +131,7 @@ struct HttpTerms {
     bool may_be_long = false;  // a GET, whose response may be long
     // Whole header lines that the response has beside its own; null: none.
     std::shared_ptr<const std::string> more_headers = {};
-    RouteCounts* counts = nullptr;                    // null: it is not counted
+    RouteCounts* counts = nullptr;                     // null: it is not counted
     std::chrono::steady_clock::time_point begun = {};  // when the turn of the request began
 };
 

@@ -1,7 +1,6 @@
 #include "net/http/http_parser.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "base/check.h"
@@ -81,8 +80,18 @@ HttpParser::Outcome HttpParser::parse_chunks(std::string_view message) {
     return Outcome::complete;
 }
 
-HttpParser::Outcome HttpParser::parse_piece(std::string_view& input, BodySink& sink) {
-    if (head_.is_chunked) return parse_streamed_chunks(input, sink);
+// What parse() has read of a body that is not whole.
+void HttpParser::forget_body() {
+    chunked_ = ChunkedBody();
+    chunks_ = {};
+    parsed_bytes_ = head_.bytes;
+    size_ = 0;
+}
+
+HttpParser::Outcome HttpParser::parse_piece(std::string_view& input, BodySink& sink,
+                                            std::uint64_t body_bytes_max) {
+    if (!std::exchange(is_in_pieces_, true)) forget_body();
+    if (head_.is_chunked) return parse_streamed_chunks(input, sink, body_bytes_max);
     const std::uint64_t rest = head_.content_length.value_or(0) - streamed_;
     const auto piece =
         input.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(rest, input.size())));
@@ -92,9 +101,9 @@ HttpParser::Outcome HttpParser::parse_piece(std::string_view& input, BodySink& s
     return piece.size() < rest ? Outcome::need_more : Outcome::complete;
 }
 
-HttpParser::Outcome HttpParser::parse_streamed_chunks(std::string_view& input, BodySink& sink) {
-    const ChunkedBody::Limits limits{std::numeric_limits<std::uint64_t>::max(),
-                                     limits_.header_bytes_max};
+HttpParser::Outcome HttpParser::parse_streamed_chunks(std::string_view& input, BodySink& sink,
+                                                      std::uint64_t body_bytes_max) {
+    const ChunkedBody::Limits limits{body_bytes_max, limits_.header_bytes_max};
     for (;;) {
         switch (chunked_.read(input, limits)) {
             case ChunkedBody::Outcome::need_more: return Outcome::need_more;

@@ -3,12 +3,13 @@
 // HttpParser: reads one HTTP/1.x request, in however many pieces it arrives.
 //
 // read_head() and ChunkedBody know the syntax; this class remembers how far they came. It copies
-// nothing, except the body of a chunked request: the caller stores the bytes of the request together
-// and offers all of them, from the first one, each time more have arrived. Only a body in pieces
-// (http_body.h) need not be stored.
+// nothing, except the body of a chunked request that arrived whole. The caller stores the bytes of the
+// header together and offers all of them, from the first one, each time more have arrived. A body
+// that did not arrive together with its header is read in pieces (http_body.h).
 //
 // A parser lives on the stack when a request arrives whole, and moves to the heap when it does not.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,8 +25,12 @@ namespace holdfast::net {
 struct HttpLimits {
     std::size_t header_bytes_max = std::size_t{16} * 1024;
     std::size_t body_bytes_max = std::size_t{1024} * 1024;
-    // For a body in pieces, which may have any size.
+    // For a body in pieces, which may have any size. A body that is gathered has to be whole when the
+    // grace is over.
     BodyPaceLimits body_pace;
+    // Of bodies that are gathered, with their headers, on all connections of a listener, which the
+    // budget outlives; null: no limit.
+    BodyBudget* bodies = nullptr;
     // Requests of one connection that are handled but not yet answered. Further ones are not read.
     std::size_t pending_max = 128;
     // Bytes of answers that wait on one connection for the answers before them. With more than
@@ -52,10 +57,14 @@ class HttpParser {
     // Reads up to the end of the body. REQUIRES: the last call, if any, returned need_more.
     [[nodiscard]] Outcome parse(std::string_view message);
 
-    // Instead of parse(): reads from `input`, which begins where the header, or the last call,
-    // ended. Gives the sink the part of the body that is there, and removes it from the input. The
-    // body may have any size. REQUIRES: the header is complete.
-    [[nodiscard]] Outcome parse_piece(std::string_view& input, BodySink& sink);
+    // The header is stored there from now on. REQUIRES: it is complete.
+    void move_header_to(std::string_view header) { message_ = header.data(); }
+
+    // Instead of parse(), or after it has returned need_more: reads from `input`, which begins where the
+    // header, or the last call, ended. Gives the sink the part of the body that is there, and removes
+    // it from the input. REQUIRES: the header is complete.
+    [[nodiscard]] Outcome parse_piece(std::string_view& input, BodySink& sink,
+                                      std::uint64_t body_bytes_max = UINT64_MAX);
 
     // After `complete`: the sizes of the header and of the request, the request (without a body
     // while that is not complete), and what it asks of its answer.
@@ -84,7 +93,9 @@ class HttpParser {
     Outcome refuse_long_header(std::string_view message);
     Outcome parse_body(std::string_view message);
     Outcome parse_chunks(std::string_view message);
-    Outcome parse_streamed_chunks(std::string_view& input, BodySink& sink);
+    Outcome parse_streamed_chunks(std::string_view& input, BodySink& sink,
+                                  std::uint64_t body_bytes_max);
+    void forget_body();
     Outcome refuse(const HttpFault& fault);
 
     const HttpLimits& limits_;
@@ -98,6 +109,7 @@ class HttpParser {
     std::size_t parsed_bytes_ = 0;  // of a chunked message
     std::string chunks_;            // the body in it
     std::uint64_t streamed_ = 0;    // bytes of a body in pieces
+    bool is_in_pieces_ = false;     // parse_piece() was called
 };
 
 }  // namespace holdfast::net

@@ -10,6 +10,11 @@ constexpr HttpFault too_slow{408,
                              "{\"error\":\"the request did not arrive in time\",\"message\":"
                              "\"The rest of the request was waited for in vain\"}\n"};
 
+constexpr HttpFault no_room{
+    503,
+    "{\"error\":\"the server has no room for this body\",\"message\":\"The bodies of requests that "
+    "are arriving fill the memory that the server has for them. Try again\"}\n"};
+
 // A refused body of at most this size is skipped, so that the connection can go on.
 constexpr std::uint64_t skipped_bytes_max = 256 * 1024;
 
@@ -22,6 +27,53 @@ class NoSink final : public BodySink {
 };
 
 }  // namespace
+
+// Keeps a header, and the body behind it as it arrives.
+class HttpProtocol::Gatherer final : public BodySink {
+  public:
+    Gatherer(std::string_view header, const HttpLimits& limits) : limits_(limits), header_(header) {
+        has_room_ = take(header.size());
+    }
+    ~Gatherer() override {
+        if (limits_.bodies != nullptr) limits_.bodies->give_back(taken_);
+    }
+
+    void on_piece(std::string_view piece) override {
+        has_room_ = has_room_ && take(piece.size());
+        if (has_room_) body_.append(piece);
+    }
+    void on_whole() override {}
+    void on_fault(const HttpFault& /*fault*/) override {}
+    [[nodiscard]] bool is_congested() const override { return false; }
+
+    // So many bytes have arrived. Tiny chunks and long extensions may make a small body large.
+    void count_raw(std::size_t bytes) { raw_bytes_ += bytes; }
+
+    // Why the body is not gathered any further; null: it is.
+    [[nodiscard]] const HttpFault* fault() const {
+        if (!has_room_) return &no_room;
+        const bool is_blown_up = raw_bytes_ > 2 * limits_.body_bytes_max + limits_.header_bytes_max;
+        return is_blown_up ? &faults::body_too_big : nullptr;
+    }
+
+    [[nodiscard]] const std::string& header() const { return header_; }
+    [[nodiscard]] const std::string& body() const { return body_; }
+
+  private:
+    bool take(std::size_t bytes) {
+        if (limits_.bodies == nullptr) return true;
+        if (!limits_.bodies->take(bytes)) return false;
+        taken_ += bytes;
+        return true;
+    }
+
+    const HttpLimits& limits_;
+    const std::string header_;
+    std::string body_;
+    std::size_t raw_bytes_ = 0;
+    std::size_t taken_ = 0;
+    bool has_room_ = true;
+};
 
 HttpProtocol::HttpProtocol(Channel& channel, HttpHandler& handler, const HttpLimits& limits)
     : channel_(channel),
@@ -68,10 +120,11 @@ std::size_t HttpProtocol::take_request(std::string_view input) {
         if (handler_.takes_pieces(parser.method(), parser.target()))
             return begin_body(parser, input);
         outcome = parser.parse(input);
+        if (outcome == HttpParser::Outcome::need_more) return begin_rest(parser, input);
     }
     if (outcome != HttpParser::Outcome::need_more) return finish(parser, outcome, input);
     partial_ = begun ? std::move(begun) : std::make_unique<HttpParser>(std::move(fresh));
-    return await_rest(*partial_), 0;
+    return 0;
 }
 
 std::size_t HttpProtocol::finish(HttpParser& parser, HttpParser::Outcome outcome,
@@ -93,7 +146,8 @@ std::size_t HttpProtocol::finish(HttpParser& parser, HttpParser::Outcome outcome
 std::size_t HttpProtocol::begin_body(HttpParser& parser, std::string_view input) {
     const bool is_empty = parser.body_size() == 0;
     const bool is_short = parser.body_size() && *parser.body_size() <= skipped_bytes_max;
-    HttpReply reply(replies_, terms_of(parser), is_short && (is_empty || !parser.has_expectation()));
+    HttpReply reply(replies_, terms_of(parser),
+                    is_short && (is_empty || !parser.has_expectation()));
     auto sink = handler_.receive(request_of(parser, input), reply, *this);
     if (!sink) {
         sink = std::make_unique<NoSink>();
@@ -107,6 +161,32 @@ std::size_t HttpProtocol::begin_body(HttpParser& parser, std::string_view input)
     body_ = std::make_unique<Body>(Body{std::move(parser), std::move(sink)});
     body_->pace.run(channel_.now());
     if (body_->parser.has_expectation()) invite_body();
+    return size;
+}
+
+// The header of a request is complete, and its body is not. Returns the header's size.
+std::size_t HttpProtocol::begin_rest(HttpParser& parser, std::string_view input) {
+    const std::size_t size = parser.header_size();
+    const bool is_short = parser.body_size() && *parser.body_size() <= skipped_bytes_max;
+    HttpTerms terms = terms_of(parser);
+    // What a client sends that has been answered instead of invited, nobody knows.
+    if (!is_short || parser.has_expectation()) terms.keep_alive = false;
+    HttpReply reply(replies_, std::move(terms));
+    HttpRequest head = request_of(parser, input);
+    head.body = {};
+    const bool is_wanted = handler_.wants_body(head, reply);
+    body_ = std::make_unique<Body>(Body{std::move(parser), nullptr});
+    if (is_wanted) {
+        auto gatherer = std::make_unique<Gatherer>(input.substr(0, size), limits_);
+        body_->gatherer = gatherer.get();
+        body_->parser.move_header_to(gatherer->header());
+        body_->sink = std::move(gatherer);
+        if (body_->parser.take_expectation()) replies_.interim("HTTP/1.1 100 Continue\r\n\r\n");
+    } else {
+        body_->sink = std::make_unique<NoSink>();
+        if (peer_ended_) replies_.abandon();
+    }
+    body_->pace.run(channel_.now());
     return size;
 }
 
@@ -134,23 +214,53 @@ void HttpProtocol::pause_body() {
 std::size_t HttpProtocol::take_body(std::string_view input) {
     if (body_->sink->is_congested()) return pause_body(), 0;
     std::string_view rest = input;
-    const auto outcome = body_->parser.parse_piece(rest, *body_->sink);
-    body_->pace.count(input.size() - rest.size());
-    if (outcome == HttpParser::Outcome::complete) {
-        std::exchange(body_, nullptr)->sink->on_whole();
-        if (peer_ended_) replies_.abandon();
-    } else if (outcome == HttpParser::Outcome::refused) {
+    Gatherer* const gatherer = body_->gatherer;
+    const auto outcome = gatherer != nullptr
+                             ? body_->parser.parse_piece(rest, *gatherer, limits_.body_bytes_max)
+                             : body_->parser.parse_piece(rest, *body_->sink);
+    const std::size_t taken = input.size() - rest.size();
+    body_->pace.count(taken);
+    if (gatherer != nullptr) gatherer->count_raw(taken);
+    if (outcome == HttpParser::Outcome::refused) {
         fail_body(body_->parser.fault());
-    } else if (body_->pace.is_too_slow(limits_.body_pace, channel_.now())) {
+    } else if (gatherer != nullptr && gatherer->fault() != nullptr) {
+        fail_body(*gatherer->fault());
+    } else if (outcome == HttpParser::Outcome::complete) {
+        end_body(rest.empty());
+    } else if (is_too_slow(*body_)) {
         fail_body(too_slow);
     }
-    return input.size() - rest.size();
+    return taken;
+}
+
+bool HttpProtocol::is_too_slow(const Body& body) const {
+    BodyPaceLimits limits = limits_.body_pace;
+    if (body.gatherer != nullptr) limits.bytes_per_second_min = UINT64_MAX;
+    return body.pace.is_too_slow(limits, channel_.now());
+}
+
+// The body is whole. With `is_last`, no other request has arrived behind it.
+void HttpProtocol::end_body(bool is_last) {
+    const auto body = std::exchange(body_, nullptr);
+    if (const Gatherer* const gatherer = body->gatherer) {
+        HttpRequest request = request_of(body->parser, gatherer->header());
+        request.body = gatherer->body();
+        HttpTerms terms = terms_of(body->parser);
+        if (channel_.draining() && is_last) terms.keep_alive = false;
+        HttpReply reply(replies_, std::move(terms));
+        handler_.handle(request, reply);
+    } else {
+        body->sink->on_whole();
+    }
+    if (peer_ended_) replies_.abandon();
+    if (body->gatherer != nullptr && channel_.draining()) replies_.end_streams();
 }
 
 // The body will never be whole, although the connection lives.
 void HttpProtocol::fail_body(const HttpFault& fault) {
     const auto body = std::exchange(body_, nullptr);
     is_body_paused_ = false;
+    if (body->gatherer != nullptr) return refuse(fault);
     if (!replies_.empty()) replies_.close_after_last();
     replies_.refuse_more();  // nobody knows where the next request would begin
     body->sink->on_fault(fault);
@@ -165,14 +275,11 @@ void HttpProtocol::resume() {
     if (body_->parser.has_expectation()) invite_body();
 }
 
-void HttpProtocol::await_rest(HttpParser& parser) {
-    if (parser.take_expectation()) replies_.interim("HTTP/1.1 100 Continue\r\n\r\n");
-}
-
 void HttpProtocol::refuse(const HttpFault& fault) {
     const HttpResponse response{
         .status = fault.status, .content_type = "application/json", .body = fault.json};
-    replies_.answer(response, {.keep_alive = false, .counts = unknown_route_, .begun = channel_.now()});
+    replies_.answer(response,
+                    {.keep_alive = false, .counts = unknown_route_, .begun = channel_.now()});
 }
 
 // Until a handler says otherwise, the request has no route.
@@ -185,7 +292,7 @@ HttpTerms HttpProtocol::terms_of(const HttpParser& parser) const {
 
 void HttpProtocol::on_end_of_input() {
     peer_ended_ = true;
-    if (!body_) replies_.abandon();
+    if (!body_ || body_->gatherer != nullptr) replies_.abandon();
 }
 
 void HttpProtocol::on_end_of_data() {
@@ -199,9 +306,12 @@ void HttpProtocol::on_drain() {
 }
 
 void HttpProtocol::on_read_timeout() {
-    if (body_) return fail_body(too_slow);
-    partial_ = nullptr;
-    refuse(too_slow);
+    if (body_) {
+        fail_body(too_slow);
+    } else {
+        partial_ = nullptr;
+        refuse(too_slow);
+    }
     replies_.note_durations();
 }
 

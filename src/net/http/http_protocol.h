@@ -5,7 +5,13 @@
 // Every whole request in the input is handled as it is found, also if the answer to an earlier one
 // is deferred, so that pipelined requests can share a commit. Only if too many answers wait, no
 // further request is read. A ReplyQueue puts the answers in order. Requests behind a body in pieces
-// wait until that body is whole. The protocol itself refuses some requests, with a status,
+// wait until that body is whole.
+//
+// A body that did not arrive together with its header is gathered, but only if the handler wants it: a
+// client that is refused, and a request whose body means nothing, cost no memory. The gathered bodies
+// of all connections have a budget (BodyBudget).
+//
+// The protocol itself refuses some requests, with a status,
 // `{"error":"..."}` and the end of the connection:
 //
 //     400   malformed
@@ -15,6 +21,7 @@
 //     417   unknown expectation
 //     431   the header is too big
 //     501   unknown transfer coding
+//     503   the budget for gathered bodies is used up
 //     505   not HTTP/1.x
 //
 // Thread safety: only on the connection's loop.
@@ -34,6 +41,15 @@ namespace holdfast::net {
 class HttpHandler {
   public:
     virtual void handle(const HttpRequest& request, HttpReply& reply) = 0;
+
+    // The header of a request has arrived, and its body has not; the request in hand has none. Returns
+    // whether the body is wanted: then handle() is called when the body is whole. Otherwise this call
+    // answers the request; a short body is then skipped, and a longer one makes the connection close.
+    // Not called for bodies that come in pieces.
+    [[nodiscard]] virtual bool wants_body(const HttpRequest& /*head*/, HttpReply& reply) {
+        reply.pass();
+        return true;
+    }
 
     // Whether the body of a request with this method and target comes in pieces. Then receive() is
     // called instead of handle(), as soon as the header is complete.
@@ -75,10 +91,13 @@ class HttpProtocol final : public Protocol, private BodySource {
     bool idle() const override { return replies_.empty() && !body_ && (!partial_ || peer_ended_); }
 
   private:
-    // A body in pieces that has not ended.
+    class Gatherer;
+
+    // A body that has not ended.
     struct Body {
         HttpParser parser;
         std::unique_ptr<BodySink> sink;
+        Gatherer* gatherer = nullptr;  // the sink, if the body is gathered
         BodyPace pace = {};
     };
 
@@ -87,11 +106,13 @@ class HttpProtocol final : public Protocol, private BodySource {
     std::size_t take_request(std::string_view input);
     std::size_t finish(HttpParser& parser, HttpParser::Outcome outcome, std::string_view input);
     std::size_t begin_body(HttpParser& parser, std::string_view input);
+    std::size_t begin_rest(HttpParser& parser, std::string_view input);
+    [[nodiscard]] bool is_too_slow(const Body& body) const;
+    void end_body(bool is_last);
     void invite_body();
     void pause_body();
     std::size_t take_body(std::string_view input);
     void fail_body(const HttpFault& fault);
-    void await_rest(HttpParser& parser);
     void refuse(const HttpFault& fault);
     [[nodiscard]] HttpRequest request_of(const HttpParser& parser, std::string_view input) const;
     [[nodiscard]] HttpTerms terms_of(const HttpParser& parser) const;
@@ -104,7 +125,7 @@ class HttpProtocol final : public Protocol, private BodySource {
     const ClientHost client_;
     bool peer_ended_ = false;              // a partial request will never be whole
     std::unique_ptr<HttpParser> partial_;  // the parser of a request whose rest has not arrived
-    std::unique_ptr<Body> body_;           // null: no body in pieces is under way
+    std::unique_ptr<Body> body_;           // null: no body is under way
     bool is_body_paused_ = false;          // its sink is congested
     ReplyQueue replies_;
 };

@@ -129,8 +129,8 @@ class StreamedReply : private ReplyLink {
     explicit StreamedReply(ReplySlot& slot) : ReplyLink(slot) {}
 };
 
-// The answer to the request that is being handled. REQUIRES: one of send(), defer() and stream() is
-// called, once. A handler that returns without any of them has answered 500.
+// The answer to the request that is being handled. REQUIRES: one of send(), defer(), stream() and
+// pass() is called, once. A handler that returns without any of them has answered 500.
 class HttpReply {
   public:
     // `may_send_at_once`: whether the connection can go on after an answer by send(), which may
@@ -159,6 +159,9 @@ class HttpReply {
     }
 
     [[nodiscard]] DeferredReply defer(std::function<void()> on_abandoned = {});
+
+    // The request is not answered here, but by another HttpReply.
+    void pass() { used_ = true; }
 
     // Begins an answer in pieces. HTTP/1.0 knows no pieces: there the connection closes at the end.
     [[nodiscard]] StreamedReply stream(int status, std::string_view content_type,

@@ -41,10 +41,9 @@ struct RequestFigures {
 // The counters of one route and method.
 class RouteCounts {
   public:
-    static constexpr std::array<double, 16> bounds_seconds{0.0001, 0.00025, 0.0005, 0.001,
-                                                           0.0025, 0.005,   0.01,   0.025,
-                                                           0.05,   0.1,     0.25,   0.5,
-                                                           1,      2.5,     5,      10};
+    static constexpr std::array<double, 16> bounds_seconds{
+        0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,
+        0.05,   0.1,     0.25,   0.5,   1,      2.5,   5,    10};
 
     // An answer is complete. It counts at once; how long it took is told by add_duration().
     void add_status(int status);

@@ -33,7 +33,7 @@ enum class Operation : std::uint8_t { none, acquire, renew, release, check_token
 [[nodiscard]] Operation operation_of(const Request& request);
 
 // Most operations take less than a millisecond.
-inline constexpr double latency_bounds_ms[] = {0.05, 0.1, 0.25, 0.5, 1,   2.5, 5,    10,
+inline constexpr double latency_bounds_ms[] = {0.05, 0.1, 0.25, 0.5, 1,   2.5,  5,   10,
                                                25,   50,  100,  250, 500, 1000, 2500};
 
 struct OperationFigures {

@@ -179,6 +179,8 @@ IN_SOURCES = [
     ("sessions of the file door | 1000", "src/files/login/session_book.h", "sessions_max_default = 1000"),
     ("fences | 100 000; `--fences-max`", "src/service/books/fence.h", "resources_max = 100'000"),
     ("open connections, for each listener | 15 000; `--connections-max`", "src/app/serve_options.h", "connections_max = 15'000"),
+    ("bytes of bodies that are arriving over HTTP | 64 MiB for each listener, or twice `--body-max`; then 503",
+     "src/app/loop_parts.cc", r"arriving_bytes_max = std::size_t\{64\} << 20U(.|\n)*2 \* options.http_body_bytes_max"),
     ("ended leases whose `request_id` is remembered | 100 000, for 10 min", "src/service/books/request_memory.h",
      r"ended_kept = std::chrono::minutes\{10\}(.|\n)*ended_max = 100'000"),
     ("events that a reader can still ask for | 10 000", "src/service/events/event_feed.h", "events_max = 10'000"),

@@ -285,9 +285,8 @@ void declare_config_file(const options::Command& command, ServeOptions& options)
     command.on_parsed([command, &options, path] {
         take_lockserver_variables(command, options);
         if (path.is_given()) command.read_file(path.value());
-        if (!command.option("--data").is_given()) {
-            options.data_folder = or_default_data_folder("");
-        }
+        const bool is_given = command.option("--data").is_given();
+        options.data_folder = or_default_data_folder(is_given ? options.data_folder : "");
         const auto taken = take_dflockd_variables(command, options);
         if (!taken) options::Command::refuse(taken.error().message);
     });

@@ -410,6 +410,10 @@ TEST(ServeOptions, HonourTheVariablesOfLockServer) {
     EXPECT_EQ(database_file(*own), "here/holdfast.db");
 }
 
+TEST(ServeOptions, AnEmptyDataFolderIsTheDefault) {
+    EXPECT_EQ(parse({"--data", ""})->data_folder, parse({})->data_folder);
+}
+
 TEST(ServeOptions, AVariableOfLockServerBeatsTheFile) {
     const Variable address("LOCKSERVER_ADDR=127.0.0.1:9090");
     const ConfigFile file("http = \"127.0.0.1:7070\"\n");

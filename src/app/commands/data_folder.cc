@@ -28,6 +28,21 @@ bool has_database_in(const std::string& folder) {
     return has_database_at(std::filesystem::path(folder) / database_name);
 }
 
+// A folder that this user may not look into may have one: to use it fails, instead of beginning with an
+// empty database elsewhere.
+bool may_have_database_in(const std::string& folder) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(folder, error)) return false;
+    (void)std::filesystem::exists(std::filesystem::path(folder) / database_name, error);
+    return error == std::errc::permission_denied || has_database_in(folder);
+}
+
+// A folder may have several paths, through symbolic links.
+bool is_same_folder(const std::string& a, const std::string& b) {
+    std::error_code ignored;
+    return absolute_path(a) == absolute_path(b) || std::filesystem::equivalent(a, b, ignored);
+}
+
 }  // namespace
 
 Surroundings Surroundings::of_this_process() {
@@ -52,7 +67,7 @@ std::string usual_data_folder(const Surroundings& surroundings) {
 }
 
 std::string default_data_folder(const Surroundings& surroundings) {
-    return has_database_in(data_folder_here) ? data_folder_here : usual_data_folder(surroundings);
+    return may_have_database_in(data_folder_here) ? data_folder_here : usual_data_folder(surroundings);
 }
 
 std::string or_default_data_folder(const std::string& given) {
@@ -64,7 +79,7 @@ std::string overlooked_data_folder(const std::string& database, const Surroundin
     if (has_database_at(database) && folder != data_folder_here) return "";
     for (const std::string& other :
          {usual_data_folder(surroundings), std::string(data_folder_here)}) {
-        const bool is_same = absolute_path(other) == absolute_path(folder.string());
+        const bool is_same = is_same_folder(other, folder.string());
         if (!is_same && has_database_in(other)) return absolute_path(other);
     }
     return "";

@@ -91,6 +91,12 @@ TEST_F(DataFolder, IsOverlookedBesideThatOfOlderVersions) {
     EXPECT_EQ(overlooked_data_folder("./holdfast-data/holdfast.db", user_), usual_);
 }
 
+TEST_F(DataFolder, IsNotOverlookedUnderAnotherOfItsNames) {
+    add_file(usual_ + "/holdfast.db");
+    std::filesystem::create_directory_symlink(usual_, "holdfast-data");
+    EXPECT_EQ(overlooked_data_folder("./holdfast-data/holdfast.db", user_), "");
+}
+
 TEST_F(DataFolder, IsShownWithItsWholePath) {
     const std::string here = std::filesystem::current_path();
     EXPECT_EQ(absolute_path("./holdfast-data"), here + "/holdfast-data");

@@ -12,6 +12,7 @@ namespace holdfast {
 
 namespace {
 
+using embedded::CallsUnderWay;
 using embedded::Engine;
 
 // What becomes of a lease that was granted and that the program does not want any more. Under a request
@@ -35,7 +36,7 @@ class Delivery {
           executor_(std::move(executor)),
           completion_(std::move(completion)),
           unwanted_(unwanted) {
-        engine_->begin_call();
+        engine_->calls()->begin();
     }
     Delivery(const Delivery&) = delete;
     Delivery& operator=(const Delivery&) = delete;
@@ -43,15 +44,16 @@ class Delivery {
     // A guard that was not delivered releases its lease itself.
     ~Delivery() {
         if constexpr (std::is_same_v<T, Lease>) {
-            const auto engine = giver_.lock();
-            const bool is_lost = engine && result_ && *result_ && unwanted_ == Unwanted::release;
-            if (is_lost) engine->release_quietly(**result_);
+            const bool is_lost = result_ && *result_ && unwanted_ == Unwanted::release;
+            const auto engine = is_lost ? giver_.lock() : nullptr;
+            if (engine) engine->release_quietly(**result_);
         }
     }
 
     // An exception of a completion ends the program here, and not in the middle of the engine.
     static void give(const std::shared_ptr<Delivery>& self, LockResult<T> result) noexcept {
-        const std::shared_ptr<Engine> engine = std::move(self->engine_);
+        std::shared_ptr<Engine> engine = std::move(self->engine_);
+        const std::shared_ptr<CallsUnderWay> calls = engine->calls();
         self->giver_ = engine;
         self->result_.emplace(std::move(result));
         if (self->executor_) {
@@ -59,7 +61,8 @@ class Delivery {
         } else {
             self->run();
         }
-        engine->end_call();
+        engine.reset();  // close() may return then; the engine must not end here, after its manager
+        calls->end();
     }
 
   private:

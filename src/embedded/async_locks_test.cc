@@ -376,6 +376,20 @@ TEST(AsyncLocks, AManagerThatIsDestroyedWaitsForWhatIsBeingWritten) {
     EXPECT_TRUE(is_told);
 }
 
+// A completion must not keep the engine, and with it the file, longer than the manager.
+TEST(AsyncLocks, TheFileIsFreeWhenTheManagerIsDestroyed) {
+    const std::string path = ::testing::TempDir() + "async_locks_free.db";
+    std::filesystem::remove(path);
+    for (int round = 0; round < 500; ++round) {
+        auto manager = LockManager::open({.path = path});
+        ASSERT_TRUE(manager) << to_text(manager.error()) << " in round " << round;
+        for (int calls = round % 7; calls > 0; --calls) {
+            manager->async().get_by_token("none", [](const LockResult<Lease>&) {});
+        }
+        const LockManager destroyed = *std::move(manager);
+    }
+}
+
 // The last owner of everything is a completion on the manager's own thread.
 TEST(AsyncLocks, MayBeDestroyedByACompletion) {
     auto opened = LockManager::open();

@@ -275,15 +275,7 @@ LockResult<Lease> Engine::check(std::string_view token, const LockScope& scope, 
 
 void Engine::close() {
     thread_.post([this] { acquisitions_.close(); });
-    if (thread_.is_current()) return;
-    for (int count = calls_under_way_; count > 0; count = calls_under_way_) {
-        calls_under_way_.wait(count);
-    }
-}
-
-void Engine::end_call() {
-    --calls_under_way_;
-    calls_under_way_.notify_all();
+    if (!thread_.is_current()) calls_->wait_for_all();
 }
 
 LockResult<std::vector<Lease>> Engine::list() {

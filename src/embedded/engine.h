@@ -32,6 +32,26 @@
 
 namespace holdfast::embedded {
 
+// The calls that were started and have not ended. Lives longer than the engine: a call gives up its
+// engine before it ends, so that the engine ends with its last owner, and not a moment later.
+//
+// Thread safety: everything from any thread.
+class CallsUnderWay {
+  public:
+    void begin() { ++count_; }
+    void end() {
+        --count_;
+        count_.notify_all();
+    }
+    // Returns when there is none.
+    void wait_for_all() const {
+        for (int count = count_; count > 0; count = count_) count_.wait(count);
+    }
+
+  private:
+    std::atomic<int> count_ = 0;
+};
+
 class Engine final : public renewal::LeaseSource {
   public:
     // Gets the result of a call on the service's thread, once. Does not block, and throws nothing.
@@ -87,9 +107,8 @@ class Engine final : public renewal::LeaseSource {
     // The manager is gone: cancels the requests for locks, those that come later as well, and waits until
     // no call is under way. Does not wait on the service's thread.
     void close();
-    // To be called at the beginning and the end of each call that close() must wait for.
-    void begin_call() { ++calls_under_way_; }
-    void end_call();
+    // Every call that close() must wait for is counted there.
+    [[nodiscard]] const std::shared_ptr<CallsUnderWay>& calls() const { return calls_; }
 
     // Why this thread may not wait for the engine now: it is the service's.
     [[nodiscard]] std::optional<LockError> why_not_block() const override;
@@ -140,7 +159,7 @@ class Engine final : public renewal::LeaseSource {
     std::unique_ptr<service::Store> store_;
     renewal::Watcher watcher_;
     std::atomic<int> releases_under_way_ = 0;
-    std::atomic<int> calls_under_way_ = 0;
+    const std::shared_ptr<CallsUnderWay> calls_ = std::make_shared<CallsUnderWay>();
     std::atomic<std::uint64_t> waiters_named_ = 0;
     LeaseBoard board_;
 

@@ -67,7 +67,8 @@ std::string usual_data_folder(const Surroundings& surroundings) {
 }
 
 std::string default_data_folder(const Surroundings& surroundings) {
-    return may_have_database_in(data_folder_here) ? data_folder_here : usual_data_folder(surroundings);
+    return may_have_database_in(data_folder_here) ? data_folder_here
+                                                  : usual_data_folder(surroundings);
 }
 
 std::string or_default_data_folder(const std::string& given) {

@@ -355,7 +355,7 @@ export class Client {
     startHeartbeat(lease: Lease, options?: HeartbeatOptions): Promise<HeldLock>;
     /**
      * Gives back a lease together with its heartbeat, or a lock. For a `finally`: it may be called again, and with nothing.
-     * False if there was nothing to give back.
+     * False if there was nothing to give back. A lock, or a lease with a heartbeat, gives the same answer each time.
      */
     releaseOnce(held: Lease | Lock | null | undefined, options?: SignalOptions): Promise<boolean>;
     /** The lease of this token. It is guaranteed only after a renewal. Rejects with LockLost if there is none. */

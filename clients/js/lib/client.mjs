@@ -25,6 +25,12 @@ const ON_DEADLOCK = { refuse: "refuse", wait: "tell" }; // our words, and the se
 const fencePath = (resource) => `/v1/fence/${encodeURIComponent(checkedText(resource, "the resource"))}`;
 const tokenOf = (held) => checkedText(typeof held === "string" ? held : (held?.lease ?? held)?.token, "the token");
 
+/** What is no lease would be asked for again and again, and then be taken for one that was released. */
+function checkedLease(held) {
+    if (!(held instanceof Lease)) throw new TypeError("a lease is needed");
+    return held;
+}
+
 /** The secret of the options, or of the environment. */
 function readSecret({ token, tokenFile }) {
     if (token !== undefined || tokenFile !== undefined) return new Secret({ token, tokenFile });
@@ -98,12 +104,12 @@ export class Client {
 
     /** The lease lasts for `ttlMs`, or its old TTL, from now on. Rejects with LockLost if it has ended. */
     async renew(lease, given = {}) {
-        return renew(this.#exchange, lease, checked(given, options.RENEW));
+        return renew(this.#exchange, checkedLease(lease), checked(given, options.RENEW));
     }
 
     /** Releases a lease. False if it had ended before. */
     async release(lease, given = {}) {
-        return release(this.#exchange, lease, checked(given, options.SIGNAL_ONLY));
+        return release(this.#exchange, checkedLease(lease), checked(given, options.SIGNAL_ONLY));
     }
 
     /**
@@ -132,20 +138,20 @@ export class Client {
     /** Renews a lease, now and from now on. A lock that is held; rejects with LockLost if the lease has ended. */
     async startHeartbeat(lease, given = {}) {
         const { onLost, signal } = checked(given, options.HEARTBEAT);
-        const lock = Lock._over(this, await renew(this.#exchange, lease, { signal }), onLost);
+        const lock = Lock._over(this, await renew(this.#exchange, checkedLease(lease), { signal }), onLost);
         this.#heartbeats.set(lease, lock);
         return lock;
     }
 
     /**
      * Gives back a lease together with its heartbeat, or a lock. For a `finally`: it may be called again, and with nothing.
-     * False if there was nothing to give back.
+     * False if there was nothing to give back. A lock, or a lease with a heartbeat, gives the same answer each time.
      */
     async releaseOnce(held, given = {}) {
         const limits = checked(given, options.SIGNAL_ONLY);
         if (held === undefined || held === null) return false;
         if (held instanceof Lock) return held.release(limits);
-        return this.#heartbeats.get(held)?.release(limits) ?? release(this.#exchange, held, limits);
+        return this.#heartbeats.get(held)?.release(limits) ?? release(this.#exchange, checkedLease(held), limits);
     }
 
     /** The lease of this token. It is guaranteed only after a renewal. Rejects with LockLost if there is none. */

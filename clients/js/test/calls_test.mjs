@@ -64,6 +64,8 @@ check("a lease of retries is renewed only by its heartbeat", async ({ client }) 
     assert.equal(lock.locked(), false);
     assert.equal((await look(client, "job-lock")).held, false);
     assert.equal(await client.releaseOnce(undefined), false);
+    await assert.rejects(client.releaseOnce(lease.token), TypeError);
+    await assert.rejects(client.renew(lock), TypeError);
     assert.deepEqual(losses, []);
 
     const again = await client.acquireWithRetry("job-lock", { ttlMs: 400 });

@@ -129,7 +129,8 @@ class Client(BaseClient):
 
     def release_once(self, held: Union[Lease, LeaseGuard, None]) -> bool:
         """Gives back what is held, together with its heartbeat. For a `finally`: it may be called again, and with None.
-        False if there was nothing to give back."""
+        False if there was nothing to give back. A guard, or a lease with a heartbeat, gives the same
+        answer each time."""
         if held is None:
             return False
         guard = self._heartbeats.get(held.token) if isinstance(held, Lease) else held

@@ -76,7 +76,7 @@ struct Resource {
     const ResourceKind kind;
     bool is_idle = false;
     bool is_crowded = false;  // it has had many holders since it had none (lock_table_own.cc)
-    Door last_door{};  // of the client that was the last to stop holding or wanting it
+    Door last_door{};         // of the client that was the last to stop holding or wanting it
     std::uint32_t limit = 1;
     std::uint64_t version = 0;
     SlotList holders;  // leases that are held or in grace, in the order of their grants

@@ -190,7 +190,8 @@ TEST(SqliteStore, CountsWhatItCommits) {
     EXPECT_EQ(after.commit_seconds.count(), 1U);
     EXPECT_GT(after.commit_seconds.sum(), 0);
     EXPECT_EQ(after.batch_sizes.counts()[2], 1U);
-    EXPECT_GT(after.disk_bytes, before.disk_bytes) << "the journal has its first size";
+    EXPECT_GE(after.disk_bytes, before.disk_bytes)
+        << "the journal has its first size from the start";
     EXPECT_EQ(after.commit_failures, 0U);
 }
 

@@ -22,12 +22,20 @@ SqliteError journal_error(const std::string& message) {
 SqliteResult<Unfolded> add_up(const JournalSource& source, const JournalState& state) {
     Unfolded unfolded;
     if (!source.bytes) {
-        if (source.use == JournalUse::mine && state.is_open) {
+        if (source.use == JournalUse::mine && state.open_bytes > 0) {
             return tl::unexpected(
                 journal_error("the file is missing, and the last commits with it; put it back, or "
                               "go on without them: `holdfast restore` takes this file"));
         }
         return unfolded;
+    }
+    const bool is_size_known = state.open_bytes > 1;
+    if (source.use == JournalUse::mine && is_size_known &&
+        source.bytes->size() < state.open_bytes) {
+        return tl::unexpected(journal_error(
+            "the file was cut off, and the last commits with it: it has " +
+            std::to_string(source.bytes->size()) + " of " + std::to_string(state.open_bytes) +
+            " bytes; put it back, or go on without them: `holdfast restore` takes this file"));
     }
     const auto entries = find_entries(*source.bytes, state.name, source.use);
     if (!entries) return tl::unexpected(journal_error(entries.error().message));
@@ -49,18 +57,19 @@ SqliteResult<JournalState> read_journal_state(Database& database) {
     TRY(const bool is_found, select.step());
     const bool has_types =
         is_found && select.is_integer(0) && select.is_integer(1) && select.is_integer(2);
-    if (!has_types || select.number(1) < 1 || select.number(1) == INT64_MAX) {
+    if (!has_types || select.number(1) < 1 || select.number(1) == INT64_MAX ||
+        select.number(2) < 0) {
         return tl::unexpected(SqliteError{.message = "what it says of its journal makes no sense"});
     }
     return JournalState{.name = {.database = static_cast<std::uint64_t>(select.number(0)),
                                  .generation = static_cast<std::uint64_t>(select.number(1))},
-                        .is_open = select.number(2) != 0};
+                        .open_bytes = static_cast<std::uint64_t>(select.number(2))};
 }
 
 SqliteResult<void> write_journal_state(Database& database, const JournalState& state) {
     TRY(auto update, database.prepare("UPDATE journal_file SET generation = ?, is_open = ?"));
     update.bind(1, static_cast<std::int64_t>(state.name.generation));
-    update.bind(2, state.is_open ? 1 : 0);
+    update.bind(2, static_cast<std::int64_t>(state.open_bytes));
     return update.run();
 }
 
@@ -72,7 +81,7 @@ SqliteResult<JournalState> fold_all(Database& database, const JournalSource& sou
     TRY(auto statements, FoldStatements::prepare(database));
     TRY(unfolded.write(statements));
     ++state.name.generation;
-    state.is_open = false;
+    state.open_bytes = 0;
     TRY(write_journal_state(database, state));
     return state;
 }

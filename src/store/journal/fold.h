@@ -3,10 +3,10 @@
 // Folding: moving what the journal says into the tables of the database.
 //
 // The table `journal_file` has one row: the number that names the database, the generation of its
-// journal that is not folded, and whether there is a journal. A fold writes what the journal says
-// into the other tables, and the next generation into this one, in the same transaction. From then
-// on the records of the old generation mean nothing. So whatever crashes, each record is folded once,
-// or is still in the journal.
+// journal that is not folded, and whether there is a journal and how large it is. A fold writes
+// what the journal says into the other tables, and the next generation into this one, in the same
+// transaction. From then on the records of the old generation mean nothing. So whatever crashes, each
+// record is folded once, or is still in the journal.
 
 #include <cstdint>
 #include <optional>
@@ -20,7 +20,10 @@ namespace holdfast::store {
 
 struct JournalState {
     JournalName name;
-    bool is_open = false;  // a server has begun to write there, and has not ended cleanly
+    // Above zero: a server has begun to write there, and has not ended cleanly. The file has at least
+    // so many bytes, because it never shrinks: a smaller one was cut off, and with it commits.
+    // (Earlier versions wrote 1. The column is still called is_open.)
+    std::uint64_t open_bytes = 0;
 };
 
 // Fails if the row makes no sense.

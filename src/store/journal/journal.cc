@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -32,9 +33,14 @@ SqliteResult<void> Journal::restart(Database& database) {
     if (!file_) {
         TRY(file_, JournalFile::open(path_, limits_.bytes_max).map_error(to_sqlite_error));
     }
-    state.is_open = true;
+    state.open_bytes = open_bytes();
     name_ = state.name;
     return write_journal_state(database, state);
+}
+
+// What the database says of an open journal. Without room on the disk the file may have no size yet.
+std::uint64_t Journal::open_bytes() const {
+    return std::max<std::uint64_t>(1, file_->size());
 }
 
 void Journal::begin(std::int64_t start_number) {
@@ -91,7 +97,7 @@ void Journal::close(Database& database) {
 // With `trim_by`, twice as many rows of the history may go as come: so it does not grow for long.
 SqliteResult<void> Journal::fold_and(Database& database, bool is_open,
                                      const service::Clock* trim_by) {
-    JournalState next{.name = name_, .is_open = is_open};
+    JournalState next{.name = name_, .open_bytes = is_open ? open_bytes() : 0};
     ++next.name.generation;
     TRY(auto transaction, Transaction::begin(database));
     TRY(unfolded_.write(statements_));

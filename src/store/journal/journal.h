@@ -77,6 +77,7 @@ class Journal {
 
     SqliteResult<void> reload(Database& database);
     SqliteResult<bool> append();
+    [[nodiscard]] std::uint64_t open_bytes() const;
     SqliteResult<void> fold_and(Database& database, bool is_open, const service::Clock* trim_by);
 
     std::string path_;

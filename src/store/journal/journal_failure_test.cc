@@ -187,8 +187,31 @@ TEST_F(KilledStore, IsRefusedWithARecordThatMakesNoSense) {
     auto file = *JournalFile::open(journal_);
     file.begin(state.name);
     ASSERT_TRUE(file.append("\xff").value());
-    std::filesystem::resize_file(journal_, JournalFile::block_bytes);
     EXPECT_THAT(start(), HasSubstr("record 0 in it makes no sense"));
+}
+
+// Without the size, the first two of these were an empty journal, and the third a shorter one.
+TEST_F(KilledStore, IsRefusedWithAJournalThatWasCutOff) {
+    const auto whole = std::filesystem::file_size(journal_);
+    EXPECT_EQ(whole, JournalFile::size_min);
+    for (const std::uintmax_t left : {std::uintmax_t{0}, std::uintmax_t{100},
+                                      std::uintmax_t{JournalFile::block_bytes}, whole - 1}) {
+        const auto copy = journal_ + ".copy";
+        std::filesystem::copy_file(journal_, copy);
+        std::filesystem::resize_file(journal_, left);
+        EXPECT_THAT(start(),
+                    HasSubstr("the file was cut off, and the last commits with it: it has " +
+                              std::to_string(left) + " of 262144 bytes"));
+        std::filesystem::rename(copy, journal_);
+    }
+    EXPECT_EQ(start(), "started");
+}
+
+// Databases of earlier versions do not say how large their journal is: they start as before, once.
+TEST_F(KilledStore, StartsWithAJournalWhoseSizeWasNotWrittenDown) {
+    ASSERT_TRUE(Database::open(path_)->run("UPDATE journal_file SET is_open = 1"));
+    std::filesystem::resize_file(journal_, 0);
+    EXPECT_EQ(start(), "started");
 }
 
 }  // namespace

@@ -91,7 +91,10 @@ base::Result<JournalFile> JournalFile::open(const std::string& path, std::size_t
     }
     TRY(make_name_durable(path));
     const std::size_t size = static_cast<std::size_t>(status.st_size) / block_bytes * block_bytes;
-    return JournalFile(path, std::move(file), std::min(size, bytes_max), bytes_max);
+    JournalFile journal(path, std::move(file), std::min(size, bytes_max), bytes_max);
+    const std::size_t smallest = std::min(size_min, bytes_max);
+    if (journal.size_ < smallest) journal.grow(smallest);
+    return journal;
 }
 
 // NOLINTNEXTLINE(bugprone-easily-swappable-parameters): what is, what may be

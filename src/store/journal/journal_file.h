@@ -52,7 +52,8 @@ class JournalFile {
     static constexpr std::size_t size_min = std::size_t{256} << 10U,
                                  size_max = std::size_t{16} << 20U;
 
-    // Opens or makes the file, which other users cannot read, and makes its name durable.
+    // Opens or makes the file, which other users cannot read, and makes its name and its smallest
+    // size durable. If the disk has no room for that, the file stays as small as it is.
     // `bytes_max` is a multiple of block_bytes.
     [[nodiscard]] static base::Result<JournalFile> open(const std::string& path,
                                                         std::size_t bytes_max = size_max);
@@ -64,6 +65,8 @@ class JournalFile {
     // size, or the disk is full. After a failure nobody knows whether the record is there.
     [[nodiscard]] base::Result<bool> append(std::string_view entry);
 
+    // How large the file is, in whole blocks. It never becomes smaller.
+    [[nodiscard]] std::size_t size() const { return size_; }
     // Whether append() has written nothing since begin().
     [[nodiscard]] bool empty() const { return next_ == 0; }
 

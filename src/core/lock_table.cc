@@ -117,7 +117,7 @@ void LockTable::retire_if_unused(Slot slot) {
     Resource& resource = resources_[slot];
     if (resource.holder_count > 0 || resource.waiter_count > 0 || resource.lapsed != no_slot)
         return;
-    if (idle_retention_ <= Duration::zero() || (idle_door_ && resource.last_door != *idle_door_)) {
+    if (idle_retention_ <= Duration::zero() || (idle_door_ && !resource.is_of_idle_door)) {
         drop_resource(slot);
         return;
     }

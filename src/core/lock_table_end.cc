@@ -240,7 +240,7 @@ std::vector<Slot> LockTable::leave_holders(Slot slot, EventKind kind) {
     unlink(leases_, holder_links, resource.holders, slot);
     if (--resource.holder_count == 0) resource.is_crowded = false;
     door_counts_.remove_holder(lease.resource, lease.door);
-    resource.last_door = lease.door;
+    resource.is_of_idle_door |= idle_door_ == lease.door;
     if (lease.range_item == no_slot) return {};
     return ranges_.remove(resource.ranges, lease.range_item);
 }
@@ -269,7 +269,7 @@ std::vector<Slot> LockTable::erase_waiter(Slot slot, EventKind kind, Cause cause
     count_endless(waiter.ttl, {});
     --resources_[waiter.resource].waiter_count;
     door_counts_.remove_waiter(waiter.resource, waiter.door);
-    resources_[waiter.resource].last_door = waiter.door;
+    resources_[waiter.resource].is_of_idle_door |= idle_door_ == waiter.door;
     emit(kind, cause, waiter);
     const Slot item = waiter.range_item, resource = waiter.resource;
     leave_queue(slot);

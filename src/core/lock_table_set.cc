@@ -310,7 +310,7 @@ void LockTable::end_set(Slot slot, EventKind kind, Cause cause) {
         unlink(leases_, holder_links, resource.holders, other);
         if (--resource.holder_count == 0) resource.is_crowded = false;
         door_counts_.remove_holder(record.resource, door);
-        resource.last_door = door;
+        resource.is_of_idle_door |= idle_door_ == door;
         touched_.push_back({.resource = record.resource, .watchers = {}});
         if (record.range_item != no_slot) {
             touched_.back().watchers = ranges_.remove(resource.ranges, record.range_item);

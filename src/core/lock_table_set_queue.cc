@@ -131,7 +131,7 @@ void LockTable::erase_waiting_set(Slot slot, EventKind kind, Cause cause) {
     const auto leave = [this, door = waiter.door](Slot resource) {
         --resources_[resource].waiter_count;
         door_counts_.remove_waiter(resource, door);
-        resources_[resource].last_door = door;
+        resources_[resource].is_of_idle_door |= idle_door_ == door;
     };
     leave(waiter.resource);
     for (const Slot other : waiter.notes.others()) leave(waiters_[other].resource);

@@ -75,8 +75,8 @@ struct Resource {
     const std::uint32_t hash;
     const ResourceKind kind;
     bool is_idle = false;
-    bool is_crowded = false;  // it has had many holders since it had none (lock_table_own.cc)
-    Door last_door{};         // of the client that was the last to stop holding or wanting it
+    bool is_crowded = false;       // it has had many holders since it had none (lock_table_own.cc)
+    bool is_of_idle_door = false;  // a client of TableOptions::idle_door has held or wanted it
     std::uint32_t limit = 1;
     std::uint64_t version = 0;
     SlotList holders;  // leases that are held or in grace, in the order of their grants

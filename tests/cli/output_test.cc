@@ -161,7 +161,7 @@ TEST(Output, WatchTellsWhatHappens) {
     const std::string line = people.wait_for_output("released");
     EXPECT_THAT(normalised(line),
                 MatchesRegex("<-+moment-+>  released        x  w1  fence=<-+number-+> "
-                             "held=<sec>"));
+                             "held=<sec> by=http@127.0.0.1"));
     const std::string json = programs.wait_for_output("\"event\":\"granted\"");
     EXPECT_THAT(json, AllOf(StartsWith("{\"id\":"), HasSubstr("\"holder\":\"w1\"")));
     is_seen = true;

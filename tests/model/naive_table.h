@@ -121,7 +121,7 @@ class NaiveTable {
         std::optional<Lease> last_owner;  // rule G6
         core::Time remembered_until;      // with last_owner
         std::optional<core::Time> idle_since;
-        core::Door last_door{};  // rule I2: of the last lease or wait that ended
+        bool is_of_idle_door = false;  // rule I2: a lease or wait of that door has ended
     };
 
     struct Session {

@@ -121,7 +121,8 @@ void NaiveTable::end_lease(Lease& lease, EventKind kind, Cause cause) {
     });
     touch(lease);
     for (const SetMember& member : lease.members) {
-        find_lock(member.scope)->last_door = lease.view.owner.door;  // I2
+        find_lock(member.scope)->is_of_idle_door |=
+            options_.idle_door == lease.view.owner.door;  // I2
     }
     tell(kind, cause, lease);
     lease.is_ended = true;
@@ -143,7 +144,8 @@ void NaiveTable::end_wait(std::size_t index, EventKind kind, Cause cause) {
         return entry.state == Entry::State::queued && entry.waiter == waiter.id;
     });
     for (const SetMember& member : waiter.members) {
-        find_lock(member.scope)->last_door = waiter.request.owner.door;  // I2
+        find_lock(member.scope)->is_of_idle_door |=
+            options_.idle_door == waiter.request.owner.door;  // I2
     }
     tell_of_wait(kind, cause, waiter);
 }
@@ -180,8 +182,7 @@ void NaiveTable::tidy() {
     }
     const bool keeps_any = options_.idle_retention > Duration::zero();
     std::erase_if(locks_, [&](const Lock& lock) {
-        const bool is_kept =
-            keeps_any && (!options_.idle_door || lock.last_door == *options_.idle_door);
+        const bool is_kept = keeps_any && (!options_.idle_door || lock.is_of_idle_door);
         return lock.idle_since && !is_kept;
     });
 }

@@ -208,7 +208,8 @@ TEST(ScopedSetEvents, AreOfAllItsScopes) {
     const std::string data =
         R"({"at_ms":1705314600000,"lock_name":"a","kind":"named","mode":"exclusive",)"
         R"("scopes":["a","b"],"owner_id":"w1","door":"scoped","fencing_token":)" +
-        dialogue.blank("token1") + R"(,"lease_expiry_ms":1705314605000,"queue_length":0})";
+        dialogue.blank("token1") +
+        R"(,"lease_expiry_ms":1705314605000,"by":"http@127.0.0.1","queue_length":0})";
     EXPECT_EQ(reader.next().data, data);
     EXPECT_EQ(of_b.next().data, data);
     EXPECT_NE(of_c.next().data, data);

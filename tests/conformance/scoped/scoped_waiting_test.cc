@@ -229,7 +229,8 @@ TEST(ScopedEvents, AreThoseOfThisDoor) {
         dialogue.blank("token1") + R"(,"lease_expiry_ms":1705314605000)";
     const SeenEvent first = reader.next(), second = reader.next();
     EXPECT_EQ(first.kind, "granted");
-    EXPECT_EQ(first.data, R"({"at_ms":1705314600000)" + about + R"(,"queue_length":0})");
+    EXPECT_EQ(first.data,
+              R"({"at_ms":1705314600000)" + about + R"(,"by":"http@127.0.0.1","queue_length":0})");
     EXPECT_EQ(second.kind, "expired");
     EXPECT_EQ(second.data,
               R"({"at_ms":1705314605000)" + about + R"(,"held_ms":5000,"queue_length":0})");

@@ -164,7 +164,8 @@ TEST_P(RestoredUnderLowerLimits, IsKeptAndMayBeRenewed) {
     EXPECT_EQ(table.renew(at(30s), {.token = lease.token, .ttl = 60s}).kind, Kind::renewed);
     EXPECT_EQ(table.renew(at(30s), {.token = set.token}).kind, Kind::renewed);
 
-    asked.scope = Scope::semaphore(text + "2");
+    const std::string other = text + "2";
+    asked.scope = Scope::semaphore(other);
     EXPECT_EQ(table.acquire(at(30s), asked).refusal, GetParam().refusal);
     EXPECT_EQ(table.release(at(31s), {.token = lease.token}).kind, Kind::released);
     EXPECT_EQ(table.release(at(31s), {.token = set.token}).kind, Kind::released);

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "doors/redis/script/descent.h"
 #include "doors/redis/script/parser.h"
 #include "doors/redis/script/test_repeat.h"
 
@@ -143,7 +144,7 @@ Reply run_on_small_stack(const Run& run) {
     } task{run, {}};
     pthread_attr_t attributes;
     EXPECT_EQ(pthread_attr_init(&attributes), 0);
-    EXPECT_EQ(pthread_attr_setstacksize(&attributes, std::size_t{256} * 1024), 0);
+    EXPECT_EQ(pthread_attr_setstacksize(&attributes, 2 * script_stack_bytes_max), 0);
     pthread_t thread{};
     const auto enter = [](void* given) -> void* {
         auto& its = *static_cast<Task*>(given);

@@ -351,11 +351,14 @@ check("an election has one leader at a time, and all learn who it is", async ({ 
 check("events go on where they were cut off", async ({ client, far, proxy }) => {
     const controller = new AbortController();
     const seen = [];
+    let isOpen = false; // the server says at once that it does not know what came after number 0
     const watching = (async () => {
         for await (const event of far.watch({ prefix: "x", after: 0, signal: controller.signal })) {
-            if (event.kind !== "gap") seen.push(event);
+            if (event.kind === "gap") isOpen = true;
+            else seen.push(event);
         }
     })();
+    await until(() => isOpen, "the stream of events");
     const takeAndGive = async () => client.release(await client.acquire("x"));
     for (let turn = 0; turn < 2; ++turn) await takeAndGive();
     await client.acquire("y");

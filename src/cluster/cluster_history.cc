@@ -1,6 +1,7 @@
 #include "cluster/cluster_history.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -20,6 +21,8 @@ using service::Hold;
 
 // So many holds are in one value, and so many values are removed by one commit, at most.
 constexpr std::size_t holds_in_value = 100, removals_max = 8;
+// So many values are looked at by one commit, at most.
+constexpr std::size_t looks_max = 64;
 
 void write_text(base::JsonWriter& json, const std::string& name, const std::string& text) {
     if (text.empty()) return;
@@ -126,7 +129,7 @@ std::vector<etcd::Operation> ClusterHistory::plan(const service::CommitEffect& e
                                                   service::WallTime epoch, bool may_grow) {
     ending_.clear();
     added_values_.clear();
-    removed_values_ = 0;
+    removed_values_.clear();
     if (!is_on_) return {};
     for (const auto& put : effect.puts()) {
         open_.begin(core::as_number(put.change->lease.token.fence),
@@ -151,24 +154,38 @@ std::vector<etcd::Operation> ClusterHistory::plan(const service::CommitEffect& e
         added_values_.push_back(number);
         number += count;
     }
-    // A value is too much when the next one begins with a hold that is too much, or the oldest kept.
-    const std::uint64_t oldest = ring_.oldest();
-    while (removed_values_ < removals_max && removed_values_ + 1 < values_.size() &&
-           values_[removed_values_ + 1] <= oldest) {
-        operations.push_back(etcd::Operation::remove(keys_.history(values_[removed_values_])));
-        ++removed_values_;
+    choose_removals();
+    for (const std::uint64_t value : removed_values_) {
+        operations.push_back(etcd::Operation::remove(keys_.history(value)));
     }
     return operations;
 }
 
+// A value is too much when none of its holds is kept. The newest value stays: the next leader counts
+// on from there. Rows from the future may keep old values, so the search goes on behind them, from
+// commit to commit, and then begins at the oldest again.
+void ClusterHistory::choose_removals() {
+    auto value = values_.lower_bound(looked_at_);
+    for (std::size_t left = looks_max; left > 0 && removed_values_.size() < removals_max; --left) {
+        const auto next = value == values_.end() ? value : std::next(value);
+        if (next == values_.end()) {
+            looked_at_ = 0;
+            return;
+        }
+        if (!ring_.has_any(*value, *next)) removed_values_.push_back(*value);
+        looked_at_ = *next;
+        value = next;
+    }
+}
+
 void ClusterHistory::on_committed(service::WallTime now) {
     for (const Hold& hold : ending_) open_.end(hold.fence);
-    values_.erase(values_.begin(), values_.begin() + static_cast<std::ptrdiff_t>(removed_values_));
-    values_.insert(values_.end(), added_values_.begin(), added_values_.end());
+    for (const std::uint64_t value : removed_values_) values_.erase(value);
+    values_.insert(added_values_.begin(), added_values_.end());
     if (!ending_.empty()) ring_.add(ending_, now);
     ending_.clear();
     added_values_.clear();
-    removed_values_ = 0;
+    removed_values_.clear();
 }
 
 void ClusterHistory::begin(const std::vector<etcd::KeyValue>& entries,
@@ -186,7 +203,7 @@ void ClusterHistory::begin(const std::vector<etcd::KeyValue>& entries,
         if (!first || *first == 0 || *first > std::numeric_limits<std::uint64_t>::max() / 2) {
             continue;
         }
-        values_.push_back(*first);
+        values_.insert(*first);
         auto read = parse_holds(*first, entry.value);
         if (!read) {
             base::log(base::LogLevel::warning, "a part of the history in etcd is damaged",
@@ -204,7 +221,8 @@ void ClusterHistory::clear() {
     values_.clear();
     ending_.clear();
     added_values_.clear();
-    removed_values_ = 0;
+    removed_values_.clear();
+    looked_at_ = 0;
 }
 
 }  // namespace holdfast::cluster

@@ -15,7 +15,7 @@
 // Lifetime: `keys` outlives this.
 
 #include <cstdint>
-#include <deque>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,14 +71,17 @@ class ClusterHistory {
     [[nodiscard]] std::size_t size() const { return ring_.size(); }
 
   private:
+    void choose_removals();
+
     const bool is_on_;
     const Keys& keys_;
     service::HistoryRing ring_;
     service::OpenHolds open_;
-    std::deque<std::uint64_t> values_;         // in etcd, by the number of their first hold
-    std::vector<service::Hold> ending_;        // of the commit that was planned last
-    std::vector<std::uint64_t> added_values_;  // likewise
-    std::size_t removed_values_ = 0;           // likewise
+    std::set<std::uint64_t> values_;  // in etcd, by the number of their first hold
+    std::uint64_t looked_at_ = 0;     // values with smaller numbers were looked at
+    // Of the commit that was planned last.
+    std::vector<service::Hold> ending_;
+    std::vector<std::uint64_t> added_values_, removed_values_;
 };
 
 }  // namespace holdfast::cluster

@@ -152,6 +152,41 @@ TEST_F(ClusterHistoryTest, HasSoManyRowsInEtcd) {
     EXPECT_LE(values().size(), 5U);
 }
 
+// The clock of the leader was ahead for a while.
+TEST(ClusterHistory, RemovesWhatIsTooOldBehindARowFromTheFuture) {
+    constexpr service::WallTime noon{1'000'000s};
+    const Keys keys("/holdfast/");
+    const auto entry = [&keys](std::uint64_t number, service::WallTime ended_at) {
+        const Hold hold{.fence = number, .name = "job", .owner = "w", .ended_at = ended_at};
+        return etcd::KeyValue{.key = keys.history(number), .value = to_text({hold})};
+    };
+    std::vector<etcd::KeyValue> entries{entry(1, noon + 24h * 365)};
+    for (std::uint64_t number = 2; number <= 200; ++number) {
+        entries.push_back(entry(number, noon - 48h));
+    }
+    ClusterHistory history({.age_max = 24h, .rows_max = 1'000}, keys);
+    history.begin(entries, {}, noon);
+    EXPECT_EQ(history.size(), 1U);
+    std::vector<std::string> removed;
+    for (std::uint64_t fence = 300; fence < 330; ++fence) {
+        core::Event end{.kind = core::EventKind::released};
+        end.lease.scope = core::Scope::named("job");
+        end.lease.token.fence = core::Fence{fence};
+        service::Commit commit;
+        commit.changes.add(end);
+        service::CommitEffect effect;
+        effect.compute(commit);
+        for (const etcd::Operation& operation : history.plan(effect, noon, true)) {
+            if (operation.kind == etcd::Operation::Kind::remove) removed.push_back(operation.key);
+        }
+        history.on_committed(noon);
+    }
+    ASSERT_EQ(removed.size(), 199U);
+    EXPECT_EQ(removed.front(), keys.history(2));
+    EXPECT_EQ(removed.back(), keys.history(200));
+    EXPECT_EQ(history.size(), 31U);
+}
+
 TEST_F(ClusterHistoryTest, IsNotWrittenIfItIsOff) {
     TestNode& a = lead();
     hold(a, "ann");

@@ -34,6 +34,7 @@ void CommitEffect::compute(const Commit& commit) {
     }
     if (has_cancelled_puts_) {
         std::erase_if(puts_, [](const Put& put) { return put.change == nullptr; });
+        std::erase(holds_, nullptr);
     }
 }
 
@@ -56,6 +57,7 @@ void CommitEffect::add(const core::Event& change) {
     if (change.kind == core::EventKind::expired) holds_.push_back(&change);
     if (Put* const earlier = find_put(fence)) {
         earlier->change = &change;
+        if (change.kind == core::EventKind::expired) earlier->hold = holds_.size() - 1;
     } else {
         other_puts_.emplace(fence, puts_.size());
         const bool is_forced = change.cause == core::Cause::force;
@@ -75,20 +77,13 @@ void CommitEffect::add_end(std::uint64_t fence, const core::Event& change) {
         earlier->change = nullptr;
         has_cancelled_puts_ = true;
         if (earlier->is_new) {
-            if (change.kind == core::EventKind::grace_ended) drop_hold(fence);
+            // No client was told of the lease, so nobody is told of its hold.
+            if (earlier->hold) holds_[*earlier->hold] = nullptr;
             return;
         }
     }
     ends_.push_back(&change);
     if (change.kind != core::EventKind::grace_ended) holds_.push_back(&change);
-}
-
-// Nobody was told of the lease, so nobody is told of its hold.
-void CommitEffect::drop_hold(std::uint64_t fence) {
-    const auto is_its = [fence](const core::Event* end) {
-        return core::as_number(end->lease.token.fence) == fence;
-    };
-    std::erase_if(holds_, is_its);
 }
 
 CommitEffect::Put* CommitEffect::find_put(std::uint64_t fence) {

@@ -32,6 +32,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -48,6 +49,7 @@ class CommitEffect {
         bool is_new = false;       // granted in this commit: the store has nothing of the lease yet
         core::Duration waited{0};  // is_new: how long the holder waited for the grant
         std::string_view by = {};  // who has asked for the lease; empty: it is not known here
+        std::optional<std::size_t> hold = {};  // its place in holds(), while that is computed
 
         [[nodiscard]] bool is_in_grace() const { return change->kind == core::EventKind::expired; }
     };
@@ -85,7 +87,6 @@ class CommitEffect {
     void add(const core::Event& change);
     void add_grant(std::uint64_t fence, const core::Event& change);
     void add_end(std::uint64_t fence, const core::Event& change);
-    void drop_hold(std::uint64_t fence);
     [[nodiscard]] Put* find_put(std::uint64_t fence);
 
     const Commit* commit_ = nullptr;

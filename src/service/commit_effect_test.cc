@@ -91,6 +91,31 @@ TEST(CommitEffect, HasNoHoldOfALeaseThatNobodyWasToldOf) {
         IsEmpty());
 }
 
+// With as many as a commit may have. (It took a step for each pair of them.)
+TEST(CommitEffect, LeavesOutVeryManyHoldsThatNobodyWasToldOf) {
+    constexpr std::uint64_t many = 200'000;
+    Commit commit;
+    for (std::uint64_t fence = 1; fence <= many; ++fence) {
+        commit.changes.add(change(EventKind::granted, fence));
+    }
+    for (std::uint64_t fence = 1; fence <= many; ++fence) {
+        commit.changes.add(with_grace(change(EventKind::expired, fence)));
+    }
+    for (std::uint64_t fence = 1; fence <= many; ++fence) {
+        if (fence % 1000 != 0) {
+            commit.changes.add(with_grace(change(EventKind::grace_ended, fence)));
+        }
+    }
+    CommitEffect effect;
+    effect.compute(commit);
+    ASSERT_EQ(effect.holds().size(), many / 1000);
+    EXPECT_EQ(effect.puts().size(), many / 1000);
+    EXPECT_TRUE(effect.ends().empty());
+    for (std::size_t index = 0; index < effect.holds().size(); ++index) {
+        EXPECT_EQ(effect.holds()[index]->lease.token.fence, core::Fence{1000 * (index + 1)});
+    }
+}
+
 TEST(CommitEffect, HasAHoldOnceAlthoughAGraceFollows) {
     EXPECT_THAT(ended_holds({with_grace(change(EventKind::expired, 7)),
                              with_grace(change(EventKind::grace_ended, 7))}),

@@ -14,6 +14,10 @@ namespace {
 // requests waited for it.
 constexpr std::chrono::milliseconds slow_sweep{100};
 
+// An answer may lead to the next request at once, and that to the next answer. So often in one turn;
+// then other clients have their turn.
+constexpr int rounds_of_answers_max = 64;
+
 // Whether the answer comes with a grant or a time-out instead of at once.
 bool is_waiting(const Request& request, const core::Outcome& outcome) {
     return outcome.kind == core::Outcome::Kind::queued && !std::holds_alternative<Enqueue>(request);
@@ -296,21 +300,33 @@ void LockService::lose_events(std::uint64_t count) {
 
 void LockService::end_turn() {
     tell();
-    // An answer may lead to the next request at once, and that to the next answer.
-    while (const Answers* const ready = pipeline_.take_ready()) {
-        if (has_authority()) {
-            deliver(*ready, {});
-        } else {
-            refuse_unconfirmed(*ready);
-        }
-        tell();
-    }
+    deliver_ready();
     start_commit();
     if (const std::size_t dropped = pipeline_.thin_out(*table_); dropped > 0) {
         absorbed_ = table_->changes().size();
         lose_events(dropped);
     }
     arm_wake();
+}
+
+// The answers that wait for nothing.
+void LockService::deliver_ready() {
+    for (int rounds_left = rounds_of_answers_max; !is_pausing_; --rounds_left) {
+        const Answers* const ready = pipeline_.take_ready();
+        if (ready == nullptr) return;
+        if (has_authority()) {
+            deliver(*ready, {});
+        } else {
+            refuse_unconfirmed(*ready);
+        }
+        tell();
+        if (rounds_left > 1) continue;
+        is_pausing_ = true;
+        executor_.post([this] {
+            is_pausing_ = false;
+            executor_.at_end_of_turn();
+        });
+    }
 }
 
 void LockService::start_commit() {

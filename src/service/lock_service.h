@@ -196,6 +196,7 @@ class LockService final : public Port {
     [[nodiscard]] std::uint64_t position() const;
     void lose_events(std::uint64_t count);
     void end_turn();
+    void deliver_ready();
     void start_commit();
     void finish_commit(const StoreResult<void>& result);
     void deliver(const Answers& answers, const core::Changes& changes);
@@ -248,6 +249,7 @@ class LockService final : public Port {
     std::size_t absorbed_ = 0;    // so many of the table's changes were looked at
     core::Changes told_;          // what observers are told of; memory for later ones
     bool is_delivering_ = false;  // the answers of a commit whose changes are not yet taken
+    bool is_pausing_ = false;     // answers wait for the next turn: this one had many of them
 
     // Observers number what they are told. Refused fences are told between the events of the table,
     // and are counted apart: how many there will have been before an event is not known when the

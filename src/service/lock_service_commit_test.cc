@@ -3,6 +3,10 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "service/lock_service.h"
 #include "service/test_service.h"
 
@@ -114,6 +118,35 @@ TEST_F(DurableService, AnExpiryIsCommittedAlthoughNobodyAsked) {
     executor.settle();
     advance(30s);
     EXPECT_THAT(store.commits.back(), ElementsAre("expired job laptop1"));
+}
+
+// A renewal of a large set has a quarter of a megabyte, so the number of events is not all.
+TEST_F(DurableService, PendingRenewalsAreThinnedOutByTheirBytes) {
+    std::vector<std::string> names;
+    std::vector<core::SetMember> members;
+    for (int i = 0; i < 64; ++i) names.push_back(std::string(4000, 'n') + std::to_string(i));
+    for (const std::string& name : names) members.push_back({.scope = core::Scope::named(name)});
+    core::AcquireRequest set = take("laptop1", names.front());
+    set.members = members;
+    set.renew_own = true;
+    store.commits_at_once = true;
+    ask(set);
+    executor.settle();
+    store.commits_at_once = false;
+    ask(take("slow", "slow"));  // a commit that takes long
+    executor.settle();
+    ASSERT_TRUE(store.is_committing());
+    events.clear();
+    constexpr int renewals = 1000;
+    for (int i = 0; i < renewals; ++i) {
+        ask(set);
+        executor.settle();
+    }
+    store.commits_at_once = true;
+    finish_commit();
+    const auto told = std::count(events.begin(), events.end(), "renewed laptop1");
+    EXPECT_GT(told, 0);
+    EXPECT_LT(told, 600) << "more than 128 MiB were pending";
 }
 
 TEST_F(DurableService, QueuesAndSessionsAreNotCommitted) {

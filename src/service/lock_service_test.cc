@@ -384,6 +384,29 @@ std::string logged_by_sweep(core::Duration takes, base::LogLevel least) {
     return begin == std::string::npos ? text : text.substr(text.find_first_not_of(' ', begin));
 }
 
+// Each of them gives the lock back as soon as it has it. Other clients have their turn in between.
+TEST(EndOfTurn, LetsOthersServeAfterManyAnswersThatLeadToAnswers) {
+    constexpr int waiters = 500;
+    TestService service(Durability::none);
+    service.ask(take("first"));
+    const auto give_it_back = [&service](const Response& response) {
+        const std::string owner(response.outcome.lease.owner.name);
+        EXPECT_NE(service.service.submit(give_back(owner)), nullptr);
+    };
+    for (int i = 0; i < waiters; ++i) {
+        ASSERT_EQ(service.service.submit(wait_for("w" + std::to_string(i))), nullptr);
+        service.service.await(
+            std::make_unique<NotedAnswer>(service.notes, std::string(), give_it_back));
+    }
+    service.ask(give_back("first"));
+    service.executor.end_turn();
+    const std::size_t in_one_turn = service.notes.size();
+    EXPECT_GT(in_one_turn, 10U);
+    EXPECT_LT(in_one_turn, 100U);
+    service.executor.settle();
+    EXPECT_EQ(service.notes.size(), std::size_t{waiters});
+}
+
 TEST(Sweep, LogsHowManyLeasesExpiredTogetherAndHowLongThatTook) {
     EXPECT_EQ(logged_by_sweep(100ms, base::LogLevel::debug),
               "debug   sweep expired=2 latency_us=100000 held=1\n");

@@ -193,6 +193,24 @@ TEST_F(StoreHistory, LosesOldRowsWhileNothingHappens) {
         base::happens([&] { return number_in(path_, "SELECT count(*) FROM history") == 0; }));
 }
 
+// Nobody knows then what the file has, so it is read again.
+TEST_F(StoreHistory, IsWholeAgainAfterAFoldThatFailedAtItsEnd) {
+    open();
+    commit({granted(1)});
+    commit({released(1)});
+    {
+        const FullDisk disk(0);
+        std::promise<bool> is_read;
+        store_->read_history({}, [&is_read](const auto& read) { is_read.set_value(!!read); });
+        ASSERT_FALSE(is_read.get_future().get());
+    }
+    EXPECT_THAT(fences_of(*store_), ElementsAre(1)) << "without a commit in between";
+    EXPECT_THAT(fences_after_crash(), ElementsAre(1));
+    commit({granted(2)});
+    commit({released(2)});
+    EXPECT_THAT(fences_of(*store_), ElementsAre(2, 1));
+}
+
 TEST_F(StoreHistory, IsNotWrittenIfItIsOff) {
     open({.fold_after = 1h});
     EXPECT_FALSE(store_->keeps_history());

@@ -132,7 +132,7 @@ holdfast_mutant(deadlock_not_seen
 # The history tells of each hold that has ended, once, and of nothing that a crash undid or nobody was told of.
 holdfast_mutant(history_row_of_an_undone_lease
     service/commit_effect.cc
-    "if (change.kind == core::EventKind::grace_ended) drop_hold(fence);"
+    "if (earlier->hold) holds_[*earlier->hold] = nullptr;"
     "holds_.push_back(&change);")
 
 holdfast_mutant(history_forgets_what_expires_with_grace

@@ -10,8 +10,10 @@ void HistoryRing::add(std::span<Hold> holds, WallTime now) {
     for (Hold& hold : holds) {
         if (hold.number == 0) hold.number = next_;
         next_ = std::max(next_, hold.number + 1);
+        drop(hold.number);
         bytes_ += hold.bytes();
-        holds_.push_back(std::move(hold));
+        by_time_.emplace(hold.ended_at, hold.number);
+        holds_.emplace(hold.number, std::move(hold));
     }
     drop_excess(now);
 }
@@ -19,17 +21,25 @@ void HistoryRing::add(std::span<Hold> holds, WallTime now) {
 void HistoryRing::clear() {
     const std::lock_guard guard(mutex_);
     holds_.clear();
+    by_time_.clear();
     bytes_ = 0;
 }
 
+// Does nothing if there is no row with this number.
+void HistoryRing::drop(std::uint64_t number) {
+    const auto found = holds_.find(number);
+    if (found == holds_.end()) return;
+    bytes_ -= found->second.bytes();
+    by_time_.erase({found->second.ended_at, number});
+    holds_.erase(found);
+}
+
 void HistoryRing::drop_excess(WallTime now) {
-    const auto is_too_much = [&] {
-        return holds_.size() > limits_.rows_max || bytes_ > limits_.bytes_max ||
-               now - holds_.front().ended_at > limits_.age_max;
-    };
-    while (!holds_.empty() && is_too_much()) {
-        bytes_ -= holds_.front().bytes();
-        holds_.pop_front();
+    while (!by_time_.empty() && now - by_time_.begin()->first > limits_.age_max) {
+        drop(by_time_.begin()->second);
+    }
+    while (holds_.size() > limits_.rows_max || bytes_ > limits_.bytes_max) {
+        drop(holds_.begin()->first);
     }
 }
 
@@ -37,15 +47,16 @@ HistoryPage HistoryRing::read(const HistoryQuery& query, WallTime now) {
     const std::lock_guard guard(mutex_);
     drop_excess(now);
     HistoryPage page;
-    if (!holds_.empty()) page.kept_since = holds_.front().ended_at;
-    for (auto hold = holds_.rbegin(); hold != holds_.rend(); ++hold) {
-        if (query.after != 0 && hold->number >= query.after) continue;
-        if (!matches(query, *hold)) continue;
+    if (!by_time_.empty()) page.kept_since = by_time_.begin()->first;
+    auto place = query.after == 0 ? holds_.end() : holds_.lower_bound(query.after);
+    while (place != holds_.begin()) {
+        const Hold& hold = (--place)->second;
+        if (!matches(query, hold)) continue;
         if (page.holds.size() == query.limit) {
             page.next = page.holds.back().number;
             break;
         }
-        page.holds.push_back(*hold);
+        page.holds.push_back(hold);
     }
     return page;
 }
@@ -55,9 +66,11 @@ std::size_t HistoryRing::size() const {
     return holds_.size();
 }
 
-std::uint64_t HistoryRing::oldest() const {
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): a range
+bool HistoryRing::has_any(std::uint64_t begin, std::uint64_t end) const {
     const std::lock_guard guard(mutex_);
-    return holds_.empty() ? next_ : holds_.front().number;
+    const auto found = holds_.lower_bound(begin);
+    return found != holds_.end() && found->first < end;
 }
 
 std::uint64_t HistoryRing::next_number() const {

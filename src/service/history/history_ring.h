@@ -4,13 +4,18 @@
 // oldest rows go. For servers without a file: those in memory, and the leader of a cluster, whose
 // rows are in etcd as well.
 //
+// Rows are numbered in the order of the ends, but the wall clock may have been set in between. So
+// there is an order by time as well: a row from the future does not keep the rows behind it.
+//
 // Thread safety: any thread may call anything.
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <map>
 #include <mutex>
+#include <set>
 #include <span>
+#include <utility>
 
 #include "service/history/hold.h"
 
@@ -28,16 +33,18 @@ class HistoryRing {
     [[nodiscard]] HistoryPage read(const HistoryQuery& query, WallTime now);
 
     [[nodiscard]] std::size_t size() const;
-    // The number of the oldest row that is kept; the next number if there is none.
-    [[nodiscard]] std::uint64_t oldest() const;
+    // Whether a row with a number in [begin, end) is kept.
+    [[nodiscard]] bool has_any(std::uint64_t begin, std::uint64_t end) const;
     [[nodiscard]] std::uint64_t next_number() const;
 
   private:
     void drop_excess(WallTime now);
+    void drop(std::uint64_t number);
 
     const HistoryLimits limits_;
     mutable std::mutex mutex_;
-    std::deque<Hold> holds_;  // oldest first
+    std::map<std::uint64_t, Hold> holds_;                   // by number
+    std::set<std::pair<WallTime, std::uint64_t>> by_time_;  // when they ended, and their numbers
     std::size_t bytes_ = 0;
     std::uint64_t next_ = 1;
 };

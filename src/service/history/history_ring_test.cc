@@ -51,7 +51,9 @@ TEST(HistoryRing, DropsTheOldestIfThereAreTooMany) {
     HistoryRing ring({.age_max = 1h, .rows_max = 2});
     add(ring, {hold(1), hold(2), hold(3)});
     EXPECT_THAT(fences_of(ring.read({}, noon)), ElementsAre(3, 2));
-    EXPECT_EQ(ring.oldest(), 2U);
+    EXPECT_FALSE(ring.has_any(1, 2));
+    EXPECT_TRUE(ring.has_any(1, 3));
+    EXPECT_FALSE(ring.has_any(4, 5));
     EXPECT_EQ(ring.next_number(), 4U);
 }
 
@@ -70,6 +72,23 @@ TEST(HistoryRing, DropsWhatIsTooOldAlsoIfNothingComes) {
     EXPECT_EQ(later.kept_since, noon);
     EXPECT_THAT(fences_of(ring.read({}, noon + 2h)), IsEmpty());
     EXPECT_EQ(ring.read({}, noon + 2h).kept_since, std::nullopt);
+}
+
+// The clock was ahead for a while.
+TEST(HistoryRing, DropsWhatIsTooOldBehindARowFromTheFuture) {
+    HistoryRing ring({.age_max = 1h});
+    add(ring, {hold(1), hold(2, noon + 24h * 365), hold(3, noon + 24h), hold(4), hold(5)});
+    EXPECT_EQ(ring.read({}, noon).kept_since, noon);
+    EXPECT_THAT(fences_of(ring.read({}, noon + 2h)), ElementsAre(3, 2));
+    EXPECT_THAT(fences_of(ring.read({}, noon + 26h)), ElementsAre(2)) << "its time has come";
+    EXPECT_EQ(ring.read({}, noon + 26h).kept_since, noon + 24h * 365);
+    EXPECT_THAT(fences_of(ring.read({}, noon + 24h * 366)), IsEmpty());
+}
+
+TEST(HistoryRing, KeepsEverythingWhileTheClockIsBehind) {
+    HistoryRing ring({.age_max = 1h});
+    add(ring, {hold(1), hold(2)});
+    EXPECT_THAT(fences_of(ring.read({}, noon - 24h * 365)), ElementsAre(2, 1));
 }
 
 TEST(HistoryRing, GoesOnWithTheNumbersThatItIsGiven) {

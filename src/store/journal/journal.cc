@@ -104,7 +104,7 @@ SqliteResult<void> Journal::fold_and(Database& database, bool is_open,
     TRY(write_journal_state(database, next));
     if (const std::size_t holds = unfolded_.hold_count(); trim_by != nullptr && holds > 0) {
         const service::WallTime now = trim_by->wall(trim_by->now());
-        TRY(trim_history(database, limits_.history, now, 2 * holds));
+        TRY(HistoryTrim().step(database, limits_.history, now, 2 * holds));
     }
     TRY(transaction.commit());
     unfolded_.clear();

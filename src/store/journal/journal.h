@@ -55,6 +55,8 @@ class Journal {
     [[nodiscard]] SqliteResult<void> write(Database& database, const service::CommitEffect& effect,
                                            const service::Clock& clock);
 
+    // Whether the memory agrees with the files: since begin(), until forget().
+    [[nodiscard]] bool is_known() const { return is_known_; }
     // Whether there is something to fold.
     [[nodiscard]] bool has_unfolded() const { return !unfolded_.empty(); }
     // Whether there is more to fold than the limit.

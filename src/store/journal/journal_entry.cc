@@ -217,11 +217,12 @@ void JournalEntry::set(const service::CommitEffect& effect, service::WallTime ep
     puts.clear();
     holds.clear();
     waits.clear();
-    for (const auto& [change, is_new, waited, by] : effect.puts()) {
-        puts.push_back({.row = to_row<LeaseRowView>(*change, epoch, start), .is_new = is_new});
-        if (has_history) puts.back().row.granted_by = by;
-        if (has_history && waited > core::Duration::zero()) {
-            waits.push_back({.fence = puts.back().row.fence, .waited = waited});
+    for (const service::CommitEffect::Put& put : effect.puts()) {
+        puts.push_back(
+            {.row = to_row<LeaseRowView>(*put.change, epoch, start), .is_new = put.is_new});
+        if (has_history) puts.back().row.granted_by = put.by;
+        if (has_history && put.waited > core::Duration::zero()) {
+            waits.push_back({.fence = puts.back().row.fence, .waited = put.waited});
         }
     }
     if (has_history) {

@@ -123,16 +123,14 @@ base::Result<bool> JournalFile::append(std::string_view entry) {
     return true;
 }
 
-// Fills the file with zeros up to twice its size, or more if so much is needed. False if the disk has
-// no room; the file is as before then. REQUIRES: so much may be needed.
+// Makes room for `needed` bytes, and for some more: fills the file with zeros behind its end. False if
+// the disk has no room; the file is as before then. REQUIRES: so much may be needed.
 bool JournalFile::grow(std::size_t needed) {
-    std::size_t size = std::max(size_min, 2 * size_);
-    while (size < needed) size *= 2;
-    size = std::min(size, bytes_max_);
-    make_buffer(size_min);
-    std::memset(buffer_.get(), 0, size_min);
-    for (std::size_t at = size_; at < size; at += size_min) {
-        if (write_all(std::min(size_min, size - at), at)) continue;
+    const std::size_t more = std::clamp(size_, size_min, growth_max);
+    const std::size_t size = std::min(std::max(needed, size_ + more), bytes_max_);
+    make_buffer(size - size_);
+    std::memset(buffer_.get(), 0, size - size_);
+    if (!write_all(size - size_, size_)) {
         // What is left of it would be taken for room by the next start.
         [[maybe_unused]] const int ignored = ::ftruncate(file_.get(), static_cast<off_t>(size_));
         return false;
@@ -142,6 +140,7 @@ bool JournalFile::grow(std::size_t needed) {
 }
 
 bool JournalFile::write_all(std::size_t bytes, std::size_t at) {
+    ++writes_;
     for (std::size_t done = 0; done < bytes;) {
         const ssize_t written = ::pwrite(file_.get(), buffer_.get() + done, bytes - done,
                                          static_cast<off_t>(at + done));

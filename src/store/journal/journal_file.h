@@ -4,7 +4,8 @@
 //
 // The disk is slow where a file grows: the file system then writes its own records, too. So the file
 // is made of blocks that were written before, and is used again from its beginning as soon as all
-// that it says is folded. A write goes past the page cache to the disk (O_DIRECT, O_DSYNC), where the
+// that it says is folded. A commit that needs more room makes the file larger by `growth_max` at most
+// beyond what it needs itself, with one write: it is not the one that pays for all that follow. A write goes past the page cache to the disk (O_DIRECT, O_DSYNC), where the
 // file system can do that.
 //
 //     record    header, entry, zeros up to the next block
@@ -51,6 +52,7 @@ class JournalFile {
     // otherwise.
     static constexpr std::size_t size_min = std::size_t{256} << 10U,
                                  size_max = std::size_t{16} << 20U;
+    static constexpr std::size_t growth_max = std::size_t{1} << 20U;
 
     // Opens or makes the file, which other users cannot read, and makes its name and its smallest
     // size durable. If the disk has no room for that, the file stays as small as it is.
@@ -65,6 +67,8 @@ class JournalFile {
     // size, or the disk is full. After a failure nobody knows whether the record is there.
     [[nodiscard]] base::Result<bool> append(std::string_view entry);
 
+    // How many writes there were since open(), those that make the file larger included.
+    [[nodiscard]] std::uint64_t writes() const { return writes_; }
     // How large the file is, in whole blocks. It never becomes smaller.
     [[nodiscard]] std::size_t size() const { return size_; }
     // Whether append() has written nothing since begin().
@@ -90,6 +94,7 @@ class JournalFile {
     JournalName name_;
     std::size_t next_ = 0;       // where the next record begins
     std::uint64_t records_ = 0;  // since begin()
+    std::uint64_t writes_ = 0;
 
     std::unique_ptr<char, Free> buffer_;  // as the disk wants it: whole blocks, aligned
     std::size_t buffer_bytes_ = 0;

@@ -85,6 +85,22 @@ TEST_F(JournalFileTest, GrowsUpToItsLargestSize) {
     EXPECT_TRUE(*file_.append(std::string(JournalFile::size_max - block, 'x')));
 }
 
+// The commit that finds the file full does not pay for those that follow.
+TEST_F(JournalFileTest, GrowsALittleAtATimeWithOneWrite) {
+    std::size_t grown = 0;
+    for (std::size_t size = file_.size(); size < JournalFile::size_max; size = file_.size()) {
+        const std::uint64_t writes = file_.writes();
+        append(std::string(50'000, 'x'));
+        const std::size_t by = file_.size() - size;
+        ASSERT_LE(by, JournalFile::growth_max);
+        ASSERT_EQ(file_.writes() - writes, by > 0 ? 2U : 1U);
+        if (by > 0) ++grown;
+    }
+    EXPECT_EQ(grown, 17U);
+    const auto found = find_entries(bytes(), this_journal);
+    EXPECT_TRUE(found);
+}
+
 TEST_F(JournalFileTest, ARecordThatIsNotCompleteIsNotThere) {
     append("one");
     append(std::string(2 * block, 'y'));

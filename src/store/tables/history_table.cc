@@ -111,7 +111,9 @@ HistoryWriter::HistoryWriter(Statement newest, Statement add, Statement copy, St
       forget_(std::move(forget)) {}
 
 SqliteResult<HistoryWriter> HistoryWriter::prepare(Database& database) {
-    TRY(auto newest, database.prepare("SELECT coalesce(max(number), 0) FROM history"));
+    TRY(auto newest,
+        database.prepare("SELECT max(coalesce((SELECT max(number) FROM history), 0), coalesce("
+                         "(SELECT waited_us FROM waits WHERE fencing_token = 0), 0))"));
     TRY(auto add, database.prepare(add_sql));
     TRY(auto copy, database.prepare(copy_sql));
     TRY(auto note, database.prepare("INSERT OR REPLACE INTO waits VALUES (?, ?)"));
@@ -174,6 +176,24 @@ SqliteResult<void> HistoryWriter::forget_wait(std::uint64_t fence) {
     return forget_.run();
 }
 
+namespace {
+
+// The number in the first row of a query; 0 if it has none.
+SqliteResult<std::int64_t> number_of(Statement& select) {
+    TRY(const bool has_row, select.step());
+    return has_row ? select.number(0) : 0;
+}
+
+// If the row with the largest number of all is gone, `waits` has its number.
+SqliteResult<void> keep_last_number(Database& database, std::int64_t newest) {
+    TRY(auto keep, database.prepare("INSERT OR REPLACE INTO waits SELECT 0, ?1 WHERE NOT EXISTS "
+                                    "(SELECT 1 FROM history WHERE number = ?1)"));
+    keep.bind(1, newest);
+    return keep.run();
+}
+
+}  // namespace
+
 SqliteResult<HistoryExtent> read_history_extent(Database& database) {
     HistoryExtent extent;
     TRY(extent.oldest, database.number("SELECT coalesce(min(number), 0) FROM history"));
@@ -181,25 +201,52 @@ SqliteResult<HistoryExtent> read_history_extent(Database& database) {
     return extent;
 }
 
-SqliteResult<bool> trim_history(Database& database, const service::HistoryLimits& limits,
-                                WallTime now, std::size_t rows_max) {
+SqliteResult<bool> HistoryTrim::step(Database& database, const service::HistoryLimits& limits,
+                                     WallTime now, std::size_t rows_max) {
     if (!limits.is_on() && !limits.removes_old_rows) return false;
     TRY(const auto extent, read_history_extent(database));
-    if (extent.oldest == 0) return false;
-    const auto step = static_cast<std::int64_t>(rows_max);
+    TRY(auto first, database.prepare("SELECT coalesce(min(number), 0) FROM history "
+                                     "WHERE number >= ?1"));
+    first.bind(1, next_);
+    TRY(const std::int64_t begin, number_of(first));
+    if (begin == 0) {
+        holes_ = 0;
+        begin_again();
+        return false;
+    }
+    const std::int64_t end = begin + static_cast<std::int64_t>(rows_max);
     const auto kept = static_cast<std::int64_t>(
         limits.is_on() ? std::min(limits.rows_max, static_cast<std::size_t>(INT64_MAX)) : 0);
     // Everything up to this number is too much.
     const std::int64_t excess = std::max(extent.newest - kept, std::int64_t{0});
-    const std::int64_t end = extent.oldest + step;
-    TRY(auto remove, database.prepare("DELETE FROM history WHERE number < ?1 AND "
-                                      "(number <= ?2 OR ended_ns < ?3)"));
-    remove.bind(1, end);
-    remove.bind(2, excess);
-    remove.bind(3, to_ns(now - limits.age_max));
+    TRY(auto remove, database.prepare("DELETE FROM history WHERE number >= ?1 AND number < ?2 AND "
+                                      "(number <= ?3 OR ended_ns < ?4)"));
+    remove.bind(1, begin);
+    remove.bind(2, end);
+    remove.bind(3, excess);
+    remove.bind(4, to_ns(now - limits.age_max));
     TRY(remove.run());
+    if (end > extent.newest) TRY(keep_last_number(database, extent.newest));
+    TRY(auto find, database.prepare("SELECT number FROM history WHERE number >= ?1 AND number < ?2 "
+                                    "AND ended_ns <= ?3 ORDER BY number LIMIT 1"));
+    find.bind(1, begin);
+    find.bind(2, end);
+    find.bind(3, to_ns(now));
+    TRY(const std::int64_t stays, number_of(find));
+    const std::int64_t seen_up_to = stays != 0 ? stays : std::min(end, extent.newest + 1);
+    TRY(auto count,
+        database.prepare("SELECT count(*) FROM history WHERE number >= ?1 AND number < ?2"));
+    count.bind(1, begin);
+    count.bind(2, seen_up_to);
+    TRY(const std::int64_t from_the_future, number_of(count));
+    left_behind_ += from_the_future;
+    next_ = end;
+    if (stays == 0 && end <= extent.newest) return true;
     TRY(const auto left, read_history_extent(database));
-    return left.oldest >= end;
+    holes_ =
+        left.oldest == 0 ? 0 : std::max(seen_up_to - left.oldest - left_behind_, std::int64_t{0});
+    begin_again();
+    return false;
 }
 
 SqliteResult<service::HistoryPage> read_history(Database& database,

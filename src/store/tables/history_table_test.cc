@@ -41,13 +41,25 @@ class HistoryTableTest : public ::testing::Test {
         for (const Hold& hold : read(query).holds) fences.push_back(hold.fence);
         return fences;
     }
-    bool trim(const service::HistoryLimits& limits, std::size_t rows_max = 1'000) {
-        return trim_history(database_, limits, WallTime{1h}, rows_max).value();
+    bool trim(const service::HistoryLimits& limits, std::size_t rows_max = 1'000,
+              WallTime now = WallTime{1h}) {
+        return trim_.step(database_, limits, now, rows_max).value();
     }
+    // How many steps a whole pass takes.
+    int trim_all(const service::HistoryLimits& limits, std::size_t rows_max, WallTime now) {
+        int steps = 1;
+        while (trim(limits, rows_max, now)) ++steps;
+        return steps;
+    }
+    std::int64_t number_of_rows() {
+        return database_.number("SELECT count(*) FROM history").value();
+    }
+    [[nodiscard]] std::size_t rows() { return read_history_extent(database_)->rows(trim_.holes()); }
 
     const TemporaryFolder folder_;
     Database database_;
     std::optional<HistoryWriter> writer_;
+    HistoryTrim trim_;
 };
 
 TEST_F(HistoryTableTest, HasEveryHoldAsItWas) {
@@ -137,6 +149,46 @@ TEST_F(HistoryTableTest, LosesRowsThatAreTooOld) {
     EXPECT_FALSE(fences().empty());
     EXPECT_FALSE(trim({.removes_old_rows = true}));
     EXPECT_THAT(fences(), IsEmpty());
+}
+
+// The clock was ahead for a while: such rows stay, and do not keep those behind them.
+TEST_F(HistoryTableTest, LosesRowsThatAreTooOldBehindRowsFromTheFuture) {
+    constexpr service::HistoryLimits limits{.age_max = 30min};
+    for (std::uint64_t fence = 1; fence <= 25; ++fence) add(lease(fence), WallTime{24h});
+    for (std::uint64_t fence = 26; fence <= 90; ++fence) add(lease(fence), WallTime{10min});
+    add(lease(91), WallTime{24h});
+    for (std::uint64_t fence = 92; fence <= 95; ++fence) add(lease(fence), WallTime{50min});
+    EXPECT_EQ(trim_all(limits, 10, WallTime{1h}), 10);
+    EXPECT_EQ(number_of_rows(), 30);
+    EXPECT_EQ(rows(), 30U) << "as the figures say";
+    EXPECT_EQ(fences({.limit = 5}), (std::vector<std::uint64_t>{95, 94, 93, 92, 91}));
+    EXPECT_EQ(trim_all(limits, 10, WallTime{1h}), 4) << "numbers without a row cost nothing";
+    EXPECT_EQ(number_of_rows(), 30);
+    // Once their time has come and is over, they go.
+    trim_all(limits, 10, WallTime{25h});
+    EXPECT_EQ(number_of_rows(), 0);
+    EXPECT_EQ(rows(), 0U);
+}
+
+TEST_F(HistoryTableTest, LosesNothingWhileTheClockIsBehind) {
+    for (std::uint64_t fence = 1; fence <= 25; ++fence) add(lease(fence), WallTime{24h});
+    trim_all({.age_max = 30min}, 10, WallTime{1h});
+    EXPECT_EQ(number_of_rows(), 25);
+    EXPECT_EQ(rows(), 25U);
+}
+
+// A reader remembers the number of the last row of its page.
+TEST_F(HistoryTableTest, UsesNoNumberTwice) {
+    for (std::uint64_t fence = 1; fence <= 3; ++fence) add(lease(fence), WallTime{10min});
+    trim({.age_max = 30min});
+    EXPECT_THAT(fences(), IsEmpty());
+    EXPECT_EQ(writer_->next_number().value(), 4);
+    add(lease(9), WallTime{50min});
+    EXPECT_EQ(read().holds[0].number, 4U);
+    EXPECT_EQ(database_.number("SELECT waited_us FROM waits WHERE fencing_token = 0"), 3);
+    trim({.age_max = 1min});
+    EXPECT_EQ(writer_->next_number().value(), 5);
+    EXPECT_EQ(database_.number("SELECT count(*) FROM waits"), 1);
 }
 
 TEST_F(HistoryTableTest, TakesTheRowOfALeaseAndItsWaitFromTheirTables) {

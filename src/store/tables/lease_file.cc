@@ -87,13 +87,17 @@ SqliteResult<bool> LeaseFile::trim_history() {
     database_.set_busy_timeout(busy_timeout_.zero());
     const auto trim = [this]() -> SqliteResult<bool> {
         TRY(auto transaction, Transaction::begin(database_));
-        TRY(const bool has_more, store::trim_history(database_, history_limits_,
-                                                     clock_->wall(clock_->now()), rows_at_once));
+        TRY(const bool has_more,
+            trim_.step(database_, history_limits_, clock_->wall(clock_->now()), rows_at_once));
         TRY(transaction.commit());
         return has_more;
     };
     auto trimmed = trim();
-    if (trimmed) look_at_history();
+    if (trimmed) {
+        look_at_history();
+    } else {
+        trim_.begin_again();
+    }
     database_.set_busy_timeout(busy_timeout_);
     return trimmed;
 }

@@ -59,20 +59,25 @@ class LeaseFile {
 
     // Whether the file lacks something that is committed, and whether that is more than it should
     // be.
-    [[nodiscard]] bool has_unfolded() const { return journal_.has_unfolded(); }
+    [[nodiscard]] bool has_unfolded() const {
+        return journal_.has_unfolded() || (start_number_ > 0 && !journal_.is_known());
+    }
     [[nodiscard]] bool is_journal_long() const { return journal_.is_long(); }
     // Folds the journal, so that the file has everything. Does not wait for other programs that
     // write. If this fails, nothing is lost, and it may be tried again.
     [[nodiscard]] SqliteResult<void> fold();
 
     // Removes rows of the history that are too old or too many: a few thousand at most. True if
-    // there may be more. Does not wait for other programs that write.
+    // there may be more (HistoryTrim). Does not wait for other programs that write.
     [[nodiscard]] SqliteResult<bool> trim_history();
-    // Whether the journal has rows of the history that the file lacks.
-    [[nodiscard]] bool has_unfolded_holds() const { return journal_.hold_count() > 0; }
+    // Whether the journal has rows of the history that the file lacks, or may have some: after a
+    // failure its memory is gone until fold() or write() has read the file again.
+    [[nodiscard]] bool has_unfolded_holds() const {
+        return journal_.hold_count() > 0 || (start_number_ > 0 && !journal_.is_known());
+    }
     // How many rows the history has.
     [[nodiscard]] std::size_t history_rows() const {
-        return history_.rows() + journal_.hold_count();
+        return history_.rows(trim_.holes()) + journal_.hold_count();
     }
 
     // Folds and removes the journal, so that the file of a stopped server is all there is. If this
@@ -98,6 +103,7 @@ class LeaseFile {
     service::HistoryLimits history_limits_;
     service::CommitEffect effect_;  // of the commit being written
     HistoryExtent history_;         // when the file was written last
+    HistoryTrim trim_;
 
     bool has_recovered_ = false;     // at least once
     std::int64_t start_number_ = 0;  // 0: recover() has not succeeded

@@ -172,6 +172,7 @@ Verdict judge(const GuardedStep& step, etcd::Revision elected_at,
         case etcd::Failure::Kind::no_lease: return Verdict::deposed;
         case etcd::Failure::Kind::not_done:
         case etcd::Failure::Kind::unknown:
+        case etcd::Failure::Kind::too_large:
         case etcd::Failure::Kind::compacted: break;
     }
     return Verdict::again;

@@ -37,7 +37,7 @@ void GuardedWriter::on_answer(const etcd::Answer<etcd::TransactionAnswer>& answe
     Result result;
     result.verdict = judge(step, term_.elected_at, answer, result.why);
     if (result.verdict == Verdict::again) {
-        const bool is_unknown = answer || answer.error().kind == etcd::Failure::Kind::unknown;
+        const bool is_unknown = answer || answer.error().kind != etcd::Failure::Kind::not_done;
         may_have_happened_ = may_have_happened_ || is_unknown;
         return slots_.set(TimerSlots::Slot::writer, slots_.now() + writing_pause,
                           [this] { send(); });

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log/log.h"
 #include "base/text/hex.h"
 #include "base/text/number.h"
 
@@ -13,9 +14,25 @@ namespace holdfast::cluster {
 namespace {
 
 constexpr std::size_t parallel_max = 4;
-constexpr std::int64_t few = 500;  // so many leases or fences are read by one request
+constexpr std::int64_t few = 500;  // so many leases or fences are read without looking at buckets
 constexpr core::Duration reading_pause = std::chrono::milliseconds{100};
 constexpr core::Duration reading_timeout = std::chrono::seconds{3};
+
+// Of a page: keys in the first, keys in any, and bytes that are aimed at.
+constexpr std::int64_t first_page_keys = 100;
+constexpr std::int64_t page_keys_max = 1000;
+constexpr std::size_t page_bytes = std::size_t{4} << 20U;
+
+// Of the history, which is a by-product: values beyond this are not kept.
+constexpr std::size_t history_bytes_max = std::size_t{32} << 20U;
+
+// How many keys a page may have, by the size of those in `page`.
+std::int64_t keys_in_next_page(const etcd::RangeAnswer& page) {
+    std::size_t bytes = 0;
+    for (const etcd::KeyValue& entry : page.found) bytes += entry.key.size() + entry.value.size();
+    const std::size_t fitting = page_bytes * page.found.size() / std::max<std::size_t>(bytes, 1);
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(fitting), 1, page_keys_max);
+}
 
 }  // namespace
 
@@ -25,16 +42,28 @@ struct SnapshotReader::Reading {
     std::vector<Part> parts;  // that were not asked for yet, or must be asked for again; last first
     std::size_t under_way = 0;
     Snapshot snapshot;
+    std::size_t history_bytes = 0;      // of the values that are kept
+    std::size_t history_keys_only = 0;  // so many of the oldest entries have no value any more
 };
 
 void SnapshotReader::read(etcd::Revision revision, Done done) {
     reading_ = std::make_shared<Reading>();
     reading_->revision = revision;
     reading_->done = std::move(done);
-    for (const auto kind : {Part::Kind::history, Part::Kind::fences, Part::Kind::leases,
-                            Part::Kind::epoch, Part::Kind::counter}) {
-        reading_->parts.push_back({.kind = kind});
-    }
+    const auto add = [this](Kind kind, bool are_all_buckets, std::string key,
+                            std::string range_end) {
+        reading_->parts.push_back({.kind = kind,
+                                   .are_all_buckets = are_all_buckets,
+                                   .key = std::move(key),
+                                   .range_end = std::move(range_end),
+                                   .limit = first_page_keys});
+    };
+    constexpr int last = Keys::buckets - 1;
+    add(Kind::history, false, keys_.histories(), etcd::end_of_prefix(keys_.histories()));
+    add(Kind::fences, true, keys_.fences(0), etcd::end_of_prefix(keys_.fences(last)));
+    add(Kind::leases, true, keys_.leases(0), etcd::end_of_prefix(keys_.leases(last)));
+    add(Kind::epoch, false, keys_.epoch(), "");
+    add(Kind::counter, false, keys_.counter(), "");
     ask_more();
 }
 
@@ -45,54 +74,27 @@ void SnapshotReader::cancel() {
 
 void SnapshotReader::ask_more() {
     while (reading_->under_way < parallel_max && !reading_->parts.empty()) {
-        const Part part = reading_->parts.back();
+        Part part = std::move(reading_->parts.back());
         reading_->parts.pop_back();
-        ask(part);
+        ask(std::move(part));
     }
 }
 
 void SnapshotReader::ask(Part part) {
-    etcd::RangeRequest request;
+    etcd::RangeRequest request{.key = part.key, .range_end = part.range_end, .limit = part.limit};
     request.revision = reading_->revision;
-    switch (part.kind) {
-        case Part::Kind::counter: request.key = keys_.counter(); break;
-        case Part::Kind::epoch: request.key = keys_.epoch(); break;
-        case Part::Kind::leases: set_range(request, part, &Keys::leases); break;
-        case Part::Kind::fences: set_range(request, part, &Keys::fences); break;
-        case Part::Kind::history:
-            request.key = keys_.histories();
-            request.range_end = etcd::end_of_prefix(request.key);
-            break;
-    }
     ++reading_->under_way;
     etcd_.range(std::move(request), reading_timeout,
-                [this, part, reading = std::weak_ptr<Reading>(reading_)](
+                [this, part = std::move(part), reading = std::weak_ptr<Reading>(reading_)](
                     const etcd::Answer<etcd::RangeAnswer>& answer) {
                     if (!reading.expired()) on_answer(part, answer);
                 });
 }
 
-void SnapshotReader::set_range(etcd::RangeRequest& request, Part part,
-                               std::string (Keys::*bucket)(int) const) const {
-    const bool is_all = part.bucket == all_buckets;
-    request.key = (keys_.*bucket)(is_all ? 0 : part.bucket);
-    request.range_end =
-        etcd::end_of_prefix((keys_.*bucket)(is_all ? Keys::buckets - 1 : part.bucket));
-    if (is_all) request.limit = few;
-}
-
 void SnapshotReader::on_answer(Part part, const etcd::Answer<etcd::RangeAnswer>& answer) {
     --reading_->under_way;
-    if (!answer) {
-        const auto kind = answer.error().kind;
-        const bool is_final =
-            kind == etcd::Failure::Kind::compacted || kind == etcd::Failure::Kind::rejected;
-        if (is_final) return end(tl::unexpected(answer.error()));
-        reading_->parts.push_back(part);
-        return slots_.set(TimerSlots::Slot::reader, slots_.now() + reading_pause,
-                          [this] { ask_more(); });
-    }
-    if (auto taken = take(part, *answer); !taken) {
+    if (!answer) return on_failure(std::move(part), answer.error());
+    if (auto taken = take(std::move(part), *answer); !taken) {
         return end(tl::unexpected(etcd::Failure{.kind = etcd::Failure::Kind::rejected,
                                                 .message = std::move(taken).error().message}));
     }
@@ -100,35 +102,94 @@ void SnapshotReader::on_answer(Part part, const etcd::Answer<etcd::RangeAnswer>&
     if (reading_->under_way == 0) end({});
 }
 
+// Asks for the same page again, or for a smaller one.
+void SnapshotReader::on_failure(Part part, const etcd::Failure& failure) {
+    constexpr int told_at = 3, told_every = 30;
+    const bool is_too_large = failure.kind == etcd::Failure::Kind::too_large;
+    const bool is_final = failure.kind == etcd::Failure::Kind::compacted ||
+                          failure.kind == etcd::Failure::Kind::rejected;
+    if (is_final) return end(tl::unexpected(failure));
+    if (is_too_large && part.limit == 1) {
+        return end(tl::unexpected(etcd::Failure{
+            .kind = etcd::Failure::Kind::rejected,
+            .message =
+                fmt::format("the first value from the key '{}' on is too large to be read: {}",
+                            part.key, failure.message)}));
+    }
+    ++part.failures;
+    // The first failures are those of one member, or of one moment.
+    if (part.failures == told_at || part.failures % told_every == 0) {
+        base::log(base::LogLevel::warning, "a part of what etcd has cannot be read; asking again",
+                  {{"from", part.key},
+                   {"keys", part.limit},
+                   {"failures", std::int64_t{part.failures}},
+                   {"why", failure.message}});
+    }
+    // No answer in time, several times, may mean that a page is too much for the line.
+    if (is_too_large || part.failures % told_at == 0) {
+        part.limit = std::max<std::int64_t>(1, std::min(part.limit, first_page_keys) / 2);
+    }
+    reading_->parts.push_back(std::move(part));
+    slots_.set(TimerSlots::Slot::reader, slots_.now() + reading_pause, [this] { ask_more(); });
+}
+
 base::Result<void> SnapshotReader::take(Part part, const etcd::RangeAnswer& answer) {
-    const bool is_single = part.kind == Part::Kind::counter || part.kind == Part::Kind::epoch;
-    if (is_single && answer.found.empty()) {
+    if (part.range_end.empty() && answer.found.empty()) {
         return base::fail("etcd has lost the counter of commits or the epoch of this cluster");
     }
-    Snapshot& snapshot = reading_->snapshot;
-    if (part.kind == Part::Kind::counter) {
-        TRY(snapshot.counter, parse_counter(answer.found.front().value));
+    const bool has_more = answer.has_more && !answer.found.empty();
+    const std::int64_t next_limit = keys_in_next_page(answer);
+    if (has_more && part.are_all_buckets && answer.count > few) {
+        add_buckets(part.kind, next_limit);
         return {};
     }
-    if (part.kind == Part::Kind::epoch) {
-        TRY(snapshot.epoch, parse_epoch(answer.found.front().value));
-        return {};
-    }
-    if (part.kind == Part::Kind::history) {
-        snapshot.history = answer.found;
-        return {};
-    }
-    if (answer.has_more) {
-        for (int bucket = Keys::buckets - 1; bucket >= 0; --bucket) {
-            reading_->parts.push_back({.kind = part.kind, .bucket = bucket});
-        }
-        return {};
-    }
-    const bool are_leases = part.kind == Part::Kind::leases;
     for (const etcd::KeyValue& entry : answer.found) {
-        TRY(are_leases ? take_lease(entry) : take_fence(entry));
+        TRY(take_entry(part.kind, entry));
     }
+    if (!has_more) return {};
+    part.are_all_buckets = false;
+    part.key = answer.found.back().key + '\0';
+    // A page that was found by halving does not grow to many times its size at once.
+    constexpr std::int64_t growth = 4;
+    part.limit = std::min(next_limit, part.limit * growth);
+    part.failures = 0;
+    reading_->parts.push_back(std::move(part));
     return {};
+}
+
+void SnapshotReader::add_buckets(Kind kind, std::int64_t limit) {
+    for (int bucket = Keys::buckets - 1; bucket >= 0; --bucket) {
+        const std::string prefix =
+            kind == Kind::leases ? keys_.leases(bucket) : keys_.fences(bucket);
+        reading_->parts.push_back({.kind = kind,
+                                   .key = prefix,
+                                   .range_end = etcd::end_of_prefix(prefix),
+                                   .limit = limit});
+    }
+}
+
+base::Result<void> SnapshotReader::take_entry(Kind kind, const etcd::KeyValue& entry) {
+    if (kind == Kind::leases) return take_lease(entry);
+    if (kind == Kind::fences) return take_fence(entry);
+    if (kind == Kind::counter) {
+        TRY(reading_->snapshot.counter, parse_counter(entry.value));
+    }
+    if (kind == Kind::epoch) {
+        TRY(reading_->snapshot.epoch, parse_epoch(entry.value));
+    }
+    if (kind == Kind::history) take_history(entry);
+    return {};
+}
+
+void SnapshotReader::take_history(const etcd::KeyValue& entry) {
+    std::vector<etcd::KeyValue>& history = reading_->snapshot.history;
+    history.push_back(entry);
+    reading_->history_bytes += entry.value.size();
+    while (reading_->history_bytes > history_bytes_max) {
+        std::string& oldest = history[reading_->history_keys_only++].value;
+        reading_->history_bytes -= oldest.size();
+        std::string().swap(oldest);
+    }
 }
 
 base::Result<void> SnapshotReader::take_lease(const etcd::KeyValue& entry) {

@@ -254,8 +254,16 @@ class FakeApi final : public etcd::Api {
     void range(etcd::RangeRequest request, Duration timeout,
                etcd::OnAnswer<etcd::RangeAnswer> done) override {
         ranges.push_back(request);
-        send<etcd::RangeAnswer>("range", timeout, std::move(done),
-                                [this, request] { return server_.range(request); });
+        send<etcd::RangeAnswer>(
+            "range", timeout, std::move(done),
+            [this, request]() -> etcd::Answer<etcd::RangeAnswer> {
+                auto answer = server_.range(request);
+                if (!answer || bytes_of(*answer) <= answer_bytes_max) {
+                    return answer;
+                }
+                return tl::unexpected(etcd::Failure{.kind = etcd::Failure::Kind::too_large,
+                                                    .message = "the answer is too large"});
+            });
     }
     void transact(std::shared_ptr<const etcd::Transaction> transaction, Duration timeout,
                   etcd::OnAnswer<etcd::TransactionAnswer> done) override {
@@ -335,6 +343,7 @@ class FakeApi final : public etcd::Api {
     bool is_cut_off = false;                            // no request arrives
     std::vector<std::shared_ptr<const etcd::Transaction>> transactions;
     std::vector<etcd::RangeRequest> ranges;
+    std::size_t answer_bytes_max = SIZE_MAX;  // a range with more has failed as too_large
     std::vector<etcd::Revision> compactions;
     etcd::StatusAnswer status_answer{.version = "3.5.28"};
 
@@ -346,6 +355,11 @@ class FakeApi final : public etcd::Api {
         OnEnd on_end;
     };
 
+    static std::size_t bytes_of(const etcd::RangeAnswer& answer) {
+        std::size_t bytes = 0;
+        for (const etcd::KeyValue& one : answer.found) bytes += one.key.size() + one.value.size();
+        return bytes;
+    }
     template <class T, class Do>
     void send(const std::string& name, Duration timeout, etcd::OnAnswer<T> done, Do run) {
         queue_.push_back([this, name, timeout, done = std::move(done), run] {

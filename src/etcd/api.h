@@ -31,6 +31,9 @@ struct Failure {
         compacted,
         // Not done; the lease does not exist.
         no_lease,
+        // The answer is larger than what is taken (answer_bytes_max): a read should ask for less. Does
+        // not tell whether a transaction was done.
+        too_large,
         // Not done, and asking again does not help: the user, the password or the rights are wrong,
         // the certificate cannot be trusted, or etcd does not understand the request.
         rejected,

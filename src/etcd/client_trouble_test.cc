@@ -229,6 +229,26 @@ TEST(ClientTrouble, IsToldByAMemberThatHasLostItsQuorum) {
     EXPECT_EQ(renewed.error().kind, Kind::unknown) << renewed.error().message;
 }
 
+TEST(ClientTrouble, SaysThatAnAnswerIsTooLargeAndStaysWithTheMember) {
+    HOLDFAST_NEEDS_ETCD();
+    const TestEtcd etcd;
+    TestCalls calls({.members = {etcd.member(0), nobody()}});
+    const std::string value(std::size_t{1} << 20U, 'x');
+    for (int count = 10; count < 76; ++count) {
+        ASSERT_TRUE(calls.put("large/" + std::to_string(count), value));
+    }
+    RangeRequest all{.key = "large/", .range_end = end_of_prefix("large/")};
+    const auto refused = calls.range(all);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, Kind::too_large) << refused.error().message;
+    EXPECT_EQ(calls.client().current_member(), etcd.member(0));
+    all.limit = 10;
+    const auto answered = calls.range(all);
+    ASSERT_TRUE(answered) << answered.error().message;
+    EXPECT_EQ(answered->found.size(), 10U);
+    EXPECT_EQ(calls.client().current_member(), etcd.member(0));
+}
+
 TEST(ClientTrouble, SaysThatTheDatabaseIsFull) {
     HOLDFAST_NEEDS_ETCD();
     const TestEtcd etcd({.arguments = {"--quota-backend-bytes=200000"}});

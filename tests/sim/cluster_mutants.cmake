@@ -12,6 +12,11 @@ holdfast_mutant(reading_at_another_revision_than_that_of_the_election
     "request.revision = reading_->revision;"
     "request.revision = 0;")
 
+holdfast_mutant(page_of_reading_that_never_shrinks
+    cluster/snapshot_reader.cc
+    "part.limit = std::max<std::int64_t>(1, std::min(part.limit, first_page_keys) / 2);"
+    "")
+
 holdfast_mutant(deadline_counted_from_the_arrival_of_the_answer
     cluster/leading/leadership.cc
     "deadline_ = renewal_sent_at_ + usable("

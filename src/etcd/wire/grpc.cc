@@ -24,8 +24,9 @@ Kind kind_of(int code, const std::string& message) {
         case code_not_found: return Kind::no_lease;
         case code_resource_exhausted:
             if (contains(message, "space exceeded")) return Kind::no_space;
-            // gRPC itself does not take a request of that size. "Too many requests" is etcd's own.
-            return contains(message, "larger than max") ? Kind::rejected : Kind::not_done;
+            // "Too many requests" is etcd's own. gRPC itself neither sends nor takes what is too large.
+            if (!contains(message, "larger than max")) return Kind::not_done;
+            return contains(message, "trying to send") ? Kind::too_large : Kind::rejected;
         case code_out_of_range:
             // The other reason is a revision that this member has not seen yet.
             return contains(message, "compacted") ? Kind::compacted : Kind::not_done;
@@ -72,8 +73,12 @@ std::optional<std::string> FrameReader::take() {
 
 bool FrameReader::is_acceptable() const {
     if (buffer_.empty()) return true;
-    if (buffer_.front() != '\0') return false;
-    return buffer_.size() < frame_head_bytes || message_bytes() <= answer_bytes_max;
+    return buffer_.front() == '\0' && !is_too_large();
+}
+
+bool FrameReader::is_too_large() const {
+    if (buffer_.size() < frame_head_bytes || buffer_.front() != '\0') return false;
+    return message_bytes() > answer_bytes_max;
 }
 
 std::size_t FrameReader::message_bytes() const {
@@ -89,6 +94,11 @@ Failure explain(const StreamEnd& end, const std::string& member) {
     if (end.code > code_ok) {
         return {.kind = kind_of(end.code, message),
                 .message = fmt::format("{}: {} (code {})", member, message, end.code)};
+    }
+    if (end.is_too_large) {
+        return {.kind = Kind::too_large,
+                .message = fmt::format("{} gives an answer of more than {} MiB", member,
+                                       answer_bytes_max >> 20U)};
     }
     if (end.http2_error == refused_stream) {
         return {.kind = Kind::not_done,

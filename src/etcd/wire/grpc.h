@@ -16,7 +16,7 @@
 namespace holdfast::etcd {
 
 inline constexpr std::size_t frame_head_bytes = 5;
-// Of an answer. The largest that etcd sends us is one of 256 ranges of its keys.
+// Of an answer. Whoever reads much reads it in pages.
 inline constexpr std::size_t answer_bytes_max = std::size_t{64} * 1024 * 1024;
 
 namespace paths {
@@ -44,6 +44,8 @@ class FrameReader {
     [[nodiscard]] std::optional<std::string> take();
     // Whether everything was taken: the stream may end here.
     [[nodiscard]] bool is_empty() const { return buffer_.empty(); }
+    // Whether the message that has begun is larger than answer_bytes_max.
+    [[nodiscard]] bool is_too_large() const;
 
   private:
     [[nodiscard]] std::size_t message_bytes() const;
@@ -58,6 +60,7 @@ struct StreamEnd {
     int code = -1;        // of gRPC; -1: there was none
     std::string message;  // of gRPC, percent-encoded
     std::uint32_t http2_error = 0;
+    bool is_too_large = false;  // the answer is larger than answer_bytes_max, and was not read
 };
 
 // Why there is no good answer. `member` names the member for people. REQUIRES: end.code is not 0.

@@ -53,6 +53,8 @@ TEST(Explain, KnowsWhatACodeMeansForTheRequest) {
     EXPECT_EQ(kind_of(8, "etcdserver: mvcc: database space exceeded"), Kind::no_space);
     EXPECT_EQ(kind_of(8, "etcdserver: too many requests"), Kind::not_done);
     EXPECT_EQ(kind_of(8, "grpc: received message larger than max (3 vs. 2)"), Kind::rejected);
+    EXPECT_EQ(kind_of(8, "grpc: trying to send message larger than max (3 vs. 2)"),
+              Kind::too_large);
     EXPECT_EQ(kind_of(11, "etcdserver: mvcc: required revision has been compacted"),
               Kind::compacted);
     EXPECT_EQ(kind_of(11, "etcdserver: mvcc: required revision is a future revision"),
@@ -69,6 +71,9 @@ TEST(Explain, KnowsStreamsThatHaveNoCode) {
     EXPECT_EQ(explain({}, "m").kind, Kind::unknown);
     EXPECT_EQ(explain({.http2_error = 7}, "m").kind, Kind::not_done);
     EXPECT_EQ(explain({.http2_error = 8}, "m").kind, Kind::unknown);
+    EXPECT_EQ(explain({.http2_error = 1, .is_too_large = true}, "m").message,
+              "m gives an answer of more than 64 MiB");
+    EXPECT_EQ(explain({.http2_error = 1, .is_too_large = true}, "m").kind, Kind::too_large);
     EXPECT_EQ(explain({.http_status = 404}, "m").kind, Kind::rejected);
     EXPECT_EQ(explain({.http_status = 503}, "m").kind, Kind::unknown);
 }

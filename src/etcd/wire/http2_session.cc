@@ -89,10 +89,11 @@ struct Http2Session::Callbacks {
     static int on_data(nghttp2_session* session, std::uint8_t, StreamId id,
                        const std::uint8_t* data, std::size_t size, void* user) {
         Stream* const stream = find(user, id);
-        if (!stream || stream->is_cancelled) return 0;
+        if (!stream || stream->is_cancelled || stream->end.is_too_large) return 0;
         // The body of an answer that is not gRPC says nothing to us.
         if (stream->end.http_status != 200) return 0;
         if (!stream->reader.add({reinterpret_cast<const char*>(data), size})) {
+            stream->end.is_too_large = stream->reader.is_too_large();
             return nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, id,
                                              NGHTTP2_PROTOCOL_ERROR);
         }

@@ -87,6 +87,8 @@ ClusterSettings ClusterSettings::draw(const Settings& settings, Random& random) 
     Random aside = random;
     static const std::vector<std::size_t> rows_max = {0, 5, 1'000'000, 1'000'000};
     drawn.history_rows_max = aside.pick(rows_max);
+    static const std::vector<std::size_t> answer_bytes_max = {0, 0, 600, 5'000};
+    drawn.faults.etcd.answer_bytes_max = aside.pick(answer_bytes_max);
     return drawn;
 }
 
@@ -107,6 +109,7 @@ std::string to_text(const ClusterSettings& settings) {
     add("stale reads", faults.etcd.has_stale_reads);
     add("wandering", faults.etcd.wandering);
     add("lost events", faults.etcd.lost_events);
+    add("bytes in an answer", faults.etcd.answer_bytes_max);
     add("member down", faults.member_down_every);
     add("member cut", faults.member_cut_every);
     add("member lag", faults.member_lag_every);

@@ -89,7 +89,12 @@ etcd::Answer<etcd::Revision> SimulatedEtcd::compact(etcd::Revision revision) {
 
 etcd::Answer<etcd::RangeAnswer> SimulatedEtcd::range(std::size_t member,
                                                      const etcd::RangeRequest& request) const {
-    return keyspace_.range(request, known_by(member));
+    auto answer = keyspace_.range(request, known_by(member));
+    if (!answer || faults_.answer_bytes_max == 0 || answer->found.size() < 2) return answer;
+    std::size_t bytes = 0;
+    for (const etcd::KeyValue& one : answer->found) bytes += one.key.size() + one.value.size();
+    if (bytes <= faults_.answer_bytes_max) return answer;
+    return failed(Failure::Kind::too_large, "the answer is too large");
 }
 
 etcd::Answer<etcd::StatusAnswer> SimulatedEtcd::status(std::size_t member) const {

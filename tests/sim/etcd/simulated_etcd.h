@@ -46,6 +46,8 @@ struct EtcdFaults {
     bool has_stale_reads = false;
     double wandering = 0;    // a node asks another member than before, though nothing has failed
     double lost_events = 0;  // a watch does not tell of a change
+    // A node does not take an answer with several keys that has more bytes than this.
+    std::size_t answer_bytes_max = 0;
 };
 
 class SimulatedEtcd {

@@ -153,7 +153,8 @@ TEST_F(FilesKeeperTest, ReleasesTheLocksOfSessionsThatHaveEnded) {
 TEST_F(FilesKeeperTest, LeavesTheLocksOfSessionsThatGoOn) {
     first_.keeper.lead();
     ASSERT_TRUE(opens(first_));
-    const auto session = first_.served->sessions().create("owner", first_.served->wall_now());
+    const auto session =
+        first_.served->sessions().create({.owner = "owner"}, first_.served->wall_now());
     ASSERT_TRUE(session);
     lock_file(session->session.name.c_str());
     first_.keeper.stop_leading();

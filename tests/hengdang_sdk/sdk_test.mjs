@@ -67,7 +67,7 @@ test('the SDK logs in with a signed event, writes, lists, watches and locks', as
   assert.match(session.sessionId, /^[0-9a-f]{64}$/);
   assert.deepEqual(session.permissions, ['read', 'write']);
   const info = await a.getSessionInfo();
-  for (const name of ['sessionId', 'permissions', 'createdAt', 'lastUsed', 'expiresAt'])
+  for (const name of ['sessionId', 'permissions', 'appName', 'createdAt', 'lastUsed', 'expiresAt'])
     assert.ok(name in info, name);
   assert.equal(info.sessionId, session.sessionId);
   assert.deepEqual((await a.reloaded().getSessionInfo()).permissions, ['read', 'write']);
@@ -122,6 +122,7 @@ test('the SDK logs in with a signed event, writes, lists, watches and locks', as
   ]);
   assert.ok(changes.seen.every((change) => typeof change.timestamp === 'number'));
   stop();
+  await a.deleteSession();
   await a.deleteSession();
   await assert.rejects(a.listDirectory('/'), refusedWith(401));
 });

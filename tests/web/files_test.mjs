@@ -159,6 +159,45 @@ test('the lock of a browser that crashed ends by itself, soon', async () => {
   await close(a, b);
 });
 
+// Apps ask with fetch() and say nothing of caches. A browser that guesses keeps a file that is 60 days old for six.
+test('an old file in two sessions: a page that has the lock reads what the other has saved', async () => {
+  write('old.txt', 'first');
+  const age = 60 * 24 * 3600;
+  fs.utimesSync(path.join(folder, 'files', 'old.txt'), Date.now() / 1000 - age, Date.now() / 1000 - age);
+  const logInFrom = async (page) => {
+    const session = await page.evaluate(
+      async ([base, token]) => {
+        const headers = { Authorization: `Bearer ${token}` };
+        const response = await fetch(`${base}/auth/session`, { method: 'POST', headers });
+        return (await response.json()).sessionId;
+      },
+      [server.files, TOKEN],
+    );
+    return (method, target, body) =>
+      page.evaluate(
+        async ([url, id, method, body]) => {
+          const headers = { Authorization: `Bearer ${id}` };
+          const response = await fetch(url, { method, body, headers });
+          return response.text();
+        },
+        [server.files + target, session, method, body],
+      );
+  };
+  const pages = [await openPage(browser, server.http), await openPage(browser, server.http)];
+  const [a, b] = [await logInFrom(pages[0]), await logInFrom(pages[1])];
+  assert.equal(await a('GET', '/old.txt'), 'first');
+  assert.equal((JSON.parse(await a('GET', '/'))).entries.find((entry) => entry.path === '/old.txt').size, 5);
+  assert.match(await b('GET', '/old.txt?lock=acquire'), /Lock acquired/);
+  assert.equal(await b('GET', '/old.txt'), 'first');
+  await b('PUT', '/old.txt', 'first, and the work of b');
+  assert.match(await a('GET', '/old.txt?lock=acquire'), /Lock acquired/);
+  const seen = await a('GET', '/old.txt');
+  assert.equal(seen, 'first, and the work of b');
+  await a('PUT', '/old.txt', `${seen}, and of a`);
+  assert.equal(read('old.txt'), 'first, and the work of b, and of a');
+  await close(...pages);
+});
+
 test('files are uploaded and downloaded', async () => {
   const page = await logIn();
   await page.getByLabel('Upload here').setInputFiles({

@@ -127,6 +127,12 @@ class HengdangDoor : public std::enable_shared_from_this<HengdangDoor> {
         return std::chrono::floor<std::chrono::milliseconds>(now).count();
     }
     [[nodiscard]] const HengdangOptions& options() const { return options_; }
+    // Whose the files are: the server does not remember who has written which file, so it knows only
+    // if there is one owner. Empty: it does not know.
+    [[nodiscard]] std::string_view files_owner() const {
+        return options_.owner_keys.size() == 1 ? std::string_view(options_.owner_keys[0])
+                                               : std::string_view();
+    }
     [[nodiscard]] const HengdangParts& parts() const { return parts_; }
     [[nodiscard]] const OwnUrls& own_urls() const { return own_urls_; }
     [[nodiscard]] const service::Clock& clock() const { return parts_.clock; }

@@ -107,7 +107,7 @@ class Reading : public std::enable_shared_from_this<Reading> {
     FileAnswer list() {
         operation_ = FileOperation::list;
         auto listing = context_.door->tree().list(request_.path, request_.list);
-        if (listing) return tell_listing(*listing);
+        if (listing) return tell_listing(*listing, context_.door->files_owner());
         if (listing.error().fault == files::Fault::parent_is_file) {
             return refuse(404, "Not found", "Directory not found");
         }

@@ -16,9 +16,13 @@ namespace holdfast::doors::hengdang {
 namespace {
 
 constexpr std::string_view own_path = "/auth/session", list_path = "/auth/sessions";
+// As the original calls an app whose login does not name it.
+constexpr std::string_view unknown_app = "Unknown App";
 
 // The header that gives a browser its session, or takes it away. A browser sends the cookie with
-// requests of its own site only, unless the page that logs in is of another one; that needs TLS.
+// requests of its own site only, unless the page that logs in is of another one; that needs TLS. The
+// cookie for another site is partitioned: browsers that block cookies of third parties keep it, for
+// pages below that site alone.
 class CookieForm {
   public:
     CookieForm(const HengdangDoor& door, const net::HttpRequest& request)
@@ -33,6 +37,7 @@ class CookieForm {
         text.append(is_for_others_ ? "None" : "Strict");
         text.append("; Max-Age=").append(std::to_string(age.count()));
         if (is_secure_) text += "; Secure";
+        if (is_for_others_) text += "; Partitioned";
         return {"Set-Cookie", std::move(text)};
     }
 
@@ -49,6 +54,8 @@ std::string fields_of(const files::Session& session) {
                          ",\"lastUsed\":" + std::to_string(session.last_used_ms) + ",\"name\":\"" +
                          session.name + "\",\"owner\":";
     base::append_json_string(fields, session.owner);
+    fields += ",\"appName\":";
+    base::append_json_string(fields, session.app_name.empty() ? unknown_app : session.app_name);
     return fields;
 }
 
@@ -97,7 +104,8 @@ FileAnswer tell_sessions(const std::vector<files::Session>& sessions, const Visi
     return answer_in_private(200, "{\"sessions\":[" + list + "]}");
 }
 
-// 204. The session's own cookie is replaced by an empty one.
+// 204, also if the session was over before: a client that logs out twice has what it wants. The
+// session's own cookie is replaced by an empty one.
 FileAnswer tell_session_ended(const std::optional<CookieForm>& own_cookie) {
     FileAnswer answer{.status = 204, .content_type = ""};
     if (own_cookie) answer.headers.push_back(own_cookie->header("", std::chrono::seconds::zero()));
@@ -114,9 +122,9 @@ int status_of(files::NostrFault fault) {
     return 400;
 }
 
-FileAnswer begin_session(HengdangDoor& door, std::string_view owner, files::Permission permission,
+FileAnswer begin_session(HengdangDoor& door, const files::NewLogin& login,
                          const CookieForm& cookie) {
-    const auto session = door.sessions().create(owner, door.wall_now(), permission);
+    const auto session = door.sessions().create(login, door.wall_now());
     if (!session) return refuse(503, "No session", session.error().message);
     return tell_new_session(*session, cookie);
 }
@@ -148,7 +156,11 @@ FileAnswer log_in_by_event(HengdangDoor& door, const LoginRequest& request) {
     if (!*is_fresh) {
         return refuse(400, "Invalid auth event", "The event has been used to log in before");
     }
-    return begin_session(door, event->public_key, *permission, request.cookie);
+    return begin_session(door,
+                         {.owner = event->public_key,
+                          .permission = *permission,
+                          .app_name = files::app_name_of(*event)},
+                         request.cookie);
 }
 
 void answer_now(const HengdangContext& context, const FileAnswer& answer, net::HttpReply& reply) {
@@ -180,7 +192,7 @@ void log_in_by_token(const HengdangContext& context, const rights::TokenPtr& tok
     answer_from(
         door.writers(), defer(context, reply),
         [&door, permission, owner = session_owner_of(*token), cookie = CookieForm(door, request)] {
-            return begin_session(door, owner, permission, cookie);
+            return begin_session(door, {.owner = owner, .permission = permission}, cookie);
         });
 }
 
@@ -261,6 +273,9 @@ void handle_session_request(const HengdangContext& context, std::string_view pat
     HengdangDoor& door = *context.door;
     const Deed deed = is_one ? Deed::change : is_delete ? Deed::leave : Deed::look;
     const auto visitor = admit(door, request, deed);
+    if (!visitor && deed == Deed::leave && visitor.error().status == 401) {
+        return answer_now(context, tell_session_ended(CookieForm(door, request)), reply);
+    }
     if (!visitor) return answer_now(context, visitor.error(), reply);
     const std::string& own_name = visitor->session.name;
     if (is_delete) {

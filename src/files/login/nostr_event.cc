@@ -16,6 +16,7 @@
 #include "base/json/json_object.h"
 #include "base/text/hex.h"
 #include "base/text/number.h"
+#include "files/login/session_book.h"
 
 namespace holdfast::files {
 namespace {
@@ -159,6 +160,16 @@ NostrResult<Permission> permission_of(const NostrEvent& event) {
     if (!is_limited || (reads && writes)) return Permission::read_write;
     if (reads) return Permission::read;
     return refuse(NostrFault::invalid_auth_event, "the scope write needs the scope read beside it");
+}
+
+std::string app_name_of(const NostrEvent& event) {
+    std::string_view name = tag_of(event, "app").value_or("");
+    if (name.size() > app_name_bytes_max) {
+        std::size_t end = app_name_bytes_max;
+        while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0U) == 0x80) --end;
+        name = name.substr(0, end);
+    }
+    return std::string(name);
 }
 
 std::string canonical_text(const NostrEvent& event) {

@@ -83,6 +83,10 @@ struct NostrRequest {
 // a tag asks for everything.
 [[nodiscard]] NostrResult<Permission> permission_of(const NostrEvent& event);
 
+// The name of the program that logs in, from the tag `["app","Notes"]`: at most app_name_bytes_max
+// bytes of it (session_book.h), cut between two characters. Empty if there is no such tag.
+[[nodiscard]] std::string app_name_of(const NostrEvent& event);
+
 // The text whose hash is the id: `[0,<pubkey>,<created_at>,<kind>,<tags>,<content>]` without
 // spaces, and with no other escapes than NIP-01 names.
 [[nodiscard]] std::string canonical_text(const NostrEvent& event);

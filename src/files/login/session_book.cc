@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -38,11 +39,25 @@ bool is_over(const Session& session, service::WallTime now) {
 }
 
 // On disk: `2 <created> <expires> <owner>`, where `2` is the kind of a session that may only read;
-// others are of kind `1`.
+// others are of kind `1`. The name of the app follows in hexadecimal digits, if there is one.
 std::string to_text(const Session& session) {
-    return std::string(session.permission == Permission::read ? "2 " : "1 ") +
-           std::to_string(session.created_ms) + ' ' + std::to_string(session.expires_ms) + ' ' +
-           session.owner + '\n';
+    std::string text = std::string(session.permission == Permission::read ? "2 " : "1 ") +
+                       std::to_string(session.created_ms) + ' ' +
+                       std::to_string(session.expires_ms) + ' ' + session.owner;
+    if (!session.app_name.empty()) {
+        const auto* const bytes = reinterpret_cast<const std::uint8_t*>(session.app_name.data());
+        text.append(" ").append(base::to_hex(std::span(bytes, session.app_name.size())));
+    }
+    return text + '\n';
+}
+
+// The text that to_hex() wrote as `digits`. False for anything else.
+bool read_app_name(std::string_view digits, std::string& name) {
+    if (digits.size() % 2 != 0 || digits.size() > 2 * app_name_bytes_max) return false;
+    std::vector<std::uint8_t> bytes(digits.size() / 2);
+    if (!base::parse_hex_bytes(digits, bytes)) return false;
+    name.assign(bytes.begin(), bytes.end());
+    return true;
 }
 
 // Reads a session from the name and the text of its file.
@@ -62,7 +77,11 @@ std::optional<Session> parse(const std::pair<const std::string, std::string>& fi
         if (error != std::errc() || end == text.end() || *end != ' ') return std::nullopt;
         text.remove_prefix(static_cast<std::size_t>(end - text.begin()) + 1);
     }
-    session.owner = text;
+    const std::size_t owner_end = std::min(text.find(' '), text.size());
+    session.owner = text.substr(0, owner_end);
+    if (owner_end < text.size() && !read_app_name(text.substr(owner_end + 1), session.app_name)) {
+        return std::nullopt;
+    }
     session.last_used_ms = session.created_ms;
     return session;
 }
@@ -98,10 +117,11 @@ base::Result<void> SessionBook::read() {
     return {};
 }
 
-base::Result<SessionBook::NewSession> SessionBook::create(std::string_view owner,
-                                                          service::WallTime now,
-                                                          Permission permission) {
-    CHECK(std::all_of(owner.begin(), owner.end(), [](char c) { return c > ' ' && c <= '~'; }));
+base::Result<SessionBook::NewSession> SessionBook::create(const NewLogin& login,
+                                                          service::WallTime now) {
+    CHECK(std::all_of(login.owner.begin(), login.owner.end(),
+                      [](char c) { return c > ' ' && c <= '~'; }));
+    CHECK(login.app_name.size() <= app_name_bytes_max);
     const std::lock_guard disk_lock(disk_mutex_);
     if (count(now) >= sessions_max_) {
         return base::fail("there are " + std::to_string(sessions_max_) +
@@ -110,11 +130,12 @@ base::Result<SessionBook::NewSession> SessionBook::create(std::string_view owner
     NewSession made{.id = make_id()};
     const std::string id_hash = base::sha256_hex(made.id);
     made.session = {.name = id_hash.substr(0, name_size),
-                    .owner = std::string(owner),
+                    .owner = std::string(login.owner),
                     .created_ms = to_ms(now),
                     .expires_ms = to_ms(now + session_time),
-                    .permission = permission,
-                    .last_used_ms = to_ms(now)};
+                    .permission = login.permission,
+                    .last_used_ms = to_ms(now),
+                    .app_name = login.app_name};
     const auto written = folder_.write_small_file(sessions_.get(), id_hash, to_text(made.session));
     if (!written) return fail_at("keep the session", written.error());
     const std::lock_guard lock(mutex_);

@@ -37,6 +37,7 @@ namespace holdfast::files {
 
 inline constexpr std::chrono::hours session_time{7 * 24};
 inline constexpr std::size_t sessions_max_default = 1000;
+inline constexpr std::size_t app_name_bytes_max = 128;
 
 struct Session {
     std::string name;   // 16 digits
@@ -45,8 +46,16 @@ struct Session {
     std::int64_t expires_ms = 0;
     Permission permission = Permission::read_write;
     std::int64_t last_used_ms = 0;  // when find() found it last; not on disk
+    std::string app_name = {};      // of the program that has logged in; empty: it has not said
 
     bool operator==(const Session&) const = default;
+};
+
+// Somebody who logs in.
+struct NewLogin {
+    std::string_view owner;  // printable ASCII without blanks
+    Permission permission = Permission::read_write;
+    std::string app_name = {};  // at most app_name_bytes_max
 };
 
 class SessionBook {
@@ -56,13 +65,12 @@ class SessionBook {
         StateFolder& folder, std::size_t sessions_max = sessions_max_default);
 
     // Begins a session. Fails when there are too many sessions that are not over, or when the disk
-    // fails. REQUIRES: `owner` is printable ASCII.
+    // fails.
     struct NewSession {
         std::string id;
         Session session;
     };
-    [[nodiscard]] base::Result<NewSession> create(std::string_view owner, service::WallTime now,
-                                                  Permission permission = Permission::read_write);
+    [[nodiscard]] base::Result<NewSession> create(const NewLogin& login, service::WallTime now);
 
     // The session with this id, unless it is over, and notes that it was used. The time that this
     // takes does not show how much of the id was right.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <set>
 #include <string>
 #include <thread>
@@ -30,7 +32,7 @@ class SessionBookTest : public TreeTest {
         book_ = std::move(*book);
     }
     SessionBook::NewSession create(service::WallTime now = start) {
-        auto made = book_->create("bearer", now);
+        auto made = book_->create({.owner = "bearer"}, now);
         EXPECT_TRUE(made) << made.error().message;
         return made ? std::move(*made) : SessionBook::NewSession{};
     }
@@ -64,12 +66,26 @@ TEST_F(SessionBookTest, GivesEveryoneAnotherIdAndName) {
 
 TEST_F(SessionBookTest, OutlivesTheServer) {
     const auto one = create();
-    const auto two = book_->create(std::string(64, 'a'), start + 1s, Permission::read);
+    const std::string key(64, 'a');
+    const auto two = book_->create(
+        {.owner = key, .permission = Permission::read, .app_name = "Notes \"\n\u00fc"}, start + 1s);
     ASSERT_TRUE(two);
     open_book();
     EXPECT_EQ(book_->find(one.id, start), one.session);
     EXPECT_EQ(book_->find(two->id, start + 1s), two->session);
     EXPECT_EQ(book_->list(start), (std::vector<Session>{one.session, two->session}));
+}
+
+// A session without the name of an app is on disk as it was before there were such names.
+TEST_F(SessionBookTest, IsOnDiskInTheseBytes) {
+    const auto text_of = [&](const SessionBook::NewSession& made) {
+        std::ifstream file(real("/.holdfast/sessions/" + base::sha256_hex(made.id)));
+        return std::string(std::istreambuf_iterator<char>(file), {});
+    };
+    EXPECT_EQ(text_of(create()), "1 1736726400000 1737331200000 bearer\n");
+    const auto named = book_->create({.owner = "bearer", .app_name = "My App"}, start);
+    ASSERT_TRUE(named);
+    EXPECT_EQ(text_of(*named), "1 1736726400000 1737331200000 bearer 4d7920417070\n");
 }
 
 TEST_F(SessionBookTest, KeepsNoIdAnywhere) {
@@ -83,6 +99,7 @@ TEST_F(SessionBookTest, KeepsNoIdAnywhere) {
 
 TEST_F(SessionBookTest, EndsASessionForGood) {
     const auto one = create();
+    const std::string key(64, 'a');
     const auto two = create();
     EXPECT_EQ(book_->end(one.session.name), true);
     EXPECT_EQ(book_->end(one.session.name), false);
@@ -95,6 +112,7 @@ TEST_F(SessionBookTest, EndsASessionForGood) {
 
 TEST_F(SessionBookTest, ExpiresAfterSevenDays) {
     const auto one = create();
+    const std::string key(64, 'a');
     const auto two = create(start + 1h);
     const service::WallTime end = start + session_time;
     EXPECT_EQ(book_->next_expiry(), end);
@@ -133,14 +151,14 @@ TEST_F(SessionBookTest, HasRoomForSoManyOnly) {
     open_book(2);
     const auto one = create();
     create();
-    const auto three = book_->create("bearer", start);
+    const auto three = book_->create({.owner = "bearer"}, start);
     ASSERT_FALSE(three);
     EXPECT_EQ(three.error().message,
               "there are 2 sessions already; end one, or wait until one expires");
     ASSERT_TRUE(book_->end(one.session.name));
-    EXPECT_TRUE(book_->create("bearer", start));
-    EXPECT_FALSE(book_->create("bearer", start));
-    EXPECT_TRUE(book_->create("bearer", start + session_time));
+    EXPECT_TRUE(book_->create({.owner = "bearer"}, start));
+    EXPECT_FALSE(book_->create({.owner = "bearer"}, start));
+    EXPECT_TRUE(book_->create({.owner = "bearer"}, start + session_time));
 }
 
 TEST_F(SessionBookTest, PassesOverFilesThatAreNoSessions) {
@@ -157,7 +175,7 @@ TEST_F(SessionBookTest, PassesOverFilesThatAreNoSessions) {
 TEST_F(SessionBookTest, StandsManyAtOnce) {
     run_together(4, [&](int) {
         for (int j = 0; j < 25; ++j) {
-            const auto made = book_->create("bearer", start);
+            const auto made = book_->create({.owner = "bearer"}, start);
             ASSERT_TRUE(made);
             EXPECT_TRUE(book_->find(made->id, start));
             EXPECT_EQ(book_->end(made->session.name), true);

@@ -109,8 +109,12 @@ TEST_F(HengdangOrigin, OfAnAppOnAnotherSiteGetsACookieThatTravels) {
         headers.push_back("Authorization: Bearer " + std::string(files_secret));
         return header_of(ask("POST /auth/session", std::move(headers)), "Set-Cookie");
     };
-    EXPECT_THAT(log_in({drive}), HasSubstr("; SameSite=None; Max-Age=604800; Secure"));
+    EXPECT_THAT(log_in({drive}), HasSubstr("; SameSite=None; Max-Age=604800; Secure; Partitioned"));
     EXPECT_THAT(log_in({}), HasSubstr("; SameSite=Strict; Max-Age=604800"));
+    EXPECT_THAT(log_in({}), Not(HasSubstr("Partitioned")));
+    const auto logged_out = ask_by_cookie("DELETE /auth/session", {drive});
+    EXPECT_THAT(header_of(logged_out, "Set-Cookie"), HasSubstr("Max-Age=0; Secure; Partitioned"))
+        << "otherwise the browser keeps the old one";
     const auto event =
         files::testing::to_json(host_.owner().sign_login(host_.login_url(), host_.now_s()));
     const auto foreign =

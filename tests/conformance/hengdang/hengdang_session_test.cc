@@ -220,6 +220,37 @@ TEST_P(HengdangSession, MayDoWhatItsLoginAskedFor) {
     }
 }
 
+// The tag `app` of the login, also after a restart.
+TEST_P(HengdangSession, TellsTheNameOfItsApp) {
+    files::NostrEvent event = host_.owner().sign_login(host_.login_url(), host_.now_s());
+    event.tags.push_back({"app", "Hengdang \"Notes\""});
+    const auto login = log_in(to_json(host_.owner().sign(event)));
+    EXPECT_EQ(login.status, 201);
+    FilesClient other = FilesClient::logged_in(host_);
+    host_.restart();
+    FilesClient client(host_);
+    client.id = field_of(login.body, "sessionId");
+    const std::string named = R"("appName":"Hengdang \"Notes\"")";
+    EXPECT_THAT(client.get("/auth/session").body, HasSubstr(named));
+    EXPECT_THAT(client.get("/auth/sessions").body, HasSubstr(named));
+    FilesClient again(host_);
+    again.id = other.id;
+    EXPECT_THAT(again.get("/auth/session").body, HasSubstr(R"("appName":"Unknown App")"));
+}
+
+TEST_P(HengdangSession, MayEndTwice) {
+    FilesClient a = FilesClient::logged_in(host_);
+    for (int time = 0; time < 2; ++time) {
+        const auto answer = a.ask({.line = "DELETE /auth/session"});
+        EXPECT_EQ(answer.status, 204);
+        EXPECT_THAT(header_of(answer, "Set-Cookie"), HasSubstr("hengdang_session=; "));
+    }
+    EXPECT_EQ(FilesClient(host_).ask({.line = "DELETE /auth/session"}).status, 204)
+        << "a browser whose cookie is gone";
+    EXPECT_EQ(a.get("/auth/session").status, 401);
+    EXPECT_EQ(a.ask({.line = "DELETE /auth/sessions/" + a.name}).status, 401);
+}
+
 TEST_P(HengdangSession, EndsWithEverythingItHas) {
     FilesClient a = FilesClient::logged_in(host_), b = FilesClient::logged_in(host_);
     EXPECT_EQ(a.get("/x?lock=acquire").status, 200);

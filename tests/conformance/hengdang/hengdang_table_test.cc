@@ -65,6 +65,7 @@ class HengdangTable : public ::testing::TestWithParam<std::tuple<Row, std::size_
         std::string escaped = etag_;
         replace_all(escaped, "\"", "\\\"");
         replace_all(text, "{json-etag}", escaped);
+        replace_all(text, "{owner}", host_.owner().public_key());
         replace_all(text, "{etag}", etag_);
         for (std::size_t at = 0; (at = text.find('@', at)) != std::string::npos; ++at) {
             const std::size_t end = text.find_first_not_of("0123456789", at + 1);
@@ -157,6 +158,7 @@ std::vector<Step> as_strangers(const std::vector<std::string>& paths) {
 const std::string locked_by_a =
     R"({"error":"File is locked","message":"This file is currently being edited by another )"
     R"(session","lockedBy":"{a}","lockedAt":@0,"expiresAt":@1800000})";
+const std::string ask_each_time = "Cache-Control: private, no-cache\r\n";
 const std::string no_lock = R"({"error":"No lock found or not owned by this session","message":")";
 const std::string free_lock = R"({"locked":false,"ownedByThisSession":false})";
 
@@ -253,6 +255,21 @@ const std::vector<Row> file_rows{
           "Last-Modified: Mon, 15 Jan 2024 10:30:00 GMT\r\n"),
       get("b", "/d/e/x.txt", 200, "ho", "ETag: {etag}\r\n"),
       plain("b", "HEAD /d/e/x.txt", 200, "", "Content-Length: 2\r\n")}},
+    // A browser that guessed how long an answer stays right would show an old file under a new lock.
+    {"BrowsersAskEachTimeWhetherAnAnswerIsStillRight",
+     {put("a", "/d/x", "hi", 201), get("a", "/d/x", 200, "hi", ask_each_time),
+      plain("a", "HEAD /d/x", 200, "", ask_each_time),
+      with(get("a", "/d/x", 206, "h", ask_each_time), {"Range: bytes=0-0"}),
+      with(get("a", "/d/x", 304, "", ask_each_time), {"If-None-Match: {etag}"}),
+      get("a", "/d/", 200, "", ask_each_time), get("a", "/d", 200, "", ask_each_time),
+      get("a", "/nothing", 404, "", ask_each_time),
+      get("a", "/d/x?lock=acquire", 200, "", ask_each_time),
+      get("a", "/d/x?lock=status", 200, "", ask_each_time),
+      get("a", "/auth/session", 200, "", "Cache-Control: no-store\r\n")}},
+    {"ListingsNameTheOwnerIfThereIsOne",
+     {put("a", "/d/x", "hi", 201), get("a", "/d/", 200, R"("lastModified":@0,"owner":"{owner}"})"),
+      get("a", "/", 200, R"("type":"directory","lastModified":)"),
+      get("a", "/", 200, R"(,"owner":"{owner}"}],"hasMore":false})")}},
     {"AnEmptyFileIsAFile",
      {put("a", "/x", "", 201, R"("size":0)"), get("a", "/x", 200, "", "Content-Length: 0\r\n")}},
     {"InodeNumbersAreToldAndStay",

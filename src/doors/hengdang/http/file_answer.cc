@@ -11,6 +11,12 @@ namespace holdfast::doors::hengdang {
 
 namespace {
 
+// A browser may keep an answer, but asks each time whether it is still right. Without this header it
+// guesses: a file that has not changed for 60 days is shown from the cache for days, also to a page
+// that has just acquired its lock, and the next save overwrites what others have written since.
+constexpr std::string_view cache_control = "Cache-Control";
+constexpr std::string_view ask_each_time = "private, no-cache";
+
 struct Problem {
     int status;
     std::string_view error;
@@ -66,8 +72,13 @@ std::string shown_path(std::string_view path, PathKind kind) {
 
 std::vector<net::HttpHeader> headers_of(const FileAnswer& answer) {
     std::vector<net::HttpHeader> headers;
-    headers.reserve(answer.headers.size());
-    for (const auto& [name, value] : answer.headers) headers.push_back({name, value});
+    headers.reserve(answer.headers.size() + 1);
+    bool says_how_to_keep = false;
+    for (const auto& [name, value] : answer.headers) {
+        headers.push_back({name, value});
+        says_how_to_keep = says_how_to_keep || name == cache_control;
+    }
+    if (!says_how_to_keep) headers.push_back({cache_control, ask_each_time});
     return headers;
 }
 
@@ -174,7 +185,7 @@ FileAnswer tell_made(const MadeDirectory& made) {
     return answer;
 }
 
-FileAnswer tell_listing(const files::Listing& listing) {
+FileAnswer tell_listing(const files::Listing& listing, std::string_view owner) {
     std::string body;
     base::JsonWriter json(body);
     json.begin_object().begin_array("entries");
@@ -186,7 +197,9 @@ FileAnswer tell_listing(const files::Listing& listing) {
             json.field("size", entry.size_bytes).field("contentType", entry.content_type);
             if (entry.inode_number != 0) json.field("inode", entry.inode_number);
         }
-        json.field("lastModified", entry.last_modified_ms).end_object();
+        json.field("lastModified", entry.last_modified_ms);
+        if (!owner.empty()) json.field("owner", owner);
+        json.end_object();
     }
     json.end_array();
     if (listing.has_more && !listing.entries.empty()) {

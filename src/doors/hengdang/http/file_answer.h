@@ -44,7 +44,8 @@ using Parsed = tl::expected<T, FileAnswer>;
 enum class PathKind { file, directory };
 [[nodiscard]] std::string shown_path(std::string_view path, PathKind kind = PathKind::file);
 
-// The headers in the form that replies take. They point into the answer.
+// The headers in the form that replies take. They point into the answer. An answer that does not say
+// how long a browser may keep it says `Cache-Control: private, no-cache`.
 [[nodiscard]] std::vector<net::HttpHeader> headers_of(const FileAnswer& answer);
 void send(net::DeferredReply& reply, const FileAnswer& answer);
 
@@ -78,7 +79,8 @@ struct MadeDirectory {
     std::int64_t created_ms = 0;
 };
 [[nodiscard]] FileAnswer tell_made(const MadeDirectory& made);
-[[nodiscard]] FileAnswer tell_listing(const files::Listing& listing);
+// `owner`: of all entries; empty: it is not known.
+[[nodiscard]] FileAnswer tell_listing(const files::Listing& listing, std::string_view owner);
 
 // The holder of a lock, as other sessions may see it.
 struct LockNote {

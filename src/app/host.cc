@@ -28,6 +28,13 @@ base::Result<std::unique_ptr<service::Store>> open_store(const ServeOptions& opt
     return std::unique_ptr<service::Store>(std::move(opened));
 }
 
+// The longest lease is the same at all doors.
+doors::redis::RedisOptions redis_options(const ServeOptions& options) {
+    doors::redis::RedisOptions redis = options.redis;
+    redis.ttl_max = options.limits.ttl_max;
+    return redis;
+}
+
 // What the lock table is told of the limits of dflockd's door.
 core::TableOptions table_options(const ServeOptions& options, std::uint64_t hash_seed) {
     const auto or_any = [](std::size_t number) { return number == 0 ? SIZE_MAX : number; };
@@ -108,7 +115,7 @@ Host::Host(const ServeOptions& options, service::Clock& clock, Foundation founda
       disk_(std::make_unique<base::WorkPool>(1)),
       http_limits_(options),
       dflockd_door_(options.dflockd, credentials_->tokens()),
-      redis_door_(options.redis, credentials_->tokens(), clock_) {
+      redis_door_(redis_options(options), credentials_->tokens(), clock_) {
     base::RandomBits random;
     service_ = std::make_unique<service::LockService>(
         table_options(options, random()),

@@ -39,7 +39,10 @@ std::string ScriptGrammar::number() {
 
 std::string ScriptGrammar::text() {
     return one_of({"'x'", "s", "ARGV[1]", "ARGV[2]", "string.sub(s, 2, -2)", "tostring(n)",
-                   "string.sub(ARGV[1], 1, 2)", "type(t)", "string.sub('hello', n)"});
+                   "string.sub(ARGV[1], 1, 2)", "type(t)", "string.sub('hello', n)",
+                   "(s .. ':' .. n)", "(ARGV[1] .. KEYS[1])", "(n / 3 .. '')",
+                   "string.format('%s-%05d', s, n)", "string.format('%.3f|%x', n / 7, #s)",
+                   "string.format('%-8s|%3.1s|%%', ARGV[1], s)"});
 }
 
 std::string ScriptGrammar::list() {
@@ -55,9 +58,10 @@ std::string ScriptGrammar::list() {
 
 std::string ScriptGrammar::look() {
     const std::string of = key();
-    return one_of({"redis.call('get', " + of + ")", "redis.call('exists', " + of + ")",
-                   "redis.call('exists', " + of + ", KEYS[1])", "redis.call('type', " + of + ").ok",
-                   "redis.call('mget', unpack(KEYS))", "redis.call('getrange', " + of + ", 0, 1)",
+    return one_of({"rcall('get', " + of + ")", "redis.call('get', " + of + ")",
+                   "redis.call('exists', " + of + ")", "redis.call('exists', " + of + ", KEYS[1])",
+                   "redis.call('type', " + of + ").ok", "redis.call('mget', unpack(KEYS))",
+                   "redis.call('getrange', " + of + ", 0, 1)",
                    "#redis.call('mget', KEYS[1], " + of + ")"});
 }
 
@@ -67,7 +71,9 @@ std::string ScriptGrammar::change() {
         {"redis.call('set', " + of + ", ARGV[1], 'NX', 'PX', 60000)",
          "redis.call('setnx', " + of + ", ARGV[1])", "redis.call('del', " + of + ")",
          "redis.call('pexpire', " + of + ", 60000)", "redis.call('del', unpack(KEYS))",
-         "redis.call('persist', " + of + ")",
+         "redis.call('pexpire', " + of + ", 90000, 'NX')",
+         "redis.call('pexpire', " + of + ", 90000, 'GT')",
+         "redis.call('expire', " + of + ", 20, 'XX', 'LT')", "redis.call('persist', " + of + ")",
          "redis.call('set', " + of + ", redis.call('get', " + of + ") or ARGV[1], 'PX', ARGV[2])"});
 }
 
@@ -171,7 +177,7 @@ std::string ScriptGrammar::function() {
 
 std::string ScriptGrammar::script() {
     has_function_ = false;
-    std::string all = "local n, s, t, x = 0, ARGV[1], {1} ";
+    std::string all = "local rcall = redis.call local n, s, t, x = 0, ARGV[1], {1} ";
     if (choose(3) == 1) all += function();
     all += block();
     return all + "return " + value();

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/values/request.h"
 #include "doors/redis/script/script_cache.h"
 #include "rights/token_table.h"
 #include "service/ports/clock.h"
@@ -30,6 +31,9 @@ inline constexpr std::size_t keys_max = 64;
 struct RedisOptions {
     // Refuses commands that would end or prolong a lock whose value the client has not shown.
     bool is_strict = false;
+    // The longest lease. A client that asks for a longer one is given this one: clients in the field
+    // ask for thousands of years and mean `for ever`.
+    core::Duration ttl_max = core::Limits{}.ttl_max;
     // How long a peer with a wrong password waits for its answer: guessing must take time.
     std::chrono::milliseconds refusal_delay{100};
     // How long a connection may take to show the password, if one is needed.

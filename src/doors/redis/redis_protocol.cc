@@ -135,7 +135,7 @@ void RedisProtocol::on_timer() {
 
 void RedisProtocol::append(std::string& out, const Owed& owed, const service::Response& response) {
     if (!response.failure.empty()) return append_reply(out, failure_reply(response), owed.version);
-    if (owed.step) return append_reply(out, owed.step->take_reply(), owed.version);
+    if (owed.step) return append_reply(out, take_reply(*owed.step), owed.version);
     const Reply reply = owed.is_wait ? acquired_reply(response.outcome) : Reply::ok();
     append_reply(out, reply, owed.version);
 }

@@ -104,6 +104,7 @@ class RedisProtocol final : public net::Protocol {
     [[nodiscard]] std::optional<std::string> add_to_queue(KeyCall call);
     [[nodiscard]] std::string_view by();
     void ask(std::shared_ptr<KeyStep> step);
+    [[nodiscard]] Reply take_reply(KeyStep& step);
     void acquire(Words words);
     void watch(Words words);
     bool handle_transaction(Words words);
@@ -130,6 +131,7 @@ class RedisProtocol final : public net::Protocol {
     std::deque<Owed> owed_;           // in the order of their commands
     std::size_t waiting_bytes_ = 0;   // of the answers in owed_
     BlockedBy blocked_by_ = BlockedBy::nothing;
+    bool has_told_of_shortening_ = false;
     bool is_over_ = false;   // the input that follows is ignored
     bool is_ended_ = false;  // the peer sends no more
 };

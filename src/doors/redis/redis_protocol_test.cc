@@ -2,8 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <string>
 
+#include "base/log/log.h"
 #include "base/test_happens.h"
 #include "doors/redis/test_line.h"
 #include "service/doors.h"
@@ -104,7 +106,8 @@ TEST_F(RedisProtocolTest, AnswersMistakesAsRedisDoes) {
     EXPECT_EQ(line.say("SET k v EX -1"), "-ERR invalid expire time in 'set' command|");
     EXPECT_EQ(line.say("SET k v PX 9223372036854775807"),
               "-ERR invalid expire time in 'set' command|");
-    EXPECT_EQ(line.say("SET k v EX 99999999999"), "-ERR invalid expire time in 'set' command|");
+    EXPECT_EQ(line.say("SET k v EX 9223372036854776"), "-ERR invalid expire time in 'set' command|")
+        << "more than Redis can count";
     EXPECT_EQ(line.say("SELECT 16"), "-ERR DB index is out of range|");
     EXPECT_EQ(line.say("SELECT x"), "-ERR invalid DB index|");
     EXPECT_THAT(line.send({"SET", "", "v", "NX"}), StartsWith("-ERR the key is empty"));
@@ -115,6 +118,80 @@ TEST_F(RedisProtocolTest, AnswersMistakesAsRedisDoes) {
     EXPECT_FALSE(line.channel.closed);
     EXPECT_EQ(line.say_bytes("*1\r\n:1\r\n"), "-ERR Protocol error: expected '$', got ':'|");
     EXPECT_TRUE(line.channel.closed);
+}
+
+// Two libraries ask for 28 000 years, and mean that the lock has no end.
+TEST_F(RedisProtocolTest, GrantsTheLongestLeaseToThoseWhoAskForMore) {
+    constexpr const char* longest = ":31622400000|";  // 366 days
+    Line line = connect();
+    EXPECT_EQ(line.say("SET a me NX PX 31622400000"), "+OK|");
+    EXPECT_EQ(line.say("SET b me NX PX 31622400001"), "+OK|");
+    EXPECT_EQ(line.say("SET c me NX EX 883612800000"), "+OK|");
+    EXPECT_EQ(line.say("SET d me NX PX 1152921504606846976"), "+OK|");
+    EXPECT_EQ(line.say("SET e me NX PXAT 9223372036854775807"), "+OK|");
+    EXPECT_EQ(line.say("SETEX f 883612800000 me"), "+OK|");
+    for (const char* key : {"a", "b", "c", "d", "e", "f"}) {
+        EXPECT_EQ(line.say("PTTL " + std::string(key)), longest) << key;
+    }
+    EXPECT_EQ(line.say("SET g me NX PX 1000"), "+OK|");
+    EXPECT_EQ(line.say("PEXPIRE g 883612800000000"), ":1|");
+    EXPECT_EQ(line.say("PTTL g"), longest);
+    EXPECT_EQ(line.say("SET g me XX PX 883612800000000"), "+OK|");
+    EXPECT_EQ(line.say("PTTL g"), longest);
+    EXPECT_EQ(line.send({"EVAL", "return redis.call('set', 'h', 'me', 'NX', 'PX', ARGV[1])", "0",
+                         "883612800000000"}),
+              "+OK|");
+    EXPECT_EQ(line.say("PTTL h"), longest);
+}
+
+TEST_F(RedisProtocolTest, SaysOnceForAConnectionThatATimeWasShortened) {
+    base::set_up_log(base::LogFormat::text, base::LogLevel::info);
+    ::testing::internal::CaptureStderr();
+    Line line = connect(), other = connect();
+    EXPECT_EQ(line.say("SET a me NX PX 60000"), "+OK|");
+    for (const char* key : {"b", "c", "d"}) {
+        EXPECT_EQ(line.say("SET " + std::string(key) + " me NX EX 883612800000"), "+OK|");
+    }
+    EXPECT_EQ(other.say("SET e me NX EX 883612800000"), "+OK|");
+    EXPECT_TRUE(base::flush_log());
+    const std::string log = ::testing::internal::GetCapturedStderr();
+    base::set_up_log(base::LogFormat::text, base::LogLevel::off);
+    EXPECT_THAT(log, HasSubstr("a client asked for a longer lease than the longest door=redis"));
+    EXPECT_THAT(log, HasSubstr("granted_s=31622400"));
+    EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 2) << log;
+}
+
+TEST_F(RedisProtocolTest, ProlongsUnderConditions) {
+    Line line = connect();
+    struct Row {
+        const char* command;
+        const char* without_end;  // what it answers for a lock without an end
+        const char* with_60_s;    // ... for one that ends in 60 s
+    };
+    for (const Row& row :
+         {Row{"PEXPIRE k 30000 NX", ":1|", ":0|"}, Row{"PEXPIRE k 30000 XX", ":0|", ":1|"},
+          Row{"PEXPIRE k 30000 GT", ":0|", ":0|"}, Row{"EXPIRE k 90 GT", ":0|", ":1|"},
+          Row{"PEXPIRE k 60000 GT", ":0|", ":0|"}, Row{"EXPIRE k 30 lt", ":1|", ":1|"},
+          Row{"EXPIRE k 90 LT", ":1|", ":0|"}, Row{"PEXPIRE k 60000 LT", ":1|", ":0|"},
+          Row{"PEXPIRE k 90000 XX GT", ":0|", ":1|"}, Row{"PEXPIRE k 30000 XX LT", ":0|", ":1|"},
+          Row{"PEXPIRE k 30000 XX XX", ":0|", ":1|"}, Row{"PEXPIREAT k 1 GT", ":0|", ":0|"},
+          Row{"EXPIREAT k 1 LT", ":1|", ":1|"}, Row{"PEXPIRE k -1 NX", ":1|", ":0|"},
+          Row{"PEXPIRE none 30000 NX", ":0|", ":0|"}}) {
+        line.say("DEL k");
+        EXPECT_EQ(line.say("SET k me NX"), "+OK|");
+        EXPECT_EQ(line.say(row.command), row.without_end) << row.command;
+        line.say("DEL k");
+        EXPECT_EQ(line.say("SET k me NX PX 60000"), "+OK|");
+        EXPECT_EQ(line.say(row.command), row.with_60_s) << row.command;
+        const bool is_changed = std::string_view(row.with_60_s) == ":1|";
+        EXPECT_EQ(line.say("PTTL k") != ":60000|", is_changed) << row.command;
+    }
+    EXPECT_EQ(line.say("EXPIRE k 1 NX GT"),
+              "-ERR NX and XX, GT or LT options at the same time are not compatible|");
+    EXPECT_EQ(line.say("EXPIRE k 1 GT LT"),
+              "-ERR GT and LT options at the same time are not compatible|");
+    EXPECT_EQ(line.say("EXPIRE k x SOON"), "-ERR Unsupported option SOON|");
+    EXPECT_EQ(line.say("EXPIRE k x NX"), "-ERR value is not an integer or out of range|");
 }
 
 TEST_F(RedisProtocolTest, EndsTheConnectionOfAnHttpClient) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log/log.h"
 #include "doors/redis/redis_protocol.h"
 #include "rights/asker.h"
 #include "service/doors.h"
@@ -136,12 +137,22 @@ void RedisProtocol::ask(std::shared_ptr<KeyStep> step) {
         const Reply failure = response->failure.empty()
                                   ? Reply{}
                                   : Reply::error(fmt::format("ERR {}", response->failure));
-        return answer(response->failure.empty() ? step->take_reply() : failure);
+        return answer(response->failure.empty() ? take_reply(*step) : failure);
     }
     Owed& owed = owed_.emplace_back(*this);
     owed.step = std::move(step);
     owed.promise = port_.await(service::AnswerPointer(&owed));
     count_bytes(owed, owed.step->reply_bytes());
+}
+
+// The reply of a step that was run. The log says once for each connection that a time was shortened.
+Reply RedisProtocol::take_reply(KeyStep& step) {
+    if (step.has_shortened() && !std::exchange(has_told_of_shortening_, true)) {
+        const auto longest = std::chrono::floor<std::chrono::seconds>(door_.options().ttl_max);
+        base::log(base::LogLevel::info, "a client asked for a longer lease than the longest",
+                  {{"door", "redis"}, {"by", by()}, {"granted_s", longest.count()}});
+    }
+    return step.take_reply();
 }
 
 // HOLDFAST.ACQUIRE key owner ttl-ms wait-ms: as SET NX PX, but waits in turn.

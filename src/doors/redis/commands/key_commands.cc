@@ -164,12 +164,43 @@ Reply run_delifeq(KeyContext& context, Words words) {
     return context.keys.remove_if_equal(words[1], words[2]);
 }
 
+// The options of EXPIRE behind the time. No value if they are fine.
+std::optional<Reply> read_expire_options(Words words, ExpireRequest& request) {
+    for (const std::string_view word : words.subspan(3)) {
+        if (is_word(word, "nx")) {
+            request.only_if_endless = true;
+        } else if (is_word(word, "xx")) {
+            request.only_if_ending = true;
+        } else if (is_word(word, "gt")) {
+            request.only_later = true;
+        } else if (is_word(word, "lt")) {
+            request.only_earlier = true;
+        } else {
+            return Reply::error(fmt::format("ERR Unsupported option {}", word.substr(0, 128)));
+        }
+    }
+    const auto excluded = [](std::string_view which) {
+        return Reply::error(
+            fmt::format("ERR {} options at the same time are not compatible", which));
+    };
+    if (request.only_if_endless &&
+        (request.only_if_ending || request.only_later || request.only_earlier)) {
+        return excluded("NX and XX, GT or LT");
+    }
+    if (request.only_later && request.only_earlier) return excluded("GT and LT");
+    return std::nullopt;
+}
+
 Reply expire_at(KeyContext& context, Words words, ExpiryForm form) {
+    const std::string command = to_lower(words[0]);
+    ExpireRequest request{.key = words[1], .command = command};
+    if (auto fault = read_expire_options(words, request)) return std::move(*fault);
     const auto number = parse_integer(words[2]);
     if (!number) return not_an_integer();
     const auto ttl = time_until(form, *number, context.now, context.clock);
     if (!ttl) return invalid_expire_time(words[0]);
-    return context.keys.expire(words[1], *ttl, to_lower(words[0]));
+    request.ttl = *ttl;
+    return context.keys.expire(request);
 }
 
 Reply run_expire(KeyContext& context, Words words) {
@@ -203,8 +234,8 @@ constexpr KeyCommand key_commands[] = {
     {"delex", 2, 4, Right::lock, KeyWords::first, run_delex},
     {"delifeq", 3, 3, Right::lock, KeyWords::first, run_delifeq},
     {"exists", 2, many, Right::read, KeyWords::all, run_exists},
-    {"expire", 3, 3, Right::lock, KeyWords::first, run_expire},
-    {"expireat", 3, 3, Right::lock, KeyWords::first, run_expireat},
+    {"expire", 3, many, Right::lock, KeyWords::first, run_expire},
+    {"expireat", 3, many, Right::lock, KeyWords::first, run_expireat},
     {"get", 2, 2, Right::read, KeyWords::first, run_get},
     {"getrange", 4, 4, Right::read, KeyWords::first, run_getrange},
     {"holdfast.fence", 2, 2, Right::read, KeyWords::first, run_fence},
@@ -212,8 +243,8 @@ constexpr KeyCommand key_commands[] = {
     {"mset", 3, many, Right::lock, KeyWords::pairs, run_mset},
     {"msetnx", 3, many, Right::lock, KeyWords::pairs, run_msetnx},
     {"persist", 2, 2, Right::lock, KeyWords::first, run_persist},
-    {"pexpire", 3, 3, Right::lock, KeyWords::first, run_pexpire},
-    {"pexpireat", 3, 3, Right::lock, KeyWords::first, run_pexpireat},
+    {"pexpire", 3, many, Right::lock, KeyWords::first, run_pexpire},
+    {"pexpireat", 3, many, Right::lock, KeyWords::first, run_pexpireat},
     {"psetex", 4, 4, Right::lock, KeyWords::first, run_psetex},
     {"pttl", 2, 2, Right::read, KeyWords::first, run_pttl},
     {"set", 3, many, Right::lock, KeyWords::first, run_set},

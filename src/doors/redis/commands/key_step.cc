@@ -119,6 +119,7 @@ core::Outcome KeyStep::run(const service::StepContext& context) {
     const KeyContext key_context{
         .keys = keys, .now = context.table.now(), .clock = door_.clock(), .budget = budget};
     reply_ = is_exec_ ? run_exec(key_context) : run_call(key_context, calls_[0]);
+    has_shortened_ = keys.has_shortened();
     reply_bytes_.store(cost_of(reply_), std::memory_order_relaxed);
     forget_calls();
     return keys.rests_on();

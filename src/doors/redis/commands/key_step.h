@@ -64,6 +64,8 @@ class KeyStep final : public service::Step {
 
     // The reply, once, after the step was run.
     [[nodiscard]] Reply take_reply() { return std::exchange(reply_, {}); }
+    // Whether a time to live was shortened. REQUIRES: as take_reply().
+    [[nodiscard]] bool has_shortened() const { return has_shortened_; }
     // How much memory the reply takes. Before the step was run, what it may take. From any thread.
     [[nodiscard]] std::size_t reply_bytes() const {
         return reply_bytes_.load(std::memory_order_relaxed);
@@ -81,6 +83,7 @@ class KeyStep final : public service::Step {
     std::vector<KeyCall> calls_;
     std::vector<std::shared_ptr<WatchStep>> watches_;
     Reply reply_;
+    bool has_shortened_ = false;
     std::atomic<std::size_t> reply_bytes_ = 0;
 };
 

@@ -180,7 +180,7 @@ Reply Keyspace::acquire(const SetRequest& request) {
     const core::Outcome outcome =
         table_.acquire(table_.now(), {.scope = scope_of(request.key),
                                       .owner = {.door = service::redis_door, .name = request.value},
-                                      .ttl = request.ttl,
+                                      .ttl = shorten(request.ttl),
                                       .is_only_kind = true,
                                       .secret = core::Secret{context_.random()}});
     note(outcome);
@@ -194,10 +194,17 @@ Reply Keyspace::acquire(const SetRequest& request) {
 
 Reply Keyspace::renew(const Lease& lease, core::Duration ttl, bool is_forced,
                       std::string_view command) {
-    const core::Outcome outcome =
-        table_.renew(table_.now(), {.token = lease.token, .ttl = ttl, .is_forced = is_forced});
+    const core::Outcome outcome = table_.renew(
+        table_.now(), {.token = lease.token, .ttl = shorten(ttl), .is_forced = is_forced});
     note(outcome);
     return outcome.kind == OutcomeKind::renewed ? Reply::ok() : explain(outcome.refusal, command);
+}
+
+core::Duration Keyspace::shorten(core::Duration ttl) {
+    const core::Duration longest = door_.options().ttl_max;
+    if (ttl == core::endless || ttl <= longest) return ttl;
+    has_shortened_ = true;
+    return longest;
 }
 
 bool Keyspace::is_shown(const Lease& lease, std::string_view key) const {
@@ -258,22 +265,34 @@ Reply Keyspace::remove_all(std::span<const std::string_view> keys) {
     return Reply::integer(count);
 }
 
-Reply Keyspace::expire(std::string_view key, core::Duration ttl, std::string_view command) {
-    const auto lease = find(key);
-    if (!lease) return Reply::integer(0);
-    if (auto refusal = refuse_change(*lease, key)) return std::move(*refusal);
-    if (ttl <= core::Duration::zero()) {
-        end(*lease, key);
+bool Keyspace::allows(const ExpireRequest& request, const Lease& lease) const {
+    if (lease.is_endless()) return !request.only_if_ending && !request.only_later;
+    if (request.only_if_endless) return false;
+    // Milliseconds, as Redis counts: the same command twice in one of them changes nothing.
+    using std::chrono::milliseconds;
+    const auto now = std::chrono::ceil<milliseconds>(lease.expires_at - table_.now());
+    const auto next =
+        std::chrono::ceil<milliseconds>(std::min(request.ttl, door_.options().ttl_max));
+    return (!request.only_later || next > now) && (!request.only_earlier || next < now);
+}
+
+Reply Keyspace::expire(const ExpireRequest& request) {
+    const auto lease = find(request.key);
+    if (!lease || !allows(request, *lease)) return Reply::integer(0);
+    if (auto refusal = refuse_change(*lease, request.key)) return std::move(*refusal);
+    if (request.ttl <= core::Duration::zero()) {
+        end(*lease, request.key);
         return Reply::integer(1);
     }
-    Reply reply = renew(*lease, ttl, !is_shown(*lease, key), command);
+    const bool is_forced = !is_shown(*lease, request.key);
+    Reply reply = renew(*lease, request.ttl, is_forced, request.command);
     return reply.is_error() ? reply : Reply::integer(1);
 }
 
 Reply Keyspace::persist(std::string_view key) {
     const auto lease = find(key);
     if (!lease || lease->is_endless()) return Reply::integer(0);
-    return expire(key, core::endless, "persist");
+    return expire({.key = key, .ttl = core::endless, .command = "persist"});
 }
 
 }  // namespace holdfast::doors::redis

@@ -51,6 +51,17 @@ struct SetRequest {
     bool keeps_ttl = false;  // KEEPTTL: a lock that is held keeps its time
 };
 
+// What EXPIRE and its like are asked to do.
+struct ExpireRequest {
+    std::string_view key;
+    core::Duration ttl{0};         // zero or less ends the lock
+    std::string_view command;      // for errors, in lower case
+    bool only_if_endless = false;  // NX
+    bool only_if_ending = false;   // XX
+    bool only_later = false;       // GT: a lock without an end ends never
+    bool only_earlier = false;     // LT
+};
+
 // What a connection has seen of a key with WATCH.
 struct Watched {
     std::string key;
@@ -98,9 +109,12 @@ class Keyspace {
     Reply remove_if_equal(std::string_view key, std::string_view value);
     // Ends the locks, or none of them if one may not be ended.
     Reply remove_all(std::span<const std::string_view> keys);
-    // Gives the lock another time to live. Zero or less ends it. `command` is for the error.
-    Reply expire(std::string_view key, core::Duration ttl, std::string_view command);
+    // Gives the lock another time to live, if the conditions allow that: 1 or 0.
+    Reply expire(const ExpireRequest& request);
     Reply persist(std::string_view key);
+
+    // Whether a lease was asked for that is longer than the longest, which was granted in its place.
+    [[nodiscard]] bool has_shortened() const { return has_shortened_; }
 
     // What an answer rests on that tells of all this: see service::Step.
     [[nodiscard]] core::Outcome rests_on() const;
@@ -110,12 +124,14 @@ class Keyspace {
 
     [[nodiscard]] core::Scope scope_of(std::string_view key);
     [[nodiscard]] std::optional<Lease> find(std::string_view key);
+    [[nodiscard]] bool allows(const ExpireRequest& request, const Lease& lease) const;
     [[nodiscard]] bool is_shown(const Lease& lease, std::string_view key) const;
     [[nodiscard]] std::optional<Reply> refuse_change(const Lease& lease,
                                                      std::string_view key) const;
     Reply acquire(const SetRequest& request);
     Reply renew(const Lease& lease, core::Duration ttl, bool is_forced, std::string_view command);
     void end(const Lease& lease, std::string_view key);
+    [[nodiscard]] core::Duration shorten(core::Duration ttl);
     void note(const core::Outcome& outcome);
 
     core::LockTable& table_;
@@ -127,6 +143,7 @@ class Keyspace {
     std::vector<const Watched*> watched_;
     core::Outcome outcome_;  // of the only call so far
     int calls_ = 0;
+    bool has_shortened_ = false;
     // The changes of the table up to here are measured: those of this step are so many.
     std::size_t measured_;
     std::size_t changes_ = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cstdint>
 
 namespace holdfast::doors::redis {
 
@@ -68,14 +69,19 @@ std::optional<ExpiryForm> find_expiry_form(std::string_view word) {
 
 std::optional<core::Duration> time_until(ExpiryForm form, std::int64_t number, core::Time now,
                                          const service::Clock& clock) {
+    using std::chrono::milliseconds;
+    constexpr std::int64_t ms_per_second = 1000, ms_max = INT64_MAX;
     // Far more than any lease, and far from where sums would overflow.
-    constexpr std::int64_t largest_ms = std::int64_t{1} << 50;
-    constexpr std::int64_t ms_per_second = 1000;
-    const std::int64_t largest = form.is_seconds ? largest_ms / ms_per_second : largest_ms;
-    if (number > largest || number < -largest) return std::nullopt;
-    const std::chrono::milliseconds given{form.is_seconds ? number * ms_per_second : number};
-    if (!form.is_absolute) return given;
-    return given - clock.wall(now).time_since_epoch();
+    constexpr milliseconds farthest{std::int64_t{1} << 50};
+    if (form.is_seconds) {
+        if (number > ms_max / ms_per_second || number < -(ms_max / ms_per_second))
+            return std::nullopt;
+        number *= ms_per_second;
+    }
+    const auto since_1970 = std::chrono::floor<milliseconds>(clock.wall(now).time_since_epoch());
+    if (!form.is_absolute && number > ms_max - since_1970.count()) return std::nullopt;
+    const milliseconds given = std::clamp(milliseconds{number}, -farthest, farthest);
+    return form.is_absolute ? core::Duration{given} - since_1970 : given;
 }
 
 }  // namespace holdfast::doors::redis

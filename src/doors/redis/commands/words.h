@@ -40,7 +40,7 @@ struct ExpiryForm {
 // `ex`, `px`, `exat`, `pxat`, in any case of letters; no value for any other word.
 [[nodiscard]] std::optional<ExpiryForm> find_expiry_form(std::string_view word);
 
-// How long it is until then; below zero if that is over. No value if the number is too large.
+// How long it is until then; below zero if that is over. No value if Redis cannot count so far.
 [[nodiscard]] std::optional<core::Duration> time_until(ExpiryForm form, std::int64_t number,
                                                        core::Time now, const service::Clock& clock);
 

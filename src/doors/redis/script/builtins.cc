@@ -4,34 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 
+#include "doors/redis/script/formatting.h"
 #include "doors/redis/script/run.h"
 
 namespace holdfast::doors::redis {
 
 namespace {
-
-// An argument that must be a text. Numbers are taken, too, as in Lua: a number is written out.
-class TextArgument {
-  public:
-    static base::Result<TextArgument> of(const ScriptValue& value) {
-        TextArgument argument;
-        argument.text_ = find_text(value);
-        if (argument.text_ != nullptr) return argument;
-        const double* const number = std::get_if<double>(&value);
-        if (number != nullptr) {
-            argument.written_ = to_word(*number);
-            return argument;
-        }
-        return script_error(fmt::format("string expected, got {}", type_name(value)));
-    }
-    [[nodiscard]] std::string_view text() const { return text_ == nullptr ? written_ : *text_; }
-
-  private:
-    const std::string* text_ = nullptr;
-    std::string written_;
-};
 
 base::Result<double> need_number(const ScriptValue& value) {
     if (const auto number = to_number(value)) return *number;
@@ -124,7 +105,7 @@ Evaluated ScriptRun::call_text_function(Builtin builtin, const Values& arguments
     if (builtin == Builtin::tostring) {
         if (find_text(value) != nullptr) return value;
         if (const double* const number = std::get_if<double>(&value)) {
-            return make_text(fmt::format("{:.14g}", *number), budget_);
+            return make_text(to_shown(*number), budget_);
         }
         const bool* const truth = std::get_if<bool>(&value);
         if (truth != nullptr) return make_text(*truth ? "true" : "false", budget_);
@@ -133,6 +114,8 @@ Evaluated ScriptRun::call_text_function(Builtin builtin, const Values& arguments
     TRY(const auto argument, TextArgument::of(value));
     std::string_view text = argument.text();
     switch (builtin) {
+        case Builtin::string_format:
+            return format_text(text, std::span(arguments).subspan(1), budget_);
         case Builtin::string_len: return ScriptValue{static_cast<double>(text.size())};
         case Builtin::redis_status_reply:
             return make_table(ScriptTable::Kind::status, text, budget_);

@@ -27,6 +27,18 @@ tl::unexpected<base::Error> script_error(std::string_view what) {
     return base::fail(fmt::format("ERR Error running script: {}", what));
 }
 
+base::Result<TextArgument> TextArgument::of(const ScriptValue& value) {
+    TextArgument argument;
+    argument.text_ = find_text(value);
+    if (argument.text_ != nullptr) return argument;
+    const double* const number = std::get_if<double>(&value);
+    if (number != nullptr) {
+        argument.written_ = to_shown(*number);
+        return argument;
+    }
+    return script_error(fmt::format("string expected, got {}", type_name(value)));
+}
+
 ScriptRun::ScriptRun(const Script& script, const ScriptInput& input, ScriptCommands& commands,
                      StepBudget& budget)
     : script_(script),

@@ -78,6 +78,68 @@ TEST(ScriptEvaluator, ComparesAsLuaDoes) {
     EXPECT_THAT(run("return KEYS[1][1]", {.keys = {"a"}}).text, HasSubstr("index a string value"));
 }
 
+TEST(ScriptEvaluator, JoinsTextsAsLuaDoes) {
+    const auto text = [](std::string_view script) {
+        return run(script, {.keys = {"k"}, .args = {"12", "x"}}).text;
+    };
+    EXPECT_EQ(text("return 'lock:' .. KEYS[1] .. ':' .. ARGV[1]"), "lock:k:12");
+    EXPECT_EQ(text("return 1 + 2 .. '-' .. 10 / 4"), "3-2.5");
+    EXPECT_EQ(text("return 100000000000000000 .. ''"), "1e+17");
+    EXPECT_EQ(text("return -ARGV[1] .. ''"), "-12");
+    EXPECT_EQ(text("local s = 'a' for i = 1, 3 do s = s .. s end return s"), "aaaaaaaa");
+    EXPECT_EQ(number("return 'a' .. 'b' == 'ab' and 1 or 0"), 1) << "joins before it compares";
+    EXPECT_EQ(number("return #('ab' .. 'c')"), 3);
+    EXPECT_THAT(text("return 'a' .. nil"), HasSubstr("string expected, got nil"));
+    EXPECT_THAT(text("return {} .. 'a'"), HasSubstr("string expected, got table"));
+    // One node for a chain of any length, and one copy.
+    EXPECT_EQ(text("return 'x'" + repeat(" .. 'x'", 1000)).size(), 1001U);
+}
+
+TEST(ScriptEvaluator, FormatsAsLuaDoes) {
+    const auto text = [](std::string_view script) { return run(script, {.args = {"12"}}).text; };
+    EXPECT_EQ(text("return string.format('lock:%s:%d%%', 'a', ARGV[1])"), "lock:a:12%");
+    EXPECT_EQ(text("return string.format('%5d|%-5d|%05d|%+d', 42, 42, 42, 42)"),
+              "   42|42   |00042|+42");
+    EXPECT_EQ(text("return string.format('%x %X %o %c %i', 255, 255, 8, 65, 2.9)"), "ff FF 10 A 2");
+    EXPECT_EQ(text("return string.format('%.2f %g %e', 1.005, 0.1, 12345)"),
+              "1.00 0.1 1.234500e+04");
+    EXPECT_EQ(text("return string.format('%10s|%-10s|%.2s', 'abc', 'abc', 'abc')"),
+              "       abc|abc       |ab");
+    EXPECT_EQ(text("return string.format('plain')"), "plain");
+    EXPECT_EQ(text("return string.format('%d', 99999999999999999999999)"), "-9223372036854775808");
+    EXPECT_EQ(text("return #string.format('%99.99f', 1) .. ''"), "101");
+    for (const char* wrong :
+         {"'%d', 'x'", "'%d'", "'%'", "'%q', 'x'", "'%100d', 1", "'%5'", "'%s', {}",
+          "'%------d', 1", "'%.100f', 1", "'%n', 1", "'%*d', 1, 1"}) {
+        EXPECT_THAT(text("return string.format(" + std::string(wrong) + ")"),
+                    HasSubstr("ERR Error running script"))
+            << wrong;
+    }
+}
+
+// What is made is charged before it is made: doubling a text ends soon, whatever makes it.
+TEST(ScriptEvaluator, ChargesTextsThatItMakes) {
+    for (const char* twice :
+         {"s = s .. s", "s = string.format('%s%s', s, s)", "s = s .. 'x' .. s .. s"}) {
+        StepBudget budget;
+        const Reply reply =
+            run("local s = 'xxxxxxxx' for i = 1, 60 do " + std::string(twice) + " end return #s",
+                {}, budget);
+        EXPECT_THAT(reply.text, HasSubstr("makes more than 1048576 bytes")) << twice;
+        EXPECT_LE(budget.bytes(), step_bytes_max);
+        EXPECT_LT(budget.steps(), 500U);
+    }
+}
+
+TEST(ScriptEvaluator, CallsBuiltinsByOtherNames) {
+    EXPECT_EQ(run("local rcall, try = redis.call, redis.pcall "
+                  "if try('nosuch').err then return rcall('get', 'held') end")
+                  .text,
+              "me");
+    EXPECT_EQ(number("local n = tonumber local function f(x) return n(x) end return f('7') + 1"),
+              8);
+}
+
 TEST(ScriptEvaluator, KnowsScopes) {
     EXPECT_EQ(number("local x = 1 do local x = 2 end return x"), 1);
     EXPECT_EQ(number("local x = 1 do x = 2 end return x"), 2);

@@ -19,25 +19,13 @@ struct BinaryOperator {
 };
 
 constexpr BinaryOperator binary_operators[] = {
-    {"or", Operator::logical_or, 1},
-    {"and", Operator::logical_and, 2},
-    {"<", Operator::less, 3},
-    {">", Operator::greater, 3},
-    {"<=", Operator::less_or_equal, 3},
-    {">=", Operator::greater_or_equal, 3},
-    {"==", Operator::equal, 3},
-    {"~=", Operator::unequal, 3},
-    {"+", Operator::add, 4},
-    {"-", Operator::subtract, 4},
-    {"*", Operator::multiply, 5},
-    {"/", Operator::divide, 5},
-    {"%", Operator::modulo, 5},
-};
-
-struct NamedBuiltin {
-    std::string_view name;
-    Builtin builtin;
-    std::size_t arguments_min;
+    {"or", Operator::logical_or, 1},    {"and", Operator::logical_and, 2},
+    {"<", Operator::less, 3},           {">", Operator::greater, 3},
+    {"<=", Operator::less_or_equal, 3}, {">=", Operator::greater_or_equal, 3},
+    {"==", Operator::equal, 3},         {"~=", Operator::unequal, 3},
+    {"..", Operator::join, 4},          {"+", Operator::add, 5},
+    {"-", Operator::subtract, 5},       {"*", Operator::multiply, 6},
+    {"/", Operator::divide, 6},         {"%", Operator::modulo, 6},
 };
 
 constexpr NamedBuiltin builtins[] = {
@@ -55,11 +43,18 @@ constexpr NamedBuiltin builtins[] = {
     {"table.insert", Builtin::table_insert, 2},
     {"string.sub", Builtin::string_sub, 2},
     {"string.len", Builtin::string_len, 1},
+    {"string.format", Builtin::string_format, 1},
     {"math.floor", Builtin::math_floor, 1},
     {"math.ceil", Builtin::math_ceil, 1},
     {"math.max", Builtin::math_max, 1},
     {"math.min", Builtin::math_min, 1},
 };
+
+const NamedBuiltin* find_builtin(std::string_view name) {
+    const auto* const found = std::find_if(std::begin(builtins), std::end(builtins),
+                                           [&](const auto& one) { return one.name == name; });
+    return found == std::end(builtins) ? nullptr : found;
+}
 
 std::shared_ptr<const std::string> share(std::string text) {
     return std::make_shared<const std::string>(std::move(text));
@@ -125,7 +120,8 @@ base::Result<std::vector<Expression>> ExpressionParser::read_list() {
     return list;
 }
 
-// All these operators are done from the left to the right.
+// All these operators are done from the left to the right. For a join that makes no difference: one
+// node has all its texts, so a long chain is neither high nor copied again and again.
 base::Result<Expression> ExpressionParser::read_binary(int priority_min) {
     TRY(auto left, read_unary());
     while (true) {
@@ -135,6 +131,12 @@ base::Result<Expression> ExpressionParser::read_binary(int priority_min) {
         if (found == std::end(binary_operators) || found->priority < priority_min) return left;
         reader_.take();
         TRY(auto right, read_binary(found->priority + 1));
+        const bool is_join = found->operation == Operator::join;
+        if (is_join && left.kind == ExpressionKind::binary && left.operation == Operator::join) {
+            left.operands.push_back(std::move(right));
+            TRY(left, give_height(std::move(left)));
+            continue;
+        }
         TRY(left, join({.kind = ExpressionKind::binary, .operation = found->operation},
                        std::move(left), std::move(right)));
     }
@@ -220,8 +222,13 @@ base::Result<Expression> ExpressionParser::read_named() {
             reader_.take();
             name += "." + reader_.now().text;
         }
-        return read_builtin(name);
+        const NamedBuiltin* const builtin = find_builtin(name);
+        if (builtin == nullptr) {
+            return reader_.complain(fmt::format("'{}' is not understood", name));
+        }
+        return read_builtin(*builtin);
     }
+    if (known->builtin != nullptr) return read_builtin(*known->builtin);
     if (!known->function) {
         reader_.take();
         return Expression{.kind = ExpressionKind::variable, .variable = known->variable};
@@ -234,19 +241,29 @@ base::Result<Expression> ExpressionParser::read_named() {
 }
 
 // The last word of the name is at hand.
-base::Result<Expression> ExpressionParser::read_builtin(const std::string& name) {
-    const auto* const found = std::find_if(std::begin(builtins), std::end(builtins),
-                                           [&](const auto& one) { return one.name == name; });
-    if (found == std::end(builtins)) {
-        return reader_.complain(fmt::format("'{}' is not understood", name));
-    }
+base::Result<Expression> ExpressionParser::read_builtin(const NamedBuiltin& builtin) {
     reader_.take();
-    Expression call{.kind = ExpressionKind::builtin, .builtin = found->builtin};
+    Expression call{.kind = ExpressionKind::builtin, .builtin = builtin.builtin};
     TRY(call.operands, read_arguments());
-    if (call.operands.size() < found->arguments_min) {
-        return reader_.complain(fmt::format("'{}' needs more arguments", name));
+    if (call.operands.size() < builtin.arguments_min) {
+        return reader_.complain(fmt::format("'{}' needs more arguments", builtin.name));
     }
     return give_height(std::move(call));
+}
+
+const NamedBuiltin* ExpressionParser::take_uncalled_builtin() {
+    if (reader_.now().kind != ScriptToken::Kind::name) return nullptr;
+    const Names::Known* const known = names_.find(reader_.now().text);
+    const bool has_dot = known == nullptr && reader_.next().is(".");
+    const std::size_t words = has_dot ? 3 : 1;
+    const ScriptToken& behind = reader_.ahead(words);
+    if (behind.is("(") || behind.kind == ScriptToken::Kind::text) return nullptr;
+    const std::string dotted = has_dot ? "." + reader_.ahead(2).text : "";
+    const NamedBuiltin* const found =
+        known != nullptr ? known->builtin : find_builtin(reader_.now().text + dotted);
+    if (found == nullptr) return nullptr;
+    for (std::size_t word = 0; word < words; ++word) reader_.take();
+    return found;
 }
 
 base::Result<std::vector<Expression>> ExpressionParser::read_arguments() {

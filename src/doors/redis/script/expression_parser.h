@@ -18,6 +18,13 @@
 
 namespace holdfast::doors::redis {
 
+// A function that every script can call.
+struct NamedBuiltin {
+    std::string_view name;
+    Builtin builtin;
+    std::size_t arguments_min;
+};
+
 // The local variables and functions that can be used at one place of the script.
 class Names {
   public:
@@ -53,11 +60,16 @@ class Names {
     void declare_function(const std::string& name, std::size_t number) {
         known_.push_back({.name = name, .function = number});
     }
+    // Another name for a builtin, which outlives this.
+    void declare_alias(const std::string& name, const NamedBuiltin& builtin) {
+        known_.push_back({.name = name, .builtin = &builtin});
+    }
 
     struct Known {
         std::string name;
         Variable variable;
-        std::optional<std::size_t> function;  // set if it is one
+        std::optional<std::size_t> function;    // set if it is one
+        const NamedBuiltin* builtin = nullptr;  // set if it is another name for it
     };
     // What the name stands for: the innermost declaration; null if there is none.
     [[nodiscard]] const Known* find(std::string_view name) const {
@@ -95,8 +107,10 @@ class TokenReader {
     explicit TokenReader(std::vector<ScriptToken> tokens) : tokens_(std::move(tokens)) {}
 
     [[nodiscard]] const ScriptToken& now() const { return tokens_[at_]; }
-    [[nodiscard]] const ScriptToken& next() const {
-        return tokens_[std::min(at_ + 1, tokens_.size() - 1)];
+    [[nodiscard]] const ScriptToken& next() const { return ahead(1); }
+    // So many tokens behind the one at hand; the last one if there are fewer.
+    [[nodiscard]] const ScriptToken& ahead(std::size_t count) const {
+        return tokens_[std::min(at_ + count, tokens_.size() - 1)];
     }
     [[nodiscard]] bool is(std::string_view word) const { return now().is(word); }
     // The token at hand. The one after it is at hand then.
@@ -131,6 +145,9 @@ class ExpressionParser {
 
     base::Result<Expression> read();
     base::Result<std::vector<Expression>> read_list();
+    // Takes the name of a builtin that is not called here, as in `local call = redis.call`. Null if
+    // something else is at hand.
+    const NamedBuiltin* take_uncalled_builtin();
     // A variable with its indexes, or a call.
     base::Result<Expression> read_suffixed();
 
@@ -143,7 +160,7 @@ class ExpressionParser {
     base::Result<Expression> read_simple();
     base::Result<Expression> read_table();
     base::Result<Expression> read_named();
-    base::Result<Expression> read_builtin(const std::string& name);
+    base::Result<Expression> read_builtin(const NamedBuiltin& builtin);
     base::Result<std::vector<Expression>> read_arguments();
     base::Result<Expression> join(Expression parent, Expression left, Expression right);
     base::Result<Expression> give_height(Expression parent);

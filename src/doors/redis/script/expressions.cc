@@ -154,8 +154,26 @@ Evaluated ScriptRun::apply_unary(const Expression& expression) {
     return script_error(fmt::format("attempt to get length of a {} value", type_name(value)));
 }
 
+// `a .. b .. c`: all of them are measured before one text is made of them.
+Evaluated ScriptRun::join_texts(const Expression& expression) {
+    TRY(const auto values, evaluate_list(expression.operands));
+    std::vector<TextArgument> parts;
+    std::size_t size = 0;
+    for (const ScriptValue& value : values) {
+        TRY(auto part, TextArgument::of(value));
+        size += part.text().size();
+        parts.push_back(std::move(part));
+    }
+    TRY(budget_.take_bytes(text_cost + parts.size() * sizeof(TextArgument) + size));
+    std::string joined;
+    joined.reserve(size);
+    for (const TextArgument& part : parts) joined += part.text();
+    return ScriptValue{std::make_shared<const std::string>(std::move(joined))};
+}
+
 Evaluated ScriptRun::apply_binary(const Expression& expression) {
     const Operator operation = expression.operation;
+    if (operation == Operator::join) return join_texts(expression);
     TRY(ScriptValue left, evaluate(expression.operands[0]));
     if (operation == Operator::logical_and || operation == Operator::logical_or) {
         const bool decides = is_true(left) == (operation == Operator::logical_or);

@@ -97,11 +97,11 @@ class Lexer {
             while (size < rest().size() && is_name_part(rest()[size])) ++size;
             return take(TokenKind::name, size);
         }
-        constexpr std::array pairs{"==", "~=", "<=", ">="};
+        if (rest().starts_with("...")) return complain("'...' is not understood");
+        constexpr std::array pairs{"==", "~=", "<=", ">=", ".."};
         for (const std::string_view sign : pairs) {
             if (rest().starts_with(sign)) return take(TokenKind::sign, sign.size());
         }
-        if (rest().starts_with("..")) return complain("'..' (joining texts) is not understood");
         constexpr std::string_view signs = "+-*/%#<>=(){}[];,.";
         if (signs.find(first) != std::string_view::npos) return take(TokenKind::sign, 1);
         const bool is_shown = first > ' ' && first < '\x7f';

@@ -133,6 +133,24 @@ class ScriptParser {
         return {};
     }
 
+    // `local call, pcall = redis.call, redis.pcall`: other names for builtins, which are known to the
+    // parser alone. The first builtin is taken.
+    base::Result<void> read_aliases(const std::vector<std::string>& names,
+                                    const NamedBuiltin& first) {
+        std::vector<const NamedBuiltin*> functions{&first};
+        while (reader_.take_if(",")) {
+            functions.push_back(expressions_.take_uncalled_builtin());
+            if (functions.back() == nullptr) break;
+        }
+        if (functions.size() != names.size() || functions.back() == nullptr) {
+            return reader_.complain("'local' with functions needs one for each of its names");
+        }
+        for (std::size_t index = 0; index < names.size(); ++index) {
+            names_.declare_alias(names[index], *functions[index]);
+        }
+        return {};
+    }
+
     // The variables are known only after their values: `local x = x` means two of them.
     base::Result<void> read_declaration(Statement& statement) {
         statement.kind = StatementKind::assign;
@@ -142,6 +160,9 @@ class ScriptParser {
             declared.push_back(std::move(name));
         } while (reader_.take_if(","));
         if (reader_.take_if("=")) {
+            if (const NamedBuiltin* const builtin = expressions_.take_uncalled_builtin()) {
+                return read_aliases(declared, *builtin);
+            }
             TRY(statement.expressions, expressions_.read_list());
         }
         return declare(declared, statement);

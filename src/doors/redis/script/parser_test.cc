@@ -30,6 +30,12 @@ TEST(ScriptParser, UnderstandsWhatLockScriptsAreMadeOf) {
              "do local x = 1 end",
              "return redis.error_reply \"NO\"",
              "local r = redis.pcall('get', KEYS[1]) if r.err then return r.err end",
+             "local rcall = redis.call return rcall('get', KEYS[1])",
+             "local call, try = redis.call, redis.pcall if true then call('del', 'x') end",
+             "local tonumber = tonumber local insert = table.insert return tonumber('1')",
+             "local call = redis.call local again = call return again 'get'",
+             "local call = redis.call local function f(k) return call('get', k) end return f('x')",
+             "return KEYS[1] .. ':' .. 1 + 2 == 'x'",
              "",
          }) {
         EXPECT_EQ(fault(text), "") << text;
@@ -39,7 +45,9 @@ TEST(ScriptParser, UnderstandsWhatLockScriptsAreMadeOf) {
 TEST(ScriptParser, SaysWhatItDoesNotUnderstandAndWhere) {
     EXPECT_EQ(fault("local x = 1\nwhile true do end"), "line 2: 'while' is not understood");
     EXPECT_EQ(fault("repeat until true"), "line 1: 'repeat' is not understood");
-    EXPECT_THAT(fault("return 'a' .. 'b'"), HasSubstr("'..' (joining texts)"));
+    EXPECT_EQ(fault("return ..."), "line 1: '...' is not understood");
+    EXPECT_THAT(fault("return 1..2"), HasSubstr("form of number")) << "as in Lua";
+    EXPECT_THAT(fault("return 'a' .. "), HasSubstr("ends too early"));
     EXPECT_EQ(fault("return os.time()"), "line 1: 'os.time' is not understood");
     EXPECT_EQ(fault("return loadstring('x')"), "line 1: 'loadstring' is not understood");
     EXPECT_EQ(fault("return _G"), "line 1: '_G' is not understood");
@@ -58,6 +66,15 @@ TEST(ScriptParser, SaysWhatItDoesNotUnderstandAndWhere) {
     EXPECT_THAT(fault("if true then local function f() end end"), HasSubstr("function within"));
     EXPECT_THAT(fault("return redis.call()"), HasSubstr("needs more arguments"));
     EXPECT_THAT(fault("@"), HasSubstr("the character '@'"));
+    // Another name for a function is no value either, and ends with its block.
+    EXPECT_THAT(fault("local call = redis.call call = 1"), HasSubstr("'(' was expected"));
+    EXPECT_THAT(fault("local call = redis.call return call"), HasSubstr("'(' was expected"));
+    EXPECT_THAT(fault("do local call = redis.call end return call('get', 'x')"),
+                HasSubstr("'call' is not understood"));
+    EXPECT_THAT(fault("local a, b = redis.call, 1"), HasSubstr("one for each of its names"));
+    EXPECT_THAT(fault("local a, b = redis.call"), HasSubstr("one for each of its names"));
+    EXPECT_THAT(fault("local a = redis.call, redis.pcall"), HasSubstr("one for each"));
+    EXPECT_THAT(fault("local a = os.time"), HasSubstr("'os.time' is not understood"));
 }
 
 TEST(ScriptParser, HasLimits) {

@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -52,6 +53,7 @@ class ScriptRun {
     Evaluated look_up(const Expression& expression);
     Evaluated apply_unary(const Expression& expression);
     Evaluated apply_binary(const Expression& expression);
+    Evaluated join_texts(const Expression& expression);
     Evaluated compare(Operator operation, const ScriptValue& left, const ScriptValue& right);
 
     // builtins.cc
@@ -74,5 +76,17 @@ class ScriptRun {
 
 // An error of the script itself.
 [[nodiscard]] tl::unexpected<base::Error> script_error(std::string_view what);
+
+// A value that must be a text. Numbers are taken, too, as in Lua: a number is written out. It refers
+// to the value.
+class TextArgument {
+  public:
+    [[nodiscard]] static base::Result<TextArgument> of(const ScriptValue& value);
+    [[nodiscard]] std::string_view text() const { return text_ == nullptr ? written_ : *text_; }
+
+  private:
+    const std::string* text_ = nullptr;
+    std::string written_;
+};
 
 }  // namespace holdfast::doors::redis

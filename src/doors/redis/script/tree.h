@@ -33,6 +33,7 @@ enum class Builtin : std::uint8_t {
     table_insert,
     string_sub,
     string_len,
+    string_format,
     math_floor,
     math_ceil,
     math_max,
@@ -53,6 +54,7 @@ enum class Operator : std::uint8_t {
     multiply,
     divide,
     modulo,
+    join,
     logical_not,
     negate,
     length,
@@ -76,7 +78,7 @@ struct Expression {
         table,     // `operands`: its items
         index,     // operands[0][operands[1]]
         unary,     // `operation`, one operand
-        binary,    // `operation`, two operands
+        binary,    // `operation`, two operands; a join has two or more
         builtin,   // `builtin`, with `operands`
         function,  // call of `function`, with `operands`
     };

@@ -138,6 +138,10 @@ std::string to_word(double number) {
     return fmt::format("{:.17g}", number);
 }
 
+std::string to_shown(double number) {
+    return fmt::format("{:.14g}", number);
+}
+
 std::string_view type_name(const ScriptValue& value) {
     constexpr std::string_view names[] = {"nil", "boolean", "number", "string", "table"};
     return names[value.index()];

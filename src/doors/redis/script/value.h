@@ -63,6 +63,8 @@ inline constexpr std::size_t table_cost = sizeof(ScriptTable) + 32;
 
 // A number as an argument of a command.
 [[nodiscard]] std::string to_word(double number);
+// A number where Lua makes a text of it: with at most 14 digits.
+[[nodiscard]] std::string to_shown(double number);
 
 // `nil`, `boolean`, `number`, `string`, `table`.
 [[nodiscard]] std::string_view type_name(const ScriptValue& value);

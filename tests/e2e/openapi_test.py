@@ -74,7 +74,8 @@ def leases(server):
     for action in ("acquire", "renew", "release"):
         server.ask("POST", f"{X}/{action}", 400, body={"owner_id": ""}, is_valid=False)
         server.ask("POST", f"{X}/{action}", 404, at=f"/v1/locks/a/b/{action}", body={}, is_valid=False)
-        server.ask("GET", f"{X}/{action}", 405)
+        server.ask("PUT", f"{X}/{action}", 405)
+        server.ask("GET", f"{X}/{action}", 404)
     for method in ("GET", "DELETE"):
         server.ask(method, X, 404, at="/v1/locks/a/b")
         server.ask(method, X, 400, at="/v1/locks/%G1")

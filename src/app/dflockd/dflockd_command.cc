@@ -255,6 +255,9 @@ void declare_dflockd_options(const options::Command& command, DflockdCommand& op
 
 base::Result<ServeOptions> to_serve_options(const DflockdCommand& options) {
     ServeOptions serve = options.serve;
+    if (serve.tls.certificate_file.empty() != serve.tls.key_file.empty()) {
+        return base::fail("both --tls-cert and --tls-key must be provided together");
+    }
     TRY(serve.dflockd_address,
         find_address(options.host, static_cast<std::uint16_t>(options.port), "--host"));
     TRY(read_secret(options, serve));

@@ -163,7 +163,10 @@ std::span<const net::Route> LockserverHandler::routes() {
 
 void LockserverHandler::refuse(const net::HttpRequest& http, const net::RouteRefusal& refusal,
                                net::HttpReply& reply) {
-    if (refusal.status == 404) return send_fault(explain_path(http.path), reply);
+    const bool is_wrong_method = refusal.status == 405;
+    if (refusal.status == 404 || (is_wrong_method && is_unknown_for(http.method, http.path))) {
+        return send_fault(explain_path({http.method, http.path}), reply);
+    }
     if (refusal.status == 403) {
         const Fault fault{.status = 403, .error = std::string(refusal.reason)};
         return send_fault(fault, reply, {}, refusal.denial);

@@ -219,8 +219,17 @@ Parsed parse_request(Action action, const RequestParts& parts) {
     }
 }
 
-Fault explain_path(std::string_view path) {
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): in the order of a request's line
+bool is_unknown_for(std::string_view method, std::string_view path) {
+    if (!path.starts_with(locks_folder)) return false;
     std::string_view rest = path.substr(locks_folder.size());
+    while (rest.ends_with('/')) rest.remove_suffix(1);
+    const bool has_action = rest.find('/') != std::string_view::npos;
+    return has_action ? method == "GET" : method == "POST";
+}
+
+Fault explain_path(const WrongPath& wrong) {
+    std::string_view rest = wrong.path.substr(locks_folder.size());
     while (rest.ends_with('/')) rest.remove_suffix(1);  // LockServer ignores these, too
     const std::size_t slash = rest.find('/');
     const auto lock_name = net::percent_decode(rest.substr(0, slash));
@@ -229,6 +238,7 @@ Fault explain_path(std::string_view path) {
         slash == std::string_view::npos ? std::string_view() : rest.substr(slash + 1);
     if (action.find('/') != std::string_view::npos) return {.status = 404, .error = "invalid path"};
     if (lock_name->empty()) return {.error = "lock_name required"};
+    if (wrong.method == "GET") return {.status = 404, .error = "invalid path"};
     return {.status = 404, .error = "unknown action"};
 }
 

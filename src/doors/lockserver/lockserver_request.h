@@ -94,7 +94,17 @@ struct RequestParts {
 [[nodiscard]] tl::expected<LockserverRequest, Fault> parse_request(Action action,
                                                                    const RequestParts& parts);
 
-// What is wrong with a path that begins with `/v1/locks/` and has no route.
-[[nodiscard]] Fault explain_path(std::string_view path);
+// Whether LockServer has no such path for the method, though we have one for other methods: an action
+// is for POST alone, and POST is for actions alone. LockServer answers these with 404 and all other
+// wrong methods with 405. REQUIRES: the path has no route for this method.
+[[nodiscard]] bool is_unknown_for(std::string_view method, std::string_view path);
+
+// What is wrong with a path that begins with `/v1/locks/` and has no route, or for which
+// is_unknown_for() is true.
+struct WrongPath {
+    std::string_view method;
+    std::string_view path;
+};
+[[nodiscard]] Fault explain_path(const WrongPath& wrong);
 
 }  // namespace holdfast::doors::lockserver

@@ -26,7 +26,9 @@ tl::expected<LockserverRequest, Fault> parse(std::string_view method, std::strin
     const std::string_view path = target.substr(0, mark);
     const auto match = table.find(method, path);
     if (match.route == nullptr) {
-        if (match.allowed_methods.empty()) return tl::unexpected(explain_path(path));
+        if (match.allowed_methods.empty() || is_unknown_for(method, path)) {
+            return tl::unexpected(explain_path({method, path}));
+        }
         return tl::unexpected(Fault{.status = 405, .error = std::string(match.allowed_methods)});
     }
     return parse_request(match.route->action.as<Action>(),
@@ -145,13 +147,24 @@ TEST(LockserverRequest, WantsAWholeProof) {
 
 TEST(LockserverRequest, KnowsItsPathsAndMethods) {
     EXPECT_EQ(fault("POST", "/v1/locks/x/steal", "{}"), "404 unknown action");
-    EXPECT_EQ(fault("POST", "/v1/locks/x/"), "405 GET, HEAD, DELETE");
+    EXPECT_EQ(fault("POST", "/v1/locks/x/"), "404 unknown action");
     EXPECT_EQ(fault("POST", "/v1/locks/x/acquire/now", "{}"), "404 invalid path");
     EXPECT_EQ(fault("POST", "/v1/locks//acquire", "{}"), "400 lock_name required");
     EXPECT_EQ(fault("GET", "/v1/locks/"), "400 lock_name required");
     EXPECT_EQ(fault("GET", "/v1/locks//"), "400 lock_name required");
-    EXPECT_EQ(fault("GET", "/v1/locks/x/acquire"), "405 POST");
-    EXPECT_EQ(fault("POST", "/v1/locks/x"), "405 GET, HEAD, DELETE");
+    EXPECT_EQ(fault("GET", "/v1/locks/x/steal"), "404 invalid path");
+    for (const char* action : {"acquire", "renew", "release"}) {
+        const std::string path = "/v1/locks/x/" + std::string(action);
+        EXPECT_EQ(fault("GET", path), "404 invalid path");
+        EXPECT_EQ(fault("GET", path + "/"), "404 invalid path");
+        for (const char* method : {"HEAD", "PUT", "DELETE", "PATCH", "OPTIONS"}) {
+            EXPECT_EQ(fault(method, path), "405 POST") << method;
+        }
+    }
+    EXPECT_EQ(fault("POST", "/v1/locks/x"), "404 unknown action");
+    for (const char* method : {"PUT", "PATCH", "OPTIONS"}) {
+        EXPECT_EQ(fault(method, "/v1/locks/x"), "405 GET, HEAD, DELETE") << method;
+    }
     EXPECT_EQ(fault("POST", "/v1/locks"), "405 GET, HEAD");
     EXPECT_EQ(fault("POST", "/v1/events"), "405 GET");
     EXPECT_EQ(fault("GET", "/v1/locks/%zz").substr(0, 3), "400");

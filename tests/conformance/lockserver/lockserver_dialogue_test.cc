@@ -271,14 +271,20 @@ std::vector<Row> faults_of_paths() {
             > POST /v1/locks/x/acquire/now {}
             < 404 {"error":"invalid path"}
         )"},
-        {"OtherMethods", R"(
+        {"PathsThatTheOriginalDoesNotKnow", R"(
             > GET /v1/locks/x/acquire
+            < 404 {"error":"invalid path"}
+            > POST /v1/locks/x {"owner_id":"w1","ttl_ms":5000}
+            < 404 {"error":"unknown action"}
+        )"},
+        {"OtherMethods", R"(
+            > PUT /v1/locks/x/acquire
             < 405 {"error":"method not allowed"}
             > PUT /v1/locks/x/renew {}
             < 405 {"error":"method not allowed"}
             > DELETE /v1/locks/x/release
             < 405 {"error":"method not allowed"}
-            > POST /v1/locks/x {}
+            > PUT /v1/locks/x {}
             < 405 {"error":"method not allowed"}
             > POST /v1/locks {}
             < 405 {"error":"method not allowed"}

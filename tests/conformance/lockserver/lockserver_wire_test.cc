@@ -73,7 +73,7 @@ TEST_P(LockserverWire, AMethodThatIsNotAllowedIsToldWhichAre) {
         client.send(http(line));
         return client.response().header;
     };
-    EXPECT_THAT(allowed("GET /v1/locks/x/acquire"), HasSubstr("Allow: POST\r\n"));
+    EXPECT_THAT(allowed("PUT /v1/locks/x/acquire"), HasSubstr("Allow: POST\r\n"));
     EXPECT_THAT(allowed("PUT /v1/locks/x"), HasSubstr("Allow: GET, HEAD, DELETE\r\n"));
     EXPECT_THAT(allowed("PUT /v1/locks"), HasSubstr("Allow: GET, HEAD\r\n"));
     EXPECT_THAT(allowed("POST /v1/events"), HasSubstr("Allow: GET\r\n"));

@@ -55,7 +55,7 @@ void Server::restart_later() {
     parts_.world.next([this, process = std::weak_ptr(process_)] {
         if (process.expired()) return;
         process_.reset();
-        parts_.referee.on_crashed();
+        parts_.checker.on_crashed();
         parts_.ways.cut_all();
         parts_.world.after(1s, [this] { start(); });
     });
@@ -88,7 +88,7 @@ std::shared_ptr<Server::Process> Server::make_process() {
                               .on_changes =
                                   [this](const core::Changes& changes) {
                                       for (const core::Event& event : changes)
-                                          parts_.referee.on_event(event);
+                                          parts_.checker.on_event(event);
                                   }});
     return process;
 }
@@ -117,7 +117,7 @@ StoreHooks Server::make_hooks(const std::weak_ptr<Process>& process) {
                     if (!process.expired()) crash();
                 });
             },
-        .on_failure = [this] { parts_.referee.on_store_failed(); },
+        .on_failure = [this] { parts_.checker.on_store_failed(); },
         .on_deposed =
             [this] {
                 const core::Duration delay = parts_.world.random().about(parts_.settings.ttl);
@@ -125,11 +125,11 @@ StoreHooks Server::make_hooks(const std::weak_ptr<Process>& process) {
                     if (!process.expired()) crash();
                 });
             },
-        .on_commit = [this](const service::Commit& commit) { parts_.referee.on_commit(commit); },
-        .on_recovering = [this] { parts_.referee.on_recovering(); },
+        .on_commit = [this](const service::Commit& commit) { parts_.checker.on_commit(commit); },
+        .on_recovering = [this] { parts_.checker.on_recovering(); },
         .on_restored =
-            [this](const core::RestoreRequest& lease) { parts_.referee.on_restored(lease); },
-        .on_recovered = [this] { parts_.referee.on_recovered(); }};
+            [this](const core::RestoreRequest& lease) { parts_.checker.on_restored(lease); },
+        .on_recovered = [this] { parts_.checker.on_recovered(); }};
 }
 
 void Server::crash() {
@@ -138,7 +138,7 @@ void Server::crash() {
     const bool reboots = reboots_ < reboots_max && world.random().chance(parts_.faults.reboot);
     world.note("{}: dies{}", parts_.name, reboots ? " with its machine" : "");
     process_.reset();
-    parts_.referee.on_crashed();
+    parts_.checker.on_crashed();
     parts_.ways.cut_all();
     const core::Duration downtime = world.random().chance(0.5)
                                         ? world.random().between(1ms, 100ms)
@@ -217,7 +217,7 @@ void Server::submit(const Call& call) {
     sign(submission);
     parts_.world.note("{}: c{}/{} {}", parts_.name, call.client, call.number,
                       to_text(call.request));
-    parts_.referee.on_submitted(submission);
+    parts_.checker.on_submitted(submission);
     Connection& connection = process_->connections[call.connection];
     service::LockService& service = *process_->service;
     if (const service::Response* response = service.submit(submission.call.request)) {
@@ -247,7 +247,7 @@ void Server::answer(const Submission& submission, const service::Response& respo
     const Reply reply = make_reply(call, response, parts_.machine);
     parts_.world.note("{}: c{}/{} is answered: {}", parts_.name, call.client, call.number,
                       to_text(reply));
-    parts_.referee.on_answered(submission, reply);
+    parts_.checker.on_answered(submission, reply);
     if (parts_.on_served && !reply.is_failure) parts_.on_served(submission);
     if (process_->service->role() == service::Role::deposed && !reply.is_failure) {
         parts_.world.accuse(11, "a deposed server answers");
@@ -284,9 +284,9 @@ void Server::drop_connection(ConnectionId id, Gone gone) {
     const bool sessions_first = parts_.world.random().chance(0.5);
     if (sessions_first) end_sessions();
     for (const auto& [submission, promise] : connection.promises) {
-        parts_.referee.on_abandoning(submission);
+        parts_.checker.on_abandoning(submission);
         process_->service->abandon(promise);
-        parts_.referee.on_abandoned(submission);
+        parts_.checker.on_abandoned(submission);
     }
     if (!sessions_first) end_sessions();
 }
@@ -298,7 +298,7 @@ void Server::end_session(core::SessionId session, Gone gone) {
                                       .leases = keeps ? core::LockTable::SessionLeases::keep
                                                       : core::LockTable::SessionLeases::release};
     parts_.world.note("{}: {}", parts_.name, to_text(request));
-    parts_.referee.on_submitted(
+    parts_.checker.on_submitted(
         {.id = next_submission_++, .call = {.request = request}, .received = parts_.world.now()});
     if (process_->service->submit(request) == nullptr) {
         process_->service->await(service::answer_by([](const service::Response&) {}));

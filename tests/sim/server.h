@@ -17,8 +17,8 @@
 
 #include "service/lock_service.h"
 #include "service/ports/executor.h"
+#include "sim/checker/checker.h"
 #include "sim/message.h"
-#include "sim/referee/referee.h"
 #include "sim/settings.h"
 #include "sim/store_hooks.h"
 
@@ -80,7 +80,7 @@ class Server {
         const Settings& settings;
         const Faults& faults;
         Machine& machine;
-        Referee& referee;
+        Checker& checker;
         Ways ways;
         // The store of a new process.
         std::function<std::unique_ptr<service::Store>(const StoreHooks&)> make_store;

@@ -20,9 +20,9 @@
 #include <string>
 #include <vector>
 
+#include "sim/checker/ledger.h"
 #include "sim/clients/client.h"
 #include "sim/network.h"
-#include "sim/referee/ledger.h"
 #include "sim/settings.h"
 #include "sim/system.h"
 #include "sim/world.h"

@@ -14,12 +14,12 @@ using namespace std::chrono_literals;
 SingleServer::SingleServer(Surroundings around)
     : around_(around),
       machine_(around.world),
-      referee_({.world = around.world, .machine = machine_, .ledger = around.ledger}),
+      checker_({.world = around.world, .machine = machine_, .ledger = around.ledger}),
       server_({.world = around.world,
                .settings = around.settings,
                .faults = around.faults,
                .machine = machine_,
-               .referee = referee_,
+               .checker = checker_,
                .ways = {.reply =
                             [this](ConnectionId connection, const Reply& reply) {
                                 around_.network.reply(connection, reply);
@@ -30,8 +30,8 @@ SingleServer::SingleServer(Surroundings around)
 
 std::unique_ptr<service::Store> SingleServer::make_store(const StoreHooks& hooks) {
     if (around_.settings.is_volatile) {
-        referee_.on_recovering();
-        referee_.on_recovered();
+        checker_.on_recovering();
+        checker_.on_recovered();
         return std::make_unique<store::MemoryStore>();
     }
     auto store = std::make_unique<DiskStore>(
@@ -89,7 +89,7 @@ void SingleServer::trouble_disk() {
 void SingleServer::look() {
     const bool is_quiet = !disk_.in_doubt && around_.world.now() > disk_.last_landed;
     if (!server_.is_awake() || !is_quiet) return;
-    referee_.look(around_.settings.faults.timer_lateness_max);
+    checker_.look(around_.settings.faults.timer_lateness_max);
 }
 
 void SingleServer::heal() {
@@ -103,7 +103,7 @@ void SingleServer::check_empty() {
         world.accuse(9, "the server does not come back");
         return;
     }
-    if (referee_.waiting() > 0) world.accuse(9, "somebody still waits for an answer");
+    if (checker_.waiting() > 0) world.accuse(9, "somebody still waits for an answer");
     check_counts(world, server_.counts());
     if (const std::string fault = disk_.fault_of_history(); !fault.empty()) {
         world.accuse(13, fault);

@@ -2,9 +2,9 @@
 
 // SingleServer: one server on one machine, with its locks on a disk, or in memory only.
 
+#include "sim/checker/checker.h"
 #include "sim/disk.h"
 #include "sim/machine.h"
-#include "sim/referee/referee.h"
 #include "sim/server.h"
 #include "sim/system.h"
 
@@ -32,7 +32,7 @@ class SingleServer final : public System {
     const Surroundings around_;
     Machine machine_;
     Disk disk_;
-    Referee referee_;
+    Checker checker_;
     Server server_;
     DiskStore* disk_store_ = nullptr;  // of the running server, unless that is volatile
 };

@@ -8,9 +8,9 @@
 #include <functional>
 
 #include "core/lock_table.h"
+#include "sim/checker/ledger.h"
 #include "sim/message.h"
 #include "sim/network.h"
-#include "sim/referee/ledger.h"
 #include "sim/settings.h"
 #include "sim/world.h"
 

@@ -14,9 +14,9 @@
 #include <string_view>
 
 #include "core/values/ids.h"
+#include "sim/checker/ledger.h"
 #include "sim/message.h"
 #include "sim/network.h"
-#include "sim/referee/ledger.h"
 #include "sim/settings.h"
 #include "sim/world.h"
 

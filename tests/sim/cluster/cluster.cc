@@ -22,7 +22,7 @@ Cluster::Node::Node(Cluster& cluster, std::size_t number)
     : index(number),
       name(names[number]),
       machine(cluster.around_.world, 20s + 1h * number),
-      referee(
+      checker(
           {.world = cluster.around_.world, .machine = machine, .ledger = cluster.around_.ledger}),
       server(cluster.make_server_parts(*this)) {}
 
@@ -48,7 +48,7 @@ Server::Parts Cluster::make_server_parts(Node& node) {
         .settings = around_.settings,
         .faults = around_.faults,
         .machine = node.machine,
-        .referee = node.referee,
+        .checker = node.checker,
         .ways = {.reply = [this, &node](ConnectionId connection,
                                         const Reply& reply) { send_back(node, connection, reply); },
                  .cut = [this](ConnectionId connection) { lose_relay(connection); },
@@ -200,7 +200,7 @@ void Cluster::look() {
         const bool is_serving =
             node->server.is_awake() && node->server.role() == service::Role::serving;
         if (!is_serving || !node->store->is_quiet(lateness_max)) continue;
-        node->referee.look(lateness_max);
+        node->checker.look(lateness_max);
     }
 }
 
@@ -212,7 +212,7 @@ void Cluster::check_empty() {
             world.accuse(9, "node " + node->name + " does not come back");
             return;
         }
-        if (node->referee.waiting() > 0) world.accuse(9, "somebody still waits for an answer");
+        if (node->checker.waiting() > 0) world.accuse(9, "somebody still waits for an answer");
         if (node->server.role() != service::Role::serving) continue;
         ++serving;
         check_counts(world, node->server.counts());

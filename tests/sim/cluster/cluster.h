@@ -14,8 +14,8 @@
 //   the leader steps down                  everybody who waits is told, and its connections are
 //                                          closed; those between nodes a while later
 //
-// Besides what the referees check, no node may believe that it leads when etcd has another leader or
-// none, and no answer may be given but in the epoch of its connection.
+// Besides what the checkers look at, no node may believe that it leads when etcd has another leader
+// or none, and no answer may be given but in the epoch of its connection.
 
 #include <array>
 #include <cstdint>
@@ -23,12 +23,12 @@
 #include <memory>
 #include <optional>
 
+#include "sim/checker/checker.h"
 #include "sim/cluster/cluster_settings.h"
 #include "sim/cluster/etcd_history.h"
 #include "sim/cluster/node_store.h"
 #include "sim/etcd/simulated_etcd.h"
 #include "sim/machine.h"
-#include "sim/referee/referee.h"
 #include "sim/server.h"
 #include "sim/system.h"
 
@@ -56,7 +56,7 @@ class Cluster final : public System {
         const std::size_t index;
         const std::string name;
         Machine machine;
-        Referee referee;
+        Checker checker;
         EtcdLine line;
         NodeStore* store = nullptr;  // of the process that runs
         Server server;

@@ -167,7 +167,7 @@ void Cluster::on_role_changed(Node& node, const cluster::Picture& picture) {
         check_history();
         return check_epoch(picture);
     }
-    node.referee.on_store_failed();
+    node.checker.on_store_failed();
     // What the node still has to say comes first.
     around_.world.after(1ms, [this, &node] {
         node.server.do_in_turn([this, &node] {

@@ -1,7 +1,7 @@
 #pragma once
 
 // NodeStore: the real ClusterStore of a simulated node, with its way to the simulated etcd and its
-// timers. The referee is told what the store does.
+// timers. The checker is told what the store does.
 
 #include <cstdint>
 #include <functional>

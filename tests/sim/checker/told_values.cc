@@ -1,4 +1,4 @@
-#include "sim/referee/told_values.h"
+#include "sim/checker/told_values.h"
 
 #include <fmt/format.h>
 

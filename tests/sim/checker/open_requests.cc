@@ -1,4 +1,4 @@
-#include "sim/referee/open_requests.h"
+#include "sim/checker/open_requests.h"
 
 #include <fmt/format.h>
 

@@ -14,8 +14,8 @@
 #include <string>
 
 #include "core/values/changes.h"
+#include "sim/checker/ledger.h"
 #include "sim/message.h"
-#include "sim/referee/ledger.h"
 #include "sim/world.h"
 
 namespace holdfast::sim {

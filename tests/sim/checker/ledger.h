@@ -19,8 +19,8 @@
 
 #include "core/values/scope.h"
 #include "core/values/scope_set.h"
+#include "sim/checker/told_values.h"
 #include "sim/message.h"
-#include "sim/referee/told_values.h"
 #include "sim/world.h"
 
 namespace holdfast::sim {

@@ -1,4 +1,4 @@
-#include "sim/referee/ledger.h"
+#include "sim/checker/ledger.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "sim/referee/referee.h"
+#include "sim/checker/checker.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -29,29 +29,29 @@ int invariant_of(std::string_view complaint) {
 
 }  // namespace
 
-void Referee::on_submitted(const Submission& submission) {
+void Checker::on_submitted(const Submission& submission) {
     ledger_.on_submitted(submission);
     open_requests_.on_submitted(submission);
     unanswered_.emplace(submission.id, submission);
 }
 
-void Referee::on_answered(const Submission& submission, const Reply& reply) {
+void Checker::on_answered(const Submission& submission, const Reply& reply) {
     ledger_.on_answered(submission, reply);
     open_requests_.on_answered(submission, reply);
     unanswered_.erase(submission.id);
 }
 
-void Referee::on_abandoning(std::uint64_t submission) {
+void Checker::on_abandoning(std::uint64_t submission) {
     const auto known = unanswered_.find(submission);
     if (known != unanswered_.end()) ledger_.on_abandoned(known->second);
 }
 
-void Referee::on_abandoned(std::uint64_t submission) {
+void Checker::on_abandoned(std::uint64_t submission) {
     open_requests_.on_abandoned(submission);
     unanswered_.erase(submission);
 }
 
-void Referee::on_event(const core::Event& event) {
+void Checker::on_event(const core::Event& event) {
     const Moment at = machine_.to_world(event.at);
     world_.note("        {} {} #{} {}, {} ago", core::to_text(event.kind),
                 core::to_text(event.lease.scope), core::as_number(event.lease.token.fence),
@@ -60,19 +60,19 @@ void Referee::on_event(const core::Event& event) {
     see(event);
 }
 
-void Referee::see(const core::Event& event) {
+void Checker::see(const core::Event& event) {
     if (!auditor_) return;
     if (const auto complaint = auditor_->see(event)) {
         world_.accuse(invariant_of(*complaint), *complaint);
     }
 }
 
-void Referee::on_store_failed() {
+void Checker::on_store_failed() {
     auditor_.reset();
 }
 
 // All leases of a session end by one request, and so in one commit.
-void Referee::on_commit(const service::Commit& commit) {
+void Checker::on_commit(const service::Commit& commit) {
     for (const core::Event& event : commit.changes) {
         if (event.cause != core::Cause::session_end || !event.lease.session) continue;
         if (!core::is_kept(event)) continue;
@@ -84,21 +84,21 @@ void Referee::on_commit(const service::Commit& commit) {
     }
 }
 
-void Referee::on_crashed() {
+void Checker::on_crashed() {
     session_ends_.clear();
     unanswered_.clear();
     auditor_.reset();
     open_requests_.clear();
 }
 
-void Referee::on_recovering() {
+void Checker::on_recovering() {
     auditor_.emplace();
     open_requests_.clear();
     ledger_.on_recovered();
 }
 
 // For the auditor, a lease that was found again is one that was granted a moment ago.
-void Referee::on_restored(const core::RestoreRequest& lease) {
+void Checker::on_restored(const core::RestoreRequest& lease) {
     const core::Time now = machine_.now();
     const core::Time end = now + std::max(lease.remaining, core::Duration{1us});
     const std::string members =
@@ -121,7 +121,7 @@ void Referee::on_restored(const core::RestoreRequest& lease) {
     ledger_.on_restored(lease, submission_of(lease.notes));
 }
 
-void Referee::on_recovered() {
+void Checker::on_recovered() {
     for (core::Event& event : std::exchange(restored_in_grace_, {})) {
         event.kind = core::EventKind::expired;
         event.at = machine_.now();
@@ -129,7 +129,7 @@ void Referee::on_recovered() {
     }
 }
 
-void Referee::look(core::Duration lateness_max) {
+void Checker::look(core::Duration lateness_max) {
     if (!auditor_) return;
     if (const auto complaint = auditor_->find_overdue(machine_.now() - lateness_max - 1us)) {
         world_.accuse(invariant_of(*complaint), *complaint);

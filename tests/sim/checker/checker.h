@@ -1,6 +1,6 @@
 #pragma once
 
-// Referee: watches the server from outside and accuses it of every broken promise.
+// Checker: watches the server from outside and accuses it of every broken promise.
 //
 // There is one for each server. It has three witnesses: Ledger knows what clients were told, OpenRequests which requests still
 // wait for an answer, and the model's Auditor follows the events of the service. None of them sees
@@ -14,24 +14,24 @@
 #include "core/values/request.h"
 #include "model/auditor.h"
 #include "service/store.h"
+#include "sim/checker/ledger.h"
+#include "sim/checker/open_requests.h"
 #include "sim/machine.h"
 #include "sim/message.h"
-#include "sim/referee/ledger.h"
-#include "sim/referee/open_requests.h"
 #include "sim/world.h"
 
 namespace holdfast::sim {
 
-class Referee {
+class Checker {
   public:
-    // Everything outlives the referee.
+    // Everything outlives the checker.
     struct Parts {
         World& world;
         const Machine& machine;  // the server's
         Ledger& ledger;          // of all servers in the world
     };
 
-    explicit Referee(Parts parts)
+    explicit Checker(Parts parts)
         : world_(parts.world),
           machine_(parts.machine),
           ledger_(parts.ledger),

@@ -165,9 +165,11 @@ void ClusterStore::step_down(const std::string& why) {
     history_.clear();
     const bool was_serving = std::exchange(is_serving_, false);
     if (commit_done_) return end_commit(failed(Kind::deposed, why));
-    if (was_serving) return tell_lost({.kind = Kind::deposed, .message = why});
-    if (!recovery_) return;
-    if (recovery_->is_confirmed) {
+    if (!recovery_) {
+        if (was_serving) tell_lost({.kind = Kind::deposed, .message = why});
+        return;
+    }
+    if (recovery_->is_confirmed || was_serving) {
         return finish_recovery(tl::unexpected(StoreFailure{.kind = Kind::deposed, .message = why}));
     }
     // It was about to lead: it goes on waiting for its turn.

@@ -101,6 +101,7 @@ class ClusterStore : public service::Store {
         service::OnRecoveredLease on_lease;
         service::RecoverDone done;
         bool is_confirmed = false;  // the node leads, and visits the leases
+        bool is_reload = false;     // the node led before
         Snapshot snapshot = {};
         std::size_t visited = 0;  // of its leases
     };

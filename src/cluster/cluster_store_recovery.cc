@@ -28,6 +28,7 @@ void ClusterStore::recover(service::OnRecoveredLease on_lease, service::RecoverD
     if (is_stopping_) return fail_recovery("this node stops");
     housekeeping_.start();
     candidate_.look_at_time();
+    if (!recovery_) return;  // the lead was lost in this moment, and the recovery has ended with it
     if (is_leading()) return reload();
     const Leadership::State state = candidate_.state();
     candidate_.want();
@@ -91,7 +92,7 @@ void ClusterStore::on_first_commit(const Leader& self, const GuardedWriter::Resu
 // transaction: another leader has changed nothing until then.
 void ClusterStore::reload() {
     is_serving_ = false;
-    recovery_->is_confirmed = true;
+    recovery_->is_confirmed = recovery_->is_reload = true;
     writer_.write({plan_check(keys_, writer_.term())},
                   [this](const GuardedWriter::Result& result) { on_checked(result); });
 }
@@ -119,7 +120,8 @@ void ClusterStore::visit_leases() {
         if (members && recovery.on_lease(to_request(lease, *members, parts_.clock))) continue;
         const std::string why = fmt::format("the lease with fencing number {} makes no sense",
                                             core::as_number(lease.token.fence));
-        fail_recovery(why);
+        // A service that served until now is deposed; its owner then finds out at the next election.
+        if (!recovery.is_reload) fail_recovery(why);
         return candidate_.fail(why);
     }
     if (recovery.visited < leases.size()) {

@@ -365,6 +365,41 @@ TEST_F(ClusterStoreTest, AFullEtcdTakesReleasesAndRenewals) {
     EXPECT_EQ(ask(a, take("laptop2", "other")), "granted laptop2");
 }
 
+// The commit was refused, and the lead is lost while the service reads its locks again.
+TEST_F(ClusterStoreTest, LeadsAgainAfterALossDuringTheRecoveryOfAFailedCommit) {
+    TestNode& a = lead();
+    ask(a, take("laptop1"));
+    etcd.is_full = true;
+    EXPECT_EQ(ask(a, take("laptop2", "other")), "failed: database space exceeded");
+    a.api.is_cut_off = true;
+    advance(4s);
+    EXPECT_THAT(a.deposed, SizeIs(1));
+    etcd.is_full = false;
+    a.api.is_cut_off = false;
+    advance(5s);
+    EXPECT_EQ(a.service->role(), Role::serving);
+    EXPECT_EQ(ask(a, take("laptop2")), "refused held");
+}
+
+// The commit was refused, and the lead is lost before the service reads its locks again.
+TEST_F(ClusterStoreTest, LeadsAgainAfterALossBeforeTheRecoveryOfAFailedCommit) {
+    TestNode& a = lead();
+    ask(a, take("laptop1"));
+    a.api.fate = [](const std::string& name) {
+        return name == "keep_alive" ? Fate::request_lost : Fate::answered;
+    };
+    advance(2500ms);
+    etcd.is_full = true;
+    EXPECT_EQ(ask(a, take("laptop2", "other")), "failed: database space exceeded");
+    advance(700ms);
+    EXPECT_THAT(a.deposed, SizeIs(1)) << "whoever holds files for this leader gives them back";
+    etcd.is_full = false;
+    a.api.fate = nullptr;
+    advance(5s);
+    EXPECT_EQ(a.service->role(), Role::serving);
+    EXPECT_EQ(ask(a, take("laptop2")), "refused held");
+}
+
 TEST_F(ClusterStoreTest, TakesNoNewLocksWhenEtcdIsNearlyFull) {
     TestNode& a = lead();
     a.api.status_answer.database_bytes = (std::int64_t{2} << 30) * 86 / 100;

@@ -67,8 +67,8 @@ struct ServiceParts {
     // Told of every stale number. May be empty.
     std::function<void(const FenceRefusal&)> on_fence_refused = {};
     WaitLimits wait_limits = {};
-    // Told that the service was deposed, after everybody who waited was told. May call recover(),
-    // so that this server serves again when it has the store again. May be empty.
+    // Told that the service was deposed, also by a recovery; everybody who waited was told before.
+    // May call recover(), so that this server serves when it has the store again. May be empty.
     std::function<void(const StoreFailure&)> on_deposed = {};
 };
 

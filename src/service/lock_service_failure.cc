@@ -73,10 +73,12 @@ void LockService::finish_recovery() {
     StoreResult<Recovered>& result = *recovery->result;
     if (result) {
         begin_with(*recovery, *result);
+    } else if (result.error().kind == StoreFailure::Kind::deposed) {
+        // Also of a recovery that the service began by itself: only its owner can begin the next.
+        fail(StoreFailure(result.error()));
     } else {
-        const bool is_deposed = result.error().kind == StoreFailure::Kind::deposed;
-        state_ = is_deposed ? Role::deposed : Role::failed;
-        if (!failure_ || is_deposed) failure_ = result.error();
+        state_ = Role::failed;
+        if (!failure_) failure_ = result.error();
     }
     refuse_withheld();
     if (result) failure_.reset();
@@ -158,8 +160,10 @@ void LockService::fail(const StoreFailure& why) {
 }
 
 // The store was lost while no commit was under way there. The service may not have heard yet of the
-// end of the last one, or has started another since: then finish_commit() comes back to it.
+// end of the last one, or has started another since: then finish_commit() comes back to it. A service
+// that has failed would recover by itself a moment later, and does not: the store is another server's.
 void LockService::lose(const StoreFailure& why) {
+    if (state_ == Role::failed) return fail(why);
     if (!is_serving()) return;
     lost_ = why;
     fail_if_lost();

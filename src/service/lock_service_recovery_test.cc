@@ -404,6 +404,62 @@ TEST_F(RoleOfAService, ARecoveryMayFindThatTheServerIsDeposed) {
     executor.settle();
     EXPECT_EQ(service.role(), Role::deposed);
     EXPECT_THAT(notes, ElementsAre("unknown: another server has the locks"));
+    EXPECT_THAT(deposed, ElementsAre("another server has the locks")) << "its owner goes on";
+    EXPECT_EQ(service.counts().leases, 0U);
+    advance(1min);
+    EXPECT_THAT(deposed, SizeIs(1));
+}
+
+// The owner began it, as at the start.
+TEST_F(RoleOfAService, ARecoveryOfTheOwnerMayFindThatTheServerIsDeposed) {
+    hold();
+    store.lose("node b leads");
+    executor.settle();
+    store.recovers_late = true;
+    service.recover([](const StoreResult<Recovered>&) {});
+    store.cannot_recover = "node c leads";
+    store.recovery_failure = Kind::deposed;
+    store.finish_recovery();
+    executor.settle();
+    EXPECT_EQ(service.role(), Role::deposed);
+    EXPECT_THAT(deposed, ElementsAre("node b leads", "node c leads"));
+}
+
+// A moment later the service would have recovered by itself.
+TEST_F(RoleOfAService, IsDeposedByALossAfterAFailedCommit) {
+    hold();
+    ask(take("laptop2", "other"));
+    executor.settle();
+    store.fail("etcd is full");
+    executor.settle();
+    ASSERT_EQ(service.role(), Role::failed);
+    const int recoveries = store.recoveries;
+    store.lose("node b leads");
+    executor.settle();
+    EXPECT_EQ(service.role(), Role::deposed);
+    EXPECT_THAT(deposed, ElementsAre("node b leads"));
+    EXPECT_EQ(service.counts().leases, 0U);
+    advance(1min);
+    EXPECT_EQ(store.recoveries, recoveries) << "its owner decides";
+}
+
+// Whoever waits for the end of an unknown commit is told at once.
+TEST_F(RoleOfAService, ALossAfterAnUnknownCommitTellsWhoeverWaits) {
+    ask(take("laptop1"));
+    executor.settle();
+    store.fail("no answer", Kind::unknown);
+    executor.settle();
+    take_notes();
+    ask(take("laptop1"));
+    executor.settle();
+    store.fail("no answer", Kind::unknown);
+    executor.settle();
+    ASSERT_EQ(service.role(), Role::failed);
+    EXPECT_THAT(notes, IsEmpty()) << "nothing is said before the store was read";
+    store.lose("node b leads");
+    executor.settle();
+    EXPECT_THAT(take_notes(), ElementsAre("unknown: node b leads"));
+    EXPECT_THAT(deposed, ElementsAre("node b leads"));
 }
 
 TEST_F(RoleOfAService, AnswersNothingFromMemoryWithoutAuthority) {

@@ -70,3 +70,9 @@ holdfast_mutant(history_not_taken_over_by_the_next_leader
     cluster/cluster_store_recovery.cc
     "history_.begin(recovery.snapshot.history, leases, parts_.clock.wall(parts_.clock.now()));"
     "")
+
+holdfast_mutant(recovery_that_ends_deposed_and_is_left
+    service/lock_service_failure.cc
+    "fail(StoreFailure(result.error()));"
+    "state_ = Role::deposed;
+        failure_ = result.error();")

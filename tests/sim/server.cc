@@ -40,6 +40,7 @@ void Server::start() {
     process_->executor->run([this] { recover(); });
 }
 
+// As the program does it: a service that was deposed is told of by on_deposed, and by that alone.
 void Server::recover() {
     process_->service->recover([this](const auto& recovered) {
         const bool is_deposed =
@@ -57,8 +58,22 @@ void Server::restart_later() {
         process_.reset();
         parts_.checker.on_crashed();
         parts_.ways.cut_all();
-        parts_.world.after(1s, [this] { start(); });
+        parts_.world.after(1s, [this] { come_back(); });
     });
+}
+
+void Server::come_back() {
+    if (!is_held_down_ && !is_running()) start();
+}
+
+void Server::hold_down() {
+    is_held_down_ = true;
+    crash();
+}
+
+void Server::release() {
+    is_held_down_ = false;
+    come_back();
 }
 
 std::shared_ptr<Server::Process> Server::make_process() {
@@ -89,6 +104,11 @@ std::shared_ptr<Server::Process> Server::make_process() {
                                   [this](const core::Changes& changes) {
                                       for (const core::Event& event : changes)
                                           parts_.checker.on_event(event);
+                                  },
+                              .on_deposed =
+                                  [this, weak](const service::StoreFailure& /*why*/) {
+                                      if (!parts_.recovers_when_deposed) return;
+                                      weak.lock()->executor->post([this] { recover(); });
                                   }});
     return process;
 }
@@ -146,7 +166,7 @@ void Server::crash() {
     reboots_ += reboots ? 1 : 0;
     world.after(downtime, [this, reboots] {
         if (reboots) parts_.machine.reboot();
-        start();
+        come_back();
     });
 }
 
@@ -179,9 +199,6 @@ void Server::turn(std::function<void()> task) {
 
 void Server::run_turn(const std::function<void()>& task) {
     process_->executor->run(task);
-    if (parts_.recovers_when_deposed && role() == service::Role::deposed) {
-        process_->executor->run([this] { recover(); });
-    }
     flush();
 }
 

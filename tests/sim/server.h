@@ -99,6 +99,9 @@ class Server {
     void start();
     // It dies now, and comes back later.
     void crash();
+    // It dies now, if it runs, and does not come back before release().
+    void hold_down();
+    void release();
     // It stands still so long, and knows nothing of it.
     void pause(core::Duration length);
 
@@ -143,6 +146,7 @@ class Server {
     void flush();
     void resume();
     void restart_later();
+    void come_back();
     void submit(const Call& call);
     void sign(Submission& submission);
     void answer(const Submission& submission, const service::Response& response);
@@ -155,6 +159,7 @@ class Server {
     Moment paused_until_{Moment::min()};
     std::uint64_t next_submission_;
     std::uint64_t reboots_ = 0;
+    bool is_held_down_ = false;
 };
 
 }  // namespace holdfast::sim

@@ -60,6 +60,7 @@ class Simulation {
     void live();
     void heal();
     void drain();
+    void try_each();
     bool step(Moment end);
 
     const Kind kind_;

@@ -5,6 +5,7 @@
 // It has its own faults, which the simulation lets happen until it calls heal(). After every event
 // the simulation lets it look for broken promises.
 
+#include <cstddef>
 #include <functional>
 
 #include "core/lock_table.h"
@@ -43,6 +44,10 @@ class System {
     virtual void look() = 0;
     // After everything has come to an end: nobody waits, and nothing is left.
     virtual void check_empty() = 0;
+    // At the very end: begins the trial with this number, or returns false if there are no more. In a
+    // trial a part of the system must serve alone, within recovery_time_max().
+    [[nodiscard]] virtual bool begin_trial(std::size_t /*number*/) { return false; }
+    [[nodiscard]] virtual bool has_passed_trial() const { return true; }
     // How long after the faults have healed the system may need until it serves.
     [[nodiscard]] virtual core::Duration recovery_time_max() const = 0;
 };

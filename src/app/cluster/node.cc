@@ -204,7 +204,8 @@ void ClusterNode::recover() {
 void ClusterNode::on_recovered(const service::StoreResult<service::Recovered>& result) {
     if (is_leaving_) return;
     if (result) return listeners_.on_leading();
-    if (result.error().kind == service::StoreFailure::Kind::deposed) return on_deposed();
+    // A recovery that was deposed is one more end of the lead: the service calls on_deposed().
+    if (result.error().kind == service::StoreFailure::Kind::deposed) return;
     listeners_.on_failed(result.error().message);
 }
 

@@ -185,9 +185,12 @@ void Cluster::heal() {
     for (const auto& node : nodes_) node->line.is_cut.fill(false);
 }
 
-// A lease of a dead node ends late, and the next leader needs some attempts.
+// A lease of a dead node ends late, and the next leader needs some attempts. Where answers must be
+// small, it reads in many.
 core::Duration Cluster::recovery_time_max() const {
-    return core::Duration{settings_.ttl} * 10 + settings_.faults.etcd.lease_lateness_max * 2;
+    const core::Duration reading = etcd_faults_.answer_bytes_max == 0 ? 0s : 120s;
+    return core::Duration{settings_.ttl} * 10 + settings_.faults.etcd.lease_lateness_max * 2 +
+           reading;
 }
 
 void Cluster::look() {
@@ -223,6 +226,25 @@ void Cluster::check_empty() {
         {.key = leases, .range_end = etcd::end_of_prefix(leases)}, etcd_.keyspace().revision());
     if (left->count > 0) world.accuse(10, fmt::format("left in etcd: {} leases", left->count));
     check_history();
+}
+
+bool Cluster::begin_trial(std::size_t number) {
+    if (number >= node_count) return false;
+    tried_ = number;
+    around_.world.note("node {} must lead alone", nodes_[tried_]->name);
+    for (const auto& node : nodes_) {
+        if (node->index == tried_) {
+            node->server.release();
+        } else {
+            node->server.hold_down();
+        }
+    }
+    return true;
+}
+
+bool Cluster::has_passed_trial() const {
+    const Server& server = nodes_[tried_]->server;
+    return server.is_running() && server.role() == service::Role::serving;
 }
 
 void Cluster::check_history() {

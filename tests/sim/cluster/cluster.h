@@ -47,6 +47,9 @@ class Cluster final : public System {
     void heal() override;
     void look() override;
     void check_empty() override;
+    // Each node in turn must lead while the others are dead.
+    [[nodiscard]] bool begin_trial(std::size_t number) override;
+    [[nodiscard]] bool has_passed_trial() const override;
     [[nodiscard]] core::Duration recovery_time_max() const override;
 
   private:
@@ -109,6 +112,7 @@ class Cluster final : public System {
     std::uint64_t last_epoch_ = 0;
     etcd::Revision looked_at_ = 0;  // of etcd, when the authority of nodes was looked at
     bool is_healed_ = false;
+    std::size_t tried_ = 0;  // the node of the trial
 };
 
 }  // namespace holdfast::sim

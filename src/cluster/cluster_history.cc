@@ -19,10 +19,14 @@ namespace {
 
 using service::Hold;
 
-// So many holds are in one value, and so many values are removed by one commit, at most.
-constexpr std::size_t holds_in_value = 100, removals_max = 8;
-// So many values are looked at by one commit, at most.
-constexpr std::size_t looks_max = 64;
+// So many holds are in one value, at most, and so many bytes if it has more than one.
+constexpr std::size_t holds_in_value = 100, value_bytes_max = std::size_t{256} << 10U;
+// A hold with more is dropped: etcd would not take it.
+constexpr std::size_t hold_bytes_max = std::size_t{1} << 20U;
+// A commit may remove so many values more than it adds. It looks at so many more than it may remove.
+constexpr std::size_t removals_more = 8, looks_more = 64;
+
+constexpr std::string_view value_begin = R"({"holds":[)", value_end = "]}";
 
 void write_text(base::JsonWriter& json, const std::string& name, const std::string& text) {
     if (text.empty()) return;
@@ -67,6 +71,20 @@ void write_hold(base::JsonWriter& json, const Hold& hold) {
     json.end_object();
 }
 
+std::string to_text(const Hold& hold) {
+    std::string text;
+    base::JsonWriter json(text);
+    write_hold(json, hold);
+    return text;
+}
+
+// How many numbers to leave for the holds of a value that this program cannot read.
+std::uint64_t count_numbers(std::string_view text) {
+    const auto json = base::JsonValue::parse(text);
+    const std::size_t holds = json ? (*json)["holds"].items().size() : 0;
+    return std::max(holds, holds_in_value);
+}
+
 std::optional<Hold> read_hold(const base::JsonValue& json) {
     const auto kind = json["kind"].is_null() ? std::optional(core::ScopeKind::named)
                                              : core::parse_kind(json["kind"].text());
@@ -105,11 +123,11 @@ std::optional<Hold> read_hold(const base::JsonValue& json) {
 
 std::string to_text(const std::vector<Hold>& holds) {
     std::string text;
-    base::JsonWriter json(text);
-    json.begin_object().begin_array("holds");
-    for (const Hold& hold : holds) write_hold(json, hold);
-    json.end_array().end_object();
-    return text;
+    for (const Hold& hold : holds) {
+        text += text.empty() ? value_begin : ",";
+        text += to_text(hold);
+    }
+    return text + std::string(value_end);
 }
 
 base::Result<std::vector<Hold>> parse_holds(std::uint64_t first, std::string_view text) {
@@ -127,65 +145,146 @@ base::Result<std::vector<Hold>> parse_holds(std::uint64_t first, std::string_vie
 
 std::vector<etcd::Operation> ClusterHistory::plan(const service::CommitEffect& effect,
                                                   service::WallTime epoch, bool may_grow) {
-    ending_.clear();
-    added_values_.clear();
-    removed_values_.clear();
+    forget_plan();
     if (!is_on_) return {};
     for (const auto& put : effect.puts()) {
         open_.begin(core::as_number(put.change->lease.token.fence),
                     {.waited = put.waited, .by = put.by});
     }
+    std::vector<Hold> ending;
     for (const core::Event* const end : effect.holds()) {
-        ending_.push_back(
-            service::to_hold(*end, begin_of(core::as_number(end->lease.token.fence)), epoch));
+        const std::uint64_t fence = core::as_number(end->lease.token.fence);
+        ended_fences_.push_back(fence);
+        ending.push_back(service::to_hold(*end, begin_of(fence), epoch));
     }
-    if (!may_grow) {
-        for (const Hold& hold : ending_) open_.end(hold.fence);
-        ending_.clear();
+    if (may_grow) {
+        pack(std::move(ending));
+    } else {
+        dropped_ += ending.size();
     }
+    removing_ = choose_removals(adding_.size() + removals_more);
     std::vector<etcd::Operation> operations;
-    if (ending_.empty()) return operations;
-    std::uint64_t number = ring_.next_number();
-    for (std::size_t begin = 0; begin < ending_.size(); begin += holds_in_value) {
-        const auto from = ending_.begin() + static_cast<std::ptrdiff_t>(begin);
-        const std::size_t count = std::min(holds_in_value, ending_.size() - begin);
-        operations.push_back(etcd::Operation::put(
-            keys_.history(number), to_text({from, from + static_cast<std::ptrdiff_t>(count)})));
-        added_values_.push_back(number);
-        number += count;
+    for (Value& value : adding_) {
+        operations.push_back(
+            etcd::Operation::put(keys_.history(value.number), std::move(value.text)));
     }
-    choose_removals();
-    for (const std::uint64_t value : removed_values_) {
-        operations.push_back(etcd::Operation::remove(keys_.history(value)));
+    for (const std::uint64_t number : removing_) {
+        operations.push_back(etcd::Operation::remove(keys_.history(number)));
     }
     return operations;
 }
 
-// A value is too much when none of its holds is kept. The newest value stays: the next leader counts
-// on from there. Rows from the future may keep old values, so the search goes on behind them, from
-// commit to commit, and then begins at the oldest again.
-void ClusterHistory::choose_removals() {
-    auto value = values_.lower_bound(looked_at_);
-    for (std::size_t left = looks_max; left > 0 && removed_values_.size() < removals_max; --left) {
-        const auto next = value == values_.end() ? value : std::next(value);
-        if (next == values_.end()) {
-            looked_at_ = 0;
-            return;
+// Distributes the holds to values, by the bytes that they have there.
+void ClusterHistory::pack(std::vector<Hold> ending) {
+    std::uint64_t number = ring_.next_number();
+    for (Hold& hold : ending) {
+        const std::string text = to_text(hold);
+        if (text.size() > hold_bytes_max) {
+            ++dropped_;
+            continue;
         }
-        if (!ring_.has_any(*value, *next)) removed_values_.push_back(*value);
-        looked_at_ = *next;
-        value = next;
+        const bool is_full = adding_.empty() || adding_.back().holds.size() == holds_in_value ||
+                             adding_.back().text.size() + text.size() > value_bytes_max;
+        if (is_full) {
+            adding_.push_back({.number = number, .text = std::string(value_begin)});
+        } else {
+            adding_.back().text += ',';
+        }
+        Value& value = adding_.back();
+        value.text += text;
+        hold.number = number++;
+        value.holds.push_back(std::move(hold));
+    }
+    for (Value& value : adding_) {
+        value.text += value_end;
+        value.bytes = value.text.size();
     }
 }
 
-void ClusterHistory::on_committed(service::WallTime now) {
-    for (const Hold& hold : ending_) open_.end(hold.fence);
-    for (const std::uint64_t value : removed_values_) values_.erase(value);
-    values_.insert(added_values_.begin(), added_values_.end());
-    if (!ending_.empty()) ring_.add(ending_, now);
-    ending_.clear();
-    added_values_.clear();
-    removed_values_.clear();
+// A value is too much when none of its holds is kept, or when all values together have too many bytes
+// and it is the oldest. The newest value stays: the next leader counts on from there. Rows from the
+// future may keep old values, so the search goes on behind them, from commit to commit, and then begins
+// at the oldest again.
+std::vector<std::uint64_t> ClusterHistory::choose_removals(std::size_t most) {
+    std::vector<std::uint64_t> removals;
+    std::size_t bytes = value_bytes_;
+    for (const Value& value : adding_) bytes += value.bytes;
+    for (auto value = values_.begin(); bytes > bytes_max_ && removals.size() < most; ++value) {
+        if (value == values_.end() || std::next(value) == values_.end()) break;
+        removals.push_back(value->first);
+        bytes -= value->second;
+    }
+    if (!removals.empty()) looked_at_ = std::max(looked_at_, removals.back() + 1);
+    auto value = values_.lower_bound(looked_at_);
+    for (std::size_t left = most + looks_more; left > 0 && removals.size() < most; --left) {
+        const auto next = value == values_.end() ? value : std::next(value);
+        if (next == values_.end()) {
+            looked_at_ = 0;
+            break;
+        }
+        if (!ring_.has_any(value->first, next->first)) removals.push_back(value->first);
+        looked_at_ = next->first;
+        value = next;
+    }
+    return removals;
+}
+
+void ClusterHistory::on_committed(service::WallTime now, const std::vector<std::string>& left_out) {
+    const auto is_written = [&](std::uint64_t number) {
+        return left_out.empty() ||
+               std::ranges::find(left_out, keys_.history(number)) == left_out.end();
+    };
+    for (const std::uint64_t fence : ended_fences_) open_.end(fence);
+    std::vector<Hold> ended;
+    for (Value& value : adding_) {
+        if (!is_written(value.number)) {
+            dropped_ += value.holds.size();
+            continue;
+        }
+        value_bytes_ += value.bytes;
+        values_.emplace(value.number, value.bytes);
+        std::ranges::move(value.holds, std::back_inserter(ended));
+    }
+    for (const std::uint64_t number : removing_) {
+        if (is_written(number)) forget_value(number);
+    }
+    ring_.add(ended, now);
+    forget_plan();
+}
+
+std::vector<etcd::Operation> ClusterHistory::plan_removals(service::WallTime now) {
+    if (!is_on_) return {};
+    ring_.add({}, now);
+    std::vector<etcd::Operation> operations;
+    for (const std::uint64_t number : choose_removals(looks_more)) {
+        operations.push_back(etcd::Operation::remove(keys_.history(number)));
+    }
+    return operations;
+}
+
+void ClusterHistory::on_removed(const std::vector<etcd::Operation>& removals) {
+    for (const etcd::Operation& removal : removals) {
+        const std::string_view digits =
+            std::string_view(removal.key).substr(keys_.histories().size());
+        if (const auto number = base::parse_hex(digits)) forget_value(*number);
+    }
+}
+
+// Its holds are not kept in memory either: the next leader would not know them. Does nothing if the
+// value was forgotten before.
+void ClusterHistory::forget_value(std::uint64_t number) {
+    const auto value = values_.find(number);
+    if (value == values_.end()) return;
+    value_bytes_ -= value->second;
+    const auto next = values_.erase(value);
+    if (next == values_.end()) return;
+    ring_.drop_range(number, next->first);
+}
+
+void ClusterHistory::forget_plan() {
+    ended_fences_.clear();
+    adding_.clear();
+    removing_.clear();
 }
 
 void ClusterHistory::begin(const std::vector<etcd::KeyValue>& entries,
@@ -197,15 +296,19 @@ void ClusterHistory::begin(const std::vector<etcd::KeyValue>& entries,
                     {.waited = lease.waited, .by = lease.granted_by});
     }
     std::vector<Hold> holds;
+    std::uint64_t next = 0;  // after those that cannot be read
     for (const etcd::KeyValue& entry : entries) {
         const auto first =
             base::parse_hex(std::string_view(entry.key).substr(keys_.histories().size()));
         if (!first || *first == 0 || *first > std::numeric_limits<std::uint64_t>::max() / 2) {
             continue;
         }
-        values_.insert(*first);
+        values_.emplace(*first, entry.value.size());
+        value_bytes_ += entry.value.size();
+        if (entry.value.empty()) continue;  // one of the oldest, of which only the key was read
         auto read = parse_holds(*first, entry.value);
         if (!read) {
+            next = std::max(next, *first + count_numbers(entry.value));
             base::log(base::LogLevel::warning, "a part of the history in etcd is damaged",
                       {{"key", entry.key}, {"why", read.error().message}});
             continue;
@@ -213,15 +316,15 @@ void ClusterHistory::begin(const std::vector<etcd::KeyValue>& entries,
         std::move(read->begin(), read->end(), std::back_inserter(holds));
     }
     ring_.add(holds, now);
+    ring_.skip_to(next);
 }
 
 void ClusterHistory::clear() {
     ring_.clear();
     open_.clear();
     values_.clear();
-    ending_.clear();
-    added_values_.clear();
-    removed_values_.clear();
+    value_bytes_ = 0;
+    forget_plan();
     looked_at_ = 0;
 }
 

@@ -152,39 +152,164 @@ TEST_F(ClusterHistoryTest, HasSoManyRowsInEtcd) {
     EXPECT_LE(values().size(), 5U);
 }
 
+// While nothing is committed, too. The newest value stays: the next leader counts on from there.
+TEST_F(ClusterHistoryTest, RemovesWhatIsTooOldFromAQuietCluster) {
+    ClusterOptions options;
+    options.history = {.age_max = 2min, .rows_max = 1'000};
+    TestNode& a = add("a", options);
+    settle();
+    for (int count = 0; count < 5; ++count) hold(a, "w" + std::to_string(count));
+    ASSERT_EQ(values().size(), 5U);
+    advance(4min);
+    EXPECT_EQ(values().size(), 1U);
+    EXPECT_THAT(owners(a), IsEmpty());
+}
+
+TEST_F(ClusterHistoryTest, IsDroppedIfEtcdRejectsItAndTheLockIsReleased) {
+    TestNode& a = add("a", with_history());
+    settle();
+    hold(a, "ann");
+    a.api.rejected_prefix = "/holdfast/history/";
+    hold(a, "bob");
+    a.api.rejected_prefix.clear();
+    hold(a, "cid");
+    advance(6s);
+    EXPECT_THAT(owners(a), ElementsAre("cid", "ann"));
+    EXPECT_EQ(values().size(), 2U);
+    EXPECT_EQ(a.store->view().picture()->history_dropped, 1U);
+    EXPECT_EQ(a.service->role(), Role::serving);
+}
+
+TEST_F(ClusterHistoryTest, CountsWhatIsDroppedWhileEtcdIsNearlyFull) {
+    TestNode& a = add("a", with_history());
+    settle();
+    ASSERT_EQ(ask(a, take("ann")), "granted ann");
+    a.api.status_answer.errors = {"NOSPACE"};
+    advance(6s);
+    ASSERT_EQ(ask(a, give_back("ann")), "released");
+    advance(6s);
+    EXPECT_THAT(values(), IsEmpty());
+    EXPECT_EQ(a.store->view().picture()->history_dropped, 1U);
+}
+
+constexpr service::WallTime noon{1'000'000s};
+
+// The history alone, on an etcd that does what it is told.
+class HistoryInEtcd {
+  public:
+    explicit HistoryInEtcd(const service::HistoryLimits& limits) : history(limits, keys) {}
+
+    // A commit in which so many leases end, each on a lock with this name.
+    void end(std::size_t count, const std::string& name = "job") {
+        service::Commit commit;
+        for (std::size_t index = 0; index < count; ++index) {
+            core::Event end{.kind = core::EventKind::released};
+            end.lease.scope = core::Scope::named(name);
+            end.lease.token.fence = core::Fence{++last_fence_};
+            commit.changes.add(end);
+        }
+        service::CommitEffect effect;
+        effect.compute(commit);
+        for (const etcd::Operation& operation : history.plan(effect, noon, true)) {
+            if (operation.kind == etcd::Operation::Kind::put) {
+                EXPECT_TRUE(values.emplace(operation.key, operation.value).second);
+            } else {
+                values.erase(operation.key);
+                removed.push_back(operation.key);
+            }
+        }
+        history.on_committed(noon);
+    }
+    [[nodiscard]] std::size_t bytes() const {
+        std::size_t bytes = 0;
+        for (const auto& [key, value] : values) bytes += value.size();
+        return bytes;
+    }
+
+    const Keys keys{"/holdfast/"};
+    ClusterHistory history;
+    std::map<std::string, std::string> values;
+    std::vector<std::string> removed;
+
+  private:
+    std::uint64_t last_fence_ = 1'000;
+};
+
 // The clock of the leader was ahead for a while.
 TEST(ClusterHistory, RemovesWhatIsTooOldBehindARowFromTheFuture) {
-    constexpr service::WallTime noon{1'000'000s};
-    const Keys keys("/holdfast/");
-    const auto entry = [&keys](std::uint64_t number, service::WallTime ended_at) {
+    HistoryInEtcd etcd({.age_max = 24h, .rows_max = 1'000});
+    const auto entry = [&](std::uint64_t number, service::WallTime ended_at) {
         const Hold hold{.fence = number, .name = "job", .owner = "w", .ended_at = ended_at};
-        return etcd::KeyValue{.key = keys.history(number), .value = to_text({hold})};
+        return etcd::KeyValue{.key = etcd.keys.history(number), .value = to_text({hold})};
     };
     std::vector<etcd::KeyValue> entries{entry(1, noon + 24h * 365)};
     for (std::uint64_t number = 2; number <= 200; ++number) {
         entries.push_back(entry(number, noon - 48h));
     }
-    ClusterHistory history({.age_max = 24h, .rows_max = 1'000}, keys);
-    history.begin(entries, {}, noon);
-    EXPECT_EQ(history.size(), 1U);
-    std::vector<std::string> removed;
-    for (std::uint64_t fence = 300; fence < 330; ++fence) {
-        core::Event end{.kind = core::EventKind::released};
-        end.lease.scope = core::Scope::named("job");
-        end.lease.token.fence = core::Fence{fence};
-        service::Commit commit;
-        commit.changes.add(end);
-        service::CommitEffect effect;
-        effect.compute(commit);
-        for (const etcd::Operation& operation : history.plan(effect, noon, true)) {
-            if (operation.kind == etcd::Operation::Kind::remove) removed.push_back(operation.key);
-        }
-        history.on_committed(noon);
-    }
-    ASSERT_EQ(removed.size(), 199U);
-    EXPECT_EQ(removed.front(), keys.history(2));
-    EXPECT_EQ(removed.back(), keys.history(200));
-    EXPECT_EQ(history.size(), 31U);
+    etcd.history.begin(entries, {}, noon);
+    EXPECT_EQ(etcd.history.size(), 1U);
+    for (int commit = 0; commit < 30; ++commit) etcd.end(1);
+    ASSERT_EQ(etcd.removed.size(), 199U);
+    EXPECT_EQ(etcd.removed.front(), etcd.keys.history(2));
+    EXPECT_EQ(etcd.removed.back(), etcd.keys.history(200));
+    EXPECT_EQ(etcd.history.size(), 31U);
+}
+
+TEST(ClusterHistory, DoesNotGrowUnderAnyLoad) {
+    HistoryInEtcd etcd({.age_max = 24h, .rows_max = 1'000});
+    for (int commit = 0; commit < 50; ++commit) etcd.end(4'000);
+    EXPECT_EQ(etcd.history.size(), 1'000U);
+    EXPECT_LE(etcd.values.size(), 100U);
+}
+
+// What takes one byte in memory may take six in etcd.
+TEST(ClusterHistory, CountsTheBytesThatEtcdHas) {
+    HistoryInEtcd etcd({.age_max = 24h, .rows_max = 10'000, .bytes_max = 1 << 20});
+    for (int commit = 0; commit < 100; ++commit) etcd.end(1, std::string(4'000, '\x01'));
+    EXPECT_LE(etcd.bytes(), (1U << 20U) + 25'000U);
+    EXPECT_GE(etcd.bytes(), 900'000U);
+    EXPECT_EQ(etcd.history.size(), etcd.values.size());
+}
+
+TEST(ClusterHistory, WritesValuesThatEtcdTakes) {
+    HistoryInEtcd etcd({.age_max = 24h, .rows_max = 10'000});
+    etcd.end(80, std::string(4'000, '\x01'));
+    EXPECT_EQ(etcd.history.size(), 80U);
+    for (const auto& [key, value] : etcd.values) EXPECT_LE(value.size(), 300'000U) << key;
+}
+
+// A commit with many ends is packed into nested transactions.
+TEST(ClusterHistory, IsLeftOutOfEveryPartOfATransaction) {
+    const Keys keys("/holdfast/");
+    etcd::Transaction nested;
+    nested.then = {etcd::Operation::remove(keys.lease(1)),
+                   etcd::Operation::put(keys.history(5), "holds")};
+    auto transaction = std::make_shared<etcd::Transaction>();
+    transaction->then = {etcd::Operation::transaction(std::move(nested)),
+                         etcd::Operation::remove(keys.history(1)),
+                         etcd::Operation::put(keys.counter(), "2")};
+    std::vector<std::string> left_out;
+    const GuardedStep rest = without_history(
+        {.transaction = transaction, .has_raised = true, .history = keys.histories()}, left_out);
+    EXPECT_THAT(left_out, ElementsAre(keys.history(5), keys.history(1)));
+    const auto& then = rest.transaction->then;
+    ASSERT_EQ(then.size(), 2U);
+    EXPECT_EQ(then[0].nested->then.size(), 1U);
+    EXPECT_EQ(then[1].key, keys.counter());
+    EXPECT_TRUE(rest.has_raised);
+    EXPECT_EQ(rest.history, "");
+}
+
+// A newer version may have written it.
+TEST(ClusterHistory, DoesNotUseTheNumbersOfAValueThatItCannotRead) {
+    HistoryInEtcd etcd({.age_max = 24h, .rows_max = 1'000});
+    etcd.values.emplace(etcd.keys.history(7), R"({"holds":[{"ended":"abducted"}]})");
+    etcd.history.begin({{.key = etcd.keys.history(7), .value = etcd.values.begin()->second}}, {},
+                       noon);
+    for (int commit = 0; commit < 3; ++commit) etcd.end(1);
+    EXPECT_EQ(etcd.history.size(), 3U);
+    EXPECT_EQ(etcd.values.size(), 3U);
+    EXPECT_THAT(etcd.removed, ElementsAre(etcd.keys.history(7)));
 }
 
 TEST_F(ClusterHistoryTest, IsNotWrittenIfItIsOff) {

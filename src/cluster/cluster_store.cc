@@ -17,6 +17,8 @@ using Kind = StoreFailure::Kind;
 // The texts of a commit, which become a part of what etcd takes in one request.
 constexpr std::size_t text_bytes_max = 512 << 10;
 
+constexpr core::Duration history_tended_every = std::chrono::minutes{1};
+
 service::StoreResult<void> failed(Kind kind, std::string why) {
     return tl::unexpected(StoreFailure{.kind = kind, .message = std::move(why)});
 }
@@ -103,7 +105,7 @@ void ClusterStore::on_committed(const GuardedWriter::Result& result) {
     switch (result.verdict) {
         case Verdict::done:
             housekeeping_.on_commit(result.revision);
-            history_.on_committed(parts_.clock.wall(parts_.clock.now()));
+            history_.on_committed(parts_.clock.wall(parts_.clock.now()), result.left_out);
             end_commit({});
             break;
         case Verdict::full:
@@ -155,12 +157,35 @@ void ClusterStore::read_history(service::HistoryQuery query, service::HistoryDon
     done(history_.read(query, parts_.clock.wall(now)));
 }
 
+// A commit removes what is too old. While there is none, this does: once a minute, if this node still
+// leads.
+void ClusterStore::tend_history() {
+    slots_.set(TimerSlots::Slot::history, slots_.now() + history_tended_every,
+               [this] { tend_history(); });
+    if (commit_done_ || !is_serving_) return;
+    const auto removals = std::make_shared<std::vector<etcd::Operation>>(
+        history_.plan_removals(parts_.clock.wall(parts_.clock.now())));
+    if (removals->empty()) return;
+    const auto transaction = std::make_shared<etcd::Transaction>();
+    transaction->conditions = {{.target = etcd::Compare::Target::create_revision,
+                                .key = keys_.leader(),
+                                .number = writer_.term().elected_at}};
+    transaction->then = *removals;
+    parts_.etcd.transact(transaction, attempt_timeout(options_.ttl),
+                         [this, removals, alive = std::weak_ptr<int>(alive_)](
+                             const etcd::Answer<etcd::TransactionAnswer>& answer) {
+                             if (!alive.expired() && answer && answer->is_true)
+                                 history_.on_removed(*removals);
+                         });
+}
+
 // ---- The lead ----
 
 // The lead is lost. Nobody is told of success any more.
 void ClusterStore::step_down(const std::string& why) {
     reader_.cancel();
     slots_.clear(TimerSlots::Slot::recovery);
+    slots_.clear(TimerSlots::Slot::history);
     writer_.give_up(why);
     history_.clear();
     const bool was_serving = std::exchange(is_serving_, false);
@@ -247,6 +272,7 @@ void ClusterStore::show() {
                .why_nobody_leads = candidate_.why_nobody_leads(),
                .nodes = housekeeping_.nodes(),
                .etcd = housekeeping_.etcd(),
+               .history_dropped = history_.dropped(),
                .secret = candidate_.secret()});
     const bool is_leaving =
         state == Leadership::State::resigning || state == Leadership::State::leaving;

@@ -122,6 +122,7 @@ class ClusterStore : public service::Store {
 
     void on_committed(const GuardedWriter::Result& result);
     void end_commit(const service::StoreResult<void>& result);
+    void tend_history();
     void step_down(const std::string& why);
     void finish();
     void refuse(const std::string& why);
@@ -149,6 +150,9 @@ class ClusterStore : public service::Store {
     std::function<void(base::Result<void>)> resigned_;
     std::function<void()> stopped_;
     bool is_stopping_ = false;
+
+    // Gone when the store is.
+    std::shared_ptr<int> alive_ = std::make_shared<int>(0);
 
     mutable std::mutex figures_mutex_;
     service::StoreFigures figures_;

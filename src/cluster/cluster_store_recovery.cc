@@ -137,6 +137,7 @@ void ClusterStore::visit_leases() {
                {"leases", std::uint64_t{recovered.leases}}});
     history_.begin(recovery.snapshot.history, leases, parts_.clock.wall(parts_.clock.now()));
     is_serving_ = true;
+    if (history_.is_on()) tend_history();
     finish_recovery(std::move(recovered));
 }
 

@@ -141,10 +141,33 @@ std::vector<GuardedStep> plan_commit(const Keys& keys, const Term& term,
         const bool must_raise = has_puts || (rest.empty() && fence > reached.counter.fence);
         if (!must_raise && some.empty()) break;
         const Counter after = must_raise ? next_after(reached.counter, fence) : reached.counter;
+        const bool has_history = std::ranges::any_of(
+            some, [&](const Operation& one) { return one.key.starts_with(keys.histories()); });
         steps.push_back(guard(keys, reached, pack(some), after));
+        if (has_history) steps.back().history = keys.histories();
         reached.counter = after;
     } while (!rest.empty());
     return steps;
+}
+
+GuardedStep without_history(const GuardedStep& step, std::vector<std::string>& left_out) {
+    auto transaction = std::make_shared<etcd::Transaction>(*step.transaction);
+    const auto leave_out = [&](std::vector<Operation>& operations) {
+        std::erase_if(operations, [&](const Operation& one) {
+            const bool is_history = one.key.starts_with(step.history);
+            if (is_history) left_out.push_back(one.key);
+            return is_history;
+        });
+    };
+    for (Operation& one : transaction->then) {
+        if (!one.nested) continue;
+        etcd::Transaction nested = *one.nested;
+        leave_out(nested.then);
+        one = Operation::transaction(std::move(nested));
+    }
+    leave_out(transaction->then);
+    return {
+        .transaction = std::move(transaction), .after = step.after, .has_raised = step.has_raised};
 }
 
 GuardedStep plan_first_commit(const Keys& keys, const Term& term, const Leader& leader,

@@ -60,6 +60,8 @@ struct GuardedStep {
     std::shared_ptr<const etcd::Transaction> transaction;
     Counter after;            // the counter when it is done
     bool has_raised = false;  // the counter is another than before
+    // If the step writes the history: the prefix of its keys.
+    std::string history = {};
 };
 
 // What the history adds to a commit.
@@ -78,6 +80,11 @@ struct HistoryPart {
                                                    const service::CommitEffect& effect,
                                                    service::WallTime epoch, WrittenLeases& written,
                                                    HistoryPart history = {});
+
+// The step without what it does to the history, which is a by-product: for an etcd that rejects the
+// whole. The keys that are left out are added to `left_out`.
+[[nodiscard]] GuardedStep without_history(const GuardedStep& step,
+                                          std::vector<std::string>& left_out);
 
 // The first commit of a leader: it raises the epoch and the counter, and tells everybody that it
 // serves. `leader` has the new epoch.

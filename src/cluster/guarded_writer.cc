@@ -1,6 +1,9 @@
 #include "cluster/guarded_writer.h"
 
+#include <utility>
+
 #include "base/check.h"
+#include "base/log/log.h"
 
 namespace holdfast::cluster {
 
@@ -16,6 +19,7 @@ void GuardedWriter::write(std::vector<GuardedStep> steps, Done done) {
     steps_ = std::move(steps);
     next_ = 0;
     may_have_happened_ = false;
+    left_out_.clear();
     done_ = std::move(done);
     send();
 }
@@ -42,6 +46,7 @@ void GuardedWriter::on_answer(const etcd::Answer<etcd::TransactionAnswer>& answe
         return slots_.set(TimerSlots::Slot::writer, slots_.now() + writing_pause,
                           [this] { send(); });
     }
+    if (result.verdict == Verdict::rejected && leaves_out_history(result.why)) return send();
     if (result.verdict != Verdict::done) {
         // An earlier attempt may still be done, so it would be wrong to say that nothing is written.
         if (may_have_happened_) result.verdict = Verdict::deposed;
@@ -51,7 +56,19 @@ void GuardedWriter::on_answer(const etcd::Answer<etcd::TransactionAnswer>& answe
     may_have_happened_ = false;
     if (++next_ < steps_.size()) return send();
     result.revision = answer->revision;
+    result.left_out = std::move(left_out_);
     end(result);
+}
+
+// etcd may have rejected the step because of a value of the history, such as one that is larger than it
+// takes. The locks are written without it.
+bool GuardedWriter::leaves_out_history(const std::string& why) {
+    GuardedStep& step = steps_[next_];
+    if (step.history.empty() || may_have_happened_) return false;
+    base::log(base::LogLevel::warning, "a part of the history is dropped: etcd does not take it",
+              {{"why", why}});
+    step = without_history(step, left_out_);
+    return true;
 }
 
 void GuardedWriter::give_up(const std::string& why) {

@@ -24,6 +24,8 @@ class GuardedWriter {
         Verdict verdict = Verdict::done;  // never `again`
         std::string why;                  // unless it is done
         etcd::Revision revision = 0;      // done: of etcd after it
+        // Keys of the history that were left out, because etcd had rejected a step with them.
+        std::vector<std::string> left_out = {};
     };
     using Done = std::function<void(const Result&)>;
 
@@ -47,6 +49,7 @@ class GuardedWriter {
 
   private:
     void send();
+    [[nodiscard]] bool leaves_out_history(const std::string& why);
     void on_answer(const etcd::Answer<etcd::TransactionAnswer>& answer);
     void end(const Result& result);
 
@@ -58,7 +61,8 @@ class GuardedWriter {
     std::vector<GuardedStep> steps_;
     std::size_t next_ = 0;            // of steps_: the one under way
     bool may_have_happened_ = false;  // no attempt at it has told
-    std::shared_ptr<int> attempt_;    // the one whose answer is awaited
+    std::vector<std::string> left_out_;
+    std::shared_ptr<int> attempt_;  // the one whose answer is awaited
     Done done_;
 };
 

@@ -3,6 +3,7 @@
 // An etcd for tests: keys with their history, transactions, leases and watches, in memory and in
 // virtual time. And the Api of one node to it, which can lose requests and answers.
 
+#include <algorithm>
 #include <chrono>
 #include <deque>
 #include <functional>
@@ -268,9 +269,15 @@ class FakeApi final : public etcd::Api {
     void transact(std::shared_ptr<const etcd::Transaction> transaction, Duration timeout,
                   etcd::OnAnswer<etcd::TransactionAnswer> done) override {
         transactions.push_back(transaction);
-        send<etcd::TransactionAnswer>("transact", timeout, std::move(done), [this, transaction] {
-            return server_.transact(*transaction);
-        });
+        send<etcd::TransactionAnswer>(
+            "transact", timeout, std::move(done),
+            [this, transaction]() -> etcd::Answer<etcd::TransactionAnswer> {
+                if (has_rejected_put(*transaction)) {
+                    return tl::unexpected(etcd::Failure{.kind = etcd::Failure::Kind::rejected,
+                                                        .message = "request is too large"});
+                }
+                return server_.transact(*transaction);
+            });
     }
     void grant(etcd::LeaseId /*id*/, std::chrono::seconds ttl, Duration timeout,
                etcd::OnAnswer<etcd::LeaseAnswer> done) override {
@@ -344,6 +351,7 @@ class FakeApi final : public etcd::Api {
     std::vector<std::shared_ptr<const etcd::Transaction>> transactions;
     std::vector<etcd::RangeRequest> ranges;
     std::size_t answer_bytes_max = SIZE_MAX;  // a range with more has failed as too_large
+    std::string rejected_prefix;              // a transaction that puts a key below it is rejected
     std::vector<etcd::Revision> compactions;
     etcd::StatusAnswer status_answer{.version = "3.5.28"};
 
@@ -355,6 +363,13 @@ class FakeApi final : public etcd::Api {
         OnEnd on_end;
     };
 
+    bool has_rejected_put(const etcd::Transaction& transaction) const {
+        if (rejected_prefix.empty()) return false;
+        return std::ranges::any_of(transaction.then, [this](const etcd::Operation& one) {
+            if (one.nested) return has_rejected_put(*one.nested);
+            return one.kind == etcd::Operation::Kind::put && one.key.starts_with(rejected_prefix);
+        });
+    }
     static std::size_t bytes_of(const etcd::RangeAnswer& answer) {
         std::size_t bytes = 0;
         for (const etcd::KeyValue& one : answer.found) bytes += one.key.size() + one.value.size();

@@ -33,7 +33,7 @@ class Timers {
 class TimerSlots {
   public:
     // Who sets an alarm. Each has one.
-    enum class Slot : std::uint8_t { leadership, reader, writer, recovery, housekeeping };
+    enum class Slot : std::uint8_t { leadership, reader, writer, recovery, housekeeping, history };
 
     explicit TimerSlots(Timers& timers) : timers_(timers) {}
 
@@ -54,7 +54,7 @@ class TimerSlots {
     void ring();
 
     Timers& timers_;
-    std::array<Alarm, 5> alarms_;
+    std::array<Alarm, 6> alarms_;
     std::shared_ptr<int> alive_ = std::make_shared<int>(0);
 };
 

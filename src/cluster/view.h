@@ -73,6 +73,8 @@ struct Picture {
     std::string why_nobody_leads;
     std::vector<Node> nodes;  // in the order of their names
     EtcdPicture etcd;
+    // How many holds are missing from the history because etcd did not take them.
+    std::uint64_t history_dropped = 0;
     // What nodes prove to each other that they belong to the cluster; empty until it was read.
     std::string secret;
 

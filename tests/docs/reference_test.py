@@ -224,6 +224,10 @@ class Limits(unittest.TestCase):
             scopes = [f"scope-{number}" for number in range(count)]
             return lambda: server.ask("POST", "/v1/leases", {"scopes": scopes, "holder": "h"})
 
+        def lease_of_long(count):
+            scopes = [f"{number:x<4096}" for number in range(count)]
+            return lambda: server.ask("POST", "/v1/leases", {"scopes": scopes, "holder": "h"})
+
         def lock(**fields):
             return lambda: server.ask("POST", "/v1/locks/y/acquire", {"owner_id": "h", "ttl_ms": 1000, **fields})
 
@@ -241,6 +245,7 @@ class Limits(unittest.TestCase):
             ("the value of a lease | 4096 bytes", lease(value="v" * 4096), lease(value="v" * 4097)),
             ("a `waiter` | 256 bytes", lease(waiter="w" * 256), lease(waiter="w" * 257)),
             ("scopes of one lease | 64", lease_of(64), lease_of(65)),
+            ("the names of all scopes of one lease together | 64 KiB", lease_of_long(16), lease_of_long(17)),
             ("a `request_id` | 256 bytes", lease(request_id="r" * 256), lease(request_id="r" * 257)),
             ("a body over HTTP | 1 MiB; `--body-max`", body(1 << 20), body((1 << 20) + 1)),
             ("TTL at `/v1/leases` | 24 h; `--lease-max`", lease(ttl_ms=day_ms), lease(ttl_ms=day_ms + 1)),

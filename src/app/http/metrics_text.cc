@@ -209,6 +209,9 @@ void add_cluster(Page& page, const Figures& figures) {
                picture.etcd.in_use_bytes);
     page.gauge("holdfast_cluster_etcd_quota_bytes", "Largest size of the database of etcd.",
                picture.etcd.quota_bytes);
+    page.counter("holdfast_cluster_history_dropped_total",
+                 "Holds that are missing from the history because etcd did not take them.",
+                 picture.history_dropped);
     page.gauge("holdfast_cluster_etcd_full",
                "Whether new locks are refused because etcd is nearly full.",
                std::uint64_t{!picture.etcd.refuses_growth.empty()});

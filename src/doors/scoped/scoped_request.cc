@@ -26,6 +26,9 @@ constexpr Milliseconds wait_max =
 constexpr std::size_t page_max = 1'000;
 constexpr std::int64_t permits_max = 1'000'000;
 constexpr std::size_t members_max = 64;  // core::Limits::set_members_max
+// Of the names of all members together. In a cluster the set is a part of one value in etcd, which may
+// be six times as long there, and a part of one answer to the next leader.
+constexpr std::size_t members_bytes_max = std::size_t{64} << 10U;
 
 tl::unexpected<Fault> refuse(std::string message) {
     return tl::unexpected(Fault{.message = std::move(message)});
@@ -113,6 +116,7 @@ base::Result<std::vector<OwnedMember>> read_members(const base::JsonItems& eleme
                                       elements.size()));
     }
     std::vector<OwnedMember> members;
+    std::size_t bytes = 0;
     for (const base::JsonTextOrObject& element : elements) {
         auto member = read_member(element, mode);
         if (!member) {
@@ -120,6 +124,11 @@ base::Result<std::vector<OwnedMember>> read_members(const base::JsonItems& eleme
                 fmt::format("scopes[{}]: {}", members.size(), member.error().message));
         }
         const core::Scope scope = member->scope.view();
+        bytes += scope.name.size();
+        if (bytes > members_bytes_max) {
+            return base::fail(fmt::format("the names in scopes may have {} bytes together, at most",
+                                          members_bytes_max));
+        }
         for (const OwnedMember& other : members) {
             if (!overlap(other.scope.view(), scope)) continue;
             return base::fail(fmt::format("scopes must not overlap: {} and {} do",

@@ -205,6 +205,22 @@ TEST(ScopedRequest, ThereMayBeSixtyFourScopes) {
               "400 BadRequest: scopes may have 64 elements at most, not 65");
 }
 
+// In a cluster all of them are in one value of etcd.
+TEST(ScopedRequest, TheNamesOfASetAreBoundedTogether) {
+    const auto body_of = [](int count, std::size_t bytes) {
+        std::string body = R"({"holder":"w1","scopes":[)";
+        for (int index = 0; index < count; ++index) {
+            std::string name = std::to_string(index);
+            name.resize(bytes, 'x');
+            body += (index == 0 ? "\"" : ",\"") + name + "\"";
+        }
+        return body + "]}";
+    };
+    EXPECT_EQ(read<Acquire>("POST", "/v1/leases", body_of(16, 4096)).members.size(), 16U);
+    EXPECT_EQ(fault("POST", "/v1/leases", body_of(17, 4096)),
+              "400 BadRequest: the names in scopes may have 65536 bytes together, at most");
+}
+
 TEST(ScopedRequest, EveryBeginningOfABodyIsRefused) {
     const std::string whole =
         R"({"scope":{"kind":"range","inode":7,"start":0,"end":9},"holder":"w","wait_ms":5})";

@@ -25,6 +25,19 @@ void HistoryRing::clear() {
     bytes_ = 0;
 }
 
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): a range
+void HistoryRing::drop_range(std::uint64_t begin, std::uint64_t end) {
+    const std::lock_guard guard(mutex_);
+    for (auto row = holds_.lower_bound(begin); row != holds_.end() && row->first < end;) {
+        drop((row++)->first);
+    }
+}
+
+void HistoryRing::skip_to(std::uint64_t number) {
+    const std::lock_guard guard(mutex_);
+    next_ = std::max(next_, number);
+}
+
 // Does nothing if there is no row with this number.
 void HistoryRing::drop(std::uint64_t number) {
     const auto found = holds_.find(number);

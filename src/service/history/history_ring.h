@@ -29,6 +29,10 @@ class HistoryRing {
     // ones. Drops what is too much at the time `now`.
     void add(std::span<Hold> holds, WallTime now);
     void clear();
+    // Drops the rows with numbers in [begin, end).
+    void drop_range(std::uint64_t begin, std::uint64_t end);
+    // From now on rows that are added without a number get none below `number`.
+    void skip_to(std::uint64_t number);
 
     [[nodiscard]] HistoryPage read(const HistoryQuery& query, WallTime now);
 

@@ -57,6 +57,16 @@ TEST(HistoryRing, DropsTheOldestIfThereAreTooMany) {
     EXPECT_EQ(ring.next_number(), 4U);
 }
 
+TEST(HistoryRing, DropsARangeAndSkipsNumbers) {
+    HistoryRing ring({.age_max = 1h});
+    add(ring, {hold(1), hold(2), hold(3), hold(4)});
+    ring.drop_range(2, 4);
+    EXPECT_THAT(fences_of(ring.read({}, noon)), ElementsAre(4, 1));
+    ring.skip_to(9);
+    ring.skip_to(3);
+    EXPECT_EQ(ring.next_number(), 9U);
+}
+
 TEST(HistoryRing, DropsTheOldestIfTheyTakeTooMuchMemory) {
     HistoryRing ring({.age_max = 1h, .bytes_max = 2 * hold(1).bytes()});
     add(ring, {hold(1), hold(2), hold(3)});

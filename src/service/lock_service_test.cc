@@ -72,6 +72,21 @@ TEST_F(VolatileService, ShowsLocksAndFindsLeases) {
     EXPECT_THAT(response->locks(), IsEmpty());
 }
 
+// However many hold it: the answer has room for one.
+TEST_F(VolatileService, ARefusedReleaseShowsOneHolder) {
+    for (const char* owner : {"laptop1", "laptop2", "laptop3"}) {
+        core::AcquireRequest request = take(owner);
+        request.mode = core::Mode::shared;
+        EXPECT_EQ(ask(request), std::string("granted ") + owner);
+    }
+    const Response* response = service.submit(give_back("a stranger"));
+    ASSERT_NE(response, nullptr);
+    EXPECT_EQ(response->outcome.refusal, core::Refusal::unknown_lease);
+    ASSERT_EQ(response->locks().size(), 1U);
+    ASSERT_EQ(response->locks()[0].holders.size(), 1U);
+    EXPECT_EQ(response->locks()[0].holders[0].owner.name, "laptop1");
+}
+
 TEST_F(VolatileService, WhatItShowsIsUpToDateBeforeItsTimerRings) {
     ask(take("laptop1"));
     clock.advance(31s);

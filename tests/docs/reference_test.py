@@ -46,6 +46,26 @@ class Tables(unittest.TestCase):
         self.assertEqual(set(re.findall(r"made from routes: (\w+) -->", page("http.md"))), set(reference.routes()))
 
 
+class EventKinds(unittest.TestCase):
+    """Each kind of event, wherever kinds are listed."""
+
+    def read(self, path, pattern):
+        [listed] = re.findall(pattern, (typed.REPOSITORY / path).read_text(encoding="utf-8"), re.DOTALL)
+        return sorted(re.findall(r"\w+", listed.replace("//", " ")))
+
+    def test_are_all_in_the_public_header_and_on_the_page(self):
+        engine = re.findall(r'case EventKind::\w+: return "(\w+)"',
+                            (typed.REPOSITORY / "src/core/values/changes.cc").read_text(encoding="utf-8"))
+        self.assertIn("granted", engine)
+        kinds = sorted([*engine, "fence_refused"])
+        self.assertEqual(self.read("include/holdfast/lock_event.h", r"// (granted, .*?)\. And gap:"), kinds)
+        document = json.loads((typed.REPOSITORY / "src/app/http/openapi.json").read_text(encoding="utf-8"))
+        self.assertEqual(sorted(document["components"]["schemas"]["EventKind"]["enum"]), sorted([*kinds, "gap"]))
+        text = (typed.REPOSITORY / "docs/protocols/lockserver.md").read_text(encoding="utf-8")
+        told = text.partition("\nKinds are ")[2].partition("\n\n")[0]
+        self.assertEqual(sorted(set(re.findall(r"`(\w+)`", told)) & set(kinds)), kinds)
+
+
 class Server:
     """`holdfast serve` on a free port, with tokens if they are wanted."""
 

@@ -7,6 +7,7 @@
 
 #include "base/log/log.h"
 #include "base/test_happens.h"
+#include "doors/redis/commands/keyspace.h"
 #include "doors/redis/test_line.h"
 #include "service/doors.h"
 #include "service/ports/remote_port.h"
@@ -321,6 +322,15 @@ TEST_F(RedisProtocolTest, CountsWhatItsCommandsAndScriptsHaveDone) {
     EXPECT_EQ(seen.renew.success, 2U);
     EXPECT_EQ(seen.release.success, 3U);
     EXPECT_EQ(seen.forced, 0U);
+}
+
+TEST(RedisRefusal, NamesTheOptionOfALimitThatHasOne) {
+    const auto reply = [](core::Refusal refusal) { return explain(refusal, "set").text; };
+    EXPECT_THAT(reply(core::Refusal::leases_max),
+                HasSubstr("too many locks on this server (--leases-max)"));
+    EXPECT_THAT(reply(core::Refusal::locks_max), HasSubstr("too many locks on this server"));
+    EXPECT_THAT(reply(core::Refusal::locks_max), Not(HasSubstr("--"))) << "no option changes it";
+    EXPECT_THAT(reply(core::Refusal::endless_leases_max), Not(HasSubstr("--")));
 }
 
 // --- Scripts ---

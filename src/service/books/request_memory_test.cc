@@ -1,6 +1,7 @@
 #include "service/books/request_memory.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 namespace holdfast::service {
 namespace {
@@ -131,6 +132,21 @@ TEST(RequestMemory, KeepsNoMoreEndedRequestsThanItMay) {
     EXPECT_EQ(memory.size(), RequestMemory::ended_max);
     EXPECT_EQ(memory.find(ask("4"), now), nullptr);
     EXPECT_NE(memory.find(ask("5"), now), nullptr);
+}
+
+// A key is made of all texts of a lease. Most events are renewals: one that changes nothing must not pay for that.
+TEST(RequestMemory, ReadsNoTextsOfALeaseThatIsRenewed) {
+    constexpr std::size_t size = 4096;
+    void* const page = ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(page, MAP_FAILED);
+    const std::string_view unreadable(static_cast<const char*>(page), size);
+    RequestMemory memory;
+    for (const EventKind kind :
+         {EventKind::renewed, EventKind::grace_ended, EventKind::value_set}) {
+        memory.on_event(happen(kind, ask("r1", unreadable, unreadable)));
+    }
+    EXPECT_EQ(memory.size(), 0U);
+    ::munmap(page, size);
 }
 
 TEST(RequestMemory, KnowsRestoredLeases) {

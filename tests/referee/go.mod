@@ -1,0 +1,3 @@
+module holdfast/tests/referee
+
+go 1.19

@@ -1,0 +1,56 @@
+package history
+
+import (
+	"bytes"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestWhatIsRecordedIsReadAgain(t *testing.T) {
+	var file bytes.Buffer
+	recorder := NewRecorder(&file)
+	first := recorder.Invoke(Ask{Client: "ann", Door: "scoped", Kind: Acquire, Scopes: []string{"x"}, TTLms: 1000})
+	second := recorder.Invoke(Ask{Client: "bob", Door: "redis", Kind: Acquire, Scopes: []string{"x"}})
+	recorder.Note("restart")
+	recorder.End(first, OK, Answer{Granted: "t", Number: 7})
+	recorder.End(second, Unknown, Answer{})
+	third := recorder.Invoke(Ask{Client: "carl", Kind: Look, Scopes: []string{"x"}})
+	_ = third
+	recorded, err := recorder.History()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := Parse(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(recorded, read) {
+		t.Fatalf("recorded %+v, read %+v", recorded, read)
+	}
+	if read.Operations[0].Number != 7 || read.Operations[1].Return != Never || read.Operations[2].Outcome != Unknown {
+		t.Fatalf("%+v", read)
+	}
+	var again bytes.Buffer
+	if err := read.Save(&again); err != nil {
+		t.Fatal(err)
+	}
+	if second, err := Parse(&again); err != nil || len(second.Operations) != 3 {
+		t.Fatalf("%+v, %v", second, err)
+	}
+}
+
+func TestLinesThatMakeNoSenseAreRefused(t *testing.T) {
+	for _, text := range []string{
+		`no json`,
+		`{"event":"done","op":1,"at_ns":1}`,
+		`{"event":"ok","op":1,"at_ns":1}`,
+		"{\"event\":\"invoked\",\"op\":1,\"at_ns\":1}\n{\"event\":\"invoked\",\"op\":1,\"at_ns\":2}",
+		"{\"event\":\"invoked\",\"op\":1,\"at_ns\":1}\n{\"event\":\"ok\",\"op\":1,\"at_ns\":2}\n{\"event\":\"ok\",\"op\":1,\"at_ns\":3}",
+		"{\"event\":\"invoked\",\"op\":1,\"at_ns\":5}\n{\"event\":\"ok\",\"op\":1,\"at_ns\":2}",
+	} {
+		if _, err := Parse(strings.NewReader(text)); err == nil {
+			t.Errorf("no error for %s", text)
+		}
+	}
+}

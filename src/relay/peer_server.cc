@@ -140,7 +140,9 @@ class PeerServer::Session final : public net::Protocol {
         server_.refused_.fetch_add(1, std::memory_order_relaxed);
         append_answer(channel_.output(), verdict);
         channel_.close_after_flush();
-        if (!server_.options_.on_refused) return;
+        // A node that only looks whether it would be accepted names no door.
+        const bool is_look = verdict == Verdict::no_such_door && preface.door.empty();
+        if (is_look || !server_.options_.on_refused) return;
         server_.options_.on_refused({.verdict = verdict,
                                      .node = preface.node,
                                      .client = preface.client,

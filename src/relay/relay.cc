@@ -38,14 +38,12 @@ struct Relay::PerLoop {
 // One connection to the leader, for one client.
 class Relay::Link final : public net::Protocol {
   public:
-    Link(Relay& relay, PerLoop& here, net::Channel& channel, net::Arrival arrival,
-         std::shared_ptr<const Leader> leader, std::string door)
+    Link(Relay& relay, PerLoop& here, net::Channel& channel, Passage passage)
         : relay_(relay),
           here_(here),
           channel_(channel),
-          arrival_(std::move(arrival)),
-          leader_(std::move(leader)),
-          door_(std::move(door)),
+          passage_(std::move(passage)),
+          target_(passage_.target),
           timer_(here.loop, [this] { fail("it did not answer in time"); }) {
         here_.open.insert(this);
         timer_.call_at(net::EventLoop::Clock::now() + relay_.options_.connect_timeout);
@@ -53,8 +51,9 @@ class Relay::Link final : public net::Protocol {
     ~Link() override { here_.open.erase(this); }
 
     // Closes, unless it goes to this leader.
-    void leave_unless(const std::shared_ptr<const Leader>& current) {
-        if (leader_ == current) return;
+    void leave_unless(const std::shared_ptr<Target>& current) {
+        if (target_ == current) return;
+        failure_.was_heard = true;
         fail("this node follows another leader now");
     }
 
@@ -75,9 +74,8 @@ class Relay::Link final : public net::Protocol {
     void on_read_timeout() override {}
     void on_closed() override {
         if (splice_) return splice_->on_framed_closed();
-        if (reason_.empty()) reason_ = "the connection to it failed";
-        relay_.give_back(std::move(*arrival_), reason_);
-        arrival_.reset();
+        if (failure_.reason.empty()) failure_.reason = "the connection to it failed";
+        relay_.fail(here_, std::move(passage_), failure_);
     }
     bool idle() const override { return !splice_; }
 
@@ -88,14 +86,16 @@ class Relay::Link final : public net::Protocol {
         auto found = read_challenge(input);
         if (found.state == Found<std::string>::State::broken) return fail("it is no Holdfast"), 0;
         if (found.size == 0) return 0;
+        failure_.was_heard = true;
         challenge_ = std::move(found.value);
         nonce_ = random_bytes(nonce_bytes);
-        const Preface preface{.door = door_,
-                              .client = arrival_->transport().peer_address(),
+        const auto& arrival = passage_.arrival;
+        const Preface preface{.door = passage_.door,
+                              .client = arrival ? arrival->transport().peer_address() : "",
                               .node = relay_.options_.node,
-                              .epoch = leader_->epoch,
+                              .epoch = target_->leader.epoch,
                               .nonce = nonce_};
-        append_preface(channel_.output(), preface, challenge_, leader_->secret);
+        append_preface(channel_.output(), preface, challenge_, target_->leader.secret);
         state_ = State::awaits_answer;
         return found.size;
     }
@@ -104,9 +104,12 @@ class Relay::Link final : public net::Protocol {
         const auto found = read_answer(input);
         if (found.state == Found<Answer>::State::broken) return fail("it is no Holdfast"), 0;
         if (found.size == 0) return 0;
+        // The last questions of the leader: who asks, and in which epoch, was right before them.
+        const Verdict verdict = found.value.verdict;
+        failure_.is_leader_well = verdict == Verdict::no_such_door || verdict == Verdict::too_many;
         if (found.value.verdict != Verdict::accepted) {
             fail(to_text(found.value.verdict));
-        } else if (!is_accepted(found.value, nonce_, challenge_, leader_->secret)) {
+        } else if (!is_accepted(found.value, nonce_, challenge_, target_->leader.secret)) {
             fail("it does not know the secret of the cluster");
         } else {
             join();
@@ -119,29 +122,33 @@ class Relay::Link final : public net::Protocol {
         timer_.cancel();
         splice_ = std::make_shared<Splice>(channel_, relay_.traffic_, nullptr);
         relay_.joined_.fetch_add(1, std::memory_order_relaxed);
-        auto client = arrival_->take_transport();
+        relay_.set_trouble(target_, "");
+        const std::size_t count = target_->leader.peers.size();
+        target_->reached.store((passage_.first + passage_.tried) % count,
+                               std::memory_order_relaxed);
+        auto client = passage_.arrival->take_transport();
         here_.clients.connections.add(std::move(client), [this](net::Channel& raw) {
-            return Splice::make_raw_side(splice_, raw, std::exchange(arrival_, std::nullopt));
+            return Splice::make_raw_side(splice_, raw,
+                                         std::exchange(passage_.arrival, std::nullopt));
         });
     }
 
     void fail(std::string_view reason) {
         if (!splice_) state_ = State::failed;
-        if (reason_.empty()) reason_ = reason;
+        if (failure_.reason.empty()) failure_.reason = reason;
         channel_.cut();
     }
 
     Relay& relay_;
     PerLoop& here_;
     net::Channel& channel_;
-    std::optional<net::Arrival> arrival_;  // until joined
-    const std::shared_ptr<const Leader> leader_;
-    const std::string door_;
+    Passage passage_;  // until joined
+    const std::shared_ptr<Target> target_;
     net::LoopTimer timer_;
     State state_ = State::awaits_challenge;
     std::string challenge_;
     std::string nonce_;
-    std::string reason_;              // why it fails
+    Failure failure_;                 // why it fails
     std::shared_ptr<Splice> splice_;  // when joined
 };
 
@@ -160,35 +167,82 @@ net::Divert Relay::divert(std::string door) {
 }
 
 bool Relay::take(const std::string& door, net::Arrival& arrival) {
-    const auto target = leader();
-    if (!target) return false;
+    auto to = target();
+    if (!to) return false;
     PerLoop* here = nullptr;
     for (const auto& each : loops_) {
         if (&each->loop == &arrival.loop()) here = each.get();
     }
     CHECK(here);
-    auto transport = net::begin_connect(target->peer);
-    if (!transport) return give_back(std::move(arrival), transport.error().message), true;
-    if (options_.trust) transport->encrypt(*options_.trust, target->host);
-    here->links.connections.add(std::move(*transport), [&](net::Channel& channel) {
-        return std::make_unique<Link>(*this, *here, channel, std::move(arrival), target, door);
-    });
+    const std::size_t first = to->reached.load(std::memory_order_relaxed);
+    call(*here, {.door = door, .arrival = std::move(arrival), .target = to, .first = first});
     return true;
 }
 
-std::shared_ptr<const Leader> Relay::leader() const {
+// Connects to the next address of the leader.
+void Relay::call(PerLoop& here, Passage passage) {
+    const Leader& leader = passage.target->leader;
+    auto transport =
+        net::begin_connect(leader.peers[(passage.first + passage.tried) % leader.peers.size()]);
+    if (!transport) {
+        return fail(here, std::move(passage), {.reason = transport.error().message});
+    }
+    if (options_.trust) transport->encrypt(*options_.trust(), leader.host);
+    here.links.connections.add(std::move(*transport), [&](net::Channel& channel) {
+        return std::make_unique<Link>(*this, here, channel, std::move(passage));
+    });
+}
+
+// Tries the next address, or gives the connection back.
+void Relay::fail(PerLoop& here, Passage passage, const Failure& failure) {
+    if (is_ending_) return;
+    const std::size_t count = passage.target->leader.peers.size();
+    if (!failure.was_heard && ++passage.tried < count) return call(here, std::move(passage));
+    set_trouble(passage.target, failure.is_leader_well ? "" : failure.reason);
+    if (!passage.arrival) return is_looking_.store(false);
+    given_back_.fetch_add(1, std::memory_order_relaxed);
+    if (options_.on_failure) options_.on_failure(failure.reason);
+    std::move(*passage.arrival).serve();
+}
+
+std::shared_ptr<Relay::Target> Relay::target() const {
     const std::lock_guard guard(mutex_);
-    return leader_;
+    return target_;
 }
 
 void Relay::follow(std::optional<Leader> leader) {
-    auto fresh = leader ? std::make_shared<const Leader>(std::move(*leader)) : nullptr;
+    std::shared_ptr<Target> fresh;
+    if (leader) {
+        CHECK(!leader->peers.empty());
+        fresh = std::make_shared<Target>(std::move(*leader));
+    }
     {
         const std::lock_guard guard(mutex_);
-        if (fresh && leader_ && *fresh == *leader_) return;
-        leader_ = fresh;
+        if (fresh && target_ && fresh->leader == target_->leader) return;
+        target_ = fresh;
+        trouble_.clear();
     }
     close_all_but(fresh);
+}
+
+// What a connection to an earlier leader says does not count.
+void Relay::set_trouble(const std::shared_ptr<Target>& target, const std::string& trouble) {
+    const std::lock_guard guard(mutex_);
+    if (target == target_) trouble_ = trouble;
+}
+
+std::string Relay::trouble() const {
+    const std::lock_guard guard(mutex_);
+    return trouble_;
+}
+
+void Relay::look() {
+    auto to = target();
+    if (!to || is_looking_.exchange(true)) return;
+    PerLoop& here = *loops_.front();
+    here.loop.post([this, &here, to = std::move(to)] {
+        call(here, {.target = to, .first = to->reached.load(std::memory_order_relaxed)});
+    });
 }
 
 void Relay::close_all() {
@@ -196,19 +250,12 @@ void Relay::close_all() {
 }
 
 // A connection that is being taken at this moment is closed, too: what is posted here comes after it.
-void Relay::close_all_but(const std::shared_ptr<const Leader>& current) {
+void Relay::close_all_but(const std::shared_ptr<Target>& current) {
     for (const auto& each : loops_) {
         each->loop.post([&here = *each, current] {
             for (Link* const link : here.open) link->leave_unless(current);
         });
     }
-}
-
-void Relay::give_back(net::Arrival arrival, const std::string& reason) {
-    if (is_ending_) return;
-    given_back_.fetch_add(1, std::memory_order_relaxed);
-    if (options_.on_failure) options_.on_failure(reason);
-    std::move(arrival).serve();
 }
 
 RelayCounts Relay::counts() const {

@@ -63,7 +63,7 @@ TEST(RelayRefusal, ComesIfTheLeaderHasNoSuchDoor) {
     leader.lead();
     net::EventLoop loop;
     Relay relay({&loop}, {.node = "follower"});
-    relay.follow(Leader{.peer = leader.peer().endpoint(), .epoch = 7, .secret = "secret"});
+    relay.follow(Leader{.peers = {leader.peer().endpoint()}, .epoch = 7, .secret = "secret"});
     Farewells farewells;
     net::ServerOptions options;
     options.divert = relay.divert("window");
@@ -92,6 +92,42 @@ TEST(RelayRefusal, ComesIfTheDoorHasTooManyConnections) {
     EXPECT_EQ("follower\n", follower.connect().read(9));
     EXPECT_THAT(leader.refusals.all(), ElementsAre("the door has too many connections"));
     EXPECT_EQ(0U, leader.peer().counts().open);
+}
+
+// A name with two addresses, of which one is wrong.
+TEST_F(RelayRefusalTest, ComesOnlyIfNoAddressOfTheLeaderWorks) {
+    TestNode gone("gone");
+    const net::Endpoint dead = gone.peer().endpoint();
+    gone.kill();
+    const auto follow = [&](std::vector<net::Endpoint> peers) {
+        follower_.relay().follow(
+            Leader{.peers = std::move(peers), .host = "localhost", .epoch = 7, .secret = "secret"});
+    };
+    follow({dead, leader_.peer().endpoint()});
+    for (int count = 0; count < 3; ++count) {
+        EXPECT_EQ("leader\n", follower_.connect().read(7));
+    }
+    EXPECT_EQ(0U, follower_.relay().counts().given_back);
+    EXPECT_EQ("", follower_.relay().trouble());
+    follow({dead, dead});
+    EXPECT_EQ("follower\n", follower_.connect().read(9));
+    EXPECT_EQ("the connection to it failed", follower_.relay().trouble());
+}
+
+TEST_F(RelayRefusalTest, IsTroubleUntilTheLeaderTakesConnectionsAgain) {
+    const auto trouble = [&] { return follower_.relay().trouble(); };
+    leader_.peer().stop_leading();
+    EXPECT_EQ("follower\n", follower_.connect().read(9));
+    EXPECT_EQ("this node does not lead", trouble());
+    leader_.lead();
+    follower_.relay().look();
+    EXPECT_TRUE(eventually([&] { return trouble().empty(); }));
+    leader_.peer().stop_leading();
+    follower_.relay().look();
+    EXPECT_TRUE(eventually([&] { return !trouble().empty(); }));
+    EXPECT_EQ(1U, follower_.relay().counts().given_back);
+    // Only the connection and the second look were refused.
+    EXPECT_EQ(leader_.refusals.all().size(), 2U);
 }
 
 // Says something and hears nothing.

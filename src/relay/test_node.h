@@ -82,7 +82,7 @@ class TestNode {
         relay_ = std::make_unique<Relay>(
             loops,
             RelayOptions{.node = name_,
-                         .trust = options.trust,
+                         .trust = trust_of(options),
                          .connect_timeout = options.connect_timeout,
                          .on_failure = [this](const std::string& why) { failures.add(why); }});
         net::ServerOptions door_options;
@@ -114,7 +114,12 @@ class TestNode {
     void follow(const net::Endpoint& leader, std::uint64_t epoch = 7,
                 const std::string& secret = "secret") {
         relay_->follow(
-            Leader{.peer = leader, .host = "localhost", .epoch = epoch, .secret = secret});
+            Leader{.peers = {leader}, .host = "localhost", .epoch = epoch, .secret = secret});
+    }
+    static std::function<std::shared_ptr<const net::TlsTrust>()> trust_of(
+        const TestNodeOptions& options) {
+        if (!options.trust) return {};
+        return [trust = options.trust] { return trust; };
     }
 
     // Ends all connections without a word, as the kernel does for a process that was killed.

@@ -36,6 +36,8 @@ struct ClusterControl {
     std::function<void(Done)> begin_epoch;
     // How many connections this node passes on to the leader.
     std::function<std::uint64_t()> count_relayed;
+    // Why this node cannot pass connections on to the leader that it knows; empty: it can.
+    std::function<std::string()> why_not_passed_on = [] { return std::string(); };
 };
 
 // The fields of GET /v1/cluster, into the object at hand.

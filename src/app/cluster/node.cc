@@ -1,23 +1,18 @@
 #include "app/cluster/node.h"
 
-#include <poll.h>
-
 #include <atomic>
 #include <chrono>
-#include <cstring>
 
 #include "base/crypto.h"
 #include "base/log/log.h"
 #include "cluster/leading/new_epoch.h"
 #include "etcd/probe.h"
-#include "net/client/address_lookup.h"
 
 namespace holdfast::app {
 
 namespace {
 
 constexpr std::chrono::seconds probe_timeout{2};
-constexpr std::chrono::milliseconds lookup_timeout{2'000};
 constexpr std::chrono::milliseconds peers_grace{250};
 
 // Whether this second has not been used yet: so that strangers cannot fill the log. From any thread.
@@ -32,37 +27,6 @@ class OncePerSecond {
   private:
     std::atomic<std::int64_t> last_ = 0;
 };
-
-// HOST:PORT as a node advertises it.
-struct HostPort {
-    std::string host, port;
-};
-
-HostPort split(const std::string& text) {
-    const std::size_t colon = text.rfind(':');
-    std::string host = text.substr(0, colon);
-    if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-    return {.host = std::move(host), .port = text.substr(colon + 1)};
-}
-
-net::Endpoint to_endpoint(const net::SocketAddress& address) {
-    boost::asio::ip::tcp::endpoint endpoint;
-    std::memcpy(endpoint.data(), address.data(), address.size);
-    return endpoint;
-}
-
-// Waits for the name server: not on a loop.
-base::Result<net::Endpoint> look_up(const HostPort& peer) {
-    TRY(const auto lookup, net::AddressLookup::start(peer.host, peer.port));
-    if (lookup->descriptor() >= 0) {
-        pollfd waiting{.fd = lookup->descriptor(), .events = POLLIN, .revents = 0};
-        if (::poll(&waiting, 1, static_cast<int>(lookup_timeout.count())) != 1) {
-            return base::fail("the name server does not answer");
-        }
-    }
-    TRY(const auto addresses, lookup->take());
-    return to_endpoint(addresses.front());
-}
 
 }  // namespace
 
@@ -107,7 +71,11 @@ ClusterNode::ClusterNode(const ClusterOptions& options, net::EventLoop& loop,
       timers_(loop, clock),
       probe_timer_(loop, [this] { probe(); }),
       etcd_(std::move(etcd.client)),
-      lookups_(std::make_unique<base::WorkPool>(1)) {}
+      finder_({.loop = loop,
+               .look_up = look_up_peer,
+               .fails = [this] { return !relay_->trouble().empty(); },
+               .on_found = [this](const auto& addresses) { pass_on_to(addresses); },
+               .on_found_again = [this] { relay_->look(); }}) {}
 
 ClusterNode::~ClusterNode() = default;
 
@@ -134,16 +102,17 @@ ClusterControl ClusterNode::make_control() {
     return {.picture = [this] { return store_->view().picture(); },
             .resign = resign,
             .begin_epoch = begin_epoch,
-            .count_relayed = [this] { return std::uint64_t{relay_->counts().open}; }};
+            .count_relayed = [this] { return std::uint64_t{relay_->counts().open}; },
+            .why_not_passed_on = [this] { return why_not_passed_on(); }};
 }
 
 void ClusterNode::open_relay(const std::vector<net::EventLoop*>& loops) {
     const auto on_failure = [](const std::string& reason) {
         base::log(base::LogLevel::debug, "a connection was not passed on", {{"reason", reason}});
     };
-    relay_ = std::make_unique<relay::Relay>(
-        loops, relay::RelayOptions{
-                   .node = node_name(options_), .trust = peer_trust_, .on_failure = on_failure});
+    relay::RelayOptions options{.node = node_name(options_), .on_failure = on_failure};
+    if (peer_trust_) options.trust = [trust = peer_trust_] { return trust; };
+    relay_ = std::make_unique<relay::Relay>(loops, std::move(options));
 }
 
 base::Result<void> ClusterNode::listen(const std::vector<net::EventLoop*>& loops, Doors doors) {
@@ -218,6 +187,7 @@ void ClusterNode::on_deposed() {
 
 void ClusterNode::look_at(const cluster::Picture& picture) {
     if (picture.is_leading()) {
+        finder_.stop();
         relay_->follow(std::nullopt);
         followed_ = picture.leader;
         peers_->lead({.epoch = picture.leader.epoch, .secret = picture.secret});
@@ -229,32 +199,34 @@ void ClusterNode::look_at(const cluster::Picture& picture) {
 
 // Clients that were served here connect again, and are passed on then.
 void ClusterNode::follow(const cluster::Leader& leader, const std::string& secret) {
-    if (leader == followed_) return;
+    if (leader == followed_ && secret == secret_) return;
     followed_ = leader;
+    secret_ = secret;
     base::log(base::LogLevel::info, "clients are passed on",
               {{"to", leader.name.empty() ? "nobody" : std::string_view(leader.name)},
                {"address", leader.peer},
                {"epoch", leader.epoch}});
-    if (leader.name.empty()) {
-        relay_->follow(std::nullopt);
-        return send_clients_away();
-    }
-    lookups_->run([this, leader, secret] {
-        const auto endpoint = look_up(split(leader.peer));
-        loop_.post([this, leader, secret, endpoint] {
-            if (followed_ != leader || is_leaving_) return;
-            if (!endpoint) {
-                base::log(base::LogLevel::error, "the leader cannot be found",
-                          {{"address", leader.peer}, {"error", endpoint.error().message}});
-                return;
-            }
-            relay_->follow(relay::Leader{.peer = *endpoint,
-                                         .host = split(leader.peer).host,
-                                         .epoch = leader.epoch,
-                                         .secret = secret});
-            send_clients_away();
-        });
-    });
+    if (!leader.name.empty()) return finder_.find(leader.peer);
+    finder_.stop();
+    relay_->follow(std::nullopt);
+    send_clients_away();
+}
+
+// A look tells whether connections would be passed on, before a client has to find out.
+void ClusterNode::pass_on_to(const LeaderFinder::Addresses& addresses) {
+    relay_->follow(relay::Leader{.peers = addresses,
+                                 .host = host_of_peer(followed_.peer),
+                                 .epoch = followed_.epoch,
+                                 .secret = secret_});
+    send_clients_away();
+    relay_->look();
+}
+
+std::string ClusterNode::why_not_passed_on() const {
+    const std::string why = finder_.trouble();
+    if (!why.empty()) return why;
+    const std::string trouble = relay_->trouble();
+    return trouble.empty() ? "" : "connections cannot be passed on to the leader: " + trouble;
 }
 
 void ClusterNode::send_clients_away() {
@@ -264,6 +236,7 @@ void ClusterNode::send_clients_away() {
 void ClusterNode::leave(std::function<void()> done) {
     is_leaving_ = true;
     probe_timer_.cancel();
+    finder_.stop();
     if (listeners_.on_not_leading) listeners_.on_not_leading();
     relay_->follow(std::nullopt);
     store_->stop([this, done = std::move(done)]() mutable {
@@ -274,7 +247,6 @@ void ClusterNode::leave(std::function<void()> done) {
 }
 
 void ClusterNode::close() {
-    lookups_.reset();
     peers_.reset();
     relay_.reset();
 }

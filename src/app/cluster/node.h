@@ -20,9 +20,9 @@
 #include "app/cluster/cluster_handler.h"
 #include "app/cluster/cluster_options.h"
 #include "app/cluster/etcd_access.h"
+#include "app/cluster/leader_finder.h"
 #include "app/cluster/loop_timers.h"
 #include "base/result.h"
-#include "base/work_pool.h"
 #include "cluster/cluster_store.h"
 #include "net/loop/server.h"
 #include "net/tls/tls_trust.h"
@@ -84,6 +84,8 @@ class ClusterNode {
     void on_recovered(const service::StoreResult<service::Recovered>& result);
     void look_at(const cluster::Picture& picture);
     void follow(const cluster::Leader& leader, const std::string& secret);
+    void pass_on_to(const LeaderFinder::Addresses& addresses);
+    [[nodiscard]] std::string why_not_passed_on() const;
     void send_clients_away();
 
     const ClusterOptions options_;
@@ -106,7 +108,8 @@ class ClusterNode {
     Listeners listeners_;
     bool is_leaving_ = false;
     cluster::Leader followed_;  // the leader that the relay knows, or is being looked up
-    std::unique_ptr<base::WorkPool> lookups_;
+    std::string secret_;        // that the leader and this node share
+    LeaderFinder finder_;
 };
 
 }  // namespace holdfast::app

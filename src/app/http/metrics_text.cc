@@ -196,7 +196,8 @@ void add_cluster(Page& page, const Figures& figures) {
                std::uint64_t{picture.is_leading()});
     page.gauge("holdfast_cluster_served",
                "Whether this node serves clients, or can pass them on to the leader.",
-               std::uint64_t{picture.is_served()});
+               std::uint64_t{picture.is_leading() ||
+                             (picture.is_served() && figures.why_not_passed_on.empty())});
     page.counter("holdfast_cluster_elections_total",
                  "How many leaders the cluster has had: the current epoch.", picture.leader.epoch);
     page.gauge("holdfast_cluster_nodes", "Nodes of the cluster that are up.",

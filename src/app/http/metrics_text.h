@@ -41,6 +41,7 @@ struct Figures {
     std::string_view version;
     std::optional<doors::hengdang::FileFigures> files = {};  // if there is a file door
     std::shared_ptr<const cluster::Picture> cluster = {};    // if there is a cluster
+    std::string why_not_passed_on = {};                      // to the leader; empty: they are
     std::uint64_t relayed = 0;                               // connections passed on at present
     std::shared_ptr<const rights::TokenTable> tokens = {};   // null: nobody is denied anything
     std::vector<ListenerRequests> requests = {};

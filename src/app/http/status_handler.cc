@@ -89,7 +89,7 @@ std::string why_not_ready(const service::ServiceFigures& service, const ClusterC
     if (!cluster.picture) return service.failure;
     const auto picture = cluster.picture();
     if (picture->is_leading()) return service.failure;
-    return picture->is_served() ? "" : picture->why_nobody_leads;
+    return picture->is_served() ? cluster.why_not_passed_on() : picture->why_nobody_leads;
 }
 
 template <class Reply>
@@ -160,6 +160,7 @@ Figures StatusHandler::gather(const service::ServiceFigures& service) const {
             .version = HOLDFAST_VERSION,
             .files = parts_.count_files(),
             .cluster = parts_.cluster.picture ? parts_.cluster.picture() : nullptr,
+            .why_not_passed_on = parts_.cluster.why_not_passed_on(),
             .relayed = parts_.cluster.count_relayed ? parts_.cluster.count_relayed() : 0,
             .tokens = parts_.tokens.current()};
 }

@@ -47,9 +47,9 @@ namespace holdfast {
 namespace {
 
 // Copies as much of a text as there is room for; never a part of a character.
-template <std::size_t Size>
-void copy_text(char (&to)[Size], std::string_view text) {
-    std::size_t length = std::min(text.size(), Size - 1);
+template <std::size_t size>
+void copy_text(char (&to)[size], std::string_view text) {
+    std::size_t length = std::min(text.size(), size - 1);
     const auto is_inside = [&] {
         return length < text.size() && (static_cast<unsigned char>(text[length]) & 0xC0U) == 0x80U;
     };
@@ -296,6 +296,7 @@ holdfast_code holdfast_get_by_token(holdfast_locks* locks, const char* token,
     });
 }
 
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): in C there are no types for the two
 holdfast_code holdfast_check(holdfast_locks* locks, const char* token, const char* scope,
                              holdfast_mode mode, holdfast_lease** lease, holdfast_error* error) {
     holdfast::clear_handle(lease);

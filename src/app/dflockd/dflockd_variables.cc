@@ -152,6 +152,7 @@ class Takeover {
     }
 
   private:
+    // NOLINTNEXTLINE(bugprone-easily-swappable-parameters): as it is written in a shell
     void set(const std::string& option, const std::string& value, const std::string& variable) {
         const options::Option target = command_.option(option);
         if (target.is_given()) return;

@@ -7,7 +7,7 @@ prefix ?= /usr/local
 commit ?= HEAD
 SEEDS ?= 1..100000
 
-.PHONY: help build run cluster test asan lint install package sim slow chaos check bench bench-quick format clean setup browser
+.PHONY: help build run cluster test asan lint install package sim slow chaos referee check bench bench-quick format clean setup browser
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -56,6 +56,10 @@ chaos: build/$(preset)/build.ninja  ## torment a cluster of three nodes and thre
 	@cmake --build --preset $(preset) --target holdfast
 	@python3 tests/cluster/chaos.py --holdfast build/$(preset)/holdfast --minutes $(minutes)
 
+referee: build/$(preset)/build.ninja  ## torment one server with clients at every door, and judge what they were told; minutes=10, seed=7
+	@cmake --build --preset $(preset) --target holdfast
+	@cd tests/referee && go run . run --holdfast '$(CURDIR)/build/$(preset)/holdfast' --lasts $(minutes)m $(if $(seed),--seed $(seed))
+
 check: setup browser  ## format, clang-tidy, house rules, and the tests with and without sanitizers
 	@tools/check
 
@@ -86,6 +90,7 @@ build/%/with_tests: CMakePresets.json | setup
 packages = build
 build test asan sim slow: packages += test
 cluster chaos: packages += cluster
+referee: packages += referee
 check: packages += test check
 lint: packages = lint
 package: packages = build package

@@ -1,6 +1,7 @@
 // referee judges what clients of a lock server were told. docs/referee.md explains it.
 //
-//	referee judge history.jsonl            a history that was recorded before, by any program
+//	referee judge history.jsonl             a history that was recorded before, by any program
+//	referee run --holdfast PROGRAM          clients of every door at a real server, which is tormented meanwhile
 //
 // It ends with 0 if the history is one that a lock server may have, with 1 if it is not, and with 2 if it could not be judged.
 package main
@@ -9,20 +10,24 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"time"
 
 	"holdfast/tests/referee/history"
 	"holdfast/tests/referee/judge"
+	"holdfast/tests/referee/torment"
 )
 
 func main() {
 	if len(os.Args) < 2 {
-		fail(fmt.Errorf("say what to do: judge"))
+		fail(fmt.Errorf("say what to do: judge or run"))
 	}
 	switch os.Args[1] {
 	case "judge":
 		os.Exit(judgeFile(os.Args[2:]))
+	case "run":
+		os.Exit(runServer(os.Args[2:]))
 	default:
-		fail(fmt.Errorf("unknown command %q: judge", os.Args[1]))
+		fail(fmt.Errorf("unknown command %q: judge or run", os.Args[1]))
 	}
 }
 
@@ -67,4 +72,50 @@ func report(h *history.History, budget int, out, repeat string) int {
 	}
 	fmt.Printf("\n%s\npictures are in %s\n", shown, out)
 	return 1
+}
+
+func runServer(arguments []string) int {
+	flags := flag.NewFlagSet("run", flag.ExitOnError)
+	program := flags.String("holdfast", "", "the server's program")
+	folder := flags.String("out", "", "folder for the history, the log and pictures; a new one in the temporary folder if none is named")
+	seed := flags.Int64("seed", 0, "decides what goes wrong; 0: by chance")
+	lasts := flags.Duration("lasts", 30*time.Second, "how long everything goes wrong")
+	only := flags.String("only", "", "the only torment")
+	calm := flags.Bool("calm", false, "nothing goes wrong")
+	budget := flags.Int("budget", judge.DefaultBudget, "how many states to look at for one lock before giving up")
+	_ = flags.Parse(arguments)
+	if *seed == 0 {
+		*seed = time.Now().UnixNano()%1_000_000 + 1
+	}
+	isOurs := *folder == ""
+	if isOurs {
+		made, err := os.MkdirTemp("", "referee-")
+		if err != nil {
+			fail(err)
+		}
+		*folder = made
+	} else if err := os.MkdirAll(*folder, 0o777); err != nil {
+		fail(err)
+	}
+	fmt.Printf("referee, seed %d, %s\n", *seed, *lasts)
+	outcome, err := torment.Run(torment.Settings{Program: *program, Folder: *folder, Seed: *seed, Lasts: *lasts, Only: *only, Calm: *calm,
+		Out: os.Stdout})
+	if err != nil {
+		fmt.Printf("*** the run failed: %v; everything is in %s ***\n", err, *folder)
+	}
+	repeat := fmt.Sprintf("again: referee run --holdfast %s --seed %d --lasts %s", *program, *seed, *lasts)
+	if outcome == nil {
+		return 1
+	}
+	verdict := report(outcome.History, *budget, *folder, repeat)
+	for _, answer := range outcome.Strange {
+		fmt.Printf("no document describes this answer: %s\n", answer)
+	}
+	if err != nil || len(outcome.Strange) > 0 {
+		verdict = 1
+	}
+	if verdict == 0 && isOurs {
+		_ = os.RemoveAll(*folder)
+	}
+	return verdict
 }

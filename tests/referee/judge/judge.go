@@ -13,7 +13,7 @@ import (
 )
 
 // DefaultBudget is how many states one search may make.
-const DefaultBudget = 2_000_000
+const DefaultBudget = 300_000
 
 // Part is the verdict about some locks that belong together.
 type Part struct {
@@ -56,7 +56,7 @@ func Judge(h *history.History, budget int) (*Report, error) {
 	for i := range h.Operations {
 		op := &h.Operations[i]
 		switch {
-		case op.Outcome == history.Failed:
+		case isFence(op) && op.Outcome == history.Failed:
 		case isFence(op):
 			fences = append(fences, op)
 		default:

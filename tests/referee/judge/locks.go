@@ -272,9 +272,9 @@ func shareOne(a, b []int) bool {
 // Start is the state in which nobody holds anything.
 func (l *Locks) Start() State { return newLockState(nil, 0, nil) }
 
-// Looks is true of requests that change nothing.
+// Looks is true of requests that change nothing. One that failed is kept because others may have been refused while it waited.
 func (l *Locks) Looks(op *history.Operation) bool {
-	return op.Outcome == history.Refused && op.Kind != history.Force || op.Kind == history.Look || op.Kind == history.Read
+	return op.Outcome == history.Failed || op.Outcome == history.Refused && op.Kind != history.Force || op.Kind == history.Look || op.Kind == history.Read
 }
 
 // Weaken: after a release without an answer, or a renewal without one, nobody relies on more than before.
@@ -326,7 +326,7 @@ func find(s *lockState, op *history.Operation) *lease {
 // Helps: a grant that was never told explains a refusal, or what somebody else saw of it; a write, what was read; a value, what was
 // told of the value.
 func (l *Locks) Helps(unknown, op *history.Operation) bool {
-	if !l.shareACell(unknown, op) {
+	if op.Outcome == history.Failed || !l.shareACell(unknown, op) {
 		return false
 	}
 	if unknown.Kind == history.Force || unknown.Kind == history.Release {
@@ -338,7 +338,7 @@ func (l *Locks) Helps(unknown, op *history.Operation) bool {
 	case history.Read:
 		return unknown.Kind == history.Write && unknown.Value == op.Content
 	case history.Look:
-		return op.Holder == unknown.Owner
+		return !op.Free && (op.Holder == "" || op.Holder == unknown.Owner)
 	case history.Acquire, history.Write:
 		named := op.Limit > 1 || op.Holder == "" || op.Holder == unknown.Owner
 		return sameRequest || sameToken || op.Outcome == history.Refused && named

@@ -19,6 +19,9 @@ func (r *Report) Text(h *history.History) string {
 	fmt.Fprintf(&text, "%d operations:\n%s", r.Operations, countsOf(h))
 	fmt.Fprintf(&text, "%d locks and fences judged: %d ok, %d violations, %d undecided\n", len(r.Parts), len(r.with(Fine)),
 		len(r.Violations()), len(r.Undecided()))
+	for _, part := range r.Undecided() {
+		fmt.Fprintf(&text, "undecided: %s with %d operations\n", part.Scope, len(part.Operations))
+	}
 	fmt.Fprintf(&text, "rules that need no search: %d faults\n", len(r.Faults))
 	verdict := "ok: a lock server may answer so"
 	if !r.IsGood() {

@@ -102,7 +102,7 @@ func looksOnly(op *history.Operation) bool {
 	case history.Renew:
 		return true
 	}
-	return op.Outcome == history.Refused
+	return op.Outcome == history.Refused || op.Outcome == history.Failed
 }
 
 func unitsThatLook(part Part) []unit {

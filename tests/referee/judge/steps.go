@@ -5,6 +5,9 @@ import "holdfast/tests/referee/history"
 // Step is one request at the locks.
 func (l *Locks) Step(state State, op *history.Operation, now int64) []State {
 	s := state.(*lockState)
+	if op.Outcome == history.Failed {
+		return []State{s}
+	}
 	switch op.Kind {
 	case history.Acquire:
 		if op.Outcome == history.Refused {
@@ -160,13 +163,15 @@ func isSame(held *lease, op *history.Operation) bool {
 	return op.Token != "" && held.token == op.Token && held.door == op.Door
 }
 
-// refuse: somebody is in the way, and if the answer names somebody, then that one. A write that needs its lease is also refused
-// when that has ended.
+// refuse: somebody is in the way, and the one that the answer names has a lease there, or waits. A write that needs its lease is
+// also refused when that has ended.
 func (l *Locks) refuse(s *lockState, op *history.Operation, now int64) []State {
+	isNamed, isInTheWay := op.Holder == "" || op.Limit > 1, len(l.waiters[op.ID]) > 0
 	for _, waiter := range l.waiters[op.ID] {
-		if op.Holder == "" || op.Holder == waiter {
-			return []State{s}
-		}
+		isNamed = isNamed || op.Holder == waiter
+	}
+	if isNamed && isInTheWay {
+		return []State{s}
 	}
 	if op.Kind == history.Write && op.Holds && op.Holder == "" {
 		return l.isGone(s, op, now)
@@ -178,10 +183,11 @@ func (l *Locks) refuse(s *lockState, op *history.Operation, now int64) []State {
 			continue
 		}
 		count++
-		isInTheWay := op.Limit > 1 && count >= op.Limit || op.Limit <= 1 && !(held.shared && op.Shared)
-		if isInTheWay && (op.Holder == "" || op.Holder == held.owner || op.Limit > 1) {
-			return []State{s}
-		}
+		isNamed = isNamed || op.Holder == held.owner
+		isInTheWay = isInTheWay || op.Limit > 1 && count >= op.Limit || op.Limit <= 1 && !(held.shared && op.Shared)
+	}
+	if isNamed && isInTheWay {
+		return []State{s}
 	}
 	return nil
 }
@@ -218,7 +224,7 @@ func (l *Locks) release(s *lockState, op *history.Operation, now int64) []State 
 		return []State{s.without(held)}
 	}
 	// Where a name is the proof, the last holder may release what has ended, until there is another one.
-	if op.Reentrant && len(l.on(s, l.cells.cells(op.Scopes))) == 0 {
+	if op.Outcome == history.OK && op.Reentrant && len(l.on(s, l.cells.cells(op.Scopes))) == 0 {
 		return []State{s}
 	}
 	return nil
@@ -237,7 +243,11 @@ func (l *Locks) on(s *lockState, cells []int) []*lease {
 
 // force ends all leases of the cells; refused means that there were none.
 func (l *Locks) force(s *lockState, op *history.Operation, now int64) []State {
-	for _, held := range l.on(s, l.cells.cells(op.Scopes)) {
+	leases := l.on(s, l.cells.cells(op.Scopes))
+	if op.Outcome == history.Unknown && len(leases) == 0 {
+		return nil // then it may as well be done later
+	}
+	for _, held := range leases {
 		if op.Outcome == history.Refused && held.until > now {
 			return nil
 		}

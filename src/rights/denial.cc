@@ -35,6 +35,14 @@ Denial refuse(const Token& client, const Need& need) {
     return make_denial(client, denial, need.door, denial.scope);
 }
 
+Denial refuse_lease(const Token& client, const Need& need) {
+    if (client.may(Right::read, need.door, need.scope)) return refuse(client, need);
+    const Denial denial{.right = need.right, .scope = core::to_text(need.scope), .sentence = {}};
+    Denial told = make_denial(client, denial, need.door, "what this lease is on");
+    told.scope.clear();
+    return told;
+}
+
 Denial refuse_everything(const Token& client, Right right, Door door) {
     return make_denial(client, {.right = right, .scope = "*", .sentence = {}}, door, "everything");
 }
@@ -48,8 +56,11 @@ void add_to_json(std::string& body, const Denial& denial) {
     if (has_line_end) body.pop_back();
     CHECK(body.ends_with('}'));
     body.pop_back();
-    body.append(",\"right\":\"").append(to_text(denial.right)).append("\",\"on\":");
-    base::append_json_string(body, denial.scope);
+    body.append(",\"right\":\"").append(to_text(denial.right)).append("\"");
+    if (!denial.scope.empty()) {
+        body.append(",\"on\":");
+        base::append_json_string(body, denial.scope);
+    }
     body.append(has_line_end ? "}\n" : "}");
 }
 

@@ -28,11 +28,14 @@ struct Need {
 // Why it is refused.
 struct Denial {
     Right right = Right::admin;
-    std::string scope;     // in its text form; `*`: everything
+    std::string scope;     // in its text form; `*`: everything; empty: the client may not know it
     std::string sentence;  // for people
 };
 
 [[nodiscard]] Denial refuse(const Token& client, const Need& need);
+// The same for a scope that the client has not named: it has shown the token of a lease. The denial
+// names the scope only if the client may read it; the log does in any case.
+[[nodiscard]] Denial refuse_lease(const Token& client, const Need& need);
 // The right would have to be on everything.
 [[nodiscard]] Denial refuse_everything(const Token& client, Right right, Door door);
 // There is nothing at this door that the client has the right on.
@@ -44,8 +47,8 @@ struct Denial {
     return refuse(*client, need);
 }
 
-// Adds `"right":..,"on":..` to the JSON object that a body consists of. The line end behind the
-// object, if there is one, stays. REQUIRES: the object is not empty.
+// Adds `"right":..,"on":..` to the JSON object that a body consists of; without `on` if the client may
+// not know it. The line end behind the object, if there is one, stays. REQUIRES: the object is not empty.
 void add_to_json(std::string& body, const Denial& denial);
 
 }  // namespace holdfast::rights

@@ -49,5 +49,22 @@ TEST(Denial, IsALineAndAlwaysCounted) {
     EXPECT_EQ(token->denials(Right::lock), 3U);
 }
 
+// The client has shown the token of a lease, and may not know what that is on.
+TEST(Denial, OfALeaseNamesItsScopeOnlyToAClientThatMayReadIt) {
+    const std::string_view words[] = {"read", "prod"};
+    const Token reader("ci", Digest{}, Grants::parse(words).value());
+    const Denial known =
+        refuse_lease(reader, {Right::lock, Door::http, core::Scope::named("prod")});
+    EXPECT_EQ(known.scope, "prod");
+    EXPECT_EQ(known.sentence, "the token ci lacks the right lock on prod at the door http");
+    const Denial hidden =
+        refuse_lease(reader, {Right::read, Door::http, core::Scope::named("secret")});
+    EXPECT_EQ(hidden.sentence,
+              "the token ci lacks the right read on what this lease is on at the door http");
+    std::string body = R"({"error":"x"})";
+    add_to_json(body, hidden);
+    EXPECT_EQ(body, R"({"error":"x","right":"read"})");
+}
+
 }  // namespace
 }  // namespace holdfast::rights

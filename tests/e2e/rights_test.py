@@ -89,8 +89,9 @@ class Line:
 
 
 def denied(answer, right, scope):
+    """`scope` None: the answer must not name it."""
     status, body = answer
-    require(status == 403 and body["right"] == right and body["on"] == scope, "not denied", right, scope, ":", answer)
+    require(status == 403 and body["right"] == right and body.get("on") == scope, "not denied", right, scope, ":", answer)
     require("the token ci lacks the right " in json.dumps(body) or "without its ID" in json.dumps(body), body)
 
 
@@ -161,9 +162,9 @@ def http_doors(server, ci, root):
     # scoped
     denied(server.ask("POST", "/v1/leases", ci, {"scope": "prod", "holder": "c"}), "lock", "prod")
     denied(server.ask("POST", "/v1/leases", ci, {"scope": "range:7:0-5", "holder": "c"}), "lock", "range:7:0-5")
-    denied(server.ask("GET", "/v1/leases/" + other["token"], ci), "read", "path:/etc/passwd")
-    denied(server.ask("DELETE", "/v1/leases/" + other["token"], ci), "lock", "path:/etc/passwd")
-    denied(server.ask("POST", f"/v1/leases/{other['token']}/renew", ci), "lock", "path:/etc/passwd")
+    denied(server.ask("GET", "/v1/leases/" + other["token"], ci), "read", None)
+    denied(server.ask("DELETE", "/v1/leases/" + other["token"], ci), "lock", None)
+    denied(server.ask("POST", f"/v1/leases/{other['token']}/renew", ci), "lock", None)
     require(server.ask("GET", "/v1/leases/" + "0" * 32, ci)[0] == 404, "an unknown lease")
     status, own = server.ask("POST", "/v1/leases", ci, {"scope": "deploy/web", "holder": "c"})
     require(status == 200, own)
@@ -195,9 +196,15 @@ def sets(server, ci, root):
     status, lease = server.ask("POST", "/v1/leases", root, both)
     require(status == 200, lease)
     at = "/v1/leases/" + lease["token"]
-    denied(server.ask("GET", at, ci), "read", "prod-set")
-    denied(server.ask("POST", at + "/renew", ci), "lock", "prod-set")
-    denied(server.ask("DELETE", at, ci), "lock", "prod-set")
+    denied(server.ask("GET", at, ci), "read", None)
+    denied(server.ask("POST", at + "/renew", ci), "lock", None)
+    denied(server.ask("DELETE", at, ci), "lock", None)
+    check = lambda token, scope: server.ask("POST", "/v1/fence/check", token, {"token": lease["token"], "scope": scope})
+    require(len(check(root, "deploy/set")[1]["scopes"]) == 2, "root sees the whole lease")
+    status, shown = check(ci, "deploy/set")
+    require(status == 200 and "prod" not in json.dumps(shown) and shown["scope"]["name"] == "deploy/set", "a check:", shown)
+    status, shown = check(ci, "deploy/nothing")
+    require(status == 409 and "prod" not in json.dumps(shown), "a check for something else:", shown)
     shown = [one["holder"] for one in server.ask("GET", "/v1/leases", ci)[1]["leases"] if "scopes" in one]
     require(shown == [], "the listing shows a lease on something else, too:", shown)
     status, lock = server.ask("GET", "/v1/locks/deploy%2Fset", ci)
@@ -269,7 +276,7 @@ def elections(server, ci, root):
     denied(server.ask("GET", "/v1/elections/prod-lead", ci), "read", "prod-lead")
     denied(server.ask("GET", "/v1/elections/prod-lead?watch=true&after=1", ci), "read", "prod-lead")
     lease = server.ask("POST", "/v1/leases", root, {"scope": "prod-lead", "holder": "o", "value": "v"})[1]
-    denied(server.ask("PUT", f"/v1/leases/{lease['token']}/value", ci, {"value": "mine"}), "lock", "prod-lead")
+    denied(server.ask("PUT", f"/v1/leases/{lease['token']}/value", ci, {"value": "mine"}), "lock", None)
     require(server.ask("GET", "/v1/elections/prod-lead", root)[1]["value"] == "v", "it is as it was")
     own = server.ask("POST", "/v1/leases", ci, {"scope": "deploy/lead", "holder": "c", "value": "v"})[1]
     require(server.ask("PUT", f"/v1/leases/{own['token']}/value", ci, {"value": "w"})[0] == 200, "a value of its own")

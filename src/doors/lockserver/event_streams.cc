@@ -9,6 +9,7 @@
 
 #include "base/json/json_writer.h"
 #include "doors/answers/cycle_json.h"
+#include "doors/answers/scope_object.h"
 #include "doors/lockserver/lock_json.h"
 #include "service/doors.h"
 #include "service/events/event_scopes.h"
@@ -25,25 +26,39 @@ std::int64_t milliseconds(core::Duration duration) {
     return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
 }
 
-// The scopes of the event that the client may read.
-std::vector<core::Scope> readable_scopes(const rights::Token* client,
-                                         const core::LeaseView& lease) {
-    std::vector<core::Scope> scopes = service::scopes_of(lease);
-    if (client != nullptr) {
-        std::erase_if(scopes, [&](const core::Scope& scope) {
-            return !client->may(rights::Right::read, rights::Door::http, scope);
-        });
-    }
-    return scopes;
+bool may_read(const rights::Token* client, const core::Scope& scope) {
+    return client == nullptr || client->may(rights::Right::read, rights::Door::http, scope);
 }
+
+// An event as the client may see it: of a lease on several scopes, those that it may read. The first of
+// them stands for the lease.
+struct Seen {
+    Seen(const core::Event& event, const rights::Token* client)
+        : lease(event.lease), limit(event.limit) {
+        if (lease.members.empty()) return;
+        scopes = answers::members_of(lease.members);
+        std::erase_if(scopes, [client](const core::SetMember& member) {
+            return !may_read(client, member.scope);
+        });
+        if (scopes.empty() || scopes.front().scope == lease.scope) return;
+        lease.scope = scopes.front().scope;
+        lease.mode = scopes.front().mode;
+        limit = scopes.front().limit;
+        is_of_first = false;
+    }
+
+    core::LeaseView lease;
+    std::uint32_t limit;
+    std::vector<core::SetMember> scopes = {};  // of a lease on one scope: none
+    // Whether the client sees the first scope. The queue and the owner before are those of that one.
+    bool is_of_first = true;
+};
 
 void append_data(base::JsonWriter& json, const core::Event& event, const rights::Token* client,
                  const service::Clock& clock) {
     using core::EventKind;
-    core::LeaseView lease = event.lease;
-    std::vector<core::Scope> scopes;
-    if (!lease.members.empty()) scopes = readable_scopes(client, lease);
-    if (!scopes.empty()) lease.scope = scopes.front();
+    const Seen seen(event, client);
+    const core::LeaseView& lease = seen.lease;
     const bool is_of_session =
         event.kind == EventKind::session_opened || event.kind == EventKind::session_ended;
     json.field("at_ms", unix_ms(event.at, clock));
@@ -54,10 +69,10 @@ void append_data(base::JsonWriter& json, const core::Event& event, const rights:
         if (lease.scope.kind == core::ScopeKind::range) {
             json.field("scope", core::to_text(lease.scope));
         }
-        if (lease.scope.kind == core::ScopeKind::semaphore) json.field("limit", event.limit);
-        if (!scopes.empty()) {
+        if (lease.scope.kind == core::ScopeKind::semaphore) json.field("limit", seen.limit);
+        if (!seen.scopes.empty()) {
             json.begin_array("scopes");
-            for (const core::Scope& scope : scopes) json.element(core::to_text(scope));
+            for (const auto& member : seen.scopes) json.element(core::to_text(member.scope));
             json.end_array();
         }
     }
@@ -80,12 +95,13 @@ void append_data(base::JsonWriter& json, const core::Event& event, const rights:
         }
     }
     if (event.waiter) json.field("waited_ms", milliseconds(event.at - event.waiting_since));
-    if (!event.previous_owner.empty()) json.field("previous_owner_id", event.previous_owner);
+    const bool has_previous = seen.is_of_first && !event.previous_owner.empty();
+    if (has_previous) json.field("previous_owner_id", event.previous_owner);
     if (event.cause > core::Cause::request) json.field("cause", core::to_text(event.cause));
     if (!event.by.empty()) json.field("by", event.by);
     if (!lease.notes.metadata.empty()) json.field("metadata", lease.notes.metadata);
     if (lease.revision > 0) json.field("value", lease.value).field("revision", lease.revision);
-    json.field("queue_length", event.queue_length);
+    if (seen.is_of_first) json.field("queue_length", event.queue_length);
 }
 
 void append_data(base::JsonWriter& json, const service::FenceRefusal& refusal,
@@ -96,16 +112,19 @@ void append_data(base::JsonWriter& json, const service::FenceRefusal& refusal,
         .field("highest", refusal.highest);
 }
 
-// Whether `is_meant` is true of a scope that the event is about. A deadlock is about what its members
-// wait for.
+// Whether `is_meant` is true of a scope that the event is about and that the client may read: whether
+// an event comes must not tell what else it is about. A deadlock is about what its members wait for.
 template <class Predicate>
-bool is_about(const core::Event& event, Predicate is_meant) {
+bool is_about(const core::Event& event, const rights::Token* client, Predicate is_meant) {
+    const auto is_seen = [&](const core::Scope& scope) {
+        return is_meant(scope) && may_read(client, scope);
+    };
     if (event.kind != core::EventKind::deadlock) {
-        return service::is_any_scope(event.lease, is_meant);
+        return service::is_any_scope(event.lease, is_seen);
     }
     const answers::ShownCycle cycle(event.cycle, nullptr);
     return std::ranges::any_of(cycle.members(), [&](const core::CycleMember& member) {
-        return is_meant(member.waits_for);
+        return is_seen(member.waits_for);
     });
 }
 
@@ -117,16 +136,12 @@ bool may_hear(const rights::Token* client, const service::FeedEvent& event) {
     if (client == nullptr || client->everywhere(door) >= rights::Right::read) return true;
     const core::EventKind kind = event.event.kind;
     if (event.refused_fence) {
-        const core::Scope resource = core::Scope::named(event.refused_fence->resource);
-        return client->may(rights::Right::read, door, resource);
+        return may_read(client, core::Scope::named(event.refused_fence->resource));
     }
     if (kind == core::EventKind::session_opened || kind == core::EventKind::session_ended) {
         return false;
     }
-    const auto may_read = [&](const core::Scope& scope) {
-        return client->may(rights::Right::read, door, scope);
-    };
-    return is_about(event.event, may_read);
+    return is_about(event.event, client, [](const core::Scope&) { return true; });
 }
 
 }  // namespace
@@ -170,13 +185,14 @@ bool EventStreams::wants(const Reader& reader, const service::FeedEvent& event) 
     const auto begins_so = [&](const core::Scope& scope) {
         return scope.name.starts_with(reader.prefix);
     };
-    if (!reader.prefix.empty() && !is_about(event.event, begins_so)) return false;
+    const rights::Token* const client = reader.client.get();
+    if (!reader.prefix.empty() && !is_about(event.event, client, begins_so)) return false;
     if (reader.scope.empty()) return true;
     const core::EventKind kind = event.event.kind;
     const bool is_of_lock = !event.refused_fence && kind != core::EventKind::session_opened &&
                             kind != core::EventKind::session_ended;
     const auto wanted = core::parse_scope(reader.scope);
-    return is_of_lock && wanted && is_about(event.event, [&](const core::Scope& scope) {
+    return is_of_lock && wanted && is_about(event.event, client, [&](const core::Scope& scope) {
                return service::is_same_lock(scope, *wanted);
            });
 }

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "core/values/cycle.h"
+#include "core/values/scope_set.h"
 #include "net/http/http_protocol.h"
 #include "net/loop/test_channel.h"
 #include "service/ports/test_executor.h"
@@ -27,6 +29,9 @@ class EventStreamsTest : public ::testing::Test, private net::HttpHandler {
         core::Event event{.kind = core::EventKind::granted};
         event.lease.scope = core::Scope::named("job");
         event.lease.owner.name = owner;
+        publish(event);
+    }
+    void publish(const core::Event& event) {
         core::Changes changes;
         changes.add(event);
         feed_.publish(std::move(changes));
@@ -47,6 +52,86 @@ class EventStreamsTest : public ::testing::Test, private net::HttpHandler {
         streams_.open({}, nullptr, reply);
     }
 };
+
+// The same for a client that may read `deploy/*`, whose streams have filters.
+class LimitedEventStreamsTest : public EventStreamsTest {
+  protected:
+    // What a stream with this filter tells of the event.
+    std::string heard(const WatchEvents& filter, const core::Event& event) {
+        Opened opened(streams_, filter, ci_.get());
+        net::TestChannel channel;
+        net::HttpProtocol protocol(channel, opened, limits_);
+        channel.feed(protocol, "GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n");
+        executor_.settle();
+        channel.take();
+        publish(event);
+        std::string text = channel.take();
+        protocol.on_closed();
+        return text;
+    }
+
+    // A lease on a hidden semaphore and on a name that the client may read.
+    [[nodiscard]] core::Event of_set() const {
+        core::Event event{.kind = core::EventKind::granted, .limit = 33, .queue_length = 44};
+        event.lease.scope = core::Scope::semaphore("secret-pool");
+        event.lease.mode = core::Mode::shared;
+        event.lease.members = members_;
+        event.lease.owner.name = "w1";
+        event.previous_owner = "boss-of-secret";
+        return event;
+    }
+
+  private:
+    struct Opened final : net::HttpHandler {
+        Opened(EventStreams& streams, const WatchEvents& filter, const rights::Token* client)
+            : streams_(streams), filter_(filter), client_(client) {}
+        void handle(const net::HttpRequest& /*request*/, net::HttpReply& reply) override {
+            streams_.open(filter_, client_, reply);
+        }
+        EventStreams& streams_;
+        const WatchEvents& filter_;
+        const rights::Token* client_;
+    };
+
+    const rights::TokenPtr ci_ = [] {
+        const std::string_view words[] = {"lock", "deploy/*"};
+        return std::make_shared<const rights::Token>("ci", rights::Digest{},
+                                                     rights::Grants::parse(words).value());
+    }();
+    const std::string members_ = core::set_to_text(std::vector<core::SetMember>{
+        {.scope = core::Scope::semaphore("secret-pool"), .mode = core::Mode::shared, .limit = 33},
+        {.scope = core::Scope::named("deploy/x")}});
+};
+
+TEST_F(LimitedEventStreamsTest, OfALeaseWithAHiddenFirstScopeOnlyTheOtherIsToldOf) {
+    const std::string text = heard({}, of_set());
+    EXPECT_THAT(text,
+                AllOf(HasSubstr(R"("lock_name":"deploy/x","kind":"named","mode":"exclusive")"),
+                      HasSubstr(R"("scopes":["deploy/x"])")));
+    for (const char* hidden : {"secret", "33", "44", "queue_length", "limit", "shared"}) {
+        EXPECT_THAT(text, Not(HasSubstr(hidden)));
+    }
+}
+
+TEST_F(LimitedEventStreamsTest, AFilterForAHiddenNameIsNotAnsweredByTheEventsOfOthers) {
+    EXPECT_THAT(heard({.scope = "deploy/x"}, of_set()), HasSubstr("deploy/x"));
+    EXPECT_THAT(heard({.prefix = "deploy/"}, of_set()), HasSubstr("deploy/x"));
+    EXPECT_EQ(heard({.scope = "semaphore:secret-pool"}, of_set()), "");
+    EXPECT_EQ(heard({.prefix = "secret-p"}, of_set()), "");
+
+    const std::vector<core::CycleMember> members = {{.owner = {.name = "a"},
+                                                     .waits_for = core::Scope::named("deploy/x"),
+                                                     .held_by = {.name = "b"}},
+                                                    {.owner = {.name = "b"},
+                                                     .waits_for = core::Scope::named("secret"),
+                                                     .held_by = {.name = "a"}}};
+    const std::string cycle = core::cycle_to_text(members);
+    core::Event deadlock{.kind = core::EventKind::deadlock};
+    deadlock.cycle = cycle;
+    EXPECT_THAT(heard({.scope = "deploy/x"}, deadlock),
+                AllOf(HasSubstr("event: deadlock"), Not(HasSubstr("secret"))));
+    EXPECT_EQ(heard({.scope = "secret"}, deadlock), "");
+}
 
 TEST_F(EventStreamsTest, AReaderThatDoesNotKeepUpHearsTheRestAsSoonAsItHasReadWhatWasSent) {
     channel_.is_congested = true;

@@ -10,6 +10,15 @@ namespace holdfast::doors::lockserver {
 
 namespace {
 
+// Whether the client may know what is in the way of this waiter: a wait on several scopes may be for
+// any of them.
+bool may_know_blocker(const core::WaiterView& waiter, const core::ScopeFilter* readable) {
+    if (readable == nullptr) return true;
+    return std::ranges::all_of(
+        answers::members_of(waiter.members),
+        [readable](const core::SetMember& member) { return readable->includes(member.scope); });
+}
+
 void append_waiter(base::JsonWriter& json, const core::WaiterView& waiter,
                    const core::ScopeFilter* readable, const service::Clock& clock) {
     json.begin_object()
@@ -21,7 +30,7 @@ void append_waiter(base::JsonWriter& json, const core::WaiterView& waiter,
     if (waiter.deadline != core::Time::max()) {
         json.field("wait_until_ms", unix_ms(waiter.deadline, clock));
     }
-    json.field("waits_for", waiter.blocker.name);
+    if (may_know_blocker(waiter, readable)) json.field("waits_for", waiter.blocker.name);
     if (waiter.scope.kind == core::ScopeKind::range) {
         json.field("scope", core::to_text(waiter.scope));
     }

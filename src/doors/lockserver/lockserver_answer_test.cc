@@ -147,6 +147,37 @@ TEST(LockserverAnswer, ShowsTheLeaseIdsOfHoldersToThoseWhoMayEndTheirLeases) {
     }
 }
 
+// The blocker of a wait on several scopes may hold any of them.
+TEST(LockserverAnswer, NamesNoBlockerOfAWaitThatIsAlsoForSomethingHidden) {
+    class ReadsX final : public core::ScopeFilter {
+        [[nodiscard]] bool includes(const core::Scope& scope) const override {
+            return scope.name == "x";
+        }
+    };
+    const std::vector<core::SetMember> both = {{.scope = core::Scope::named("x")},
+                                               {.scope = core::Scope::named("secret")}};
+    const std::string text = core::set_to_text(both);
+    const auto details = std::make_shared<service::Details>();
+    core::LockView& lock = details->locks.emplace_back();
+    lock.scope = core::Scope::named("x");
+    lock.waiter_count = 2;
+    for (const std::string_view members : {std::string_view(text), std::string_view()}) {
+        lock.waiters.push_back({.owner = {.name = "w1"},
+                                .deadline = core::Time::max(),
+                                .blocker = {.name = "boss"},
+                                .members = members});
+    }
+    Get look{.lock_name = "x", .with_queue = true};
+    const std::string whole = answer(look, {.details = details});
+    EXPECT_NE(whole.find(R"("waits_for":"boss","scopes":["x","secret"])"), whole.npos) << whole;
+    look.readable = std::make_shared<ReadsX>();
+    const std::string shown = answer(look, {.details = details});
+    EXPECT_EQ(shown.find("secret"), shown.npos) << shown;
+    const std::size_t blocker = shown.find("boss");
+    EXPECT_GT(blocker, shown.find("\"place\"", shown.find("\"place\"") + 1)) << shown;
+    EXPECT_EQ(shown.find("boss", blocker + 1), shown.npos) << "only that of the second: " << shown;
+}
+
 TEST(LockserverAnswer, OneWhoStoppedSendingIsTold) {
     std::string body;
     EXPECT_EQ(append_cancelled(body, acquire_x), 409);

@@ -43,10 +43,24 @@ void append_members(base::JsonWriter& json, const std::vector<core::SetMember>& 
     json.end_array();
 }
 
-// The scope and the mode of a lease on several scopes are those of the first.
-void append_lease(base::JsonWriter& json, const core::LeaseView& lease, LeaseFields fields,
+bool is_readable(const core::ScopeFilter* readable, const core::Scope& scope) {
+    return readable == nullptr || readable->includes(scope);
+}
+
+// What a lease on several scopes is on, as far as the client may read it. `readable` null: all of it.
+std::vector<core::SetMember> readable_members(const core::LeaseView& lease,
+                                              const core::ScopeFilter* readable) {
+    std::vector<core::SetMember> members = answers::members_of(lease.members);
+    std::erase_if(members, [readable](const core::SetMember& member) {
+        return !is_readable(readable, member.scope);
+    });
+    return members;
+}
+
+// The scope and the mode of a lease on several scopes are those of the first of `members`.
+void append_lease(base::JsonWriter& json, const core::LeaseView& lease,
+                  const std::vector<core::SetMember>& members, LeaseFields fields,
                   const service::Clock& clock) {
-    const std::vector<core::SetMember> members = answers::members_of(lease.members);
     if (fields == LeaseFields::with_token) {
         std::string token;
         core::append_token(token, lease.token);
@@ -166,7 +180,9 @@ struct Writer {
         json.begin_object().begin_array("leases");
         for (std::size_t index = 0; index < shown; ++index) {
             json.begin_object();
-            append_lease(json, leases[index], LeaseFields::with_door, clock);
+            const core::LeaseView& lease = leases[index];
+            append_lease(json, lease, answers::members_of(lease.members), LeaseFields::with_door,
+                         clock);
             json.end_object();
         }
         json.end_array();
@@ -186,18 +202,31 @@ struct Writer {
         return 200;
     }
 
-    int operator()(const CheckToken&) const {
-        if (is_done(Kind::found)) return lease();
-        if (response.outcome.refusal != core::Refusal::scope_mismatch) return refuse();
+    // The client has named one scope and shown a token. It may not be allowed to read what else the
+    // lease is on.
+    int operator()(const CheckToken& request) const {
         const core::LeaseView& held = response.outcome.lease;
-        const std::vector<core::SetMember> members = answers::members_of(held.members);
-        std::string message = "the lease is on " + core::to_text(held.scope);
+        const core::ScopeFilter* const readable = request.readable.get();
+        const std::vector<core::SetMember> members = readable_members(held, readable);
+        if (is_done(Kind::found)) {
+            core::LeaseView shown = held;
+            if (!is_readable(readable, held.scope)) shown.scope = request.scope.view();
+            return lease(shown, members);
+        }
+        if (response.outcome.refusal != core::Refusal::scope_mismatch) return refuse();
+        const bool is_anything_shown = !members.empty() || is_readable(readable, held.scope);
+        if (!is_anything_shown) {
+            return append_problem(body,
+                                  {409, "LockScopeMismatch", "the lease is on something else"});
+        }
+        const core::Scope& first = members.empty() ? held.scope : members.front().scope;
+        std::string message = "the lease is on " + core::to_text(first);
         for (std::size_t index = 1; index < members.size(); ++index) {
             message += ", " + core::to_text(members[index].scope);
         }
         base::JsonWriter json(body);
         json.begin_object().field("error", "LockScopeMismatch").field("message", message);
-        append_scope(json, "scope", held.scope);
+        append_scope(json, "scope", first);
         append_members(json, members);
         json.end_object();
         return 409;
@@ -261,9 +290,14 @@ struct Writer {
     [[nodiscard]] bool is_done(Kind kind) const { return response.outcome.kind == kind; }
 
     [[nodiscard]] int lease() const {
+        const core::LeaseView& granted = response.outcome.lease;
+        return lease(granted, answers::members_of(granted.members));
+    }
+    [[nodiscard]] int lease(const core::LeaseView& shown,
+                            const std::vector<core::SetMember>& members) const {
         base::JsonWriter json(body);
         json.begin_object();
-        append_lease(json, response.outcome.lease, LeaseFields::with_token, clock);
+        append_lease(json, shown, members, LeaseFields::with_token, clock);
         json.end_object();
         return 200;
     }
@@ -285,8 +319,8 @@ struct Writer {
         const core::Scope scope = refused_scope(request);
         switch (response.outcome.refusal) {
             case core::Refusal::held:
-            case core::Refusal::in_grace: return held();
-            case core::Refusal::timed_out: return timed_out(scope);
+            case core::Refusal::in_grace: append_blocker("LockHeld", "", request); return 409;
+            case core::Refusal::timed_out: return timed_out(request);
             case core::Refusal::deadlock: return deadlock(request);
             case core::Refusal::still_waiting: return still_waiting(scope);
             case core::Refusal::limit_mismatch:
@@ -342,25 +376,25 @@ struct Writer {
         return 409;
     }
 
-    [[nodiscard]] int held() const {
-        append_blocker("LockHeld", "");
-        return 409;
-    }
-
-    [[nodiscard]] int timed_out(const core::Scope& scope) const {
+    [[nodiscard]] int timed_out(const Acquire& request) const {
         constexpr std::string_view message = "it was not granted within wait_ms";
         if (core::as_number(response.outcome.lease.token.fence) == 0) {  // it is free by now
-            return append_problem(body, {409, "WaitTimedOut", message}, scope);
+            return append_problem(body, {409, "WaitTimedOut", message}, refused_scope(request));
         }
-        append_blocker("WaitTimedOut", message);
+        append_blocker("WaitTimedOut", message, request);
         return 409;
     }
 
-    // An error about the lease in the way. NOLINTNEXTLINE(bugprone-easily-swappable-parameters)
-    void append_blocker(std::string_view code, std::string_view what) const {
+    // An error about the lease in the way. That may be on more bytes of an inode than the client may
+    // read: then the answer names what was asked for.
+    // NOLINTNEXTLINE(bugprone-easily-swappable-parameters)
+    void append_blocker(std::string_view code, std::string_view what,
+                        const Acquire& request) const {
         const core::LeaseView& lease = response.outcome.lease;
+        const bool is_shown = is_readable(request.readable.get(), lease.scope);
+        const core::Scope scope = is_shown ? lease.scope : refused_scope(request);
         std::string message = what.empty() ? "" : std::string(what) + ": ";
-        message += core::to_text(lease.scope);
+        message += core::to_text(scope);
         const bool is_in_grace = response.outcome.refusal == core::Refusal::in_grace ||
                                  lease.state == core::LeaseState::grace;
         if (response.outcome.is_behind_waiter) {
@@ -371,7 +405,7 @@ struct Writer {
         message += lease.owner.name;
         base::JsonWriter json(body);
         json.begin_object().field("error", code).field("message", message);
-        append_scope(json, "scope", lease.scope);
+        append_scope(json, "scope", scope);
         json.field("holder", lease.owner.name).field("mode", core::to_text(lease.mode));
         if (!lease.is_endless()) json.field("expires_at", to_text(lease.grace_until, clock));
         json.field("queue_length", response.outcome.queue_length)

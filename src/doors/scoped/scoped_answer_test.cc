@@ -243,6 +243,53 @@ TEST(ScopedAnswer, ShowsWhatATokenIsReallyFor) {
               R"("scope":{"kind":"range","inode":7,"start":0,"end":4096}})");
 }
 
+// What a client may read that has the right on names that begin with `deploy/`, and on the beginning
+// of an inode.
+class ReadsDeploy final : public core::ScopeFilter {
+  public:
+    [[nodiscard]] bool includes(const core::Scope& scope) const override {
+        return scope.name.starts_with("deploy/") ||
+               (scope.kind == core::ScopeKind::range && scope.range.end <= 100);
+    }
+};
+const std::shared_ptr<const core::ScopeFilter> reads_deploy = std::make_shared<ReadsDeploy>();
+
+TEST(ScopedAnswer, OfACheckNamesOnlyWhatTheClientMayRead) {
+    const std::vector<core::SetMember> members = {
+        {.scope = core::Scope::semaphore("secret"), .mode = core::Mode::shared, .limit = 3},
+        {.scope = core::Scope::named("deploy/x")}};
+    const std::string text = core::set_to_text(members);
+    core::LeaseView set = lease();
+    set.scope = members[0].scope;
+    set.members = text;
+    const CheckToken check{.scope = {.kind = core::ScopeKind::named, .name = "deploy/x"},
+                           .readable = reads_deploy};
+    const std::string found = answer(check, with({.kind = Outcome::Kind::found, .lease = set}));
+    EXPECT_THAT(found, HasSubstr(R"("scope":{"kind":"named","name":"deploy/x"},"holder":"w1",)"
+                                 R"("mode":"exclusive","scopes":[{"scope":{"kind":"named",)"
+                                 R"("name":"deploy/x"},"mode":"exclusive"}])"));
+    EXPECT_THAT(found, Not(HasSubstr("secret")));
+    Outcome mismatch{
+        .kind = Outcome::Kind::refused, .refusal = Refusal::scope_mismatch, .lease = set};
+    const std::string other = answer(check, with(mismatch));
+    EXPECT_THAT(other, HasSubstr(R"("message":"the lease is on deploy/x","scope":{)"));
+    EXPECT_THAT(other, Not(HasSubstr("secret")));
+    mismatch.lease.members = {};
+    EXPECT_EQ(answer(check, with(mismatch)),
+              R"(409 {"error":"LockScopeMismatch","message":"the lease is on something else"})");
+}
+
+TEST(ScopedAnswer, ARefusalNamesWhatWasAskedForIfTheHolderHasMoreThanTheClientMayRead) {
+    Acquire asked = acquire();
+    asked.scope = {.kind = core::ScopeKind::range, .inode = 7, .range = {0, 50}};
+    asked.readable = reads_deploy;
+    const Outcome outcome{
+        .kind = Outcome::Kind::refused, .refusal = Refusal::held, .lease = lease()};
+    EXPECT_THAT(answer(asked, with(outcome)),
+                AllOf(HasSubstr(R"("message":"range:7:0-50 is held by w1")"),
+                      HasSubstr(R"("start":0,"end":50})"), Not(HasSubstr("4096"))));
+}
+
 TEST(ScopedAnswer, ListsWithoutTokens) {
     const Response response{.details = std::make_shared<service::Details>(
                                 service::Details{.leases = {lease(), lease()}})};

@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "doors/answers/late_answer.h"
-#include "doors/answers/scope_object.h"
 #include "doors/scoped/scoped_answer.h"
 #include "rights/denial.h"
 #include "service/doors.h"
+#include "service/events/event_scopes.h"
 #include "service/wait_limits.h"
 
 namespace holdfast::doors::scoped {
@@ -141,16 +141,16 @@ std::optional<rights::Denial> find_denial(const rights::Token* client,
     return need ? rights::deny(client, *need) : std::nullopt;
 }
 
-// A client with limits sees of a deadlock only what it may read.
+// Tells the request what its answer may name: a client with limits sees only what it may read.
 void set_readable(ScopedRequest& request, const rights::Token* client) {
     if (client == nullptr) return;
-    auto* const acquire = std::get_if<Acquire>(&request);
-    if (acquire != nullptr && acquire->refuses_deadlock) {
-        acquire->readable = rights::readable_by(client, rights::Door::http);
-    }
-    if (auto* const list = std::get_if<ListDeadlocks>(&request)) {
-        list->readable = rights::readable_by(client, rights::Door::http);
-    }
+    std::visit(
+        [client](auto& asked) {
+            if constexpr (requires { asked.readable; }) {
+                asked.readable = rights::readable_by(client, rights::Door::http);
+            }
+        },
+        request);
 }
 
 // A request about the lease of a token: the token, and the right that it needs on the lock.
@@ -162,12 +162,15 @@ Fault fault_of(const rights::Denial& denial) {
     return {.status = 403, .code = "Forbidden", .message = denial.sentence};
 }
 
-// A lease on several scopes needs the right on all of them.
+// A lease on several scopes needs the right on all of them. The client has named none of them.
 std::optional<rights::Denial> deny_lease(const rights::Token* client, Right right,
                                          const core::LeaseView& lease) {
-    const std::vector<core::SetMember> members = answers::members_of(lease.members);
-    if (!members.empty()) return deny_any(client, right, members);
-    return rights::deny(client, {right, rights::Door::http, lease.scope});
+    for (const core::Scope& scope : service::scopes_of(lease)) {
+        const rights::Need need{right, rights::Door::http, scope};
+        const bool is_allowed = client == nullptr || client->may(right, need.door, scope);
+        if (!is_allowed) return rights::refuse_lease(*client, need);
+    }
+    return std::nullopt;
 }
 
 std::optional<OfLease> of_lease(const ScopedRequest& request) {

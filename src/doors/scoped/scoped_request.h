@@ -55,7 +55,7 @@ struct Acquire {
     std::vector<OwnedMember> members;
     std::string waiter;  // whose wait it is, for deadlocks; empty: the holder's
     bool refuses_deadlock = false;
-    // What the client may read of a deadlock; null: everything. The handler sets it.
+    // What the client may read, and so what the answer may name; null: everything. The handler sets it.
     std::shared_ptr<const core::ScopeFilter> readable;
 };
 
@@ -95,6 +95,7 @@ struct ListDeadlocks {
 struct CheckToken {
     core::Token token;
     OwnedScope scope;
+    std::shared_ptr<const core::ScopeFilter> readable = {};  // as in Acquire
 };
 
 struct RaiseFence {

@@ -44,7 +44,7 @@ ClusterStore::ClusterStore(ClusterOptions options, ClusterParts parts)
                  {.etcd = parts_.etcd, .slots = slots_, .keys = keys_, .random = parts_.random},
                  make_hooks()),
       reader_(parts_.etcd, slots_, keys_),
-      writer_(parts_.etcd, slots_, attempt_timeout(options_.ttl),
+      writer_(parts_.etcd, slots_, keys_, attempt_timeout(options_.ttl),
               [this] { candidate_.look_at_time(); }),
       housekeeping_({.compacts = options_.compacts,
                      .quota_bytes = options_.quota_bytes,
@@ -102,6 +102,7 @@ void ClusterStore::commit(const service::Commit& commit, service::CommitDone don
 }
 
 void ClusterStore::on_committed(const GuardedWriter::Result& result) {
+    const Kind kind = result.is_partial ? Kind::unknown : Kind::not_done;
     switch (result.verdict) {
         case Verdict::done:
             housekeeping_.on_commit(result.revision);
@@ -110,9 +111,9 @@ void ClusterStore::on_committed(const GuardedWriter::Result& result) {
             break;
         case Verdict::full:
             housekeeping_.on_full(result.why);
-            end_commit(failed(Kind::not_done, result.why));
+            end_commit(failed(kind, result.why));
             break;
-        case Verdict::rejected: end_commit(failed(Kind::not_done, result.why)); break;
+        case Verdict::rejected: end_commit(failed(kind, result.why)); break;
         case Verdict::again:
         case Verdict::deposed:
             // The way of every loss: step_down() ends the commit.

@@ -21,6 +21,21 @@ using ::testing::SizeIs;
 struct ClusterStoreTest : ::testing::Test, TestCluster {
     [[nodiscard]] std::string counter() { return etcd.value(keys.counter()); }
     [[nodiscard]] std::size_t leases() { return etcd.keys("/holdfast/lease/").size(); }
+    // A session with so many leases.
+    core::SessionId open_session_with(TestNode& node, std::size_t count) {
+        const service::Response* const opened =
+            node.service->submit(service::OpenSession{.owner = {.name = "laptop1"}});
+        const core::SessionId session = opened->session;
+        for (std::size_t lock = 0; lock < count; ++lock) {
+            const std::string name = "job" + std::to_string(lock);
+            core::AcquireRequest request = take("laptop1", name);
+            request.session = session;
+            node.ask(request);
+        }
+        settle();
+        EXPECT_THAT(node.take_notes(), SizeIs(count));
+        return session;
+    }
 };
 
 TEST_F(ClusterStoreTest, TheFirstNodeLeads) {
@@ -365,6 +380,36 @@ TEST_F(ClusterStoreTest, AFullEtcdTakesReleasesAndRenewals) {
     EXPECT_EQ(ask(a, take("laptop2", "other")), "granted laptop2");
 }
 
+// etcd looks at its quota once more while it does a transaction, and then says that it is full.
+TEST_F(ClusterStoreTest, WhatAFullEtcdHasDoneNeverthelessIsDone) {
+    TestNode& a = lead();
+    ask(a, take("laptop1"));
+    etcd.is_full = true;
+    etcd.done_though_full = 1;
+    EXPECT_EQ(ask(a, take("laptop2", "other")), "granted laptop2");
+    EXPECT_EQ(leases(), 2U);
+    EXPECT_EQ(counter(), "3 2");
+    EXPECT_EQ(ask(a, take("laptop3", "third")), "failed: database space exceeded");
+    EXPECT_EQ(leases(), 2U);
+    advance(2s);
+    EXPECT_EQ(a.service->role(), Role::serving);
+    EXPECT_THAT(a.deposed, IsEmpty());
+}
+
+TEST_F(ClusterStoreTest, AsksAgainWhetherAFullEtcdHasDoneIt) {
+    TestNode& a = lead();
+    etcd.is_full = true;
+    etcd.done_though_full = 1;
+    int transactions = 0;
+    a.api.fate = [&](const std::string& name) {
+        const bool is_check = name == "transact" && ++transactions == 2;
+        return is_check ? Fate::answer_lost : Fate::answered;
+    };
+    EXPECT_EQ(ask(a, take("laptop1")), "nothing");
+    advance(1s);
+    EXPECT_THAT(a.take_notes(), ElementsAre("granted laptop1"));
+}
+
 // The commit was refused, and the lead is lost while the service reads its locks again.
 TEST_F(ClusterStoreTest, LeadsAgainAfterALossDuringTheRecoveryOfAFailedCommit) {
     TestNode& a = lead();
@@ -451,19 +496,9 @@ TEST_F(ClusterStoreTest, CompactsAndKeepsAMinute) {
 // All leases of a session end in one request, and there are more of them than one transaction has
 // room for.
 TEST_F(ClusterStoreTest, SplitsWhatIsTooLargeForOneTransaction) {
-    TestNode& a = lead();
-    const service::Response* const opened =
-        a.service->submit(service::OpenSession{.owner = {.name = "laptop1"}});
-    const core::SessionId session = opened->session;
     constexpr std::size_t count = 5000;
-    for (std::size_t lock = 0; lock < count; ++lock) {
-        const std::string name = "job" + std::to_string(lock);
-        core::AcquireRequest request = take("laptop1", name);
-        request.session = session;
-        a.ask(request);
-    }
-    settle();
-    EXPECT_THAT(a.take_notes(), SizeIs(count));
+    TestNode& a = lead();
+    const core::SessionId session = open_session_with(a, count);
     EXPECT_EQ(leases(), count);
     const std::size_t before = a.api.transactions.size();
     EXPECT_EQ(ask(a, take("laptop2", "job4999")), "refused held");
@@ -471,6 +506,22 @@ TEST_F(ClusterStoreTest, SplitsWhatIsTooLargeForOneTransaction) {
     settle();
     EXPECT_EQ(leases(), 0U);
     EXPECT_EQ(a.api.transactions.size() - before, 2U);
+}
+
+TEST_F(ClusterStoreTest, IsInDoubtAboutACommitThatStoppedHalfWay) {
+    constexpr std::size_t count = 5000;
+    TestNode& a = lead();
+    const core::SessionId session = open_session_with(a, count);
+    int transactions = 0;
+    a.api.fate = [&](const std::string& name) {
+        const bool is_second = name == "transact" && ++transactions == 2;
+        return is_second ? Fate::rejected : Fate::answered;
+    };
+    EXPECT_EQ(ask(a, service::EndSession{.session = session}), "unknown: permission denied");
+    EXPECT_EQ(leases(), count - operations_max);
+    EXPECT_EQ(a.service->role(), Role::serving) << "it has read what is left";
+    EXPECT_EQ(a.service->counts().leases, leases());
+    EXPECT_THAT(a.deposed, IsEmpty());
 }
 
 TEST_F(ClusterStoreTest, HearsOfANewLeaderByTheWatchOrWithoutIt) {

@@ -179,7 +179,7 @@ GuardedStep plan_first_commit(const Keys& keys, const Term& term, const Leader& 
 }
 
 GuardedStep plan_check(const Keys& keys, const Term& term) {
-    return guard(keys, term, {Operation::range(keys.counter())}, term.counter);
+    return guard(keys, term, {Operation::remove(keys.nothing())}, term.counter);
 }
 
 Verdict judge(const GuardedStep& step, etcd::Revision elected_at,
@@ -199,6 +199,15 @@ Verdict judge(const GuardedStep& step, etcd::Revision elected_at,
         case etcd::Failure::Kind::compacted: break;
     }
     return Verdict::again;
+}
+
+Verdict judge_check(const GuardedStep& step, etcd::Revision elected_at,
+                    const etcd::Answer<etcd::TransactionAnswer>& answer, std::string& why) {
+    if (answer && answer->is_true) return Verdict::full;
+    if (answer) return judge_refused(step, elected_at, *answer, why);
+    if (answer.error().kind != etcd::Failure::Kind::rejected) return Verdict::again;
+    why = answer.error().message;
+    return Verdict::deposed;
 }
 
 }  // namespace holdfast::cluster

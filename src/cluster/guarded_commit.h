@@ -15,8 +15,12 @@
 //   not done; anything else                       deposed
 //   none, or etcd could not do it now             again: the same transaction is sent once more.
 //                                                 Never number n+1 before n is known to be done
-//   etcd is full                                  full; nothing is written
+//   etcd is full                                  full: it is done or not. A check tells which
 //   etcd rejects it                               rejected; nothing is written
+//
+// A check is the same condition around a removal of a key that is not there. It changes nothing, etcd
+// does it also when it is full, and all members agree on its place among the transactions: so a member
+// that lags cannot answer it from what it knows.
 //
 // A transaction that only removes does not raise the counter, because that is a put, which a full
 // etcd refuses. Doing it twice does no harm: fencing numbers are never used again, and a copy that
@@ -91,7 +95,7 @@ struct HistoryPart {
 [[nodiscard]] GuardedStep plan_first_commit(const Keys& keys, const Term& term,
                                             const Leader& leader, etcd::LeaseId lease);
 
-// Changes nothing; is done if the node leads and the counter is as it knows it.
+// The check: changes nothing; is done if the node leads and the counter is as it knows it.
 [[nodiscard]] GuardedStep plan_check(const Keys& keys, const Term& term);
 
 enum class Verdict : std::uint8_t { done, again, full, rejected, deposed };
@@ -99,5 +103,11 @@ enum class Verdict : std::uint8_t { done, again, full, rejected, deposed };
 // What the answer to a step means. Unless it is done, `why` gets a sentence for people.
 [[nodiscard]] Verdict judge(const GuardedStep& step, etcd::Revision elected_at,
                             const etcd::Answer<etcd::TransactionAnswer>& answer, std::string& why);
+
+// The same for the answer to a check that was sent after the step was answered by "full": full means
+// that the step is not done. Leaves `why` alone then.
+[[nodiscard]] Verdict judge_check(const GuardedStep& step, etcd::Revision elected_at,
+                                  const etcd::Answer<etcd::TransactionAnswer>& answer,
+                                  std::string& why);
 
 }  // namespace holdfast::cluster

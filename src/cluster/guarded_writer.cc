@@ -19,6 +19,7 @@ void GuardedWriter::write(std::vector<GuardedStep> steps, Done done) {
     steps_ = std::move(steps);
     next_ = 0;
     may_have_happened_ = false;
+    full_.clear();
     left_out_.clear();
     done_ = std::move(done);
     send();
@@ -26,7 +27,8 @@ void GuardedWriter::write(std::vector<GuardedStep> steps, Done done) {
 
 void GuardedWriter::send() {
     attempt_ = std::make_shared<int>(0);
-    etcd_.transact(steps_[next_].transaction, timeout_,
+    const GuardedStep step = full_.empty() ? steps_[next_] : plan_check(keys_, term_);
+    etcd_.transact(step.transaction, timeout_,
                    [this, attempt = std::weak_ptr<int>(attempt_)](
                        const etcd::Answer<etcd::TransactionAnswer>& answer) {
                        if (attempt.expired()) return;
@@ -37,27 +39,42 @@ void GuardedWriter::send() {
 
 void GuardedWriter::on_answer(const etcd::Answer<etcd::TransactionAnswer>& answer) {
     attempt_.reset();
-    const GuardedStep& step = steps_[next_];
     Result result;
-    result.verdict = judge(step, term_.elected_at, answer, result.why);
-    if (result.verdict == Verdict::again) {
-        const bool is_unknown = answer || answer.error().kind != etcd::Failure::Kind::not_done;
-        may_have_happened_ = may_have_happened_ || is_unknown;
-        return slots_.set(TimerSlots::Slot::writer, slots_.now() + writing_pause,
-                          [this] { send(); });
+    result.verdict = judge_answer(answer, result.why);
+    if (result.verdict == Verdict::again) return try_later();
+    if (result.verdict == Verdict::full && full_.empty()) {
+        full_ = result.why;
+        return send();
     }
     if (result.verdict == Verdict::rejected && leaves_out_history(result.why)) return send();
     if (result.verdict != Verdict::done) {
+        if (result.verdict == Verdict::full) result.why = full_;
         // An earlier attempt may still be done, so it would be wrong to say that nothing is written.
         if (may_have_happened_) result.verdict = Verdict::deposed;
-        return end(result);
+        result.is_partial = next_ > 0;
+        return end(std::move(result));
     }
-    term_.counter = step.after;
+    term_.counter = steps_[next_].after;
     may_have_happened_ = false;
+    full_.clear();
     if (++next_ < steps_.size()) return send();
     result.revision = answer->revision;
     result.left_out = std::move(left_out_);
-    end(result);
+    end(std::move(result));
+}
+
+Verdict GuardedWriter::judge_answer(const etcd::Answer<etcd::TransactionAnswer>& answer,
+                                    std::string& why) {
+    const GuardedStep& step = steps_[next_];
+    if (!full_.empty()) return judge_check(step, term_.elected_at, answer, why);
+    const Verdict verdict = judge(step, term_.elected_at, answer, why);
+    const bool is_unknown = answer || answer.error().kind != etcd::Failure::Kind::not_done;
+    if (verdict == Verdict::again && is_unknown) may_have_happened_ = true;
+    return verdict;
+}
+
+void GuardedWriter::try_later() {
+    slots_.set(TimerSlots::Slot::writer, slots_.now() + writing_pause, [this] { send(); });
 }
 
 // etcd may have rejected the step because of a value of the history, such as one that is larger than it
@@ -75,7 +92,7 @@ void GuardedWriter::give_up(const std::string& why) {
     if (is_busy()) end({.verdict = Verdict::deposed, .why = why});
 }
 
-void GuardedWriter::end(const Result& result) {
+void GuardedWriter::end(Result result) {
     slots_.clear(TimerSlots::Slot::writer);
     attempt_.reset();
     steps_.clear();

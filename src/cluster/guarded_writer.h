@@ -21,19 +21,24 @@ namespace holdfast::cluster {
 class GuardedWriter {
   public:
     struct Result {
-        Verdict verdict = Verdict::done;  // never `again`
+        Verdict verdict = Verdict::done;  // never `again`; full: the step is not done
         std::string why;                  // unless it is done
+        bool is_partial = false;          // not done, but steps before it are
         etcd::Revision revision = 0;      // done: of etcd after it
         // Keys of the history that were left out, because etcd had rejected a step with them.
         std::vector<std::string> left_out = {};
     };
     using Done = std::function<void(const Result&)>;
 
-    // Each attempt is given up after `timeout`. `look_at_time` is called when an answer has arrived
+    // `keys` outlive this. Each attempt is given up after `timeout`. `look_at_time` is called when an answer has arrived
     // and before it is judged: after the deadline of the lead it calls give_up().
-    GuardedWriter(etcd::Api& etcd, TimerSlots& slots, core::Duration timeout,
+    GuardedWriter(etcd::Api& etcd, TimerSlots& slots, const Keys& keys, core::Duration timeout,
                   std::function<void()> look_at_time)
-        : etcd_(etcd), slots_(slots), timeout_(timeout), look_at_time_(std::move(look_at_time)) {}
+        : etcd_(etcd),
+          slots_(slots),
+          keys_(keys),
+          timeout_(timeout),
+          look_at_time_(std::move(look_at_time)) {}
 
     // The node leads by this term from now on. REQUIRES: not is_busy().
     void begin(const Term& term) { term_ = term; }
@@ -51,16 +56,22 @@ class GuardedWriter {
     void send();
     [[nodiscard]] bool leaves_out_history(const std::string& why);
     void on_answer(const etcd::Answer<etcd::TransactionAnswer>& answer);
-    void end(const Result& result);
+    [[nodiscard]] Verdict judge_answer(const etcd::Answer<etcd::TransactionAnswer>& answer,
+                                       std::string& why);
+    void try_later();
+    void end(Result result);
 
     etcd::Api& etcd_;
     TimerSlots& slots_;
+    const Keys& keys_;
     const core::Duration timeout_;
     const std::function<void()> look_at_time_;
     Term term_;
     std::vector<GuardedStep> steps_;
     std::size_t next_ = 0;            // of steps_: the one under way
     bool may_have_happened_ = false;  // no attempt at it has told
+    // Why etcd is full. Not empty: the step was answered so, and a check is under way.
+    std::string full_;
     std::vector<std::string> left_out_;
     std::shared_ptr<int> attempt_;  // the one whose answer is awaited
     Done done_;

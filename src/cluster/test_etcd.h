@@ -45,9 +45,11 @@ class FakeEtcd {
     }
 
     etcd::Answer<etcd::TransactionAnswer> transact(const etcd::Transaction& transaction) {
-        if (is_full && has_put(transaction)) {
+        const bool is_refused = is_full && has_put(transaction);
+        if (is_refused && done_though_full == 0) {
             return fail(etcd::Failure::Kind::no_space, "database space exceeded");
         }
+        if (is_refused) --done_though_full;
         if (!knows_leases_of(transaction)) {
             return fail(etcd::Failure::Kind::no_lease, "requested lease not found");
         }
@@ -59,6 +61,7 @@ class FakeEtcd {
         run(answer.is_true ? transaction.then : transaction.otherwise, next, &answer.ranges);
         answer.revision = revision_;
         for (etcd::RangeAnswer& read : answer.ranges) read.revision = revision_;
+        if (is_refused) return fail(etcd::Failure::Kind::no_space, "database space exceeded");
         return answer;
     }
 
@@ -112,6 +115,8 @@ class FakeEtcd {
     [[nodiscard]] etcd::Revision revision() const { return revision_; }
 
     bool is_full = false;
+    // So many more transactions are done, although they are answered as if they were not.
+    int done_though_full = 0;
     etcd::Revision compacted = 0;
     // Told of every change.
     std::vector<std::function<void(etcd::Revision, const etcd::WatchEvent&)>> watchers;

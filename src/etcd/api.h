@@ -25,7 +25,9 @@ struct Failure {
         not_done,
         // No answer, or one that does not tell: it may have been done, or may be done yet.
         unknown,
-        // Not done; etcd's database is full. Transactions that only remove are still done.
+        // etcd's database is full. Not done, or done nevertheless: etcd looks at its quota before a request
+        // and once more while it does it, and answers the same. Transactions that only remove are still
+        // done.
         no_space,
         // Not done; the revision was compacted.
         compacted,

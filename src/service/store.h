@@ -18,8 +18,8 @@
 //   done          it is written                           answers those who wait for this commit
 //   not_done      nothing is written                      answers them with the failure, refuses
 //                                                         everything, and recovers a second later
-//   unknown       it is written as a whole, or not        refuses everything, recovers, and then
-//                                                         answers those who waited: it is unknown
+//   unknown       it is written as a whole, in part,      refuses everything, recovers, and then
+//                 or not                                  answers those who waited: it is unknown
 //                                                         whether their request was done
 //   deposed       it is written or not; another server    answers everybody with the failure, and
 //                 has the store                           refuses everything until its owner calls

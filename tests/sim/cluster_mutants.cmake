@@ -35,6 +35,11 @@ holdfast_mutant(next_commit_after_an_unknown_one
     "result.revision = answer->revision;"
     "if (answer) result.revision = answer->revision;")
 
+holdfast_mutant(no_space_taken_for_not_done
+    cluster/guarded_writer.cc
+    "if (result.verdict == Verdict::full && full_.empty()) {"
+    "if (result.verdict == Verdict::full && !full_.empty()) {")
+
 holdfast_mutant(fencing_numbers_from_the_revision_of_etcd
     cluster/cluster_store_recovery.cc
     ".next_fence = recovery.snapshot.last_fence + 1,"

@@ -211,10 +211,11 @@ TEST_F(SimulatedEtcdTest, LosesQuestionsAndAnswers) {
 TEST_F(SimulatedEtcdTest, DoesARequestTwiceUnlessItWasRefused) {
     faults.repetition = 1;
     faults.late_max = 1s;
-    ASSERT_TRUE(transact(put("a", "1")));
     etcd.set_full(true);
+    run(1s);  // its alarm is on
     EXPECT_FALSE(transact(put("b", "1")));
     etcd.set_full(false);
+    ASSERT_TRUE(transact(put("a", "1")));
     run(10s);
     EXPECT_EQ(range("a")->found.front().version, 2);
     EXPECT_EQ(range("b")->count, 0);
@@ -254,7 +255,9 @@ TEST_F(SimulatedEtcdTest, TakesOnlyRemovalsWhenItIsFull) {
     const etcd::LeaseId lease = grant(5s);
     ASSERT_TRUE(transact(put("a", "1")));
     etcd.set_full(true);
+    run(1s);
     EXPECT_EQ(transact(put("a", "2")).error().kind, Failure::Kind::no_space);
+    EXPECT_EQ(range("a")->found.front().value, "1");
     EXPECT_EQ(transact({.conditions = {is_absent("b")},
                         .then = {Operation::remove("a")},
                         .otherwise = {Operation::put("c", "1")}})
@@ -266,6 +269,21 @@ TEST_F(SimulatedEtcdTest, TakesOnlyRemovalsWhenItIsFull) {
     EXPECT_FALSE(get<etcd::LeaseAnswer>([&](auto done) { api->grant(0, 5s, timeout, done); }));
     EXPECT_EQ(
         get<etcd::StatusAnswer>([&](auto done) { api->status(timeout, done); })->errors.size(), 1U);
+}
+
+TEST_F(SimulatedEtcdTest, MayDoWhatItRefusesUntilItsAlarmIsOn) {
+    int done = 0, not_done = 0;
+    for (int attempt = 0; attempt < 200; ++attempt) {
+        const std::string value = std::to_string(attempt);
+        etcd.set_full(true);
+        EXPECT_EQ(transact(put("a", value)).error().kind, Failure::Kind::no_space);
+        const auto found = range("a")->found;
+        const bool is_done = !found.empty() && found.front().value == value;
+        ++(is_done ? done : not_done);
+        etcd.set_full(false);
+    }
+    EXPECT_GT(done, 0);
+    EXPECT_GT(not_done, 0);
 }
 
 TEST_F(SimulatedEtcdTest, TellsAWatchOfWhatHasChanged) {

@@ -7,6 +7,7 @@
 //     secret            what nodes prove to each other that they belong to the cluster
 //     leader            who leads, bound to the lease of that node
 //     epoch             how many leaders there have been
+//     nothing           never there: removing it is how a transaction changes nothing
 //     counter           the number of the last commit, and the largest fencing number given out
 //     node/NAME         a node that is up, bound to its lease
 //     lease/XX/FENCE    a lease, by its fencing number in 16 hexadecimal digits; XX its last two
@@ -36,6 +37,7 @@ class Keys {
     [[nodiscard]] std::string leader() const { return prefix_ + "leader"; }
     [[nodiscard]] std::string epoch() const { return prefix_ + "epoch"; }
     [[nodiscard]] std::string counter() const { return prefix_ + "counter"; }
+    [[nodiscard]] std::string nothing() const { return prefix_ + "nothing"; }
     [[nodiscard]] std::string nodes() const { return prefix_ + "node/"; }
     [[nodiscard]] std::string node(std::string_view name) const;
     [[nodiscard]] std::string lease(std::uint64_t fence) const;

@@ -66,6 +66,16 @@ TEST(GuardedCommit, IsJudgedByWhatEtcdHas) {
     EXPECT_EQ(verdict(failed(etcd::Failure::Kind::no_lease)), Verdict::deposed);
     EXPECT_EQ(verdict(failed(etcd::Failure::Kind::rejected)), Verdict::rejected);
     EXPECT_EQ(why, "no");
+
+    const auto checked = [&](const etcd::Answer<etcd::TransactionAnswer>& answer) {
+        return judge_check(step, 50, answer, why);
+    };
+    EXPECT_EQ(checked(etcd::TransactionAnswer{.is_true = true}), Verdict::full);
+    EXPECT_EQ(checked(refused(50, "5 9")), Verdict::done) << "although etcd was full";
+    EXPECT_EQ(checked(refused(50, "6 9")), Verdict::deposed);
+    EXPECT_EQ(checked(refused(51, "5 9")), Verdict::deposed);
+    EXPECT_EQ(checked(failed(etcd::Failure::Kind::unknown)), Verdict::again);
+    EXPECT_EQ(checked(failed(etcd::Failure::Kind::rejected)), Verdict::deposed);
 }
 
 TEST(History, KeepsAMinuteAndTwoHundredTransactions) {

@@ -13,9 +13,15 @@ namespace {
 // As a member of etcd with its default settings.
 constexpr std::chrono::seconds lease_ttl_min{2};
 constexpr core::Duration election_min = 1s, election_max = 2s;
+// How long etcd is full before its alarm is on, at most.
+constexpr core::Duration alarm_max = 500ms;
 
 tl::unexpected<Failure> failed(Failure::Kind kind, std::string message) {
     return tl::unexpected(Failure{.kind = kind, .message = std::move(message)});
+}
+
+tl::unexpected<Failure> no_space() {
+    return failed(Failure::Kind::no_space, "etcdserver: mvcc: database space exceeded");
 }
 
 }  // namespace
@@ -40,21 +46,23 @@ etcd::Revision SimulatedEtcd::known_by(std::size_t member) const {
     return members_[member].held_at.value_or(keyspace_.revision());
 }
 
+bool SimulatedEtcd::has_alarm() const {
+    return is_full_ && world_.now() >= alarm_at_;
+}
+
 etcd::Answer<etcd::TransactionAnswer> SimulatedEtcd::transact(
     const etcd::Transaction& transaction) {
-    if (is_full_ && has_put(transaction)) {
-        return failed(Failure::Kind::no_space, "etcdserver: mvcc: database space exceeded");
-    }
+    const bool is_refused = is_full_ && has_put(transaction);
+    if (is_refused && (has_alarm() || world_.random().chance(0.5))) return no_space();
     auto answer =
         keyspace_.transact(transaction, [this](etcd::LeaseId id) { return leases_.contains(id); });
     publish();
+    if (is_refused && answer) return no_space();
     return answer;
 }
 
 etcd::Answer<etcd::LeaseAnswer> SimulatedEtcd::grant(etcd::LeaseId id, std::chrono::seconds ttl) {
-    if (is_full_) {
-        return failed(Failure::Kind::no_space, "etcdserver: mvcc: database space exceeded");
-    }
+    if (is_full_) return no_space();
     if (id == 0) id = ++last_lease_;
     if (leases_.contains(id)) {
         return failed(Failure::Kind::rejected, "etcdserver: lease already exists");
@@ -103,7 +111,7 @@ etcd::Answer<etcd::StatusAnswer> SimulatedEtcd::status(std::size_t member) const
                               .database_bytes_in_use = keyspace_.bytes(),
                               .leader = leader_ ? *leader_ + 1 : 0,
                               .member = member + 1};
-    if (is_full_) answer.errors.emplace_back("memberID:1 alarm:NOSPACE ");
+    if (has_alarm()) answer.errors.emplace_back("memberID:1 alarm:NOSPACE ");
     return answer;
 }
 
@@ -263,6 +271,7 @@ void SimulatedEtcd::catch_up(std::size_t member) {
 
 void SimulatedEtcd::set_full(bool is_full) {
     if (is_full != is_full_) world_.note("etcd: {}", is_full ? "is full" : "has space again");
+    if (is_full && !is_full_) alarm_at_ = world_.now() + world_.random().between(0us, alarm_max);
     is_full_ = is_full;
 }
 

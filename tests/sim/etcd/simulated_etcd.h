@@ -18,6 +18,9 @@
 // Leases are counted by the leader's clock, which drifts. A lease ends after its TTL, sometimes much
 // later. A new leader gives every lease its whole TTL anew. A lease never ends early.
 //
+// A full etcd refuses what puts something. At first, before its alarm is on, it may also do what it
+// refuses.
+//
 // Thread safety: none. Lifetime: longer than every SimulatedApi.
 
 #include <array>
@@ -121,6 +124,7 @@ class SimulatedEtcd {
     };
 
     [[nodiscard]] bool is_able(std::size_t member) const;
+    [[nodiscard]] bool has_alarm() const;
     [[nodiscard]] etcd::Revision known_by(std::size_t member) const;
     void look_at_leadership();
     void elect();
@@ -146,6 +150,7 @@ class SimulatedEtcd {
     std::map<std::uint64_t, Watcher> watchers_;
     std::uint64_t watches_ = 0;
     bool is_full_ = false;
+    Moment alarm_at_;  // if it is full
 };
 
 }  // namespace holdfast::sim

@@ -305,7 +305,10 @@ void ClusterHistory::begin(const std::vector<etcd::KeyValue>& entries,
         }
         values_.emplace(*first, entry.value.size());
         value_bytes_ += entry.value.size();
-        if (entry.value.empty()) continue;  // one of the oldest, of which only the key was read
+        if (entry.value.empty()) {  // one of the oldest, of which only the key was read, or damaged
+            next = std::max(next, *first + holds_in_value);
+            continue;
+        }
         auto read = parse_holds(*first, entry.value);
         if (!read) {
             next = std::max(next, *first + count_numbers(entry.value));

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <set>
+
 #include "cluster/test_cluster.h"
 
 namespace holdfast::cluster::testing {
@@ -210,7 +212,9 @@ class HistoryInEtcd {
         }
         service::CommitEffect effect;
         effect.compute(commit);
+        std::set<std::string> keys_changed;  // etcd rejects a transaction that has a key twice
         for (const etcd::Operation& operation : history.plan(effect, noon, true)) {
+            EXPECT_TRUE(keys_changed.insert(operation.key).second) << operation.key;
             if (operation.kind == etcd::Operation::Kind::put) {
                 EXPECT_TRUE(values.emplace(operation.key, operation.value).second);
             } else {
@@ -302,14 +306,33 @@ TEST(ClusterHistory, IsLeftOutOfEveryPartOfATransaction) {
 
 // A newer version may have written it.
 TEST(ClusterHistory, DoesNotUseTheNumbersOfAValueThatItCannotRead) {
-    HistoryInEtcd etcd({.age_max = 24h, .rows_max = 1'000});
-    etcd.values.emplace(etcd.keys.history(7), R"({"holds":[{"ended":"abducted"}]})");
-    etcd.history.begin({{.key = etcd.keys.history(7), .value = etcd.values.begin()->second}}, {},
-                       noon);
-    for (int commit = 0; commit < 3; ++commit) etcd.end(1);
-    EXPECT_EQ(etcd.history.size(), 3U);
-    EXPECT_EQ(etcd.values.size(), 3U);
-    EXPECT_THAT(etcd.removed, ElementsAre(etcd.keys.history(7)));
+    for (const char* damaged :
+         {R"({"holds":[{"ended":"abducted"}]})", R"({"holds":[{}, {}]})", "{", ""}) {
+        HistoryInEtcd etcd({.age_max = 24h, .rows_max = 1'000});
+        const std::string key = etcd.keys.history(7);
+        etcd.values.emplace(key, damaged);
+        etcd.history.begin({{.key = key, .value = damaged}}, {}, noon);
+        for (int commit = 0; commit < 3; ++commit) etcd.end(1);
+        EXPECT_EQ(etcd.history.size(), 3U) << damaged;
+        EXPECT_EQ(etcd.values.size(), 3U) << damaged;
+        EXPECT_THAT(etcd.removed, ElementsAre(key)) << damaged;
+    }
+}
+
+// All values are too many and too old at once: there is more than one reason to remove each of them.
+TEST(ClusterHistory, RemovesNoValueTwice) {
+    HistoryInEtcd etcd({.age_max = 24h, .rows_max = 1'000, .bytes_max = 100});
+    std::vector<etcd::KeyValue> entries;
+    for (std::uint64_t number = 1; number <= 300; ++number) {
+        const Hold old{.fence = number, .name = "job", .owner = "w", .ended_at = noon - 48h};
+        entries.push_back({.key = etcd.keys.history(number),
+                           .value = number % 3 == 0 ? "damaged" : to_text({old})});
+        etcd.values.emplace(entries.back().key, entries.back().value);
+    }
+    etcd.history.begin(entries, {}, noon);
+    for (int commit = 0; commit < 60; ++commit) etcd.end(1);
+    EXPECT_EQ(std::set(etcd.removed.begin(), etcd.removed.end()).size(), etcd.removed.size());
+    EXPECT_LE(etcd.values.size(), 2U);
 }
 
 TEST_F(ClusterHistoryTest, IsNotWrittenIfItIsOff) {

@@ -234,7 +234,10 @@ std::string ClusterStore::why_not_recovered() const {
     std::string why = candidate_.why_nobody_leads();
     if (!why.empty()) return why;
     const Leader leader = candidate_.leader();
-    return leader.name == self_.name && is_leading() ? "" : "node " + leader.name + " leads";
+    if (is_leading()) return "";
+    why = candidate_.why_not_joined();
+    return "node " + leader.name + " leads" +
+           (why.empty() ? "" : ", and this node cannot join yet: " + why);
 }
 
 std::string ClusterStore::why_no_growth() const {

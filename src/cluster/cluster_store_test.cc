@@ -78,8 +78,62 @@ TEST_F(ClusterStoreTest, TwoNodesOfOneNameAreTold) {
     settle();
     EXPECT_THAT(ask(other, take("laptop1")),
                 HasSubstr("another node is called a, at a:7000: give each a name of its own"));
-    EXPECT_FALSE(other.store->view().picture()->is_served());
+    EXPECT_EQ(other.store->view().picture()->role, NodeRole::joining);
     EXPECT_EQ(ask(a, take("laptop1")), "granted laptop1") << "the first is not disturbed";
+}
+
+// Neither the lease of the node nor its key is written then, but connections can be passed on.
+TEST_F(ClusterStoreTest, ANodeThatStartsWhileEtcdIsFullKnowsWhoLeads) {
+    TestNode& a = lead();
+    etcd.is_full = true;
+    TestNode& b = add("b");
+    advance(3s);
+    const auto picture = b.store->view().picture();
+    EXPECT_EQ(picture->role, NodeRole::joining);
+    EXPECT_TRUE(picture->is_served());
+    EXPECT_EQ(picture->leader, a.store->view().picture()->leader);
+    EXPECT_EQ(picture->secret, a.store->view().picture()->secret);
+    EXPECT_EQ(picture->why_nobody_leads, "");
+    EXPECT_EQ(ask(b, take("laptop1")),
+              "failed: node a leads, and this node cannot join yet: database space exceeded");
+    etcd.is_full = false;
+    advance(2s);
+    EXPECT_EQ(b.store->view().picture()->role, NodeRole::following);
+    a.store->stop([] {});
+    advance(1s);
+    EXPECT_EQ(b.service->role(), Role::serving);
+}
+
+// The node has lost its lease, and follows nobody while it tries to join again.
+TEST_F(ClusterStoreTest, ANodeThatCannotJoinAgainHearsOfANewLeader) {
+    lead("a");
+    TestNode& b = add("b");
+    TestNode& c = add("c");
+    settle();
+    c.api.is_cut_off = true;
+    advance(4s);
+    ASSERT_EQ(c.store->view().picture()->role, NodeRole::joining);
+    nodes.front().store->stop([] {});
+    advance(1s);
+    ASSERT_EQ(b.service->role(), Role::serving);
+    etcd.is_full = true;
+    c.api.is_cut_off = false;
+    advance(3s);
+    EXPECT_EQ(c.store->view().picture()->role, NodeRole::joining);
+    EXPECT_EQ(c.store->view().picture()->leader.name, "b");
+}
+
+// Its own key is still in etcd, because the end of its lease did not arrive there.
+TEST_F(ClusterStoreTest, ANodeThatLostTheLeadDoesNotTakeItselfForTheLeader) {
+    TestNode& a = lead();
+    a.api.fate = [](const std::string& name) {
+        return name == "keep_alive" || name == "revoke" || name == "grant" ? Fate::request_lost
+                                                                           : Fate::answered;
+    };
+    etcd.put(keys.leader(), etcd.value(keys.leader()));  // bound to no lease: it never ends
+    advance(8s);
+    EXPECT_EQ(a.store->view().picture()->role, NodeRole::joining);
+    EXPECT_FALSE(a.store->view().picture()->is_served());
 }
 
 TEST_F(ClusterStoreTest, ANodeThatWasRestartedHasItsNameAtOnce) {
@@ -169,7 +223,7 @@ TEST_F(ClusterStoreTest, ServesNothingBeforeItsFirstCommit) {
     TestNode& a = add("a");
     int transactions = 0;
     a.api.fate = [&](const std::string& name) {
-        const bool is_first_commit = name == "transact" && ++transactions > 3;
+        const bool is_first_commit = name == "transact" && ++transactions > 4;
         return is_first_commit ? Fate::request_lost : Fate::answered;
     };
     advance(2s);

@@ -27,6 +27,9 @@ std::string make_secret(const std::function<std::uint64_t()>& random) {
     return secret;
 }
 
+// Why a node cannot join is logged when the reason is another one, but not more often than this.
+constexpr core::Duration report_interval = std::chrono::seconds{10};
+
 // Whether this program can work with what the cluster has, and what the secret is.
 tl::expected<std::string, etcd::Failure> read_secret(const etcd::TransactionAnswer& answer) {
     const auto& ranges = answer.ranges;
@@ -107,7 +110,19 @@ void Candidate::run() {
     } else {
         parts_.slots.clear(TimerSlots::Slot::leadership);
     }
+    report_trouble();
     hooks_.changed();
+}
+
+// A node that cannot join may pass connections on as if all were well, but could not take over.
+void Candidate::report_trouble() {
+    const std::string trouble = why_not_joined();
+    if (trouble.empty()) return reported_trouble_.clear();
+    if (trouble == reported_trouble_ || now() < report_from_) return;
+    reported_trouble_ = trouble;
+    report_from_ = now() + report_interval;
+    base::log(base::LogLevel::warning, "this node cannot join the cluster yet; trying again",
+              {{"why", trouble}});
 }
 
 // Makes a callback that tells Leadership the answer to a request, and carries out what follows.
@@ -120,6 +135,7 @@ void Candidate::run() {
 void Candidate::carry_out(const Order& order) {
     etcd::Api& etcd = parts_.etcd;
     switch (order.kind) {
+        case Order::Kind::read: return read(order);
         case Order::Kind::grant:
             return etcd.grant(0, leadership_.ttl(), order.timeout, HOLDFAST_ON_ANSWER(on_granted));
         case Order::Kind::enrol: return enrol(order);
@@ -151,6 +167,35 @@ void Candidate::carry_out(const Order& order) {
 }
 
 // ---- Requests ----
+
+void Candidate::read(const Order& order) {
+    const Keys& keys = parts_.keys;
+    const auto transaction = std::make_shared<etcd::Transaction>();
+    transaction->then = {Operation::range(keys.format()), Operation::range(keys.secret()),
+                         Operation::range(keys.leader())};
+    parts_.etcd.transact(
+        transaction, order.timeout,
+        [this, ticket = order.ticket,
+         alive = std::weak_ptr<int>(alive_)](const etcd::Answer<etcd::TransactionAnswer>& answer) {
+            if (alive.expired()) return;
+            const auto leader = take_cluster(answer);
+            tell([&](core::Time now) { leadership_.on_read(now, ticket, leader); });
+        });
+}
+
+// Keeps the secret, and returns the key of the leader.
+etcd::Answer<std::optional<etcd::KeyValue>> Candidate::take_cluster(
+    const etcd::Answer<etcd::TransactionAnswer>& answer) {
+    if (!answer) return tl::unexpected(answer.error());
+    const auto& ranges = answer->ranges;
+    const bool is_new = !ranges.empty() && ranges.front().found.empty();
+    if (is_new) return std::nullopt;
+    auto secret = read_secret(*answer);
+    if (!secret) return tl::unexpected(std::move(secret).error());
+    secret_ = std::move(*secret);
+    if (ranges.size() < 3 || ranges[2].found.empty()) return std::nullopt;
+    return ranges[2].found.front();
+}
 
 void Candidate::enrol(const Order& order) {
     const Keys& keys = parts_.keys;
@@ -271,7 +316,16 @@ bool Candidate::has_lead() const {
 Leader Candidate::leader() const {
     if (has_lead()) return self_;
     if (!leadership_.leader()) return {};
-    return parse_leader(leadership_.leader()->value).value_or(Leader{});
+    Leader leader = parse_leader(leadership_.leader()->value).value_or(Leader{});
+    // Its own key, with a lease that it has lost: nobody serves until etcd has ended that lease.
+    if (leader.peer == node_.peer) return {};
+    return leader;
+}
+
+std::string Candidate::why_not_joined() const {
+    const bool is_joining =
+        state() == Leadership::State::joining || state() == Leadership::State::enrolling;
+    return is_joining ? leadership_.trouble() : "";
 }
 
 std::string Candidate::why_nobody_leads() const {

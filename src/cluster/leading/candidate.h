@@ -3,8 +3,9 @@
 // Candidate: this node in the cluster. It does in etcd what Leadership orders, and hands the rest of
 // the orders to the store.
 //
-// Joining takes two transactions. The first makes the cluster's keys if there are none: format,
-// secret, counter, epoch. The second writes the node's own key, bound to its lease. Its put is in a
+// Joining takes three transactions. The first only reads, which works even if etcd is full: who leads,
+// and the secret, so that connections can be passed on. The second makes the cluster's keys if there are none: format,
+// secret, counter, epoch. The third writes the node's own key, bound to its lease. Its put is in a
 // nested transaction, so that an imitation of etcd that cannot do these is found out at the start.
 //
 // Thread safety: none; on the thread of the loop.
@@ -72,6 +73,8 @@ class Candidate {
     [[nodiscard]] const std::string& secret() const { return secret_; }
     // Why nobody leads, or why nobody is known to. A sentence for people; empty if somebody leads.
     [[nodiscard]] std::string why_nobody_leads() const;
+    // Why this node has not joined, although it tries; empty: it has, or nothing is known against it.
+    [[nodiscard]] std::string why_not_joined() const;
 
   private:
     using Order = Leadership::Order;
@@ -81,12 +84,16 @@ class Candidate {
     void tell(Input input);
     void run();
     void carry_out(const Order& order);
+    void read(const Order& order);
+    [[nodiscard]] etcd::Answer<std::optional<etcd::KeyValue>> take_cluster(
+        const etcd::Answer<etcd::TransactionAnswer>& answer);
     void enrol(const Order& order);
     void put_node(const Leadership::Order& order, etcd::Compare condition);
     void settle_name(const Leadership::Order& order, const etcd::TransactionAnswer& answer);
     void enrol_node(const Order& order);
     void campaign(const Order& order);
     void watch(const Order& order);
+    void report_trouble();
     [[nodiscard]] bool has_lead() const;
     [[nodiscard]] core::Time now() const { return parts_.slots.now(); }
 
@@ -97,6 +104,8 @@ class Candidate {
     bool is_running_ = false;
     std::string secret_;
     Leader self_;  // while it leads
+    std::string reported_trouble_;
+    core::Time report_from_ = core::Time::min();
     etcd::Api::WatchId watch_ = 0;
     std::shared_ptr<int> alive_ = std::make_shared<int>(0);
 };

@@ -102,9 +102,10 @@ bool Leadership::gives_up(core::Time now, const etcd::Failure& failure) {
 // Sends once more what the present state asks for.
 void Leadership::ask_again(core::Time now) {
     switch (state_) {
-        case State::joining: return ask(now, Order::Kind::grant);
-        case State::enrolling: return ask(now, Order::Kind::enrol);
-        case State::campaigning: return ask(now, Order::Kind::campaign);
+        case State::joining:
+        case State::enrolling: return ask(now, Order::Kind::read);
+        // An etcd that is full does not take the campaign, but says who has won it.
+        case State::campaigning: state_ = State::following; [[fallthrough]];
         case State::following: return ask(now, Order::Kind::look);
         default: ask_at_.reset();
     }
@@ -115,7 +116,8 @@ void Leadership::ask_again(core::Time now) {
 void Leadership::start(core::Time now) {
     CHECK(state_ == State::idle || state_ == State::stopped);
     is_stopping_ = false;
-    join(now);
+    state_ = State::joining;
+    ask(now, Order::Kind::read);
 }
 
 void Leadership::join(core::Time now) {
@@ -203,6 +205,19 @@ std::optional<core::Time> Leadership::next_deadline() const {
 core::Time Leadership::authority() const {
     const bool may_answer = state_ == State::leading || state_ == State::resigning;
     return may_answer ? deadline_ : core::Time::min();
+}
+
+// ---- Joining ----
+
+void Leadership::on_read(core::Time now, Ticket ticket,
+                         const etcd::Answer<std::optional<etcd::KeyValue>>& leader) {
+    if (!takes(now, ticket)) return;
+    if (!leader) {
+        if (!gives_up(now, leader.error())) try_later(now, leader.error());
+        return;
+    }
+    leader_ = *leader;
+    ask(now, state_ == State::joining ? Order::Kind::grant : Order::Kind::enrol);
 }
 
 // ---- The lease ----
@@ -299,14 +314,20 @@ bool Leadership::may_campaign(core::Time now) const {
 void Leadership::on_enrolled(core::Time now, Ticket ticket,
                              const tl::expected<void, etcd::Failure>& done) {
     if (!takes(now, ticket)) return;
-    if (done) return seek(now);
+    if (done) {
+        trouble_.clear();
+        return seek(now);
+    }
     if (!gives_up(now, done.error())) try_later(now, done.error());
 }
 
-// As far as this node knows, nobody leads.
-void Leadership::seek(core::Time now) {
-    trouble_.clear();
+void Leadership::nobody_leads(core::Time now) {
     leader_.reset();
+    seek(now);
+}
+
+// Finds out who leads, and leads itself if nobody does.
+void Leadership::seek(core::Time now) {
     const bool campaigns = may_campaign(now);
     state_ = campaigns ? State::campaigning : State::following;
     ask(now, campaigns ? Order::Kind::campaign : Order::Kind::look);
@@ -321,7 +342,7 @@ void Leadership::on_campaigned(core::Time now, Ticket ticket,
     }
     trouble_.clear();
     if (answer->is_true) return win(answer->revision);
-    if (answer->ranges.empty() || answer->ranges.front().found.empty()) return seek(now);
+    if (answer->ranges.empty() || answer->ranges.front().found.empty()) return nobody_leads(now);
     const etcd::KeyValue& leader = answer->ranges.front().found.front();
     // An earlier campaign was won, and its answer was lost.
     if (leader.lease == lease_) return win(leader.create_revision);
@@ -335,14 +356,15 @@ void Leadership::on_looked(core::Time now, Ticket ticket,
         if (!gives_up(now, answer.error())) try_later(now, answer.error());
         return;
     }
-    trouble_.clear();
     if (answer->found.empty()) {
-        if (may_campaign(now)) return seek(now);
+        if (may_campaign(now)) return nobody_leads(now);
         leader_.reset();
+        trouble_.clear();
         const core::Time next = now + look_interval();
         ask_at_ = is_wanted_ ? std::min(next, campaign_from_) : next;
         return;
     }
+    trouble_.clear();
     const etcd::KeyValue& leader = answer->found.front();
     if (leader.lease != lease_) return follow(now, leader, answer->revision);
     // A campaign that was given up has been won late.
@@ -371,7 +393,7 @@ void Leadership::on_watched(core::Time now, Ticket ticket,
     advance(now);
     if (ticket == 0 || ticket != watch_ || state_ != State::following || events.empty()) return;
     const etcd::WatchEvent& last = events.back();
-    if (last.is_removal) return seek(now);
+    if (last.is_removal) return nobody_leads(now);
     if (last.entry.lease == lease_) return ask(now, Order::Kind::look);
     leader_ = last.entry;
 }

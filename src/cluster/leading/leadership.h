@@ -7,10 +7,12 @@
 //
 //   state         what happens                                 goes on
 //   idle          nothing yet                                  start(): joining
-//   joining       a lease is asked for                         granted: enrolling
+//   joining       what the cluster has is read, and who        granted: enrolling
+//                 leads; then a lease is asked for
 //   enrolling     the node writes itself down in etcd          done: campaigning, or following
 //                                                              if it does not want to lead
-//   campaigning   IF nobody leads THEN this node does          won: loading; lost: following
+//   campaigning   IF nobody leads THEN this node does          won: loading; lost, or not
+//                                                              answered: following
 //   following     the leader's key is watched, and looked at   the key is gone: campaigning
 //                 every two seconds anyway (or TTL / 4)
 //   loading       the store reads everything at the revision   loaded(): confirming
@@ -20,6 +22,9 @@
 //   resigning     the commit under way is finished             finished(): leaving
 //   leaving       the lease is revoked                         answered or not: joining, or stopped
 //   stopped       nothing any more                             start(): joining
+//
+//   joining and enrolling need room in etcd, and reading needs none. So after each failure there
+//   what the cluster has is read again before the next attempt: a node that cannot join knows who leads.
 //
 //   at any time, with a lease
 //     the lease is gone, or its deadline has passed, or the store calls fail(): joining. If the
@@ -68,6 +73,7 @@ class Leadership {
     struct Order {
         enum class Kind : std::uint8_t {
             // Requests to etcd; the answer comes back with the ticket.
+            read,        // format, secret and leader's key -> on_read()
             grant,       // a lease of options().ttl -> on_granted()
             enrol,       // with `lease` -> on_enrolled()
             campaign,    // with `lease` -> on_campaigned()
@@ -114,6 +120,9 @@ class Leadership {
     void advance(core::Time now);
 
     // ---- What etcd has answered ----
+    // The leader's key; nothing: nobody leads, or there is no cluster yet.
+    void on_read(core::Time now, Ticket ticket,
+                 const etcd::Answer<std::optional<etcd::KeyValue>>& leader);
     void on_granted(core::Time now, Ticket ticket, const etcd::Answer<etcd::LeaseAnswer>& answer);
     void on_enrolled(core::Time now, Ticket ticket, const tl::expected<void, etcd::Failure>& done);
     void on_campaigned(core::Time now, Ticket ticket,
@@ -154,6 +163,7 @@ class Leadership {
     void join(core::Time now);
     void ask_again(core::Time now);
     void seek(core::Time now);
+    void nobody_leads(core::Time now);
     void follow(core::Time now, const etcd::KeyValue& leader, etcd::Revision seen_at);
     void win(etcd::Revision elected_at);
     void lose(core::Time now, const std::string& why);

@@ -16,6 +16,7 @@ using Failure = etcd::Failure;
 
 std::string to_note(const Leadership::Order& order) {
     switch (order.kind) {
+        case Kind::read: return "read";
         case Kind::grant: return "grant";
         case Kind::enrol: return "enrol";
         case Kind::campaign: return "campaign";
@@ -53,6 +54,9 @@ struct LeadershipTest : ::testing::Test {
         return tl::unexpected(Failure{.kind = kind, .message = "no answer"});
     }
 
+    void read(std::optional<etcd::KeyValue> leader = {}) {
+        machine.on_read(now, ticket(Kind::read), std::move(leader));
+    }
     void grant(etcd::LeaseId id = 7) {
         machine.on_granted(now, ticket(Kind::grant), etcd::LeaseAnswer{.id = id, .ttl_seconds = 3});
     }
@@ -78,9 +82,14 @@ struct LeadershipTest : ::testing::Test {
                           etcd::RangeAnswer{.revision = 46, .found = std::move(found)});
     }
 
+    void start() {
+        machine.start(now);
+        EXPECT_THAT(orders(), ElementsAre("read"));
+        read();
+    }
     void campaign() {
         machine.want(now);
-        machine.start(now);
+        start();
         orders();
         grant();
         orders();
@@ -111,7 +120,7 @@ constexpr core::Duration usable = 3s - core::Duration{3s} / 64;
 
 TEST_F(LeadershipTest, GoesFromJoiningToLeading) {
     machine.want(now);
-    machine.start(now);
+    start();
     EXPECT_EQ(machine.state(), State::joining);
     EXPECT_THAT(orders(), ElementsAre("grant"));
     grant();
@@ -135,7 +144,7 @@ TEST_F(LeadershipTest, GoesFromJoiningToLeading) {
 
 TEST_F(LeadershipTest, CountsTheTimeOfALeaseFromTheMomentOfSending) {
     machine.want(now);
-    machine.start(now);
+    start();
     const core::Time sent = now;
     orders();
     pass(400ms);
@@ -221,21 +230,49 @@ TEST_F(LeadershipTest, AnAnswerToAnOlderRenewalDoesNothing) {
 }
 
 TEST_F(LeadershipTest, AsksForALeaseUntilItHasOne) {
-    machine.start(now);
+    start();
     orders();
     machine.on_granted(now, ticket(Kind::grant), failed());
     EXPECT_EQ(machine.trouble(), "no answer");
     pass(200ms);
+    EXPECT_THAT(orders(), ElementsAre("read"));
+    read();
     EXPECT_THAT(orders(), ElementsAre("grant"));
     machine.on_granted(now, ticket(Kind::grant), failed(Failure::Kind::no_space));
     pass(999ms);
     EXPECT_THAT(orders(), IsEmpty());
     pass(1ms);
+    EXPECT_THAT(orders(), ElementsAre("read"));
+    machine.on_read(now, ticket(Kind::read), failed());
+    pass(200ms);
+    EXPECT_THAT(orders(), ElementsAre("read"));
+}
+
+// A full etcd grants no lease and takes no key, but can be read.
+TEST_F(LeadershipTest, KnowsWhoLeadsAlthoughItCannotJoin) {
+    start();
+    orders();
+    machine.on_granted(now, ticket(Kind::grant), failed(Failure::Kind::no_space));
+    pass(1s);
+    orders();
+    read(leader(8));
+    EXPECT_EQ(machine.leader()->lease, 8);
     EXPECT_THAT(orders(), ElementsAre("grant"));
+    grant();
+    orders();
+    machine.on_enrolled(now, ticket(Kind::enrol), failed(Failure::Kind::no_space));
+    EXPECT_EQ(machine.trouble(), "no answer");
+    keep_alive();
+    pass(1s);
+    EXPECT_THAT(orders(), ElementsAre("read", "keep alive"));
+    read(leader(9));
+    EXPECT_EQ(machine.leader()->lease, 9);
+    EXPECT_EQ(machine.state(), State::enrolling);
+    EXPECT_THAT(orders(), ElementsAre("enrol"));
 }
 
 TEST_F(LeadershipTest, ALeaseThatCameTooLateIsGivenBack) {
-    machine.start(now);
+    start();
     orders();
     machine.stop(now);
     EXPECT_THAT(orders(), ElementsAre("stopped"));
@@ -245,7 +282,7 @@ TEST_F(LeadershipTest, ALeaseThatCameTooLateIsGivenBack) {
 }
 
 TEST_F(LeadershipTest, SaysWhenItCannotBeAPartOfTheCluster) {
-    machine.start(now);
+    start();
     orders();
     grant();
     orders();
@@ -254,7 +291,7 @@ TEST_F(LeadershipTest, SaysWhenItCannotBeAPartOfTheCluster) {
     EXPECT_THAT(orders(), ElementsAre("revoke 7", "refuse: no answer"));
     EXPECT_EQ(machine.next_deadline(), std::nullopt);
     machine.start(now);
-    EXPECT_THAT(orders(), ElementsAre("grant"));
+    EXPECT_THAT(orders(), ElementsAre("read"));
 }
 
 TEST_F(LeadershipTest, FollowsWhoeverWonAndTakesOverWhenTheKeyIsGone) {
@@ -308,14 +345,49 @@ TEST_F(LeadershipTest, KnowsAnElectionThatItWonWithoutHearingOfIt) {
     campaign();
     machine.on_campaigned(now, ticket(Kind::campaign), failed());
     pass(200ms);
-    EXPECT_THAT(orders(), ElementsAre("campaign"));
-    lose_to(7);  // its own lease
+    EXPECT_THAT(orders(), ElementsAre("look"));
+    see({leader(7)});  // its own lease
     EXPECT_EQ(machine.state(), State::loading);
     EXPECT_THAT(orders(), ElementsAre("load at 40")) << "the revision at which the key was made";
 }
 
+TEST_F(LeadershipTest, CampaignsAgainAfterAFailureIfNobodyLeads) {
+    campaign();
+    machine.on_campaigned(now, ticket(Kind::campaign), failed(Failure::Kind::no_space));
+    pass(1s);
+    orders();
+    keep_alive();
+    see({});
+    EXPECT_EQ(machine.trouble(), "no answer") << "nobody leads for the same reason as before";
+    EXPECT_THAT(orders(), ElementsAre("campaign"));
+    machine.on_campaigned(now, ticket(Kind::campaign), failed(Failure::Kind::no_space));
+    pass(1s);
+    orders();
+    see({leader(8)});
+    EXPECT_EQ(machine.leader()->lease, 8);
+    EXPECT_EQ(machine.trouble(), "");
+}
+
+// Connections that are passed on to the leader stay while this node joins again.
+TEST_F(LeadershipTest, KnowsTheLeaderUntilItHearsOtherwise) {
+    start();
+    orders();
+    machine.on_granted(now, ticket(Kind::grant), failed());
+    pass(200ms);
+    orders();
+    read(leader(8));
+    orders();
+    grant();
+    orders();
+    enrol();
+    EXPECT_EQ(machine.leader()->lease, 8);
+    EXPECT_THAT(orders(), ElementsAre("look"));
+    see({});
+    EXPECT_FALSE(machine.leader().has_value());
+}
+
 TEST_F(LeadershipTest, DoesNotCampaignUnlessItWants) {
-    machine.start(now);
+    start();
     orders();
     grant();
     orders();

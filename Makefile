@@ -7,7 +7,7 @@ prefix ?= /usr/local
 commit ?= HEAD
 SEEDS ?= 1..100000
 
-.PHONY: help build run cluster test asan lint install package sim slow chaos referee check bench bench-quick format clean setup browser
+.PHONY: help build run cluster test asan lint install package sim slow chaos referee lock-set check bench bench-quick format clean setup browser
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -60,6 +60,11 @@ referee: build/$(preset)/build.ninja  ## torment one server with clients at ever
 	@cmake --build --preset $(preset) --target holdfast
 	@cd tests/referee && go run . run --holdfast '$(CURDIR)/build/$(preset)/holdfast' --lasts $(minutes)m $(if $(seed),--seed $(seed))
 
+lock-set: build/$(preset)/build.ninja  ## what paused clients lose with locks of Holdfast, etcd, Redis and PostgreSQL (half an hour); ARGS="--table times"
+	@tools/setup lock-set || echo "*** systems that are not installed are left out ***"
+	@cmake --build --preset $(preset) --target holdfast
+	@cd tests/referee && go run . lock-set --holdfast '$(CURDIR)/build/$(preset)/holdfast' $(ARGS)
+
 check: setup browser  ## format, clang-tidy, house rules, and the tests with and without sanitizers
 	@tools/check
 
@@ -90,7 +95,7 @@ build/%/with_tests: CMakePresets.json | setup
 packages = build
 build test asan sim slow: packages += test
 cluster chaos: packages += cluster
-referee: packages += referee
+referee lock-set: packages += referee
 check: packages += test check
 lint: packages = lint
 package: packages = build package

@@ -2,6 +2,7 @@
 //
 //	referee judge history.jsonl             a history that was recorded before, by any program
 //	referee run --holdfast PROGRAM          clients of every door at a real server, which is tormented meanwhile
+//	referee lock-set --holdfast PROGRAM     what paused clients lose with locks of several systems: docs/correctness.md
 //
 // It ends with 0 if the history is one that a lock server may have, with 1 if it is not, and with 2 if it could not be judged.
 package main
@@ -10,24 +11,31 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 
 	"holdfast/tests/referee/history"
 	"holdfast/tests/referee/judge"
+	"holdfast/tests/referee/lockset"
 	"holdfast/tests/referee/torment"
 )
 
 func main() {
 	if len(os.Args) < 2 {
-		fail(fmt.Errorf("say what to do: judge or run"))
+		fail(fmt.Errorf("say what to do: judge, run or lock-set"))
 	}
 	switch os.Args[1] {
 	case "judge":
 		os.Exit(judgeFile(os.Args[2:]))
 	case "run":
 		os.Exit(runServer(os.Args[2:]))
+	case "lock-set":
+		os.Exit(lockSet(os.Args[2:]))
+	case "lock-set-client":
+		os.Exit(lockSetClient(os.Args[2:]))
 	default:
-		fail(fmt.Errorf("unknown command %q: judge or run", os.Args[1]))
+		fail(fmt.Errorf("unknown command %q: judge, run or lock-set", os.Args[1]))
 	}
 }
 
@@ -118,4 +126,46 @@ func runServer(arguments []string) int {
 		_ = os.RemoveAll(*folder)
 	}
 	return verdict
+}
+
+func lockSet(arguments []string) int {
+	flags := flag.NewFlagSet("lock-set", flag.ExitOnError)
+	program := flags.String("holdfast", "", "the server's program")
+	seed := flags.Int64("seed", 1, "decides who is paused when")
+	runs := flags.Int("runs", 3, "how often each system is tested")
+	additions := flags.Int("additions", 1000, "in each run")
+	kills := flags.Int("kills", 10, "how often a holder is killed, and a leader, in each system")
+	only := flags.String("only", "", "the only system: holdfast, etcd, redis or postgresql")
+	table := flags.String("table", "", "the only table: losses, times or leader")
+	_ = flags.Parse(arguments)
+	folder, err := os.MkdirTemp("", "lock-set-")
+	if err != nil {
+		fail(err)
+	}
+	err = lockset.Run(lockset.Settings{Holdfast: *program, Folder: folder, Seed: *seed, Runs: *runs, Additions: *additions,
+		Kills: *kills, Only: *only, Table: *table, Out: os.Stdout})
+	if err != nil {
+		fail(fmt.Errorf("%w; everything is in %s", err, folder))
+	}
+	_ = os.RemoveAll(folder)
+	return 0
+}
+
+// lockSetClient is one of the processes that `lock-set` pauses and kills.
+func lockSetClient(arguments []string) int {
+	if len(arguments) != 5 {
+		fail(fmt.Errorf("lock-set starts its clients itself"))
+	}
+	number, err := strconv.Atoi(arguments[3])
+	if err != nil {
+		fail(err)
+	}
+	work, err := time.ParseDuration(arguments[4])
+	if err != nil {
+		fail(err)
+	}
+	if err := lockset.RunClient(arguments[0], strings.Split(arguments[1], ","), arguments[2], number, work); err != nil {
+		return 1
+	}
+	return 0
 }

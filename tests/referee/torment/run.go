@@ -203,7 +203,7 @@ func goWrong(settings Settings, t *Torments) error {
 			return fmt.Errorf("%s: %w", chosen.name, err)
 		}
 		if !t.server.IsAlive() {
-			return fmt.Errorf("%s: the server has ended by itself %s after: %s", chosen.name, time.Since(began), t.server.lastWords())
+			return fmt.Errorf("%s: the server has ended by itself %s after: %s", chosen.name, time.Since(began), t.server.process.LastWords())
 		}
 	}
 	return nil

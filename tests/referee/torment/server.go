@@ -3,15 +3,13 @@ package torment
 import (
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"strings"
-	"sync"
 	"syscall"
 	"time"
+
+	"holdfast/tests/referee/process"
 )
 
 const (
@@ -35,14 +33,12 @@ type Server struct {
 	// smallDisk is where the file system of the data is seen from here, if it has one of its own that can be filled.
 	smallDisk string
 
-	mutex   sync.Mutex
-	process *exec.Cmd
-	ended   chan struct{}
+	process *process.Process
 }
 
 // NewServer prepares a server in a folder that exists and is empty.
 func NewServer(program, folder string, options []string) (*Server, error) {
-	ports, err := freePorts(4)
+	ports, err := process.FreePorts(4)
 	if err != nil {
 		return nil, err
 	}
@@ -59,24 +55,11 @@ func NewServer(program, folder string, options []string) (*Server, error) {
 	return s, os.MkdirAll(s.data, 0o700)
 }
 
-func freePorts(count int) ([]string, error) {
-	var addresses []string
-	for i := 0; i < count; i++ {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer listener.Close()
-		addresses = append(addresses, listener.Addr().String())
-	}
-	return addresses, nil
-}
-
 // MakeDiskSmall puts the data onto a small file system, if that is permitted, and says so if not. Only the server sees it, in a mount
 // namespace of its own: it is gone with the referee, however that ends.
 func (s *Server) MakeDiskSmall(out io.Writer) {
 	var thread int
-	err := inKeeper(func() error {
+	err := process.InKeeper(func() error {
 		thread = syscall.Gettid()
 		if err := syscall.Unshare(syscall.CLONE_NEWNS); err != nil {
 			return err
@@ -95,8 +78,8 @@ func (s *Server) MakeDiskSmall(out io.Writer) {
 
 // Kill ends the process if it still runs.
 func (s *Server) Kill() {
-	if s.process != nil && s.IsAlive() {
-		_ = s.End(syscall.SIGKILL)
+	if s.process != nil {
+		s.process.Kill()
 	}
 }
 
@@ -107,104 +90,26 @@ func (s *Server) Start(more ...string) error {
 		"--auth-token-file", filepath.Join(s.folder, "token"), "--admin-token-file", filepath.Join(s.folder, "admin-token"),
 		"--grace", grace.String(), "--log-format", "text"}
 	command := exec.Command(s.program, append(append(arguments, s.options...), more...)...)
-	log, err := os.OpenFile(filepath.Join(s.folder, "server.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+	started, err := process.Start(command, filepath.Join(s.folder, "server.log"))
 	if err != nil {
 		return err
 	}
-	defer log.Close()
-	command.Stdout, command.Stderr = log, log
-	// The server ends with the referee, however that ends.
-	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := inKeeper(command.Start); err != nil {
-		return err
-	}
-	s.mutex.Lock()
-	s.process, s.ended = command, make(chan struct{})
-	ended := s.ended
-	s.mutex.Unlock()
-	go func() {
-		_ = command.Wait()
-		close(ended)
-	}()
-	return s.untilReady(20 * time.Second)
+	s.process = started
+	return started.Until(s.isReady)
 }
 
-var keeper struct {
-	once sync.Once
-	work chan func()
-}
-
-// inKeeper runs `start` in a thread that never ends: the signal that a child gets at the end of its parent is really one for the end
-// of the thread that started it.
-func inKeeper(start func() error) error {
-	keeper.once.Do(func() {
-		keeper.work = make(chan func())
-		go func() {
-			runtime.LockOSThread()
-			for work := range keeper.work {
-				work()
-			}
-		}()
-	})
-	result := make(chan error)
-	keeper.work <- func() { result <- start() }
-	return <-result
-}
-
-func (s *Server) untilReady(most time.Duration) error {
-	for end := time.Now().Add(most); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		select {
-		case <-s.ended:
-			return fmt.Errorf("the server has ended: %s", s.lastWords())
-		default:
-		}
-		wire := newWire(s.Doors.HTTP)
-		answer, err := wire.ask("GET", "/readyz", token, nil, time.Second)
-		wire.close()
-		if err == nil && answer.status == 200 {
-			return nil
-		}
-	}
-	return fmt.Errorf("the server is not ready: %s", s.lastWords())
-}
-
-func (s *Server) lastWords() string {
-	log, _ := os.ReadFile(filepath.Join(s.folder, "server.log"))
-	lines := strings.Split(strings.TrimSpace(string(log)), "\n")
-	if len(lines) > 3 {
-		lines = lines[len(lines)-3:]
-	}
-	return strings.Join(lines, "\n")
+func (s *Server) isReady() bool {
+	wire := newWire(s.Doors.HTTP)
+	defer wire.close()
+	answer, err := wire.ask("GET", "/readyz", token, nil, time.Second)
+	return err == nil && answer.status == 200
 }
 
 // IsAlive is false if the process has ended by itself.
-func (s *Server) IsAlive() bool {
-	select {
-	case <-s.ended:
-		return false
-	default:
-		return true
-	}
-}
+func (s *Server) IsAlive() bool { return s.process.IsAlive() }
 
 // Signal sends a signal to the process.
-func (s *Server) Signal(signal syscall.Signal) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if s.process != nil {
-		_ = s.process.Process.Signal(signal)
-	}
-}
+func (s *Server) Signal(signal syscall.Signal) { s.process.Signal(signal) }
 
 // End sends a signal and waits until the process has ended.
-func (s *Server) End(signal syscall.Signal) error {
-	s.Signal(signal)
-	select {
-	case <-s.ended:
-		return nil
-	case <-time.After(30 * time.Second):
-		s.Signal(syscall.SIGKILL)
-		<-s.ended
-		return fmt.Errorf("the server did not end within 30 s of %v", signal)
-	}
-}
+func (s *Server) End(signal syscall.Signal) error { return s.process.End(signal) }

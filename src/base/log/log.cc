@@ -13,6 +13,7 @@
 #include "base/json/json.h"
 #include "base/log/log_writer.h"
 #include "base/text/rfc3339.h"
+#include "base/text/utf8.h"
 
 namespace holdfast::base {
 
@@ -61,12 +62,30 @@ bool is_plain(std::string_view text) {
     return !text.empty();
 }
 
+// A JSON string in which also the letters are escaped that JSON leaves as they are and a terminal obeys.
+void append_quoted(std::string& out, std::string_view text) {
+    const JsonText json(text);
+    std::string_view rest = json.view();
+    out += '"';
+    while (!rest.empty()) {
+        const Letter letter = first_letter(rest);
+        if (is_obeyed_by_terminals(letter.code)) {
+            fmt::format_to(std::back_inserter(out), "\\u{:04x}",
+                           static_cast<std::uint32_t>(letter.code));
+        } else {
+            out += rest.substr(0, letter.bytes);
+        }
+        rest.remove_prefix(letter.bytes);
+    }
+    out += '"';
+}
+
 void append_value(std::string& out, LogFormat format, const LogField& field) {
     if (const auto* text = std::get_if<std::string_view>(&field.value)) {
         if (format == LogFormat::text && is_plain(*text)) {
             out.append(*text);
         } else {
-            append_json_string(out, *text);
+            append_quoted(out, *text);
         }
         return;
     }

@@ -11,7 +11,8 @@
 // Lines go to standard error, from a thread of their own (log_writer.h): log() never waits for
 // whoever reads the log. When the reader does not keep up, lines are lost, and a line
 // `log lines lost count=N` takes their place. What came over the network is escaped in both forms,
-// so nobody can forge a line. Secrets do not belong here: callers pass a prefix at most.
+// so nobody can forge a line or control the terminal that shows it. Secrets do not belong here:
+// callers pass a prefix at most.
 //
 // Thread safety: log() and flush_log() may be called from any thread after set_up_log().
 

@@ -70,6 +70,18 @@ TEST(Log, QuotesWhatCouldBeMistakenForSomethingElse) {
     EXPECT_EQ(value("\xff"), "\"\xEF\xBF\xBD\"");
 }
 
+TEST(Log, EscapesWhatATerminalWouldObey) {
+    const std::string_view hostile =
+        "a\u009b31m\u0085\u2028\u202e\u2066\u200f\u061c\x7f"
+        "ä€𝄞";
+    const std::string shown = R"("a\u009b31m\u0085\u2028\u202e\u2066\u200f\u061c\u007f)"
+                              "ä€𝄞\"";
+    for (const auto format : {LogFormat::text, LogFormat::json}) {
+        const std::string out = line(format, "m", {{"v", hostile}});
+        EXPECT_NE(out.find(shown), std::string::npos) << out;
+    }
+}
+
 TEST(Log, NoValueEndsALine) {
     for (const auto format : {LogFormat::text, LogFormat::json}) {
         for (int byte = 0; byte < 256; ++byte) {

@@ -1,5 +1,8 @@
 #include "base/text/utf8.h"
 
+#include <algorithm>
+#include <array>
+
 namespace holdfast::base {
 
 // The narrowed second bytes are what keeps out overlong forms, surrogates and all above U+10FFFF
@@ -34,6 +37,32 @@ bool is_utf8(std::string_view text) {
         at += length;
     }
     return true;
+}
+
+Letter first_letter(std::string_view text) {
+    const auto lead = static_cast<unsigned char>(text.front());
+    if (lead < 0x80) return {.code = lead, .bytes = 1};
+    const std::size_t bytes = multibyte_length(text);
+    if (bytes == 0) return {};
+    char32_t code = lead & (0x7FU >> bytes);
+    for (const char byte : text.substr(1, bytes - 1)) {
+        code = (code << 6U) | (static_cast<unsigned char>(byte) & 0x3FU);
+    }
+    return {.code = code, .bytes = bytes};
+}
+
+bool is_obeyed_by_terminals(char32_t code) {
+    struct Span {
+        char32_t first, last;
+    };
+    static constexpr std::array<Span, 6> spans{{{0x00, 0x1F},
+                                                {0x7F, 0x9F},
+                                                {0x061C, 0x061C},
+                                                {0x200E, 0x200F},
+                                                {0x2028, 0x202E},
+                                                {0x2066, 0x2069}}};
+    return std::any_of(spans.begin(), spans.end(),
+                       [&](const Span& span) { return code >= span.first && code <= span.last; });
 }
 
 }  // namespace holdfast::base

@@ -1,6 +1,6 @@
 #pragma once
 
-// UTF-8: which bytes are text.
+// UTF-8: which bytes are text, and which letters of a text a terminal obeys.
 
 #include <cstddef>
 #include <string_view>
@@ -13,5 +13,17 @@ namespace holdfast::base {
 // Whether all of `text` is well-formed: nothing cut off, no overlong form, no surrogate, nothing
 // above U+10FFFF.
 [[nodiscard]] bool is_utf8(std::string_view text);
+
+struct Letter {
+    char32_t code = 0;
+    std::size_t bytes = 0;  // 0: the text does not begin with a well-formed letter
+};
+
+// REQUIRES: `text` is not empty.
+[[nodiscard]] Letter first_letter(std::string_view text);
+
+// Whether a terminal obeys the letter instead of showing it: control characters, and letters that
+// change the direction of writing.
+[[nodiscard]] bool is_obeyed_by_terminals(char32_t code);
 
 }  // namespace holdfast::base

@@ -19,41 +19,6 @@ namespace {
 
 constexpr std::string_view ellipsis = "…";
 
-struct Letter {
-    char32_t code = 0;
-    std::size_t bytes = 0;  // 0: the text does not begin with a well-formed letter
-};
-
-// REQUIRES: `text` is not empty.
-Letter first_letter(std::string_view text) {
-    const auto lead = static_cast<unsigned char>(text.front());
-    if (lead < 0x80) return {.code = lead, .bytes = 1};
-    const std::size_t bytes = base::multibyte_length(text);
-    if (bytes == 0) return {};
-    char32_t code = lead & (0x7FU >> bytes);
-    for (const char byte : text.substr(1, bytes - 1)) {
-        code = (code << 6U) | (static_cast<unsigned char>(byte) & 0x3FU);
-    }
-    return {.code = code, .bytes = bytes};
-}
-
-struct Span {
-    char32_t first, last;
-};
-
-// Whether a terminal obeys the letter instead of showing it: control characters, and letters that
-// change the direction of writing.
-bool is_obeyed(char32_t code) {
-    static constexpr std::array<Span, 6> spans{{{0x00, 0x1F},
-                                                {0x7F, 0x9F},
-                                                {0x061C, 0x061C},
-                                                {0x200E, 0x200F},
-                                                {0x2028, 0x202E},
-                                                {0x2066, 0x2069}}};
-    return std::any_of(spans.begin(), spans.end(),
-                       [&](const Span& span) { return code >= span.first && code <= span.last; });
-}
-
 // The cells that a terminal uses for a letter, as the C library knows them: 2 for East Asian writing
 // and pictures, 0 for accents that sit on the letter before. wcwidth() answers for the locale of the
 // thread, so a locale of our own is set around the call: what we print does not depend on the
@@ -83,13 +48,13 @@ std::string escape(std::string_view text) {
     std::string out;
     out.reserve(text.size());
     while (!text.empty()) {
-        const Letter letter = first_letter(text);
+        const base::Letter letter = base::first_letter(text);
         if (letter.bytes == 0) {
             out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text.front()));
             text.remove_prefix(1);
             continue;
         }
-        if (is_obeyed(letter.code)) {
+        if (base::is_obeyed_by_terminals(letter.code)) {
             out += escape_code(letter.code);
         } else {
             out += text.substr(0, letter.bytes);
@@ -102,7 +67,7 @@ std::string escape(std::string_view text) {
 std::size_t cell_width(std::string_view text) {
     std::size_t width = 0;
     while (!text.empty()) {
-        const Letter letter = first_letter(text);
+        const base::Letter letter = base::first_letter(text);
         width += width_of(letter.code);
         text.remove_prefix(std::max<std::size_t>(letter.bytes, 1));
     }
@@ -115,7 +80,7 @@ std::string clipped(std::string_view text, std::size_t width_max) {
     std::size_t width = 0;
     std::size_t bytes = 0;
     while (bytes < text.size()) {
-        const Letter letter = first_letter(text.substr(bytes));
+        const base::Letter letter = base::first_letter(text.substr(bytes));
         width += width_of(letter.code);
         if (width > width_max - 1) break;
         bytes += std::max<std::size_t>(letter.bytes, 1);

@@ -8,6 +8,7 @@ every door. `root` may do everything, `ui` may read everything.
 """
 
 import base64
+import hashlib
 import http.client
 import json
 import os
@@ -129,6 +130,43 @@ def commands(program, folder):
     require(names == ["ci", *(f"t{number}" for number in range(8)), "ui"], "a line was lost:", names)
     wrong = subprocess.run([program, "token", "new", "x", "write", "*", "--json"], capture_output=True, text=True)
     require("read, lock or admin" in json.loads(wrong.stdout or wrong.stderr)["message"], wrong.stdout, wrong.stderr)
+
+
+def secret_files(program, folder):
+    """Secrets in files: nobody else may read them, and none is lost or shown."""
+    def token(*words):
+        return subprocess.run([program, "token", *words], capture_output=True, text=True, umask=0)
+
+    def mode(path):
+        return stat.S_IMODE(path.stat().st_mode)
+
+    tokens, file = folder / "files.tokens", folder / "ci.token"
+    new = ("new", "ci", "lock", "deploy/*", "--secret-file", str(file))
+    done = token(*new, "--tokens", str(tokens))
+    require(done.returncode == 0 and done.stdout == "", done)
+    secret = file.read_text().strip()
+    require(secret.startswith("hf_") and mode(file) == 0o600, secret, mode(file))
+    require(hashlib.sha256(secret.encode()).hexdigest() in tokens.read_text(), "it is not the secret of the line")
+    again = token("new", "ui", *new[2:], "--tokens", str(tokens))
+    require(again.returncode != 0 and str(file) in again.stderr, "the only copy of a secret was replaced:", again)
+    require(file.read_text().strip() == secret and len(tokens.read_text().splitlines()) == 1, "something was written")
+    file.unlink()
+    refused = token(*new, "--tokens", str(tokens))  # there is a token of this name
+    require(refused.returncode != 0 and not file.exists(), "a secret without a token was left:", refused)
+    alone = token(*new, "--json")
+    require("secret" not in json.loads(alone.stdout) and file.exists(), alone)
+
+    made = folder / "made.token"
+    done = token("make", str(made))
+    require(done.returncode == 0 and done.stdout == done.stderr == "" and mode(made) == 0o600, done)
+    secret = made.read_text().strip()
+    require(secret.startswith("hf_"), secret)
+    require(token("make", str(made)).returncode != 0 and made.read_text().strip() == secret, "a secret was replaced")
+    made.chmod(0o640)
+    require(token("make", "--replace", str(made)).returncode == 0, "it was not replaced")
+    require(made.read_text().strip() not in ("", secret) and mode(made) == 0o640, made.read_text(), mode(made))
+    for each in (tokens, file, made):
+        each.unlink()
 
 
 def http_doors(server, ci, root):
@@ -387,6 +425,7 @@ def main(program):
         folder = pathlib.Path(name)
         (folder / "commands").mkdir()
         commands(program, folder / "commands")
+        secret_files(program, folder / "commands")
         tokens, tree = folder / "tokens", folder / "tree"
         ci = new_token(program, tokens, "ci", "lock", "deploy/*", "path:/shared/deploy/*")
         root = new_token(program, tokens, "root", "admin", "*")

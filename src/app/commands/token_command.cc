@@ -1,4 +1,7 @@
-// `holdfast token new NAME RIGHT PATTERN...`: makes a token for the file of `holdfast serve --tokens`.
+// Secrets for the server.
+//
+//     holdfast token new NAME RIGHT PATTERN...   a token for the file of `holdfast serve --tokens`
+//     holdfast token make FILE                   a secret for `--auth-token-file` or `--admin-token-file`
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -30,8 +33,14 @@ namespace {
 struct TokenCommand {
     std::string name;
     std::vector<std::string> rights;
-    std::string path;  // of the file; empty: the line is printed
+    std::string path;         // of the file; empty: the line is printed
+    std::string secret_path;  // of the file with the secret; empty: the secret is printed
     bool is_json = false;
+};
+
+struct MakeCommand {
+    std::string path;
+    bool is_replacing = false;
 };
 
 void declare_token_options(const options::Command& command, TokenCommand& token) {
@@ -45,17 +54,35 @@ void declare_token_options(const options::Command& command, TokenCommand& token)
     command
         .add_file("--tokens", token.path, "add the token to FILE, which is made if it is not there")
         .variable("HOLDFAST_TOKENS");
+    command.add_file(
+        "--secret-file", token.secret_path,
+        "write the secret to FILE, which only you may read, instead of printing it; FILE "
+        "must be new");
     command.add_flag("--json", token.is_json, "print JSON, also for failures").not_in_files();
     command.footer(
-        "Prints the secret, which is kept nowhere else. Without --tokens, the line for the file\n"
-        "follows; otherwise only its hash is written to the file. A server that is running reads\n"
-        "its tokens again on SIGHUP.\n"
+        "Prints the secret, which is kept nowhere else, or writes it to --secret-file. Without\n"
+        "--tokens, the line for the file follows; otherwise only its hash is written to the file.\n"
+        "A server that is running reads its tokens again on SIGHUP.\n"
         "\n"
-        "  holdfast token new ci lock 'deploy/*' read '*' --tokens tokens.conf > ci.token\n"
+        "  holdfast token new ci lock 'deploy/*' read '*' --tokens tokens.conf \\\n"
+        "      --secret-file ci.token\n"
         "  holdfast token new backup lock 'path:/srv/*' @files\n"
         "\n"
         "Patterns: a name, the beginning of names (deploy/*), everything (*), path:/srv/*,\n"
         "inode:7, range:7:0-4096. Doors: http, dflockd, redis, files.");
+}
+
+void declare_make_options(const options::Command& command, MakeCommand& make) {
+    command.add_file("FILE", make.path, "the file, which only you may read").required();
+    command.add_flag("--replace", make.is_replacing,
+                     "put the new secret in the place of the one in FILE, which keeps its "
+                     "permissions");
+    command.footer(
+        "For serve --auth-token-file and --admin-token-file, and for clients (--token-file). The\n"
+        "secret is not printed. A server that is running reads its tokens again on SIGHUP.\n"
+        "\n"
+        "  holdfast token make auth.token\n"
+        "  holdfast token make --replace auth.token");
 }
 
 tl::unexpected<base::Error> fail_at(const std::string& path) {
@@ -90,6 +117,16 @@ base::Result<void> replace_file(const std::string& path, std::string_view text) 
     }
     if (done && ::rename(temporary.c_str(), path.c_str()) != 0) done = fail_at(path);
     if (!done) ::unlink(temporary.c_str());
+    return done;
+}
+
+// Makes a file that only its owner may read. There must be none: it may be the only copy of a secret.
+base::Result<void> write_new_file(const std::string& path, std::string_view text) {
+    const base::Descriptor file(
+        ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!file) return fail_at(path);
+    auto done = write_all(file, text, path);
+    if (!done) ::unlink(path.c_str());
     return done;
 }
 
@@ -155,34 +192,43 @@ base::Result<std::string> make_line(const TokenCommand& token, std::string_view 
 void print_json(const TokenCommand& token, std::string_view secret, std::string_view line) {
     line.remove_suffix(1);  // the end of the line
     std::string text;
-    base::JsonWriter(text)
-        .begin_object()
-        .field("name", token.name)
-        .field("secret", secret)
-        .field("line", line)
-        .end_object();
+    base::JsonWriter json(text);
+    json.begin_object().field("name", token.name);
+    if (token.secret_path.empty()) json.field("secret", secret);
+    json.field("line", line).end_object();
     std::printf("%s\n", text.c_str());
 }
 
 void print_lines(const TokenCommand& token, const std::string& secret, const std::string& line) {
-    std::printf("%s\n", secret.c_str());
+    if (token.secret_path.empty()) std::printf("%s\n", secret.c_str());
     if (token.path.empty()) std::fputs(line.c_str(), stdout);
+    if (!token.secret_path.empty() || ::isatty(STDOUT_FILENO) != 1) return;
     const char* const rest =
         token.path.empty()
             ? "Above: the secret, which is shown only now, and the line for the file of --tokens.\n"
             : "Above: the secret, which is shown only now. A server that is running reads the file "
               "again on SIGHUP.\n";
-    if (::isatty(STDOUT_FILENO) == 1) std::fputs(rest, stderr);
+    std::fputs(rest, stderr);
+}
+
+// Writes what goes to files: the secret first, so that no token is added whose secret nobody has.
+base::Result<void> keep(const TokenCommand& token, const std::string& secret,
+                        const std::string& line) {
+    if (!token.secret_path.empty()) {
+        TRY(write_new_file(token.secret_path, secret + '\n'));
+    }
+    if (token.path.empty()) return {};
+    auto added = add_line(token.path, line);
+    if (!added && !token.secret_path.empty()) ::unlink(token.secret_path.c_str());
+    return added;
 }
 
 cli::Asked<int> run_token_new(const TokenCommand& token) {
     const std::string secret = rights::new_secret();
     const auto line = make_line(token, secret);
     if (!line) return cli::fail(options::exit_usage, line.error().message);
-    if (!token.path.empty()) {
-        if (const auto added = add_line(token.path, *line); !added) {
-            return cli::fail(EXIT_FAILURE, added.error().message);
-        }
+    if (const auto kept = keep(token, secret, *line); !kept) {
+        return cli::fail(EXIT_FAILURE, kept.error().message);
     }
     if (token.is_json) {
         print_json(token, secret, *line);
@@ -192,16 +238,30 @@ cli::Asked<int> run_token_new(const TokenCommand& token) {
     return EXIT_SUCCESS;
 }
 
+cli::Asked<int> run_token_make(const MakeCommand& make) {
+    const std::string text = rights::new_secret() + '\n';
+    const auto made =
+        make.is_replacing ? replace_file(make.path, text) : write_new_file(make.path, text);
+    if (!made) return cli::fail(EXIT_FAILURE, made.error().message);
+    return EXIT_SUCCESS;
+}
+
 }  // namespace
 
 cli::Command declare_token(const options::Command& program) {
     const auto token = std::make_shared<TokenCommand>();
+    const auto make = std::make_shared<MakeCommand>();
     const options::Command command =
         program.add_command("token", "make tokens for the server, each with rights of its own");
     command.requires_commands(1, 1);
     declare_token_options(command.add_command("new", "make a token and show its secret, once"),
                           *token);
-    return {command, [token] { return run_token_new(*token); }};
+    const options::Command make_command =
+        command.add_command("make", "make a secret and write it to a file");
+    declare_make_options(make_command, *make);
+    return {command, [token, make, make_command] {
+                return make_command.is_called() ? run_token_make(*make) : run_token_new(*token);
+            }};
 }
 
 }  // namespace holdfast::app

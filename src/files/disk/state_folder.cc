@@ -76,7 +76,8 @@ SystemResult<TemporaryFile> StateFolder::make_temporary_file() {
     base::append_hex(name, opening_);
     name += '-';
     base::append_hex(name, next_name_.fetch_add(1));
-    auto opened = open_beneath(temporary_.get(), name, O_RDWR | O_CREAT | O_EXCL, 0644);
+    auto opened =
+        open_beneath(temporary_.get(), name, O_RDWR | O_CREAT | O_EXCL, mode_of_new_files);
     if (!opened) return tl::unexpected(opened.error());
     return TemporaryFile(temporary_.get(), std::move(name), std::move(*opened));
 }

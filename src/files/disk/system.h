@@ -17,6 +17,11 @@
 
 namespace holdfast::files {
 
+// The modes of the files and directories that clients make. Others on this machine may not read what
+// at the door needs a session; the server's group may, for a backup with a user of its own.
+inline constexpr mode_t mode_of_new_files = 0640;
+inline constexpr mode_t mode_of_new_directories = 0750;
+
 // A value, or an errno.
 template <class T>
 using SystemResult = tl::expected<T, int>;

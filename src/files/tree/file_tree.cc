@@ -15,7 +15,7 @@ namespace holdfast::files {
 namespace {
 
 base::Result<base::Descriptor> open_root(const std::string& path) {
-    if (mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) {
+    if (mkdir(path.c_str(), mode_of_new_directories) != 0 && errno != EEXIST) {
         return base::fail("cannot make the files' root " + path + ": " +
                           std::generic_category().message(errno));
     }
@@ -149,7 +149,7 @@ FileResult<void> FileTree::make_directory(const FilePath& path) {
     }
     if (!parent) return tl::unexpected(parent.error());
     const std::unique_lock lock(state_->directories);
-    if (mkdirat(parent->get(), path.name().c_str(), 0755) != 0) {
+    if (mkdirat(parent->get(), path.name().c_str(), mode_of_new_directories) != 0) {
         const int error = errno;
         if (error == EEXIST) {
             const bool is_there = is_directory(path).value_or(false);

@@ -242,6 +242,19 @@ TEST_F(TreeTest, KeepsTheRightsOfAFileItReplaces) {
     EXPECT_EQ(status.st_mode & 07777, 0600U);
 }
 
+TEST_F(TreeTest, MakesFilesAndDirectoriesThatOthersOnTheMachineCannotRead) {
+    const mode_t before = ::umask(0);
+    ASSERT_TRUE(put(*tree_, "/parent/a", "x"));
+    ASSERT_TRUE(tree_->make_directory(path_of("/made")));
+    ::umask(before);
+    for (const auto& [path, mode] :
+         {std::pair<std::string, mode_t>{"/parent/a", 0640}, {"/parent", 0750}, {"/made", 0750}}) {
+        struct stat status {};
+        ASSERT_EQ(stat(real(path).c_str(), &status), 0);
+        EXPECT_EQ(status.st_mode & 07777, mode) << path;
+    }
+}
+
 TEST_F(TreeTest, CannotBeOpenedTwice) {
     const auto second = FileTree::open({.root = folder_ / "root"}, clock_);
     ASSERT_FALSE(second);

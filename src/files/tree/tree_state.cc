@@ -175,7 +175,7 @@ FileResult<void> make_parents(TreeState& tree, const FilePath& path) {
         if (!folder) break;
         const std::string name(segment);
         made += '/' + name;
-        const bool is_new = mkdirat(folder->get(), name.c_str(), 0755) == 0;
+        const bool is_new = mkdirat(folder->get(), name.c_str(), mode_of_new_directories) == 0;
         if (!is_new && errno != EEXIST) return refuse_by_errno(errno, "make " + made);
         if (is_new) {
             if (const auto done = sync(folder->get()); !done) {

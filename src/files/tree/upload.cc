@@ -11,7 +11,6 @@ namespace holdfast::files {
 namespace {
 
 constexpr std::uint64_t file_bytes_ever = std::uint64_t{1} << 62;  // so that sums do not overflow
-constexpr mode_t mode_of_new_files = 0644;
 constexpr int naming_attempts_max = 100;
 
 // The version at the path.

@@ -148,6 +148,19 @@ void HengdangDoor::tend() {
     writers_->run([self = shared_from_this()] { self->end_expired_sessions(); });
 }
 
+base::Result<files::SessionBook::NewSession> HengdangDoor::begin_session(
+    const files::NewLogin& login) {
+    TRY(auto made, sessions_->create(login, wall_now()));
+    if (made.replaced) {
+        base::log(base::LogLevel::info, "a session has taken the place of another one",
+                  {{"owner", login.owner},
+                   {"name", made.session.name},
+                   {"replaced", made.replaced->name}});
+        locks_.release_all(made.replaced->name, "");
+    }
+    return made;
+}
+
 base::Result<bool> HengdangDoor::end_session(const std::string& name, const std::string& by) {
     TRY(const bool has_ended, sessions_->end(name));
     if (has_ended) locks_.release_all(name, by);

@@ -114,6 +114,11 @@ class HengdangDoor : public std::enable_shared_from_this<HengdangDoor> {
     // Does the same on a thread of the disk, if a session has expired. Does not block.
     void tend();
 
+    // Begins a session. The locks of the session whose place it takes, if it takes one, are released
+    // when this returns. Not on a loop.
+    [[nodiscard]] base::Result<files::SessionBook::NewSession> begin_session(
+        const files::NewLogin& login);
+
     // Ends a session and releases its locks; false if there is no session of this name. A change
     // that the session had begun is done when this returns, or will be refused. Not on a loop. `by`:
     // who asks (rights/asker.h).

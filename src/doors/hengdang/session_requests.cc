@@ -124,7 +124,7 @@ int status_of(files::NostrFault fault) {
 
 FileAnswer begin_session(HengdangDoor& door, const files::NewLogin& login,
                          const CookieForm& cookie) {
-    const auto session = door.sessions().create(login, door.wall_now());
+    const auto session = door.begin_session(login);
     if (!session) return refuse(503, "No session", session.error().message);
     return tell_new_session(*session, cookie);
 }

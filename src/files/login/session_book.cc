@@ -122,8 +122,16 @@ base::Result<SessionBook::NewSession> SessionBook::create(const NewLogin& login,
     CHECK(std::all_of(login.owner.begin(), login.owner.end(),
                       [](char c) { return c > ' ' && c <= '~'; }));
     CHECK(login.app_name.size() <= app_name_bytes_max);
+    auto made = begin(login, now);
+    if (made && made->replaced) wait_for_changes(made->replaced->name);
+    return made;
+}
+
+base::Result<SessionBook::NewSession> SessionBook::begin(const NewLogin& login,
+                                                         service::WallTime now) {
     const std::lock_guard disk_lock(disk_mutex_);
-    if (count(now) >= sessions_max_) {
+    const auto surplus = surplus_of(login.owner, now);
+    if (!surplus && count(now) >= sessions_max_) {
         return base::fail("there are " + std::to_string(sessions_max_) +
                           " sessions already; end one, or wait until one expires");
     }
@@ -138,6 +146,13 @@ base::Result<SessionBook::NewSession> SessionBook::create(const NewLogin& login,
                     .app_name = login.app_name};
     const auto written = folder_.write_small_file(sessions_.get(), id_hash, to_text(made.session));
     if (!written) return fail_at("keep the session", written.error());
+    if (surplus) {
+        if (const auto removed = remove(*surplus); !removed) {
+            static_cast<void>(StateFolder::remove_small_file(sessions_.get(), id_hash));
+            return tl::unexpected(removed.error());
+        }
+        made.replaced = surplus->session;
+    }
     const std::lock_guard lock(mutex_);
     // Two sessions have the same name once in 2^64 times.
     CHECK(entries_.emplace(made.session.name, Entry{made.session, id_hash}).second);
@@ -258,6 +273,24 @@ base::Result<void> SessionBook::remove(const Entry& entry) {
     const std::lock_guard lock(mutex_);
     entries_.erase(entry.session.name);
     return {};
+}
+
+// The session that the owner loses with the next login; none while the owner has a share left.
+std::optional<SessionBook::Entry> SessionBook::surplus_of(std::string_view owner,
+                                                          service::WallTime now) const {
+    const std::lock_guard lock(mutex_);
+    const Entry* least_used = nullptr;
+    std::size_t count = 0;
+    for (const auto& [name, entry] : entries_) {
+        const Session& session = entry.session;
+        if (session.owner != owner || is_over(session, now)) continue;
+        ++count;
+        if (least_used == nullptr || session.last_used_ms < least_used->session.last_used_ms) {
+            least_used = &entry;
+        }
+    }
+    if (count < std::max<std::size_t>(sessions_max_ / session_shares, 1)) return std::nullopt;
+    return *least_used;
 }
 
 std::size_t SessionBook::count(service::WallTime now) const {

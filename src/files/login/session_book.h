@@ -2,6 +2,9 @@
 
 // SessionBook: the sessions of those who have logged in.
 //
+// No owner can take all sessions: each has a share, and a login beyond that takes the place of the
+// owner's session that was not used for the longest time.
+//
 // A session is found by its id, 64 digits that are told once and stored nowhere: the disk and the
 // memory have only the hash of the id. Logs, listings and locks name a session by the beginning of
 // that hash, which gives no access. A session ends by itself after seven days, or when somebody
@@ -37,6 +40,8 @@ namespace holdfast::files {
 
 inline constexpr std::chrono::hours session_time{7 * 24};
 inline constexpr std::size_t sessions_max_default = 1000;
+// The share of one owner in the sessions: a quarter.
+inline constexpr std::size_t session_shares = 4;
 inline constexpr std::size_t app_name_bytes_max = 128;
 
 struct Session {
@@ -64,11 +69,13 @@ class SessionBook {
     [[nodiscard]] static base::Result<std::unique_ptr<SessionBook>> open(
         StateFolder& folder, std::size_t sessions_max = sessions_max_default);
 
-    // Begins a session. Fails when there are too many sessions that are not over, or when the disk
-    // fails.
+    // Begins a session. If its owner has no share left, one of the owner's sessions has ended when
+    // this returns. Fails when there are too many sessions that are not over, or when the disk fails.
+    // REQUIRES: this thread is in no change.
     struct NewSession {
         std::string id;
         Session session;
+        std::optional<Session> replaced = {};  // its locks have to be released
     };
     [[nodiscard]] base::Result<NewSession> create(const NewLogin& login, service::WallTime now);
 
@@ -130,6 +137,9 @@ class SessionBook {
     [[nodiscard]] base::Result<void> read();
     [[nodiscard]] base::Result<void> remove(const Entry& entry);
     [[nodiscard]] Expired remove_expired_entries(service::WallTime now);
+    [[nodiscard]] base::Result<NewSession> begin(const NewLogin& login, service::WallTime now);
+    [[nodiscard]] std::optional<Entry> surplus_of(std::string_view owner,
+                                                  service::WallTime now) const;
     void end_change(const std::string& name);
     void wait_for_changes(const std::string& name);
     [[nodiscard]] std::size_t count(service::WallTime now) const;

@@ -150,15 +150,54 @@ TEST_F(SessionBookTest, RemovesTheOtherExpiredSessionsWhenTheDiskFailsForOne) {
 TEST_F(SessionBookTest, HasRoomForSoManyOnly) {
     open_book(2);
     const auto one = create();
-    create();
-    const auto three = book_->create({.owner = "bearer"}, start);
+    ASSERT_TRUE(book_->create({.owner = "two"}, start));
+    const auto three = book_->create({.owner = "three"}, start);
     ASSERT_FALSE(three);
     EXPECT_EQ(three.error().message,
               "there are 2 sessions already; end one, or wait until one expires");
     ASSERT_TRUE(book_->end(one.session.name));
-    EXPECT_TRUE(book_->create({.owner = "bearer"}, start));
-    EXPECT_FALSE(book_->create({.owner = "bearer"}, start));
-    EXPECT_TRUE(book_->create({.owner = "bearer"}, start + session_time));
+    EXPECT_TRUE(book_->create({.owner = "three"}, start));
+    EXPECT_FALSE(book_->create({.owner = "four"}, start));
+    EXPECT_TRUE(book_->create({.owner = "four"}, start + session_time));
+}
+
+// One owner has room for 3 of 12.
+TEST_F(SessionBookTest, GivesEachOwnerAShareAndReplacesTheSessionThatWasNotUsedForLongest) {
+    open_book(12);
+    std::vector<SessionBook::NewSession> made;
+    for (int i = 0; i < 3; ++i) made.push_back(create(start + std::chrono::seconds(i)));
+    ASSERT_TRUE(book_->find(made[0].id, start + 10s)) << "the second one is the least used now";
+    const auto fourth = book_->create({.owner = "bearer"}, start + 11s);
+    ASSERT_TRUE(fourth);
+    ASSERT_TRUE(fourth->replaced);
+    EXPECT_EQ(fourth->replaced->name, made[1].session.name);
+    EXPECT_FALSE(book_->find(made[1].id, start + 11s));
+    for (const std::string& id : {made[0].id, made[2].id, fourth->id}) {
+        EXPECT_TRUE(book_->find(id, start + 11s));
+    }
+    const auto other = book_->create({.owner = "other"}, start + 11s);
+    ASSERT_TRUE(other);
+    EXPECT_FALSE(other->replaced) << "the share of another owner is not touched";
+    open_book(12);
+    EXPECT_FALSE(book_->find(made[1].id, start + 11s)) << "it is gone from the disk, too";
+    EXPECT_EQ(book_->list(start + 11s).size(), 4U);
+}
+
+TEST_F(SessionBookTest, ReplacesASessionWhenItsChangesAreDone) {
+    open_book(1);
+    const auto one = create();
+    auto change = book_->begin_change(one.session.name, start);
+    ASSERT_TRUE(change);
+    std::atomic<bool> is_told = false;
+    std::thread login([&] {
+        EXPECT_TRUE(book_->create({.owner = "bearer"}, start)->replaced);
+        is_told = true;
+    });
+    while (book_->is_live(one.session.name, start)) std::this_thread::yield();
+    EXPECT_FALSE(is_told);
+    change.reset();
+    login.join();
+    EXPECT_TRUE(is_told);
 }
 
 TEST_F(SessionBookTest, PassesOverFilesThatAreNoSessions) {

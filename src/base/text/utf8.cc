@@ -39,6 +39,17 @@ bool is_utf8(std::string_view text) {
     return true;
 }
 
+bool is_utf8_beginning(std::string_view text) {
+    const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80; };
+    const auto first = std::find_if_not(text.rbegin(), text.rend(), continues);
+    if (first == text.rend()) return text.empty();
+    const auto following = static_cast<unsigned>(first - text.rbegin());
+    const auto lead = static_cast<unsigned char>(*first);
+    const unsigned wanted = lead >= 0xF0 ? 3 : lead >= 0xE0 ? 2 : 1;
+    const bool is_cut_off = lead >= 0xC2 && lead <= 0xF4 && following < wanted;
+    return is_utf8(is_cut_off ? text.substr(0, text.size() - following - 1) : text);
+}
+
 Letter first_letter(std::string_view text) {
     const auto lead = static_cast<unsigned char>(text.front());
     if (lead < 0x80) return {.code = lead, .bytes = 1};

@@ -14,6 +14,9 @@ namespace holdfast::base {
 // above U+10FFFF.
 [[nodiscard]] bool is_utf8(std::string_view text);
 
+// The same of the beginning of a longer text, whose last letter may be cut off.
+[[nodiscard]] bool is_utf8_beginning(std::string_view text);
+
 struct Letter {
     char32_t code = 0;
     std::size_t bytes = 0;  // 0: the text does not begin with a well-formed letter

@@ -42,5 +42,18 @@ TEST(Utf8, RefusesEveryCutSequence) {
     }
 }
 
+TEST(Utf8, OfABeginningTakesALastLetterThatIsCutOff) {
+    for (const std::string& text : {"\xC3\xA4"s, "\xE2\x82\xAC"s, "\xF0\x9F\x94\x92"s}) {
+        for (std::size_t size = 0; size <= text.size(); ++size) {
+            EXPECT_TRUE(is_utf8_beginning("a" + text + text.substr(0, size)));
+            EXPECT_TRUE(is_utf8_beginning(text.substr(0, size)));
+        }
+    }
+    for (const std::string& text :
+         {"\x80"s, "a\xFF"s, "\xE4rger"s, "a\xC3"s + "b", "\xC3\xA4\xA4"s}) {
+        EXPECT_FALSE(is_utf8_beginning(text)) << text;
+    }
+}
+
 }  // namespace
 }  // namespace holdfast::base

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/text/utf8.h"
 #include "doors/hengdang/admission.h"
 #include "doors/hengdang/http/conditions.h"
 #include "doors/hengdang/requests.h"
@@ -14,6 +15,8 @@ namespace {
 
 constexpr std::uint64_t small_read_bytes = 64 * 1024;
 constexpr std::uint64_t piece_bytes = 256 * 1024;
+// So much of the beginning of a text is looked at for its character set.
+constexpr std::uint64_t charset_bytes = 64 * 1024;
 
 // Reads `bytes` bytes; fewer if another program has truncated the file, or if the disk fails.
 std::string read_at(int descriptor, std::uint64_t start, std::size_t bytes) {
@@ -68,6 +71,7 @@ class Reading : public std::enable_shared_from_this<Reading> {
         file_ = std::move(found.file->descriptor);
         if (answer_.status != 200 && answer_.status != 206) return;
         has_content_ = true;
+        add_charset(found.file->info.size_bytes);
         if (request_.is_head) return;
         piece_ = read_at(file_.get(), span_.start,
                          static_cast<std::size_t>(std::min(span_.size(), piece_bytes)));
@@ -75,6 +79,17 @@ class Reading : public std::enable_shared_from_this<Reading> {
         if (piece_.size() == wanted) return;
         has_content_ = false;
         answer_ = refuse(500, "Storage failed", "The file could not be read");
+    }
+
+    // Names the character set of a text that is UTF-8. A browser that is not told takes it for another
+    // one. HEAD and every part of the text have the same type.
+    void add_charset(std::uint64_t size_bytes) {
+        if (!answer_.content_type.starts_with("text/")) return;
+        const std::string beginning =
+            read_at(file_.get(), 0, static_cast<std::size_t>(std::min(size_bytes, charset_bytes)));
+        const bool is_utf8 = size_bytes > charset_bytes ? base::is_utf8_beginning(beginning)
+                                                        : base::is_utf8(beginning);
+        if (is_utf8) answer_.content_type += "; charset=utf-8";
     }
 
     struct Found {

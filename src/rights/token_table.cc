@@ -20,7 +20,9 @@ std::string_view bytes_of(const Digest& digest) {
 }  // namespace
 
 TokenTable::TokenTable(const Tokens& tokens, const TokenTable* before)
-    : is_open_(tokens.auth.empty() && !tokens.lines), is_of_file_(tokens.lines.has_value()) {
+    : wrong_secrets_(before != nullptr ? before->wrong_secrets_ : std::make_shared<WrongSecrets>()),
+      is_open_(tokens.auth.empty() && !tokens.lines),
+      is_of_file_(tokens.lines.has_value()) {
     if (!tokens.auth.empty()) {
         add(auth_token_name, base::sha256(tokens.auth), Grants::everything(Right::lock), before);
     }

@@ -18,6 +18,7 @@
 
 #include "rights/token.h"
 #include "rights/token_file.h"
+#include "rights/wrong_secrets.h"
 
 namespace holdfast::rights {
 
@@ -45,6 +46,9 @@ class TokenTable {
     // secret was right.
     [[nodiscard]] TokenPtr find(std::string_view secret) const;
     [[nodiscard]] TokenPtr find_name(std::string_view name) const;
+    // The secrets that find() did not find; the door counts them. Tables that follow one another share
+    // this.
+    [[nodiscard]] WrongSecrets& wrong_secrets() const { return *wrong_secrets_; }
     // A client that has shown no token where none is needed: it may lock, and does not administer.
     [[nodiscard]] const TokenPtr& anonymous() const { return anonymous_; }
 
@@ -56,6 +60,7 @@ class TokenTable {
 
     std::vector<std::shared_ptr<Token>> tokens_;  // by their digests
     TokenPtr anonymous_;
+    std::shared_ptr<WrongSecrets> wrong_secrets_;
     bool is_open_;
     bool is_of_file_;
 };

@@ -169,6 +169,20 @@ def secret_files(program, folder):
         each.unlink()
 
 
+def wrong_secrets(server, root):
+    """A wrong secret is counted by its door, and logged with the address of the client."""
+    require(server.ask("GET", "/lock", "wrong")[0] == 401, "a wrong secret")
+    require(server.ask("GET", "/lock", "", headers={"Authorization": ""})[0] == 401, "no secret is none that is wrong")
+    require(Line(server, "dflockd").say("auth\n_\nwrong\n") == "error_auth", "a wrong secret")
+    require(Line(server, "redis").say("AUTH wrong\r\n").startswith("-WRONGPASS"), "a wrong password")
+    require(Line(server, "redis").say("HELLO 3 AUTH user wrong\r\n").startswith("-WRONGPASS"), "a wrong password")
+    require(server.ask("POST", "/auth/session", "wrong", door="files")[0] == 401, "a wrong secret")
+    metrics = server.ask("GET", "/metrics", root)[1]
+    for door, count in (("http", 1), ("dflockd", 1), ("redis", 2), ("files", 1)):
+        require(f'holdfast_wrong_secrets_total{{door="{door}"}} {count}\n' in metrics, door, count, metrics)
+    server.wait_for_log('"message":"a wrong secret","door":"http","from":"127.0.0.1"')
+
+
 def http_doors(server, ci, root):
     for name in ("prod", "deploy/old"):
         require(server.ask("POST", f"/v1/locks/{name.replace('/', '%2F')}/acquire", root,
@@ -433,6 +447,7 @@ def main(program):
         server = Server(program, folder, "--tokens", str(tokens), "--files-root", str(tree))
         events, all_events = [], []
         watchers = [read_events(server, ci, events), read_events(server, ui, all_events)]
+        wrong_secrets(server, root)
         http_doors(server, ci, root)
         sets(server, ci, root)
         deadlocks(server, ci, root)

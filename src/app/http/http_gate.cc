@@ -131,10 +131,14 @@ std::optional<HttpGate::Admission> HttpGate::admit(const net::HttpRequest& reque
         if (is_of_another_page(request, route)) return refuse_page(reply), std::nullopt;
         shown = *password;
     }
+    const bool is_free = route != nullptr && route->needs == Privilege::none;
     const rights::Token* client = find(shown);
+    if (client == nullptr && !shown.empty() && !is_free) {
+        tokens_->wrong_secrets().add(rights::Door::http, request.client_host());
+    }
     if (client == nullptr && tokens_->is_open()) client = tokens_->anonymous().get();
     if (client != nullptr) return Admission{privilege_of(*client), client};
-    if (route != nullptr && route->needs == Privilege::none) return Admission{};
+    if (is_free) return Admission{};
     refuse(reply, !shown.empty());
     return std::nullopt;
 }

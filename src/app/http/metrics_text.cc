@@ -297,6 +297,15 @@ void add_denials(Page& page, const rights::TokenTable& tokens) {
     }
 }
 
+void add_wrong_secrets(Page& page, const rights::WrongSecrets& wrong) {
+    page.begin(MetricType::Counter, "holdfast_wrong_secrets_total",
+               "Secrets that clients have shown and no token has, by door.");
+    for (const rights::Door door :
+         {rights::Door::http, rights::Door::dflockd, rights::Door::redis, rights::Door::files}) {
+        page.value(wrong.count(door), {{"door", std::string(rights::to_text(door))}});
+    }
+}
+
 }  // namespace
 
 std::string metrics_text(const Figures& figures) {
@@ -307,7 +316,10 @@ std::string metrics_text(const Figures& figures) {
     add_store(page, figures.service, figures.store);
     if (figures.files) add_files(page, *figures.files);
     if (figures.cluster) add_cluster(page, figures);
-    if (figures.tokens && !figures.tokens->is_empty()) add_denials(page, *figures.tokens);
+    if (figures.tokens && !figures.tokens->is_empty()) {
+        add_denials(page, *figures.tokens);
+        add_wrong_secrets(page, figures.tokens->wrong_secrets());
+    }
     add_connections(page, figures);
     add_requests(page, figures.requests);
     if (figures.process) add_process(page, *figures.process);

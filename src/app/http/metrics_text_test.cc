@@ -96,6 +96,7 @@ TEST(MetricsText, CountsDenialsByTokenAndRight) {
     const auto text_with = [&](const rights::Tokens& tokens) {
         const auto table = std::make_shared<const rights::TokenTable>(tokens, nullptr);
         for (const auto& token : table->tokens()) token->count_denial(rights::Right::admin);
+        table->wrong_secrets().add(rights::Door::redis, "192.0.2.7");
         return metrics_text({.service = service,
                              .store = {},
                              .listeners = {},
@@ -104,8 +105,11 @@ TEST(MetricsText, CountsDenialsByTokenAndRight) {
     };
     EXPECT_THAT(text_with({.auth = "user"}),
                 AllOf(HasSubstr("holdfast_denials_total{token=\"auth\",right=\"admin\"} 1\n"),
-                      HasSubstr("holdfast_denials_total{token=\"auth\",right=\"lock\"} 0\n")));
-    EXPECT_THAT(text_with({}), Not(HasSubstr("holdfast_denials_total")));
+                      HasSubstr("holdfast_denials_total{token=\"auth\",right=\"lock\"} 0\n"),
+                      HasSubstr("holdfast_wrong_secrets_total{door=\"redis\"} 1\n"),
+                      HasSubstr("holdfast_wrong_secrets_total{door=\"http\"} 0\n")));
+    EXPECT_THAT(text_with({}), AllOf(Not(HasSubstr("holdfast_denials_total")),
+                                     Not(HasSubstr("holdfast_wrong_secrets_total"))));
 }
 
 TEST(MetricsText, CountsFencesAndTheirChecks) {

@@ -83,7 +83,12 @@ bool DflockdProtocol::handle(const Frame& frame) {
 bool DflockdProtocol::admit(const std::optional<DflockdRequest>& request) {
     constexpr rights::Door door = rights::Door::dflockd;
     const auto tokens = door_.tokens().current();
-    if (request && request->verb == Verb::auth) client_ = tokens->find(request->secret);
+    if (request && request->verb == Verb::auth) {
+        client_ = tokens->find(request->secret);
+        if (!client_ && !tokens->is_empty()) {
+            tokens->wrong_secrets().add(door, net::ClientHost(channel_).text());
+        }
+    }
     if (client_ && !client_->may_something(rights::Right::read, door)) {
         const auto denial = rights::refuse_anything(*client_, rights::Right::read, door);
         client_.reset();

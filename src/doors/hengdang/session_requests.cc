@@ -208,8 +208,10 @@ void log_in(const HengdangContext& context, const net::HttpRequest& request,
                                      "Authorization: Bearer <secret>"),
                               reply);
         }
-        return log_in_by_token(context, door.parts().tokens.current()->find(bearer), request,
-                               reply);
+        const auto tokens = door.parts().tokens.current();
+        const auto token = tokens->find(bearer);
+        if (!token) tokens->wrong_secrets().add(rights::Door::files, request.client_host());
+        return log_in_by_token(context, token, request, reply);
     }
     const bool is_same_page = request.header("Sec-Fetch-Site") == "same-origin";
     if (!is_same_page && door.parts().origins.find(request) == OriginKind::foreign) {

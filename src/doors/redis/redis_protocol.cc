@@ -84,7 +84,11 @@ void RedisProtocol::handle(Words words) {
         if (auto made = run_connection_command(state_, door_, words)) {
             by_.clear();  // another client may have logged in
             if (state_.is_admitted && !made->is_refusal) timer_.reset();
-            if (made->is_refusal) return answer_later(std::move(*made));
+            if (made->is_refusal) {
+                door_.tokens().current()->wrong_secrets().add(rights::Door::redis,
+                                                              net::ClientHost(channel_).text());
+                return answer_later(std::move(*made));
+            }
             return answer(made->reply, made->is_last);
         }
         if (is_word(words[0], "holdfast.acquire")) return acquire(words);

@@ -264,6 +264,9 @@ void Server::answer(const Submission& submission, const service::Response& respo
     const Reply reply = make_reply(call, response, parts_.machine);
     parts_.world.note("{}: c{}/{} is answered: {}", parts_.name, call.client, call.number,
                       to_text(reply));
+    if (!reply.is_failure && parts_.is_usurped && parts_.is_usurped()) {
+        return withhold(submission, reply);
+    }
     parts_.checker.on_answered(submission, reply);
     if (parts_.on_served && !reply.is_failure) parts_.on_served(submission);
     if (process_->service->role() == service::Role::deposed && !reply.is_failure) {
@@ -278,6 +281,14 @@ void Server::answer(const Submission& submission, const service::Response& respo
         }
     }
     process_->outbox.emplace_back(call.connection, reply);
+}
+
+// As if the connection had died just before.
+void Server::withhold(const Submission& submission, const Reply& reply) {
+    const Call& call = submission.call;
+    parts_.world.note("{}: c{}/{} does not get its answer", parts_.name, call.client, call.number);
+    parts_.checker.on_withheld(submission, reply);
+    parts_.ways.cut(call.connection);
 }
 
 std::size_t Server::promises() const {

@@ -91,6 +91,9 @@ class Server {
         std::function<bool(const Call&)> admits = {};
         // Told of every answer that is not a failure. May be empty.
         std::function<void(const Submission&)> on_served = {};
+        // Whether another may serve by now, although this server could not know it. Then no client gets
+        // an answer that is not a failure. May be empty.
+        std::function<bool()> is_usurped = {};
     };
 
     explicit Server(Parts parts)
@@ -150,6 +153,7 @@ class Server {
     void submit(const Call& call);
     void sign(Submission& submission);
     void answer(const Submission& submission, const service::Response& response);
+    void withhold(const Submission& submission, const Reply& reply);
     void recover();
     void drop_connection(ConnectionId id, Gone gone);
     void end_session(core::SessionId session, Gone gone);

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <string_view>
 
 #include "sim/clients/client.h"
 #include "sim/simulation.h"
@@ -76,6 +78,27 @@ TEST(ClusterWorld, IsBusyOnTheAverage) {
     EXPECT_GT(writes, 10 * worlds);
     EXPECT_GT(elections, 3 * worlds);
     EXPECT_GT(restored, worlds);
+}
+
+// A fault that no world has would find nothing.
+TEST(ClusterWorld, SeesEveryRareFault) {
+    constexpr std::uint64_t worlds = 60;
+    std::map<std::string_view, std::size_t> seen = {
+        {"which lives", 0},
+        {"does not get its answer", 0},
+        {"is stopped while it takes over", 0},
+        {"etcd: is full", 0},
+    };
+    for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
+        Simulation simulation(Kind::cluster, seed, SIZE_MAX);
+        (void)simulation.run();
+        for (const std::string& line : simulation.history()) {
+            for (auto& [words, count] : seen) {
+                count += line.find(words) != std::string::npos ? 1 : 0;
+            }
+        }
+    }
+    for (const auto& [words, count] : seen) EXPECT_GT(count, 10U) << words;
 }
 
 TEST(World, IsAnotherForAnotherSeed) {

@@ -41,6 +41,11 @@ void Checker::on_answered(const Submission& submission, const Reply& reply) {
     unanswered_.erase(submission.id);
 }
 
+void Checker::on_withheld(const Submission& submission, const Reply& reply) {
+    open_requests_.on_withheld(submission, reply);
+    unanswered_.erase(submission.id);
+}
+
 void Checker::on_abandoning(std::uint64_t submission) {
     const auto known = unanswered_.find(submission);
     if (known != unanswered_.end()) ledger_.on_abandoned(known->second);

@@ -40,6 +40,8 @@ class Checker {
     // At the server.
     void on_submitted(const Submission& submission);
     void on_answered(const Submission& submission, const Reply& reply);
+    // It was answered, and no client ever gets the answer.
+    void on_withheld(const Submission& submission, const Reply& reply);
     void on_abandoning(std::uint64_t submission);
     void on_abandoned(std::uint64_t submission);
     void on_event(const core::Event& event);

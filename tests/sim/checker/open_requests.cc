@@ -109,6 +109,12 @@ void OpenRequests::on_answered(const Submission& submission, const Reply& reply)
     }
 }
 
+void OpenRequests::on_withheld(const Submission& submission, const Reply& reply) {
+    const auto found = open_.find(entry_of(submission.id));
+    if (found != open_.end()) found->second.may_hold_in_secret = true;
+    on_answered(submission, reply);
+}
+
 void OpenRequests::on_abandoned(std::uint64_t submission) {
     const auto found = open_.find(entry_of(submission));
     if (found == open_.end() || found->second.submission.id != submission) return;

@@ -29,6 +29,8 @@ class OpenRequests {
 
     void on_submitted(const Submission& submission);
     void on_answered(const Submission& submission, const Reply& reply);
+    // The same, but the client is not told.
+    void on_withheld(const Submission& submission, const Reply& reply);
     // Nobody waits for it any more.
     void on_abandoned(std::uint64_t submission);
     // `at` is when the event happened.

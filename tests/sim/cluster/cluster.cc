@@ -58,8 +58,8 @@ Server::Parts Cluster::make_server_parts(Node& node) {
         .first_submission = 1 + node.index * submissions_of_a_node,
         .recovers_when_deposed = true,
         .admits = [this, &node](const Call& call) { return admits(node, call); },
-        .on_served = [this,
-                      &node](const Submission& submission) { check_right(node, submission); }};
+        .on_served = [this, &node](const Submission& submission) { check_right(node, submission); },
+        .is_usurped = [&node] { return node.usurped_at.has_value(); }};
 }
 
 std::unique_ptr<service::Store> Cluster::make_store(Node& node, const StoreHooks& hooks) {
@@ -67,6 +67,10 @@ std::unique_ptr<service::Store> Cluster::make_store(Node& node, const StoreHooks
     watched.on_commit = [this, on_commit = hooks.on_commit](const service::Commit& commit) {
         history_.on_commit(commit);
         on_commit(commit);
+    };
+    watched.enter = [this, &node, enter = hooks.enter](std::function<void()> task) {
+        stop_in_takeover(node);
+        enter(std::move(task));
     };
     auto store = std::make_unique<NodeStore>(
         cluster::ClusterOptions{
@@ -130,6 +134,45 @@ void Cluster::arrange_faults(const Every& every) {
         });
     });
     arrange_etcd_faults(every);
+    arrange_usurpations(every);
+}
+
+// Before it sees the answer to what it has asked etcd: between any two steps of taking over, from the
+// election to the first commit.
+void Cluster::stop_in_takeover(Node& node) {
+    const double chance = settings_.faults.stop_in_takeover;
+    if (chance == 0 || is_healed_ || !node.server.is_awake()) return;
+    const auto picture = node.store->view().picture();
+    const bool takes_over =
+        picture->role == cluster::NodeRole::taking_over ||
+        (picture->role == cluster::NodeRole::following && picture->leader.name.empty());
+    Random& random = around_.world.random();
+    if (!takes_over || !random.chance(chance)) return;
+    around_.world.note("node {}: is stopped while it takes over", node.name);
+    if (random.chance(0.2)) {
+        around_.world.next([&node] { node.server.crash(); });
+    } else {
+        node.server.pause(random.about(core::Duration{settings_.ttl} * 2));
+    }
+}
+
+// The leader's key goes, although etcd has not counted the time of its lease to the end.
+void Cluster::arrange_usurpations(const Every& every) {
+    every(settings_.faults.lease_revoked_every, [this] {
+        usurp([this](const etcd::KeyValue& key) {
+            around_.world.note("etcd: ends lease {}, which lives", key.lease);
+            (void)etcd_.revoke(key.lease);
+        });
+    });
+}
+
+void Cluster::usurp(const std::function<void(const etcd::KeyValue& key)>& take) {
+    const auto key = find_in_etcd(keys_.leader());
+    if (!key) return;
+    const auto leader = cluster::parse_leader(key->value);
+    Node* const node = leader ? find_node(leader->name) : nullptr;
+    if (node != nullptr) node->usurped_at = around_.world.now();
+    take(*key);
 }
 
 // Calls `end` after a while, unless everything heals before.
@@ -199,6 +242,7 @@ void Cluster::look() {
         check_authority();
         history_.look();
     }
+    check_usurped();
     for (const auto& node : nodes_) {
         const bool is_serving =
             node->server.is_awake() && node->server.role() == service::Role::serving;

@@ -16,6 +16,11 @@
 //
 // Besides what the checkers look at, no node may believe that it leads when etcd has another leader
 // or none, and no answer may be given but in the epoch of its connection.
+//
+// etcd may break its word: it ends a lease that lives. Nothing tells the leader at once, so it may
+// believe that it leads for the TTL of its lease, and not longer. What it answers from memory
+// meanwhile is not guaranteed (docs/cluster.md), and no client here gets it. Everything else is
+// checked as ever: what such a leader writes has no effect.
 
 #include <array>
 #include <cstdint>
@@ -62,6 +67,8 @@ class Cluster final : public System {
         Checker checker;
         EtcdLine line;
         NodeStore* store = nullptr;  // of the process that runs
+        // When etcd lost the key by which this node led, though the lease of the key had not run out.
+        std::optional<Moment> usurped_at;
         Server server;
     };
     // Where a connection goes.
@@ -77,6 +84,9 @@ class Cluster final : public System {
     [[nodiscard]] Server::Parts make_server_parts(Node& node);
     [[nodiscard]] std::unique_ptr<service::Store> make_store(Node& node, const StoreHooks& hooks);
     void arrange_etcd_faults(const Every& every);
+    void arrange_usurpations(const Every& every);
+    void usurp(const std::function<void(const etcd::KeyValue& key)>& take);
+    void stop_in_takeover(Node& node);
     void for_a_while(core::Duration mean, std::function<void()> end);
     Node& any_node() { return *nodes_[around_.world.random().below(node_count)]; }
     Node& leader_or_any();
@@ -97,9 +107,12 @@ class Cluster final : public System {
     void cut_hop();
     void on_role_changed(Node& node, const cluster::Picture& picture);
     void check_authority();
+    void check_usurped() const;
     void check_history();
     void check_right(const Node& node, const Submission& submission);
+    [[nodiscard]] std::optional<etcd::KeyValue> find_in_etcd(const std::string& key) const;
     [[nodiscard]] std::string value_in_etcd(const std::string& key) const;
+    [[nodiscard]] bool believes_to_lead(const Node& node) const;
 
     const Surroundings around_;
     const ClusterSettings settings_;

@@ -164,6 +164,12 @@ void Cluster::on_role_changed(Node& node, const cluster::Picture& picture) {
     around_.world.note("node {}: {}, sees '{}' of epoch {}", node.name,
                        cluster::to_text(picture.role), picture.leader.name, picture.leader.epoch);
     if (picture.is_leading()) {
+        // It has made its first commit, and has lost its key before it heard of it.
+        const auto leader = cluster::parse_leader(value_in_etcd(keys_.leader()));
+        const bool has_key =
+            leader && leader->name == node.name && leader->epoch == picture.leader.epoch;
+        if (node.usurped_at && !has_key) return;
+        node.usurped_at.reset();
         check_history();
         return check_epoch(picture);
     }
@@ -189,9 +195,20 @@ void Cluster::check_epoch(const cluster::Picture& picture) {
     last_epoch_ = std::max(last_epoch_, picture.leader.epoch);
 }
 
-std::string Cluster::value_in_etcd(const std::string& key) const {
+std::optional<etcd::KeyValue> Cluster::find_in_etcd(const std::string& key) const {
     const auto answer = etcd_.keyspace().range({.key = key}, etcd_.keyspace().revision());
-    return answer && !answer->found.empty() ? answer->found.front().value : "";
+    if (!answer || answer->found.empty()) return std::nullopt;
+    return answer->found.front();
+}
+
+std::string Cluster::value_in_etcd(const std::string& key) const {
+    const auto found = find_in_etcd(key);
+    return found ? found->value : "";
+}
+
+bool Cluster::believes_to_lead(const Node& node) const {
+    if (!node.server.is_running()) return false;
+    return node.machine.now() < node.store->authority_deadline();
 }
 
 // A node may answer from memory only as long as no other can lead.
@@ -199,11 +216,20 @@ void Cluster::check_authority() {
     looked_at_ = etcd_.keyspace().revision();
     const auto leader = cluster::parse_leader(value_in_etcd(keys_.leader()));
     for (const auto& node : nodes_) {
-        if (!node->server.is_running()) continue;
-        const bool believes = node->machine.now() < node->store->authority_deadline();
-        if (!believes || (leader && leader->name == node->name)) continue;
+        if (!believes_to_lead(*node) || node->usurped_at) continue;
+        if (leader && leader->name == node->name) continue;
         around_.world.accuse(11, "node " + node->name + " believes that it leads, and etcd has " +
                                      (leader ? "another leader" : "none"));
+    }
+}
+
+// Nothing that was asked after its key was gone may have prolonged its authority.
+void Cluster::check_usurped() const {
+    for (const auto& node : nodes_) {
+        if (!node->usurped_at || !believes_to_lead(*node)) continue;
+        if (around_.world.now() < *node->usurped_at + core::Duration{settings_.ttl}) continue;
+        around_.world.accuse(11, "node " + node->name +
+                                     " believes that it leads, a whole TTL after its key is gone");
     }
 }
 

@@ -89,6 +89,9 @@ ClusterSettings ClusterSettings::draw(const Settings& settings, Random& random) 
     drawn.history_rows_max = aside.pick(rows_max);
     static const std::vector<std::size_t> answer_bytes_max = {0, 0, 600, 5'000};
     drawn.faults.etcd.answer_bytes_max = aside.pick(answer_bytes_max);
+    const auto often = [&] { return aside.between(ttl * 4, ttl * 30); };
+    if (aside.chance(0.2)) drawn.faults.lease_revoked_every = often();
+    if (aside.chance(0.3)) drawn.faults.stop_in_takeover = aside.chance(0.5) ? 0.02 : 0.2;
     return drawn;
 }
 
@@ -118,6 +121,8 @@ std::string to_text(const ClusterSettings& settings) {
     add("line cut", faults.line_cut_every);
     add("hop cut", faults.hop_cut_every);
     add("resign", faults.resign_every);
+    add("live lease ended", faults.lease_revoked_every);
+    add("stop in a takeover", faults.stop_in_takeover);
     return text;
 }
 

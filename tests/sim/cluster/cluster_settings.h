@@ -17,13 +17,15 @@ namespace holdfast::sim {
 struct ClusterFaults {
     EtcdFaults etcd;
     core::Duration member_down_every{0};
-    core::Duration member_cut_every{0};   // from the other members
-    core::Duration member_lag_every{0};   // applies late
-    core::Duration leader_lost_every{0};  // etcd has none for a while
-    core::Duration full_every{0};         // etcd takes no puts for a while
-    core::Duration line_cut_every{0};     // a node does not reach a member, or none
-    core::Duration hop_cut_every{0};      // a connection between two nodes dies
-    core::Duration resign_every{0};       // the leader hands over
+    core::Duration member_cut_every{0};     // from the other members
+    core::Duration member_lag_every{0};     // applies late
+    core::Duration leader_lost_every{0};    // etcd has none for a while
+    core::Duration full_every{0};           // etcd takes no puts for a while
+    core::Duration line_cut_every{0};       // a node does not reach a member, or none
+    core::Duration hop_cut_every{0};        // a connection between two nodes dies
+    core::Duration resign_every{0};         // the leader hands over
+    core::Duration lease_revoked_every{0};  // etcd ends a lease that lives
+    double stop_in_takeover = 0;            // at each answer that a node gets while it takes over
 };
 
 struct ClusterSettings {

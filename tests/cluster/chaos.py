@@ -17,41 +17,47 @@ from history import History
 from lab import Lab, wait_until
 
 CLIENTS_PER_DOOR = 4
+CLUSTER_TTL = 3
 
 
-def kill_leader(lab):
+def kill_leader(lab, _history):
     """the leader is killed, and comes back later"""
     return restart_later(lab, lab.leader(), lambda node: node.kill())
 
 
-def kill_follower(lab):
+def kill_follower(lab, _history):
     """a node that follows is killed, with the connections it passes on"""
     return restart_later(lab, lab.follower(), lambda node: node.kill())
 
 
-def stop_leader_politely(lab):
+def stop_leader_politely(lab, _history):
     """the leader is told to end"""
     return restart_later(lab, lab.leader(), lambda node: node.terminate())
 
 
-def resign(lab):
+def resign(lab, _history):
     """the leader hands over"""
+    hand_over(lab)
+
+
+def hand_over(lab):
     node = lab.leader()
     if node:
         node.ask("/v1/cluster/resign", method="POST")
+    return node
 
 
-def suspend_leader(lab):
+def suspend_leader(lab, _history):
     """the leader stands still for longer than its time"""
     return suspend(lab.leader(), 6)
 
 
-def suspend_briefly(lab):
+def suspend_briefly(lab, _history):
     """the leader stands still for a moment"""
     return suspend(lab.leader(), 1)
 
 
-def kill_member(lab):
+def kill_member(lab, _history):
     """a member of etcd is killed, and comes back later"""
     member = random.choice(lab.members)
     member.kill()
@@ -59,21 +65,81 @@ def kill_member(lab):
     member.start()
 
 
-def suspend_member(lab):
+def suspend_member(lab, _history):
     """a member of etcd stands still"""
     return suspend(random.choice(lab.members), 4)
 
 
-def cut_leader_off(lab):
+def cut_leader_off(lab, _history):
     """the leader is cut off from etcd, but not from its clients"""
     node = lab.leader()
     if node:
         cut(lab, node.lines, 7)
 
 
-def cut_peers_off(lab):
+def cut_peers_off(lab, _history):
     """the nodes are cut off from one another"""
     cut(lab, lab.peer_lines, 4)
+
+
+def revoke_lease(lab, history):
+    """etcd ends the lease of the leader, which lives"""
+    wait_until(lab.leaders_key, "there is a leader")
+    with history.doubts(CLUSTER_TTL):
+        lab.etcd.revoke(lab.leaders_key()["lease"])
+
+
+def suspend_in_takeover(lab, _history):
+    """the next leader stands still while it takes over, for longer than its time"""
+    before = hand_over(lab)
+    end = time.monotonic() + 20
+    while (node := lab.elected()) in (None, before):
+        if time.monotonic() > end:
+            raise TimeoutError("nobody was elected")
+    time.sleep(random.choice([0, 0, random.uniform(0, 0.01)]))
+    suspend(node, 6)
+
+
+def fill_etcd(lab, _history):
+    """etcd is full, and is freed"""
+    lab.etcd.fill()
+    time.sleep(3)
+    lab.etcd.free()
+
+
+def fill_etcd_and_kill_leader(lab, _history):
+    """etcd is full, the leader is killed and comes back, and etcd is freed"""
+    lab.etcd.fill()
+    time.sleep(1)
+    kill_leader(lab, _history)
+    time.sleep(random.uniform(0, 4))
+    lab.etcd.free()
+
+
+def fill_etcd_and_suspend_members(lab, _history):
+    """etcd is full, a commit is refused, the lead is lost, and etcd is freed"""
+    lab.etcd.fill()
+    time.sleep(random.uniform(0, 1.5))
+    for member in lab.members:
+        member.signal(signal.SIGSTOP)
+    time.sleep(4.5)
+    for member in lab.members:
+        member.signal(signal.SIGCONT)
+    time.sleep(2)
+    lab.etcd.free()
+
+
+def lose_names(lab, _history):
+    """the name of the next leader is not known for a while"""
+    if lab.names is None:
+        print("  no mount namespaces can be made here: names are not taken away", flush=True)
+        return
+    lab.names.write(False)
+    try:
+        hand_over(lab)
+        time.sleep(3)
+    finally:
+        lab.names.write(True)
 
 
 def restart_later(lab, node, end):
@@ -99,7 +165,8 @@ def cut(lab, lines, seconds):
 
 
 FAULTS = [kill_leader, kill_follower, stop_leader_politely, resign, suspend_leader, suspend_briefly, kill_member,
-          suspend_member, cut_leader_off, cut_peers_off]
+          suspend_member, cut_leader_off, cut_peers_off, revoke_lease, suspend_in_takeover, fill_etcd,
+          fill_etcd_and_kill_leader, fill_etcd_and_suspend_members, lose_names]
 
 
 def grants(history):
@@ -107,8 +174,9 @@ def grants(history):
 
 
 def goes_on(lab, history):
-    """Everybody is served again: new grants at every door."""
+    """Everybody is served again: every node is ready, and there are new grants at every door."""
     lab.wait_for_service()
+    wait_until(lambda: all(node.is_ready() for node in lab.nodes), "every node is ready")
     def count():
         return {door.door: history.counts.get((door.door, "granted"), 0) for door in DOORS}
     before = count()
@@ -121,7 +189,7 @@ def torment(lab, history, minutes):
     while faults if minutes == 0 else time.monotonic() < end:
         fault = faults.pop(0) if minutes == 0 else random.choice(FAULTS)
         began, before = time.monotonic(), grants(history)
-        fault(lab)
+        fault(lab, history)
         goes_on(lab, history)
         print(f"  {fault.__doc__}: all is served again {time.monotonic() - began:.1f} s after it began, "
               f"{grants(history) - before} grants meanwhile", flush=True)
@@ -151,7 +219,7 @@ def main():
     random.seed(seed)
     print(f"chaos, seed {seed}", flush=True)
     history = History()
-    lab = Lab(options.holdfast)
+    lab = Lab(options.holdfast, ttl=f"{CLUSTER_TTL}s", uses_names=True)
     faults = ["it did not come to its end"]
     try:
         lab.start()

@@ -48,7 +48,8 @@ class Client(threading.Thread):
         self.is_over.wait(self.random.uniform(least, most))
 
     def claim(self, lock, sent, client=None, **more):
-        claim = Claim(lock=lock, client=client or self.name, door=self.door, sent=sent, told=time.monotonic(),
+        told = time.monotonic()
+        claim = Claim(lock=lock, client=client or self.name, door=self.door, sent=sent, told=told, confirmed=told,
                       sure_until=sent + TTL, **more)
         self.history.add(claim)
         return claim
@@ -68,7 +69,7 @@ class Client(threading.Thread):
             if is_renewed is False:
                 return self.history.lost(claim, time.monotonic())
             if is_renewed and sent + TTL > claim.sure_until and time.monotonic() < claim.sure_until:
-                claim.sure_until = sent + TTL
+                claim.sure_until, claim.confirmed = sent + TTL, time.monotonic()
                 self.history.count(self.door, "renewed")
         if self.random.random() < 0.1:
             return  # forgets to release

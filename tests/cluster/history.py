@@ -5,10 +5,12 @@ the client asked for its release, or when its last confirmed term was over, coun
 All clocks are one: time.monotonic() of this machine.
 """
 
+import contextlib
 import dataclasses
 import itertools
 import math
 import threading
+import time
 
 
 @dataclasses.dataclass
@@ -22,6 +24,7 @@ class Claim:
     fence: int | None = None
     request_id: str | None = None
     released: float = math.inf  # when its release was asked for
+    confirmed: float = -math.inf  # when the answer came that confirmed its last term
 
     @property
     def end(self):
@@ -36,6 +39,18 @@ class History:
         self.claims = []
         self.losses = []  # (claim, when the client was told that its lease is over)
         self.counts = {}
+        self._doubts = []  # (from, to)
+
+    @contextlib.contextmanager
+    def doubts(self, seconds):
+        """What happens inside makes etcd break its word. For so long the leader may not know that it leads no more, and nothing is
+        guaranteed of the terms that it confirms from memory: such a claim may end too early, by no more than this time."""
+        with self._lock:
+            self._doubts.append((time.monotonic(), time.monotonic() + seconds))
+        yield
+
+    def _is_doubtful(self, claim, too_early):
+        return any(begin <= claim.confirmed <= end and too_early <= end - begin for begin, end in self._doubts)
 
     def add(self, claim):
         with self._lock:
@@ -67,7 +82,8 @@ class History:
             for claim in claims:
                 if last and claim.told < last.end:
                     overlap = min(last.end, claim.end) - claim.told
-                    yield f"two holders of {lock} for {overlap:.3f} s: {last} and {claim}"
+                    if not self._is_doubtful(last, last.end - claim.told):
+                        yield f"two holders of {lock} for {overlap:.3f} s: {last} and {claim}"
                 if last is None or claim.end > last.end:
                     last = claim
 
@@ -96,5 +112,5 @@ class History:
 
     def _lost_claims(self):
         for claim, told in self.losses:
-            if told < claim.sure_until:
+            if told < claim.sure_until and not self._is_doubtful(claim, claim.sure_until - told):
                 yield f"told {claim.sure_until - told:.3f} s too early that it is over: {claim}"

@@ -1,5 +1,6 @@
 """The checker finds what it is there for."""
 
+import time
 import unittest
 
 from history import Claim, History
@@ -48,6 +49,26 @@ class HistoryTest(unittest.TestCase):
         self.assertEqual(history.faults(), [])
         history.lost(held, 5)
         self.assertIn("too early", history.faults()[0])
+
+    def test_a_term_that_was_confirmed_in_doubt_may_end_too_early_but_not_by_more_than_that(self):
+        history = History()
+        with history.doubts(3):
+            now = time.monotonic()
+        held = claim(now - 1, now + 4, 1, confirmed=now)
+        history.add(held)
+        history.add(claim(now + 2, now + 9, 2))
+        history.lost(held, now + 2)
+        self.assertEqual(history.faults(), [])
+        history.lost(held, now + 0.5)
+        self.assertIn("too early", history.faults()[0])
+
+    def test_a_term_that_was_confirmed_before_a_doubt_is_kept(self):
+        history = History()
+        with history.doubts(3):
+            now = time.monotonic()
+        history.add(claim(now - 1, now + 4, 1, confirmed=now - 1))
+        history.add(claim(now + 2, now + 9, 2))
+        self.assertIn("two holders", history.faults()[0])
 
 
 if __name__ == "__main__":

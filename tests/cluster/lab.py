@@ -17,6 +17,12 @@ import threading
 import time
 import urllib.request
 
+from etcd_gateway import EtcdGateway
+
+# Small enough to be filled in seconds; nothing here comes near it by itself.
+ETCD_QUOTA = 64 << 20
+PREFIX = "holdfast"
+
 
 def free_ports(count, address="127.0.0.1"):
     """Ports that nobody listens on at the moment, each free on `address`."""
@@ -95,16 +101,41 @@ class Proxies:
         self.thread.join()
 
 
-class Process:
-    """A program that is started again and again."""
+class Names:
+    """Names that only processes of the lab know, and that can be taken away from them. In mount namespaces, where those may be
+    made: each process has a hosts file that the lab writes, and asks no name server."""
 
-    def __init__(self, name, command, log):
-        self.name, self.command, self.log = name, command, log
+    def __init__(self, folder, addresses):
+        self.hosts, self.addresses = folder / "hosts", addresses
+        self.write(True)
+        (folder / "nsswitch.conf").write_text("hosts: files\n")
+        script = f'mount --bind {self.hosts} /etc/hosts && mount --bind {folder}/nsswitch.conf /etc/nsswitch.conf && exec "$@"'
+        inside = [["unshare", *options, "sh", "-c", script, "sh"] for options in (["--mount"], ["--map-root-user", "--mount"])]
+        self.wrapper = next((wrapper for wrapper in inside if self._works(wrapper)), None)
+
+    def _works(self, wrapper):
+        name, address = next(iter(self.addresses.items()))
+        try:
+            ran = subprocess.run([*wrapper, "getent", "hosts", name], capture_output=True, text=True, timeout=20)
+        except (OSError, subprocess.TimeoutExpired):
+            return False
+        return ran.returncode == 0 and ran.stdout.split()[:1] == [address]
+
+    def write(self, has_names):
+        """In its place: the file that the processes see stays the same file."""
+        self.hosts.write_text("".join(f"{address} {name}\n" for name, address in self.addresses.items()) if has_names else "")
+
+
+class Process:
+    """A program that is started again and again. `wrapper`: what runs it, and becomes it."""
+
+    def __init__(self, name, command, log, wrapper=()):
+        self.name, self.command, self.log, self.wrapper = name, command, log, wrapper
         self.running = None
 
     def start(self):
         with open(self.log, "ab") as log:
-            self.running = subprocess.Popen(self.command, stdout=log, stderr=log)
+            self.running = subprocess.Popen([*self.wrapper, *self.command], stdout=log, stderr=log)
 
     def signal(self, number):
         self.running.send_signal(number)
@@ -122,8 +153,8 @@ class Process:
 
 
 class Node(Process):
-    def __init__(self, name, command, log, ports, lines, token=None):
-        super().__init__(name, command, log)
+    def __init__(self, name, command, log, ports, lines, token=None, wrapper=()):
+        super().__init__(name, command, log, wrapper)
         self.http, self.dflockd, self.peer, self.status, self.files = ports
         self.lines = lines  # its proxies to etcd
         self.headers = {"Authorization": f"Bearer {token}"} if token else {}
@@ -140,21 +171,40 @@ class Node(Process):
         except (OSError, ValueError):
             return {}
 
+    def is_ready(self):
+        """It leads, or can pass connections on."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.status}/readyz", timeout=10) as answer:
+                return answer.status == 200
+        except OSError:
+            return False
+
 
 class Lab:
-    """`token`: what every node asks for; None: nothing. `has_files`: the nodes share a folder of files, `files_root`."""
+    """`token`: what every node asks for; None: nothing. `has_files`: the nodes share a folder of files, `files_root`.
+    `uses_names`: the nodes know each other by names, if that can be done here (`names` is None if not)."""
 
-    def __init__(self, holdfast, ttl="3s", uses_proxies=True, token=None, has_files=False):
+    def __init__(self, holdfast, ttl="3s", uses_proxies=True, token=None, has_files=False, uses_names=False):
         self.uses_proxies, self.token, self.has_files = uses_proxies, token, has_files
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="holdfast-cluster-"))
         self.files_root = self.folder / "files"
         self.proxies = Proxies()
+        self.names = self._make_names() if uses_names else None
         self.members = self._make_members()
+        self.etcd = EtcdGateway(self.client_ports)
         self.nodes = [self._make_node(holdfast, name, index, ttl) for index, name in enumerate("abc")]
         self.peer_lines = [] if not uses_proxies else [
-            self.proxies.add((f"127.0.1.{index + 1}", node.peer), ("127.0.0.1", node.peer))
+            self.proxies.add((self._address(index), node.peer), ("127.0.0.1", node.peer))
             for index, node in enumerate(self.nodes)
         ]
+
+    def _address(self, index):
+        """Where other nodes reach this one: through its proxy, if there are proxies."""
+        return f"127.0.1.{index + 1}" if self.uses_proxies else "127.0.0.1"
+
+    def _make_names(self):
+        names = Names(self.folder, {f"node-{name}.holdfast.test": self._address(index) for index, name in enumerate("abc")})
+        return names if names.wrapper else None
 
     def _make_members(self):
         ports = free_ports(6)
@@ -165,7 +215,7 @@ class Lab:
             client, peer = (f"http://127.0.0.1:{ports[place + n]}" for place in (0, 3))
             command = ["etcd", "--name", f"e{n}", "--data-dir", str(self.folder / f"e{n}"), "--listen-client-urls", client,
                        "--advertise-client-urls", client, "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
-                       "--initial-cluster", cluster]
+                       "--initial-cluster", cluster, "--quota-backend-bytes", str(ETCD_QUOTA)]
             members.append(Process(f"e{n}", command, self.folder / f"e{n}.log"))
         return members
 
@@ -177,18 +227,19 @@ class Lab:
         ]
         members = proxy_ports if self.uses_proxies else self.client_ports
         ports = free_ports(5)
-        url = "etcd://" + ",".join(f"127.0.0.1:{port}" for port in members) + "/holdfast"
+        url = "etcd://" + ",".join(f"127.0.0.1:{port}" for port in members) + "/" + PREFIX
         http, dflockd, peer, status, files = (f"127.0.0.1:{port}" for port in ports)
         command = [holdfast, "serve", "--cluster", url, "--cluster-ttl", ttl, "--node", name, "--http", http, "--dflockd",
-                   dflockd, "--peer", peer, "--advertise", f"127.0.{int(self.uses_proxies)}.{index + 1 if self.uses_proxies else 1}", "--status", status, "--grace", "1s",
-                   "--log-format", "text"]
+                   dflockd, "--peer", peer, "--advertise", f"node-{name}.holdfast.test" if self.names else self._address(index),
+                   "--status", status, "--grace", "1s", "--log-format", "text"]
         admin_token = f"{self.token}-of-an-admin" if self.token else None
         if self.token:
             command += ["--auth-token-file", self._write_secret("token", self.token)]
             command += ["--admin-token-file", self._write_secret("admin-token", admin_token)]
         if self.has_files:
             command += ["--files", files, "--files-root", str(self.files_root), "--files-shared"]
-        return Node(name, command, self.folder / f"{name}.log", ports, lines, admin_token)
+        wrapper = self.names.wrapper if self.names else ()
+        return Node(name, command, self.folder / f"{name}.log", ports, lines, admin_token, wrapper)
 
     def _write_secret(self, name, secret):
         file = self.folder / name
@@ -215,6 +266,16 @@ class Lab:
             if node.is_alive() and node.look().get("role") == "leading":
                 return node
         return None
+
+    def leaders_key(self):
+        """The key of the leader in etcd, or nothing: nobody leads."""
+        return self.etcd.find(PREFIX + "/leader")
+
+    def elected(self):
+        """The node that has the leader's key, which may not serve yet."""
+        key = self.leaders_key()
+        name = json.loads(key["value"])["node"] if key else None
+        return next((node for node in self.nodes if node.name == name), None)
 
     def follower(self):
         followers = [node for node in self.nodes if node.is_alive() and node.look().get("role") == "following"]

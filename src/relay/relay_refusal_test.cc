@@ -9,6 +9,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::SizeIs;
 
 class RelayRefusalTest : public RelayTest {
   protected:
@@ -91,6 +92,10 @@ TEST(RelayRefusal, ComesIfTheDoorHasTooManyConnections) {
     EXPECT_EQ("leader\n", first.read(7));
     EXPECT_EQ("follower\n", follower.connect().read(9));
     EXPECT_THAT(leader.refusals.all(), ElementsAre("the door has too many connections"));
+    EXPECT_TRUE(eventually([&] { return !leader.turned_away.all().empty(); }))
+        << "the leader does not learn which limit it is";
+    EXPECT_THAT(leader.turned_away.all(), SizeIs(1));
+    EXPECT_EQ(1U, leader.door().counts().refused);
     EXPECT_EQ(0U, leader.peer().counts().open);
 }
 

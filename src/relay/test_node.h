@@ -89,6 +89,7 @@ class TestNode {
         door_options.connections_max = options.connections_max;
         door_options.tls = options.door_tls;
         door_options.divert = relay_->divert("door");
+        door_options.on_refused = [this] { turned_away.add("too many"); };
         door_ = std::move(net::Server::start(
                               any, loops,
                               [this](net::Channel& channel, net::EventLoop&) {
@@ -139,10 +140,11 @@ class TestNode {
     [[nodiscard]] Relay& relay() { return *relay_; }
     [[nodiscard]] PeerServer& peer() { return *peer_; }
 
-    Farewells farewells;  // of connections at the door
-    Farewells addresses;  // of clients at the door
-    Farewells failures;   // of the relay
-    Farewells refusals;   // of the peer server
+    Farewells farewells;    // of connections at the door
+    Farewells addresses;    // of clients at the door
+    Farewells failures;     // of the relay
+    Farewells refusals;     // of the peer server
+    Farewells turned_away;  // at the door, which was full
 
   private:
     const std::string name_;

@@ -71,7 +71,11 @@ void Server::deal(Transport transport, std::shared_ptr<const Peer> peer) {
 
 bool Server::adopt(Transport transport, std::shared_ptr<const Peer> peer) {
     CHECK(peer);
-    if (is_full()) return false;
+    if (is_full()) {
+        // This may be the thread of another loop.
+        if (options_.on_refused) sets_.front()->loop().post(options_.on_refused);
+        return false;
+    }
     deal(std::move(transport), std::move(peer));
     return true;
 }

@@ -36,8 +36,8 @@ struct ServerOptions {
     // Called with faults that the server survives, such as too many open files, on the thread of
     // the first loop.
     std::function<void(const base::Error&)> on_error;
-    // Called with each connection that was refused because of connections_max, on the thread of the
-    // first loop. May be empty.
+    // Called with each connection that was refused because of connections_max, also in adopt(), on
+    // the thread of the first loop. May be empty, and may be called after the server is destroyed.
     std::function<void()> on_refused = {};
     // Asked about each accepted connection, on the thread of the loop that the connection was given
     // to: may take it elsewhere. May be empty.

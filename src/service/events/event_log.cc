@@ -47,12 +47,13 @@ std::string scopes_of(const core::LeaseView& lease) {
     return text;
 }
 
-// Ends tell why. What else happens is asked for by its client, unless it is forced.
+// Ends that are not as usual tell why. What else happens is asked for by its client, unless it is
+// forced.
 bool tells_cause(const core::Event& event) {
     switch (event.kind) {
         case core::EventKind::released:
         case core::EventKind::expired:
-        case core::EventKind::grace_ended: return event.cause != core::Cause::none;
+        case core::EventKind::grace_ended: return event.cause > core::Cause::request;
         case core::EventKind::wait_cancelled: return event.cause == core::Cause::session_end;
         case core::EventKind::renewed: return event.cause == core::Cause::force;
         default: return false;

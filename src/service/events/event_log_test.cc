@@ -126,8 +126,7 @@ constexpr Row rows[] = {
          story.pass(1500ms);
          story.table.release(story.now, {.token = held});
      },
-     "info    released lock=backup owner=ann door=homelab fencing_token=4660 held_ms=1500 "
-     "cause=request\n"},
+     "info    released lock=backup owner=ann door=homelab fencing_token=4660 held_ms=1500\n"},
     {granted, "granted to a client with a token",
      [](Story& story) {
          story.table.on_behalf_of("ci");
@@ -198,8 +197,7 @@ constexpr Row rows[] = {
          story.pass(2s);
          story.acquire("ann", 30s);
      },
-     "info    grace_ended lock=backup owner=ann door=homelab fencing_token=4660 held_ms=1500 "
-     "cause=request\n"},
+     "info    grace_ended lock=backup owner=ann door=homelab fencing_token=4660 held_ms=1500\n"},
     {queued, "queued",
      [](Story& story) {
          story.acquire("ann", 30s);

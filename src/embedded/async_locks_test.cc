@@ -96,6 +96,54 @@ TEST(AsyncLocks, TakesRenewsFindsAndGivesBack) {
     EXPECT_EQ(to_note(released(locks, lease)), "expired");
 }
 
+// Acquires and releases a lock so many times, one after the other, on the thread of the locks.
+class ManyPairs {
+  public:
+    ManyPairs(AsyncLocks locks, int count) : locks_(std::move(locks)), left_(count) {}
+
+    // Returns how many pairs did not succeed: after the first of these there are no others.
+    int run() {
+        begin();
+        return done_.get_future().get();
+    }
+
+  private:
+    void begin() {
+        if (left_ == 0) return done_.set_value(0);
+        locks_.acquire(request_, 0s, [this](const LockResult<Lease>& lease) {
+            if (!lease) return done_.set_value(left_);
+            locks_.release(*lease, [this](const LockResult<void>& released) {
+                if (!released) return done_.set_value(left_);
+                --left_;
+                begin();
+            });
+        });
+    }
+
+    const AsyncLocks locks_;
+    const LeaseRequest request_ = ask_for(LockScope::Named{"busy"});
+    int left_;
+    std::promise<int> done_;
+};
+
+// As at a server: what has ended is known by its fencing number, and not from a memory that forgets
+// (once, after 100 000 endings).
+TEST(AsyncLocks, TellThatALeaseHasEndedHoweverManyEndAfterIt) {
+    TestManager manager;
+    const Lease given_back = acquired(manager->async(), job());
+    EXPECT_EQ(to_note(released(manager->async(), given_back)), "ok");
+    const Lease run_out = acquired(manager->async(), job());
+    manager.advance(30s);
+    EXPECT_EQ(ManyPairs(manager->async(), 100'001).run(), 0);
+    for (const Lease& lease : {given_back, run_out}) {
+        EXPECT_EQ(to_note(manager->get_by_token(lease.token)), "expired");
+        EXPECT_EQ(to_note(manager->renew(lease)), "expired");
+        EXPECT_EQ(to_note(manager->release(lease)), "expired");
+        EXPECT_EQ(to_note(manager->check(lease.token, lease.scope)), "expired");
+    }
+    EXPECT_EQ(to_note(manager->get_by_token(std::string(32, 'f'))), "not found");
+}
+
 TEST(AsyncLocks, SaysWhyThereIsNoLock) {
     TestManager manager;
     const AsyncLocks locks = manager->async();

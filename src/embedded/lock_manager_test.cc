@@ -147,18 +147,6 @@ TEST(LockManager, KnowsNothingOfTokensItDidNotGiveOut) {
     EXPECT_EQ(to_note(manager->renew(guess)), "expired") << "this number was given out";
 }
 
-TEST(LockManager, KnowsForEverThatALeaseHasEnded) {
-    TestManager manager;
-    const auto first = manager->try_acquire(job());
-    ASSERT_TRUE(first && manager->release(*first));
-    for (int count = 0; count < 100'001; ++count) {  // once, so many endings were remembered
-        const auto lock = manager->try_acquire(job());
-        ASSERT_TRUE(lock && manager->release(*lock));
-    }
-    EXPECT_EQ(to_note(manager->renew(*first)), "expired");
-    EXPECT_EQ(to_note(manager->check(first->token, first->scope)), "expired");
-}
-
 TEST(LockManager, ChecksWhatALockIsGoodFor) {
     TestManager manager;
     const auto inode = manager->try_acquire(ask_for(LockScope::Inode{7}));

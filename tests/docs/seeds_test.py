@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every file and every test that docs/seeds.md names exists.
+"""Every file and every test that docs/seeds.md names exists, and the page of the smallest door has all its answers.
 
     seeds_test.py [HOLDFAST] [unittest's arguments]
 """
@@ -59,6 +59,17 @@ class Seeds(unittest.TestCase):
                 elif name not in known:
                     wrong.append(f"{sentence}: no test {name}")
         self.assertEqual([], wrong)
+
+
+class Homelab(unittest.TestCase):
+    def test_the_page_has_every_sentence_that_the_door_answers(self):
+        door = typed.REPOSITORY / "src" / "doors" / "homelab"
+        source = "".join((door / name).read_text(encoding="utf-8") for name in ("homelab_request.cc", "homelab_answer.cc"))
+        sentences = re.findall(r'"([a-z]+ [a-z ;]+)"', source)
+        self.assertIn("held by another client", sentences)
+        self.assertIn("invalid ttl format", sentences)
+        page = (typed.REPOSITORY / "docs" / "protocols" / "homelab.md").read_text(encoding="utf-8")
+        self.assertEqual([], [sentence for sentence in sentences if f"`{sentence}" not in page])
 
 
 if __name__ == "__main__":

@@ -79,6 +79,16 @@ TEST(HomelabAnswer, ToAnAcquireThatSomebodyIsInTheWayOf) {
               "\n");
 }
 
+// The lock is part of a set that another client waits for.
+TEST(HomelabAnswer, ToAnAcquireBehindAnotherWait) {
+    core::LeaseView waiter = lease_of("w1");
+    waiter.ttl = core::endless;
+    EXPECT_EQ(acquire({.refusal = Refusal::held, .lease = waiter, .is_behind_waiter = true}),
+              R"(409 {"success":false,"job":"default","holder":"w1",)"
+              R"("message":"another client waits for it already"})"
+              "\n");
+}
+
 TEST(HomelabAnswer, ToAnAcquireBeyondALimit) {
     const auto expected = [](const std::string& status, const std::string& error) {
         return status + R"( {"success":false,"job":"default","holder":"","message":")" + error +
@@ -89,6 +99,8 @@ TEST(HomelabAnswer, ToAnAcquireBeyondALimit) {
     EXPECT_EQ(refuse(Refusal::owner_length_max), expected("400", "client is too long"));
     EXPECT_EQ(refuse(Refusal::locks_max), expected("503", "too many locks on this server"));
     EXPECT_EQ(refuse(Refusal::leases_max), expected("503", "too many leases on this server"));
+    EXPECT_EQ(refuse(Refusal::other_kind),
+              expected("409", "this name is a semaphore at the moment"));
 }
 
 TEST(HomelabAnswer, ToARelease) {

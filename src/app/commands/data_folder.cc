@@ -2,9 +2,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 namespace holdfast::app {
 
@@ -43,6 +45,34 @@ bool is_same_folder(const std::string& a, const std::string& b) {
     return absolute_path(a) == absolute_path(b) || std::filesystem::equivalent(a, b, ignored);
 }
 
+// A folder that a server may use which was not told one.
+struct Candidate {
+    std::string folder;
+    bool is_usual;  // in these surroundings, unless an earlier one is
+};
+
+// In the order in which they count. data_folder_here is the last one, and always usual.
+std::vector<Candidate> candidates(const Surroundings& surroundings) {
+    std::vector<Candidate> all;
+    // Several folders are separated by colons.
+    const std::string& own = surroundings.state_directory;
+    if (!own.empty()) all.push_back({own.substr(0, own.find(':')), true});
+    // The specification of XDG says to ignore relative paths.
+    if (surroundings.state_home.starts_with('/')) {
+        all.push_back({surroundings.state_home + "/holdfast", true});
+    }
+    // It is the home of the user of the packaged service.
+    const bool is_of_system = (surroundings.is_root && surroundings.is_service) ||
+                              surroundings.home == data_folder_of_system;
+    if (is_of_system) all.push_back({data_folder_of_system, true});
+    if (surroundings.home.starts_with('/')) {
+        all.push_back({surroundings.home + "/.local/state/holdfast", true});
+    }
+    if (!is_of_system) all.push_back({data_folder_of_system, surroundings.is_root});
+    all.push_back({data_folder_here, true});
+    return all;
+}
+
 }  // namespace
 
 Surroundings Surroundings::of_this_process() {
@@ -54,16 +84,16 @@ Surroundings Surroundings::of_this_process() {
 }
 
 std::string usual_data_folder(const Surroundings& surroundings) {
-    // Several folders are separated by colons.
-    const std::string& own = surroundings.state_directory;
-    if (!own.empty()) return own.substr(0, own.find(':'));
-    // The specification of XDG says to ignore relative paths.
-    if (surroundings.state_home.starts_with('/')) return surroundings.state_home + "/holdfast";
-    if (surroundings.is_root && surroundings.is_service) return data_folder_of_system;
-    // The home of the user of the packaged service.
-    if (surroundings.home == data_folder_of_system) return data_folder_of_system;
-    if (surroundings.home.starts_with('/')) return surroundings.home + "/.local/state/holdfast";
-    return surroundings.is_root ? data_folder_of_system : data_folder_here;
+    const auto all = candidates(surroundings);
+    return std::ranges::find_if(all, &Candidate::is_usual)->folder;
+}
+
+std::vector<std::string> possible_data_folders(const Surroundings& surroundings) {
+    std::vector<std::string> folders;
+    for (Candidate& candidate : candidates(surroundings)) {
+        folders.push_back(std::move(candidate.folder));
+    }
+    return folders;
 }
 
 std::string default_data_folder(const Surroundings& surroundings) {
@@ -75,15 +105,15 @@ std::string or_default_data_folder(const std::string& given) {
     return given.empty() ? default_data_folder(Surroundings::of_this_process()) : given;
 }
 
-std::string overlooked_data_folder(const std::string& database, const Surroundings& surroundings) {
-    const std::filesystem::path folder = std::filesystem::path(database).parent_path();
-    if (has_database_at(database) && folder != data_folder_here) return "";
-    for (const std::string& other :
-         {usual_data_folder(surroundings), std::string(data_folder_here)}) {
-        const bool is_same = is_same_folder(other, folder.string());
-        if (!is_same && has_database_in(other)) return absolute_path(other);
-    }
-    return "";
+std::string overlooked_data_folder(const std::string& database,
+                                   const std::vector<std::string>& folders) {
+    const std::filesystem::path used = std::filesystem::path(database).parent_path();
+    if (has_database_at(database) && used != data_folder_here) return "";
+    const auto is_overlooked = [&used](const std::string& folder) {
+        return !is_same_folder(folder, used.string()) && has_database_in(folder);
+    };
+    const auto found = std::ranges::find_if(folders, is_overlooked);
+    return found == folders.end() ? "" : absolute_path(*found);
 }
 
 std::string absolute_path(const std::string& path) {

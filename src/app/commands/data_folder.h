@@ -9,6 +9,7 @@
 // Thread safety: every function from any thread.
 
 #include <string>
+#include <vector>
 
 namespace holdfast::app {
 
@@ -42,10 +43,14 @@ struct Surroundings {
 // The folder that was given with `--data`, or the default of this process if the text is empty.
 [[nodiscard]] std::string or_default_data_folder(const std::string& given);
 
-// A folder with a database that is easily overlooked: the server is about to use another one, which
-// is new, or which is data_folder_here. Empty: there is none.
+// Every folder that a server without `--data` may use, in whatever way this user starts it.
+[[nodiscard]] std::vector<std::string> possible_data_folders(const Surroundings& surroundings);
+
+// The first of `folders` that has a database which is easily overlooked: the server is about to use
+// `database` in another folder, and that is new, or the folder is data_folder_here. Empty: there is
+// none.
 [[nodiscard]] std::string overlooked_data_folder(const std::string& database,
-                                                 const Surroundings& surroundings);
+                                                 const std::vector<std::string>& folders);
 
 // The path from the root on. It need not exist.
 [[nodiscard]] std::string absolute_path(const std::string& path);

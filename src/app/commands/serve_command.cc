@@ -123,7 +123,8 @@ int serve(const ServeOptions& options) {
                                                     : static_cast<service::Clock&>(own_clock);
     const std::string overlooked =
         has_database(options)
-            ? overlooked_data_folder(database_file(options), Surroundings::of_this_process())
+            ? overlooked_data_folder(database_file(options),
+                                     possible_data_folders(Surroundings::of_this_process()))
             : "";
     auto host = Host::start(options, clock);
     if (!host) {

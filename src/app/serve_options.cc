@@ -284,11 +284,11 @@ void declare_config_file(const options::Command& command, ServeOptions& options)
         command.add_option("--config", help).takes("FILE").existing_file().not_in_files();
     command.on_parsed([command, &options, path] {
         take_lockserver_variables(command, options);
+        const auto taken = take_dflockd_variables(command, options);
+        if (!taken) options::Command::refuse(taken.error().message);
         if (path.is_given()) command.read_file(path.value());
         const bool is_given = command.option("--data").is_given();
         options.data_folder = or_default_data_folder(is_given ? options.data_folder : "");
-        const auto taken = take_dflockd_variables(command, options);
-        if (!taken) options::Command::refuse(taken.error().message);
     });
 }
 
@@ -313,8 +313,9 @@ void declare_serve_options(const options::Command& command, ServeOptions& option
     command.footer(
         "A flag overrides its environment variable (HOLDFAST_HTTP, HOLDFAST_GRACE, ...), and the\n"
         "variable overrides the configuration file. Durations are written 250ms, 30s, 1m30s, 1h.\n"
-        "LOCKSERVER_ADDR and LOCKSERVER_DB are used if --http and --data are not given, and the\n"
-        "variables of dflockd (DFLOCKD_MAX_LOCKS, ...) if their options are not given.\n"
+        "LOCKSERVER_ADDR and LOCKSERVER_DB are further variables of --http and --data, and those "
+        "of\n"
+        "dflockd (DFLOCKD_MAX_LOCKS, ...) of their options. A HOLDFAST_ variable overrides them.\n"
         "\n"
         "Acquire a lock, look at it, release it:\n"
         "  curl -X POST   'http://127.0.0.1:8080/lock?client=laptop1&ttl=30s'\n"

@@ -61,7 +61,7 @@ std::string find_set(const std::vector<std::string>& variables) {
     return found == variables.end() ? "" : *found;
 }
 
-// Takes over variables for one server: gives options values that nothing else has given them.
+// Takes over variables for one server: gives options values that nothing else has given them so far.
 class Takeover {
   public:
     Takeover(const options::Command& command, ServeOptions& options)
@@ -108,22 +108,22 @@ class Takeover {
         const std::string file = variable_of(token_file_variable);
         if (!secret.empty()) {
             TRY(options_.auth_token, clean_secret(secret, token_variable));
-            options_.borrowed["--auth-token-file"] = token_variable;
+            set("--auth-token-file", "", token_variable);  // instead of a file
         } else if (!file.empty()) {
             set("--auth-token-file", file, token_file_variable);
         }
         return {};
     }
 
+    // A certificate and its key are one thing: one of them alone is not completed from elsewhere.
     void take_certificate() {
+        const std::string certificate = variable_of(certificate_variable);
+        const std::string key = variable_of(key_variable);
         const bool has_own =
             command_.option("--tls-cert").is_given() || command_.option("--tls-key").is_given();
-        if (has_own) return;
-        for (const auto& [option, variable] :
-             {std::pair{"--tls-cert", certificate_variable}, {"--tls-key", key_variable}}) {
-            const std::string file = variable_of(variable);
-            if (!file.empty()) set(option, file, variable);
-        }
+        if (has_own || (certificate.empty() && key.empty())) return;
+        set("--tls-cert", certificate, certificate_variable);
+        set("--tls-key", key, key_variable);
     }
 
     base::Result<void> take_debug() {

@@ -1,7 +1,8 @@
 #pragma once
 
 // The variables of dflockd in the environment of `holdfast serve`: what was set up for dflockd goes
-// on counting where no option of our own is given.
+// on counting where neither a flag nor a variable of our own gives a value. As every variable, they
+// override the configuration file.
 //
 // Each variable that begins with DFLOCKD_ either gives an option its value (ServeOptions::borrowed),
 // or is named in a warning at the start (ServeOptions::unused). `holdfast dflockd` reads its
@@ -13,8 +14,8 @@
 
 namespace holdfast::app {
 
-// REQUIRES: the command line, our own variables and the configuration file were read. An error names
-// a variable whose value makes no sense.
+// REQUIRES: the command line and our own variables were read, and the configuration file was not. An
+// error names a variable whose value makes no sense.
 [[nodiscard]] base::Result<void> take_dflockd_variables(const options::Command& command,
                                                         ServeOptions& options);
 

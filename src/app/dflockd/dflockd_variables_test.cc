@@ -114,7 +114,7 @@ TEST(DflockdVariables, AreHonouredByServe) {
     EXPECT_EQ(serve()->dflockd_limits.idle_max, 51s);
 }
 
-TEST(DflockdVariables, CountLessThanOurFlagsVariablesAndFile) {
+TEST(DflockdVariables, CountLessThanOurFlagsAndVariablesAndMoreThanTheFile) {
     const Environment environment({"DFLOCKD_MAX_LOCKS=2", "DFLOCKD_MAX_WAITERS=2",
                                    "DFLOCKD_MAX_CONNECTIONS=2", "DFLOCKD_AUTH_TOKEN=theirs",
                                    "DFLOCKD_TLS_CERT=c.pem", "DFLOCKD_TLS_KEY=k.pem",
@@ -126,10 +126,27 @@ TEST(DflockdVariables, CountLessThanOurFlagsVariablesAndFile) {
                                      .value();
     EXPECT_EQ(options.dflockd_limits.locks_max, 9U);
     EXPECT_EQ(options.dflockd_limits.waiters_max, 9U);
-    EXPECT_EQ(options.dflockd_limits.connections_max, 9U);
+    EXPECT_EQ(options.dflockd_limits.connections_max, 2U);
     EXPECT_EQ(options.auth_token, "");
     EXPECT_EQ(options.tls.certificate_file, "our.pem");
     EXPECT_EQ(options.tls.key_file, "") << "a certificate and its key are one thing";
+}
+
+TEST(DflockdVariables, OfSecretsCountInsteadOfThoseOfTheFile) {
+    const std::string file = ::testing::TempDir() + "dflockd_variables_test_4.conf";
+    std::ofstream(file) << "auth-token-file = ours\ntls-cert = our.pem\ntls-key = our.key\n"
+                           "log-level = error\n";
+    const Environment environment(
+        {"DFLOCKD_AUTH_TOKEN=theirs", "DFLOCKD_TLS_CERT=c.pem", "DFLOCKD_DEBUG=1"});
+    const ServeOptions options = serve({"--config", file}).value();
+    EXPECT_EQ(options.auth_token, "theirs");
+    EXPECT_EQ(options.auth_token_file, "");
+    EXPECT_EQ(options.tls.certificate_file, "c.pem");
+    EXPECT_EQ(options.tls.key_file, "") << "not the key of another certificate";
+    EXPECT_EQ(options.log_level, base::LogLevel::debug);
+    const Environment own({"HOLDFAST_AUTH_TOKEN_FILE=own"});
+    EXPECT_EQ(serve({"--config", file})->auth_token_file, "own");
+    EXPECT_EQ(serve({"--config", file})->auth_token, "");
 }
 
 TEST(DflockdVariables, SayWhereItListensIfDflockdIsNotGiven) {
@@ -144,7 +161,7 @@ TEST(DflockdVariables, SayWhereItListensIfDflockdIsNotGiven) {
     }
     const std::string file = ::testing::TempDir() + "dflockd_variables_test_3.conf";
     std::ofstream(file) << "dflockd = \"127.0.0.1:2\"\n";
-    EXPECT_EQ(serve({"--config", file})->dflockd_address, "127.0.0.1:2");
+    EXPECT_EQ(serve({"--config", file})->dflockd_address, "[::1]:6388");
     const Environment name({"DFLOCKD_HOST=localhost"});
     EXPECT_EQ(serve()->dflockd_address, "127.0.0.1:6388");
 }

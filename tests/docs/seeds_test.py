@@ -22,8 +22,14 @@ def sources(*patterns):
 
 
 def cpp_cases():
-    return {f"{suite}.{case}" for path in sources("*_test.cc", "*_test.h")
-            for suite, case in CASE.findall(path.read_text(encoding="utf-8"))}
+    """Those of a file that has a table of rows also with each row: `Suite.Case:Row`."""
+    known = set()
+    for path in sources("*_test.cc", "*_test.h"):
+        text = path.read_text(encoding="utf-8")
+        rows = re.findall(r'^ *\{"(\w+)",', text, re.M)
+        for suite, case in CASE.findall(text):
+            known.update([f"{suite}.{case}", *(f"{suite}.{case}:{row}" for row in rows)])
+    return known
 
 
 def other_cases():

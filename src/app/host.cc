@@ -5,10 +5,10 @@
 #include <thread>
 #include <utility>
 
+#include "app/tally.h"
 #include "base/check.h"
 #include "base/crypto.h"
 #include "base/log/log.h"
-#include "base/log/occasions.h"
 #include "service/doors.h"
 #include "service/ports/clock.h"
 #include "store/memory_store.h"
@@ -52,18 +52,18 @@ core::TableOptions table_options(const ServeOptions& options, std::uint64_t hash
     return table;
 }
 
-// Warns of connections that a door has refused, at most once a second.
-std::function<void()> warn_of_refused(const Door& door, const ConnectionsMax& most) {
-    const auto occasions = std::make_shared<base::Occasions>(std::chrono::seconds{1});
-    return [occasions, &door, most] {
-        const auto times = occasions->count(std::chrono::steady_clock::now());
-        if (!times) return;
+// Warns of connections that a door has refused, at most once a second. Called on the thread of `loop`.
+std::function<void()> warn_of_refused(net::EventLoop& loop, const Door& door,
+                                      const ConnectionsMax& most) {
+    const auto warn = [&door, most](std::uint64_t times) {
         base::log(base::LogLevel::warning, "connections were refused: too many are open",
                   {{"door", std::string_view(door.name)},
                    {"limit", std::uint64_t{most.number}},
                    {"option", std::string_view(most.option)},
-                   {"refused", *times}});
+                   {"refused", times}});
     };
+    const auto tally = std::make_shared<Tally>(loop, std::chrono::seconds{1}, warn);
+    return [tally] { tally->add(); };
 }
 
 }  // namespace
@@ -244,7 +244,7 @@ base::Result<void> Host::open_listeners() {
                                 .limits = door->limits(options_),
                                 .tls = endpoint.is_unix() ? nullptr : credentials_->tls(),
                                 .on_error = on_error,
-                                .on_refused = warn_of_refused(*door, most),
+                                .on_refused = warn_of_refused(*loops().front(), *door, most),
                                 .divert = may_pass_on ? node_->divert(door->name) : nullptr}));
         if (may_pass_on) shared_doors.emplace_back(door->name, server.get());
         listeners_.push_back({.door = door, .server = std::move(server)});

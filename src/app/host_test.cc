@@ -9,6 +9,7 @@
 #include <memory>
 #include <thread>
 
+#include "base/log/log.h"
 #include "net/loop/test_client.h"
 #include "net/tls/test_certificate.h"
 
@@ -244,6 +245,40 @@ TEST(HostThatIsFull, RefusesInTheWayOfEachDoor) {
     thread.join();
     host.reset();
     std::filesystem::remove_all(root);
+}
+
+// All `refused=N` of a log together.
+int count_refused(const std::string& log) {
+    constexpr std::string_view name = " refused=";
+    int sum = 0;
+    for (auto at = log.find(name); at != log.npos; at = log.find(name, at + 1)) {
+        sum += std::stoi(log.substr(at + name.size()));
+    }
+    return sum;
+}
+
+TEST(HostThatIsFull, CountsEveryRefusalInItsWarnings) {
+    base::set_up_log(base::LogFormat::text, base::LogLevel::warning);
+    ::testing::internal::CaptureStderr();
+    service::SystemClock clock;
+    auto host =
+        Host::start({.http_address = "127.0.0.1:0", .is_in_memory = true, .connections_max = 1},
+                    clock)
+            .value();
+    std::thread thread([&] { host->run(); });
+    {
+        const net::TestClient only(host->endpoint("http"));
+        for (int i = 0; i < 3; ++i) net::TestClient(host->endpoint("http")).read_to_end();
+    }
+    host->shut_down();
+    thread.join();
+    host.reset();
+    EXPECT_TRUE(base::flush_log());
+    const std::string log = ::testing::internal::GetCapturedStderr();
+    base::set_up_log(base::LogFormat::text, base::LogLevel::off);
+    EXPECT_THAT(log, HasSubstr("connections were refused: too many are open door=http limit=1 "
+                               "option=--connections-max refused=1\n"));
+    EXPECT_EQ(count_refused(log), 3) << log;
 }
 
 TEST(HostThatIsFull, ClosesATlsConnectionWithoutAHandshake) {

@@ -9,13 +9,13 @@
 
 #include "core/lock_table.h"
 #include "core/lock_table_test_fixture.h"
+#include "core/values/turn_limits.h"
 
 namespace holdfast::core {
 namespace {
 
 using namespace testing;
 
-constexpr std::uint64_t visits_max = 4096;
 constexpr int very_many = 100'000;
 
 // How many records a call looks at.

@@ -184,6 +184,17 @@ TEST(LockserverAnswer, OneWhoStoppedSendingIsTold) {
     EXPECT_EQ(body, "{\"acquired\":false,\"lock_name\":\"x\",\"reason\":\"CANCELLED\"}\n");
 }
 
+// What may have been done is not denied.
+TEST(LockserverAnswer, WhileTheStoreIsBusyAndTheResultIsUnknown) {
+    const service::Response unknown{
+        .failure = "node b leads (it may have been done)", .is_busy = true, .is_unknown = true};
+    for (const LockserverRequest& request :
+         {LockserverRequest{acquire_x}, LockserverRequest{renew_x}, LockserverRequest{release_x}}) {
+        EXPECT_EQ(answer(request, unknown),
+                  R"x(503 {"error":"node b leads (it may have been done)"})x");
+    }
+}
+
 // Another process has locked the store: requests that change something may be repeated.
 TEST(LockserverAnswer, WhileTheStoreIsBusy) {
     // A grant that was not committed is none.

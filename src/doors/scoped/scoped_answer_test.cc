@@ -339,6 +339,9 @@ TEST(ScopedAnswer, SaysThatTheStoreFailed) {
                   R"(503 {"error":"StoreFailed","message":"disk full"})");
         EXPECT_EQ(answer(request, {.failure = "locked", .is_busy = true}),
                   R"(503 {"error":"StoreBusy","message":"locked"})");
+        const std::string_view unknown = "disk full (it may have been done)";
+        EXPECT_EQ(answer(request, {.failure = unknown, .is_unknown = true}),
+                  R"x(503 {"error":"StoreFailed","message":"disk full (it may have been done)"})x");
     }
 }
 

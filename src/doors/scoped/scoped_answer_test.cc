@@ -4,6 +4,7 @@
 
 #include "core/values/cycle.h"
 #include "core/values/scope_set.h"
+#include "core/values/turn_limits.h"
 #include "service/doors.h"
 
 namespace holdfast::doors::scoped {
@@ -328,6 +329,25 @@ TEST(ScopedAnswer, OfFences) {
               R"(200 {"dropped":true,"resource":"r","highest":7})");
     EXPECT_THAT(answer(DropFence{.resource = "r"}, fence(Kind::unknown)),
                 HasSubstr(R"(404 {"error":"FenceNotFound")"));
+}
+
+// Leases may be long: a page ends behind the one with which it has a MiB.
+TEST(ScopedAnswer, EndsAPageThatHasEnoughBytes) {
+    const std::string value(300'000, 'v');
+    const auto details = std::make_shared<service::Details>();
+    for (std::uint64_t number = 1; number <= 10; ++number) {
+        details->leases.push_back({.scope = core::Scope::named("x"),
+                                   .token = {.fence = core::Fence{number}, .secret = {}},
+                                   .value = value,
+                                   .revision = 1});
+    }
+    const std::string first = answer(ListLeases{.limit = 9}, {.details = details});
+    EXPECT_GT(first.size(), core::copied_max);
+    EXPECT_LT(first.size(), core::copied_max + value.size());
+    EXPECT_TRUE(first.ends_with(R"(,"next":"4"})")) << first.substr(first.size() - 100);
+    details->leases.erase(details->leases.begin(), details->leases.begin() + 7);
+    const std::string last = answer(ListLeases{.limit = 9}, {.details = details});
+    EXPECT_EQ(last.find(R"("next")"), last.npos);
 }
 
 TEST(ScopedAnswer, SaysThatTheStoreFailed) {

@@ -146,10 +146,11 @@ void LockService::fail(const StoreFailure& why) {
         const bool is_new = core::as_number(promise->lease->fence) > pipeline_.done_fence();
         if (is_new) unheard_.push_back(*promise->lease);
     }
-    for (const auto& [serial, promise] : std::exchange(promises_by_waiter_, {})) {
+    promises_by_waiter_.for_each([this](std::uint64_t, PromiseId promise) {
         answer_deadlines_.disarm(promise.slot);
         withheld_.push_back({.promise = promise});
-    }
+    });
+    promises_by_waiter_.clear();
     table_->clear_changes();
     absorbed_ = 0;
     places_.clear();

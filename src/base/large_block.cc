@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <new>
@@ -47,10 +48,11 @@ void free_block(void* block, std::size_t bytes) {
     }
 }
 
-void* allocate_zeroed(std::size_t bytes) {
-    if (bytes < mapped_block_bytes) return std::memset(::operator new(bytes), 0, bytes);
-    // One page too much, and both ends cut off: so the block is aligned.
-    const std::size_t page = page_for(bytes), size = round_up(bytes, page);
+namespace {
+
+// Zeros. One page too much is mapped, and both ends are cut off: so the block is aligned.
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): the page last
+void* map_aligned(std::size_t size, std::size_t page) {
     void* const mapped =
         ::mmap(nullptr, size + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(mapped != MAP_FAILED);
@@ -59,8 +61,34 @@ void* allocate_zeroed(std::size_t bytes) {
     const std::size_t before = round_up(address, page) - address;
     if (before > 0) CHECK(::munmap(begin, before) == 0);
     if (before < page) CHECK(::munmap(begin + before + size, page - before) == 0);
-    prefer_huge_pages(begin + before, size);
     return begin + before;
+}
+
+}  // namespace
+
+void* allocate_zeroed(std::size_t bytes) {
+    if (bytes < mapped_block_bytes) return std::memset(::operator new(bytes), 0, bytes);
+    const std::size_t page = page_for(bytes);
+    return map_aligned(round_up(bytes, page), page);
+}
+
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): the present size first
+void* resize_zeroed(void* block, std::size_t bytes, std::size_t new_bytes) {
+    if (std::min(bytes, new_bytes) < mapped_block_bytes) {
+        void* const copy = allocate_zeroed(new_bytes);
+        std::memcpy(copy, block, std::min(bytes, new_bytes));
+        free_zeroed(block, bytes);
+        return copy;
+    }
+    if (new_bytes <= bytes) {
+        char* const end = static_cast<char*>(block) + new_bytes;
+        if (new_bytes < bytes) CHECK(::munmap(end, bytes - new_bytes) == 0);
+        return block;
+    }
+    void* const target = map_aligned(new_bytes, page_for(new_bytes));
+    void* const moved = ::mremap(block, bytes, new_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, target);
+    CHECK(moved == target);
+    return moved;
 }
 
 void free_zeroed(void* block, std::size_t bytes) {

@@ -19,10 +19,16 @@ void free_block(void* block, std::size_t bytes);
 // would cost whole megabytes.) Does nothing for small blocks.
 void prefer_huge_pages(void* block, std::size_t bytes);
 
-// The same for a block of zeros that may be filled bit by bit: a large one costs nothing until it is
-// used, page by page. Freed by free_zeroed with the same size.
+// The same for a block of zeros that is filled bit by bit: a large one costs nothing until it is
+// used, page by page. Freed by free_zeroed with the same size. The pages are small ones, until
+// prefer_huge_pages() is called: the first use of a huge page may take milliseconds.
 [[nodiscard]] void* allocate_zeroed(std::size_t bytes);
 void free_zeroed(void* block, std::size_t bytes);
+
+// Makes a block of allocate_zeroed larger or smaller. It keeps its content, as far as that fits; what is
+// new is zero. A large one is not copied: the kernel gives its pages another address. REQUIRES: both
+// sizes are powers of two.
+[[nodiscard]] void* resize_zeroed(void* block, std::size_t bytes, std::size_t new_bytes);
 
 // For standard containers that grow: all of a new block is about to be used.
 template <class T>

@@ -159,12 +159,16 @@ std::size_t LockTable::lease_deadlines_max() const {
 }
 
 // The entry of a lease that has ended stays in the heap of deadlines until it comes to the top. When
-// most entries are of such leases, they are all removed.
+// many entries are of such leases, some are removed with each lease that ends.
 void LockTable::drop_lease(Slot slot) {
+    constexpr std::size_t few = 32;
     count_endless(leases_[slot].ttl, {});
     leases_.erase(slot);
-    if (lease_deadlines_.size() > lease_deadlines_max()) {
-        lease_deadlines_.keep_only([this](Slot lease) { return leases_.contains(lease); });
+    const std::size_t leases = leases_.size();
+    if (leases == 0) {
+        lease_deadlines_.clear();
+    } else if (lease_deadlines_.size() > leases + leases / 2 + few) {
+        lease_deadlines_.sweep([this](Slot lease) { return leases_.contains(lease); });
     }
 }
 

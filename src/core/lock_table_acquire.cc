@@ -381,7 +381,7 @@ void LockTable::add_holder(Slot slot, const Range& range) {
         lease.range_item = ranges_.add(
             resource.ranges, {.range = range, .serial = next_serial_++, .mode = lease.mode});
     }
-    ranges_.become_holder(lease.range_item, slot);
+    ranges_.become_holder(resource.ranges, lease.range_item, slot);
 }
 
 // Gives a lease, which is among the holders and has its terms, its token, its times and its session.

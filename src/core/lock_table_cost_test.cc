@@ -9,13 +9,13 @@
 
 #include "core/lock_table.h"
 #include "core/lock_table_test_fixture.h"
+#include "core/values/turn_limits.h"
 
 namespace holdfast::core {
 namespace {
 
 using namespace testing;
 
-constexpr std::uint64_t visits_max = 4096;
 constexpr int very_many = 100'000;
 
 // How many records a call looks at.
@@ -193,6 +193,34 @@ TEST(LockTableCost, OfAJoinAndAListOfDeadlocksInAStar) {
     EXPECT_LT(visits_of(table, [&] { deadlocks = table.list_deadlocks(); }), search_max);
     EXPECT_EQ(deadlocks.cycles.size(), 1U);
     EXPECT_FALSE(deadlocks.is_cut);
+}
+
+// Small ranges that are held and waited for, and a victim that only one holder keeps waiting. Behind
+// the victim very many wait for what it wants: only their age tells that they are not in its way.
+TEST(LockTableCost, OfAReleaseBeforeVeryManyYoungerWaitersForARange) {
+    constexpr std::uint64_t old = 30'000, young = 40'000, middle = 10 * old / 2;
+    LockTable table({.limits = {.waiters_per_lock_max = very_many}});
+    const auto range = [](std::uint64_t from, std::uint64_t to) {
+        return Scope::of_range(7, {from, to});
+    };
+    for (std::uint64_t i = 0; i < old; ++i) {
+        const std::uint64_t start = i * 7919 % old * 10;
+        table.acquire(at(0s), ask(range(start, start + 5), "holder"));
+        table.acquire(at(0s), queue(shared(ask(range(start, start + 5), "waiter"))));
+    }
+    const Scope wanted = range(middle + 5, middle + 10);
+    const Token held = table.acquire(at(0s), ask(wanted, "holder")).lease.token;
+    table.acquire(at(0s), queue(ask(wanted, "victim")));
+    for (std::uint64_t i = 0; i < young; ++i) {
+        const Scope young_range = range(i * 7919 % young * 3, 2 * middle);
+        table.acquire(at(0s), queue(shared(ask(young_range, "young"))));
+    }
+    Outcome outcome;
+    table.clear_changes();
+    EXPECT_LT(visits_of(table, [&] { outcome = table.release(at(1s), {.token = held}); }),
+              visits_max);
+    EXPECT_EQ(outcome.kind, Kind::released);
+    EXPECT_EQ(take_events(table).size(), 2U) << "the victim has it";
 }
 
 }  // namespace

@@ -125,7 +125,7 @@ bool CommitPipeline::add(const core::Event& event) {
     Part& open = parts_.back();
     open.has_changes = true;
     if (event.kind == core::EventKind::renewed || event.kind == core::EventKind::value_set) {
-        new_terms_.insert_or_assign(fence, open.commit.number);
+        new_terms_[fence] = open.commit.number;
         open.new_terms.push_back(fence);
     }
     return true;
@@ -169,8 +169,8 @@ CommitNumber CommitPipeline::rests_on(const core::LeaseView& lease) const {
         number = part->commit.number;
     }
     if (new_terms_.empty()) return number;
-    const auto terms = new_terms_.find(fence);
-    return terms == new_terms_.end() ? number : std::max(number, terms->second);
+    const CommitNumber* const terms = new_terms_.find(fence);
+    return terms == nullptr ? number : std::max(number, *terms);
 }
 
 // The same for an answer that may speak of anything.
@@ -263,8 +263,8 @@ CommitPipeline::Done CommitPipeline::finish() {
     done_ = part.commit.number;
     done_fence_ = part.newest_fence;
     for (const std::uint64_t fence : part.new_terms) {
-        const auto found = new_terms_.find(fence);
-        if (found != new_terms_.end() && found->second == done_) new_terms_.erase(found);
+        const CommitNumber* const found = new_terms_.find(fence);
+        if (found != nullptr && *found == done_) new_terms_.erase(fence);
     }
     gathering_.on_done(part.answers.owed().size(), parts_.back().answers.owed().size());
     return {.changes = part.commit.changes, .answers = part.answers};

@@ -41,9 +41,9 @@
 #include <list>
 #include <optional>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "core/containers/growing_map.h"
 #include "core/lock_table.h"
 #include "service/books/fence.h"
 #include "service/events/texts.h"
@@ -234,7 +234,7 @@ class CommitPipeline {
     std::uint64_t reserving_fence_ = 0;  // reserved on disk when all closed commits are done
     bool has_transient_ = false;         // there was a transient lease
     // Leases whose new terms or value are in a commit that is not done.
-    std::unordered_map<std::uint64_t, CommitNumber> new_terms_;
+    core::GrowingMap<std::uint64_t, CommitNumber> new_terms_;
 
     Answers ready_, leaving_;
     // Of what was pending when thin_out() was called last: events and bytes.

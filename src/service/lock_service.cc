@@ -113,7 +113,7 @@ const Response* LockService::take(Request& request, std::string_view by) {
     unclaimed_ = {.number = promise.number, .slot = slot};
     if (waits) {
         promise.waiter = response_.outcome.waiter;
-        promises_by_waiter_.emplace(promise.waiter.serial, *unclaimed_);
+        promises_by_waiter_[promise.waiter.serial] = *unclaimed_;
         limit_wait(request, slot);
     } else {
         if (promise.naming != Naming::none && names_lease(response_)) {

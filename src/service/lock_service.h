@@ -28,10 +28,10 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "core/containers/growing_map.h"
 #include "core/lock_table.h"
 #include "service/books/fence.h"
 #include "service/books/kept_places.h"
@@ -241,7 +241,7 @@ class LockService final : public Port {
     std::uint64_t next_promise_ = 1;
     std::optional<PromiseId> unclaimed_;  // submit() returned nullptr, await() has not come yet
     core::Slab<Promise> promises_;
-    std::unordered_map<std::uint64_t, PromiseId> promises_by_waiter_;  // by serial
+    core::GrowingMap<std::uint64_t, PromiseId> promises_by_waiter_;  // by serial
     core::DeadlineHeap answer_deadlines_;  // of promises: those that are told to ask again
     KeptPlaces places_;
     bool is_stopping_ = false;
@@ -259,7 +259,7 @@ class LockService final : public Port {
     std::uint64_t told_refusals_ = 0;  // of fences
 
     // Of leases that several answers named: how many of these were given up.
-    std::unordered_map<std::uint64_t, std::size_t> given_up_;
+    core::GrowingMap<std::uint64_t, std::size_t> given_up_;
 };
 
 }  // namespace holdfast::service

@@ -17,7 +17,12 @@ constexpr core::Duration retry_interval = std::chrono::seconds{1};
 
 constexpr std::string_view recovering_message = "the server is recovering its locks";
 constexpr std::string_view unconfirmed_message =
-    "the server cannot be sure that no other server has taken over its locks";
+    "the server cannot be sure that no other server has taken over its locks (it may have been "
+    "done)";
+
+// Every sentence about a request whose result is unknown ends so: at most doors, the client sees only
+// the sentence.
+constexpr std::string_view doubt = " (it may have been done)";
 
 }  // namespace
 
@@ -141,10 +146,11 @@ void LockService::fail(const StoreFailure& why) {
         const bool is_new = core::as_number(promise->lease->fence) > pipeline_.done_fence();
         if (is_new) unheard_.push_back(*promise->lease);
     }
-    for (const auto& [serial, promise] : std::exchange(promises_by_waiter_, {})) {
+    promises_by_waiter_.for_each([this](std::uint64_t, PromiseId promise) {
         answer_deadlines_.disarm(promise.slot);
         withheld_.push_back({.promise = promise});
-    }
+    });
+    promises_by_waiter_.clear();
     table_->clear_changes();
     absorbed_ = 0;
     places_.clear();
@@ -200,9 +206,12 @@ void LockService::retry() {
 }
 
 void LockService::refuse_withheld() {
+    if (withheld_.empty()) return;
     const core::Time now = clock_.now();
+    const std::string message = failure_->message;
+    const std::string doubtful = message + std::string(doubt);
     for (const Withheld& one : std::exchange(withheld_, {})) {
-        Response response{.now = now, .failure = failure_->message};
+        Response response{.now = now, .failure = one.is_unknown ? doubtful : message};
         response.is_busy = failure_->is_busy;
         response.is_unknown = one.is_unknown;
         give(one.promise, response, now);

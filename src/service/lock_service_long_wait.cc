@@ -11,10 +11,10 @@ namespace holdfast::service {
 
 // Removes and returns the promise that waits for this waiter's turn. Nothing if there is none.
 std::optional<PromiseId> LockService::take_promise_of(core::WaiterId waiter) {
-    const auto found = promises_by_waiter_.find(waiter.serial);
-    if (found == promises_by_waiter_.end()) return std::nullopt;
-    const PromiseId id = found->second;
-    promises_by_waiter_.erase(found);
+    const PromiseId* const found = promises_by_waiter_.find(waiter.serial);
+    if (found == nullptr) return std::nullopt;
+    const PromiseId id = *found;
+    promises_by_waiter_.erase(waiter.serial);
     answer_deadlines_.disarm(id.slot);
     return id;
 }
@@ -104,9 +104,8 @@ void LockService::end_waits(const Response& refusal) {
     table_->advance(now);
     absorb_changes();
     std::vector<core::WaiterId> waiters;
-    for (const auto& [serial, id] : promises_by_waiter_) {
-        waiters.push_back(promises_[id.slot].waiter);
-    }
+    promises_by_waiter_.for_each(
+        [&](std::uint64_t, PromiseId id) { waiters.push_back(promises_[id.slot].waiter); });
     while (const auto place = places_.take_any()) {
         if (!place->grant) waiters.push_back(place->waiter);
     }

@@ -168,8 +168,9 @@ struct Response {
     // Set when the request cannot be served: then nothing else here means anything. A sentence for
     // people.
     std::string_view failure;
-    bool is_busy = false;     // ... because another program has the store locked: try again
-    bool is_unknown = false;  // ... and the request may have been done or not; otherwise it was not
+    bool is_busy = false;  // ... because another program has the store locked: try again
+    // ... and the request may have been done or not, as the sentence says; otherwise it was not.
+    bool is_unknown = false;
     std::shared_ptr<const Details> details;  // may be null
     // Inspect, List, ListLeases, ListSessions: the number of the last event (EventFeed) that the
     // response shows. What it does not show yet has larger numbers. Zero: nobody numbers the events.

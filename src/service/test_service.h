@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -39,7 +40,12 @@ inline std::string to_note(const FenceOutcome& outcome) {
 // `granted laptop1`, `refused held`, `accepted 7`, `failed: disk full`.
 inline std::string to_note(const Response& response) {
     if (!response.failure.empty()) {
-        return (response.is_unknown ? "unknown: " : "failed: ") + std::string(response.failure);
+        constexpr std::string_view doubt = " (it may have been done)";
+        std::string failure(response.failure);
+        EXPECT_EQ(failure.ends_with(doubt), response.is_unknown) << failure;
+        if (!response.is_unknown) return "failed: " + failure;
+        return "unknown: " +
+               failure.substr(0, failure.size() - std::min(failure.size(), doubt.size()));
     }
     if (response.fence()) return to_note(*response.fence());
     const auto owner = std::string(response.outcome.lease.owner.name);

@@ -48,8 +48,8 @@ holdfast_mutant(abandon_forgets_the_lease_of_two_requests
 
 holdfast_mutant(renewal_answered_before_its_terms_are_written
     service/commit_pipeline.cc
-    "return terms == new_terms_.end() ? number : std::max(number, terms->second);"
-    "return terms == new_terms_.end() ? number : number;")
+    "return terms == nullptr ? number : std::max(number, *terms);"
+    "return terms == nullptr ? number : number;")
 
 holdfast_mutant(renewal_falls_short
     core/lock_table_end.cc

@@ -8,10 +8,11 @@
 //
 // Thread safety: none.
 
-#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <functional>
 #include <string_view>
+
+#include "core/containers/growing_map.h"
 
 namespace holdfast::cluster {
 
@@ -20,13 +21,13 @@ class WrittenLeases {
     // Whether the lease has a record like `text` already. If not, from now on it has.
     [[nodiscard]] bool is_known(std::uint64_t fence, std::string_view text) {
         const std::uint64_t hash = hash_of(text);
-        const auto [entry, is_new] = hashes_.try_emplace(fence, hash);
-        if (!is_new && entry->second == hash) return true;
-        entry->second = hash;
+        const std::uint64_t* const known = hashes_.find(fence);
+        if (known != nullptr && *known == hash) return true;
+        hashes_[fence] = hash;
         return false;
     }
     void forget(std::uint64_t fence) { hashes_.erase(fence); }
-    void clear() { hashes_ = {}; }
+    void clear() { hashes_.clear(); }
     [[nodiscard]] std::size_t size() const { return hashes_.size(); }
 
   private:
@@ -37,7 +38,7 @@ class WrittenLeases {
         return std::hash<std::string_view>{}(text.substr(0, text.rfind(",\"version\":")));
     }
 
-    boost::unordered_flat_map<std::uint64_t, std::uint64_t> hashes_;
+    core::GrowingMap<std::uint64_t, std::uint64_t> hashes_;
 };
 
 }  // namespace holdfast::cluster

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 
+#include "base/check.h"
+
 namespace holdfast::core {
 
 namespace {
 
 constexpr std::size_t arity = 4;
+
+constexpr std::size_t kept_capacity = 4096;
 
 // With the root at 3, the children of a node are four entries at a multiple of four.
 constexpr std::size_t parent_of(std::size_t place) {
@@ -24,11 +28,11 @@ bool is_before(const DeadlineHeap::Entry& a, const DeadlineHeap::Entry& b) {
 }  // namespace
 
 void DeadlineHeap::arm(Slot slot, Time deadline) {
-    if (slot >= places_.size()) places_.resize(slot + std::size_t{1}, no_place);
+    if (slot >= places_.capacity()) places_.reserve(slot + std::size_t{1});
     const Entry entry{deadline, slot};
     if (places_[slot] == no_place) {
-        entries_.push_back(entry);
-        sift_up(entries_.size() - 1, entry);
+        if (end_ >= entries_.capacity()) entries_.reserve(end_ + 1);
+        sift_up(end_++, entry);
     } else if (deadline < entries_[places_[slot]].deadline) {
         sift_up(places_[slot], entry);
     }
@@ -38,9 +42,8 @@ void DeadlineHeap::disarm(Slot slot) {
     if (!is_armed(slot)) return;
     const std::size_t place = places_[slot];
     places_[slot] = no_place;
-    const Entry last = entries_.back();
-    entries_.pop_back();
-    if (place < entries_.size()) {
+    const Entry last = entries_[--end_];
+    if (place < end_) {
         if (place > root && is_before(last, entries_[parent_of(place)])) {
             sift_up(place, last);
         } else {
@@ -67,8 +70,8 @@ void DeadlineHeap::sift_up(std::size_t place, Entry entry) {
 void DeadlineHeap::sift_down(std::size_t place, Entry entry) {
     for (;;) {
         const std::size_t first = first_child_of(place);
-        if (first >= entries_.size()) break;
-        const std::size_t end = std::min(first + arity, entries_.size());
+        if (first >= end_) break;
+        const std::size_t end = std::min(first + arity, end_);
         std::size_t best = first;
         for (std::size_t child = first + 1; child < end; ++child) {
             if (is_before(entries_[child], entries_[best])) best = child;
@@ -80,34 +83,31 @@ void DeadlineHeap::sift_down(std::size_t place, Entry entry) {
     put(place, entry);
 }
 
-void DeadlineHeap::restore_order() {
-    if (size() < 2) return;
-    for (std::size_t place = parent_of(entries_.size() - 1); place >= root; --place) {
-        sift_down(place, entries_[place]);
+void DeadlineHeap::clear() {
+    while (size() > 0 && entries_.capacity() <= kept_capacity) {
+        places_[entries_[--end_].slot] = no_place;
     }
+    end_ = root;
+    shrink_if_sparse();
 }
 
 void DeadlineHeap::shrink_if_sparse() {
-    constexpr std::size_t kept_capacity = 4096;
     if (size() == 0) {
-        if (places_.capacity() > kept_capacity) Places().swap(places_);
-        if (entries_.capacity() > kept_capacity) Entries(root).swap(entries_);
-    } else if (entries_.capacity() > kept_capacity && entries_.size() < entries_.capacity() / 8) {
-        Entries smaller;
-        smaller.reserve(entries_.capacity() / 4);
-        smaller.assign(entries_.begin(), entries_.end());
-        entries_.swap(smaller);
+        if (places_.capacity() > kept_capacity) places_.reset();
+        if (entries_.capacity() > kept_capacity) entries_.reset();
+    } else if (entries_.capacity() > kept_capacity && end_ < entries_.capacity() / 8) {
+        entries_.shrink(entries_.capacity() / 4);
     }
 }
 
 void DeadlineHeap::check_invariants() const {
-    for (std::size_t place = root; place < entries_.size(); ++place) {
+    for (std::size_t place = root; place < end_; ++place) {
         CHECK(places_[entries_[place].slot] == place);
         CHECK(place == root || !is_before(entries_[place], entries_[parent_of(place)]));
     }
-    const auto armed = std::count_if(places_.begin(), places_.end(),
-                                     [](std::uint32_t place) { return place != no_place; });
-    CHECK(static_cast<std::size_t>(armed) == size());
+    std::size_t armed = 0;
+    for (Slot slot = 0; slot < places_.capacity(); ++slot) armed += is_armed(slot) ? 1 : 0;
+    CHECK(armed == size());
 }
 
 }  // namespace holdfast::core

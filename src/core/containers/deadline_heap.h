@@ -9,16 +9,18 @@
 // postpones or drops it.
 //
 // A slot has at most one entry. A new record in the same slot uses the old entry. So there are never
-// more entries than there were records at one time, and `keep_only` removes entries when most of
-// the records are gone. Why this and not a timing wheel: docs/decisions/0004.
+// more entries than there were records at one time, and `sweep` removes some entries at a time when
+// many of the records are gone. Why this and not a timing wheel: docs/decisions/0004.
+//
+// No call takes longer because there are very many entries: the arrays grow without being copied, and
+// a new slot has the place zero, which no entry has.
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
-#include "base/large_block.h"
+#include "base/growing_array.h"
 #include "core/containers/slab.h"
 #include "core/values/ids.h"
 
@@ -43,27 +45,34 @@ class DeadlineHeap {
         return entries_[root];
     }
 
-    // Removes every entry for whose slot is_wanted(slot) is false.
+    // Looks at a few entries, and removes those for whose slot is_wanted(slot) is false. The next calls
+    // look at the next entries, again and again.
     template <class Predicate>
-    void keep_only(const Predicate& is_wanted) {
-        std::size_t kept = root;
-        for (std::size_t place = root; place < entries_.size(); ++place) {
-            const Entry entry = entries_[place];
-            if (is_wanted(entry.slot)) {
-                put(kept++, entry);
+    void sweep(const Predicate& is_wanted) {
+        for (std::size_t looks = 0; looks < sweep_looks && size() > 0; ++looks) {
+            // The last entry takes the place of one that is removed, so it must be a wanted one.
+            const Slot last = entries_[end_ - 1].slot;
+            if (!is_wanted(last)) {
+                disarm(last);
+                continue;
+            }
+            if (swept_ >= end_) swept_ = root;
+            const Slot slot = entries_[swept_].slot;
+            if (is_wanted(slot)) {
+                ++swept_;
             } else {
-                places_[entry.slot] = no_place;
+                disarm(slot);
             }
         }
-        entries_.resize(kept);
-        restore_order();
-        shrink_if_sparse();
     }
+
+    // Removes all entries.
+    void clear();
 
     // The slots that are likely to be due next; no_slot where there are fewer.
     [[nodiscard]] std::array<Slot, 4> next_slots() const {
         std::array<Slot, 4> slots{no_slot, no_slot, no_slot, no_slot};
-        for (std::size_t i = 0; i < slots.size() && root + 1 + i < entries_.size(); ++i) {
+        for (std::size_t i = 0; i < slots.size() && root + 1 + i < end_; ++i) {
             slots[i] = entries_[root + 1 + i].slot;
         }
         return slots;
@@ -72,9 +81,9 @@ class DeadlineHeap {
     // Makes the deadline of the top entry later. REQUIRES: not empty, deadline >= top()->deadline.
     void postpone_top(Time deadline);
 
-    [[nodiscard]] std::size_t size() const { return entries_.size() - root; }
+    [[nodiscard]] std::size_t size() const { return end_ - root; }
     [[nodiscard]] bool is_armed(Slot slot) const {
-        return slot < places_.size() && places_[slot] != no_place;
+        return slot < places_.capacity() && places_[slot] != no_place;
     }
 
     // Whether the slot will come to the top no later than `deadline`.
@@ -86,10 +95,9 @@ class DeadlineHeap {
     void check_invariants() const;
 
   private:
-    using Entries = std::vector<Entry, base::BlockAllocator<Entry>>;
-    using Places = std::vector<std::uint32_t, base::BlockAllocator<std::uint32_t>>;
-
-    static constexpr std::uint32_t no_place = UINT32_MAX;
+    static constexpr std::uint32_t no_place = 0;
+    // So many entries a sweep looks at. A lease that ends adds one that is not needed.
+    static constexpr std::size_t sweep_looks = 8;
     // Where the heap begins in entries_. With 3, the four children of a node share a cache line.
     static constexpr std::size_t root = 3;
 
@@ -99,11 +107,12 @@ class DeadlineHeap {
     }
     void sift_up(std::size_t place, Entry entry);
     void sift_down(std::size_t place, Entry entry);
-    void restore_order();
     void shrink_if_sparse();
 
-    Entries entries_ = Entries(root);
-    Places places_;  // by slot
+    base::GrowingArray<Entry> entries_;
+    std::size_t end_ = root;                    // behind the last entry
+    base::GrowingArray<std::uint32_t> places_;  // by slot
+    std::size_t swept_ = root;                  // where the next sweep goes on
 };
 
 }  // namespace holdfast::core

@@ -46,28 +46,48 @@ TEST(DeadlineHeap, GivesTheEarliestFirst) {
     EXPECT_EQ(drain(heap), (std::vector<Slot>{2, 3, 1}));
 }
 
-TEST(DeadlineHeap, KeepsOnlyWhatItIsTold) {
+TEST(DeadlineHeap, SweepsAwayWhatIsNotWantedAFewAtATime) {
+    constexpr Slot many = 10'000;
     DeadlineHeap heap;
     std::mt19937 random(3);
     std::vector<std::pair<Time, Slot>> kept;
-    for (Slot slot = 0; slot < 10'000; ++slot) {
+    for (Slot slot = 0; slot < many; ++slot) {
         const Time deadline = at_us(static_cast<std::int64_t>(random() % 100'000));
         heap.arm(slot, deadline);
         if (slot % 7 == 0) kept.emplace_back(deadline, slot);
     }
-    heap.keep_only([](Slot slot) { return slot % 7 == 0; });
+    std::size_t looks = 0;
+    for (Slot calls = 0; calls < many / 4; ++calls) {
+        std::size_t looks_now = 0;
+        heap.sweep([&](Slot slot) {
+            ++looks_now;
+            return slot % 7 == 0;
+        });
+        looks = std::max(looks, looks_now);
+    }
+    EXPECT_LE(looks, 16U);
     heap.check_invariants();
+    EXPECT_EQ(heap.size(), kept.size()) << "each entry was looked at";
     EXPECT_FALSE(heap.is_armed(1));
     std::sort(kept.begin(), kept.end());
     std::vector<Slot> expected;
     expected.reserve(kept.size());
     for (const auto& [deadline, slot] : kept) expected.push_back(slot);
     EXPECT_EQ(drain(heap), expected);
-    heap.keep_only([](Slot) { return true; });
-    heap.arm(1, at_us(5));
-    heap.keep_only([](Slot) { return false; });
-    EXPECT_EQ(heap.size(), 0U);
-    heap.check_invariants();
+}
+
+TEST(DeadlineHeap, IsClearedWhateverItsSize) {
+    for (const Slot many : {Slot{10}, Slot{100'000}}) {
+        DeadlineHeap heap;
+        for (Slot slot = 0; slot < many; ++slot) heap.arm(slot, at_us(slot));
+        heap.clear();
+        EXPECT_EQ(heap.size(), 0U);
+        EXPECT_FALSE(heap.is_armed(1));
+        heap.check_invariants();
+        heap.arm(1, at_us(5));
+        EXPECT_EQ(heap.top()->slot, 1U);
+        heap.check_invariants();
+    }
 }
 
 TEST(DeadlineHeap, GivesEqualDeadlinesInTheOrderOfSlots) {

@@ -11,6 +11,10 @@
 // large. One empty chunk is kept as a spare: otherwise a user that adds and erases records at the
 // border of a chunk would allocate and free a chunk each time. A slab without any record keeps no
 // spare.
+//
+// No call takes longer because a chunk is freed: before that, each erasure takes a few of its places
+// out of the list of free places, the last place first. A chunk that gets a record meanwhile stays; the
+// places that have left the list count as never used.
 
 #include <array>
 #include <bit>
@@ -33,8 +37,11 @@ template <class T>
 class Slab {
   public:
     Slab() = default;
-    Slab(const Slab&) = delete;
-    Slab& operator=(const Slab&) = delete;
+    Slab(Slab&& other) noexcept { swap(other); }
+    Slab& operator=(Slab&& other) noexcept {
+        swap(other);
+        return *this;
+    }
     ~Slab() {
         for_each([this](Slot slot, T&) { std::destroy_at(&(*this)[slot]); });
     }
@@ -61,7 +68,8 @@ class Slab {
         --chunk.live;
         --size_;
         push_free(slot);
-        if (chunk.live == 0) keep_or_drop(slot / chunk_size);
+        if (chunk.live == 0) keep_or_doom(slot / chunk_size);
+        if (!doomed_.empty()) drop_some();
     }
 
     T& operator[](Slot slot) { return records_[slot / chunk_size][slot % chunk_size]; }
@@ -108,6 +116,8 @@ class Slab {
     static constexpr Slot chunk_size = 65536;
     static constexpr Slot words = chunk_size / 64;
     static constexpr Slot fresh_kept_max = 4096;
+    // So many places leave the list at a time, or so many chunks are freed.
+    static constexpr Slot unlinked_max = 32, freed_max = 4;
 
     struct Chunk {
         Chunk() : records(static_cast<T*>(base::allocate_block(sizeof(T) * chunk_size))) {}
@@ -123,8 +133,10 @@ class Slab {
 
         std::array<std::uint64_t, words> used{};
         Slot live = 0;
-        Slot fresh = 0;    // places from this one on were never used
-        T* const records;  // unused places are raw memory
+        Slot fresh = 0;            // places from this one on were never used
+        bool is_doomed = false;    // it is in doomed_,
+        bool is_reopened = false;  // or in reopened_
+        T* const records;          // unused places are raw memory
     };
 
     // The content of a free place: its neighbours in the list of free places.
@@ -142,7 +154,7 @@ class Slab {
             return slot;
         }
         if (chunks_.empty() || !chunks_[newest_] || chunks_[newest_]->fresh == chunk_size) {
-            open_chunk();
+            if (!reopen_chunk()) open_chunk();
         }
         return newest_ * chunk_size + chunks_[newest_]->fresh++;
     }
@@ -174,32 +186,95 @@ class Slab {
         if (newest_ > 0) base::prefer_huge_pages(records_[newest_], sizeof(T) * chunk_size);
     }
 
-    // A chunk has become empty. It becomes the spare, and the spare before it is freed. At least one
-    // whole chunk was filled since the last one was freed, so freeing costs little for each record.
-    void keep_or_drop(Slot number) {
-        if (spare_ != no_slot) drop_chunk(std::exchange(spare_, no_slot));
-        if (size_ > 0) {
-            spare_ = number;
-            return;
+    // Goes on with a chunk that has places which were never used. False if there is none.
+    bool reopen_chunk() {
+        for (;;) {
+            while (!reopened_.empty()) {
+                newest_ = reopened_.back();
+                reopened_.pop_back();
+                const auto& chunk = chunks_[newest_];
+                if (chunk && std::exchange(chunk->is_reopened, false)) return true;
+            }
+            if (doomed_.empty()) return false;
+            const Slot number = doomed_.back();
+            doomed_.pop_back();
+            keep(number);
         }
-        // The last chunk stays if little of it was used: a single record that comes and goes should
-        // not allocate.
-        if (chunks_[number]->fresh > fresh_kept_max) drop_chunk(number);
     }
 
-    // Takes one step for each place that was ever used: less than filling the chunk has cost.
-    void drop_chunk(Slot number) {
-        for (Slot place = 0; place < chunks_[number]->fresh; ++place) {
-            unlink_free(number * chunk_size + place);
+    // A chunk has become empty. It becomes the spare, and the spare before it is freed. At least one
+    // whole chunk was filled since the last one was freed, so freeing costs little for each record.
+    void keep_or_doom(Slot number) {
+        if (size_ == 0) return doom_all(number);
+        if (chunks_[number]->is_doomed) return;
+        if (spare_ != no_slot) doom(spare_);
+        spare_ = number;
+    }
+
+    void doom(Slot number) {
+        if (std::exchange(chunks_[number]->is_doomed, true)) return;
+        doomed_.push_back(number);
+    }
+
+    // The last record is gone. The last chunk stays if it is alone and little of it was used: a single
+    // record that comes and goes should not allocate. Without a record, nobody needs the list.
+    void doom_all(Slot last) {
+        const bool is_alone = chunks_.size() - free_numbers_.size() == 1;
+        if (is_alone && chunks_[last]->fresh <= fresh_kept_max) return;
+        first_free_ = spare_ = no_slot;
+        for (Slot number = 0; number < chunks_.size(); ++number) {
+            if (!chunks_[number]) continue;
+            chunks_[number]->fresh = 0;
+            doom(number);
         }
-        chunks_[number].reset();
-        records_[number] = nullptr;
-        free_numbers_.push_back(number);
+    }
+
+    // Brings chunks that are to be freed a bit closer to that.
+    void drop_some() {
+        Slot unlinked = 0;
+        for (Slot freed = 0; freed < freed_max && !doomed_.empty(); ++freed) {
+            const Slot number = doomed_.back();
+            Chunk& chunk = *chunks_[number];
+            while (chunk.live == 0 && chunk.fresh > 0) {
+                if (unlinked++ == unlinked_max) return;
+                unlink_free(number * chunk_size + --chunk.fresh);
+            }
+            doomed_.pop_back();
+            if (chunk.live > 0) {
+                keep(number);
+            } else {
+                chunks_[number].reset();
+                records_[number] = nullptr;
+                free_numbers_.push_back(number);
+            }
+        }
+    }
+
+    // A chunk that was to be freed has got a record, or is needed.
+    void keep(Slot number) {
+        Chunk& chunk = *chunks_[number];
+        chunk.is_doomed = false;
+        if (number == newest_ || chunk.fresh == chunk_size) return;
+        if (!std::exchange(chunk.is_reopened, true)) reopened_.push_back(number);
+    }
+
+    void swap(Slab& other) {
+        std::swap(chunks_, other.chunks_);
+        std::swap(records_, other.records_);
+        std::swap(free_numbers_, other.free_numbers_);
+        std::swap(doomed_, other.doomed_);
+        std::swap(reopened_, other.reopened_);
+        std::swap(newest_, other.newest_);
+        std::swap(first_free_, other.first_free_);
+        std::swap(spare_, other.spare_);
+        std::swap(size_, other.size_);
     }
 
     std::vector<std::unique_ptr<Chunk>> chunks_;
     std::vector<T*> records_;         // of each chunk
     std::vector<Slot> free_numbers_;  // of chunks that were freed
+    std::vector<Slot> doomed_;        // chunks that are to be freed
+    std::vector<Slot> reopened_;      // chunks that were to be freed, and have places never used
     Slot newest_ = 0;                 // the chunk whose fresh places are given out
     Slot first_free_ = no_slot;
     Slot spare_ = no_slot;  // a chunk without a record, while others have some

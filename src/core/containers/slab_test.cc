@@ -147,6 +147,46 @@ TEST(Slab, HoldsExactlyWhatAModelHolds) {
     for (const auto& [slot, value] : model) EXPECT_EQ(*slab[slot], value);
 }
 
+// Chunks become empty, and get records again while they are about to be freed.
+TEST(Slab, HoldsExactlyWhatAModelHoldsWhileChunksComeAndGo) {
+    Slab<std::unique_ptr<Slot>> slab;
+    std::vector<Slot> live;
+    std::mt19937 random(11);
+    const auto add = [&] {
+        const Slot slot = slab.emplace();
+        ASSERT_EQ(slab[slot], nullptr);
+        slab[slot] = std::make_unique<Slot>(slot);
+        live.push_back(slot);
+    };
+    for (int round = 0; round < 6; ++round) {
+        while (slab.size() < 400'000) add();
+        if (round % 2 == 0) std::shuffle(live.begin(), live.end(), random);
+        const std::size_t left = round % 3 == 0 ? 0 : 50;
+        while (live.size() > left) {
+            const Slot slot = live.back();
+            ASSERT_EQ(*slab[slot], slot);
+            slab.erase(slot);
+            ASSERT_FALSE(slab.contains(slot));
+            live.pop_back();
+            if (random() % 1000 == 0 && slab.size() < 1000) {
+                for (int i = 0; i < 100; ++i) add();
+            }
+            if (live.size() < 2000 && random() % 4 == 0) {
+                add();
+                std::swap(live.front(), live.back());
+            }
+        }
+        ASSERT_EQ(slab.size(), live.size());
+    }
+    Slot count = 0;
+    slab.for_each([&](Slot slot, const std::unique_ptr<Slot>& value) {
+        ASSERT_EQ(*value, slot);
+        ++count;
+    });
+    EXPECT_EQ(count, slab.size());
+    EXPECT_LT(*std::max_element(live.begin(), live.end()), 8 * 65'536U) << "numbers are used again";
+}
+
 TEST(SlabDeathTest, StopsWhenARecordIsErasedTwice) {
     Slab<std::int64_t> slab;
     const Slot a = slab.emplace(1);

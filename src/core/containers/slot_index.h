@@ -75,7 +75,9 @@ class SlotIndex {
     static constexpr std::size_t capacity_min = 64, capacity_kept = 8192;
 
     // One array. Its memory begins as zeros, which the kernel provides when a page is used for the
-    // first time: so a large array costs nothing at once.
+    // first time: so a large array costs nothing at once. As long as entries move to it, its
+    // pages are small ones: the first entries go to random places, and each huge page may take
+    // milliseconds.
     class Array {
       public:
         Array() = default;
@@ -92,6 +94,7 @@ class SlotIndex {
         }
 
         [[nodiscard]] std::size_t capacity() const { return capacity_; }
+        void prefer_huge_pages() { base::prefer_huge_pages(places_, capacity_ * sizeof(Place)); }
 
         void place(Entry entry) {
             std::size_t at = entry.hash & mask();
@@ -188,7 +191,9 @@ class SlotIndex {
             current_.place(entry);
             ++moves_;
         }
-        if (next_place_ == old_.capacity()) old_ = Array();
+        if (next_place_ < old_.capacity()) return;
+        old_ = Array();
+        current_.prefer_huge_pages();
     }
 
     Array current_;

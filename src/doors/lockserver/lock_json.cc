@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "doors/answers/page_text.h"
 #include "doors/answers/scope_object.h"
 #include "doors/lockserver/lease_id.h"
 #include "service/doors.h"
@@ -51,14 +52,17 @@ Shown shown_to(const Request& request) {
             .readable = request.readable.get()};
 }
 
-// Appends at most `shown_holders_max` holders and, if `has_more`, where the next page begins.
+// Appends at most `shown_holders_max` holders, as far as the page has room, and where the next page
+// begins: if these are not all, or `has_more`. A set may have several records on an inode: they are
+// on one page.
 void append_holders(base::JsonWriter& json, const core::LockView& lock, const Shown& fields,
-                    bool has_more, const service::Clock& clock) {
-    const std::size_t shown = std::min(lock.holders.size(), shown_holders_max);
-    if (has_more) json.field("holder_count", lock.holder_count);
+                    bool has_more, const answers::PageText& page, const service::Clock& clock) {
+    std::size_t shown = 0;
     json.begin_array("holders");
-    for (std::size_t index = 0; index < shown; ++index) {
-        const core::LeaseView& lease = lock.holders[index];
+    for (; shown < lock.holders.size(); ++shown) {
+        const core::LeaseView& lease = lock.holders[shown];
+        const bool is_full = shown >= shown_holders_max || (shown > 0 && page.is_full());
+        if (is_full && lease.token != lock.holders[shown - 1].token) break;
         json.begin_object();
         append_lease(json, lease, fields.ids, clock);
         json.field("door", service::to_text(lease.owner.door));
@@ -75,14 +79,15 @@ void append_holders(base::JsonWriter& json, const core::LockView& lock, const Sh
         json.end_object();
     }
     json.end_array();
-    if (has_more) {
+    if ((has_more && shown > 0) || shown < lock.holders.size()) {
+        json.field("holder_count", lock.holder_count);
         const std::uint64_t last = core::as_number(lock.holders[shown - 1].token.fence);
         json.field("holders_next", std::to_string(last));
     }
 }
 
 void append_listed(base::JsonWriter& json, const core::LockView& lock, const Shown& fields,
-                   const service::Clock& clock) {
+                   const answers::PageText& page, const service::Clock& clock) {
     json.begin_object()
         .field("lock_name", shown_name(lock.scope))
         .field("kind", core::to_text(lock.scope.kind))
@@ -90,7 +95,7 @@ void append_listed(base::JsonWriter& json, const core::LockView& lock, const Sho
         .field("version", lock.version)
         .field("waiters", lock.waiter_count);
     if (lock.scope.kind == core::ScopeKind::semaphore) json.field("limit", lock.limit);
-    append_holders(json, lock, fields, lock.holders.size() < lock.holder_count, clock);
+    append_holders(json, lock, fields, lock.holders.size() < lock.holder_count, page, clock);
     json.end_object();
 }
 
@@ -139,6 +144,7 @@ void append_lease(base::JsonWriter& json, const core::LeaseView& lease, LeaseIds
 
 void append_lock(std::string& out, const Get& request, const core::LockView* lock,
                  std::uint64_t position, const service::Clock& clock) {
+    const answers::PageText page(out);
     base::JsonWriter json(out);
     const Shown fields = shown_to(request);
     const bool is_held = lock != nullptr && lock->holder_count > 0;
@@ -156,15 +162,15 @@ void append_lock(std::string& out, const Get& request, const core::LockView* loc
         }
         json.field("version", lock->version);
         if (lock->scope.kind == core::ScopeKind::semaphore) json.field("limit", lock->limit);
-        const bool has_more = lock->holders.size() > shown_holders_max;
         if (!is_first_page || lock->holder_count > 1) {
-            append_holders(json, *lock, fields, has_more, clock);
+            append_holders(json, *lock, fields, false, page, clock);
         }
     }
     if (request.with_queue) {
         json.field("queue_length", lock == nullptr ? 0 : lock->waiter_count).begin_array("queue");
         if (lock != nullptr) {
             for (const core::WaiterView& waiter : lock->waiters) {
+                if (page.is_full()) break;
                 append_waiter(json, waiter, fields.readable, clock);
             }
         }
@@ -178,11 +184,13 @@ void append_page(std::string& out, const ListLocks& request,
                  const std::vector<core::LockView>& locks, std::uint64_t position,
                  const service::Clock& clock) {
     const Shown fields = shown_to(request);
-    const std::size_t shown = count_shown(locks, request.limit);
+    const std::size_t shown_max = count_shown(locks, request.limit);
+    const answers::PageText page(out);
+    std::size_t shown = 0;
     base::JsonWriter json(out);
     json.begin_object().begin_array("locks");
-    for (std::size_t index = 0; index < shown; ++index) {
-        append_listed(json, locks[index], fields, clock);
+    for (; shown < shown_max && !page.is_full(); ++shown) {
+        append_listed(json, locks[shown], fields, page, clock);
     }
     json.end_array();
     if (shown < locks.size()) json.field("next", core::to_text(locks[shown - 1].scope));

@@ -37,12 +37,13 @@ enum class LeaseIds : std::uint8_t { hidden, shown };
 void append_lease(base::JsonWriter& json, const core::LeaseView& lease, LeaseIds ids,
                   const service::Clock& clock);
 
-// One lock. If it has more holders than may be shown, the view has one more than that. `lock` is
+// One lock, in core::copied_max bytes and a row: then its holders go on at `holders_next`, and the queue
+// is cut, as behind shown_waiters_max waiters. If it has more holders than may be shown, the view has one more than that. `lock` is
 // null if the lock does not exist. `position`, also below, is that of the response.
 void append_lock(std::string& out, const Get& request, const core::LockView* lock,
                  std::uint64_t position, const service::Clock& clock);
 
-// A page of a listing. `locks` is what LockTable::list returns for one lock more than the limit and
+// A page of a listing, in core::copied_max bytes and a row. `locks` is what LockTable::list returns for one lock more than the limit and
 // for at most `shown_holders_max` holders.
 void append_page(std::string& out, const ListLocks& request,
                  const std::vector<core::LockView>& locks, std::uint64_t position,

@@ -47,10 +47,11 @@ int append_not_acquired(std::string& body, const Acquire& request, std::string_v
     return 409;
 }
 
-// The answer when the store has failed; `append_busy` writes it when trying again may help.
+// The answer when the store has failed; `append_busy` writes it when trying again may help, and the
+// request was certainly not done.
 template <class AppendBusy>
 int append_failure(std::string& body, const service::Response& response, AppendBusy append_busy) {
-    if (response.is_busy) return append_busy();
+    if (response.is_busy && !response.is_unknown) return append_busy();
     append_error(body, response.failure);
     return 503;
 }

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "core/values/turn_limits.h"
 #include "service/doors.h"
 
 namespace holdfast::doors::lockserver {
@@ -147,6 +148,45 @@ TEST(LockserverAnswer, ShowsTheLeaseIdsOfHoldersToThoseWhoMayEndTheirLeases) {
     }
 }
 
+// Rows may be long: an answer ends behind the one with which it has a MiB.
+TEST(LockserverAnswer, EndsAPageThatHasEnoughBytes) {
+    const std::string metadata(300'000, 'm');
+    const auto details = std::make_shared<service::Details>();
+    const service::Response response{.details = details};
+    const auto make_lock = [&](std::string_view name, std::uint32_t holders) {
+        core::LockView& lock = details->locks.emplace_back();
+        lock.scope = core::Scope::semaphore(name);
+        lock.holder_count = holders;
+        for (std::uint64_t number = 1; number <= holders; ++number) {
+            lock.holders.push_back(lease_of("w"));
+            lock.holders.back().token.fence = core::Fence{number};
+            lock.holders.back().notes.metadata = metadata;
+        }
+    };
+    const auto ends_at_the_limit = [&](const std::string& text) {
+        return text.size() > core::copied_max &&
+               text.size() < core::copied_max + 2 * metadata.size();
+    };
+    make_lock("crowded", 9);
+    core::LockView& lock = details->locks.front();
+    lock.waiter_count = 2;
+    lock.waiters.resize(2);
+    const std::string looked = answer(Get{.lock_name = "crowded", .with_queue = true}, response);
+    EXPECT_TRUE(ends_at_the_limit(looked));
+    const std::string tail = R"("holder_count":9,"holders_next":"3","queue_length":2,"queue":[]})";
+    EXPECT_TRUE(looked.ends_with(tail)) << looked.substr(looked.size() - 200);
+    make_lock("next", 1);
+    const std::string crowded = answer(ListLocks{}, response);
+    EXPECT_TRUE(ends_at_the_limit(crowded));
+    EXPECT_NE(crowded.find(R"("holders_next":"4")"), crowded.npos);
+    EXPECT_TRUE(crowded.ends_with(R"("next":"semaphore:crowded"})"));
+    details->locks.clear();
+    for (const std::string_view name : {"a", "b", "c", "d", "e", "f"}) make_lock(name, 1);
+    const std::string several = answer(ListLocks{}, response);
+    EXPECT_TRUE(ends_at_the_limit(several));
+    EXPECT_TRUE(several.ends_with(R"(],"next":"semaphore:d"})"));
+}
+
 // The blocker of a wait on several scopes may hold any of them.
 TEST(LockserverAnswer, NamesNoBlockerOfAWaitThatIsAlsoForSomethingHidden) {
     class ReadsX final : public core::ScopeFilter {
@@ -182,6 +222,17 @@ TEST(LockserverAnswer, OneWhoStoppedSendingIsTold) {
     std::string body;
     EXPECT_EQ(append_cancelled(body, acquire_x), 409);
     EXPECT_EQ(body, "{\"acquired\":false,\"lock_name\":\"x\",\"reason\":\"CANCELLED\"}\n");
+}
+
+// What may have been done is not denied.
+TEST(LockserverAnswer, WhileTheStoreIsBusyAndTheResultIsUnknown) {
+    const service::Response unknown{
+        .failure = "node b leads (it may have been done)", .is_busy = true, .is_unknown = true};
+    for (const LockserverRequest& request :
+         {LockserverRequest{acquire_x}, LockserverRequest{renew_x}, LockserverRequest{release_x}}) {
+        EXPECT_EQ(answer(request, unknown),
+                  R"x(503 {"error":"node b leads (it may have been done)"})x");
+    }
 }
 
 // Another process has locked the store: requests that change something may be repeated.

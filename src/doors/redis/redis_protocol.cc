@@ -13,11 +13,6 @@ namespace {
 constexpr std::size_t owed_max = 1024;
 constexpr std::size_t waiting_bytes_max = std::size_t{256} * 1024;
 
-Reply failure_reply(const service::Response& response) {
-    const std::string_view doubt = response.is_unknown ? " (it may have been done)" : "";
-    return Reply::error(fmt::format("ERR {}{}", response.failure, doubt));
-}
-
 // The answer to HOLDFAST.ACQUIRE: the fencing number, or null if the lock did not become free.
 Reply acquired_reply(const core::Outcome& outcome) {
     if (outcome.kind == core::Outcome::Kind::granted) {
@@ -138,7 +133,9 @@ void RedisProtocol::on_timer() {
 }
 
 void RedisProtocol::append(std::string& out, const Owed& owed, const service::Response& response) {
-    if (!response.failure.empty()) return append_reply(out, failure_reply(response), owed.version);
+    if (!response.failure.empty())
+        return append_reply(out, Reply::error(fmt::format("ERR {}", response.failure)),
+                            owed.version);
     if (owed.step) return append_reply(out, take_reply(*owed.step), owed.version);
     const Reply reply = owed.is_wait ? acquired_reply(response.outcome) : Reply::ok();
     append_reply(out, reply, owed.version);

@@ -8,6 +8,7 @@
 #include "core/values/ids.h"
 #include "core/values/scope_set.h"
 #include "doors/answers/cycle_json.h"
+#include "doors/answers/page_text.h"
 #include "doors/answers/retry_hint.h"
 #include "service/doors.h"
 #include "service/events/election.h"
@@ -175,12 +176,14 @@ struct Writer {
 
     int operator()(const ListLeases& request) const {
         const std::vector<core::LeaseView>& leases = response.leases();
-        const std::size_t shown = std::min(leases.size(), request.limit);
+        const std::size_t shown_max = std::min(leases.size(), request.limit);
+        const answers::PageText page(body);
+        std::size_t shown = 0;
         base::JsonWriter json(body);
         json.begin_object().begin_array("leases");
-        for (std::size_t index = 0; index < shown; ++index) {
+        for (; shown < shown_max && !page.is_full(); ++shown) {
             json.begin_object();
-            const core::LeaseView& lease = leases[index];
+            const core::LeaseView& lease = leases[shown];
             append_lease(json, lease, answers::members_of(lease.members), LeaseFields::with_door,
                          clock);
             json.end_object();

@@ -4,6 +4,7 @@
 
 #include "core/values/cycle.h"
 #include "core/values/scope_set.h"
+#include "core/values/turn_limits.h"
 #include "service/doors.h"
 
 namespace holdfast::doors::scoped {
@@ -330,6 +331,25 @@ TEST(ScopedAnswer, OfFences) {
                 HasSubstr(R"(404 {"error":"FenceNotFound")"));
 }
 
+// Leases may be long: a page ends behind the one with which it has a MiB.
+TEST(ScopedAnswer, EndsAPageThatHasEnoughBytes) {
+    const std::string value(300'000, 'v');
+    const auto details = std::make_shared<service::Details>();
+    for (std::uint64_t number = 1; number <= 10; ++number) {
+        details->leases.push_back({.scope = core::Scope::named("x"),
+                                   .token = {.fence = core::Fence{number}, .secret = {}},
+                                   .value = value,
+                                   .revision = 1});
+    }
+    const std::string first = answer(ListLeases{.limit = 9}, {.details = details});
+    EXPECT_GT(first.size(), core::copied_max);
+    EXPECT_LT(first.size(), core::copied_max + value.size());
+    EXPECT_TRUE(first.ends_with(R"(,"next":"4"})")) << first.substr(first.size() - 100);
+    details->leases.erase(details->leases.begin(), details->leases.begin() + 7);
+    const std::string last = answer(ListLeases{.limit = 9}, {.details = details});
+    EXPECT_EQ(last.find(R"("next")"), last.npos);
+}
+
 TEST(ScopedAnswer, SaysThatTheStoreFailed) {
     const ScopedRequest requests[] = {acquire(),       Renew{},      Release{},    Look{},
                                       ListLeases{},    CheckToken{}, RaiseFence{}, ReadFence{},
@@ -339,6 +359,9 @@ TEST(ScopedAnswer, SaysThatTheStoreFailed) {
                   R"(503 {"error":"StoreFailed","message":"disk full"})");
         EXPECT_EQ(answer(request, {.failure = "locked", .is_busy = true}),
                   R"(503 {"error":"StoreBusy","message":"locked"})");
+        const std::string_view unknown = "disk full (it may have been done)";
+        EXPECT_EQ(answer(request, {.failure = unknown, .is_unknown = true}),
+                  R"x(503 {"error":"StoreFailed","message":"disk full (it may have been done)"})x");
     }
 }
 

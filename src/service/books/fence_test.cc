@@ -56,6 +56,23 @@ TEST(FenceBook, HasLimits) {
     EXPECT_EQ(book.raise("c", number(1), first), accepted(1));
 }
 
+// The server was started with lower limits than before. What is there stays, and goes on.
+TEST(FenceBook, KeepsWhatIsRestoredBeyondItsLimits) {
+    FenceBook book({.resources_max = 2, .resource_length_max = 3}, FenceBook::Keeping::durable);
+    for (const char* const resource : {"a", "b", "much longer"}) {
+        book.restore({.resource = resource, .highest = 7});
+    }
+    EXPECT_EQ(book.size(), 3U);
+    EXPECT_EQ(book.raise("a", number(8), first), accepted(8, first));
+    EXPECT_EQ(book.raise("b", number(6), first), stale(7));
+    EXPECT_EQ(book.read("much longer"), accepted(7));
+    EXPECT_EQ(book.raise("c", number(1), first).kind, Kind::resources_max);
+    EXPECT_EQ(book.drop("much longer", first).kind, Kind::accepted);
+    EXPECT_EQ(book.raise("c", number(1), first).kind, Kind::resources_max) << "two are left";
+    book.drop("b", first);
+    EXPECT_EQ(book.raise("c", number(1), first).kind, Kind::accepted);
+}
+
 TEST(FenceBook, AnAnswerRestsOnTheCommitOfItsMark) {
     FenceBook book({}, FenceBook::Keeping::durable);
     EXPECT_EQ(book.raise("a", number(7), first), accepted(7, first));

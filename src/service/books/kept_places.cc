@@ -7,19 +7,19 @@ namespace holdfast::service {
 void KeptPlaces::keep(core::WaiterId waiter, core::Time until) {
     CHECK(places_.empty() || places_.back().until <= until);
     const Place place = places_.insert(places_.end(), {.waiter = waiter, .until = until});
-    const bool is_new = by_serial_.emplace(waiter.serial, place).second;
-    CHECK(is_new);
+    CHECK(by_serial_.find(waiter.serial) == nullptr);
+    by_serial_[waiter.serial] = place;
 }
 
 void KeptPlaces::grant(core::WaiterId waiter, core::Token lease) {
-    const auto found = by_serial_.find(waiter.serial);
-    if (found != by_serial_.end()) found->second->grant = lease;
+    const Place* const found = by_serial_.find(waiter.serial);
+    if (found != nullptr) (*found)->grant = lease;
 }
 
 std::optional<KeptPlace> KeptPlaces::take(core::WaiterId waiter) {
-    const auto found = by_serial_.find(waiter.serial);
-    if (found == by_serial_.end()) return std::nullopt;
-    return remove(found->second);
+    const Place* const found = by_serial_.find(waiter.serial);
+    if (found == nullptr) return std::nullopt;
+    return remove(*found);
 }
 
 std::optional<KeptPlace> KeptPlaces::take_due(core::Time now) {

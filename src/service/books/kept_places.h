@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <list>
 #include <optional>
-#include <unordered_map>
 
+#include "core/containers/growing_map.h"
 #include "core/values/ids.h"
 
 namespace holdfast::service {
@@ -49,7 +49,7 @@ class KeptPlaces {
     KeptPlace remove(Place place);
 
     std::list<KeptPlace> places_;  // the first to end first
-    std::unordered_map<std::uint64_t, Place> by_serial_;
+    core::GrowingMap<std::uint64_t, Place> by_serial_;
 };
 
 }  // namespace holdfast::service

@@ -1,5 +1,6 @@
 #include "service/books/request_memory.h"
 
+#include <random>
 #include <utility>
 
 namespace holdfast::service {
@@ -39,14 +40,18 @@ std::size_t bytes_of(const std::string& key) {
 
 }  // namespace
 
+std::uint32_t RequestMemory::KeyHash::operator()(std::string_view key) const {
+    static const std::uint64_t seed = std::random_device{}() * std::uint64_t{0x9e3779b97f4a7c15};
+    return static_cast<std::uint32_t>(core::hash_text(seed, key));
+}
+
 const RequestMemory::Known* RequestMemory::find(const core::AcquireRequest& request,
                                                 core::Time now) const {
     if (request.notes.request_id.empty()) return nullptr;
-    const auto found = known_.find(key_of(request));
-    if (found == known_.end()) return nullptr;
-    const Known& known = found->second;
-    if (known.state == State::ended && now - known.ended_at >= ended_kept) return nullptr;
-    return &known;
+    const Known* const known = known_.find(key_of(request));
+    if (known == nullptr) return nullptr;
+    if (known->state == State::ended && now - known->ended_at >= ended_kept) return nullptr;
+    return known;
 }
 
 bool RequestMemory::asks_for_the_same(const core::AcquireRequest& request, const Known& known) {
@@ -117,10 +122,10 @@ std::optional<core::Time> RequestMemory::next_removal() const {
 // REQUIRES: there is one.
 void RequestMemory::forget_oldest() {
     const Ended& oldest = ended_.front();
-    const auto found = known_.find(oldest.key);
-    const bool is_the_same = found != known_.end() && found->second.state == State::ended &&
-                             found->second.token == oldest.token;
-    if (is_the_same) known_.erase(found);
+    const Known* const found = known_.find(oldest.key);
+    const bool is_the_same =
+        found != nullptr && found->state == State::ended && found->token == oldest.token;
+    if (is_the_same) known_.erase(oldest.key);
     ended_bytes_ -= bytes_of(oldest.key);
     ended_.pop_front();
 }

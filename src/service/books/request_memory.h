@@ -19,11 +19,13 @@
 // Thread safety: none.
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <optional>
 #include <string>
-#include <unordered_map>
+#include <string_view>
 
+#include "core/containers/growing_map.h"
 #include "core/values/changes.h"
 #include "core/values/request.h"
 
@@ -87,7 +89,12 @@ class RequestMemory {
     void end(std::string key, const core::Event& event);
     void forget_oldest();
 
-    std::unordered_map<std::string, Known> known_;
+    // Clients choose the ids.
+    struct KeyHash {
+        [[nodiscard]] std::uint32_t operator()(std::string_view key) const;
+    };
+
+    core::GrowingMap<std::string, Known, KeyHash> known_;
     std::deque<Ended> ended_;  // the first to end first
     std::size_t ended_bytes_ = 0;
 };

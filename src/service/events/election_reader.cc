@@ -69,8 +69,7 @@ void ElectionReader::read() {
         if (!take(*event) || !is_open_) return;
     }
     // There may be more that the snapshot shows, and that the owner wants to hear of.
-    const bool is_all = page.events.size() < events_at_once;
-    if (is_all && !is_told_) tell(has_changed_);
+    if (!page.has_more && !is_told_) tell(has_changed_);
 }
 
 // Returns false if the owner has closed this.

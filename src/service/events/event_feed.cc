@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "core/values/turn_limits.h"
+
 namespace holdfast::service {
 
 namespace {
@@ -185,11 +187,15 @@ EventFeed::Watch::Page EventFeed::Watch::read(std::size_t events_max) {
     if (page.has_missed_some) next_id_ = feed_.oldest_id_;
     const std::size_t count = std::min<std::size_t>(events_max, feed_.next_id_ - next_id_);
     page.events.reserve(count);
-    for (const std::uint64_t end = next_id_ + count; next_id_ != end; ++next_id_) {
+    std::size_t bytes = 0;
+    for (const std::uint64_t end = next_id_ + count; next_id_ != end && bytes < core::copied_max;
+         ++next_id_) {
         page.events.push_back(feed_.copy(next_id_));
+        bytes += page.events.back()->bytes();
     }
     is_called_ = false;
-    if (next_id_ != feed_.next_id_) call();
+    page.has_more = next_id_ != feed_.next_id_;
+    if (page.has_more) call();
     return page;
 }
 

@@ -40,6 +40,8 @@ struct FeedEvent {
     FeedEvent(const FeedEvent&) = delete;
     FeedEvent& operator=(const FeedEvent&) = delete;
 
+    [[nodiscard]] std::size_t bytes() const { return sizeof *this + texts_.size(); }
+
   private:
     std::string texts_;
 };
@@ -118,6 +120,7 @@ class EventFeed::Watch : public std::enable_shared_from_this<Watch> {
     struct Page {
         std::vector<std::shared_ptr<const FeedEvent>> events;
         bool has_missed_some = false;  // before the first of these
+        bool has_more = false;         // behind the last of these
     };
 
     Watch(EventFeed& feed, Executor& here, std::uint64_t next_id, std::function<void()> on_news);
@@ -125,7 +128,8 @@ class EventFeed::Watch : public std::enable_shared_from_this<Watch> {
     Watch(const Watch&) = delete;
     Watch& operator=(const Watch&) = delete;
 
-    // The next events, at most `events_max`. When that were all there are, news will be told.
+    // The next events: at most `events_max`, and no more behind the one with which they have
+    // core::copied_max bytes. When there are more, news will be told.
     [[nodiscard]] Page read(std::size_t events_max);
 
   private:

@@ -48,6 +48,21 @@ struct Feed : ::testing::Test {
     int news = 0;
 };
 
+// Events may be long: what is read at once ends behind the one with which it has a MiB.
+TEST_F(Feed, IsReadInPartsIfEventsAreLong) {
+    const auto watch = this->watch();
+    for (int i = 0; i < 3; ++i) feed.publish(granted(std::string(600'000, 'x')));
+    executor.settle();
+    const EventFeed::Watch::Page first = watch->read(500);
+    EXPECT_EQ(first.events.size(), 2U);
+    EXPECT_TRUE(first.has_more);
+    executor.settle();
+    EXPECT_EQ(news, 2) << "there is more";
+    const EventFeed::Watch::Page second = watch->read(500);
+    EXPECT_EQ(second.events.size(), 1U);
+    EXPECT_FALSE(second.has_more);
+}
+
 TEST_F(Feed, TellsWhatHappensFromNowOn) {
     feed.publish(granted("before"));
     const auto watch = this->watch();

@@ -65,11 +65,11 @@ HistoryPage HistoryRing::read(const HistoryQuery& query, WallTime now) {
     while (place != holds_.begin()) {
         const Hold& hold = (--place)->second;
         if (!matches(query, hold)) continue;
-        if (page.holds.size() == query.limit) {
+        if (page.is_full(query)) {
             page.next = page.holds.back().number;
             break;
         }
-        page.holds.push_back(hold);
+        page.add(hold);
     }
     return page;
 }

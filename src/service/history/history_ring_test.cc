@@ -47,6 +47,20 @@ TEST(HistoryRing, ShowsPages) {
     EXPECT_EQ(page.next, 0U);
 }
 
+// Rows may be long: a page ends behind the row with which it has a MiB.
+TEST(HistoryRing, EndsAPageThatHasEnoughBytes) {
+    HistoryRing ring({.age_max = 1h});
+    Hold large = hold(1);
+    large.metadata = std::string(400'000, 'm');
+    add(ring, {large, large, large, large, hold(5)});
+    const HistoryPage first = ring.read({}, noon);
+    EXPECT_EQ(first.holds.size(), 4U);
+    EXPECT_NE(first.next, 0U);
+    const HistoryPage second = ring.read({.after = first.next}, noon);
+    EXPECT_EQ(second.holds.size(), 1U);
+    EXPECT_EQ(second.next, 0U);
+}
+
 TEST(HistoryRing, DropsTheOldestIfThereAreTooMany) {
     HistoryRing ring({.age_max = 1h, .rows_max = 2});
     add(ring, {hold(1), hold(2), hold(3)});

@@ -23,11 +23,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/values/changes.h"
 #include "core/values/scope.h"
 #include "core/values/scope_set.h"
+#include "core/values/turn_limits.h"
 #include "core/values/view.h"
 #include "service/ports/clock.h"
 
@@ -133,10 +135,20 @@ struct HistoryQuery {
 // Whether a hold is one of those that are asked for, whatever `after` and `limit` say.
 [[nodiscard]] bool matches(const HistoryQuery& query, const Hold& hold);
 
+// Ends behind the row with which it is full, if there is another one.
 struct HistoryPage {
     std::vector<Hold> holds;                  // newest first
     std::uint64_t next = 0;                   // `after` of the next page; 0: this is the last
     std::optional<WallTime> kept_since = {};  // when the oldest hold of all that are kept ended
+    std::size_t bytes = 0;                    // of `holds`
+
+    void add(Hold hold) {
+        bytes += hold.bytes();
+        holds.push_back(std::move(hold));
+    }
+    [[nodiscard]] bool is_full(const HistoryQuery& query) const {
+        return holds.size() == query.limit || bytes >= core::copied_max;
+    }
 };
 
 }  // namespace holdfast::service

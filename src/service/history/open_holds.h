@@ -5,7 +5,6 @@
 //
 // Thread safety: none.
 
-#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -13,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/containers/growing_map.h"
 #include "service/history/hold.h"
 
 namespace holdfast::service {
@@ -22,26 +22,26 @@ class OpenHolds {
     // The lease with this number was granted. A hold that began as usual takes no memory.
     void begin(std::uint64_t fence, const HoldBegin& begin) {
         if (begin.is_usual()) return;
-        const auto [place, is_new] = begins_.try_emplace(fence);
-        if (!is_new) drop(place->second.by);
-        place->second = {.waited = begin.waited, .by = take(begin.by)};
+        Begin& known = begins_[fence];
+        drop(known.by);
+        known = {.waited = begin.waited, .by = take(begin.by)};
     }
     // Good until the next change.
     [[nodiscard]] HoldBegin find(std::uint64_t fence) const {
-        const auto found = begins_.find(fence);
-        if (found == begins_.end()) return {};
-        const Name* const by = found->second.by;
-        return {.waited = found->second.waited,
+        const Begin* const found = begins_.find(fence);
+        if (found == nullptr) return {};
+        const Name* const by = found->by;
+        return {.waited = found->waited,
                 .by = by == nullptr ? std::string_view() : std::string_view(by->first)};
     }
     void end(std::uint64_t fence) {
-        const auto found = begins_.find(fence);
-        if (found == begins_.end()) return;
-        drop(found->second.by);
-        begins_.erase(found);
+        const Begin* const found = begins_.find(fence);
+        if (found == nullptr) return;
+        drop(found->by);
+        begins_.erase(fence);
     }
     void clear() {
-        begins_ = {};
+        begins_.clear();
         names_.clear();
         last_ = nullptr;
     }
@@ -76,7 +76,7 @@ class OpenHolds {
         names_.erase(names_.find(name->first));
     }
 
-    boost::unordered_flat_map<std::uint64_t, Begin> begins_;  // by fencing number
+    core::GrowingMap<std::uint64_t, Begin> begins_;  // by fencing number
     Names names_;
     Name* last_ = nullptr;
 };

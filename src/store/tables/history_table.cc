@@ -258,11 +258,11 @@ SqliteResult<service::HistoryPage> read_history(Database& database,
         if (!has_row) break;
         auto hold = read_hold(select);
         if (!hold || !service::matches(query, *hold)) continue;
-        if (page.holds.size() == query.limit) {
+        if (page.is_full(query)) {
             page.next = page.holds.back().number;
             break;
         }
-        page.holds.push_back(std::move(*hold));
+        page.add(std::move(*hold));
     }
     TRY(auto oldest, database.prepare("SELECT ended_ns FROM history ORDER BY number LIMIT 1"));
     TRY(const bool has_oldest, oldest.step());

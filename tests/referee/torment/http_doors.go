@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 
 	"holdfast/tests/referee/history"
@@ -36,6 +37,9 @@ func (w *web) send(method, path string, body any, wait time.Duration) (*httpAnsw
 }
 
 func (w *web) strangeAnswer(path string, answer *httpAnswer) result {
+	if answer.status == 503 && strings.Contains(string(answer.body), "(it may have been done)") {
+		return unknown
+	}
 	if answer.status == 503 || answer.status == 507 {
 		return failed // busy, stopping, or its disk is full or has failed: nothing was done
 	}

@@ -46,7 +46,7 @@ struct ClusterOptions {
     std::string node;     // the name of this node, unlike every other
     std::string peer;     // HOST:PORT where other nodes reach it
     std::string version;  // of this program
-    std::chrono::seconds ttl{3};
+    LeaseTimes lease;
     // Drop the history of etcd that nobody needs any more.
     bool compacts = true;
     std::uint64_t quota_bytes = std::uint64_t{2} << 30U;
@@ -90,6 +90,11 @@ class ClusterStore : public service::Store {
     // others some time to take it. Fails if this node does not lead. `done` is called when etcd has
     // heard of it, or did not answer.
     void resign(std::function<void(base::Result<void>)> done);
+
+    // After etcd was restored from a backup: raises the epoch, the counter and the fencing numbers far, and
+    // draws a new secret (leading/new_epoch.h). If this node leads, it gives up the lead before, and lets
+    // the others lead after. `done` is called with the new epoch.
+    void begin_epoch(std::function<void(base::Result<std::uint64_t>)> done);
 
     // Leaves the cluster for good, and hands over first if this node leads. Never fails; takes a
     // second at most after the commit under way. REQUIRES: called once.

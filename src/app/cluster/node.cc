@@ -5,7 +5,6 @@
 
 #include "base/crypto.h"
 #include "base/log/log.h"
-#include "cluster/leading/new_epoch.h"
 #include "etcd/probe.h"
 
 namespace holdfast::app {
@@ -43,16 +42,17 @@ base::Result<std::unique_ptr<ClusterNode>> ClusterNode::open(const ClusterOption
     }
     TRY(const auto peer, net::parse_endpoint(options.peer_address));
     node->owned_store_ = std::make_unique<cluster::ClusterStore>(
-        cluster::ClusterOptions{.prefix = node->keys_.prefix(),
-                                .node = node_name(options),
-                                .peer = advertised_peer(options, peer),
-                                .version = HOLDFAST_VERSION,
-                                .ttl = std::chrono::ceil<std::chrono::seconds>(options.ttl),
-                                .compacts = !options.leaves_history,
-                                .quota_bytes = options.quota_bytes,
-                                .history = {.age_max = history_age,
-                                            .rows_max = options.history_rows_max,
-                                            .bytes_max = history_bytes_max}},
+        cluster::ClusterOptions{
+            .prefix = node->keys_.prefix(),
+            .node = node_name(options),
+            .peer = advertised_peer(options, peer),
+            .version = HOLDFAST_VERSION,
+            .lease = {.ttl = std::chrono::ceil<std::chrono::seconds>(options.ttl)},
+            .compacts = !options.leaves_history,
+            .quota_bytes = options.quota_bytes,
+            .history = {.age_max = history_age,
+                        .rows_max = options.history_rows_max,
+                        .bytes_max = history_bytes_max}},
         cluster::ClusterParts{.etcd = *node->etcd_,
                               .timers = node->timers_,
                               .clock = clock,
@@ -66,7 +66,6 @@ ClusterNode::ClusterNode(const ClusterOptions& options, net::EventLoop& loop,
                          const service::Clock& clock, EtcdAccess etcd)
     : options_(options),
       loop_(loop),
-      clock_(clock),
       keys_(etcd.prefix),
       timers_(loop, clock),
       probe_timer_(loop, [this] { probe(); }),
@@ -91,12 +90,11 @@ ClusterControl ClusterNode::make_control() {
     };
     const auto begin_epoch = [this](Done done) {
         loop_.post([this, done = std::move(done)] {
-            cluster::raise_epoch(*etcd_, keys_, clock_.wall(clock_.now()),
-                                 [done](const base::Result<std::uint64_t>& epoch) {
-                                     if (!epoch) return done(tl::unexpected(epoch.error()));
-                                     done("the epoch is now above " + std::to_string(*epoch) +
-                                          ", and the next leader goes on from there");
-                                 });
+            store_->begin_epoch([done](const base::Result<std::uint64_t>& epoch) {
+                if (!epoch) return done(tl::unexpected(epoch.error()));
+                done("the epoch is now above " + std::to_string(*epoch) +
+                     ", and the next leader goes on from there");
+            });
         });
     };
     return {.picture = [this] { return store_->view().picture(); },

@@ -90,7 +90,6 @@ class ClusterNode {
 
     const ClusterOptions options_;
     net::EventLoop& loop_;
-    const service::Clock& clock_;
     const cluster::Keys keys_;
     LoopTimers timers_;
     net::LoopTimer probe_timer_;

@@ -75,8 +75,10 @@ base::Result<std::unique_ptr<Host>> Host::start(const ServeOptions& options,
     TRY(foundation.credentials, Credentials::read(options));
     foundation.main_loop = std::make_unique<net::EventLoop>();
     if (options.cluster.is_on()) {
-        TRY(foundation.node, ClusterNode::open(options.cluster, *foundation.main_loop, clock,
-                                               options.history.age_max));
+        const ClusterNode::Surroundings surroundings{.history_age = options.history.age_max,
+                                                     .is_insecure = options.is_insecure};
+        TRY(foundation.node,
+            ClusterNode::open(options.cluster, *foundation.main_loop, clock, surroundings));
         foundation.store = foundation.node->take_store();
     } else {
         TRY(foundation.store, open_store(options, clock));

@@ -49,7 +49,8 @@ ClusterStore::ClusterStore(ClusterOptions options, ClusterParts parts)
               [this] { candidate_.look_at_time(); }),
       housekeeping_({.compacts = options_.compacts,
                      .quota_bytes = options_.quota_bytes,
-                     .look_every = options_.housekeeping_every},
+                     .look_every = options_.housekeeping_every,
+                     .warnings = options_.etcd_warnings},
                     {.etcd = parts_.etcd, .slots = slots_, .keys = keys_}, [this] { show(); }),
       history_(options_.history, keys_) {
     set_authority_deadline(core::Time::min());

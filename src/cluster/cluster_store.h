@@ -50,6 +50,8 @@ struct ClusterOptions {
     // Drop the history of etcd that nobody needs any more.
     bool compacts = true;
     std::uint64_t quota_bytes = std::uint64_t{2} << 30U;
+    // What is wrong with the way to etcd: shown with what is known of etcd.
+    std::vector<std::string> etcd_warnings = {};
     // How often the nodes and the size of etcd are looked at.
     core::Duration housekeeping_every = std::chrono::seconds{5};
     // What is kept of the history of holds, in etcd and in the memory of the leader.

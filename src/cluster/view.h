@@ -60,6 +60,8 @@ struct EtcdPicture {
     std::vector<std::string> alarms;
     // Why no new locks are taken; empty: they are.
     std::string refuses_growth;
+    // What an operator should change: sentences for people.
+    std::vector<std::string> warnings;
 
     bool operator==(const EtcdPicture&) const = default;
 };

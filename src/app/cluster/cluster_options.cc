@@ -25,7 +25,7 @@ void declare_etcd(const options::Command& command, ClusterOptions& options) {
     command
         .add_option("--cluster", options.etcd,
                     "be a node of the cluster that has its locks in this etcd, such as "
-                    "etcd://h1:2379,h2:2379,h3:2379/holdfast (etcds:// for TLS); clusters that "
+                    "etcds://h1:2379,h2:2379,h3:2379/holdfast (etcd:// without TLS); clusters that "
                     "share an etcd need different paths")
         .takes("URL");
     declare_etcd_access(command, options);

@@ -32,7 +32,7 @@ class OncePerSecond {
 base::Result<std::unique_ptr<ClusterNode>> ClusterNode::open(const ClusterOptions& options,
                                                              net::EventLoop& loop,
                                                              const service::Clock& clock,
-                                                             core::Duration history_age) {
+                                                             Surroundings surroundings) {
     constexpr std::size_t history_bytes_max = std::size_t{4} << 20U;
     TRY(auto etcd, open_etcd(options, loop));
     std::unique_ptr<ClusterNode> node(new ClusterNode(options, loop, clock, std::move(etcd)));
@@ -41,6 +41,11 @@ base::Result<std::unique_ptr<ClusterNode>> ClusterNode::open(const ClusterOption
         TRY(node->peer_trust_, net::TlsTrust::load(options.peer_ca_file));
     }
     TRY(const auto peer, net::parse_endpoint(options.peer_address));
+    std::vector<std::string> warnings;
+    if (auto plain = plain_etcd_warning(options, surroundings.is_insecure); !plain.empty()) {
+        base::log(base::LogLevel::warning, "the connection to etcd is plain", {{"why", plain}});
+        warnings.push_back(std::move(plain));
+    }
     node->owned_store_ = std::make_unique<cluster::ClusterStore>(
         cluster::ClusterOptions{
             .prefix = node->keys_.prefix(),
@@ -50,7 +55,8 @@ base::Result<std::unique_ptr<ClusterNode>> ClusterNode::open(const ClusterOption
             .lease = {.ttl = std::chrono::ceil<std::chrono::seconds>(options.ttl)},
             .compacts = !options.leaves_history,
             .quota_bytes = options.quota_bytes,
-            .history = {.age_max = history_age,
+            .etcd_warnings = std::move(warnings),
+            .history = {.age_max = surroundings.history_age,
                         .rows_max = options.history_rows_max,
                         .bytes_max = history_bytes_max}},
         cluster::ClusterParts{.etcd = *node->etcd_,

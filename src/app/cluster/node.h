@@ -34,10 +34,15 @@ namespace holdfast::app {
 
 class ClusterNode {
   public:
+    // What other options of the server say.
+    struct Surroundings {
+        core::Duration history_age{0};
+        bool is_insecure = false;
+    };
     // Reads certificates and the password. Connects to nobody yet. `loop` and `clock` outlive it.
     [[nodiscard]] static base::Result<std::unique_ptr<ClusterNode>> open(
         const ClusterOptions& options, net::EventLoop& loop, const service::Clock& clock,
-        core::Duration history_age = {});
+        Surroundings surroundings);
     ~ClusterNode();
 
     // Once. Destroyed before this.

@@ -55,6 +55,9 @@ int print_cluster(const base::JsonValue& cluster, std::int64_t now_ms) {
                number_of(etcd["in_use_bytes"]) >> 20, number_of(etcd["quota_bytes"]) >> 20);
     const std::string_view trouble = etcd["refuses_growth"].text();
     if (!trouble.empty()) fmt::print("{}\n", escape(trouble));
+    for (const base::JsonValue& warning : etcd["warnings"].items()) {
+        fmt::print("warning: {}\n", escape(warning.text()));
+    }
     print_nodes(cluster, now_ms);
     return leader.empty() ? exit_unavailable : exit_success;
 }

@@ -191,13 +191,14 @@ void ClusterStore::step_down(const std::string& why) {
     slots_.clear(TimerSlots::Slot::history);
     writer_.give_up(why);
     history_.clear();
-    const bool was_serving = std::exchange(is_serving_, false);
+    is_serving_ = false;
+    const bool had_lead = std::exchange(service_has_lead_, false);
     if (commit_done_) return end_commit(failed(Kind::deposed, why));
     if (!recovery_) {
-        if (was_serving) tell_lost({.kind = Kind::deposed, .message = why});
+        if (had_lead) tell_lost({.kind = Kind::deposed, .message = why});
         return;
     }
-    if (recovery_->is_confirmed || was_serving) {
+    if (recovery_->is_confirmed || had_lead) {
         return finish_recovery(tl::unexpected(StoreFailure{.kind = Kind::deposed, .message = why}));
     }
     // It was about to lead: it goes on waiting for its turn.

@@ -150,6 +150,9 @@ class ClusterStore : public service::Store {
     ClusterHistory history_;
 
     bool is_serving_ = false;  // the service has the locks since the last recovery
+    // The service has had the locks since this node was elected. Unlike is_serving_, this is still so while the
+    // service reads them again, or has failed to: it must be told when the lead is lost.
+    bool service_has_lead_ = false;
     std::optional<Recovery> recovery_;
     service::CommitDone commit_done_;  // of the commit under way
     core::Time commit_began_;

@@ -507,6 +507,25 @@ TEST_F(ClusterStoreTest, LeadsAgainAfterALossBeforeTheRecoveryOfAFailedCommit) {
     EXPECT_EQ(ask(a, take("laptop2")), "refused held");
 }
 
+// The commit was refused, the service could not read its locks again, and then the lead is lost.
+TEST_F(ClusterStoreTest, TellsOfALossAfterARecoveryThatFailed) {
+    TestNode& a = lead();
+    ask(a, take("laptop1"));
+    etcd.is_full = true;
+    EXPECT_EQ(ask(a, take("laptop2", "other")), "failed: database space exceeded");
+    a.api.fate = [](const std::string& name) {
+        if (name == "keep_alive") return Fate::request_lost;
+        return name == "range" ? Fate::rejected : Fate::answered;
+    };
+    advance(3200ms);
+    EXPECT_THAT(a.deposed, SizeIs(1)) << "whoever holds files for this leader gives them back";
+    etcd.is_full = false;
+    a.api.fate = nullptr;
+    advance(6s);
+    EXPECT_EQ(a.service->role(), Role::serving);
+    EXPECT_EQ(ask(a, take("laptop2")), "refused held");
+}
+
 TEST_F(ClusterStoreTest, TakesNoNewLocksWhenEtcdIsNearlyFull) {
     TestNode& a = lead();
     a.api.status_answer.database_bytes = (std::int64_t{2} << 30) * 86 / 100;

@@ -33,7 +33,7 @@ std::string plain_etcd_warning(const ClusterOptions& options, bool is_insecure) 
            "next version does not start so";
 }
 
-base::Result<EtcdAccess> open_etcd(const ClusterOptions& options, net::EventLoop& loop) {
+base::Result<etcd::ClientSettings> etcd_settings(const ClusterOptions& options) {
     TRY(auto url, etcd::ClusterUrl::parse(options.etcd));
     const bool is_tls = uses_tls(url, options);
     etcd::ClientSettings settings{.members = std::move(url.members),
@@ -44,6 +44,12 @@ base::Result<EtcdAccess> open_etcd(const ClusterOptions& options, net::EventLoop
     if (!options.password_file.empty()) {
         TRY(settings.password, base::read_token_file(options.password_file));
     }
+    return settings;
+}
+
+base::Result<EtcdAccess> open_etcd(const ClusterOptions& options, net::EventLoop& loop) {
+    TRY(auto settings, etcd_settings(options));
+    TRY(auto url, etcd::ClusterUrl::parse(options.etcd));
     TRY(auto client, etcd::Client::open(loop, std::move(settings)));
     return EtcdAccess{.client = std::move(client), .prefix = std::move(url.prefix)};
 }

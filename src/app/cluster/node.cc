@@ -40,6 +40,7 @@ base::Result<std::unique_ptr<ClusterNode>> ClusterNode::open(const ClusterOption
         TRY(node->peer_tls_, net::TlsSource::open(options.peer_tls));
         TRY(node->peer_trust_, net::TlsTrust::load(options.peer_ca_file));
     }
+    node->etcd_trust_ = node->etcd_->trust();
     TRY(const auto peer, net::parse_endpoint(options.peer_address));
     std::vector<std::string> warnings;
     if (auto plain = plain_etcd_warning(options, surroundings.is_insecure); !plain.empty()) {
@@ -115,8 +116,42 @@ void ClusterNode::open_relay(const std::vector<net::EventLoop*>& loops) {
         base::log(base::LogLevel::debug, "a connection was not passed on", {{"reason", reason}});
     };
     relay::RelayOptions options{.node = node_name(options_), .on_failure = on_failure};
-    if (peer_trust_) options.trust = [trust = peer_trust_] { return trust; };
+    if (peer_trust_) {
+        options.trust = [this] {
+            const std::lock_guard guard(trust_mutex_);
+            return peer_trust_;
+        };
+    }
     relay_ = std::make_unique<relay::Relay>(loops, std::move(options));
+}
+
+base::Result<void> ClusterNode::read_again() {
+    TRY(auto settings, etcd_settings(options_));
+    TRY(auto etcd_trust, etcd::Client::load_trust(settings));
+    std::shared_ptr<const net::TlsContext> shown;
+    std::shared_ptr<const net::TlsTrust> peer_trust;
+    if (peer_tls_) {
+        TRY(shown, peer_tls_->load());
+        TRY(peer_trust, net::TlsTrust::load(options_.peer_ca_file));
+        peer_tls_->replace(std::move(shown));
+    }
+    {
+        const std::lock_guard guard(trust_mutex_);
+        peer_trust_ = std::move(peer_trust);
+        etcd_trust_ = etcd_trust;
+    }
+    loop_.post([this, trust = std::move(etcd_trust), password = std::move(settings.password)] {
+        etcd_->renew(trust, password);
+    });
+    return {};
+}
+
+std::vector<CertificateFigures> ClusterNode::count_certificates() const {
+    std::vector<CertificateFigures> all;
+    if (peer_tls_) add_certificate(all, "nodes", peer_tls_->current()->native());
+    const std::lock_guard guard(trust_mutex_);
+    if (etcd_trust_) add_certificate(all, "etcd", etcd_trust_->native());
+    return all;
 }
 
 base::Result<void> ClusterNode::listen(const std::vector<net::EventLoop*>& loops, Doors doors) {

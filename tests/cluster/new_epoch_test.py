@@ -3,6 +3,7 @@
 import argparse
 import json
 import shutil
+import subprocess
 import sys
 import threading
 import time
@@ -79,6 +80,19 @@ def hold_over_a_new_epoch(lab):
     assert len(doubled) <= 1, f"two nodes said that they lead, in the rounds {doubled} of {len(asking.leaders)}"
 
 
+def begin_through_every_node(lab):
+    """The leader gives up the lead before it answers, and with it connections that were passed on."""
+    for node in lab.nodes:
+        wait_until(node.is_ready, f"node {node.name} is ready")
+        before = lab.nodes[0].ask("/v1/cluster")["epoch"]
+        ran = subprocess.run([node.command[0], "cluster", "new-epoch", "--yes", "--server", f"127.0.0.1:{node.http}"],
+                             capture_output=True, text=True, timeout=120)
+        assert ran.returncode == 0 and "epoch" in ran.stdout, (node.name, ran)
+        lab.wait_for_service()
+        after = lab.nodes[0].ask("/v1/cluster")["epoch"]
+        assert before + 1_000_000 < after < before + 2_000_000, (before, after)
+
+
 def every_node_serves(lab):
     """With the new secret, which no node was restarted for."""
     for node in lab.nodes:
@@ -100,6 +114,7 @@ def main():
         hold_over_a_new_epoch(lab)
         assert lab.etcd.find("holdfast/secret")["value"] != secret
         every_node_serves(lab)
+        begin_through_every_node(lab)
     finally:
         lab.stop()
     return 0

@@ -108,7 +108,7 @@ class Raise : public std::enable_shared_from_this<Raise> {
     }
 
     etcd::Api& etcd_;
-    const Keys& keys_;
+    const Keys keys_;
     const NewEpoch wanted_;
     const Done done_;
     int attempts_ = 0;

@@ -43,7 +43,7 @@ struct NewEpoch {
 // Calls `done` once, with the new epoch, or why it could not be raised. If etcd does not tell whether it
 // is raised, reads and tries again, some times. If it never tells, it may have been raised: doing it
 // twice does no harm.
-// REQUIRES: this node does not lead, and has no commit under way. `keys` and `etcd` outlive the call.
+// REQUIRES: this node does not lead, and has no commit under way. `etcd` outlives the call.
 void raise_epoch(etcd::Api& etcd, const Keys& keys, NewEpoch wanted,
                  std::function<void(base::Result<std::uint64_t>)> done);
 

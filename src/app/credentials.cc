@@ -108,13 +108,24 @@ base::Result<std::unique_ptr<Credentials>> Credentials::read(const ServeOptions&
     return std::unique_ptr<Credentials>(new Credentials(std::move(files), tokens, std::move(tls)));
 }
 
-base::Result<void> Credentials::read_again() {
-    TRY(auto tokens, read_tokens(files_));
+base::Result<Credentials::Fresh> Credentials::read_files() const {
+    Fresh fresh;
+    TRY(fresh.tokens, read_tokens(files_));
     if (tls_) {
-        if (auto reloaded = tls_->reload(); !reloaded) return reloaded;
+        TRY(fresh.tls, tls_->load());
         warn_if_readable_by_everybody(files_.tls.key_file);
     }
-    tokens_.replace(tokens);
+    return fresh;
+}
+
+void Credentials::replace(Fresh fresh) {
+    if (tls_) tls_->replace(std::move(fresh.tls));
+    tokens_.replace(fresh.tokens);
+}
+
+base::Result<void> Credentials::read_again() {
+    TRY(auto fresh, read_files());
+    replace(std::move(fresh));
     return {};
 }
 

@@ -31,7 +31,15 @@ class Credentials {
     [[nodiscard]] static base::Result<std::unique_ptr<Credentials>> read(
         const ServeOptions& options);
 
-    // Reads the files again. All of them are good, or everything stays as it was.
+    // What is in the files now.
+    struct Fresh {
+        Tokens tokens;
+        std::shared_ptr<const net::TlsContext> tls;  // null: connections are plain
+    };
+    // Reads the files again, and changes nothing yet. Fails unless all of them are good.
+    [[nodiscard]] base::Result<Fresh> read_files() const;
+    void replace(Fresh fresh);
+    // Both. All files are good, or everything stays as it was.
     [[nodiscard]] base::Result<void> read_again();
 
     [[nodiscard]] const TokenSource& tokens() const { return tokens_; }

@@ -75,8 +75,10 @@ base::Result<std::unique_ptr<Host>> Host::start(const ServeOptions& options,
     TRY(foundation.credentials, Credentials::read(options));
     foundation.main_loop = std::make_unique<net::EventLoop>();
     if (options.cluster.is_on()) {
-        TRY(foundation.node, ClusterNode::open(options.cluster, *foundation.main_loop, clock,
-                                               options.history.age_max));
+        const ClusterNode::Surroundings surroundings{.history_age = options.history.age_max,
+                                                     .is_insecure = options.is_insecure};
+        TRY(foundation.node,
+            ClusterNode::open(options.cluster, *foundation.main_loop, clock, surroundings));
         foundation.store = foundation.node->take_store();
     } else {
         TRY(foundation.store, open_store(options, clock));
@@ -182,6 +184,7 @@ SharedParts Host::shared_parts() {
             .terraform_door = *terraform_door_,
             .count_connections = [this] { return count_connections(); },
             .count_requests = [this] { return count_requests(); },
+            .count_certificates = [this] { return count_certificates(); },
             .cluster = node_ ? node_->control() : alone_};
 }
 
@@ -298,6 +301,24 @@ std::vector<ListenerFigures> Host::count_connections() const {
 }
 
 // All loops together.
+base::Result<void> Host::reload() {
+    TRY(auto fresh, credentials_->read_files());
+    if (node_) TRY(node_->read_again());
+    credentials_->replace(std::move(fresh));
+    return {};
+}
+
+std::vector<CertificateFigures> Host::count_certificates() const {
+    std::vector<CertificateFigures> all;
+    if (const net::TlsSource* const tls = credentials_->tls()) {
+        add_certificate(all, "clients", tls->current()->native());
+    }
+    if (!node_) return all;
+    const auto of_node = node_->count_certificates();
+    all.insert(all.end(), of_node.begin(), of_node.end());
+    return all;
+}
+
 std::vector<ListenerRequests> Host::count_requests() const {
     std::vector<ListenerRequests> listeners;
     for (const auto& [door, server] : listeners_) {

@@ -57,9 +57,9 @@ class Host {
     // Why the server has shut itself down; empty: it was told to. After run().
     [[nodiscard]] const std::string& failure() const { return failure_; }
 
-    // Reads tokens and certificate again; they hold for new requests and new connections. If that
-    // fails, everything stays as it was. From any thread.
-    [[nodiscard]] base::Result<void> reload() { return credentials_->read_again(); }
+    // Reads tokens, certificates and the password of etcd again; they hold for new requests and new
+    // connections. If one of the files is not good, everything stays as it was. From any thread.
+    [[nodiscard]] base::Result<void> reload();
 
     // Ends the server in two steps. First everybody who waits for a lock is told to ask again
     // later; renewals and releases are answered, on new connections, too, until what was in flight
@@ -98,6 +98,7 @@ class Host {
     void stop_loops();
     [[nodiscard]] std::vector<ListenerFigures> count_connections() const;
     [[nodiscard]] std::vector<ListenerRequests> count_requests() const;
+    [[nodiscard]] std::vector<CertificateFigures> count_certificates() const;
 
     const ServeOptions options_;
     service::Clock& clock_;

@@ -97,7 +97,8 @@ LoopParts::LoopParts(const SharedParts& shared, bool has_own_loop)
         .count_files =
             [this] { return files_door ? std::optional(files_door->figures()) : std::nullopt; },
         .tokens = shared.tokens,
-        .count_requests = shared.count_requests});
+        .count_requests = shared.count_requests,
+        .count_certificates = shared.count_certificates});
     sessions = std::make_unique<SessionHandler>(SessionHandler::Parts{
         .port = *port, .loop = *loop, .clock = shared.clock, .files = files_door});
     backup = std::make_unique<BackupHandler>(

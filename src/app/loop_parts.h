@@ -82,6 +82,7 @@ struct SharedParts {
     doors::terraform::TerraformDoor& terraform_door;
     std::function<std::vector<ListenerFigures>()> count_connections;
     std::function<std::vector<ListenerRequests>()> count_requests;
+    std::function<std::vector<CertificateFigures>()> count_certificates;
     const ClusterControl& cluster;
 };
 

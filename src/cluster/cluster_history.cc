@@ -25,6 +25,8 @@ constexpr std::size_t holds_in_value = 100, value_bytes_max = std::size_t{256} <
 constexpr std::size_t hold_bytes_max = std::size_t{1} << 20U;
 // A commit may remove so many values more than it adds. It looks at so many more than it may remove.
 constexpr std::size_t removals_more = 8, looks_more = 64;
+// And as many as it takes to remove as many bytes as it adds, up to this.
+constexpr std::size_t removals_max = 500;
 
 constexpr std::string_view value_begin = R"({"holds":[)", value_end = "]}";
 
@@ -209,10 +211,17 @@ std::vector<std::uint64_t> ClusterHistory::choose_removals(std::size_t most) {
     std::vector<std::uint64_t> removals;
     std::size_t bytes = value_bytes_;
     for (const Value& value : adding_) bytes += value.bytes;
-    for (auto value = values_.begin(); bytes > bytes_max_ && removals.size() < most; ++value) {
+    // Large values may take the place of very many small ones.
+    const std::size_t added = bytes - value_bytes_;
+    std::size_t removed = 0;
+    const auto may_remove = [&] {
+        return removals.size() < most || (removed < added && removals.size() < removals_max);
+    };
+    for (auto value = values_.begin(); bytes > bytes_max_ && may_remove(); ++value) {
         if (value == values_.end() || std::next(value) == values_.end()) break;
         removals.push_back(value->first);
         bytes -= value->second;
+        removed += value->second;
     }
     if (!removals.empty()) looked_at_ = std::max(looked_at_, removals.back() + 1);
     auto value = values_.lower_bound(looked_at_);

@@ -275,6 +275,14 @@ TEST(ClusterHistory, CountsTheBytesThatEtcdHas) {
     EXPECT_EQ(etcd.history.size(), etcd.values.size());
 }
 
+TEST(ClusterHistory, ALargeValueTakesThePlaceOfManySmallOnes) {
+    HistoryInEtcd etcd({.age_max = 24h, .rows_max = 10'000, .bytes_max = 1 << 19});
+    for (int commit = 0; commit < 400; ++commit) etcd.end(1, std::string(1'000, 'x'));
+    etcd.end(1, std::string(60'000, '\x01'));
+    EXPECT_LE(etcd.bytes(), (1U << 19U) + 2'000U);
+    EXPECT_GE(etcd.bytes(), 500'000U);
+}
+
 TEST(ClusterHistory, WritesValuesThatEtcdTakes) {
     HistoryInEtcd etcd({.age_max = 24h, .rows_max = 10'000});
     etcd.end(80, std::string(4'000, '\x01'));

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/log/log.h"
+#include "cluster/leading/new_epoch.h"
 
 namespace holdfast::cluster {
 
@@ -40,15 +41,16 @@ ClusterStore::ClusterStore(ClusterOptions options, ClusterParts parts)
             .version = options_.version,
             .started = parts_.clock.wall(parts_.clock.now())},
       slots_(parts_.timers),
-      candidate_(self_, options_.ttl,
+      candidate_(self_, options_.lease,
                  {.etcd = parts_.etcd, .slots = slots_, .keys = keys_, .random = parts_.random},
                  make_hooks()),
       reader_(parts_.etcd, slots_, keys_),
-      writer_(parts_.etcd, slots_, keys_, attempt_timeout(options_.ttl),
+      writer_(parts_.etcd, slots_, keys_, attempt_timeout(options_.lease.ttl),
               [this] { candidate_.look_at_time(); }),
       housekeeping_({.compacts = options_.compacts,
                      .quota_bytes = options_.quota_bytes,
-                     .look_every = options_.housekeeping_every},
+                     .look_every = options_.housekeeping_every,
+                     .warnings = options_.etcd_warnings},
                     {.etcd = parts_.etcd, .slots = slots_, .keys = keys_}, [this] { show(); }),
       history_(options_.history, keys_) {
     set_authority_deadline(core::Time::min());
@@ -172,7 +174,7 @@ void ClusterStore::tend_history() {
                                 .key = keys_.leader(),
                                 .number = writer_.term().elected_at}};
     transaction->then = *removals;
-    parts_.etcd.transact(transaction, attempt_timeout(options_.ttl),
+    parts_.etcd.transact(transaction, attempt_timeout(options_.lease.ttl),
                          [this, removals, alive = std::weak_ptr<int>(alive_)](
                              const etcd::Answer<etcd::TransactionAnswer>& answer) {
                              if (!alive.expired() && answer && answer->is_true)
@@ -189,13 +191,14 @@ void ClusterStore::step_down(const std::string& why) {
     slots_.clear(TimerSlots::Slot::history);
     writer_.give_up(why);
     history_.clear();
-    const bool was_serving = std::exchange(is_serving_, false);
+    is_serving_ = false;
+    const bool had_lead = std::exchange(service_has_lead_, false);
     if (commit_done_) return end_commit(failed(Kind::deposed, why));
     if (!recovery_) {
-        if (was_serving) tell_lost({.kind = Kind::deposed, .message = why});
+        if (had_lead) tell_lost({.kind = Kind::deposed, .message = why});
         return;
     }
-    if (recovery_->is_confirmed || was_serving) {
+    if (recovery_->is_confirmed || had_lead) {
         return finish_recovery(tl::unexpected(StoreFailure{.kind = Kind::deposed, .message = why}));
     }
     // It was about to lead: it goes on waiting for its turn.
@@ -217,6 +220,19 @@ void ClusterStore::resign(std::function<void(base::Result<void>)> done) {
     if (!is_leading()) return done(base::fail("this node does not lead: " + why_not_recovered()));
     resigned_ = std::move(done);
     candidate_.resign();
+}
+
+void ClusterStore::begin_epoch(std::function<void(base::Result<std::uint64_t>)> done) {
+    candidate_.look_at_time();
+    if (candidate_.leadership().has_lead()) candidate_.retire("a new epoch begins");
+    raise_epoch(
+        parts_.etcd, keys_,
+        {.now = parts_.clock.wall(parts_.clock.now()), .secret = make_secret(parts_.random)},
+        [this, done = std::move(done),
+         alive = std::weak_ptr<int>(alive_)](const base::Result<std::uint64_t>& epoch) {
+            if (!alive.expired()) candidate_.retired();
+            done(epoch);
+        });
 }
 
 void ClusterStore::stop(std::function<void()> done) {

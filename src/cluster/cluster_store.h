@@ -46,10 +46,12 @@ struct ClusterOptions {
     std::string node;     // the name of this node, unlike every other
     std::string peer;     // HOST:PORT where other nodes reach it
     std::string version;  // of this program
-    std::chrono::seconds ttl{3};
+    LeaseTimes lease;
     // Drop the history of etcd that nobody needs any more.
     bool compacts = true;
     std::uint64_t quota_bytes = std::uint64_t{2} << 30U;
+    // What is wrong with the way to etcd: shown with what is known of etcd.
+    std::vector<std::string> etcd_warnings = {};
     // How often the nodes and the size of etcd are looked at.
     core::Duration housekeeping_every = std::chrono::seconds{5};
     // What is kept of the history of holds, in etcd and in the memory of the leader.
@@ -90,6 +92,11 @@ class ClusterStore : public service::Store {
     // others some time to take it. Fails if this node does not lead. `done` is called when etcd has
     // heard of it, or did not answer.
     void resign(std::function<void(base::Result<void>)> done);
+
+    // After etcd was restored from a backup: raises the epoch, the counter and the fencing numbers far, and
+    // draws a new secret (leading/new_epoch.h). If this node leads, it gives up the lead before, and lets
+    // the others lead after. `done` is called with the new epoch.
+    void begin_epoch(std::function<void(base::Result<std::uint64_t>)> done);
 
     // Leaves the cluster for good, and hands over first if this node leads. Never fails; takes a
     // second at most after the commit under way. REQUIRES: called once.
@@ -143,6 +150,9 @@ class ClusterStore : public service::Store {
     ClusterHistory history_;
 
     bool is_serving_ = false;  // the service has the locks since the last recovery
+    // The service has had the locks since this node was elected. Unlike is_serving_, this is still so while the
+    // service reads them again, or has failed to: it must be told when the lead is lost.
+    bool service_has_lead_ = false;
     std::optional<Recovery> recovery_;
     service::CommitDone commit_done_;  // of the commit under way
     core::Time commit_began_;

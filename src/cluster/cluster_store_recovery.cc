@@ -136,7 +136,7 @@ void ClusterStore::visit_leases() {
                {"epoch", candidate_.leader().epoch},
                {"leases", std::uint64_t{recovered.leases}}});
     history_.begin(recovery.snapshot.history, leases, parts_.clock.wall(parts_.clock.now()));
-    is_serving_ = true;
+    is_serving_ = service_has_lead_ = true;
     if (history_.is_on()) tend_history();
     finish_recovery(std::move(recovered));
 }

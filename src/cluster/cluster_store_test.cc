@@ -260,6 +260,12 @@ TEST_F(ClusterStoreTest, ACommitThatNeverArrivedIsSentAgain) {
     advance(2s);
     EXPECT_THAT(a.take_notes(), ElementsAre("granted laptop1"));
     EXPECT_EQ(counter(), "2 1");
+    const auto is_commit = [this](const auto& transaction) {
+        return std::ranges::any_of(transaction->then, [this](const etcd::Operation& one) {
+            return one.kind == etcd::Operation::Kind::put && one.key == keys.counter();
+        });
+    };
+    std::erase_if(a.api.transactions, [&](const auto& sent) { return !is_commit(sent); });
     const auto& sent = a.api.transactions;
     EXPECT_EQ(sent[sent.size() - 1], sent[sent.size() - 2]) << "the identical transaction";
 }
@@ -323,6 +329,8 @@ TEST_F(ClusterStoreTest, ATransactionOfAnOlderLeaderDoesNothing) {
 
 TEST_F(ClusterStoreTest, StepsDownWhenSomebodyElseHasTheKey) {
     TestNode& a = lead();
+    a.api.break_watches();
+    settle();
     etcd.erase(keys.leader());
     EXPECT_EQ(ask(a, take("laptop1")), "unknown: this node does not lead any more");
     EXPECT_THAT(a.deposed, ElementsAre("this node does not lead any more"));
@@ -499,6 +507,25 @@ TEST_F(ClusterStoreTest, LeadsAgainAfterALossBeforeTheRecoveryOfAFailedCommit) {
     EXPECT_EQ(ask(a, take("laptop2")), "refused held");
 }
 
+// The commit was refused, the service could not read its locks again, and then the lead is lost.
+TEST_F(ClusterStoreTest, TellsOfALossAfterARecoveryThatFailed) {
+    TestNode& a = lead();
+    ask(a, take("laptop1"));
+    etcd.is_full = true;
+    EXPECT_EQ(ask(a, take("laptop2", "other")), "failed: database space exceeded");
+    a.api.fate = [](const std::string& name) {
+        if (name == "keep_alive") return Fate::request_lost;
+        return name == "range" ? Fate::rejected : Fate::answered;
+    };
+    advance(3200ms);
+    EXPECT_THAT(a.deposed, SizeIs(1)) << "whoever holds files for this leader gives them back";
+    etcd.is_full = false;
+    a.api.fate = nullptr;
+    advance(6s);
+    EXPECT_EQ(a.service->role(), Role::serving);
+    EXPECT_EQ(ask(a, take("laptop2")), "refused held");
+}
+
 TEST_F(ClusterStoreTest, TakesNoNewLocksWhenEtcdIsNearlyFull) {
     TestNode& a = lead();
     a.api.status_answer.database_bytes = (std::int64_t{2} << 30) * 86 / 100;
@@ -510,24 +537,189 @@ TEST_F(ClusterStoreTest, TakesNoNewLocksWhenEtcdIsNearlyFull) {
     EXPECT_EQ(ask(a, take("laptop1")), "granted laptop1");
 }
 
-TEST_F(ClusterStoreTest, ANewEpochDeposesAndSkipsNumbers) {
+// What begin_epoch() has said.
+struct EpochTest : ClusterStoreTest {
+    void begin_epoch(TestNode& node) {
+        said.clear();
+        node.store->begin_epoch([this](const base::Result<std::uint64_t>& epoch) {
+            said = epoch ? std::to_string(*epoch) : epoch.error().message;
+        });
+    }
+    [[nodiscard]] std::string renew(TestNode& node, const core::Token& token) {
+        return ask(node, core::RenewRequest{.token = token});
+    }
+    std::string said;
+};
+
+TEST_F(EpochTest, ANewEpochDeposesAndSkipsNumbers) {
     TestNode& a = lead();
     ask(a, take("laptop1"));
-    std::string result;
-    raise_epoch(a.api, keys, clock.wall(clock.now()),
-                [&](const base::Result<std::uint64_t>& epoch) {
-                    result = epoch ? std::to_string(*epoch) : epoch.error().message;
-                });
+    begin_epoch(a);
+    EXPECT_EQ(a.store->authority_deadline(), core::Time::min()) << "before etcd is asked";
     settle();
-    EXPECT_EQ(result, "1000001");
-    EXPECT_EQ(ask(a, take("laptop2", "other")), "unknown: this node does not lead any more");
-    advance(2s);
+    EXPECT_EQ(said, "1000001");
+    EXPECT_THAT(a.deposed, ElementsAre("a new epoch begins"));
+    advance(4s);
     EXPECT_EQ(a.store->view().picture()->leader.epoch, 1'000'002U);
     EXPECT_EQ(ask(a, take("laptop2", "other")), "granted laptop2");
     const auto wall =
         static_cast<std::uint64_t>(service::testing::test_epoch.time_since_epoch().count());
     EXPECT_GT(core::as_number(a.token.fence), wall + fences_skipped);
     EXPECT_EQ(ask(a, take("laptop2")), "refused held");
+}
+
+// Renewals on the same terms are no commits, so nothing but the key tells the old leader.
+TEST_F(EpochTest, ALeaderThatOnlyRenewsLeadsNoMoreAfterIt) {
+    TestNode& a = lead();
+    TestNode& b = add("b");
+    settle();
+    ask(a, take("laptop1"));
+    const core::Token token = a.token;
+    begin_epoch(a);
+    settle();
+    EXPECT_EQ(said, "1000001");
+    EXPECT_EQ(b.service->role(), Role::serving) << "at once";
+    EXPECT_EQ(b.store->view().picture()->leader.epoch, 1'000'002U);
+    EXPECT_EQ(renew(a, token), "failed: node b leads");
+    EXPECT_EQ(renew(b, token), "renewed laptop1");
+    EXPECT_EQ(a.service->role(), Role::recovering);
+}
+
+// It is cut off from the node that is asked, and from nothing else.
+TEST_F(EpochTest, ALeaderThatIsNotAskedStopsAtItsNextConfirmation) {
+    TestNode& a = lead();
+    TestNode& b = add("b");
+    settle();
+    ask(a, take("laptop1"));
+    const core::Token token = a.token;
+    begin_epoch(b);
+    settle();
+    EXPECT_EQ(said, "1000001");
+    EXPECT_EQ(renew(a, token), "renewed laptop1") << "its key is there: no other node can lead";
+    EXPECT_NE(b.service->role(), Role::serving);
+    advance(550ms);
+    EXPECT_THAT(a.deposed, ElementsAre("a new epoch has begun in etcd"));
+    EXPECT_EQ(b.service->role(), Role::serving);
+    EXPECT_EQ(b.store->view().picture()->leader.epoch, 1'000'002U);
+    EXPECT_EQ(ask(b, take("laptop2")), "refused held");
+}
+
+TEST_F(EpochTest, ALeaderThatIsNotAskedCommitsNothingAfterIt) {
+    TestNode& a = lead();
+    TestNode& b = add("b");
+    settle();
+    begin_epoch(b);
+    settle();
+    EXPECT_EQ(ask(a, take("laptop1")),
+              "unknown: the counter of commits in etcd is not as this node has left it");
+    advance(1s);
+    EXPECT_EQ(b.service->role(), Role::serving);
+}
+
+TEST_F(EpochTest, ALeaderThatWakesUpAnswersNothing) {
+    TestNode& a = lead();
+    TestNode& b = add("b");
+    settle();
+    ask(a, take("laptop1"));
+    const core::Token token = a.token;
+    a.is_standing_still = true;
+    begin_epoch(b);
+    settle();
+    EXPECT_EQ(said, "1000001");
+    EXPECT_EQ(etcd.value(keys.leader()).empty(), false) << "the key stays until its lease is over";
+    advance(4s);
+    EXPECT_EQ(b.service->role(), Role::serving);
+    EXPECT_THAT(a.ask(core::RenewRequest{.token = token}), HasSubstr("cannot be sure"));
+}
+
+TEST_F(EpochTest, TriesAgainUntilEtcdTells) {
+    TestNode& a = lead();
+    int transactions = 0;
+    a.api.fate = [&](const std::string& name) {
+        return name == "transact" && ++transactions == 2 ? Fate::answer_lost : Fate::answered;
+    };
+    begin_epoch(a);
+    settle();
+    EXPECT_EQ(said, "");
+    advance(2s);
+    EXPECT_EQ(said, "1000001") << "it was raised once";
+    advance(3s);
+    EXPECT_EQ(a.store->view().picture()->leader.epoch, 1'000'002U);
+}
+
+TEST_F(EpochTest, AFullEtcdTellsByAReadWhetherItHasRaisedTheEpoch) {
+    TestNode& a = lead();
+    etcd.is_full = true;
+    begin_epoch(a);
+    settle();
+    EXPECT_EQ(said, "database space exceeded");
+    EXPECT_EQ(etcd.value(keys.epoch()), "1");
+    etcd.done_though_full = 1;
+    begin_epoch(a);
+    settle();
+    EXPECT_EQ(said, "1000001");
+    etcd.is_full = false;
+    advance(5s);
+    EXPECT_EQ(a.service->role(), Role::serving);
+}
+
+TEST_F(EpochTest, SaysThatEtcdDoesNotAnswer) {
+    TestNode& a = lead();
+    TestNode& b = add("b");
+    settle();
+    a.api.is_cut_off = true;
+    begin_epoch(a);
+    advance(8s);
+    EXPECT_EQ(said, "no answer from etcd");
+    EXPECT_EQ(b.service->role(), Role::serving);
+    a.api.is_cut_off = false;
+    advance(3s);
+    EXPECT_EQ(a.store->view().picture()->role, NodeRole::following);
+}
+
+TEST_F(EpochTest, NodesThatRunReadTheNewSecret) {
+    TestNode& a = lead();
+    TestNode& b = add("b");
+    TestNode& c = add("c");
+    settle();
+    const std::string before = a.store->view().picture()->secret;
+    std::vector<std::string> heard;
+    c.store->view().on_change(
+        [&](const cluster::Picture& picture) { heard.push_back(picture.secret); });
+    begin_epoch(a);
+    advance(1s);
+    const std::string after = etcd.value(keys.secret());
+    EXPECT_NE(after, before);
+    EXPECT_THAT(after, SizeIs(64));
+    ASSERT_EQ(b.service->role(), Role::serving);
+    EXPECT_EQ(a.store->view().picture()->secret, after);
+    EXPECT_EQ(b.store->view().picture()->secret, after) << "the leader, who checks it";
+    EXPECT_EQ(c.store->view().picture()->secret, after) << "a follower that was there all the time";
+    EXPECT_EQ(heard.back(), after);
+}
+
+// etcd has ended neither the lease nor its promise: somebody has removed the key.
+TEST_F(ClusterStoreTest, ALeaderWithoutItsKeyAnswersNothingMore) {
+    TestNode& a = lead();
+    TestNode& b = add("b");
+    settle();
+    ask(a, take("laptop1"));
+    const core::Token token = a.token;
+    a.api.break_watches();
+    settle();
+    b.api.break_watches();
+    settle();
+    etcd.erase(keys.leader());
+    EXPECT_EQ(ask(a, core::RenewRequest{.token = token}), "renewed laptop1");
+    advance(550ms);
+    EXPECT_THAT(a.deposed, SizeIs(1));
+}
+
+TEST_F(ClusterStoreTest, ALeaderSeesAtOnceThatItsKeyIsGone) {
+    TestNode& a = lead();
+    etcd.erase(keys.leader());
+    settle();
+    EXPECT_THAT(a.deposed, ElementsAre("the key by which this node leads is gone from etcd"));
 }
 
 TEST_F(ClusterStoreTest, CompactsAndKeepsAMinute) {

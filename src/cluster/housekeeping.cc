@@ -66,8 +66,9 @@ std::string version_warning(const std::string& version) {
 }
 
 Housekeeping::Housekeeping(Options options, Parts parts, std::function<void()> changed)
-    : options_(options), parts_(parts), changed_(std::move(changed)) {
+    : options_(std::move(options)), parts_(parts), changed_(std::move(changed)) {
     etcd_.quota_bytes = options_.quota_bytes;
+    etcd_.warnings = options_.warnings;
 }
 
 void Housekeeping::start() {
@@ -102,6 +103,8 @@ void Housekeeping::on_status(const etcd::StatusAnswer& status) {
         base::log(base::LogLevel::warning, "old version of etcd", {{"why", warning}});
     }
     etcd_.version = status.version;
+    etcd_.warnings = options_.warnings;
+    if (!warning.empty()) etcd_.warnings.push_back(warning);
     etcd_.database_bytes =
         static_cast<std::uint64_t>(std::max<std::int64_t>(status.database_bytes, 0));
     etcd_.in_use_bytes =

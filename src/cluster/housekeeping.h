@@ -65,6 +65,8 @@ class Housekeeping {
         bool compacts = true;
         std::uint64_t quota_bytes = 0;
         core::Duration look_every = std::chrono::seconds{5};
+        // What the start has found: EtcdPicture::warnings begins with these.
+        std::vector<std::string> warnings;
     };
     struct Parts {
         etcd::Api& etcd;

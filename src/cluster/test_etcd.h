@@ -182,6 +182,8 @@ class FakeEtcd {
                 if (!found || entry.value != condition.value) return false;
             } else if (condition.target == etcd::Compare::Target::mod_revision) {
                 if (entry.mod_revision != condition.number) return false;
+            } else if (condition.target == etcd::Compare::Target::lease) {
+                if (entry.lease != condition.number) return false;
             } else {
                 CHECK(condition.target == etcd::Compare::Target::create_revision);
                 if (entry.create_revision != condition.number) return false;

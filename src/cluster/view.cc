@@ -28,7 +28,9 @@ void View::set(Picture picture) {
         const std::lock_guard guard(mutex_);
         picture_ = now;
     }
-    if (before->role == now->role && before->leader == now->leader) return;
+    const bool is_same =
+        before->role == now->role && before->leader == now->leader && before->secret == now->secret;
+    if (is_same) return;
     // By index: whoever is told may add another.
     for (std::size_t index = 0; index < on_change_.size(); ++index) on_change_[index](*now);
 }

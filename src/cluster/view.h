@@ -60,6 +60,8 @@ struct EtcdPicture {
     std::vector<std::string> alarms;
     // Why no new locks are taken; empty: they are.
     std::string refuses_growth;
+    // What an operator should change: sentences for people.
+    std::vector<std::string> warnings;
 
     bool operator==(const EtcdPicture&) const = default;
 };
@@ -97,11 +99,11 @@ class View {
         return picture_;
     }
 
-    // Calls `on_change` on the loop's thread, after the role, the leader or its epoch has changed.
-    // There may be several; each is called for ever.
+    // Calls `on_change` on the loop's thread, after the role, the leader, its epoch or the secret has
+    // changed. There may be several; each is called for ever.
     void on_change(OnChange on_change) { on_change_.push_back(std::move(on_change)); }
 
-    // Replaces the picture, and tells if role or leader are others.
+    // Replaces the picture, and tells if role, leader or secret are others.
     void set(Picture picture);
 
   private:

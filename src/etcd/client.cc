@@ -26,12 +26,23 @@ bool is_about_the_member(Kind kind) {
 
 base::Result<std::unique_ptr<Client>> Client::open(net::EventLoop& loop, ClientSettings settings) {
     CHECK(!settings.members.empty());
-    std::shared_ptr<const net::TlsTrust> trust;
-    if (settings.is_tls) {
-        TRY(trust, net::TlsTrust::load(settings.ca_file, net::TlsTrust::Protocol::http2,
-                                       settings.certificate));
-    }
+    TRY(auto trust, load_trust(settings));
     return std::unique_ptr<Client>(new Client(loop, std::move(settings), std::move(trust)));
+}
+
+base::Result<std::shared_ptr<const net::TlsTrust>> Client::load_trust(
+    const ClientSettings& settings) {
+    if (!settings.is_tls) return nullptr;
+    return net::TlsTrust::load(settings.ca_file, net::TlsTrust::Protocol::http2,
+                               settings.certificate);
+}
+
+void Client::renew(std::shared_ptr<const net::TlsTrust> trust, std::string password) {
+    CHECK((trust == nullptr) == (trust_ == nullptr));
+    trust_ = std::move(trust);
+    settings_.password = std::move(password);
+    current_connection_ = nullptr;
+    loop_.schedule(*this);
 }
 
 Client::Client(net::EventLoop& loop, ClientSettings settings,

@@ -53,6 +53,15 @@ class Client final : public Api, private net::TurnTask, private ConnectionListen
     [[nodiscard]] static base::Result<std::unique_ptr<Client>> open(net::EventLoop& loop,
                                                                     ClientSettings settings);
     ~Client() override;
+
+    // Reads what `settings` names: the certificates that are trusted, and the client's own. Null: no TLS.
+    [[nodiscard]] static base::Result<std::shared_ptr<const net::TlsTrust>> load_trust(
+        const ClientSettings& settings);
+    [[nodiscard]] const std::shared_ptr<const net::TlsTrust>& trust() const { return trust_; }
+    // For connections that begin after this, and the next time that etcd asks for a password. Calls and
+    // watches on an open connection stay there. REQUIRES: there is TLS now if there was before.
+    void renew(std::shared_ptr<const net::TlsTrust> trust, std::string password);
+
     Client(const Client&) = delete;
     Client& operator=(const Client&) = delete;
 
@@ -121,8 +130,8 @@ class Client final : public Api, private net::TurnTask, private ConnectionListen
     void set_timer(TimePoint deadline);
 
     net::EventLoop& loop_;
-    const ClientSettings settings_;
-    const std::shared_ptr<const net::TlsTrust> trust_;
+    ClientSettings settings_;
+    std::shared_ptr<const net::TlsTrust> trust_;  // null: plain
 
     std::size_t current_ = 0;  // index of the member that is asked next
     std::vector<std::unique_ptr<Http2Connection>> connections_;

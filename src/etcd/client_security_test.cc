@@ -107,6 +107,22 @@ TEST_F(ClientAuth, AuthenticatesAgainWhenEtcdHasForgottenTheToken) {
     EXPECT_EQ((*read)->found.at(0).value, "v");
 }
 
+TEST_F(ClientAuth, ShowsARenewedPassword) {
+    TestCalls calls(as("root", "secret"));
+    ASSERT_TRUE(calls.put("k", "v"));
+    const std::string command = fmt::format(
+        "ETCDCTL_API=3 etcdctl --endpoints={} --user root:secret --interactive=false "
+        "user passwd root <<< changed >/dev/null",
+        etcd_->member(0).to_text());
+    ASSERT_EQ(std::system(("bash -c '" + command + "'").c_str()), 0);
+    // etcd forgets the tokens of a user whose password was changed.
+    const auto refused = calls.put("k", "v");
+    ASSERT_FALSE(refused);
+    calls.client().renew(nullptr, "changed");
+    const auto put = calls.put("k", "v");
+    EXPECT_TRUE(put) << put.error().message;
+}
+
 TEST_F(ClientAuth, OfAnEtcdThatAsksNobodyIsNotNeeded) {
     const TestEtcd open;
     ClientSettings settings = open.settings();
@@ -163,6 +179,28 @@ TEST_F(ClientTls, SaysThatEtcdWantsACertificate) {
 TEST_F(ClientTls, DoesNotTrustAnother) {
     settings_.ca_file = other_.files().certificate_file;
     expect_failure(settings_, Kind::rejected, "cannot be trusted");
+}
+
+// etcd has a new certificate, and what it trusts is new, too.
+TEST_F(ClientTls, ShowsAndTrustsRenewedCertificates) {
+    TestCalls calls(settings_);
+    ASSERT_TRUE(calls.put("k", "v"));
+    const auto days_left = [&] {
+        return *net::end_of_certificate(calls.client().trust()->native()) -
+               std::chrono::system_clock::now();
+    };
+    EXPECT_GT(days_left(), std::chrono::seconds(0));
+    own_.renew("etcd");
+    etcd_->kill(0);
+    etcd_->start(0);
+    ASSERT_TRUE(etcd_->wait(0)) << etcd_->log(0);
+    const auto refused = calls.put("k", "v");
+    ASSERT_FALSE(refused);
+    auto trust = Client::load_trust(settings_);
+    ASSERT_TRUE(trust) << trust.error().message;
+    calls.client().renew(*trust, "");
+    const auto put = calls.put("k", "v");
+    EXPECT_TRUE(put) << put.error().message;
 }
 
 TEST_F(ClientTls, SaysThatEtcdMayWantTls) {

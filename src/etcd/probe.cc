@@ -24,6 +24,11 @@ constexpr Version newest_known{3, 6, 0};
 constexpr Version good_3_5{3, 5, 28};
 constexpr Version good_3_6{3, 6, 9};
 
+// The first of each series in which a member that was paused does not end leases that live.
+constexpr Version keeps_leases_3_4{3, 4, 33};
+constexpr Version keeps_leases_3_5{3, 5, 13};
+constexpr Version first_3_5{3, 5, 0};
+
 constexpr std::string_view advice = "3.5.28, 3.6.9 or later is recommended";
 
 std::optional<Version> parse_version(std::string_view text) {
@@ -86,6 +91,16 @@ Answer<Warnings> judge_version(const std::string& text) {
     }
     const bool is_good = (*version >= good_3_5 && *version < newest_known) || *version >= good_3_6;
     if (is_good) return Warnings();
+    const bool ends_leases =
+        *version < keeps_leases_3_4 || (*version >= first_3_5 && *version < keeps_leases_3_5);
+    if (ends_leases) {
+        return Warnings{fmt::format(
+            "etcd {} can end the lease of a node that lives, when a member that was paused goes "
+            "on: "
+            "then two nodes answer until the first finds out, half a second or a little more. From "
+            "3.4.33 and 3.5.13 on it does not; {}",
+            text, advice)};
+    }
     return Warnings{fmt::format("etcd {} lacks fixes for leases and watches; {}", text, advice)};
 }
 

@@ -33,6 +33,18 @@ TEST(JudgeVersion, WarnsOfWhatLacksFixes) {
     }
 }
 
+TEST(JudgeVersion, WarnsMoreOfWhatEndsLeasesThatLive) {
+    const auto ends_leases = [](const char* version) {
+        return judge_version(version)->front().find("can end the lease") != std::string::npos;
+    };
+    for (const char* version : {"3.4.0", "3.4.23", "3.4.32", "3.5.0", "3.5.12", "3.5.0-rc.1"}) {
+        EXPECT_TRUE(ends_leases(version)) << version;
+    }
+    for (const char* version : {"3.4.33", "3.4.40", "3.5.13", "3.5.16", "3.6.0"}) {
+        EXPECT_FALSE(ends_leases(version)) << version;
+    }
+}
+
 TEST(Probe, AcceptsARealEtcdAndChangesNothing) {
     HOLDFAST_NEEDS_ETCD();
     const TestEtcd etcd;

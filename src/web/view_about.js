@@ -28,6 +28,7 @@ function clusterCard(cluster, now) {
       ['etcd', etcd.version || 'not known yet'],
       ['Database', `${bytes(etcd.in_use_bytes)} in use, of ${bytes(etcd.quota_bytes)}`],
       ...(etcd.refuses_growth ? [['No new locks', etcd.refuses_growth]] : []),
+      ...(etcd.warnings ?? []).map((warning) => ['Warning', warning]),
     ]),
   );
 }

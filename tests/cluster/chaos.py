@@ -14,10 +14,13 @@ import time
 
 from clients import DOORS
 from history import History
-from lab import Lab, wait_until
+from lab import PREFIX, Lab, wait_until
 
 CLIENTS_PER_DOOR = 4
 CLUSTER_TTL = 3
+# A leader whose lease etcd has ended, although it lived, finds out by its watch, or at its next renewal after half a second. The
+# rest is for a machine that is busy.
+DOUBT = 1.5
 
 
 def kill_leader(lab, _history):
@@ -85,8 +88,44 @@ def cut_peers_off(lab, _history):
 def revoke_lease(lab, history):
     """etcd ends the lease of the leader, which lives"""
     wait_until(lab.leaders_key, "there is a leader")
-    with history.doubts(CLUSTER_TTL):
+    with history.doubts(DOUBT):
         lab.etcd.revoke(lab.leaders_key()["lease"])
+
+
+def new_epoch(lab, _history):
+    """the leader is told to begin a new epoch, while clients renew"""
+    wait_until(lab.leader, "a node leads")
+    lab.leader().ask("/v1/cluster/new-epoch", method="POST")
+
+
+def new_epoch_beside_leader(lab, _history):
+    """the leader stands still, and a new epoch is begun at another node"""
+    wait_until(lab.leader, "a node leads")
+    leader = lab.leader()
+    leader.signal(signal.SIGSTOP)
+    try:
+        wait_until(lambda: begin_epoch(lab, leader), "a new epoch")
+        time.sleep(random.uniform(0, 3))
+    finally:
+        leader.signal(signal.SIGCONT)
+
+
+def begin_epoch(lab, besides):
+    """At any other node. While the leader is known, connections are passed on to it."""
+    node = random.choice([node for node in lab.nodes if node is not besides and node.is_alive()])
+    try:
+        return node.ask("/v1/cluster/new-epoch", method="POST", seconds=2)
+    except OSError:
+        return None
+
+
+def too_much_to_read(lab, _history):
+    """what a takeover reads is more than one answer may have"""
+    prefix = f"{PREFIX}/history/00000000000"
+    lab.etcd.put_many(prefix, 80)
+    hand_over(lab)
+    lab.wait_for_service()
+    lab.etcd.free(prefix)
 
 
 def suspend_in_takeover(lab, _history):
@@ -165,7 +204,8 @@ def cut(lab, lines, seconds):
 
 
 FAULTS = [kill_leader, kill_follower, stop_leader_politely, resign, suspend_leader, suspend_briefly, kill_member,
-          suspend_member, cut_leader_off, cut_peers_off, revoke_lease, suspend_in_takeover, fill_etcd,
+          suspend_member, cut_leader_off, cut_peers_off, revoke_lease, new_epoch, new_epoch_beside_leader, suspend_in_takeover,
+          too_much_to_read, fill_etcd,
           fill_etcd_and_kill_leader, fill_etcd_and_suspend_members, lose_names]
 
 

@@ -55,18 +55,22 @@ class EtcdGateway:
         self.ask("lease/revoke", {"ID": lease})
 
     def fill(self):
-        """Writes until there is no more space: etcd's alarm is on. Returns how many values it took."""
-        value = base64.b64encode(b"x" * FILLER_BYTES).decode()
-        for number in range(10_000):
-            try:
-                self.ask("kv/put", {"key": encode(f"{FILLER}{number}"), "value": value})
-            except NoSpace:
-                return number
+        """Writes until there is no more space: etcd's alarm is on."""
+        try:
+            self.put_many(FILLER, 10_000)
+        except NoSpace:
+            return
         raise OSError("etcd takes everything: it has no quota")
 
-    def free(self):
+    def put_many(self, prefix, count):
+        """Large values below a prefix."""
+        value = base64.b64encode(b"x" * FILLER_BYTES).decode()
+        for number in range(count):
+            self.ask("kv/put", {"key": encode(f"{prefix}{number:05}"), "value": value})
+
+    def free(self, prefix=FILLER):
         """What an operator does then: removes, compacts, defragments every member, and takes the alarm back."""
-        answer = self.ask("kv/deleterange", {"key": encode(FILLER), "range_end": encode(after_prefix(FILLER))})
+        answer = self.ask("kv/deleterange", {"key": encode(prefix), "range_end": encode(after_prefix(prefix))})
         self.ask("kv/compaction", {"revision": answer["header"]["revision"], "physical": True})
         for port in self.ports:
             self.ask("maintenance/defragment", {}, port, seconds=30)

@@ -19,8 +19,8 @@ import urllib.request
 
 from etcd_gateway import EtcdGateway
 
-# Small enough to be filled in seconds; nothing here comes near it by itself.
-ETCD_QUOTA = 64 << 20
+# Small enough to be filled in seconds, and more than one answer of etcd may have; nothing here comes near it by itself.
+ETCD_QUOTA = 160 << 20
 PREFIX = "holdfast"
 
 
@@ -159,9 +159,9 @@ class Node(Process):
         self.lines = lines  # its proxies to etcd
         self.headers = {"Authorization": f"Bearer {token}"} if token else {}
 
-    def ask(self, path, port=None, method="GET"):
+    def ask(self, path, port=None, method="GET", seconds=10):
         request = urllib.request.Request(f"http://127.0.0.1:{port or self.http}{path}", method=method, headers=self.headers)
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=seconds) as answer:
             return json.load(answer)
 
     def look(self):
@@ -215,7 +215,9 @@ class Lab:
             client, peer = (f"http://127.0.0.1:{ports[place + n]}" for place in (0, 3))
             command = ["etcd", "--name", f"e{n}", "--data-dir", str(self.folder / f"e{n}"), "--listen-client-urls", client,
                        "--advertise-client-urls", client, "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
-                       "--initial-cluster", cluster, "--quota-backend-bytes", str(ETCD_QUOTA)]
+                       "--initial-cluster", cluster, "--quota-backend-bytes", str(ETCD_QUOTA),
+                       # What is written is counted at once: so etcd also does what it then refuses for want of space.
+                       "--backend-batch-limit", "1"]
             members.append(Process(f"e{n}", command, self.folder / f"e{n}.log"))
         return members
 

@@ -58,9 +58,11 @@ class Monitoring(unittest.TestCase):
         self.addCleanup(server.close)
         terminal = typed.Terminal(room)
         self.addCleanup(terminal.close)
-        terminal.type(typed.ETCD)
+        terminal.type("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=peers"
+                      " -keyout peer.key -out peer.pem 2> openssl.log\n" + typed.ETCD)
         node = typed.Server(room, "holdfast serve --cluster etcd://127.0.0.1:2379/x --node a --http 127.0.0.1:9003"
-                                  " --dflockd none --peer 127.0.0.1:9004 --status 127.0.0.1:9005")
+                                  " --dflockd none --peer 127.0.0.1:9004 --status 127.0.0.1:9005"
+                                  " --peer-cert peer.pem --peer-key peer.key --peer-ca peer.pem")
         self.addCleanup(node.close)
         names = series_of(fetch(f"http://{room.address}:8080/metrics", "secret"))
         return names | series_of(fetch(f"http://{room.address}:9005/metrics"))

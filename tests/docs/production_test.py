@@ -275,12 +275,16 @@ class Kubernetes(unittest.TestCase):
         room = self.room()
         terminal = typed.Terminal(room)
         self.addCleanup(terminal.close)
-        terminal.type(typed.ETCD +
-                      "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=peers"
-                      " -keyout tls.key -out tls.crt -addext 'subjectAltName=DNS:*.holdfast-peers' 2> openssl.log\n"
-                      "cp tls.crt ca.crt\n")
+        etcd = typed.ETCD.replace("client-urls http:", "client-urls https:")
+        etcd = etcd.replace("etcd --data-dir", "etcd --cert-file tls.crt --key-file tls.key --data-dir")
+        etcd = etcd.replace("--endpoints ", "--cacert ca.crt --endpoints https://")
+        terminal.type("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=peers"
+                      " -keyout tls.key -out tls.crt -addext 'subjectAltName=DNS:*.holdfast-peers,IP:127.0.0.1'"
+                      " 2> openssl.log\n"
+                      "cp tls.crt ca.crt\n" + etcd)
         url = self.start("cluster", room, {"etcd-0.etcd:2379,etcd-1.etcd:2379,etcd-2.etcd:2379": "127.0.0.1:2379",
-                                           "/etc/holdfast/secrets": str(room.desk), "/etc/holdfast/peer": str(room.desk)})
+                                           "/etc/holdfast/secrets": str(room.desk), "/etc/holdfast/peer": str(room.desk),
+                                           "/etc/holdfast/etcd": str(room.desk)})
         self.lock(room, url)
         self.assertEqual(self.manifests("cluster")["StatefulSet"][0]["spec"]["replicas"], 3)
 

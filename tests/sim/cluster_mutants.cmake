@@ -24,8 +24,21 @@ holdfast_mutant(deadline_counted_from_the_arrival_of_the_answer
 
 holdfast_mutant(no_deadline_for_answers_from_memory
     cluster/leading/leadership.cc
-    "return may_answer ? deadline_ : core::Time::min();"
-    "return may_answer ? core::Time::max() : core::Time::min();")
+    "return may_answer() ? authority_ : core::Time::min();"
+    "return may_answer() ? core::Time::max() : core::Time::min();")
+
+holdfast_mutant(authority_without_the_key
+    cluster/leading/confirmation.cc
+    "if (answer->is_true) {"
+    "if (answer->is_true || !answer->is_true) {"
+    cluster/leading/leadership.cc
+    "return event.is_removal || event.entry.create_revision != elected_at_;"
+    "return event.is_removal && elected_at_ == 0;")
+
+holdfast_mutant(leader_that_goes_on_in_a_new_epoch
+    cluster/cluster_store.cc
+    "if (candidate_.leadership().has_lead()) candidate_.retire(\"a new epoch begins\");"
+    "")
 
 holdfast_mutant(next_commit_after_an_unknown_one
     cluster/guarded_commit.cc

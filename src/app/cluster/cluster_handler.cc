@@ -57,6 +57,11 @@ void append_etcd(base::JsonWriter& json, const cluster::EtcdPicture& etcd) {
         json.field("alarms", fmt::format("{}", fmt::join(etcd.alarms, ", ")));
     }
     if (!etcd.refuses_growth.empty()) json.field("refuses_growth", etcd.refuses_growth);
+    if (!etcd.warnings.empty()) {
+        json.begin_array("warnings");
+        for (const std::string& warning : etcd.warnings) json.element(warning);
+        json.end_array();
+    }
     json.end_object();
 }
 

@@ -34,10 +34,12 @@ TEST(ClusterJson, TellsWhyNobodyLeads) {
     picture.why_nobody_leads = "node a takes over";
     picture.etcd.alarms = {"NOSPACE", "CORRUPT"};
     picture.etcd.refuses_growth = "etcd is full";
+    picture.etcd.warnings = {"etcd is old", "etcd is plain"};
     const std::string text = cluster_json(picture);
     EXPECT_NE(text.find(R"({"leader":"","reason":"node a takes over")"), std::string::npos);
     EXPECT_EQ(text.find(R"("leads":true)"), std::string::npos);
-    EXPECT_NE(text.find(R"("alarms":"NOSPACE, CORRUPT","refuses_growth":"etcd is full")"),
+    EXPECT_NE(text.find(R"("alarms":"NOSPACE, CORRUPT","refuses_growth":"etcd is full",)"
+                        R"("warnings":["etcd is old","etcd is plain"])"),
               std::string::npos);
 }
 

@@ -25,7 +25,7 @@ void declare_etcd(const options::Command& command, ClusterOptions& options) {
     command
         .add_option("--cluster", options.etcd,
                     "be a node of the cluster that has its locks in this etcd, such as "
-                    "etcd://h1:2379,h2:2379,h3:2379/holdfast (etcds:// for TLS); clusters that "
+                    "etcds://h1:2379,h2:2379,h3:2379/holdfast (etcd:// without TLS); clusters that "
                     "share an etcd need different paths")
         .takes("URL");
     declare_etcd_access(command, options);
@@ -68,11 +68,14 @@ void declare_peers(const options::Command& command, ClusterOptions& options) {
                     "host name or address at which the other nodes reach this one. Default: the "
                     "address of --peer")
         .takes("HOST");
-    command.add_file("--peer-cert", options.peer_tls.certificate_file,
-                     "certificate of this node; nodes then use TLS among each other");
-    command.add_file("--peer-key", options.peer_tls.key_file, "key of that certificate");
-    command.add_file("--peer-ca", options.peer_ca_file,
-                     "certificates that must have signed those of the other nodes");
+    command.add_file(
+        "--peer-cert", options.peer_tls.certificate_file,
+        "certificate of this node; nodes then use TLS among each other; read again on SIGHUP");
+    command.add_file("--peer-key", options.peer_tls.key_file,
+                     "key of that certificate; read again on SIGHUP");
+    command.add_file(
+        "--peer-ca", options.peer_ca_file,
+        "certificates that must have signed those of the other nodes; read again on SIGHUP");
     command.add_flag("--files-shared", options.has_shared_files,
                      "all nodes see the same folder of files");
 }
@@ -80,12 +83,15 @@ void declare_peers(const options::Command& command, ClusterOptions& options) {
 }  // namespace
 
 void declare_etcd_access(const options::Command& command, ClusterOptions& options) {
-    command.add_file("--cluster-ca", options.ca_file, "certificates that must have signed etcd's");
-    command.add_file("--cluster-cert", options.tls.certificate_file, "client certificate for etcd");
-    command.add_file("--cluster-key", options.tls.key_file, "key of that certificate");
+    command.add_file("--cluster-ca", options.ca_file,
+                     "certificates that must have signed etcd's; read again on SIGHUP");
+    command.add_file("--cluster-cert", options.tls.certificate_file,
+                     "client certificate for etcd; read again on SIGHUP");
+    command.add_file("--cluster-key", options.tls.key_file,
+                     "key of that certificate; read again on SIGHUP");
     command.add_option("--cluster-user", options.user, "user name for etcd").takes("NAME");
     command.add_file("--cluster-password-file", options.password_file,
-                     "file with the password of that user in its first line");
+                     "file with the password of that user in its first line; read again on SIGHUP");
 }
 
 void declare_cluster_options(const options::Command& command, ClusterOptions& options) {

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "app/cluster/etcd_access.h"
+
 namespace holdfast::app {
 namespace {
 
@@ -43,6 +45,27 @@ TEST(ClusterOptions, AListenerForEverybodyNeedsAnAddressAndTls) {
     options.peer_tls = {.certificate_file = "c", .key_file = "k"};
     options.peer_ca_file = "a";
     EXPECT_EQ(fault_of(options), "");
+}
+
+TEST(ClusterOptions, AWarningSaysThatTheWayToEtcdIsPlain) {
+    const auto warning_for = [](const std::string& url) {
+        ClusterOptions options = plain();
+        options.etcd = url;
+        return plain_etcd_warning(options, false);
+    };
+    for (const char* url : {"etcd://127.0.0.1:2379/x", "etcd://localhost:1,[::1]:2/x",
+                            "etcds://10.0.0.1:2379/x", "https://10.0.0.1:2379/x"}) {
+        EXPECT_EQ(warning_for(url), "") << url;
+    }
+    for (const char* url : {"etcd://10.0.0.1:2379/x", "etcd://127.0.0.1:1,node-b:2379/x",
+                            "http://10.0.0.1:2379/x", "etcd://[2001:db8::1]:2379/x"}) {
+        EXPECT_THAT(warning_for(url), HasSubstr("--cluster-ca")) << url;
+    }
+    ClusterOptions options = plain();
+    options.etcd = "etcd://10.0.0.1:2379/x";
+    EXPECT_EQ(plain_etcd_warning(options, true), "") << "--insecure";
+    options.ca_file = "ca.pem";
+    EXPECT_EQ(plain_etcd_warning(options, false), "") << "with a CA the connections use TLS";
 }
 
 TEST(ClusterOptions, APeerHasAPortThatOthersKnow) {

@@ -5,7 +5,6 @@
 
 #include "base/crypto.h"
 #include "base/log/log.h"
-#include "cluster/leading/new_epoch.h"
 #include "etcd/probe.h"
 
 namespace holdfast::app {
@@ -33,7 +32,7 @@ class OncePerSecond {
 base::Result<std::unique_ptr<ClusterNode>> ClusterNode::open(const ClusterOptions& options,
                                                              net::EventLoop& loop,
                                                              const service::Clock& clock,
-                                                             core::Duration history_age) {
+                                                             Surroundings surroundings) {
     constexpr std::size_t history_bytes_max = std::size_t{4} << 20U;
     TRY(auto etcd, open_etcd(options, loop));
     std::unique_ptr<ClusterNode> node(new ClusterNode(options, loop, clock, std::move(etcd)));
@@ -41,18 +40,26 @@ base::Result<std::unique_ptr<ClusterNode>> ClusterNode::open(const ClusterOption
         TRY(node->peer_tls_, net::TlsSource::open(options.peer_tls));
         TRY(node->peer_trust_, net::TlsTrust::load(options.peer_ca_file));
     }
+    node->etcd_trust_ = node->etcd_->trust();
     TRY(const auto peer, net::parse_endpoint(options.peer_address));
+    std::vector<std::string> warnings;
+    if (auto plain = plain_etcd_warning(options, surroundings.is_insecure); !plain.empty()) {
+        base::log(base::LogLevel::warning, "the connection to etcd is plain", {{"why", plain}});
+        warnings.push_back(std::move(plain));
+    }
     node->owned_store_ = std::make_unique<cluster::ClusterStore>(
-        cluster::ClusterOptions{.prefix = node->keys_.prefix(),
-                                .node = node_name(options),
-                                .peer = advertised_peer(options, peer),
-                                .version = HOLDFAST_VERSION,
-                                .ttl = std::chrono::ceil<std::chrono::seconds>(options.ttl),
-                                .compacts = !options.leaves_history,
-                                .quota_bytes = options.quota_bytes,
-                                .history = {.age_max = history_age,
-                                            .rows_max = options.history_rows_max,
-                                            .bytes_max = history_bytes_max}},
+        cluster::ClusterOptions{
+            .prefix = node->keys_.prefix(),
+            .node = node_name(options),
+            .peer = advertised_peer(options, peer),
+            .version = HOLDFAST_VERSION,
+            .lease = {.ttl = std::chrono::ceil<std::chrono::seconds>(options.ttl)},
+            .compacts = !options.leaves_history,
+            .quota_bytes = options.quota_bytes,
+            .etcd_warnings = std::move(warnings),
+            .history = {.age_max = surroundings.history_age,
+                        .rows_max = options.history_rows_max,
+                        .bytes_max = history_bytes_max}},
         cluster::ClusterParts{.etcd = *node->etcd_,
                               .timers = node->timers_,
                               .clock = clock,
@@ -66,7 +73,6 @@ ClusterNode::ClusterNode(const ClusterOptions& options, net::EventLoop& loop,
                          const service::Clock& clock, EtcdAccess etcd)
     : options_(options),
       loop_(loop),
-      clock_(clock),
       keys_(etcd.prefix),
       timers_(loop, clock),
       probe_timer_(loop, [this] { probe(); }),
@@ -91,12 +97,11 @@ ClusterControl ClusterNode::make_control() {
     };
     const auto begin_epoch = [this](Done done) {
         loop_.post([this, done = std::move(done)] {
-            cluster::raise_epoch(*etcd_, keys_, clock_.wall(clock_.now()),
-                                 [done](const base::Result<std::uint64_t>& epoch) {
-                                     if (!epoch) return done(tl::unexpected(epoch.error()));
-                                     done("the epoch is now above " + std::to_string(*epoch) +
-                                          ", and the next leader goes on from there");
-                                 });
+            store_->begin_epoch([done](const base::Result<std::uint64_t>& epoch) {
+                if (!epoch) return done(tl::unexpected(epoch.error()));
+                done("the epoch is now above " + std::to_string(*epoch) +
+                     ", and the next leader goes on from there");
+            });
         });
     };
     return {.picture = [this] { return store_->view().picture(); },
@@ -111,8 +116,42 @@ void ClusterNode::open_relay(const std::vector<net::EventLoop*>& loops) {
         base::log(base::LogLevel::debug, "a connection was not passed on", {{"reason", reason}});
     };
     relay::RelayOptions options{.node = node_name(options_), .on_failure = on_failure};
-    if (peer_trust_) options.trust = [trust = peer_trust_] { return trust; };
+    if (peer_trust_) {
+        options.trust = [this] {
+            const std::lock_guard guard(trust_mutex_);
+            return peer_trust_;
+        };
+    }
     relay_ = std::make_unique<relay::Relay>(loops, std::move(options));
+}
+
+base::Result<void> ClusterNode::read_again() {
+    TRY(auto settings, etcd_settings(options_));
+    TRY(auto etcd_trust, etcd::Client::load_trust(settings));
+    std::shared_ptr<const net::TlsContext> shown;
+    std::shared_ptr<const net::TlsTrust> peer_trust;
+    if (peer_tls_) {
+        TRY(shown, peer_tls_->load());
+        TRY(peer_trust, net::TlsTrust::load(options_.peer_ca_file));
+        peer_tls_->replace(std::move(shown));
+    }
+    {
+        const std::lock_guard guard(trust_mutex_);
+        peer_trust_ = std::move(peer_trust);
+        etcd_trust_ = etcd_trust;
+    }
+    loop_.post([this, trust = std::move(etcd_trust), password = std::move(settings.password)] {
+        etcd_->renew(trust, password);
+    });
+    return {};
+}
+
+std::vector<CertificateFigures> ClusterNode::count_certificates() const {
+    std::vector<CertificateFigures> all;
+    if (peer_tls_) add_certificate(all, "nodes", peer_tls_->current()->native());
+    const std::lock_guard guard(trust_mutex_);
+    if (etcd_trust_) add_certificate(all, "etcd", etcd_trust_->native());
+    return all;
 }
 
 base::Result<void> ClusterNode::listen(const std::vector<net::EventLoop*>& loops, Doors doors) {

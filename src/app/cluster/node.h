@@ -7,12 +7,13 @@
 // this node leads. Whenever the leader changes, it tells both, and sends the clients of this node
 // away, so that they connect again and reach the new leader.
 //
-// Thread safety: everything on the main loop, but for control(), whose functions may be called from
-// any thread, and for divert(), whose result belongs to the servers of the doors.
+// Thread safety: everything on the main loop, but for what says otherwise, for control(), whose functions may
+// be called from any thread, and for divert(), whose result belongs to the servers of the doors.
 // Lifetime: destroyed after the service, while no loop runs; close() before the servers of the doors.
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,7 @@
 #include "app/cluster/etcd_access.h"
 #include "app/cluster/leader_finder.h"
 #include "app/cluster/loop_timers.h"
+#include "app/http/metrics_text.h"
 #include "base/result.h"
 #include "cluster/cluster_store.h"
 #include "net/loop/server.h"
@@ -34,10 +36,15 @@ namespace holdfast::app {
 
 class ClusterNode {
   public:
+    // What other options of the server say.
+    struct Surroundings {
+        core::Duration history_age{0};
+        bool is_insecure = false;
+    };
     // Reads certificates and the password. Connects to nobody yet. `loop` and `clock` outlive it.
     [[nodiscard]] static base::Result<std::unique_ptr<ClusterNode>> open(
         const ClusterOptions& options, net::EventLoop& loop, const service::Clock& clock,
-        core::Duration history_age = {});
+        Surroundings surroundings);
     ~ClusterNode();
 
     // Once. Destroyed before this.
@@ -67,6 +74,12 @@ class ClusterNode {
     // The service was deposed.
     void on_deposed();
 
+    // Reads the certificates of nodes and etcd, and the password of etcd, again; they hold for new connections.
+    // Fails, and changes nothing, unless all files are good. From any thread.
+    [[nodiscard]] base::Result<void> read_again();
+    // When the certificates that this node shows end, by whom they are shown to. From any thread.
+    [[nodiscard]] std::vector<CertificateFigures> count_certificates() const;
+
     // Hands over, and passes nothing on any more. `done` is called on the main loop.
     void leave(std::function<void()> done);
     // Ends all connections among nodes. While no loop runs.
@@ -90,7 +103,6 @@ class ClusterNode {
 
     const ClusterOptions options_;
     net::EventLoop& loop_;
-    const service::Clock& clock_;
     const cluster::Keys keys_;
     LoopTimers timers_;
     net::LoopTimer probe_timer_;
@@ -98,7 +110,9 @@ class ClusterNode {
     std::unique_ptr<cluster::ClusterStore> owned_store_;
     cluster::ClusterStore* store_ = nullptr;
     std::unique_ptr<net::TlsSource> peer_tls_;  // null: nodes do not use TLS
-    std::shared_ptr<const net::TlsTrust> peer_trust_;
+    mutable std::mutex trust_mutex_;
+    std::shared_ptr<const net::TlsTrust> peer_trust_;  // null: nodes do not use TLS
+    std::shared_ptr<const net::TlsTrust> etcd_trust_;  // null: etcd is reached without TLS
     std::unique_ptr<relay::Relay> relay_;
     std::unique_ptr<relay::PeerServer> peers_;
     Doors doors_;

@@ -3,6 +3,7 @@
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
 
+#include <chrono>
 #include <limits>
 #include <sstream>
 #include <tuple>
@@ -218,6 +219,15 @@ void add_cluster(Page& page, const Figures& figures) {
                std::uint64_t{!picture.etcd.refuses_growth.empty()});
 }
 
+void add_certificates(Page& page, const std::vector<CertificateFigures>& certificates) {
+    if (certificates.empty()) return;
+    page.begin(MetricType::Gauge, "holdfast_certificate_days_left",
+               "Days until a certificate that this server shows ends.");
+    for (const CertificateFigures& one : certificates) {
+        page.value(one.days_left, {{"shown_to", std::string(one.shown_to)}});
+    }
+}
+
 // Routes that nobody has used are left out: all of them would be a thousand lines.
 void add_requests(Page& page, const std::vector<ListenerRequests>& listeners) {
     const auto for_each_used = [&](const auto& add) {
@@ -308,6 +318,14 @@ void add_wrong_secrets(Page& page, const rights::WrongSecrets& wrong) {
 
 }  // namespace
 
+void add_certificate(std::vector<CertificateFigures>& all, std::string_view shown_to,
+                     const ssl_ctx_st& context) {
+    const auto end = net::end_of_certificate(context);
+    if (!end) return;
+    const std::chrono::duration<double> left = *end - std::chrono::system_clock::now();
+    all.push_back({.shown_to = shown_to, .days_left = left / std::chrono::days(1)});
+}
+
 std::string metrics_text(const Figures& figures) {
     Page page;
     add_operations(page, figures.service);
@@ -316,6 +334,7 @@ std::string metrics_text(const Figures& figures) {
     add_store(page, figures.service, figures.store);
     if (figures.files) add_files(page, *figures.files);
     if (figures.cluster) add_cluster(page, figures);
+    add_certificates(page, figures.certificates);
     if (figures.tokens && !figures.tokens->is_empty()) {
         add_denials(page, *figures.tokens);
         add_wrong_secrets(page, figures.tokens->wrong_secrets());

@@ -14,6 +14,7 @@
 #include "doors/hengdang/file_figures.h"
 #include "net/http/request_counts.h"
 #include "net/loop/server.h"
+#include "net/tls/tls_context.h"
 #include "rights/token_table.h"
 #include "service/events/figures.h"
 #include "service/store.h"
@@ -33,6 +34,15 @@ struct ListenerRequests {
     std::vector<net::RequestFigures> routes;
 };
 
+// A certificate that this server shows.
+struct CertificateFigures {
+    std::string_view shown_to;  // `clients`
+    double days_left = 0;       // less than 0: it has ended
+};
+// Adds the certificate that the context shows, if it shows one.
+void add_certificate(std::vector<CertificateFigures>& all, std::string_view shown_to,
+                     const ssl_ctx_st& context);
+
 // Everything that the server counts, from all its parts.
 struct Figures {
     const service::ServiceFigures& service;
@@ -46,6 +56,7 @@ struct Figures {
     std::shared_ptr<const rights::TokenTable> tokens = {};   // null: nobody is denied anything
     std::vector<ListenerRequests> requests = {};
     std::optional<ProcessFigures> process = {};
+    std::vector<CertificateFigures> certificates = {};
 };
 
 // The figures in Prometheus' text format. The seven metrics of LockServer have the names that they

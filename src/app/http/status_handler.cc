@@ -145,6 +145,7 @@ void StatusHandler::handle(const net::RoutedRequest& request, net::HttpReply& re
             Figures figures = gather(response.figures());
             if (action == StatusAction::metrics) {
                 figures.requests = parts_.count_requests();
+                figures.certificates = parts_.count_certificates();
                 figures.process = read_process_figures();
                 return answer_metrics(figures, to);
             }

@@ -53,6 +53,7 @@ class StatusHandler final : public JsonHandler {
         std::function<std::optional<doors::hengdang::FileFigures>()> count_files;
         const rights::TokenSource& tokens;
         std::function<std::vector<ListenerRequests>()> count_requests;
+        std::function<std::vector<CertificateFigures>()> count_certificates;
     };
 
     explicit StatusHandler(Parts parts) : parts_(std::move(parts)) {}

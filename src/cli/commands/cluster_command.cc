@@ -55,6 +55,9 @@ int print_cluster(const base::JsonValue& cluster, std::int64_t now_ms) {
                number_of(etcd["in_use_bytes"]) >> 20, number_of(etcd["quota_bytes"]) >> 20);
     const std::string_view trouble = etcd["refuses_growth"].text();
     if (!trouble.empty()) fmt::print("{}\n", escape(trouble));
+    for (const base::JsonValue& warning : etcd["warnings"].items()) {
+        fmt::print("warning: {}\n", escape(warning.text()));
+    }
     print_nodes(cluster, now_ms);
     return leader.empty() ? exit_unavailable : exit_success;
 }
@@ -103,7 +106,7 @@ Asked<Answer> wait_for_leader(Server& server, std::int64_t epoch) {
 }
 
 // The connection may end before the answer is here, because the node that was asked leads no more.
-// Then a new epoch says that it has handed over.
+// Then a larger epoch says that it has handed over.
 Asked<int> hand_over(const ClusterOptions& options) {
     TRY(auto server, Server::open(options.server));
     TRY(const auto before, wait_for_leader(server, 0));
@@ -122,7 +125,19 @@ Asked<int> begin_epoch(const ClusterOptions& options) {
                     "use this only after etcd was restored from a backup: it makes fencing numbers "
                     "jump ahead permanently. Add --yes if you are sure");
     }
-    return change(options, "/v1/cluster/new-epoch");
+    TRY(auto server, Server::open(options.server));
+    const auto before = server.get("/v1/cluster");
+    auto done = change(options, "/v1/cluster/new-epoch");
+    if (done || done.error().exit_code != exit_unavailable || !before) return done;
+    // The leader gives up its lead before it answers, and with it the connections that another node has
+    // passed on. An epoch that is so much larger says that it was done.
+    constexpr std::int64_t epochs_skipped = 1'000'000;
+    const std::int64_t largest_before = number_of(before->json["epoch"]);
+    const auto after = wait_for_leader(server, largest_before + epochs_skipped - 1);
+    if (!after) return done;
+    return print_done(options,
+                      fmt::format("node {} leads in epoch {}, after a new epoch was begun",
+                                  after->json["leader"].text(), number_of(after->json["epoch"])));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "base/log/log.h"
 #include "base/text/hex.h"
 #include "base/text/number.h"
+#include "cluster/leading/confirmation.h"
 
 namespace holdfast::cluster {
 
@@ -19,12 +20,6 @@ using Enrolled = tl::expected<void, etcd::Failure>;
 tl::unexpected<etcd::Failure> reject(std::string why) {
     return tl::unexpected(
         etcd::Failure{.kind = etcd::Failure::Kind::rejected, .message = std::move(why)});
-}
-
-std::string make_secret(const std::function<std::uint64_t()>& random) {
-    std::string secret;
-    for (int part = 0; part < 4; ++part) base::append_hex(secret, random());
-    return secret;
 }
 
 // Why a node cannot join is logged when the reason is another one, but not more often than this.
@@ -48,11 +43,17 @@ tl::expected<std::string, etcd::Failure> read_secret(const etcd::TransactionAnsw
 
 }  // namespace
 
-Candidate::Candidate(Node node, std::chrono::seconds ttl, Parts parts, Hooks hooks)
+std::string make_secret(const std::function<std::uint64_t()>& random) {
+    std::string secret;
+    for (int part = 0; part < 4; ++part) base::append_hex(secret, random());
+    return secret;
+}
+
+Candidate::Candidate(Node node, LeaseTimes times, Parts parts, Hooks hooks)
     : node_(std::move(node)),
       parts_(std::move(parts)),
       hooks_(std::move(hooks)),
-      leadership_(ttl) {}
+      leadership_(times) {}
 
 Candidate::~Candidate() {
     if (watch_ != 0) parts_.etcd.cancel(watch_);
@@ -87,6 +88,12 @@ void Candidate::resign() {
 }
 void Candidate::finished() {
     tell([&](core::Time now) { leadership_.finished(now); });
+}
+void Candidate::retire(const std::string& why) {
+    tell([&](core::Time now) { leadership_.retire(now, why); });
+}
+void Candidate::retired() {
+    tell([&](core::Time now) { leadership_.retired(now); });
 }
 void Candidate::stop() {
     tell([&](core::Time now) { leadership_.stop(now); });
@@ -140,9 +147,8 @@ void Candidate::carry_out(const Order& order) {
             return etcd.grant(0, leadership_.ttl(), order.timeout, HOLDFAST_ON_ANSWER(on_granted));
         case Order::Kind::enrol: return enrol(order);
         case Order::Kind::campaign: return campaign(order);
-        case Order::Kind::look:
-            return etcd.range({.key = parts_.keys.leader()}, order.timeout,
-                              HOLDFAST_ON_ANSWER(on_looked));
+        case Order::Kind::look: return look(order);
+        case Order::Kind::confirm: return confirm(order);
         case Order::Kind::keep_alive:
             return etcd.keep_alive(order.lease, order.timeout, HOLDFAST_ON_ANSWER(on_kept_alive));
         case Order::Kind::revoke:
@@ -288,9 +294,60 @@ void Candidate::campaign(const Order& order) {
     const auto transaction = std::make_shared<etcd::Transaction>();
     transaction->conditions = {
         {.target = Compare::Target::create_revision, .key = key, .number = 0}};
-    transaction->then = {Operation::put(key, to_text(self), order.lease)};
-    transaction->otherwise = {Operation::range(key)};
-    parts_.etcd.transact(transaction, order.timeout, HOLDFAST_ON_ANSWER(on_campaigned));
+    const Operation read_secret = Operation::range(parts_.keys.secret());
+    transaction->then = {Operation::put(key, to_text(self), order.lease), read_secret};
+    transaction->otherwise = {Operation::range(key), read_secret};
+    parts_.etcd.transact(
+        transaction, order.timeout,
+        [this, ticket = order.ticket,
+         alive = std::weak_ptr<int>(alive_)](const etcd::Answer<etcd::TransactionAnswer>& answer) {
+            if (alive.expired()) return;
+            if (answer) take_secret(ticket, *answer);
+            tell([&](core::Time now) { leadership_.on_campaigned(now, ticket, answer); });
+        });
+}
+
+// Both at one revision, so that a node never has a new leader and an old secret for long.
+void Candidate::look(const Order& order) {
+    const auto transaction = std::make_shared<etcd::Transaction>();
+    transaction->then = {Operation::range(parts_.keys.leader()),
+                         Operation::range(parts_.keys.secret())};
+    parts_.etcd.transact(
+        transaction, order.timeout,
+        [this, ticket = order.ticket,
+         alive = std::weak_ptr<int>(alive_)](const etcd::Answer<etcd::TransactionAnswer>& answer) {
+            if (alive.expired()) return;
+            etcd::Answer<etcd::RangeAnswer> leader;
+            if (!answer) {
+                leader = tl::unexpected(answer.error());
+            } else if (!answer->ranges.empty()) {
+                leader = answer->ranges.front();
+                leader->revision = answer->revision;
+                take_secret(ticket, *answer);
+            }
+            tell([&](core::Time now) { leadership_.on_looked(now, ticket, leader); });
+        });
+}
+
+// A new epoch has a new secret. A node that runs reads it with whatever it asks about the leader; it is the
+// last range. The answer to an older question may be older than what the node has.
+void Candidate::take_secret(Ticket ticket, const etcd::TransactionAnswer& answer) {
+    if (!leadership_.awaits(ticket) || answer.ranges.empty()) return;
+    const auto& found = answer.ranges.back().found;
+    if (!found.empty() && found.front().key == parts_.keys.secret()) secret_ = found.front().value;
+}
+
+void Candidate::confirm(const Order& order) {
+    const Election election{
+        .elected_at = order.revision, .lease = order.lease, .epoch = self_.epoch};
+    parts_.etcd.transact(
+        plan_confirmation(parts_.keys, election), order.timeout,
+        [this, ticket = order.ticket, election,
+         alive = std::weak_ptr<int>(alive_)](const etcd::Answer<etcd::TransactionAnswer>& answer) {
+            if (alive.expired()) return;
+            const auto confirmation = judge_confirmation(election, answer);
+            tell([&](core::Time now) { leadership_.on_confirmed(now, ticket, confirmation); });
+        });
 }
 
 void Candidate::watch(const Order& order) {

@@ -11,7 +11,6 @@
 // Thread safety: none; on the thread of the loop.
 // Lifetime: `etcd`, `slots` and `keys` outlive this; nothing is called after the destructor.
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -28,6 +27,9 @@ namespace holdfast::cluster {
 
 // The layout of the keys that this program knows.
 inline constexpr std::uint64_t format_version = 1;
+
+// What nodes prove to each other that they belong to the cluster.
+[[nodiscard]] std::string make_secret(const std::function<std::uint64_t()>& random);
 
 class Candidate {
   public:
@@ -51,7 +53,7 @@ class Candidate {
         std::function<std::uint64_t()> random;
     };
 
-    Candidate(Node node, std::chrono::seconds ttl, Parts parts, Hooks hooks);
+    Candidate(Node node, LeaseTimes times, Parts parts, Hooks hooks);
     ~Candidate();
 
     // As Leadership has them.
@@ -62,6 +64,8 @@ class Candidate {
     void fail(const std::string& why);
     void resign();
     void finished();
+    void retire(const std::string& why);
+    void retired();
     void stop();
     // Steps down if the deadline has passed.
     void look_at_time();
@@ -92,6 +96,9 @@ class Candidate {
     void settle_name(const Leadership::Order& order, const etcd::TransactionAnswer& answer);
     void enrol_node(const Order& order);
     void campaign(const Order& order);
+    void look(const Order& order);
+    void confirm(const Order& order);
+    void take_secret(Ticket ticket, const etcd::TransactionAnswer& answer);
     void watch(const Order& order);
     void report_trouble();
     [[nodiscard]] bool has_lead() const;

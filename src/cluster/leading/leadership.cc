@@ -60,6 +60,10 @@ core::Duration Leadership::look_interval() const {
     return std::max(look_interval_min, core::Duration{wanted_ttl_} / 4);
 }
 
+core::Duration Leadership::renewal_interval() const {
+    return std::min(renewed_every_, ttl_ / 4);
+}
+
 // Sends the request of the present state.
 void Leadership::ask(core::Time now, Order::Kind kind) {
     ask_at_.reset();
@@ -71,7 +75,7 @@ void Leadership::ask(core::Time now, Order::Kind kind) {
 // that comes after the deadline is too late.
 bool Leadership::takes(core::Time now, Ticket ticket) {
     advance(now);
-    if (ticket == 0 || ticket != asked_) return false;
+    if (!awaits(ticket)) return false;
     asked_ = 0;
     return true;
 }
@@ -136,11 +140,13 @@ void Leadership::want(core::Time now) {
 void Leadership::loaded() {
     CHECK(state_ == State::loading);
     state_ = State::confirming;
+    confirmed_until_ = deadline_;
 }
 
 void Leadership::confirmed(core::Time now) {
     CHECK(state_ == State::confirming);
     state_ = State::leading;
+    authority_ = confirmed_until_;
     advance(now);
 }
 
@@ -164,10 +170,24 @@ void Leadership::finished(core::Time now) {
     leave(now, "this node has handed over its locks");
 }
 
+void Leadership::retire(core::Time now, const std::string& why) {
+    CHECK(has_lead());
+    campaign_from_ = now + core::Duration{wanted_ttl_};
+    step_down(why);
+    stop_watching();
+    state_ = State::leaving;
+    forget_requests();
+}
+
+void Leadership::retired(core::Time now) {
+    if (state_ == State::leaving && asked_ == 0) ask(now, Order::Kind::revoke);
+}
+
 void Leadership::stop(core::Time now) {
     is_stopping_ = true;
     is_wanted_ = false;
-    if (state_ == State::resigning || state_ == State::leaving) return;
+    if (state_ == State::leaving) return retired(now);
+    if (state_ == State::resigning) return;
     if (state_ == State::leading) return resign(now);
     if (lease_ != 0) return leave(now, "this node stops");
     if (state_ != State::stopped) end();
@@ -181,14 +201,19 @@ void Leadership::end() {
 }
 
 void Leadership::advance(core::Time now) {
-    if (lease_ != 0 && state_ != State::leaving && now >= deadline_) {
+    if (lease_ != 0 && state_ != State::leaving && now >= end_of_time()) {
         lose(now, trouble_.empty() ? "etcd did not answer in time"
                                    : "etcd did not answer in time: " + trouble_);
     }
     if (ask_at_ && now >= *ask_at_) ask_again(now);
     if (lease_ != 0 && state_ != State::leaving && renewal_ == 0 && now >= next_renewal_) {
         renewal_sent_at_ = now;
-        renewal_ = order(Order::Kind::keep_alive, ttl_ / 2);
+        renewal_ = order(Order::Kind::keep_alive, ttl_ / 4);
+    }
+    if (must_confirm() && now >= next_confirmation_) {
+        confirmed_until_ = deadline_;
+        confirmation_ = order(Order::Kind::confirm, ttl_ / 4);
+        orders_.back().revision = elected_at_;
     }
 }
 
@@ -196,15 +221,29 @@ std::optional<core::Time> Leadership::next_deadline() const {
     std::optional<core::Time> next = ask_at_;
     const auto include = [&](core::Time time) { next = next ? std::min(*next, time) : time; };
     if (lease_ != 0 && state_ != State::leaving) {
-        include(deadline_);
+        include(end_of_time());
         if (renewal_ == 0) include(next_renewal_);
+        if (must_confirm()) include(next_confirmation_);
     }
     return next;
 }
 
+bool Leadership::may_answer() const {
+    return state_ == State::leading || state_ == State::resigning;
+}
+
 core::Time Leadership::authority() const {
-    const bool may_answer = state_ == State::leading || state_ == State::resigning;
-    return may_answer ? deadline_ : core::Time::min();
+    return may_answer() ? authority_ : core::Time::min();
+}
+
+// Of the lease, or of what a leader makes of it.
+core::Time Leadership::end_of_time() const {
+    return may_answer() ? authority_ : deadline_;
+}
+
+// The lease was renewed since the key was seen in its place.
+bool Leadership::must_confirm() const {
+    return may_answer() && confirmation_ == 0 && deadline_ > authority_;
 }
 
 // ---- Joining ----
@@ -239,7 +278,7 @@ void Leadership::on_granted(core::Time now, Ticket ticket,
     lease_ = answer->id;
     ttl_ = std::chrono::seconds{answer->ttl_seconds};
     deadline_ = asked_at_ + usable(ttl_);
-    next_renewal_ = asked_at_ + ttl_ / 4;
+    next_renewal_ = asked_at_ + renewal_interval();
     renewal_ = 0;
     state_ = State::enrolling;
     ask(now, Order::Kind::enrol);
@@ -253,12 +292,30 @@ void Leadership::on_kept_alive(core::Time now, Ticket ticket,
     renewal_ = 0;
     if (answer && answer->ttl_seconds > 0) {
         deadline_ = renewal_sent_at_ + usable(std::chrono::seconds{answer->ttl_seconds});
-        next_renewal_ = renewal_sent_at_ + ttl_ / 4;
+        next_renewal_ = renewal_sent_at_ + renewal_interval();
     } else if (answer || answer.error().kind == etcd::Failure::Kind::no_lease) {
         return lose(now, "the lease of this node has ended in etcd");
     } else {
         trouble_ = answer.error().message;
         next_renewal_ = now + pause_after_failure;
+    }
+    advance(now);
+}
+
+void Leadership::on_confirmed(core::Time now, Ticket ticket,
+                              const etcd::Answer<Confirmation>& answer) {
+    advance(now);
+    if (ticket == 0 || ticket != confirmation_) return;
+    confirmation_ = 0;
+    if (!answer) {
+        trouble_ = answer.error().message;
+        next_confirmation_ = now + pause_after_failure;
+    } else if (!answer->is_leader) {
+        return lose(now, answer->why);
+    } else {
+        authority_ = confirmed_until_;
+        next_confirmation_ = now;
+        if (watch_ == 0) watch(answer->revision + 1);
     }
     advance(now);
 }
@@ -280,7 +337,14 @@ void Leadership::step_down(const std::string& why) {
 void Leadership::give_up_lease() {
     if (lease_ != 0) order(Order::Kind::revoke, revoke_timeout);
     lease_ = 0;
+    forget_requests();
+}
+
+// Their answers do nothing.
+void Leadership::forget_requests() {
     renewal_ = 0;
+    confirmation_ = 0;
+    next_confirmation_ = core::Time::min();
     asked_ = 0;
     ask_at_.reset();
 }
@@ -289,7 +353,7 @@ void Leadership::leave(core::Time now, const std::string& why) {
     step_down(why);
     stop_watching();
     state_ = State::leaving;
-    renewal_ = 0;
+    forget_requests();
     ask(now, Order::Kind::revoke);
 }
 
@@ -377,9 +441,12 @@ void Leadership::follow(core::Time now, const etcd::KeyValue& leader, etcd::Revi
     state_ = State::following;
     leader_ = leader;
     ask_at_ = now + look_interval();
-    if (watch_ != 0) return;
+    if (watch_ == 0) watch(seen_at + 1);
+}
+
+void Leadership::watch(etcd::Revision from) {
     watch_ = ++last_ticket_;
-    orders_.push_back({.kind = Order::Kind::watch, .ticket = watch_, .revision = seen_at + 1});
+    orders_.push_back({.kind = Order::Kind::watch, .ticket = watch_, .revision = from});
 }
 
 void Leadership::stop_watching() {
@@ -391,11 +458,21 @@ void Leadership::stop_watching() {
 void Leadership::on_watched(core::Time now, Ticket ticket,
                             const std::vector<etcd::WatchEvent>& events) {
     advance(now);
-    if (ticket == 0 || ticket != watch_ || state_ != State::following || events.empty()) return;
+    if (ticket == 0 || ticket != watch_ || events.empty()) return;
+    if (has_lead()) {
+        // The first commit changes the key, but does not make another of it.
+        const bool is_gone = std::ranges::any_of(events, [this](const etcd::WatchEvent& event) {
+            return event.is_removal || event.entry.create_revision != elected_at_;
+        });
+        if (is_gone) lose(now, "the key by which this node leads is gone from etcd");
+        return;
+    }
+    if (state_ != State::following) return;
     const etcd::WatchEvent& last = events.back();
     if (last.is_removal) return nobody_leads(now);
-    if (last.entry.lease == lease_) return ask(now, Order::Kind::look);
-    leader_ = last.entry;
+    if (last.entry.lease != lease_) leader_ = last.entry;
+    // With a look comes the secret, which a new epoch changes.
+    ask(now, Order::Kind::look);
 }
 
 void Leadership::on_watch_ended(core::Time now, Ticket ticket) {
@@ -407,6 +484,7 @@ void Leadership::on_watch_ended(core::Time now, Ticket ticket) {
 
 void Leadership::win(etcd::Revision elected_at) {
     stop_watching();
+    watch(elected_at + 1);
     leader_.reset();
     ask_at_.reset();
     elected_at_ = elected_at;

@@ -14,13 +14,16 @@
 //   campaigning   IF nobody leads THEN this node does          won: loading; lost, or not
 //                                                              answered: following
 //   following     the leader's key is watched, and looked at   the key is gone: campaigning
-//                 every two seconds anyway (or TTL / 4)
+//                 after each event, and every two seconds
+//                 anyway (or TTL / 4)
 //   loading       the store reads everything at the revision   loaded(): confirming
 //                 of the election
 //   confirming    the first guarded commit                     confirmed(): leading
 //   leading       the node serves                              resign(): resigning
 //   resigning     the commit under way is finished             finished(): leaving
-//   leaving       the lease is revoked                         answered or not: joining, or stopped
+//   leaving       after retire(): the store changes what only  retired(): the lease is revoked
+//                 a node without the lead may change
+//                 the lease is revoked                         answered or not: joining, or stopped
 //   stopped       nothing any more                             start(): joining
 //
 //   joining and enrolling need room in etcd, and reading needs none. So after each failure there
@@ -31,9 +34,24 @@
 //     node led or was about to, the order step_down comes first.
 //   etcd rejects this node for good: stopped, by the order refuse
 //
-// The deadline. etcd counts the time of a lease from some moment after the request was sent, so the
-// node counts from the moment of sending: it is over here before it is over there. A part of the
+// The end of the lease. etcd counts the time of a lease from some moment after the request was sent, so
+// the node counts from the moment of sending: it is over here before it is over there. A part of the
 // time is left out for clocks that do not run equally fast.
+//
+// The end of authority, up to which a leader answers from memory. To lead is to have the leader's key,
+// and a lease can outlive the key that is bound to it: somebody removes the key, or etcd begins a new
+// epoch. So a renewal of the lease is not enough. After each renewal that was answered, the node sends
+// a confirmation: a transaction that is done only if the key is the one of its election, has its
+// lease, and the epoch is its own. Only when that is done, authority lasts as long as the renewal says.
+// So everything that authority rests on was sent before the key was seen in its place:
+//
+//     renewal sent ──► answered ──► confirmation sent ──► done     authority: until the time of
+//          │                                                       sending the renewal, plus the
+//          └────────────────────── usable TTL ──────────────►      usable TTL
+//
+// The first commit of a leader is its first confirmation, for the renewals that were answered before
+// it was sent. The leader also watches its key. That is faster, but no proof: events may come late or
+// never.
 //
 // Every request has a ticket, and its answer is taken only while the machine still waits for that
 // ticket. So an answer to a question of an earlier state does nothing.
@@ -51,6 +69,15 @@
 #include "etcd/wire/messages.h"
 
 namespace holdfast::cluster {
+
+// Of the lease of a node.
+struct LeaseTimes {
+    // At least two seconds, the least that etcd grants.
+    std::chrono::seconds ttl{3};
+    // And at least every quarter of the TTL. A leader whose key etcd removes too early finds out after so
+    // long.
+    core::Duration renewed_every = std::chrono::milliseconds{500};
+};
 
 class Leadership {
   public:
@@ -77,8 +104,9 @@ class Leadership {
             grant,       // a lease of options().ttl -> on_granted()
             enrol,       // with `lease` -> on_enrolled()
             campaign,    // with `lease` -> on_campaigned()
-            look,        // at the leader's key -> on_looked()
+            look,        // at the leader's key, and the secret -> on_looked()
             keep_alive,  // `lease` -> on_kept_alive()
+            confirm,     // `lease` and the election at `revision` -> on_confirmed()
             revoke,      // `lease` -> on_revoked()
             watch,       // the leader's key from `revision` on -> on_watched(), on_watch_ended()
             stop_watching,
@@ -97,8 +125,15 @@ class Leadership {
         std::string why = {};
     };
 
-    // REQUIRES: `ttl` is at least two seconds, the least that etcd grants.
-    explicit Leadership(std::chrono::seconds ttl) : wanted_ttl_(ttl) {}
+    // What etcd has said to a confirmation.
+    struct Confirmation {
+        bool is_leader = false;
+        std::string why = {};         // if it is not: a sentence for people
+        etcd::Revision revision = 0;  // of etcd, when it looked
+    };
+
+    explicit Leadership(LeaseTimes times)
+        : wanted_ttl_(times.ttl), renewed_every_(times.renewed_every) {}
 
     // ---- What the node wants ----
 
@@ -115,6 +150,11 @@ class Leadership {
     void resign(core::Time now);
     // REQUIRES: the state is resigning.
     void finished(core::Time now);
+    // Gives up the lead, but keeps the key, so that no other node leads yet: until retired().
+    // REQUIRES: has_lead().
+    void retire(core::Time now, const std::string& why);
+    // Lets the others lead. Does nothing if the node is not leaving, or etcd is asked for it already.
+    void retired(core::Time now);
     void stop(core::Time now);
     // Lets happen what is due.
     void advance(core::Time now);
@@ -130,6 +170,7 @@ class Leadership {
     void on_looked(core::Time now, Ticket ticket, const etcd::Answer<etcd::RangeAnswer>& answer);
     void on_kept_alive(core::Time now, Ticket ticket,
                        const etcd::Answer<etcd::LeaseAnswer>& answer);
+    void on_confirmed(core::Time now, Ticket ticket, const etcd::Answer<Confirmation>& answer);
     void on_revoked(core::Time now, Ticket ticket);
     void on_watched(core::Time now, Ticket ticket, const std::vector<etcd::WatchEvent>& events);
     void on_watch_ended(core::Time now, Ticket ticket);
@@ -141,6 +182,10 @@ class Leadership {
     // When advance() should be called next; nothing: when something has arrived.
     [[nodiscard]] std::optional<core::Time> next_deadline() const;
     [[nodiscard]] State state() const { return state_; }
+    // It was elected, and has not given up the lead: the state is loading, or later up to resigning.
+    [[nodiscard]] bool has_lead() const;
+    // Whether the answer to this request of the present state is still waited for.
+    [[nodiscard]] bool awaits(Ticket ticket) const { return ticket != 0 && ticket == asked_; }
     // Until when the node may answer from memory: the far past unless it leads.
     [[nodiscard]] core::Time authority() const;
     // The revision of its election. REQUIRES: the state is loading, or later up to resigning.
@@ -168,16 +213,22 @@ class Leadership {
     void win(etcd::Revision elected_at);
     void lose(core::Time now, const std::string& why);
     void give_up_lease();
+    void forget_requests();
     void end();
     void leave(core::Time now, const std::string& why);
     void step_down(const std::string& why);
+    void watch(etcd::Revision from);
     void stop_watching();
-    [[nodiscard]] bool has_lead() const;
+    [[nodiscard]] bool may_answer() const;
+    [[nodiscard]] core::Time end_of_time() const;
+    [[nodiscard]] bool must_confirm() const;
     [[nodiscard]] bool may_campaign(core::Time now) const;
     [[nodiscard]] core::Duration patience() const;
     [[nodiscard]] core::Duration look_interval() const;
+    [[nodiscard]] core::Duration renewal_interval() const;
 
     const std::chrono::seconds wanted_ttl_;
+    const core::Duration renewed_every_;
     State state_ = State::idle;
     bool is_wanted_ = false;
     bool is_stopping_ = false;
@@ -196,6 +247,12 @@ class Leadership {
     Ticket renewal_ = 0;       // 0: none is under way
     core::Time renewal_sent_at_;
     core::Time next_renewal_;
+
+    core::Time authority_ = core::Time::min();  // its end; the node may answer only in two states
+    Ticket confirmation_ = 0;                   // 0: none is under way
+    // What authority_ becomes if it is done: deadline_, as it was when this was sent.
+    core::Time confirmed_until_;
+    core::Time next_confirmation_ = core::Time::min();
 
     std::optional<etcd::KeyValue> leader_;
     Ticket watch_ = 0;  // 0: none

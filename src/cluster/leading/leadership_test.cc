@@ -22,6 +22,7 @@ std::string to_note(const Leadership::Order& order) {
         case Kind::campaign: return "campaign";
         case Kind::look: return "look";
         case Kind::keep_alive: return "keep alive";
+        case Kind::confirm: return "confirm " + std::to_string(order.revision);
         case Kind::revoke: return "revoke " + std::to_string(order.lease);
         case Kind::watch: return "watch from " + std::to_string(order.revision);
         case Kind::stop_watching: return "stop watching";
@@ -65,6 +66,18 @@ struct LeadershipTest : ::testing::Test {
         machine.on_kept_alive(now, ticket(Kind::keep_alive),
                               etcd::LeaseAnswer{.id = 7, .ttl_seconds = ttl});
     }
+    void confirm(bool is_leader = true, etcd::Revision at = 70) {
+        machine.on_confirmed(now, ticket(Kind::confirm),
+                             Leadership::Confirmation{
+                                 .is_leader = is_leader, .why = "another leads", .revision = at});
+    }
+    // A renewal, and what follows it.
+    void renew() {
+        EXPECT_THAT(orders(), ElementsAre("keep alive"));
+        keep_alive();
+        EXPECT_THAT(orders(), ElementsAre("confirm 50"));
+        confirm();
+    }
     void win(etcd::Revision at = 50) {
         machine.on_campaigned(now, ticket(Kind::campaign),
                               etcd::TransactionAnswer{.revision = at, .is_true = true});
@@ -104,13 +117,13 @@ struct LeadershipTest : ::testing::Test {
     void lead() {
         campaign();
         win();
-        EXPECT_THAT(orders(), ElementsAre("load at 50"));
+        EXPECT_THAT(orders(), ElementsAre("watch from 51", "load at 50"));
         machine.loaded();
         machine.confirmed(now);
     }
 
     core::Time now{1h};
-    Leadership machine{3s};
+    Leadership machine{{.ttl = 3s}};
     std::map<int, Leadership::Ticket> tickets;
 };
 
@@ -131,7 +144,7 @@ TEST_F(LeadershipTest, GoesFromJoiningToLeading) {
     EXPECT_THAT(orders(), ElementsAre("campaign"));
     win();
     EXPECT_EQ(machine.state(), State::loading);
-    EXPECT_THAT(orders(), ElementsAre("load at 50"));
+    EXPECT_THAT(orders(), ElementsAre("watch from 51", "load at 50"));
     EXPECT_EQ(machine.elected_at(), 50);
     EXPECT_EQ(machine.authority(), no_authority);
     machine.loaded();
@@ -157,14 +170,118 @@ TEST_F(LeadershipTest, CountsTheTimeOfALeaseFromTheMomentOfSending) {
     machine.confirmed(now);
     EXPECT_EQ(machine.authority(), sent + usable);
     orders();
-    pass(350ms);  // a quarter of the time after the sending
+    pass(100ms);  // half a second after the sending
     EXPECT_THAT(orders(), ElementsAre("keep alive"));
     const core::Time renewed = now;
-    pass(900ms);
+    pass(600ms);
     EXPECT_THAT(orders(), IsEmpty()) << "one renewal at a time";
     keep_alive();
+    EXPECT_EQ(machine.authority(), sent + usable) << "the lease is renewed, the key was not seen";
+    EXPECT_THAT(orders(), ElementsAre("keep alive", "confirm 50")) << "the next is due already";
+    pass(100ms);
+    confirm();
     EXPECT_EQ(machine.authority(), renewed + usable);
-    EXPECT_THAT(orders(), ElementsAre("keep alive")) << "the next is due already";
+}
+
+// What a confirmation has seen says nothing of the time before the renewals that it was sent after.
+TEST_F(LeadershipTest, AConfirmationCountsForRenewalsThatWereAnsweredBeforeIt) {
+    lead();
+    pass(500ms);
+    orders();
+    const core::Time first = now;
+    keep_alive();
+    EXPECT_THAT(orders(), ElementsAre("confirm 50"));
+    pass(500ms);
+    EXPECT_THAT(orders(), ElementsAre("keep alive"));
+    const core::Time second = now;
+    keep_alive();
+    EXPECT_THAT(orders(), IsEmpty()) << "one confirmation at a time";
+    confirm();
+    EXPECT_EQ(machine.authority(), first + usable);
+    EXPECT_THAT(orders(), ElementsAre("confirm 50")) << "for the second renewal";
+    confirm();
+    EXPECT_EQ(machine.authority(), second + usable);
+}
+
+TEST_F(LeadershipTest, StepsDownWhenItsKeyIsAnother) {
+    lead();
+    pass(500ms);
+    orders();
+    keep_alive();
+    orders();
+    confirm(false);
+    EXPECT_EQ(machine.authority(), no_authority);
+    EXPECT_THAT(orders(),
+                ElementsAre("step down: another leads", "revoke 7", "stop watching", "grant"));
+}
+
+// The lease lives on, and nobody knows whether the key does.
+TEST_F(LeadershipTest, StepsDownWhenItsKeyWasNotSeenInTime) {
+    lead();
+    const core::Time end = machine.authority();
+    while (now < end) {
+        EXPECT_EQ(machine.state(), State::leading);
+        for (const std::string& order : orders()) {
+            if (order == "keep alive") keep_alive();
+            if (order == "confirm 50") {
+                machine.on_confirmed(now, ticket(Kind::confirm), failed());
+            }
+        }
+        pass(std::min<core::Duration>(50ms, end - now));
+    }
+    EXPECT_EQ(machine.state(), State::joining);
+}
+
+TEST_F(LeadershipTest, WatchesTheKeyByWhichItLeads) {
+    lead();
+    orders();
+    etcd::KeyValue own = leader(7, 50);
+    machine.on_watched(now, ticket(Kind::watch), {{.entry = own}});
+    EXPECT_EQ(machine.state(), State::leading) << "the first commit";
+    machine.on_watched(now, ticket(Kind::watch), {{.is_removal = true, .entry = {}}});
+    EXPECT_THAT(orders(),
+                ElementsAre("step down: the key by which this node leads is gone from etcd",
+                            "revoke 7", "stop watching", "grant"));
+}
+
+TEST_F(LeadershipTest, AKeyThatWasMadeAnewIsNotItsKey) {
+    lead();
+    orders();
+    machine.on_watched(now, ticket(Kind::watch), {{.entry = leader(7, 60)}});
+    EXPECT_EQ(machine.state(), State::joining);
+}
+
+TEST_F(LeadershipTest, ALeaderWatchesAnewAfterAConfirmation) {
+    lead();
+    machine.on_watch_ended(now, ticket(Kind::watch));
+    EXPECT_THAT(orders(), IsEmpty());
+    pass(500ms);
+    orders();
+    keep_alive();
+    orders();
+    confirm(true, 90);
+    EXPECT_THAT(orders(), ElementsAre("watch from 91"));
+}
+
+// The member that was asked stands still: another must be asked before the time is over.
+TEST_F(LeadershipTest, ARenewalHasAQuarterOfTheTime) {
+    lead();
+    pass(500ms);
+    const auto sent = machine.take_orders();
+    ASSERT_EQ(sent.size(), 1U);
+    EXPECT_EQ(sent[0].timeout, 750ms);
+    tickets[static_cast<int>(Kind::keep_alive)] = sent[0].ticket;
+    keep_alive();
+    EXPECT_EQ(machine.take_orders().at(0).timeout, 750ms);
+}
+
+TEST_F(LeadershipTest, ALongTtlIsRenewedAsOften) {
+    Leadership other{{.ttl = 60s}};
+    other.start(now);
+    other.on_read(now, other.take_orders().at(0).ticket, std::optional<etcd::KeyValue>());
+    other.on_granted(now, other.take_orders().at(0).ticket,
+                     etcd::LeaseAnswer{.id = 7, .ttl_seconds = 60});
+    EXPECT_EQ(other.next_deadline(), now + 500ms);
 }
 
 TEST_F(LeadershipTest, StepsDownAtTheDeadline) {
@@ -176,8 +293,8 @@ TEST_F(LeadershipTest, StepsDownAtTheDeadline) {
     pass(1us);
     EXPECT_EQ(machine.state(), State::joining);
     EXPECT_EQ(machine.authority(), no_authority);
-    EXPECT_THAT(orders(),
-                ElementsAre("step down: etcd did not answer in time", "revoke 7", "grant"));
+    EXPECT_THAT(orders(), ElementsAre("step down: etcd did not answer in time", "revoke 7",
+                                      "stop watching", "grant"));
 }
 
 // A process that stood still finds the answer to its renewal, and that it is too late.
@@ -188,8 +305,8 @@ TEST_F(LeadershipTest, AnAnswerAfterTheDeadlineIsTooLate) {
     now += 10s;
     keep_alive();
     EXPECT_EQ(machine.authority(), no_authority);
-    EXPECT_THAT(orders(),
-                ElementsAre("step down: etcd did not answer in time", "revoke 7", "grant"));
+    EXPECT_THAT(orders(), ElementsAre("step down: etcd did not answer in time", "revoke 7",
+                                      "stop watching", "grant"));
 }
 
 TEST_F(LeadershipTest, StepsDownWhenItsLeaseIsGone) {
@@ -198,7 +315,7 @@ TEST_F(LeadershipTest, StepsDownWhenItsLeaseIsGone) {
     orders();
     keep_alive(0);
     EXPECT_THAT(orders(), ElementsAre("step down: the lease of this node has ended in etcd",
-                                      "revoke 7", "grant"));
+                                      "revoke 7", "stop watching", "grant"));
 }
 
 TEST_F(LeadershipTest, RenewsAgainAfterAFailure) {
@@ -210,9 +327,8 @@ TEST_F(LeadershipTest, RenewsAgainAfterAFailure) {
     EXPECT_THAT(orders(), IsEmpty());
     EXPECT_EQ(machine.next_deadline(), now + 200ms);
     pass(200ms);
-    EXPECT_THAT(orders(), ElementsAre("keep alive"));
     const core::Time sent = now;
-    keep_alive();
+    renew();
     EXPECT_EQ(machine.authority(), sent + usable);
 }
 
@@ -264,7 +380,7 @@ TEST_F(LeadershipTest, KnowsWhoLeadsAlthoughItCannotJoin) {
     EXPECT_EQ(machine.trouble(), "no answer");
     keep_alive();
     pass(1s);
-    EXPECT_THAT(orders(), ElementsAre("read", "keep alive"));
+    orders();
     read(leader(9));
     EXPECT_EQ(machine.leader()->lease, 9);
     EXPECT_EQ(machine.state(), State::enrolling);
@@ -302,7 +418,7 @@ TEST_F(LeadershipTest, FollowsWhoeverWonAndTakesOverWhenTheKeyIsGone) {
     EXPECT_EQ(machine.state(), State::campaigning);
     EXPECT_THAT(orders(), ElementsAre("campaign"));
     win(60);
-    EXPECT_THAT(orders(), ElementsAre("stop watching", "load at 60"));
+    EXPECT_THAT(orders(), ElementsAre("stop watching", "watch from 61", "load at 60"));
 }
 
 TEST_F(LeadershipTest, HearsOfTheLeadersNews) {
@@ -311,16 +427,20 @@ TEST_F(LeadershipTest, HearsOfTheLeadersNews) {
     serving.value = "b serves";
     machine.on_watched(now, ticket(Kind::watch), {{.entry = serving}});
     EXPECT_EQ(machine.leader()->value, "b serves");
+    EXPECT_THAT(orders(), ElementsAre("look")) << "the secret may be another";
+    see({serving});
     EXPECT_THAT(orders(), IsEmpty());
 }
 
 // Watches can be lost without a word.
 TEST_F(LeadershipTest, LooksAgainEveryTwoSeconds) {
     follow();
-    pass(750ms);
-    orders();
-    keep_alive();
-    pass(1250ms);
+    for (int renewal = 0; renewal < 3; ++renewal) {
+        pass(500ms);
+        EXPECT_THAT(orders(), ElementsAre("keep alive"));
+        keep_alive();
+    }
+    pass(500ms);
     EXPECT_THAT(orders(), ElementsAre("look", "keep alive"));
     keep_alive();
     see({leader(9)});
@@ -348,7 +468,8 @@ TEST_F(LeadershipTest, KnowsAnElectionThatItWonWithoutHearingOfIt) {
     EXPECT_THAT(orders(), ElementsAre("look"));
     see({leader(7)});  // its own lease
     EXPECT_EQ(machine.state(), State::loading);
-    EXPECT_THAT(orders(), ElementsAre("load at 40")) << "the revision at which the key was made";
+    EXPECT_THAT(orders(), ElementsAre("watch from 41", "load at 40"))
+        << "the revision at which the key was made";
 }
 
 TEST_F(LeadershipTest, CampaignsAgainAfterAFailureIfNobodyLeads) {
@@ -411,7 +532,8 @@ TEST_F(LeadershipTest, GivesUpTheLeadWhenTheStoreCannotGoOn) {
     lead();
     machine.fail(now, "another node leads");
     EXPECT_EQ(machine.authority(), no_authority);
-    EXPECT_THAT(orders(), ElementsAre("step down: another node leads", "revoke 7", "grant"));
+    EXPECT_THAT(orders(),
+                ElementsAre("step down: another node leads", "revoke 7", "stop watching", "grant"));
     grant(10);
     orders();
     enrol();
@@ -426,8 +548,8 @@ TEST_F(LeadershipTest, HandsOver) {
     EXPECT_EQ(machine.authority(), now + usable) << "it serves until the commit is finished";
     machine.finished(now);
     EXPECT_EQ(machine.authority(), no_authority) << "before the lease is revoked";
-    EXPECT_THAT(orders(),
-                ElementsAre("step down: this node has handed over its locks", "revoke 7"));
+    EXPECT_THAT(orders(), ElementsAre("step down: this node has handed over its locks",
+                                      "stop watching", "revoke 7"));
     machine.on_revoked(now, ticket(Kind::revoke));
     EXPECT_THAT(orders(), ElementsAre("grant"));
     machine.want(now);
@@ -436,7 +558,7 @@ TEST_F(LeadershipTest, HandsOver) {
     enrol();
     EXPECT_THAT(orders(), ElementsAre("look")) << "others come first";
     see({});
-    EXPECT_EQ(machine.next_deadline(), now + 750ms) << "the renewal";
+    EXPECT_EQ(machine.next_deadline(), now + 500ms) << "the renewal";
     pass(2s);
     EXPECT_THAT(orders(), ElementsAre("look", "keep alive"));
     machine.on_kept_alive(now, ticket(Kind::keep_alive),
@@ -453,8 +575,37 @@ TEST_F(LeadershipTest, ResignsUntilTheDeadlineAtMost) {
     machine.resign(now);
     orders();
     pass(usable);
-    EXPECT_THAT(orders(),
-                ElementsAre("step down: etcd did not answer in time", "revoke 7", "grant"));
+    EXPECT_THAT(orders(), ElementsAre("step down: etcd did not answer in time", "revoke 7",
+                                      "stop watching", "grant"));
+}
+
+// It answers nothing any more, and no other node can lead yet.
+TEST_F(LeadershipTest, RetiresWithItsKey) {
+    lead();
+    orders();
+    machine.retire(now, "a new epoch begins");
+    EXPECT_EQ(machine.state(), State::leaving);
+    EXPECT_EQ(machine.authority(), no_authority);
+    EXPECT_THAT(orders(), ElementsAre("step down: a new epoch begins", "stop watching"));
+    pass(10s);
+    EXPECT_THAT(orders(), IsEmpty());
+    machine.retired(now);
+    EXPECT_THAT(orders(), ElementsAre("revoke 7"));
+    machine.retired(now);
+    EXPECT_THAT(orders(), IsEmpty());
+    machine.on_revoked(now, ticket(Kind::revoke));
+    EXPECT_THAT(orders(), ElementsAre("grant"));
+}
+
+TEST_F(LeadershipTest, StopsWhileItRetires) {
+    lead();
+    machine.retire(now, "a new epoch begins");
+    orders();
+    machine.stop(now);
+    EXPECT_THAT(orders(), ElementsAre("revoke 7"));
+    machine.retired(now);
+    machine.on_revoked(now, ticket(Kind::revoke));
+    EXPECT_THAT(orders(), ElementsAre("stopped"));
 }
 
 TEST_F(LeadershipTest, StopsAfterHandingOver) {
@@ -463,8 +614,8 @@ TEST_F(LeadershipTest, StopsAfterHandingOver) {
     machine.stop(now);
     EXPECT_THAT(orders(), ElementsAre("finish"));
     machine.finished(now);
-    EXPECT_THAT(orders(),
-                ElementsAre("step down: this node has handed over its locks", "revoke 7"));
+    EXPECT_THAT(orders(), ElementsAre("step down: this node has handed over its locks",
+                                      "stop watching", "revoke 7"));
     machine.on_revoked(now, ticket(Kind::revoke));
     EXPECT_EQ(machine.state(), State::stopped);
     EXPECT_THAT(orders(), ElementsAre("stopped"));
@@ -477,8 +628,8 @@ TEST_F(LeadershipTest, StopsAlsoWhenItLosesItsLeaseMeanwhile) {
     machine.stop(now);
     orders();
     pass(usable);
-    EXPECT_THAT(orders(),
-                ElementsAre("step down: etcd did not answer in time", "revoke 7", "stopped"));
+    EXPECT_THAT(orders(), ElementsAre("step down: etcd did not answer in time", "revoke 7",
+                                      "stop watching", "stopped"));
 }
 
 TEST_F(LeadershipTest, AFollowerStops) {

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <string_view>
 #include <utility>
 
@@ -108,6 +109,15 @@ base::Result<void> use_certificate(ssl_ctx_st& context, const TlsFiles& files) {
     return {};
 }
 
+std::optional<std::chrono::system_clock::time_point> end_of_certificate(const ssl_ctx_st& context) {
+    const X509* const certificate = SSL_CTX_get0_certificate(&context);
+    std::tm ends{};
+    if (certificate == nullptr || ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &ends) != 1) {
+        return std::nullopt;
+    }
+    return std::chrono::system_clock::from_time_t(::timegm(&ends));
+}
+
 base::Result<std::shared_ptr<const TlsContext>> TlsContext::load(const TlsFiles& files) {
     Handle context(SSL_CTX_new(TLS_server_method()));
     CHECK(context);
@@ -127,10 +137,14 @@ std::shared_ptr<const TlsContext> TlsSource::current() const {
 }
 
 base::Result<void> TlsSource::reload() {
-    TRY(auto fresh, TlsContext::load(files_));
-    const std::lock_guard guard(mutex_);
-    context_.swap(fresh);
+    TRY(auto fresh, load());
+    replace(std::move(fresh));
     return {};
+}
+
+void TlsSource::replace(std::shared_ptr<const TlsContext> context) {
+    const std::lock_guard guard(mutex_);
+    context_.swap(context);
 }
 
 }  // namespace holdfast::net

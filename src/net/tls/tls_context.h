@@ -8,8 +8,10 @@
 //
 // Thread safety: every method from any thread.
 
+#include <chrono>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -26,6 +28,10 @@ struct TlsFiles {
 // Lets the context, of a server or of a client, show this certificate. The error names the file and
 // what is wrong with it.
 [[nodiscard]] base::Result<void> use_certificate(ssl_ctx_st& context, const TlsFiles& files);
+
+// When the certificate that the context shows ends; nothing: it shows none.
+[[nodiscard]] std::optional<std::chrono::system_clock::time_point> end_of_certificate(
+    const ssl_ctx_st& context);
 
 class TlsContext {
   public:
@@ -54,6 +60,11 @@ class TlsSource {
 
     // Reads the files again. If that fails, everything stays as it was.
     [[nodiscard]] base::Result<void> reload();
+    // The same in two steps, for those who read several files and replace all or nothing.
+    [[nodiscard]] base::Result<std::shared_ptr<const TlsContext>> load() const {
+        return TlsContext::load(files_);
+    }
+    void replace(std::shared_ptr<const TlsContext> context);
 
   private:
     TlsSource(TlsFiles files, std::shared_ptr<const TlsContext> context)

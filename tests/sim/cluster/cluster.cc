@@ -78,7 +78,7 @@ std::unique_ptr<service::Store> Cluster::make_store(Node& node, const StoreHooks
             .node = node.name,
             .peer = node.name + ":1",
             .version = "1",
-            .ttl = settings_.ttl,
+            .lease = {.ttl = settings_.ttl, .renewed_every = settings_.renewed_every},
             .housekeeping_every = std::max<core::Duration>(5s, settings_.ttl),
             .history = {.age_max = long_ago, .rows_max = settings_.history_rows_max}},
         NodeStoreParts{.world = around_.world,
@@ -164,6 +164,64 @@ void Cluster::arrange_usurpations(const Every& every) {
             (void)etcd_.revoke(key.lease);
         });
     });
+    every(settings_.faults.key_removed_every, [this] {
+        usurp([this](const etcd::KeyValue& key) {
+            around_.world.note("etcd: the leader's key is removed, and lease {} lives", key.lease);
+            (void)etcd_.transact({.then = {etcd::Operation::remove(keys_.leader())}});
+        });
+    });
+    every(settings_.faults.new_epoch_every, [this] { begin_epoch(); });
+}
+
+// An operator asks any node. If that leads, it gives up the lead before. The leader may stand still or be
+// cut off from etcd at that moment.
+void Cluster::begin_epoch() {
+    Random& random = around_.world.random();
+    Node& leader = leader_or_any();
+    const core::Duration ttl = settings_.ttl;
+    if (random.chance(0.2)) leader.server.pause(random.about(ttl));
+    if (random.chance(0.2)) {
+        leader.line.is_cut.fill(true);
+        for_a_while(ttl, [&leader] { leader.line.is_cut.fill(false); });
+    }
+    Node& node = random.chance(0.5) ? leader : any_node();
+    node.server.do_in_turn([this, &node] {
+        around_.world.note("node {}: is told to begin a new epoch", node.name);
+        node.store->begin_epoch([this, &node](const base::Result<std::uint64_t>& epoch) {
+            around_.world.note(
+                "node {}: {}", node.name,
+                epoch ? fmt::format("the epoch is now above {}", *epoch) : epoch.error().message);
+        });
+        // It answers nothing any more, whatever becomes of the epoch.
+        if (believes_to_lead(node)) {
+            around_.world.accuse(11, "node " + node.name + " begins an epoch, and goes on to lead");
+        }
+    });
+}
+
+// The epoch is another than that of the leader, which has its key still.
+void Cluster::mark_usurped_by_epoch(const cluster::Leader& leader) {
+    if (leader.epoch == 0 || std::to_string(leader.epoch) == value_in_etcd(keys_.epoch())) return;
+    Node* const node = find_node(leader.name);
+    if (node != nullptr && !node->usurped_at) node->usurped_at = around_.world.now();
+}
+
+// For how long a usurped leader may believe that it leads: where nothing keeps it from asking etcd, until
+// its next renewal and the confirmation of that.
+core::Duration Cluster::usurped_max() const {
+    const ClusterFaults& faults = settings_.faults;
+    const sim::Faults& general = around_.faults;
+    const core::Duration none{0};
+    const bool reaches_etcd = faults.etcd.loss == 0 && faults.etcd.late == 0 &&
+                              faults.etcd.delay_max == none && faults.member_down_every == none &&
+                              faults.member_cut_every == none && faults.member_lag_every == none &&
+                              faults.leader_lost_every == none && faults.line_cut_every == none &&
+                              faults.new_epoch_every == none && faults.stop_in_takeover == 0 &&
+                              general.server_pause_every == none;
+    const core::Duration ttl = settings_.ttl;
+    if (!reaches_etcd) return ttl;
+    const core::Duration lateness_max = around_.settings.faults.timer_lateness_max;
+    return std::min(ttl, settings_.renewed_every + 100ms + lateness_max * 2);
 }
 
 void Cluster::usurp(const std::function<void(const etcd::KeyValue& key)>& take) {

@@ -17,10 +17,14 @@
 // Besides what the checkers look at, no node may believe that it leads when etcd has another leader
 // or none, and no answer may be given but in the epoch of its connection.
 //
-// etcd may break its word: it ends a lease that lives. Nothing tells the leader at once, so it may
-// believe that it leads for the TTL of its lease, and not longer. What it answers from memory
-// meanwhile is not guaranteed (docs/cluster.md), and no client here gets it. Everything else is
-// checked as ever: what such a leader writes has no effect.
+// A leader may be usurped. etcd breaks its word and ends a lease that lives; somebody removes the key
+// and leaves the lease; or a new epoch begins at another node, because the leader was not reached.
+// Nothing tells such a leader at once, so it may believe that it leads: for the TTL of its lease if it
+// does not reach etcd, and for one renewal and its confirmation if it does. What it answers from
+// memory meanwhile is not guaranteed (docs/cluster.md), and no client here gets it. Everything else
+// is checked as ever: what such a leader writes has no effect.
+//
+// A leader that begins a new epoch itself is not usurped: it may not answer anything after.
 
 #include <array>
 #include <cstdint>
@@ -67,7 +71,8 @@ class Cluster final : public System {
         Checker checker;
         EtcdLine line;
         NodeStore* store = nullptr;  // of the process that runs
-        // When etcd lost the key by which this node led, though the lease of the key had not run out.
+        // When etcd lost the key by which this node led, though the lease of the key had not run out, or
+        // a new epoch began beside it.
         std::optional<Moment> usurped_at;
         Server server;
     };
@@ -86,6 +91,9 @@ class Cluster final : public System {
     void arrange_etcd_faults(const Every& every);
     void arrange_usurpations(const Every& every);
     void usurp(const std::function<void(const etcd::KeyValue& key)>& take);
+    void begin_epoch();
+    void mark_usurped_by_epoch(const cluster::Leader& leader);
+    [[nodiscard]] core::Duration usurped_max() const;
     void stop_in_takeover(Node& node);
     void for_a_while(core::Duration mean, std::function<void()> end);
     Node& any_node() { return *nodes_[around_.world.random().below(node_count)]; }

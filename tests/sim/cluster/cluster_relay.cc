@@ -215,6 +215,7 @@ bool Cluster::believes_to_lead(const Node& node) const {
 void Cluster::check_authority() {
     looked_at_ = etcd_.keyspace().revision();
     const auto leader = cluster::parse_leader(value_in_etcd(keys_.leader()));
+    if (leader) mark_usurped_by_epoch(*leader);
     for (const auto& node : nodes_) {
         if (!believes_to_lead(*node) || node->usurped_at) continue;
         if (leader && leader->name == node->name) continue;
@@ -223,13 +224,13 @@ void Cluster::check_authority() {
     }
 }
 
-// Nothing that was asked after its key was gone may have prolonged its authority.
+// Nothing that was asked after it was usurped may have prolonged its authority.
 void Cluster::check_usurped() const {
     for (const auto& node : nodes_) {
         if (!node->usurped_at || !believes_to_lead(*node)) continue;
-        if (around_.world.now() < *node->usurped_at + core::Duration{settings_.ttl}) continue;
-        around_.world.accuse(11, "node " + node->name +
-                                     " believes that it leads, a whole TTL after its key is gone");
+        if (around_.world.now() < *node->usurped_at + usurped_max()) continue;
+        around_.world.accuse(
+            11, "node " + node->name + " believes that it leads, too long after it was usurped");
     }
 }
 

@@ -92,6 +92,10 @@ ClusterSettings ClusterSettings::draw(const Settings& settings, Random& random) 
     const auto often = [&] { return aside.between(ttl * 4, ttl * 30); };
     if (aside.chance(0.2)) drawn.faults.lease_revoked_every = often();
     if (aside.chance(0.3)) drawn.faults.stop_in_takeover = aside.chance(0.5) ? 0.02 : 0.2;
+    if (aside.chance(0.2)) drawn.faults.key_removed_every = often();
+    if (aside.chance(0.3)) drawn.faults.new_epoch_every = often();
+    // Leases are long here, and most of the steps of a world would be renewals.
+    drawn.renewed_every = aside.chance(0.02) ? 500ms : ttl / 4;
     return drawn;
 }
 
@@ -102,6 +106,7 @@ std::string to_text(const ClusterSettings& settings) {
         if (value != decltype(value){})
             fmt::format_to(std::back_inserter(text), ", {} {}", name, value);
     };
+    add("lease renewed every", settings.renewed_every);
     add("history rows", settings.history_rows_max);
     add("etcd loss", faults.etcd.loss);
     add("etcd repetition", faults.etcd.repetition);
@@ -122,6 +127,8 @@ std::string to_text(const ClusterSettings& settings) {
     add("hop cut", faults.hop_cut_every);
     add("resign", faults.resign_every);
     add("live lease ended", faults.lease_revoked_every);
+    add("key removed", faults.key_removed_every);
+    add("new epoch", faults.new_epoch_every);
     add("stop in a takeover", faults.stop_in_takeover);
     return text;
 }

@@ -25,11 +25,14 @@ struct ClusterFaults {
     core::Duration hop_cut_every{0};        // a connection between two nodes dies
     core::Duration resign_every{0};         // the leader hands over
     core::Duration lease_revoked_every{0};  // etcd ends a lease that lives
+    core::Duration key_removed_every{0};    // somebody removes the leader's key; its lease lives
+    core::Duration new_epoch_every{0};      // an operator begins a new epoch
     double stop_in_takeover = 0;            // at each answer that a node gets while it takes over
 };
 
 struct ClusterSettings {
     std::chrono::seconds ttl{0};       // of a node's lease in etcd
+    core::Duration renewed_every{0};   // that lease; the program does it every 500 ms
     std::size_t history_rows_max = 0;  // zero: there is no history
     ClusterFaults faults;
 

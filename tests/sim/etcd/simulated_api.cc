@@ -159,8 +159,40 @@ void SimulatedApi::ask(Way way, Run<T> run, Duration timeout, etcd::OnAnswer<T> 
     Errand<T>(channel_, std::move(question)).begin(timeout);
 }
 
+namespace {
+
+bool only_reads(const etcd::Transaction& transaction) {
+    return transaction.conditions.empty() &&
+           std::ranges::all_of(transaction.then, [](const etcd::Operation& one) {
+               return one.kind == etcd::Operation::Kind::range;
+           });
+}
+
+etcd::Answer<etcd::TransactionAnswer> read_all(const SimulatedEtcd& etcd, std::size_t member,
+                                               const etcd::Transaction& transaction) {
+    etcd::TransactionAnswer all{.is_true = true};
+    for (const etcd::Operation& one : transaction.then) {
+        auto read = etcd.range(member, {.key = one.key, .range_end = one.range_end});
+        if (!read) return tl::unexpected(read.error());
+        all.revision = read->revision;
+        all.ranges.push_back(std::move(*read));
+    }
+    return all;
+}
+
+}  // namespace
+
+// One that only reads is a read: a member answers it from what it knows.
 void SimulatedApi::transact(std::shared_ptr<const etcd::Transaction> transaction, Duration timeout,
                             etcd::OnAnswer<etcd::TransactionAnswer> done) {
+    if (only_reads(*transaction)) {
+        return ask<etcd::TransactionAnswer>(
+            Way::read,
+            [transaction = std::move(transaction)](SimulatedEtcd& etcd, std::size_t member) {
+                return std::optional(read_all(etcd, member, *transaction));
+            },
+            timeout, std::move(done));
+    }
     ask<etcd::TransactionAnswer>(
         Way::agreed,
         [transaction = std::move(transaction)](SimulatedEtcd& etcd, std::size_t) {

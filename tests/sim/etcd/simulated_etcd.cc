@@ -62,7 +62,8 @@ etcd::Answer<etcd::TransactionAnswer> SimulatedEtcd::transact(
 }
 
 etcd::Answer<etcd::LeaseAnswer> SimulatedEtcd::grant(etcd::LeaseId id, std::chrono::seconds ttl) {
-    if (is_full_) return no_space();
+    const bool is_refused = is_full_;
+    if (is_refused && (has_alarm() || world_.random().chance(0.5))) return no_space();
     if (id == 0) id = ++last_lease_;
     if (leases_.contains(id)) {
         return failed(Failure::Kind::rejected, "etcdserver: lease already exists");
@@ -71,6 +72,7 @@ etcd::Answer<etcd::LeaseAnswer> SimulatedEtcd::grant(etcd::LeaseId id, std::chro
     arm(lease);
     await_end(id);
     world_.note("etcd: lease {} for {} s", id, lease.ttl.count());
+    if (is_refused) return no_space();
     return etcd::LeaseAnswer{.id = id, .ttl_seconds = lease.ttl.count()};
 }
 

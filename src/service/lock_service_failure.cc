@@ -145,6 +145,9 @@ void LockService::fail(const StoreFailure& why) {
         answer_deadlines_.disarm(promise.slot);
         withheld_.push_back({.promise = promise});
     }
+    for (const LongRequest& one : std::exchange(long_requests_, {})) {
+        withheld_.push_back({.promise = one.promise});
+    }
     table_->clear_changes();
     absorbed_ = 0;
     places_.clear();

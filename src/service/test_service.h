@@ -98,8 +98,9 @@ enum class Durability { none, full };
 
 // A service of which the test holds every part.
 struct TestService {
-    explicit TestService(Durability durability, CommitLimits limits = {})
-        : store(durability == Durability::none, limits) {
+    explicit TestService(Durability durability, CommitLimits limits = {},
+                         core::TableOptions table = {})
+        : options(table), store(durability == Durability::none, limits) {
         CHECK(recover());
     }
 
@@ -125,6 +126,7 @@ struct TestService {
         executor.ring();
     }
 
+    const core::TableOptions options;
     ManualClock clock{test_epoch};
     TestStore store;
     ManualExecutor executor;
@@ -135,7 +137,7 @@ struct TestService {
     Notes notes;
     PromiseId promise{};  // of the last request that is answered later
     LockService service{
-        {},
+        options,
         {.clock = clock,
          .store = store,
          .executor = executor,

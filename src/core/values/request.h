@@ -194,6 +194,8 @@ struct TableOptions {
     // Should be random: keys come from the network, and with a fixed hash a client could choose keys
     // that collide.
     std::uint64_t hash_seed = 0;
+    // A call that would look at more records than this is cut into parts (lock_table_parts.cc).
+    std::uint64_t visits_max = 4096;
 };
 
 // Why a request was not granted.

@@ -217,7 +217,7 @@ bool LockTable::DeadlockSearch::expand_permits(const Place& place) {
     for (Slot slot = resource.holders.first; slot != no_slot; slot = table_.leases_[slot].next) {
         if (!step()) return false;
         const Lease& lease = table_.leases_[table_.lead(slot)];
-        if (lease.state != LeaseState::held) return true;
+        if (!table_.is_live(lease)) return true;
         const Slot identity = table_.find_identity(table_.identity_key(lease));
         if (identity == no_slot) return true;
         const bool is_waiting = table_.identities_[identity].waiters.first != no_slot;
@@ -249,9 +249,7 @@ void LockTable::DeadlockSearch::add_edge_to_waiter(const Place& place, Slot slot
 // `place` is stuck if the client of a holder or an earlier waiter never ends its leases.
 bool LockTable::DeadlockSearch::add_edges_to_client(const Place& place, Edge edge) {
     const bool is_lease = edge.lease != no_slot;
-    if (is_lease && table_.leases_[table_.lead(edge.lease)].state != LeaseState::held) {
-        return true;
-    }
+    if (is_lease && !table_.is_live(table_.leases_[table_.lead(edge.lease)])) return true;
     const Claim& record = is_lease ? static_cast<const Claim&>(table_.leases_[edge.lease])
                                    : table_.waiters_[edge.waiter];
     const Slot identity =

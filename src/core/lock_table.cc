@@ -1,6 +1,7 @@
 #include "core/lock_table.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 
@@ -15,20 +16,48 @@ LockTable::LockTable(const TableOptions& options)
       few_holders_max_(options.few_holders_max),
       next_fence_(options.first_fence),
       next_serial_(options.first_serial),
-      ranges_(options.hash_seed) {
+      ranges_(options.hash_seed),
+      part_visits_(std::max<std::uint64_t>(options.visits_max / 4, 1)),
+      settled_max_(std::max<std::uint64_t>(options.visits_max / 8, 1)) {
     if (door_limits_) door_counts_.count_for(door_limits_->door);
 }
 
+// One part of what is due, and of what earlier parts have left.
 void LockTable::run_due() {
+    const std::string_view by = std::exchange(by_, {});  // nobody has asked for it
     // Waits first: a waiter whose time is over must not be granted what becomes free at the same
     // moment.
+    if (run_due_waits()) {
+        hand_on_touched();
+        if (touched_.empty() && run_due_leases()) {
+            while (idle_.first != no_slot && idle_ends_at() <= now_ && !is_part_over()) {
+                ++visited_;
+                drop_resource(idle_.first);
+            }
+        }
+    }
+    by_ = by;
+    next_due_ = next_deadline().value_or(Time::max());
+    if (!changes_.empty()) changes_.begin_step();  // what was due, and then the request
+}
+
+// False if the part is over before all waits that are due have ended.
+bool LockTable::run_due_waits() {
     while (const auto due = waiter_deadlines_.top()) {
         if (due->deadline > now_) break;
+        if (is_part_over()) return false;
         changes_.begin_step();
         remove_waiter(due->slot, EventKind::wait_timed_out, Cause::none);
     }
+    return true;
+}
+
+// The same for leases, graces and memories.
+bool LockTable::run_due_leases() {
     while (const auto due = lease_deadlines_.top()) {
         if (due->deadline > now_) break;
+        if (is_part_over()) return false;
+        ++visited_;
         for (const Slot next : lease_deadlines_.next_slots()) leases_.expect(next);
         if (!leases_.contains(due->slot)) {  // the lease was released before
             lease_deadlines_.disarm(due->slot);
@@ -44,11 +73,7 @@ void LockTable::run_due() {
             expire(due->slot);
         }
     }
-    while (idle_.first != no_slot && idle_ends_at() <= now_) {
-        drop_resource(idle_.first);
-    }
-    next_due_ = next_deadline().value_or(Time::max());
-    if (!changes_.empty()) changes_.begin_step();  // what was due, and then the request
+    return true;
 }
 
 // Makes run_due() look at the record at `deadline`, unless that is never.
@@ -69,6 +94,7 @@ std::optional<Time> LockTable::next_deadline() const {
     if (const auto due = waiter_deadlines_.top()) consider(due->deadline);
     if (const auto due = lease_deadlines_.top()) consider(due->deadline);
     if (idle_.first != no_slot) consider(idle_ends_at());
+    if (!touched_.empty()) consider(now_);
     return next;
 }
 
@@ -177,9 +203,15 @@ Slot LockTable::find_lease(Fence fence) const {
                                  [&](Slot slot) { return leases_[slot].token.fence == fence; });
 }
 
-Session* LockTable::find_session(SessionId id) {
+// Also one that is ending.
+Session* LockTable::find_any_session(SessionId id) {
     if (!id || !sessions_.contains(id.slot) || sessions_[id.slot].id != id) return nullptr;
     return &sessions_[id.slot];
+}
+
+Session* LockTable::find_session(SessionId id) {
+    Session* const session = find_any_session(id);
+    return session == nullptr || session->is_ending ? nullptr : session;
 }
 
 Waiter* LockTable::find_waiter(WaiterId id) {

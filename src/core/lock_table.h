@@ -35,7 +35,8 @@
 // plus O(log n) for the timer of a lease that is granted or ends (not for renewals). O(log n) in the
 // number of ranges of an inode that are held; up to some 3000 visits if 100 000 wait for others
 // (range_index.h). A set costs as much as its scopes one by one, a look for a deadlock
-// at most Limits::deadlock_steps_max steps. list() looks at every lock: it is for people.
+// at most Limits::deadlock_steps_max steps. What concerns very many leases is cut into parts
+// (lock_table_parts.cc). list() looks at every lock: it is for people.
 //
 // Thread safety: none. Views in outcomes and changes are valid until the next non-const call.
 
@@ -45,6 +46,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/containers/deadline_heap.h"
@@ -127,6 +129,15 @@ class LockTable {
     // inode: all leases that overlap it. Returns how many.
     std::size_t force_release(Time now, const Scope& scope);
 
+    // The same, in parts: true when it is done, otherwise call it again. Leases that are granted
+    // after the first part stay.
+    struct ForcedEnd {
+        Fence until{};  // the newest lease that was there at the first part
+        Fence after{};  // every older lease was looked at
+        std::size_t count = 0;
+    };
+    [[nodiscard]] bool force_release_part(Time now, const Scope& scope, ForcedEnd& progress);
+
     // Begins a session. `owner` names it for people. Returns no session at the limit of sessions.
     SessionId open_session(Time now, const Owner& owner);
 
@@ -136,12 +147,51 @@ class LockTable {
     // `keep`, stay until they expire. False if there is no such session.
     bool end_session(Time now, SessionId session, SessionLeases leases = SessionLeases::release);
 
-    // Lets everything happen that is due by `now`. Time never goes back: a `now` before that of an
-    // earlier call counts as the earlier one.
+    // The same, in parts: true when the session is gone, otherwise call it again. From the first part
+    // on the session can ask for nothing and is granted nothing.
+    [[nodiscard]] bool end_session_part(Time now, SessionId session, SessionLeases leases);
+
+    // Whether there is such a session, and nobody has begun to end it.
+    [[nodiscard]] bool has_session(SessionId session) { return find_session(session) != nullptr; }
+
+    // Lets happen what is due by `now`, as much as a part of work allows. Time never goes back: a
+    // `now` before that of an earlier call counts as the earlier one.
     void advance(Time now) {
         now_ = std::max(now_, now);
+        if (is_one_step_) return;
+        part_began_ = visited();
         if (now_ >= next_due_) run_due();
     }
+
+    // Whether advance() would do anything.
+    [[nodiscard]] bool is_due(Time now) const { return std::max(now_, now) >= next_due_; }
+
+    // Whether something that is due, or a hand-over, is left for later calls of advance().
+    // REQUIRES: advance() was called for the present.
+    [[nodiscard]] bool is_behind() const { return next_due_ <= now_; }
+
+    // Whether what is due on these locks, while the table is behind, is too much for one call: the
+    // caller should call advance() first until the table is not behind any more.
+    [[nodiscard]] bool is_too_much_to_settle(const AcquireRequest& request) const;
+    [[nodiscard]] bool is_too_much_to_settle(const Scope& scope) const;
+    // Whether there may be such a lock.
+    [[nodiscard]] bool has_crowded() const { return crowded_count_ > 0; }
+
+    // While it exists, the calls of the table are one step: nothing that is due happens in between,
+    // and their changes are committed together.
+    class OneStep {
+      public:
+        explicit OneStep(LockTable& table) : table_(table) { table_.is_one_step_ = true; }
+        ~OneStep() {
+            table_.is_one_step_ = false;
+            if (!table_.changes_.empty()) table_.changes_.begin_step();
+        }
+        OneStep(const OneStep&) = delete;
+        OneStep& operator=(const OneStep&) = delete;
+
+      private:
+        LockTable& table_;
+    };
 
     // Nothing happens by itself before this moment. No value: nothing will ever happen by itself.
     // The moment may be too early (a renewal does not move it), but is never too late.
@@ -177,8 +227,14 @@ class LockTable {
     [[nodiscard]] Outcome find(Token token) const;
 
     // Looks up the oldest lease on a name, semaphore or path that is held or in grace: found, or
-    // refused as unknown_lease. Changes nothing. REQUIRES: advance() was called for the present.
-    [[nodiscard]] Outcome find_holder(const Scope& scope) const;
+    // refused as unknown_lease. Changes nothing but what settle() does. REQUIRES: advance() was
+    // called for the present.
+    [[nodiscard]] Outcome find_holder(const Scope& scope);
+
+    // While the table is behind: lets happen what is due on one lock, or to one lease. Before a look
+    // whose answer would otherwise tell of an end that a store does not know of yet.
+    void settle(const Scope& scope);
+    void settle(Token token);
 
     // Whether the owner has a lease on exactly what is asked for, held or in grace: the request would
     // renew it, or get it again.
@@ -209,6 +265,23 @@ class LockTable {
   private:
     // lock_table.cc: what is due, and the records
     void run_due();
+    bool run_due_waits();
+    bool run_due_leases();
+
+    // lock_table_parts.cc: long work in parts
+    [[nodiscard]] bool is_part_over() const { return visited() - part_began_ >= part_visits_; }
+    void begin_step();
+    // A lease that has expired, and has not been handled yet, counts as ended.
+    [[nodiscard]] bool is_live(const Lease& lease) const {
+        return lease.state == LeaseState::held && lease.expires_at > now_;
+    }
+    [[nodiscard]] bool is_over(const Lease& lease) const { return lease.grace_until() <= now_; }
+    [[nodiscard]] Slot first_not_over(Slot holder) const;
+    void settle(const AcquireRequest& request);
+    void settle(Slot resource);
+    void settle_entry(Slot entry);
+
+    // lock_table.cc: the records
     void arm(DeadlineHeap& heap, Slot slot, Time deadline);
     [[nodiscard]] Slot find_resource(const Scope& scope) const;
     [[nodiscard]] Slot find_resource(const ResourceKey& key) const;
@@ -228,6 +301,7 @@ class LockTable {
     void note_restored(Slot lease);
     void sort_in(Slot lease);
     [[nodiscard]] Session* find_session(SessionId session);
+    [[nodiscard]] Session* find_any_session(SessionId session);
     [[nodiscard]] Waiter* find_waiter(WaiterId waiter);
 
     // lock_table_acquire.cc
@@ -323,6 +397,7 @@ class LockTable {
         record_in_grace,
         whole_set_held,  // the leading record, by all members
         whole_set_in_grace,
+        any,  // every record, by no hash: in the order of the grants
     };
     [[nodiscard]] Slot find_own(Slot resource, const OwnQuery& query) const;
     [[nodiscard]] bool is_own(Slot slot, const OwnQuery& query) const;
@@ -332,6 +407,7 @@ class LockTable {
     template <class Visit>
     void for_each_own_key(Slot slot, const Visit& visit) const;
     void note_own(Slot slot);
+    void stop_crowding(Resource& resource);
     void add_to_own_index(Slot slot);
     void forget_own(Slot slot);
     void check_own_index() const;
@@ -360,6 +436,7 @@ class LockTable {
     void tell_of_deadlock(const AcquireRequest& request);
 
     // lock_table_session.cc
+    void leave_session(Slot lease);
     [[nodiscard]] std::uint32_t hash_of_entry(Slot session, std::string_view scope) const;
     [[nodiscard]] Slot find_entry(Slot session, std::string_view scope) const;
     [[nodiscard]] Slot find_entry(const Claim& claim) const;
@@ -377,12 +454,16 @@ class LockTable {
                        Cause cause = Cause::request);
     void end_lease(Slot lease, EventKind kind, Cause cause);
     void expire(Slot lease);
+    [[nodiscard]] bool is_to_end(const Waiter& waiter) const;
+    [[nodiscard]] std::pair<EventKind, Cause> end_of(const Waiter& waiter) const;
     void drop_lapsed(Slot resource);
     void remove_waiter(Slot waiter, EventKind kind, Cause cause);
     std::vector<Slot> erase_waiter(Slot waiter, EventKind kind, Cause cause);
     void hand_on(Slot resource, std::vector<Slot> watchers);
-    void hand_on_in_turn(Slot resource);
-    void hand_on_ranges(Slot resource, std::vector<Slot> watchers);
+    void hand_on_later(Slot resource, std::vector<Slot> watchers);
+    void hand_on_at(Slot resource, std::vector<Slot> watchers);
+    [[nodiscard]] bool hand_on_in_turn(Slot resource);
+    [[nodiscard]] bool hand_on_ranges(std::vector<Slot>& watchers);
     void stop_holding(Slot lease, EventKind kind);
     std::vector<Slot> leave_holders(Slot lease, EventKind kind);
     void leave_queue(Slot waiter);
@@ -457,17 +538,24 @@ class LockTable {
     std::size_t expired_entry_count_ = 0;
 
     mutable std::uint64_t visited_ = 0;  // see visited()
+    const std::uint64_t part_visits_;    // a part of long work ends after so many
+    const std::uint64_t settled_max_;    // holders and waiters of a lock that is settled at once
+    std::uint64_t part_began_ = 0;       // visited() then
+    bool is_one_step_ = false;           // see OneStep
+    std::size_t crowded_count_ = 0;      // resources
 
     Changes changes_;
     std::string previous_owner_;  // Outcome::previous_owner points to it
     std::string cycle_;           // Outcome::cycle points to it
 
-    // Resources in whose queues a set has made room, and the range items that watched it.
+    // Resources in whose queues waiters may move up, and the range items that watched what has gone:
+    // because of a set, or because a part of work was over. Those before touched_begin_ are done.
     struct Touched {
         Slot resource = no_slot;
         std::vector<Slot> watchers;
     };
     std::vector<Touched> touched_;
+    std::size_t touched_begin_ = 0;
 };
 
 }  // namespace holdfast::core

@@ -87,6 +87,7 @@ Outcome LockTable::admit(const AcquireRequest& request, bool is_two_phase) {
         return Outcome::refuse(Refusal::unknown_session);
     }
     forget_idle(request.scope, request.owner.door);
+    settle(request);
     const ResourceKey key(request.scope, hash_seed_);
     Slot resource = find_resource(key);
     if (request.is_only_kind && !is_in_use(resource) && is_other_kind_in_use(request.scope)) {
@@ -328,6 +329,7 @@ void LockTable::grant(Slot resource, const AcquireRequest& request) {
 }
 
 void LockTable::grant_waiter(Slot waiter_slot) {
+    ++visited_;
     const Waiter& waiter = waiters_[waiter_slot];
     const Slot session = waiter.session;
     const Slot slot = make_holder(waiter_slot);

@@ -30,8 +30,9 @@ LockTable::InTheWay LockTable::find_in_the_way(const Resource& resource, const R
     // The first waiter waits for the holders, unless it is a set that waits for another lock.
     const bool is_for_holders =
         !has_room_for(resource, mode) || first == no_slot || !waiters_[first].is_in_turn;
-    if (is_for_holders) return {.lease = resource.holders.first};
-    return {.waiter = first};
+    const Slot holder = is_behind() ? first_not_over(resource.holders.first) : resource.holders.first;
+    if (holder == no_slot || !is_for_holders) return {.waiter = first};
+    return {.lease = holder};
 }
 
 std::optional<LeaseView> LockTable::find_in_the_way(const Scope& scope, Mode mode) const {
@@ -53,7 +54,7 @@ Outcome LockTable::refuse_held(Slot slot, const Range& range, Mode mode) const {
     outcome.queue_length = resource.waiter_count;
     if (way.lease == no_slot) {
         outcome.is_behind_waiter = true;
-        describe_waiter_ahead(way.waiter, outcome.lease);
+        if (way.waiter != no_slot) describe_waiter_ahead(way.waiter, outcome.lease);
         return outcome;
     }
     describe(leases_[way.lease], resource, outcome.lease);
@@ -94,8 +95,7 @@ Slot LockTable::blocked_record(Slot slot) const {
     const auto& others = waiters_[leader].notes.others();
     const auto blocked = std::find_if(others.begin(), others.end(),
                                       [this](Slot other) { return !waiters_[other].is_in_turn; });
-    CHECK(blocked != others.end());
-    return *blocked;
+    return blocked == others.end() ? slot : *blocked;  // then all are in their turn: it is granted soon
 }
 
 }  // namespace holdfast::core

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -221,6 +222,128 @@ TEST(LockTableCost, OfAReleaseBeforeVeryManyYoungerWaitersForARange) {
               visits_max);
     EXPECT_EQ(outcome.kind, Kind::released);
     EXPECT_EQ(take_events(table).size(), 2U) << "the victim has it";
+}
+
+// The most that a single call looks at, of all that it takes until the table is not behind.
+std::uint64_t most_visits_until_done(LockTable& table, Time now) {
+    std::uint64_t most = 0;
+    do {
+        most = std::max(most, visits_of(table, [&] { table.advance(now); }));
+        table.clear_changes();
+    } while (table.is_behind());
+    return most;
+}
+
+TEST(LockTableCost, OfVeryManyLeasesThatExpireTogether) {
+    constexpr int leases = 200'000;
+    for (const Duration grace : {Duration{0}, Duration{5s}}) {
+        LockTable table;
+        for (int i = 0; i < leases; ++i) {
+            AcquireRequest request = ask(name(i), "holder");
+            request.grace = grace;
+            table.acquire(at(0s), request);
+            table.clear_changes();
+        }
+        EXPECT_LT(most_visits_until_done(table, at(30s)), visits_max);
+        EXPECT_LT(most_visits_until_done(table, at(40s)), visits_max);
+        EXPECT_EQ(table.counts().locks, 0U);
+    }
+}
+
+TEST(LockTableCost, OfTheHoldersOfACrowdedLockThatExpireTogether) {
+    LockTable table({.limits = {.waiters_per_lock_max = very_many}});
+    AcquireRequest permit = ask(Scope::semaphore("s"), "ann");
+    permit.limit = very_many;
+    for (int i = 0; i < very_many; ++i) {
+        const std::string owner = name(i);
+        table.acquire(at(0s), shared(ask("n", owner)));
+        permit.owner.name = owner;
+        table.acquire(at(0s), permit);
+        table.clear_changes();
+    }
+    table.acquire(at(0s), queue(ask("n", "late")));
+    EXPECT_TRUE(table.is_too_much_to_settle(Scope::named("n")));
+    EXPECT_LT(most_visits_until_done(table, at(30s)), visits_max);
+    EXPECT_EQ(holder(table, "n"), "late");
+    EXPECT_EQ(table.counts().leases, 1U);
+}
+
+TEST(LockTableCost, OfVeryManyWaitersBehindOneHolder) {
+    for (const Scope& scope : {Scope::named("n"), Scope::path("/n")}) {
+        LockTable table({.limits = {.waiters_per_lock_max = very_many}});
+        const Token token = table.acquire(at(0s), ask(scope, "holder")).lease.token;
+        for (int i = 0; i < very_many; ++i) {
+            table.acquire(at(0s), queue(shared(ask(scope, name(i)))));
+            table.clear_changes();
+        }
+        EXPECT_LT(visits_of(table, [&] { table.release(at(1s), {.token = token}); }), visits_max);
+        table.clear_changes();
+        EXPECT_LT(most_visits_until_done(table, at(1s)), visits_max);
+        EXPECT_EQ(table.counts().leases, std::size_t{very_many});
+    }
+}
+
+TEST(LockTableCost, OfVeryManyWaitsThatTimeOutTogether) {
+    LockTable table({.limits = {.waiters_per_lock_max = very_many}});
+    AcquireRequest endless_request = ask("n", "holder");
+    endless_request.ttl = endless;
+    table.acquire(at(0s), endless_request);
+    for (int i = 0; i < very_many; ++i) {
+        table.acquire(at(0s), queue(ask("n", name(i)), 60s));
+        table.clear_changes();
+    }
+    EXPECT_LT(most_visits_until_done(table, at(60s)), visits_max);
+    EXPECT_EQ(table.counts().waiters, 0U);
+}
+
+TEST(LockTableCost, OfAForcedReleaseAndOfTheEndOfASession) {
+    LockTable table;
+    const SessionId session = table.open_session(at(0s), {.name = "tcp"});
+    for (int i = 0; i < very_many; ++i) {
+        table.acquire(at(0s), shared(ask("n", name(i))));
+        table.acquire(at(0s), in(session, ask(name(i), "s")));
+        table.clear_changes();
+    }
+    LockTable::ForcedEnd progress;
+    bool is_done = false;
+    std::uint64_t most = 0;
+    while (!is_done) {
+        most = std::max(most, visits_of(table, [&] {
+                            is_done = table.force_release_part(at(1s), Scope::named("n"), progress);
+                        }));
+        table.clear_changes();
+    }
+    EXPECT_EQ(progress.count, std::size_t{very_many});
+    for (is_done = false; !is_done;) {
+        most = std::max(most, visits_of(table, [&] {
+                            is_done = table.end_session_part(at(1s), session,
+                                                             LockTable::SessionLeases::release);
+                        }));
+        table.clear_changes();
+    }
+    EXPECT_LT(most, visits_max);
+    EXPECT_EQ(table.counts().leases, 0U);
+}
+
+// The last lease of a page has ended meanwhile: the next page begins behind its place.
+TEST(LockTableCost, OfAPageOfTheHoldersOfACrowdedLock) {
+    LockTable table;
+    std::vector<Token> tokens;
+    for (int i = 0; i < very_many; ++i) {
+        tokens.push_back(table.acquire(at(0s), shared(ask("n", name(i)))).lease.token);
+        table.clear_changes();
+    }
+    const Token gone = tokens[very_many / 2];
+    table.release(at(1s), {.token = gone});
+    std::optional<LockView> page;
+    EXPECT_LT(visits_of(table,
+                        [&] {
+                            page = table.inspect(Scope::named("n"), 0,
+                                                 {.after = gone.fence, .limit = 10});
+                        }),
+              visits_max);
+    ASSERT_EQ(page->holders.size(), 10U);
+    EXPECT_EQ(page->holders[0].token, tokens[very_many / 2 + 1]);
 }
 
 }  // namespace

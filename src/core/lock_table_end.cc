@@ -23,6 +23,7 @@ LockTable::Found LockTable::find_held(Token token, const std::optional<Scope>& s
     const bool is_meant = is_on_scope && lease.token.secret == token.secret &&
                           (!owner || Owner{lease.door, lease.owner} == *owner);
     if (!is_meant) return {no_slot, Refusal::unknown_lease};
+    if (!is_live(lease)) return {no_slot, Refusal::lease_ended};
     return {slot, Refusal::none};
 }
 
@@ -32,19 +33,31 @@ Outcome LockTable::find(Token token) const {
     return with_lease(Outcome::Kind::found, found.slot);
 }
 
-Outcome LockTable::find_holder(const Scope& scope) const {
+Outcome LockTable::find_holder(const Scope& scope) {
     if (scope.kind == ScopeKind::semaphore && semaphore_count_ == 0) {
         return Outcome::refuse(Refusal::unknown_lease);
     }
+    settle(scope);
     const Slot slot = find_resource(scope);
-    if (slot == no_slot || resources_[slot].holders.first == no_slot) {
-        return Outcome::refuse(Refusal::unknown_lease);
+    Slot holder = slot == no_slot ? no_slot : resources_[slot].holders.first;
+    if (is_behind()) holder = first_not_over(holder);
+    if (holder == no_slot) return Outcome::refuse(Refusal::unknown_lease);
+    return with_lease(Outcome::Kind::found, holder);
+}
+
+// The first of these holders that has not ended. Where that is not found soon, no_slot.
+Slot LockTable::first_not_over(Slot holder) const {
+    for (std::uint64_t left = part_visits_; holder != no_slot && left > 0; --left) {
+        ++visited_;
+        if (!is_over(leases_[lead(holder)])) return holder;
+        holder = leases_[holder].next;
     }
-    return with_lease(Outcome::Kind::found, resources_[slot].holders.first);
+    return no_slot;
 }
 
 Outcome LockTable::renew(Time now, const RenewRequest& request) {
     advance(now);
+    settle(request.token);
     const Found found = find_held(request.token, request.scope, request.owner);
     if (found.slot == no_slot) return Outcome::refuse(found.refusal);
     const Lease& lease = leases_[found.slot];
@@ -69,6 +82,7 @@ Outcome LockTable::renew(Time now, const RenewRequest& request) {
 
 Outcome LockTable::set_value(Time now, const SetValueRequest& request) {
     advance(now);
+    settle(request.token);
     const Found found = find_held(request.token, std::nullopt, std::nullopt);
     if (found.slot == no_slot) return Outcome::refuse(found.refusal);
     if (request.value.size() > limits_.value_length_max) {
@@ -85,6 +99,7 @@ Outcome LockTable::set_value(Time now, const SetValueRequest& request) {
 
 Outcome LockTable::release(Time now, const ReleaseRequest& request) {
     advance(now);
+    settle(request.token);
     const Found found = find_held(request.token, request.scope, request.owner);
     if (found.slot == no_slot) return Outcome::refuse(found.refusal);
     end_lease(found.slot, EventKind::released, request.cause);
@@ -93,6 +108,7 @@ Outcome LockTable::release(Time now, const ReleaseRequest& request) {
 
 Outcome LockTable::release_own(Time now, const Scope& scope, const Owner& owner) {
     advance(now);
+    settle(scope);
     const Slot slot = find_resource(scope);
     if (slot == no_slot) return Outcome::refuse(Refusal::unknown_lease);
     const Resource& resource = resources_[slot];
@@ -113,23 +129,41 @@ Outcome LockTable::release_own(Time now, const Scope& scope, const Owner& owner)
 }
 
 std::size_t LockTable::force_release(Time now, const Scope& scope) {
+    ForcedEnd progress;
+    while (!force_release_part(now, scope, progress)) {
+    }
+    return progress.count;
+}
+
+bool LockTable::force_release_part(Time now, const Scope& scope, ForcedEnd& progress) {
     advance(now);
+    if (progress.until == Fence{}) progress.until = Fence{next_fence_ - 1};
     const Slot slot = find_resource(scope);
-    if (slot == no_slot || scope.range.start >= scope.range.end) return 0;
-    std::vector<Slot> ended;
-    const SlotList& holders = resources_[slot].holders;
-    for (Slot holder = holders.first; holder != no_slot; holder = leases_[holder].next) {
-        const Slot item = leases_[holder].range_item;
-        const bool is_meant = item == no_slot || ranges_[item].range.overlaps(scope.range);
+    if (slot == no_slot || scope.range.start >= scope.range.end) return true;
+    const std::uint64_t began = visited();
+    Slot next = first_holder_after(resources_[slot], progress.after);
+    while (next != no_slot && leases_[next].token.fence <= progress.until) {
+        if (visited() - began >= part_visits_) return false;
+        const Fence fence = leases_[next].token.fence;
+        const Slot lease = lead(next);
         // The records of a set on one inode are neighbours: they have the same fencing number.
-        const Slot lease = lead(holder);
-        if (is_meant && (ended.empty() || ended.back() != lease)) ended.push_back(lease);
+        bool is_meant = false;
+        for (; next != no_slot && leases_[next].token.fence == fence; next = leases_[next].next) {
+            ++visited_;
+            const Slot item = leases_[next].range_item;
+            is_meant |= item == no_slot || ranges_[item].range.overlaps(scope.range);
+        }
+        if (!is_meant || is_over(leases_[lease])) {
+            progress.after = fence;
+            continue;
+        }
+        const bool is_held = leases_[lease].state == LeaseState::held;
+        begin_step();
+        end_lease(lease, is_held ? EventKind::released : EventKind::grace_ended, Cause::force);
+        ++progress.count;
+        if (!resources_.contains(slot)) return true;
     }
-    for (const Slot holder : ended) {
-        const bool is_held = leases_[holder].state == LeaseState::held;
-        end_lease(holder, is_held ? EventKind::released : EventKind::grace_ended, Cause::force);
-    }
-    return ended.size();
+    return true;
 }
 
 // Renews a held lease: it now expires at `expires_at` and has these terms.
@@ -153,6 +187,7 @@ void LockTable::restart_lease(Slot slot, Time expires_at, const LeaseTerms& term
 // Ends a lease that is held or in grace, and erases it. Waiters may be granted after that.
 void LockTable::end_lease(Slot slot, EventKind kind, Cause cause) {
     if (leases_[slot].is_set) return end_set(slot, kind, cause);
+    ++visited_;
     const Slot resource = leases_[slot].resource;
     ++resources_[resource].version;
     emit(kind, cause, leases_[slot]);
@@ -161,8 +196,9 @@ void LockTable::end_lease(Slot slot, EventKind kind, Cause cause) {
     hand_on(resource, std::move(watchers));
 }
 
-// The deadline of a lease has come. REQUIRES: the lease is at the top of the heap.
+// The deadline of a lease has come.
 void LockTable::expire(Slot slot) {
+    ++visited_;
     Lease& lease = leases_[slot];
     const Slot resource_slot = lease.resource;
     Resource& resource = resources_[resource_slot];
@@ -184,7 +220,7 @@ void LockTable::expire(Slot slot) {
         if (lease.is_set) begin_grace_of_members(lease);
         note_own(slot);
         emit(kind, cause, lease);
-        lease_deadlines_.postpone_top(lease.deadline());
+        lease_deadlines_.postpone(slot, lease.deadline());
         return;
     }
     // An inode remembers no owner, because its parts have no single last owner; a set neither.
@@ -199,7 +235,7 @@ void LockTable::expire(Slot slot) {
     resource.lapsed = slot;
     ++lapsed_count_;
     emit(kind, cause, lease);
-    lease_deadlines_.postpone_top(lease.deadline());
+    lease_deadlines_.postpone(slot, lease.deadline());
     hand_on(resource_slot, {});
 }
 
@@ -238,7 +274,7 @@ std::vector<Slot> LockTable::leave_holders(Slot slot, EventKind kind) {
         --resource.grace_count;
     }
     unlink(leases_, holder_links, resource.holders, slot);
-    if (--resource.holder_count == 0) resource.is_crowded = false;
+    if (--resource.holder_count == 0) stop_crowding(resource);
     door_counts_.remove_holder(lease.resource, lease.door);
     resource.is_of_idle_door |= idle_door_ == lease.door;
     if (lease.range_item == no_slot) return {};
@@ -264,6 +300,7 @@ void LockTable::remove_waiter(Slot slot, EventKind kind, Cause cause) {
 
 // Erases a waiter that will not be granted. Returns the range items that watched it.
 std::vector<Slot> LockTable::erase_waiter(Slot slot, EventKind kind, Cause cause) {
+    ++visited_;
     const Waiter& waiter = waiters_[slot];
     if (waiter.has_entry) drop_entry(find_entry(waiter));
     count_endless(waiter.ttl, {});
@@ -290,58 +327,102 @@ void LockTable::leave_queue(Slot slot) {
     waiter_deadlines_.disarm(slot);
 }
 
+// Whether the waiter must not be granted anything any more.
+bool LockTable::is_to_end(const Waiter& waiter) const {
+    return waiter.deadline <= now_ ||
+           (waiter.session != no_slot && sessions_[waiter.session].is_ending);
+}
+
+// How the wait of such a waiter ends.
+std::pair<EventKind, Cause> LockTable::end_of(const Waiter& waiter) const {
+    if (waiter.deadline <= now_) return {EventKind::wait_timed_out, Cause::none};
+    return {EventKind::wait_cancelled, Cause::session_end};
+}
+
 // After a lease or a wait has ended: grants the waiters that need not wait any more. `watchers` are
 // the range items that watched what has ended.
 void LockTable::hand_on(Slot slot, std::vector<Slot> watchers) {
-    if (resources_[slot].kind == ResourceKind::inode) {
-        hand_on_ranges(slot, std::move(watchers));
+    if (is_part_over() && resources_[slot].waiter_count > 0) {
+        hand_on_later(slot, std::move(watchers));
     } else {
-        hand_on_in_turn(slot);
+        hand_on_at(slot, std::move(watchers));
     }
-    retire_if_unused(slot);
     if (!touched_.empty()) hand_on_touched();
 }
 
-void LockTable::hand_on_in_turn(Slot slot) {
-    const Resource& resource = resources_[slot];
-    while (resource.waiters.first != no_slot) {
-        const Waiter& next = waiters_[resource.waiters.first];
-        if (next.is_of_set()) {
-            if (!hand_on_to_set(resource.waiters.first)) break;
-        } else if (next.deadline <= now_) {
-            erase_waiter(resource.waiters.first, EventKind::wait_timed_out, Cause::none);
-        } else if (has_room_for(resource, next.mode)) {
-            grant_waiter(resource.waiters.first);
-        } else {
-            break;
-        }
-    }
+// A part of work is over: a later one goes on here. Nobody overtakes meanwhile, because all waiters
+// stay in the queue.
+void LockTable::hand_on_later(Slot slot, std::vector<Slot> watchers) {
+    touched_.push_back({.resource = slot, .watchers = std::move(watchers)});
+    next_due_ = std::min(next_due_, now_);
 }
 
-void LockTable::hand_on_ranges(Slot slot, std::vector<Slot> watchers) {
-    Resource& resource = resources_[slot];
+void LockTable::hand_on_at(Slot slot, std::vector<Slot> watchers) {
+    const bool is_inode = resources_[slot].kind == ResourceKind::inode;
+    const bool is_done = is_inode ? hand_on_ranges(watchers) : hand_on_in_turn(slot);
+    if (!is_done) return hand_on_later(slot, std::move(watchers));
+    retire_if_unused(slot);
+}
+
+// False if the part is over before all have moved up that may.
+bool LockTable::hand_on_in_turn(Slot slot) {
+    const Resource& resource = resources_[slot];
+    for (bool is_first = true; resource.waiters.first != no_slot; is_first = false) {
+        const Slot next_slot = resource.waiters.first;
+        const Waiter& next = waiters_[next_slot];
+        ++visited_;
+        const bool is_ready =
+            next.is_of_set() || is_to_end(next) || has_room_for(resource, next.mode);
+        if (!is_ready) return true;
+        if (!is_first && is_part_over()) return false;
+        // What was granted before may be committed without what follows.
+        if (!is_first) begin_step();
+        if (next.is_of_set()) {
+            if (!hand_on_to_set(next_slot)) return true;
+        } else if (is_to_end(next)) {
+            const auto [kind, cause] = end_of(next);
+            erase_waiter(next_slot, kind, cause);
+        } else {
+            grant_waiter(next_slot);
+        }
+    }
+    return true;
+}
+
+// The same for waiters for ranges, which need not be on the same inode. Those that were handled are
+// no longer in `watchers`.
+bool LockTable::hand_on_ranges(std::vector<Slot>& watchers) {
     // A list, not recursion: a chain of thousands of waiters may have timed out together.
     for (std::size_t index = 0; index < watchers.size(); ++index) {
+        if (index > 0 && is_part_over()) {
+            watchers.erase(watchers.begin(), watchers.begin() + static_cast<std::ptrdiff_t>(index));
+            return false;
+        }
+        ++visited_;
         const Slot item = watchers[index];
         if (!ranges_.is_woken(item)) continue;  // its set was granted or has timed out meanwhile
+        if (index > 0) begin_step();
         const Slot waiter = ranges_[item].record;
         if (waiters_[waiter].is_of_set()) {
             hand_on_to_set(waiter);
             continue;
         }
-        if (waiters_[waiter].deadline <= now_) {
-            const auto behind = erase_waiter(waiter, EventKind::wait_timed_out, Cause::none);
+        if (is_to_end(waiters_[waiter])) {
+            const auto [kind, cause] = end_of(waiters_[waiter]);
+            const auto behind = erase_waiter(waiter, kind, cause);
             watchers.insert(watchers.end(), behind.begin(), behind.end());
             continue;
         }
-        const Slot blocker = ranges_.find_conflict(resource.ranges, ranges_[item].range,
-                                                   ranges_[item].mode, ranges_[item].serial);
+        const RangeIndex::Roots& roots = resources_[waiters_[waiter].resource].ranges;
+        const Slot blocker = ranges_.find_conflict(roots, ranges_[item].range, ranges_[item].mode,
+                                                   ranges_[item].serial);
         if (blocker != no_slot) {
             ranges_.watch(item, blocker);
         } else {
             grant_waiter(waiter);
         }
     }
+    return true;
 }
 
 }  // namespace holdfast::core

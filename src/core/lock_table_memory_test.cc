@@ -103,7 +103,7 @@ TEST(LockTableMemory, ReturnsWhenEverythingExpiresAtOnce) {
         table.acquire(at(0s), ask("lock number " + std::to_string(i), "a"));
         table.clear_changes();
     }
-    table.advance(at(30s));
+    advance_fully(table, at(30s));
     table.clear_changes();
     EXPECT_LT(allocated, before + kept_max);
 }

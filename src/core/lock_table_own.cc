@@ -5,6 +5,8 @@
 // (own_index.h), and all are marked as waited for (lock_table_identity.cc): so neither an owner that
 // asks again nor the first waiter has to look at all of them.
 
+#include <utility>
+
 #include "base/check.h"
 #include "core/lock_table.h"
 
@@ -88,6 +90,7 @@ void LockTable::for_each_own_key(Slot slot, const Visit& visit) const {
     const bool is_of_set = record.is_set || record.is_member;
     OwnGroup group = is_held ? OwnGroup::single_held : OwnGroup::single_in_grace;
     if (is_of_set) group = is_held ? OwnGroup::record_held : OwnGroup::record_in_grace;
+    visit(key_of(record.resource, OwnGroup::any, 0));
     visit(key_of(record.resource, group, hash_of_own(owner, scope_of(record))));
     if (!record.is_set) return;
     group = is_held ? OwnGroup::whole_set_held : OwnGroup::whole_set_in_grace;
@@ -101,10 +104,17 @@ void LockTable::note_own(Slot slot) {
     if (resource.is_crowded) return add_to_own_index(slot);
     if (resource.holder_count <= few_holders_max_) return;
     resource.is_crowded = true;
+    ++crowded_count_;
     for (Slot one = resource.holders.first; one != no_slot; one = leases_[one].next) {
         // A record of a set that is being granted has no token yet, and follows by itself.
         if (leases_[one].token.fence != Fence{}) add_to_own_index(one);
     }
+}
+
+// The last holder has left.
+void LockTable::stop_crowding(Resource& resource) {
+    if (!std::exchange(resource.is_crowded, false)) return;
+    --crowded_count_;
 }
 
 void LockTable::add_to_own_index(Slot slot) {

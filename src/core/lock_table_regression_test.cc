@@ -218,7 +218,7 @@ TEST(LockTableRegression, KeptNamesThatHadGone) {
         table.clear_changes();
     }
     EXPECT_EQ(table.counts().locks, 20'000U);
-    table.advance(at(30s));
+    advance_fully(table, at(30s));
     EXPECT_EQ(table.counts().locks, 0U);
     EXPECT_EQ(table.counts().waiters, 0U);
     EXPECT_FALSE(table.next_deadline());

@@ -33,32 +33,58 @@ SessionId LockTable::open_session(Time now, const Owner& owner) {
 
 bool LockTable::end_session(Time now, SessionId id, SessionLeases leases) {
     advance(now);
-    Session* session = find_session(id);
-    if (session == nullptr) return false;
-    // The youngest waiter first: the end of a waiter can only let later waiters through, so no
-    // waiter of this session is granted while the session ends.
+    if (find_session(id) == nullptr) return false;
+    while (!end_session_part(now, id, leases)) {
+    }
+    return true;
+}
+
+bool LockTable::end_session_part(Time now, SessionId id, SessionLeases leases) {
+    advance(now);
+    Session* const session = find_any_session(id);
+    if (session == nullptr) return true;
+    session->is_ending = true;
+    const std::uint64_t began = visited();
+    const auto is_enough = [&] { return visited() - began >= part_visits_; };
+    // The youngest waiter first: the end of a waiter can only let later waiters through.
     while (session->waiters.last != no_slot) {
+        if (is_enough()) return false;
+        begin_step();
         remove_waiter(session->waiters.last, EventKind::wait_cancelled, Cause::session_end);
     }
     while (session->leases.first != no_slot) {
+        if (is_enough()) return false;
         const Slot lease = session->leases.first;
         if (leases == SessionLeases::release) {
+            begin_step();
             end_lease(lease, EventKind::released, Cause::session_end);
         } else {
-            unlink(leases_, session_lease_links, session->leases, lease);
-            --session->lease_count;
-            // Without its session the lease belongs to another identity.
-            const bool is_wanted = leases_[lease].is_wanted;
-            if (is_wanted) stop_wanting(lease);
-            leases_[lease].session = no_slot;
-            leases_[lease].has_entry = false;
-            if (is_wanted) want(lease);
+            ++visited_;
+            leave_session(lease);
         }
     }
-    while (session->entries.first != no_slot) drop_entry(session->entries.first);
+    while (session->entries.first != no_slot) {
+        if (is_enough()) return false;
+        ++visited_;
+        drop_entry(session->entries.first);
+    }
+    begin_step();
     emit(EventKind::session_ended, *session);
     sessions_.erase(id.slot);
     return true;
+}
+
+// The lease stays when its session ends.
+void LockTable::leave_session(Slot lease) {
+    Session& session = sessions_[leases_[lease].session];
+    unlink(leases_, session_lease_links, session.leases, lease);
+    --session.lease_count;
+    // Without its session the lease belongs to another identity.
+    const bool is_wanted = leases_[lease].is_wanted;
+    if (is_wanted) stop_wanting(lease);
+    leases_[lease].session = no_slot;
+    leases_[lease].has_entry = false;
+    if (is_wanted) want(lease);
 }
 
 // ---- Two-phase acquire ----
@@ -69,6 +95,7 @@ Outcome LockTable::enqueue(Time now, const AcquireRequest& request) {
     const Slot session = request.session.slot;
     std::string scope = to_text(request.scope);
     const Slot earlier = find_entry(session, scope);
+    if (earlier != no_slot) settle_entry(earlier);
     if (earlier != no_slot && !entries_[earlier].is_expired) {
         return Outcome::refuse(Refusal::already_enqueued);
     }
@@ -98,6 +125,7 @@ Outcome LockTable::wait(Time now, SessionId id, const Scope& scope, Duration tim
     if (find_session(id) == nullptr) return Outcome::refuse(Refusal::unknown_session);
     const Slot slot = find_entry(id.slot, to_text(scope));
     if (slot == no_slot) return Outcome::refuse(Refusal::not_enqueued);
+    settle_entry(slot);
     const bool is_expired = entries_[slot].is_expired;
     const Slot waiting = entries_[slot].waiter;
     const Fence fence = entries_[slot].fence;

@@ -40,6 +40,7 @@ Outcome LockTable::admit_set(const AcquireRequest& request, bool is_two_phase) {
         return Outcome::refuse(Refusal::unknown_session);
     }
     for (const SetMember& member : request.members) forget_idle(member.scope, request.owner.door);
+    settle(request);
     AskedSet asked = look_up(request);
     if (Outcome fault = find_mismatch(request, asked); fault.refusal != Refusal::none) return fault;
     std::string members = text_of(asked);
@@ -294,6 +295,7 @@ void LockTable::touch_members(const Lease& leader) {
 
 // As end_lease(), for a set.
 void LockTable::end_set(Slot slot, EventKind kind, Cause cause) {
+    visited_ += 1 + leases_[slot].notes.others().size();
     const Slot first = leases_[slot].resource;
     ++resources_[first].version;
     touch_members(leases_[slot]);
@@ -308,7 +310,7 @@ void LockTable::end_set(Slot slot, EventKind kind, Cause cause) {
         if (is_in_grace) --resource.grace_count;
         forget_own(other);
         unlink(leases_, holder_links, resource.holders, other);
-        if (--resource.holder_count == 0) resource.is_crowded = false;
+        if (--resource.holder_count == 0) stop_crowding(resource);
         door_counts_.remove_holder(record.resource, door);
         resource.is_of_idle_door |= idle_door_ == door;
         touched_.push_back({.resource = record.resource, .watchers = {}});

@@ -79,8 +79,9 @@ bool LockTable::has_way(Slot slot) {
 bool LockTable::hand_on_to_set(Slot slot) {
     Waiter& record = waiters_[slot];
     Waiter& leader = waiters_[record.id.slot];
-    if (leader.deadline <= now_) {
-        erase_waiting_set(record.id.slot, EventKind::wait_timed_out, Cause::none);
+    if (is_to_end(leader)) {
+        const auto [kind, cause] = end_of(leader);
+        erase_waiting_set(record.id.slot, kind, cause);
         return true;
     }
     if (!record.is_in_turn) {
@@ -96,6 +97,7 @@ bool LockTable::hand_on_to_set(Slot slot) {
 // As grant_waiter(), for a set.
 void LockTable::grant_waiting_set(Slot waiter_slot) {
     Waiter& waiter = waiters_[waiter_slot];
+    visited_ += 1 + waiter.notes.others().size();
     const Slot session = waiter.session;
     leave_identity(waiter_slot);
     const std::vector<Slot> others = std::move(waiter.notes.others());
@@ -126,6 +128,7 @@ void LockTable::grant_waiting_set(Slot waiter_slot) {
 // Erases a waiting set that will not be granted. The resources are in touched_ after that.
 void LockTable::erase_waiting_set(Slot slot, EventKind kind, Cause cause) {
     Waiter& waiter = waiters_[slot];
+    visited_ += 1 + waiter.notes.others().size();
     if (waiter.has_entry) drop_entry(find_entry(waiter));
     count_endless(waiter.ttl, {});
     const auto leave = [this, door = waiter.door](Slot resource) {
@@ -155,20 +158,22 @@ void LockTable::erase_waiting_set(Slot slot, EventKind kind, Cause cause) {
     }
 }
 
-// Lets waiters move up in all queues that a set has changed. This may change more queues.
+// Lets waiters move up in all queues that a set has changed, or where an earlier part of work was
+// over. This may change more queues. Stops when the part is over.
 void LockTable::hand_on_touched() {
-    for (std::size_t index = 0; index < touched_.size(); ++index) {
-        const Slot slot = touched_[index].resource;
-        // Dropped or put aside by now, because it was in the list before.
-        if (!resources_.contains(slot) || resources_[slot].is_idle) continue;
-        if (resources_[slot].kind == ResourceKind::inode) {
-            hand_on_ranges(slot, std::move(touched_[index].watchers));
-        } else {
-            hand_on_in_turn(slot);
+    for (; touched_begin_ < touched_.size(); ++touched_begin_) {
+        if (is_part_over()) {
+            next_due_ = std::min(next_due_, now_);
+            return;
         }
-        retire_if_unused(slot);
+        ++visited_;
+        const Touched next = std::move(touched_[touched_begin_]);
+        // Dropped or put aside by now, because it was in the list before.
+        if (!resources_.contains(next.resource) || resources_[next.resource].is_idle) continue;
+        hand_on_at(next.resource, next.watchers);
     }
     touched_.clear();
+    touched_begin_ = 0;
 }
 
 }  // namespace holdfast::core

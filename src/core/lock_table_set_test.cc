@@ -375,7 +375,7 @@ TEST(LockTableSet, MovesUpInLongChains) {
         table.acquire(at(0s), queue(sets[index].by(names[index]), 10s));
     }
     table.clear_changes();
-    table.advance(at(10s));  // all of them time out together
+    advance_fully(table, at(10s));  // all of them time out together
     EXPECT_EQ(table.counts().waiters, 0u);
     EXPECT_EQ(table.changes().size(), sets.size());
     table.check_invariants();

@@ -60,6 +60,16 @@ inline Fence fence(std::uint64_t number) {
     return Fence{number};
 }
 
+// Lets everything happen that is due by `now`, in as many parts as it takes. Returns how many.
+inline int advance_fully(LockTable& table, Time now) {
+    int parts = 0;
+    do {
+        table.advance(now);
+        ++parts;
+    } while (table.is_behind());
+    return parts;
+}
+
 // The owner of the only lease on a name; empty if there is none, or several.
 inline std::string holder(const LockTable& table, std::string_view name) {
     const auto lock = table.inspect(Scope::named(name));

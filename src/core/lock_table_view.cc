@@ -119,7 +119,8 @@ void LockTable::describe_member(const Lease& record, const Resource& resource,
 void LockTable::describe(const Lease& lease, const Resource& resource, LeaseView& seen) const {
     if (lease.is_member) return describe_member(lease, resource, seen);
     describe(static_cast<const Claim&>(lease), resource, seen);
-    seen.state = lease.state;
+    const bool is_in_grace = lease.expires_at <= now_ && lease.grace > Duration::zero();
+    seen.state = lease.state == LeaseState::held && is_in_grace ? LeaseState::grace : lease.state;
     seen.is_transient = lease.is_transient;
     seen.renewals = lease.renewals;
     seen.token = lease.token;
@@ -149,15 +150,17 @@ WaiterView LockTable::view(Slot slot, Slot waiter_ahead) const {
     Slot blocking_waiter = waiter_ahead;
     Slot blocking_lease = resources_[blocked.resource].holders.first;
     if (blocked.range_item != no_slot) {
-        const RangeIndex::Item& blocker = ranges_[ranges_[blocked.range_item].watched];
-        (blocker.is_waiter ? blocking_waiter : blocking_lease) = blocker.record;
-        if (!blocker.is_waiter) blocking_waiter = no_slot;
+        blocking_waiter = blocking_lease = no_slot;
+        if (const Slot watched = ranges_[blocked.range_item].watched; watched != no_slot) {
+            const RangeIndex::Item& blocker = ranges_[watched];
+            (blocker.is_waiter ? blocking_waiter : blocking_lease) = blocker.record;
+        }
     }
     if (blocking_waiter != no_slot) {
         const Waiter& blocker = waiters_[waiters_[blocking_waiter].id.slot];
         seen.blocker = {.door = blocker.door, .name = blocker.owner};
         seen.is_blocked_by_waiter = true;
-    } else {
+    } else if (blocking_lease != no_slot) {  // otherwise its turn has come, and it is granted soon
         const Lease& blocker = leases_[lead(blocking_lease)];
         seen.blocker = {.door = blocker.door, .name = blocker.owner};
         seen.blocker_fence = blocker.token.fence;
@@ -168,19 +171,14 @@ WaiterView LockTable::view(Slot slot, Slot waiter_ahead) const {
 // The first holder of a page. Holders are in the order of their grants.
 Slot LockTable::first_holder_after(const Resource& resource, Fence after) const {
     if (after == Fence{}) return resource.holders.first;
-    // If the last holder of the page before still holds the lock, it leads to the next one. (A set
-    // may have several records here.)
-    const Slot last = find_lease(after);
-    if (last != no_slot && leases_[last].is_set) {
-        Slot slot = resource.holders.first;
-        while (slot != no_slot && leases_[slot].token.fence <= after) slot = leases_[slot].next;
-        return slot;
-    }
-    if (last != no_slot && &resources_[leases_[last].resource] == &resource) {
-        return leases_[last].next;
+    if (resource.is_crowded) {
+        const Slot slot = leases_[resource.holders.first].resource;
+        return own_leases_.first_after(key_of(slot, OwnGroup::any, 0), as_number(after));
     }
     Slot slot = resource.holders.first;
-    while (slot != no_slot && leases_[slot].token.fence <= after) slot = leases_[slot].next;
+    for (; slot != no_slot && leases_[slot].token.fence <= after; slot = leases_[slot].next) {
+        ++visited_;
+    }
     return slot;
 }
 
@@ -194,6 +192,7 @@ LockView LockTable::view(Slot slot, std::size_t waiters_max, const HolderPage& h
     seen.holders.reserve(std::min<std::size_t>(resource.holder_count, holders.limit));
     for (Slot lease = first_holder_after(resource, holders.after); lease != no_slot;
          lease = leases_[lease].next) {
+        ++visited_;
         // A page ends between two leases: a set may have several records on an inode.
         const bool is_full = seen.holders.size() >= holders.limit;
         if (is_full && (seen.holders.empty() || !leases_[lease].is_member ||
@@ -268,7 +267,7 @@ std::vector<LeaseView> LockTable::list_leases(const LeaseQuery& query) const {
         if (record.is_member && !query.on) return;
         slot = lead(slot);
         const Lease& lease = leases_[slot];
-        if (lease.state != LeaseState::held || lease.token.fence <= query.after) return;
+        if (!is_live(lease) || lease.token.fence <= query.after) return;
         const bool is_elsewhere = query.on && record.range_item != no_slot &&
                                   !ranges_[record.range_item].range.overlaps(query.on->range);
         if (is_elsewhere || lease.token.fence == last) return;  // or it is in the list already

@@ -323,6 +323,7 @@ struct Session {
     Door door{};
     SlotList leases, waiters, entries;
     std::uint32_t lease_count = 0, waiter_count = 0;
+    bool is_ending = false;  // part of it has ended: nothing is granted to it any more
 };
 
 // The lists that records are in.

@@ -10,10 +10,6 @@ namespace holdfast::service {
 
 namespace {
 
-// Ending leases together that takes longer than this is worth a line to everybody who reads the log:
-// requests waited for it.
-constexpr std::chrono::milliseconds slow_sweep{100};
-
 // An answer may lead to the next request at once, and that to the next answer. So often in one turn;
 // then other clients have their turn.
 constexpr int rounds_of_answers_max = 64;
@@ -88,13 +84,22 @@ LockService::LockService(const core::TableOptions& options, ServiceParts parts)
 
 const Response* LockService::take(Request& request, std::string_view by) {
     CHECK(!unclaimed_);
-    run(request, by);
+    Progress progress;
+    if (run(request, by, progress)) return conclude(request, std::nullopt);
+    keep_for_later(request, by, progress);
+    return nullptr;
+}
+
+// The request was run, and response_ is what came of it: returns it if it may be given at once.
+// Otherwise it is promised: to `promised`, or to a new promise that await() claims.
+const Response* LockService::conclude(const Request& request, std::optional<PromiseId> promised) {
     const Operation operation = operation_of(request);
-    if (!response_.failure.empty()) {
-        figures_.on_answer(operation, response_, core::Duration::zero());
+    const auto give_now = [&] {
+        if (!promised) figures_.on_answer(operation, response_, core::Duration::zero());
         return &response_;
-    }
-    statement_.has_changes = absorb_changes();
+    };
+    if (!response_.failure.empty()) return give_now();
+    if (absorb_changes()) statement_.has_changes = true;
     const bool waits = is_waiting(request, response_.outcome);
     const CommitNumber commit = pipeline_.rests_on(statement_, response_.outcome);
     if (statement_.about == Statement::About::fence) tell_if_stale(request, commit);
@@ -102,19 +107,15 @@ const Response* LockService::take(Request& request, std::string_view by) {
     if (!waits && pipeline_.is_done(commit)) {
         if (response_.position > 0) response_.position += told_refusals_;
         if (!has_authority()) refuse_unconfirmed(request);
-        figures_.on_answer(operation, response_, core::Duration::zero());
-        return &response_;
+        return give_now();
     }
-    const core::Slot slot = promises_.emplace();
-    Promise& promise = promises_[slot];
-    promise.number = next_promise_++;
-    promise.operation = operation;
+    if (!promised) unclaimed_ = promised = make_promise(operation);
+    Promise& promise = promises_[promised->slot];
     promise.naming = naming_of(request);
-    unclaimed_ = {.number = promise.number, .slot = slot};
     if (waits) {
         promise.waiter = response_.outcome.waiter;
-        promises_by_waiter_[promise.waiter.serial] = *unclaimed_;
-        limit_wait(request, slot);
+        promises_by_waiter_[promise.waiter.serial] = *promised;
+        limit_wait(request, promised->slot);
     } else {
         if (promise.naming != Naming::none && names_lease(response_)) {
             promise.lease = response_.outcome.lease.token;
@@ -122,12 +123,20 @@ const Response* LockService::take(Request& request, std::string_view by) {
         promise.session = response_.session;
         const core::Changes& changes = table_->changes();
         if (statement_.has_changes && tells_the_same(changes.last(), response_)) {
-            pipeline_.answers_after(commit).add_event(*unclaimed_, changes.size() - 1);
+            pipeline_.answers_after(commit).add_event(*promised, changes.size() - 1);
         } else {
-            owe(*unclaimed_, response_, commit);
+            owe(*promised, response_, commit);
         }
     }
     return nullptr;
+}
+
+PromiseId LockService::make_promise(Operation operation) {
+    const core::Slot slot = promises_.emplace();
+    Promise& promise = promises_[slot];
+    promise.number = next_promise_++;
+    promise.operation = operation;
+    return {.number = promise.number, .slot = slot};
 }
 
 PromiseId LockService::await(AnswerPointer answer) {
@@ -145,22 +154,15 @@ void LockService::wake() {
 
 // Ends what has come to its end by itself.
 void LockService::sweep() {
-    const core::Time began = clock_.now();
-    const std::uint64_t expired_before = figures_.expired;
-    requests_.forget_old(began);
+    const core::Time now = clock_.now();
+    requests_.forget_old(now);
     end_waits_without_growth();
-    table_->advance(began);
+    static_cast<void>(advance(now));  // nobody asks
+    give_up_due_places(now);
+    pause_long_waits(now);
     absorb_changes();
-    give_up_due_places(began);
-    pause_long_waits(began);
-    const std::uint64_t expired = figures_.expired - expired_before;
-    if (expired == 0) return;
-    const core::Duration latency = clock_.now() - began;
-    figures_.sweep_seconds.add(std::chrono::duration<double>(latency).count());
-    base::log(latency > slow_sweep ? base::LogLevel::info : base::LogLevel::debug, "sweep",
-              {{"expired", expired},
-               {"latency_us", std::int64_t{latency.count()}},
-               {"held", std::uint64_t{table_->counts().leases}}});
+    input_time_ = std::max(input_time_, now);
+    go_on_with_long_requests();
 }
 
 // The newest fencing number that was given out.
@@ -306,6 +308,7 @@ void LockService::end_turn() {
         absorbed_ = table_->changes().size();
         lose_events(dropped);
     }
+    go_on_in_next_turn();
     arm_wake();
 }
 

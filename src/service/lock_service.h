@@ -25,6 +25,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,6 +39,7 @@
 #include "service/books/request_memory.h"
 #include "service/commit_pipeline.h"
 #include "service/events/figures.h"
+#include "service/events/texts.h"
 #include "service/ports/clock.h"
 #include "service/ports/executor.h"
 #include "service/ports/port.h"
@@ -70,6 +72,13 @@ struct ServiceParts {
     // Told that the service was deposed, also by a recovery; everybody who waited was told before.
     // May call recover(), so that this server serves when it has the store again. May be empty.
     std::function<void(const StoreFailure&)> on_deposed = {};
+};
+
+// How far a request has come that takes several parts (lock_service_parts.cc).
+struct Progress {
+    core::LockTable::ForcedEnd forced;
+    bool is_on_other_scope = false;  // a forced release
+    bool had_session = false;        // the end of a session
 };
 
 class LockService final : public Port {
@@ -139,7 +148,23 @@ class LockService final : public Port {
     [[nodiscard]] const Response* take(Request& request, std::string_view by) override;
 
     // lock_service_run.cc
-    void run(Request& request, std::string_view by);
+    [[nodiscard]] bool run(Request& request, std::string_view by, Progress& progress);
+
+    // lock_service_parts.cc: requests that take several turns
+    struct LongRequest {
+        PromiseId promise;
+        Request request;
+        Texts texts;  // of the request
+        std::string by;
+        Progress progress;
+        bool has_begun = false;  // otherwise it waits until the table is not behind
+    };
+    [[nodiscard]] bool must_wait_for_table(const Request& request) const;
+    void keep_for_later(const Request& request, std::string_view by, const Progress& progress);
+    void go_on_with_long_requests();
+    void go_on_in_next_turn();
+    [[nodiscard]] bool advance(core::Time now);
+    void log_sweep(core::Time began, std::uint64_t expired);
     void measure();
     bool answer_repeated(const core::AcquireRequest& request);
     void supersede(core::WaiterId waiter);
@@ -167,6 +192,7 @@ class LockService final : public Port {
 
     // lock_service_abandon.cc
     void release_if_unheard(core::Token lease, Naming naming);
+    void cancel_wait(core::Time now, core::WaiterId waiter);
 
     // lock_service_long_wait.cc
     std::optional<PromiseId> take_promise_of(core::WaiterId waiter);
@@ -180,12 +206,15 @@ class LockService final : public Port {
     void erase_promise(core::Slot slot);
 
     // lock_service.cc
+    [[nodiscard]] const Response* conclude(const Request& request,
+                                           std::optional<PromiseId> promised);
     void sweep();
     bool absorb_changes();
     void resolve_waiter(const core::Event& event, bool is_uncommitted);
     [[nodiscard]] std::optional<core::LeaseView> find_in_the_way(
         const core::LeaseView& wanted) const;
     [[nodiscard]] std::uint64_t newest_fence() const;
+    [[nodiscard]] PromiseId make_promise(Operation operation);
     [[nodiscard]] Promise* find_promise(PromiseId id);
     void undo(const Promise& promise);
     void owe(PromiseId promise, const Response& response, CommitNumber commit);
@@ -245,6 +274,8 @@ class LockService final : public Port {
     core::DeadlineHeap answer_deadlines_;  // of promises: those that are told to ask again
     KeptPlaces places_;
     bool is_stopping_ = false;
+    std::list<LongRequest> long_requests_;  // in the order in which they came
+    bool is_going_on_ = false;              // the next turn has another part of long work
 
     std::size_t absorbed_ = 0;    // so many of the table's changes were looked at
     core::Changes told_;          // what observers are told of; memory for later ones

@@ -39,9 +39,24 @@ void LockService::undo(const Promise& promise) {
         release_if_unheard(*promise.lease, promise.naming);
     } else if (promise.waiter) {
         promises_by_waiter_.erase(promise.waiter.serial);
-        table_->cancel(clock_.now(), promise.waiter);
+        cancel_wait(clock_.now(), promise.waiter);
     }
     absorb_changes();
+}
+
+// Nobody will hear how the wait ends. Its turn may come in this very moment, before it can be
+// cancelled: then its lease is released.
+void LockService::cancel_wait(core::Time now, core::WaiterId waiter) {
+    const std::size_t first = table_->changes().size();
+    if (table_->cancel(now, waiter)) return;
+    const core::Changes& changes = table_->changes();
+    for (std::size_t index = first; index < changes.size(); ++index) {
+        const core::Event& event = changes[index];
+        if (event.kind != core::EventKind::granted || event.waiter != waiter) continue;
+        const core::Token token = event.lease.token;
+        table_->release(now, {.token = token, .cause = core::Cause::none});
+        return;
+    }
 }
 
 LockService::Naming LockService::naming_of(const Request& request) {

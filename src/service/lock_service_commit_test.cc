@@ -320,7 +320,42 @@ TEST_F(LimitedCommits, AreSplitBetweenRequests) {
     EXPECT_FALSE(store.is_committing());
 }
 
-TEST_F(LimitedCommits, HaveAllChangesOfARequest) {
+// Takes these locks.
+class TakeAll final : public Step {
+  public:
+    explicit TakeAll(std::vector<std::string> jobs) : jobs_(std::move(jobs)) {}
+
+    core::Outcome run(const StepContext& context) override {
+        for (const std::string& job : jobs_) {
+            context.table.acquire(context.table.now(), take("w", job));
+        }
+        return {.kind = core::Outcome::Kind::released};
+    }
+    void keep_texts() override {}
+
+  private:
+    const std::vector<std::string> jobs_;
+};
+
+TEST_F(LimitedCommits, HaveAllChangesOfAStep) {
+    ask(take("v", "d"), "d ");
+    ask(RunStep{.step = std::make_shared<TakeAll>(std::vector<std::string>{"a", "b", "c"})}, "step ");
+    ask(take("v", "e"), "e ");
+    executor.settle();
+    EXPECT_THAT(store.commits, ElementsAre(ElementsAre("granted d v")));
+    finish_commit();
+    EXPECT_THAT(take_notes(), ElementsAre("d granted v"));
+    EXPECT_THAT(store.commits.back(), SizeIs(3))
+        << "more than the limit, because it is one step";
+    finish_commit();
+    EXPECT_THAT(take_notes(), SizeIs(1));
+    EXPECT_THAT(store.commits.back(), ElementsAre("granted e v"));
+    finish_commit();
+    EXPECT_THAT(take_notes(), ElementsAre("e granted v"));
+}
+
+// The end of a session may be cut between its leases; it is answered when the last one has ended.
+TEST_F(LimitedCommits, AreSplitBetweenTheLeasesOfASession) {
     const core::SessionId session = service.submit(OpenSession{})->session;
     for (const char* job : {"a", "b", "c"}) {
         core::AcquireRequest request = take("w", job);
@@ -334,23 +369,17 @@ TEST_F(LimitedCommits, HaveAllChangesOfARequest) {
     store.commits.clear();
     ask(take("v", "d"), "d ");
     ask(EndSession{.session = session}, "end ");
-    ask(take("v", "e"), "e ");
     executor.settle();
-    EXPECT_THAT(store.commits, ElementsAre(ElementsAre("granted d v")));
+    EXPECT_THAT(store.commits.back(), ElementsAre("granted d v", "released a w"));
     finish_commit();
     EXPECT_THAT(take_notes(), ElementsAre("d granted v"));
-    EXPECT_THAT(store.commits.back(), SizeIs(3))
-        << "more than the limit, because it is one request";
+    EXPECT_THAT(store.commits.back(), ElementsAre("released b w", "released c w"));
     finish_commit();
     EXPECT_THAT(take_notes(), SizeIs(1));
-    EXPECT_THAT(store.commits.back(), ElementsAre("granted e v"));
-    finish_commit();
-    EXPECT_THAT(take_notes(), ElementsAre("e granted v"));
 }
 
-// A lease that is released and one whose grace ends: the kinds of changes do not say where a request
-// begins or ends.
-TEST_F(LimitedCommits, HaveAForcedReleaseAsAWhole) {
+// The same for a forced release: one of the leases is released, the grace of the other one ends.
+TEST_F(LimitedCommits, AreSplitBetweenTheLeasesOfAForcedRelease) {
     store.commits_at_once = true;
     core::AcquireRequest request = take("w", "doc");
     request.mode = core::Mode::shared;
@@ -368,10 +397,10 @@ TEST_F(LimitedCommits, HaveAForcedReleaseAsAWhole) {
     ask(take("u", "a"), "a ");
     ask(ForceRelease{.scope = core::Scope::named("doc")}, "force ");
     executor.settle();
-    EXPECT_THAT(store.commits.back(), ElementsAre("granted a u"));
+    EXPECT_THAT(store.commits.back(), ElementsAre("granted a u", "released doc w"));
     finish_commit();
     EXPECT_THAT(take_notes(), ElementsAre("a granted u"));
-    EXPECT_THAT(store.commits.back(), ElementsAre("released doc w", "grace_ended doc v"));
+    EXPECT_THAT(store.commits.back(), ElementsAre("grace_ended doc v"));
     finish_commit();
     EXPECT_THAT(take_notes(), SizeIs(1));
 }

@@ -151,6 +151,9 @@ void LockService::fail(const StoreFailure& why) {
         withheld_.push_back({.promise = promise});
     });
     promises_by_waiter_.clear();
+    for (const LongRequest& one : std::exchange(long_requests_, {})) {
+        withheld_.push_back({.promise = one.promise});
+    }
     table_->clear_changes();
     absorbed_ = 0;
     places_.clear();

@@ -9,6 +9,13 @@
 
 namespace holdfast::service {
 
+namespace {
+
+// So many waits are paused in one turn, and so many places are given up. The rest follows in the next.
+constexpr int answers_of_a_turn = 256;
+
+}  // namespace
+
 // Removes and returns the promise that waits for this waiter's turn. Nothing if there is none.
 std::optional<PromiseId> LockService::take_promise_of(core::WaiterId waiter) {
     const PromiseId* const found = promises_by_waiter_.find(waiter.serial);
@@ -36,8 +43,9 @@ void LockService::limit_wait(const Request& request, core::Slot promise) {
 // until it does. The table ends the wait when the place is no longer kept. So if the process stands
 // still meanwhile, the wait is over before anything that was due later is granted.
 void LockService::pause_long_waits(core::Time now) {
-    for (auto due = answer_deadlines_.top(); due && due->deadline <= now;
-         due = answer_deadlines_.top()) {
+    int left = answers_of_a_turn;
+    for (auto due = answer_deadlines_.top(); due && due->deadline <= now && left > 0;
+         due = answer_deadlines_.top(), --left) {
         Promise& promise = promises_[due->slot];
         const PromiseId id{.number = promise.number, .slot = due->slot};
         take_promise_of(promise.waiter);
@@ -49,7 +57,11 @@ void LockService::pause_long_waits(core::Time now) {
 }
 
 void LockService::give_up_due_places(core::Time now) {
-    while (const auto place = places_.take_due(now)) leave_place(*place);
+    for (int left = answers_of_a_turn; left > 0; --left) {
+        const auto place = places_.take_due(now);
+        if (!place) return;
+        leave_place(*place);
+    }
 }
 
 void LockService::give_up_place(core::WaiterId waiter) {
@@ -63,7 +75,7 @@ void LockService::give_up_place(core::WaiterId waiter) {
 void LockService::leave_place(const KeptPlace& place) {
     const core::Time now = clock_.now();
     if (!place.grant) {
-        table_->cancel(now, place.waiter);
+        cancel_wait(now, place.waiter);
         absorb_changes();
         return;
     }
@@ -118,7 +130,7 @@ void LockService::end_waits(const Response& refusal) {
             response.now = now;
             owe(*id, response, no_commit);
         }
-        table_->cancel(now, waiter);
+        cancel_wait(now, waiter);
     }
     absorb_changes();
 }

@@ -28,6 +28,8 @@ struct Runner {
     Response& response;
     Statement& statement;
     std::string_view why_no_grant;
+    Progress& progress;
+    bool& is_finished;
 
     core::Outcome operator()(core::AcquireRequest& request) const {
         request.secret = core::Secret{random()};
@@ -58,10 +60,15 @@ struct Runner {
         return outcome;
     }
     core::Outcome operator()(const ForceRelease& request) const {
-        response.count = table.force_release(response.now, request.scope);
-        if (response.count == 0 && request.or_else) {
-            response.count = table.force_release(response.now, *request.or_else);
+        if (!progress.is_on_other_scope) {
+            is_finished = table.force_release_part(response.now, request.scope, progress.forced);
+            if (!is_finished) return {};
+            progress.is_on_other_scope = progress.forced.count == 0 && request.or_else;
         }
+        if (progress.is_on_other_scope) {
+            is_finished = table.force_release_part(response.now, *request.or_else, progress.forced);
+        }
+        response.count = progress.forced.count;
         return {};
     }
     core::Outcome operator()(const OpenSession& request) const {
@@ -71,13 +78,16 @@ struct Runner {
         return {};
     }
     core::Outcome operator()(const EndSession& request) const {
-        const bool is_ended = table.end_session(response.now, request.session, request.leases);
-        response.count = is_ended ? 1 : 0;
-        if (is_ended) statement.about = Statement::About::nothing;
+        progress.had_session = progress.had_session || table.has_session(request.session);
+        is_finished = table.end_session_part(response.now, request.session, request.leases);
+        response.count = progress.had_session ? 1 : 0;
+        if (progress.had_session) statement.about = Statement::About::nothing;
         return {};
     }
     core::Outcome operator()(const Inspect& request) const {
         table.advance(response.now);
+        table.settle(request.scope);
+        if (request.or_else) table.settle(*request.or_else);
         auto lock = table.inspect(request.scope, request.waiters_max, request.holders);
         if (!lock && request.or_else) {
             lock = table.inspect(*request.or_else, request.waiters_max, request.holders);
@@ -92,6 +102,7 @@ struct Runner {
     }
     core::Outcome operator()(const Find& request) const {
         table.advance(response.now);
+        table.settle(request.token);
         return table.find(request.token);
     }
     core::Outcome operator()(const CheckToken& request) const {
@@ -129,6 +140,7 @@ struct Runner {
     }
     core::Outcome operator()(const RunStep& request) const {
         table.advance(response.now);
+        const core::LockTable::OneStep one(table);
         return request.step->run({.table = table, .random = random, .why_no_grant = why_no_grant});
     }
     core::Outcome operator()(const Measure&) const { return {}; }  // measure() has answered it
@@ -154,7 +166,8 @@ struct Runner {
 
 }  // namespace
 
-void LockService::run(Request& request, std::string_view by) {
+// False if more parts follow, or if nothing was done yet (lock_service_parts.cc).
+bool LockService::run(Request& request, std::string_view by, Progress& progress) {
     // Read after the request has come in, so that no lease begins before it was asked for.
     if (executor_.has_fresh_input()) input_time_ = clock_.now();
     response_.now = input_time_;
@@ -168,21 +181,26 @@ void LockService::run(Request& request, std::string_view by) {
     if (std::holds_alternative<Measure>(request)) measure();
     if (is_refused) {
         response_.outcome = {};
-        return;
+        return true;
     }
+    statement_.has_changes = advance(response_.now);
+    if (must_wait_for_table(request)) return false;
     const auto* const acquire = std::get_if<core::AcquireRequest>(&request);
-    if (acquire != nullptr && answer_repeated(*acquire)) return;
+    if (acquire != nullptr && answer_repeated(*acquire)) return true;
     if (is_stopping_ && is_refused_while_stopping(request)) {
         response_.outcome = core::Outcome::refuse(core::Refusal::stopping);
-        return;
+        return true;
     }
-    if (store_.refuses_growth() && refuse_growth(request)) return;
+    if (store_.refuses_growth() && refuse_growth(request)) return true;
     std::string why_no_grant;
     if (std::holds_alternative<RunStep>(request)) why_no_grant = why_no_growth();
+    bool is_finished = true;
     table_->on_behalf_of(by);
-    response_.outcome = std::visit(
-        Runner{*table_, fences_, pipeline_, random_, response_, statement_, why_no_grant}, request);
+    response_.outcome = std::visit(Runner{*table_, fences_, pipeline_, random_, response_,
+                                          statement_, why_no_grant, progress, is_finished},
+                                   request);
     table_->on_behalf_of({});
+    return is_finished;
 }
 
 FenceBook LockService::make_fence_book() const {
@@ -206,10 +224,13 @@ void LockService::measure() {
 // Whether the request was made before, and its answer is what that one got.
 bool LockService::answer_repeated(const core::AcquireRequest& request) {
     if (request.notes.request_id.empty()) return false;
-    table_->advance(response_.now);
-    absorb_changes();
     give_up_due_places(response_.now);
-    const RequestMemory::Known* const known = requests_.find(request, response_.now);
+    const RequestMemory::Known* known = requests_.find(request, response_.now);
+    if (known != nullptr && known->state == RequestMemory::Known::State::held) {
+        table_->settle(known->token);
+        absorb_changes();
+        known = requests_.find(request, response_.now);
+    }
     if (known == nullptr) return false;
     if (!RequestMemory::asks_for_the_same(request, *known)) {
         response_.outcome = core::Outcome::refuse(core::Refusal::request_mismatch);
@@ -222,7 +243,7 @@ bool LockService::answer_repeated(const core::AcquireRequest& request) {
             places_.take(waiter);
             if (request.wait <= core::Duration::zero()) {
                 // The client does not want to wait any more.
-                table_->cancel(response_.now, waiter);
+                cancel_wait(response_.now, waiter);
                 absorb_changes();
                 return false;
             }

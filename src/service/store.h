@@ -76,8 +76,10 @@ using CommitDone = std::function<void(const StoreResult<void>&)>;
 
 // How large a commit may be, and how long it may be held back.
 //
-// A commit consists of whole requests: all changes of a request are in the same commit, which is
-// therefore larger than the limits if a single request is. (Ending a session ends all its leases.)
+// A commit consists of whole steps (core::Event::begins_step): all changes of a step are in the same
+// commit, which is therefore larger than the limits if a single step is. A request is one step, but
+// for what it does to several leases one by one: the end of a session, a forced release, the waiters
+// that move up.
 struct CommitLimits {
     std::size_t changes_max = SIZE_MAX;     // changes that must survive a restart, and fences
     std::size_t text_bytes_max = SIZE_MAX;  // of the texts in them: names, owners, notes

@@ -104,8 +104,9 @@ enum class Durability { none, full };
 
 // A service of which the test holds every part.
 struct TestService {
-    explicit TestService(Durability durability, CommitLimits limits = {})
-        : store(durability == Durability::none, limits) {
+    explicit TestService(Durability durability, CommitLimits limits = {},
+                         core::TableOptions table = {})
+        : options(table), store(durability == Durability::none, limits) {
         CHECK(recover());
     }
 
@@ -131,6 +132,7 @@ struct TestService {
         executor.ring();
     }
 
+    const core::TableOptions options;
     ManualClock clock{test_epoch};
     TestStore store;
     ManualExecutor executor;
@@ -141,7 +143,7 @@ struct TestService {
     Notes notes;
     PromiseId promise{};  // of the last request that is answered later
     LockService service{
-        {},
+        options,
         {.clock = clock,
          .store = store,
          .executor = executor,

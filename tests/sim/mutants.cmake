@@ -12,23 +12,22 @@ holdfast_mutant(answer_before_commit
 
 holdfast_mutant(expired_waiter_granted
     core/lock_table.cc
-    "if (due->deadline > now_) break;\n        changes_.begin_step();\n        remove_waiter"
-    "if (due->deadline > now_) break;
-        const auto lease = lease_deadlines_.top();
+    "if (is_part_over()) return false;\n        changes_.begin_step();\n        remove_waiter"
+    "const auto lease = lease_deadlines_.top();
         if (lease && lease->deadline <= now_) break;
         remove_waiter"
     core/lock_table_end.cc
-    "if (next.deadline <= now_) {"
-    "if (next.deadline == Time::min()) {")
+    "return waiter.deadline <= now_ ||"
+    "return")
 
 holdfast_mutant(queue_served_from_its_end
     core/lock_table_end.cc
-    "grant_waiter(resource.waiters.first);"
+    "grant_waiter(next_slot);"
     "grant_waiter(resource.waiters.last);")
 
 holdfast_mutant(abandon_does_not_cancel
     service/lock_service_abandon.cc
-    "table_->cancel(clock_.now(), promise.waiter);"
+    "cancel_wait(clock_.now(), promise.waiter);"
     "")
 
 holdfast_mutant(abandon_looks_too_late
@@ -111,11 +110,11 @@ holdfast_mutant(commit_split_inside_a_request
 # A set stands in all its queues, and is granted as a whole or not at all.
 holdfast_mutant(set_overtaken_in_one_queue
     core/lock_table_end.cc
-    "if (!hand_on_to_set(resource.waiters.first)) break;"
+    "if (!hand_on_to_set(next_slot)) return true;"
     "const Slot later = next.next;
-            if (hand_on_to_set(resource.waiters.first)) continue;
-            if (later == no_slot || waiters_[later].is_of_set()) break;
-            if (!has_room_for(resource, waiters_[later].mode)) break;
+            if (hand_on_to_set(next_slot)) continue;
+            if (later == no_slot || waiters_[later].is_of_set()) return true;
+            if (!has_room_for(resource, waiters_[later].mode)) return true;
             grant_waiter(later);")
 
 holdfast_mutant(set_granted_in_part
@@ -150,3 +149,36 @@ holdfast_mutant(value_forgotten_by_a_restart
     core/lock_table_restore.cc
     "if (request.revision > 0) lease.notes.set_value(request.value, request.revision);"
     "")
+
+# While long work is under way, what is due counts as done, and nobody overtakes (core/lock_table_parts.cc).
+holdfast_mutant(due_lease_renewed
+    core/lock_table_end.cc
+    "if (!is_live(lease)) return {no_slot, Refusal::lease_ended};"
+    "")
+
+holdfast_mutant(due_lease_blocks
+    core/lock_table_parts.cc
+    "if (request.members.empty()) settle(request.scope);"
+    "")
+
+set(mutants_are_for_the_table ON)
+
+holdfast_mutant(ending_session_granted
+    core/lock_table_end.cc
+    "return waiter.deadline <= now_ ||
+           (waiter.session != no_slot && sessions_[waiter.session].is_ending);"
+    "return waiter.deadline <= now_;")
+
+holdfast_mutant(overtaken_in_a_hand_over
+    core/lock_table_acquire.cc
+    "return resource.waiter_count == 0 && has_room_for(resource, mode);"
+    "if (resource.waiter_count == 0) return has_room_for(resource, mode);
+        const Waiter& first = waiters_[resource.waiters.first];
+        return !first.is_of_set() && has_room_for(resource, first.mode) && has_room_for(resource, mode);")
+
+holdfast_mutant(step_is_cut
+    core/lock_table_parts.cc
+    "if (!is_one_step_) changes_.begin_step();"
+    "changes_.begin_step();")
+
+set(mutants_are_for_the_table OFF)

@@ -95,7 +95,8 @@ std::shared_ptr<Server::Process> Server::make_process() {
     process->store = parts_.make_store(make_hooks(weak));
     process->service = std::make_unique<service::LockService>(
         core::TableOptions{.idle_retention = parts_.settings.idle_retention,
-                           .hash_seed = world.random().bits()},
+                           .hash_seed = world.random().bits(),
+                           .visits_max = parts_.settings.visits_max},
         service::ServiceParts{.clock = parts_.machine,
                               .store = *process->store,
                               .executor = *process->executor,

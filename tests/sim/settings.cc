@@ -126,6 +126,7 @@ Settings Settings::draw(Random& random) {
         settings.crowd.crosswise = aside.below(4);
     }
     if (aside.chance(0.3)) settings.crowd.candidates = 1 + aside.below(3);
+    if (aside.chance(0.3)) settings.visits_max = 1 + aside.below(12);
     return settings;
 }
 
@@ -155,6 +156,7 @@ std::string to_text(const Settings& settings) {
     add("authority lost", faults.authority_lost_every);
     add("deposed", faults.deposed);
     if (settings.commit_changes_max != SIZE_MAX) add("commit changes", settings.commit_changes_max);
+    if (settings.visits_max < 100) add("records in a call", settings.visits_max);
     add("transient", settings.transient_share);
     if (settings.is_volatile) text += ", memory only";
     return text;

@@ -63,6 +63,7 @@ struct Settings {
     bool keeps_sets = true;            // whether leases on several locks survive a restart
     bool is_volatile = false;          // nothing is written to disk; the server never crashes then
     std::size_t commit_changes_max = SIZE_MAX;
+    std::uint64_t visits_max = 4096;  // of the table: small numbers cut everything into parts
     std::uint64_t steps_max = 0;
     core::Duration time_max{0};
 

@@ -57,6 +57,11 @@ void DeadlineHeap::postpone_top(Time deadline) {
     sift_down(root, Entry{deadline, entries_[root].slot});
 }
 
+void DeadlineHeap::postpone(Slot slot, Time deadline) {
+    if (!is_armed(slot) || entries_[places_[slot]].deadline >= deadline) return;
+    sift_down(places_[slot], Entry{deadline, slot});
+}
+
 void DeadlineHeap::sift_up(std::size_t place, Entry entry) {
     while (place > root) {
         const std::size_t parent = parent_of(place);

@@ -81,6 +81,9 @@ class DeadlineHeap {
     // Makes the deadline of the top entry later. REQUIRES: not empty, deadline >= top()->deadline.
     void postpone_top(Time deadline);
 
+    // Makes the deadline of the entry of `slot` later, if there is one that is earlier.
+    void postpone(Slot slot, Time deadline);
+
     [[nodiscard]] std::size_t size() const { return end_ - root; }
     [[nodiscard]] bool is_armed(Slot slot) const {
         return slot < places_.capacity() && places_[slot] != no_place;

@@ -47,6 +47,12 @@ class OwnIndex {
         return no_slot;
     }
 
+    // The first lease with this key and a larger number, or no_slot.
+    [[nodiscard]] Slot first_after(const Key& key, std::uint64_t fence) const {
+        const auto entry = entries_.lower_bound({.key = key, .fence = fence + 1, .lease = 0});
+        return entry != entries_.end() && entry->key == key ? entry->lease : no_slot;
+    }
+
     [[nodiscard]] bool contains(const Key& key, std::uint64_t fence, Slot lease) const {
         return entries_.contains({.key = key, .fence = fence, .lease = lease});
     }

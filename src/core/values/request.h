@@ -14,6 +14,7 @@
 #include "core/values/ids.h"
 #include "core/values/scope.h"
 #include "core/values/scope_set.h"
+#include "core/values/turn_limits.h"
 
 namespace holdfast::core {
 
@@ -194,6 +195,8 @@ struct TableOptions {
     // Should be random: keys come from the network, and with a fixed hash a client could choose keys
     // that collide.
     std::uint64_t hash_seed = 0;
+    // A call that would look at more records than this is cut into parts (lock_table_parts.cc).
+    std::uint64_t visits_max = holdfast::core::visits_max;
 };
 
 // Why a request was not granted.

@@ -111,7 +111,11 @@ void RequestMemory::end(std::string key, const core::Event& event) {
 }
 
 void RequestMemory::forget_old(core::Time now) {
-    while (!ended_.empty() && now - ended_.front().at >= ended_kept) forget_oldest();
+    // A few at a time: very many may have become old together.
+    for (int left = 256; left > 0; --left) {
+        if (ended_.empty() || now - ended_.front().at < ended_kept) return;
+        forget_oldest();
+    }
 }
 
 std::optional<core::Time> RequestMemory::next_removal() const {

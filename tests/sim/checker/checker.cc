@@ -76,21 +76,28 @@ void Checker::on_store_failed() {
     auditor_.reset();
 }
 
-// All leases of a session end by one request, and so in one commit.
+// An owner that takes its lock again ends its grace and is granted the lock by one request, and so in
+// one commit.
 void Checker::on_commit(const service::Commit& commit) {
     for (const core::Event& event : commit.changes) {
-        if (event.cause != core::Cause::session_end || !event.lease.session) continue;
         if (!core::is_kept(event)) continue;
-        const auto [known, is_first] =
-            session_ends_.try_emplace(event.lease.session.serial, commit.number);
-        if (is_first || known->second == commit.number) continue;
-        world_.accuse(
-            11, fmt::format("the end of session {} is in two commits", event.lease.session.serial));
+        std::string what = core::to_text(event.lease.scope) + ' ' + std::string(event.lease.owner.name);
+        const bool is_reclaim = event.kind == core::EventKind::granted &&
+                                event.previous_owner == event.lease.owner.name;
+        if (is_reclaim && ended_grace_ && ended_grace_->what == what &&
+            ended_grace_->commit != commit.number) {
+            world_.accuse(11, fmt::format("taking {} again is in two commits", what));
+        }
+        ended_grace_.reset();
+        const bool ends_grace = event.kind == core::EventKind::grace_ended;
+        if (ends_grace && event.cause == core::Cause::request) {
+            ended_grace_ = {.what = std::move(what), .commit = commit.number};
+        }
     }
 }
 
 void Checker::on_crashed() {
-    session_ends_.clear();
+    ended_grace_.reset();
     unanswered_.clear();
     auditor_.reset();
     open_requests_.clear();

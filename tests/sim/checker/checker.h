@@ -70,7 +70,12 @@ class Checker {
     std::optional<model::Auditor> auditor_;  // none while the server is down or refuses everything
     std::vector<core::Event> restored_in_grace_;
     std::map<std::uint64_t, Submission> unanswered_;
-    std::map<std::uint64_t, service::CommitNumber> session_ends_;  // by session
+    // The last change that was committed, if it was the end of a grace that somebody asked for.
+    struct EndedGrace {
+        std::string what;  // scope and owner
+        service::CommitNumber commit;
+    };
+    std::optional<EndedGrace> ended_grace_;
 };
 
 }  // namespace holdfast::sim

@@ -199,6 +199,8 @@ void OpenRequests::check(core::Duration lateness_max) const {
             !entry->request.notes.request_id.empty()) {
             continue;
         }
+        // The end of a session may take several turns.
+        if (entry->request.session && entry->closed_at + lateness_max >= world_.now()) continue;
         world_.accuse(4, fmt::format("{} was given up, and has #{} without anybody knowing",
                                      entry->request.owner.name, core::as_number(fence)));
         return;

@@ -335,6 +335,17 @@ void Host::run() {
     for (std::thread& thread : threads) thread.join();
 }
 
+base::Result<void> Host::reload() {
+    TRY(credentials_->read_again());
+    // In the same turn: nothing is granted between the change of rights and the end of the waits that
+    // have lost theirs.
+    if (const std::size_t ended = service_->end_waits_without_right(); ended > 0) {
+        base::log(base::LogLevel::info, "requests that waited have lost their right to the lock",
+                  {{"count", std::uint64_t{ended}}});
+    }
+    return {};
+}
+
 void Host::stop_serving_states() {
     terraform_door_->stop_serving();
     for (const auto& parts : loops_) {

@@ -57,9 +57,10 @@ class Host {
     // Why the server has shut itself down; empty: it was told to. After run().
     [[nodiscard]] const std::string& failure() const { return failure_; }
 
-    // Reads tokens and certificate again; they hold for new requests and new connections. If that
-    // fails, everything stays as it was. From any thread.
-    [[nodiscard]] base::Result<void> reload() { return credentials_->read_again(); }
+    // Reads tokens and certificate again. The tokens hold for everything that happens after this, the
+    // certificate for new connections. If that fails, everything stays as it was. REQUIRES: this is
+    // the thread of the main loop.
+    [[nodiscard]] base::Result<void> reload();
 
     // Ends the server in two steps. First everybody who waits for a lock is told to ask again
     // later; renewals and releases are answered, on new connections, too, until what was in flight

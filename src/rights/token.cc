@@ -6,16 +6,18 @@ namespace holdfast::rights {
 
 namespace {
 
-class ReadableScopes final : public core::ScopeFilter {
+class ScopesOfToken final : public core::ScopeFilter {
   public:
-    ReadableScopes(TokenPtr client, Door door) : client_(std::move(client)), door_(door) {}
+    ScopesOfToken(TokenPtr client, Right right, Door door)
+        : client_(std::move(client)), right_(right), door_(door) {}
 
     [[nodiscard]] bool includes(const core::Scope& scope) const override {
-        return client_->may(Right::read, door_, scope);
+        return client_->may(right_, door_, scope);
     }
 
   private:
     const TokenPtr client_;
+    const Right right_;
     const Door door_;
 };
 
@@ -50,7 +52,12 @@ std::optional<std::uint64_t> Token::may_log_denial(LogClock::time_point now) con
 
 std::shared_ptr<const core::ScopeFilter> readable_by(const Token* client, Door door) {
     if (client == nullptr || client->everywhere(door) >= Right::read) return nullptr;
-    return std::make_shared<const ReadableScopes>(client->shared_from_this(), door);
+    return allowed_to(client, Right::read, door);
+}
+
+std::shared_ptr<const core::ScopeFilter> allowed_to(const Token* client, Right right, Door door) {
+    if (client == nullptr) return nullptr;
+    return std::make_shared<const ScopesOfToken>(client->shared_from_this(), right, door);
 }
 
 }  // namespace holdfast::rights

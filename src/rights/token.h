@@ -87,4 +87,9 @@ using TokenPtr = std::shared_ptr<const Token>;
 // The locks that a listing shows to this client. Null: all of them.
 [[nodiscard]] std::shared_ptr<const core::ScopeFilter> readable_by(const Token* client, Door door);
 
+// The scopes that the client has this right on, as its token says whenever it is asked. Null for a null
+// client, which has no limits.
+[[nodiscard]] std::shared_ptr<const core::ScopeFilter> allowed_to(const Token* client, Right right,
+                                                                  Door door);
+
 }  // namespace holdfast::rights

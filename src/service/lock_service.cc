@@ -86,15 +86,16 @@ LockService::LockService(const core::TableOptions& options, ServiceParts parts)
     store_.on_lost([this](const StoreFailure& why) { executor_.post([this, why] { lose(why); }); });
 }
 
-const Response* LockService::take(Request& request, std::string_view by) {
+const Response* LockService::take(Request& request, const Asker& asker) {
     CHECK(!unclaimed_);
-    run(request, by);
+    run(request, asker);
     const Operation operation = operation_of(request);
     if (!response_.failure.empty()) {
         figures_.on_answer(operation, response_, core::Duration::zero());
         return &response_;
     }
     statement_.has_changes = absorb_changes();
+    if (response_.outcome.kind == core::Outcome::Kind::queued) keep_right(request, asker.allowed);
     const bool waits = is_waiting(request, response_.outcome);
     const CommitNumber commit = pipeline_.rests_on(statement_, response_.outcome);
     if (statement_.about == Statement::About::fence) tell_if_stale(request, commit);
@@ -208,6 +209,7 @@ void LockService::tell() {
 // Somebody's wait is over.
 void LockService::resolve_waiter(const core::Event& event, bool is_uncommitted) {
     if (event.kind == core::EventKind::queued) return;
+    wait_rights_.forget(event.waiter);
     const bool is_granted = event.kind == core::EventKind::granted;
     const auto id = take_promise_of(event.waiter);
     if (!id) {  // nobody waits there at the moment; perhaps its place is kept

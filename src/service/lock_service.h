@@ -36,6 +36,7 @@
 #include "service/books/fence.h"
 #include "service/books/kept_places.h"
 #include "service/books/request_memory.h"
+#include "service/books/wait_rights.h"
 #include "service/commit_pipeline.h"
 #include "service/events/figures.h"
 #include "service/ports/clock.h"
@@ -111,6 +112,11 @@ class LockService final : public Port {
     // asks for a lock from now on. Renewals, releases and looks are answered as before.
     void begin_stop();
 
+    // Ends the waits of clients that have lost the right to what they wait for, and returns how many
+    // these were. They are answered as `denied`. REQUIRES: called in the turn in which rights have
+    // changed, after the change; then no wait without a right is granted.
+    std::size_t end_waits_without_right();
+
     // Nobody heard that this wait was answered as `still_waiting`: its place is not kept. Does
     // nothing if somebody has taken the place.
     void give_up_place(core::WaiterId waiter);
@@ -136,11 +142,12 @@ class LockService final : public Port {
     };
     struct Recovery;
 
-    [[nodiscard]] const Response* take(Request& request, std::string_view by) override;
+    [[nodiscard]] const Response* take(Request& request, const Asker& asker) override;
 
     // lock_service_run.cc
-    void run(Request& request, std::string_view by);
+    void run(Request& request, const Asker& asker);
     void measure();
+    bool refuse_denied(const Request& request, const core::ScopeFilter& allowed);
     bool answer_repeated(const core::AcquireRequest& request);
     void supersede(core::WaiterId waiter);
     [[nodiscard]] bool is_refused_while_stopping(Request& request) const;
@@ -176,6 +183,7 @@ class LockService final : public Port {
     void leave_place(const KeptPlace& place);
     void end_waits(const Response& refusal);
     void end_waits_without_growth();
+    void keep_right(const Request& request, const AllowedScopes& allowed);
     [[nodiscard]] std::optional<core::Time> next_deadline() const;
     void erase_promise(core::Slot slot);
 
@@ -244,6 +252,7 @@ class LockService final : public Port {
     std::unordered_map<std::uint64_t, PromiseId> promises_by_waiter_;  // by serial
     core::DeadlineHeap answer_deadlines_;  // of promises: those that are told to ask again
     KeptPlaces places_;
+    WaitRights wait_rights_;
     bool is_stopping_ = false;
 
     std::size_t absorbed_ = 0;    // so many of the table's changes were looked at

@@ -18,6 +18,12 @@ bool covers(const core::LeaseView& lease, const core::Scope& scope) {
                        [&](const core::SetMember& member) { return member.scope.covers(scope); });
 }
 
+core::Outcome refuse_as_denied(const core::Scope& scope) {
+    core::Outcome outcome = core::Outcome::refuse(core::Refusal::denied);
+    outcome.lease.scope = scope;
+    return outcome;
+}
+
 // Runs a request on the table and puts the answer into `response`; the outcome, if it has one, is
 // returned.
 struct Runner {
@@ -154,7 +160,7 @@ struct Runner {
 
 }  // namespace
 
-void LockService::run(Request& request, std::string_view by) {
+void LockService::run(Request& request, const Asker& asker) {
     // Read after the request has come in, so that no lease begins before it was asked for.
     if (executor_.has_fresh_input()) input_time_ = clock_.now();
     response_.now = input_time_;
@@ -171,6 +177,7 @@ void LockService::run(Request& request, std::string_view by) {
         return;
     }
     const auto* const acquire = std::get_if<core::AcquireRequest>(&request);
+    if (asker.allowed && refuse_denied(request, *asker.allowed)) return;
     if (acquire != nullptr && answer_repeated(*acquire)) return;
     if (is_stopping_ && is_refused_while_stopping(request)) {
         response_.outcome = core::Outcome::refuse(core::Refusal::stopping);
@@ -179,7 +186,7 @@ void LockService::run(Request& request, std::string_view by) {
     if (store_.refuses_growth() && refuse_growth(request)) return;
     std::string why_no_grant;
     if (std::holds_alternative<RunStep>(request)) why_no_grant = why_no_growth();
-    table_->on_behalf_of(by);
+    table_->on_behalf_of(asker.by);
     response_.outcome = std::visit(
         Runner{*table_, fences_, pipeline_, random_, response_, statement_, why_no_grant}, request);
     table_->on_behalf_of({});
@@ -201,6 +208,17 @@ void LockService::measure() {
     statement_.about = Statement::About::nothing;
     response_.details = std::make_shared<const Details>(
         Details{.figures = std::make_shared<const ServiceFigures>(std::move(seen))});
+}
+
+// Refuses a request for a lock that the client has no right to. The door has asked before, but the
+// request may have been on its way from another thread when the right ended.
+bool LockService::refuse_denied(const Request& request, const core::ScopeFilter& allowed) {
+    auto denied = find_denied(allowed, wanted_by(request));
+    if (!denied) return false;
+    refusal_ = denied->name;
+    denied->name = refusal_;
+    response_.outcome = refuse_as_denied(*denied);
+    return true;
 }
 
 // Whether the request was made before, and its answer is what that one got.

@@ -51,7 +51,8 @@ Parsed<rights::TokenPtr> find_client(HengdangDoor& door, const files::Session& s
     return token;
 }
 
-// A directory on the way to what the client may read can be listed, though it is not covered itself.
+}  // namespace
+
 std::optional<rights::Denial> deny_path(const rights::Token* client, Deed deed,
                                         const files::FilePath& path) {
     constexpr rights::Door door = rights::Door::files;
@@ -60,8 +61,6 @@ std::optional<rights::Denial> deny_path(const rights::Token* client, Deed deed,
     if (right == Right::read && is_on_the_way(client, path)) return std::nullopt;
     return rights::deny(client, {right, door, core::Scope::path(path.text())});
 }
-
-}  // namespace
 
 std::string session_owner_of(const rights::Token& token) {
     if (token.name() == rights::auth_token_name) return std::string(secret_owner);

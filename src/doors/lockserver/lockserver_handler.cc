@@ -206,7 +206,11 @@ void LockserverHandler::handle(const net::RoutedRequest& routed, net::HttpReply&
     if (const auto* const watch = std::get_if<WatchEvents>(&*request)) {
         return streams_.open(*watch, client, reply);
     }
-    if (const auto* response = port_.submit(std::visit(Translator{}, *request), routed.by)) {
+    const auto allowed = std::holds_alternative<Acquire>(*request)
+                             ? rights::allowed_to(client, rights::Right::lock, rights::Door::http)
+                             : nullptr;
+    if (const auto* response =
+            port_.submit(std::visit(Translator{}, *request), routed.by, allowed)) {
         body_.clear();
         const int status = append_answer(body_, *request, *response, clock_);
         return answers::send_json(reply, status, body_);

@@ -164,8 +164,24 @@ def begun(program, folder, threads):
     server.stop()
 
 
+def limits(program, folder):
+    """What a token with limits does not get: other people's names."""
+    tokens, tree = folder / "tokens", folder / "tree"
+    ci = new_token(program, tokens, "ci", "lock", "deploy/*", "path:/pub/*")
+    root = new_token(program, tokens, "root", "admin", "*")
+    server = Server(program, folder, "--tokens", str(tokens), "--files-root", str(tree))
+    take = lambda token, **body: server.ask("POST", "/v1/leases", token, {"holder": "w1", "ttl_ms": 600000, **body})
+
+    hidden = take(root, scope="path:/hidden/secret")[1]["token"]
+    session = server.ask("POST", "/auth/session", ci, door="files")[1]["sessionId"]
+    status, answer = server.ask("PUT", "/pub/a.txt", session, "text", "files", {"Lock-Token": hidden})
+    require(status == 409 and "hidden" not in json.dumps(answer), "it names what is hidden:", status, answer)
+
+    server.stop()
+
+
 def main(program):
-    for run, *more in ((begun, 1), (begun, 2)):
+    for run, *more in ((begun, 1), (begun, 2), (limits,)):
         with tempfile.TemporaryDirectory() as name:
             run(program, pathlib.Path(name), *more)
         print("seen:", run.__name__, *more)

@@ -46,6 +46,7 @@ void WritePermit::ask_for(std::function<void(Objection)> then) {
 BlockingLocks::TokenClaim WritePermit::claim_on(const files::FileInfo* current) const {
     return {.token = *terms_.lock_token,
             .session_name = terms_.session_name,
+            .client = terms_.client,
             .by = terms_.by,
             .path = terms_.path.text(),
             .inode_number = current == nullptr ? 0 : current->inode_number,

@@ -143,5 +143,31 @@ TEST(RightsOfWaits, ARequestThatComesFromAnotherThreadTooLateIsRefused) {
     EXPECT_THAT(notes, ElementsAre("granted withdrawn", "refused denied", "refused denied"));
 }
 
+TEST(RightsOfForce, EndsNothingIfAHolderIsAlsoOnSomethingElse) {
+    Rights at;
+    const std::vector<core::SetMember> set{{.scope = core::Scope::named("deploy")},
+                                           {.scope = core::Scope::named("hidden")}};
+    core::AcquireRequest both = take("set", "deploy");
+    both.members = set;
+    both.is_only_kind = true;
+    EXPECT_EQ(at.ask(both), "granted set");
+    const auto force = [&](const char* name) {
+        const ForceRelease request{.scope = core::Scope::named(name),
+                                   .or_else = core::Scope::semaphore(name)};
+        const Response* const response = at.service.submit(request, "adm", at.rights);
+        if (response->outcome.refusal == core::Refusal::denied) {
+            return "denied " + core::to_text(response->outcome.lease.scope);
+        }
+        return std::to_string(response->count);
+    };
+    at.rights->lost = {"hidden"};
+    EXPECT_EQ(force("deploy"), "denied hidden");
+    EXPECT_EQ(at.service.counts().leases, 2U);
+    EXPECT_EQ(force("job"), "1");
+    at.rights->lost = {};
+    EXPECT_EQ(force("deploy"), "1");
+    EXPECT_EQ(at.service.counts().leases, 0U);
+}
+
 }  // namespace
 }  // namespace holdfast::service::testing

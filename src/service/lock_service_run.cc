@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "service/events/event_scopes.h"
 #include "service/lock_service.h"
 
 namespace holdfast::service {
@@ -16,6 +17,22 @@ bool covers(const core::LeaseView& lease, const core::Scope& scope) {
     if (!members || members->empty()) return lease.scope.covers(scope);
     return std::any_of(members->begin(), members->end(),
                        [&](const core::SetMember& member) { return member.scope.covers(scope); });
+}
+
+// The first scope of a lease on this lock that the client may not end.
+std::optional<core::Scope> find_denied_holder(const core::LockTable& table,
+                                              const core::Scope& scope,
+                                              const core::ScopeFilter& allowed) {
+    const auto lock = table.inspect(scope, 0, {.limit = SIZE_MAX});
+    if (!lock) return std::nullopt;
+    for (const core::LeaseView& holder : lock->holders) {
+        const auto is_meant = [&](const core::Scope& one) { return is_same_lock(one, scope); };
+        if (!is_any_scope(holder, is_meant)) continue;
+        for (const core::Scope& each : scopes_of(holder)) {
+            if (!allowed.includes(each)) return each;
+        }
+    }
+    return std::nullopt;
 }
 
 core::Outcome refuse_as_denied(const core::Scope& scope) {
@@ -34,6 +51,7 @@ struct Runner {
     Response& response;
     Statement& statement;
     std::string_view why_no_grant;
+    const core::ScopeFilter* allowed;  // Asker::allowed
 
     core::Outcome operator()(core::AcquireRequest& request) const {
         request.secret = core::Secret{random()};
@@ -64,9 +82,13 @@ struct Runner {
         return outcome;
     }
     core::Outcome operator()(const ForceRelease& request) const {
-        response.count = table.force_release(response.now, request.scope);
-        if (response.count == 0 && request.or_else) {
-            response.count = table.force_release(response.now, *request.or_else);
+        table.advance(response.now);
+        for (const auto& scope : {std::optional(request.scope), request.or_else}) {
+            if (!scope || response.count > 0) break;
+            const auto denied =
+                allowed == nullptr ? std::nullopt : find_denied_holder(table, *scope, *allowed);
+            if (denied) return refuse_as_denied(*denied);
+            response.count = table.force_release(response.now, *scope);
         }
         return {};
     }
@@ -187,8 +209,9 @@ void LockService::run(Request& request, const Asker& asker) {
     std::string why_no_grant;
     if (std::holds_alternative<RunStep>(request)) why_no_grant = why_no_growth();
     table_->on_behalf_of(asker.by);
-    response_.outcome = std::visit(
-        Runner{*table_, fences_, pipeline_, random_, response_, statement_, why_no_grant}, request);
+    response_.outcome = std::visit(Runner{*table_, fences_, pipeline_, random_, response_,
+                                          statement_, why_no_grant, asker.allowed.get()},
+                                   request);
     table_->on_behalf_of({});
 }
 

@@ -165,12 +165,21 @@ def begun(program, folder, threads):
 
 
 def limits(program, folder):
-    """What a token with limits does not get: other people's names."""
+    """What a token with limits does not get: other people's sets and names."""
     tokens, tree = folder / "tokens", folder / "tree"
     ci = new_token(program, tokens, "ci", "lock", "deploy/*", "path:/pub/*")
+    adm = new_token(program, tokens, "adm", "admin", "deploy/*")
     root = new_token(program, tokens, "root", "admin", "*")
     server = Server(program, folder, "--tokens", str(tokens), "--files-root", str(tree))
     take = lambda token, **body: server.ask("POST", "/v1/leases", token, {"holder": "w1", "ttl_ms": 600000, **body})
+
+    both = take(root, scopes=["prod-db", "deploy/y"])[1]
+    status, answer = server.ask("DELETE", "/v1/locks/deploy%2Fy", adm)
+    require(status == 403 and "prod" not in json.dumps(answer) and "on" not in answer, "a set was ended:", status, answer)
+    require(server.ask("GET", "/v1/leases/" + both["token"], root)[0] == 200, "the set has ended")
+    require(take(root, scope="deploy/z")[0] == 200, "a lease")
+    status, answer = server.ask("DELETE", "/v1/locks/deploy%2Fz", adm)
+    require((status, answer.get("holders")) == (200, 1), status, answer)
 
     hidden = take(root, scope="path:/hidden/secret")[1]["token"]
     session = server.ask("POST", "/auth/session", ci, door="files")[1]["sessionId"]

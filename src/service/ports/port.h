@@ -35,8 +35,8 @@ struct Asker {
     // For logs, events and the history: the name of the client's access token; without one, the door
     // and the client's address (rights/asker.h). Empty: nobody, or the server itself.
     std::string_view by = {};
-    // What the client may acquire. A request for anything else is refused as `denied`. Requests that
-    // acquire nothing do not look at it.
+    // What the client may acquire; for ForceRelease: what it may end. A request for anything else is
+    // refused as `denied`. Other requests do not look at it.
     AllowedScopes allowed = {};
 };
 

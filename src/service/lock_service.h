@@ -148,7 +148,7 @@ class LockService final : public Port {
     void run(Request& request, const Asker& asker);
     void measure();
     bool refuse_denied(const Request& request, const core::ScopeFilter& allowed);
-    bool answer_repeated(const core::AcquireRequest& request);
+    bool answer_repeated(const core::AcquireRequest& request, std::string_view by);
     void supersede(core::WaiterId waiter);
     [[nodiscard]] bool is_refused_while_stopping(Request& request) const;
     [[nodiscard]] bool asks_for_new_lock(const Request& request) const;

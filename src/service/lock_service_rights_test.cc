@@ -1,4 +1,5 @@
-// What becomes of requests whose client has lost a right since they began.
+// What becomes of requests whose client has lost a right since they began, and of those with an id that
+// another access token has used.
 
 #include <gmock/gmock.h>
 
@@ -167,6 +168,23 @@ TEST(RightsOfForce, EndsNothingIfAHolderIsAlsoOnSomethingElse) {
     at.rights->lost = {};
     EXPECT_EQ(force("deploy"), "1");
     EXPECT_EQ(at.service.counts().leases, 0U);
+}
+
+TEST(RequestIds, BelongToTheNameOfTheAccessToken) {
+    Rights at;
+    core::AcquireRequest wanted = with_id(wait_for("w1"), "r1");
+    EXPECT_EQ(at.ask(wanted, "ci: ", {.by = "ci"}), "later");
+    EXPECT_EQ(at.ask(wanted, "cd: ", {.by = "cd"}), "later");
+    EXPECT_THAT(at.take_notes(), IsEmpty()) << "nobody has lost a place";
+    EXPECT_EQ(at.service.counts().waiters, 2U);
+    EXPECT_EQ(at.ask(wanted, "again: ", {.by = "ci"}), "later");
+    at.executor.settle();
+    EXPECT_THAT(at.take_notes(), ElementsAre("ci: refused request_superseded"));
+    at.release();
+    EXPECT_THAT(at.take_notes(), ElementsAre("again: granted w1"));
+    wanted.wait = 0s;
+    EXPECT_EQ(at.ask(wanted, "", {.by = "ci"}), "granted w1");
+    EXPECT_EQ(at.ask(wanted, "", {.by = "http@192.0.2.7"}), "refused held");
 }
 
 }  // namespace

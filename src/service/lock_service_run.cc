@@ -200,7 +200,7 @@ void LockService::run(Request& request, const Asker& asker) {
     }
     const auto* const acquire = std::get_if<core::AcquireRequest>(&request);
     if (asker.allowed && refuse_denied(request, *asker.allowed)) return;
-    if (acquire != nullptr && answer_repeated(*acquire)) return;
+    if (acquire != nullptr && answer_repeated(*acquire, asker.by)) return;
     if (is_stopping_ && is_refused_while_stopping(request)) {
         response_.outcome = core::Outcome::refuse(core::Refusal::stopping);
         return;
@@ -245,12 +245,12 @@ bool LockService::refuse_denied(const Request& request, const core::ScopeFilter&
 }
 
 // Whether the request was made before, and its answer is what that one got.
-bool LockService::answer_repeated(const core::AcquireRequest& request) {
+bool LockService::answer_repeated(const core::AcquireRequest& request, std::string_view by) {
     if (request.notes.request_id.empty()) return false;
     table_->advance(response_.now);
     absorb_changes();
     give_up_due_places(response_.now);
-    const RequestMemory::Known* const known = requests_.find(request, response_.now);
+    const RequestMemory::Known* const known = requests_.find(request, by, response_.now);
     if (known == nullptr) return false;
     if (!RequestMemory::asks_for_the_same(request, *known)) {
         response_.outcome = core::Outcome::refuse(core::Refusal::request_mismatch);

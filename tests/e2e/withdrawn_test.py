@@ -165,12 +165,13 @@ def begun(program, folder, threads):
 
 
 def limits(program, folder):
-    """What a token with limits does not get: other people's sets and names."""
+    """What a token with limits does not get: other people's sets, names and request ids."""
     tokens, tree = folder / "tokens", folder / "tree"
-    ci = new_token(program, tokens, "ci", "lock", "deploy/*", "path:/pub/*")
+    ci, cd = (new_token(program, tokens, name, "lock", "deploy/*", "path:/pub/*") for name in ("ci", "cd"))
     adm = new_token(program, tokens, "adm", "admin", "deploy/*")
     root = new_token(program, tokens, "root", "admin", "*")
-    server = Server(program, folder, "--tokens", str(tokens), "--files-root", str(tree))
+    flags = ("--tokens", str(tokens), "--files-root", str(tree), "--history", "0")
+    server = Server(program, folder, *flags)
     take = lambda token, **body: server.ask("POST", "/v1/leases", token, {"holder": "w1", "ttl_ms": 600000, **body})
 
     both = take(root, scopes=["prod-db", "deploy/y"])[1]
@@ -186,6 +187,16 @@ def limits(program, folder):
     status, answer = server.ask("PUT", "/pub/a.txt", session, "text", "files", {"Lock-Token": hidden})
     require(status == 409 and "hidden" not in json.dumps(answer), "it names what is hidden:", status, answer)
 
+    status, lease = take(ci, scope="deploy/rid", request_id="r-17")
+    require(status == 200, lease)
+    status, other = take(cd, scope="deploy/rid", request_id="r-17")
+    require(status == 409 and other["error"] == "LockHeld", "the lease of another token:", status, other)
+    again = take(ci, scope="deploy/rid", request_id="r-17")[1]
+    require(again["token"] == lease["token"], "its own lease:", again)
+    server.stop()
+    server = Server(program, folder, *flags)
+    require(take(cd, scope="deploy/rid", request_id="r-17")[0] == 409, "after a restart")
+    require(take(ci, scope="deploy/rid", request_id="r-17")[1]["token"] == lease["token"], "after a restart")
     server.stop()
 
 

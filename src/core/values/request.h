@@ -96,6 +96,7 @@ struct RestoreRequest : AcquireRequest {
     Time acquired_at;
     std::uint64_t version = 0;
     std::uint64_t revision = 0;  // see LeaseView
+    std::string_view by = {};    // Event::by of the grant; empty: nobody, or it was not stored
 };
 
 // Why something happens to a lease or a waiter.

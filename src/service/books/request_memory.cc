@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "service/ports/port.h"
+
 namespace holdfast::service {
 
 namespace {
@@ -40,13 +42,39 @@ std::size_t bytes_of(const std::string& key) {
 }  // namespace
 
 const RequestMemory::Known* RequestMemory::find(const core::AcquireRequest& request,
-                                                core::Time now) const {
+                                                std::string_view by, core::Time now) const {
     if (request.notes.request_id.empty()) return nullptr;
-    const auto found = known_.find(key_of(request));
-    if (found == known_.end()) return nullptr;
-    const Known& known = found->second;
-    if (known.state == State::ended && now - known.ended_at >= ended_kept) return nullptr;
-    return &known;
+    const std::string_view token_name = access_token_in(by);
+    const Known* of_no_token = nullptr;
+    const auto [first, last] = known_.equal_range(key_of(request));
+    for (auto each = first; each != last; ++each) {
+        const Known& known = each->second;
+        if (known.state == State::ended && now - known.ended_at >= ended_kept) continue;
+        if (known.token_name == token_name) return &known;
+        if (known.token_name.empty()) of_no_token = &known;
+    }
+    return of_no_token;
+}
+
+template <class Predicate>
+RequestMemory::KnownMap::iterator RequestMemory::find_if(const std::string& key,
+                                                         Predicate is_meant) {
+    const auto [first, last] = known_.equal_range(key);
+    for (auto each = first; each != last; ++each) {
+        if (is_meant(each->second)) return each;
+    }
+    return known_.end();
+}
+
+// Replaces what was known of the request of the same token.
+void RequestMemory::put(std::string key, Known known) {
+    const auto found =
+        find_if(key, [&](const Known& other) { return other.token_name == known.token_name; });
+    if (found != known_.end()) {
+        found->second = std::move(known);
+    } else {
+        known_.emplace(std::move(key), std::move(known));
+    }
 }
 
 bool RequestMemory::asks_for_the_same(const core::AcquireRequest& request, const Known& known) {
@@ -63,14 +91,22 @@ void RequestMemory::on_event(const core::Event& event) {
     switch (event.kind) {
         case core::EventKind::queued:
             known.token = {};
-            known_[key_of(lease)] = known;
+            known.token_name = access_token_in(event.by);
+            put(key_of(lease), std::move(known));
             break;
         case core::EventKind::granted:
             known.state = State::held;
-            known_[key_of(lease)] = known;
+            known.token_name = access_token_in(event.by);
+            put(key_of(lease), std::move(known));
             break;
         case core::EventKind::wait_timed_out:
-        case core::EventKind::wait_cancelled: known_.erase(key_of(lease)); break;
+        case core::EventKind::wait_cancelled: {
+            const auto found = find_if(key_of(lease), [&](const Known& other) {
+                return other.state == State::waiting && other.waiter == event.waiter;
+            });
+            if (found != known_.end()) known_.erase(found);
+            break;
+        }
         case core::EventKind::released:
         case core::EventKind::expired: end(key_of(lease), event); break;
         case core::EventKind::renewed:
@@ -84,22 +120,31 @@ void RequestMemory::on_event(const core::Event& event) {
 }
 
 void RequestMemory::forget(const core::Event& event) {
-    known_.erase(key_of(event.lease));
+    const auto found = find_if(
+        key_of(event.lease), [&](const Known& known) { return known.token == event.lease.token; });
+    if (found != known_.end()) known_.erase(found);
 }
 
 void RequestMemory::on_restored(const core::RestoreRequest& lease) {
     if (lease.notes.request_id.empty() || lease.is_in_grace) return;
-    known_[key_of(lease)] = {
-        .state = State::held, .token = lease.token, .mode = lease.mode, .limit = lease.limit};
+    put(key_of(lease), {.state = State::held,
+                        .token = lease.token,
+                        .mode = lease.mode,
+                        .limit = lease.limit,
+                        .token_name = std::string(access_token_in(lease.by))});
 }
 
 void RequestMemory::end(std::string key, const core::Event& event) {
     const core::Token token = event.lease.token;
-    known_[key] = {.state = State::ended,
-                   .token = token,
-                   .ended_at = event.at,
-                   .mode = event.lease.mode,
-                   .limit = event.limit};
+    Known known{.state = State::ended,
+                .token = token,
+                .ended_at = event.at,
+                .mode = event.lease.mode,
+                .limit = event.limit};
+    // The event says who has ended the lease. What is known says who was granted it.
+    const auto found = find_if(key, [&](const Known& other) { return other.token == token; });
+    if (found != known_.end()) known.token_name = found->second.token_name;
+    put(key, std::move(known));
     ended_bytes_ += bytes_of(key);
     ended_.push_back({.key = std::move(key), .token = token, .at = event.at});
     while (ended_.size() > ended_max || ended_bytes_ > ended_bytes_max) forget_oldest();
@@ -117,10 +162,10 @@ std::optional<core::Time> RequestMemory::next_removal() const {
 // REQUIRES: there is one.
 void RequestMemory::forget_oldest() {
     const Ended& oldest = ended_.front();
-    const auto found = known_.find(oldest.key);
-    const bool is_the_same = found != known_.end() && found->second.state == State::ended &&
-                             found->second.token == oldest.token;
-    if (is_the_same) known_.erase(found);
+    const auto found = find_if(oldest.key, [&](const Known& known) {
+        return known.state == State::ended && known.token == oldest.token;
+    });
+    if (found != known_.end()) known_.erase(found);
     ended_bytes_ -= bytes_of(oldest.key);
     ended_.pop_front();
 }

@@ -40,6 +40,11 @@ struct Asker {
     AllowedScopes allowed = {};
 };
 
+// The name of the access token in Asker::by; empty if it names none.
+[[nodiscard]] inline std::string_view access_token_in(std::string_view by) {
+    return by.find('@') == std::string_view::npos ? by : std::string_view();
+}
+
 // Something that a response is owed to. One of these is called, once, and is the last that a port
 // does with it. The response is good during the call.
 class Answer {

@@ -93,6 +93,7 @@ class Host {
     [[nodiscard]] SharedParts shared_parts();
     LoopParts& parts_of(const net::EventLoop& loop);
     [[nodiscard]] std::vector<net::EventLoop*> loops() const;
+    void on_rights_changed();
     void stop_serving_states();
     void close_doors();
     void close_one();
@@ -107,6 +108,7 @@ class Host {
     doors::hengdang::Origins origins_;
     std::unique_ptr<FilesKeeper> files_;  // null: the file door is switched off
     const std::unique_ptr<net::EventLoop> main_loop_;
+    net::LoopTimer overlap_timer_;             // when the next token ends that was replaced
     const std::unique_ptr<ClusterNode> node_;  // null: the server stands alone
     const ClusterControl alone_;               // what can be asked of the cluster then: nothing
     std::unique_ptr<service::Executor> main_executor_;

@@ -30,14 +30,21 @@ Token::Token(std::string name, const Digest& digest, Grants grants)
 
 // A request that asks at this moment may see the old greatest right together with the new grants: it
 // is answered as if it had come a moment earlier.
-void Token::set_grants(Grants grants) {
-    const auto fresh = std::make_shared<const Grants>(std::move(grants));
+void Token::set_grants(std::shared_ptr<const Grants> grants) {
     const std::lock_guard guard(mutex_);
-    grants_ = fresh;
+    grants_ = std::move(grants);
     for (const Door door : {Door::http, Door::dflockd, Door::redis, Door::files}) {
-        everywhere_[static_cast<std::size_t>(door)].store(fresh->everywhere(door),
+        everywhere_[static_cast<std::size_t>(door)].store(grants_->everywhere(door),
                                                           std::memory_order_relaxed);
     }
+}
+
+void Token::set_grants(Grants grants) {
+    set_grants(std::make_shared<const Grants>(std::move(grants)));
+}
+
+void Token::set_grants_of(const Token& other) {
+    set_grants(other.grants());
 }
 
 std::optional<std::uint64_t> Token::may_log_denial(LogClock::time_point now) const {

@@ -47,6 +47,8 @@ class Token : public std::enable_shared_from_this<Token> {
     }
 
     void set_grants(Grants grants);
+    // It may do what the other token may do.
+    void set_grants_of(const Token& other);
 
     // How often it was denied this right.
     void count_denial(Right right) const {
@@ -66,6 +68,8 @@ class Token : public std::enable_shared_from_this<Token> {
         const std::lock_guard guard(mutex_);
         return grants_;
     }
+
+    void set_grants(std::shared_ptr<const Grants> grants);
 
     const std::string name_;
     const Digest digest_;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a token that was withdrawn can still do at the real program: nothing, also with what it had begun.
+"""What a token that was withdrawn or replaced can still do at the real program: nothing, also with what it had begun.
 
     withdrawn_test.py HOLDFAST
 
@@ -164,6 +164,52 @@ def begun(program, folder, threads):
     server.stop()
 
 
+def leaked(program, folder, *more):
+    """A server with a token of --auth-token-file that is replaced, and what had shown the old one."""
+    file = folder / "auth.token"
+    file.write_text("old\n")
+    (folder / "tree").mkdir()
+    server = Server(program, folder, "--auth-token-file", str(file), "--files-root", str(folder / "tree"), *more)
+    redis, dflockd = Line(server, "redis"), Line(server, "dflockd")
+    require(redis.say("AUTH old\r\n") == "+OK" and redis.say("SET a x PX 60000\r\n") == "+OK", "redis")
+    require(dflockd.say("auth\n_\nold\n") == "ok" and dflockd.say("l\nb\n0\n").startswith("ok "), "dflockd")
+    session = server.ask("POST", "/auth/session", "old", door="files")[1]["sessionId"]
+    require(server.ask("PUT", "/x.txt", session, "text", door="files")[0] == 201, "PUT")
+    file.write_text("new\n")
+    server.reload()
+    require(server.ask("GET", "/lock", "new")[0] == 200, "the new token")
+
+    def what_works():
+        return {"http": server.ask("GET", "/lock", "old")[0] == 200,
+                "redis": redis.say("SET c x PX 60000\r\n") in ("+OK", "$-1"),
+                "dflockd": not dflockd.say("l\nd\n0\n").startswith("error_denied"),
+                "files": server.ask("PUT", "/x.txt", session, "text", door="files")[0] == 200}
+    return server, redis, what_works
+
+
+def replaced(program, folder):
+    server, redis, what_works = leaked(program, folder)
+    require(not any(what_works().values()), "the old token still works:", what_works())
+    require(redis.say("SET c x PX 60000\r\n").startswith("-NOPERM"), "SET")
+    require(holder(server, "new", "b") is not None, "what it holds stays until it ends")
+    server.stop()
+
+
+def overlapping(program, folder):
+    server, _, what_works = leaked(program, folder, "--token-overlap", "1h")
+    require(all(what_works().values()), "they overlap:", what_works())
+    server.stop()
+
+
+def overlapped(program, folder):
+    server, _, what_works = leaked(program, folder, "--token-overlap", "100ms")
+    end = time.monotonic() + PATIENCE_S
+    while any((working := what_works()).values()):
+        require(time.monotonic() < end, "the overlap never ends:", working)
+        time.sleep(0.05)
+    server.stop()
+
+
 def limits(program, folder):
     """What a token with limits does not get: other people's sets, names and request ids."""
     tokens, tree = folder / "tokens", folder / "tree"
@@ -201,7 +247,7 @@ def limits(program, folder):
 
 
 def main(program):
-    for run, *more in ((begun, 1), (begun, 2), (limits,)):
+    for run, *more in ((begun, 1), (begun, 2), (replaced,), (overlapping,), (overlapped,), (limits,)):
         with tempfile.TemporaryDirectory() as name:
             run(program, pathlib.Path(name), *more)
         print("seen:", run.__name__, *more)

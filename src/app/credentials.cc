@@ -97,7 +97,8 @@ base::Result<std::unique_ptr<Credentials>> Credentials::read(const ServeOptions&
                 .tokens = options.tokens_file,
                 .is_for_http = std::any_of(open.begin(), open.end(),
                                            [](const Door* door) { return door->is_http; }),
-                .tls = options.tls};
+                .tls = options.tls,
+                .token_overlap = options.token_overlap};
     TRY(auto tokens, read_tokens(files));
     warn_of_open_doors(options);
     std::unique_ptr<net::TlsSource> tls;

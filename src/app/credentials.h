@@ -42,6 +42,9 @@ class Credentials {
     // Both. All files are good, or everything stays as it was.
     [[nodiscard]] base::Result<void> read_again();
 
+    // Ends the tokens that were replaced, and whose overlap is over (--token-overlap).
+    void end_replaced_tokens() { tokens_.end_replaced(rights::TokenClock::now()); }
+
     [[nodiscard]] const TokenSource& tokens() const { return tokens_; }
     // Null: connections are plain.
     [[nodiscard]] const net::TlsSource* tls() const { return tls_.get(); }
@@ -54,10 +57,11 @@ class Credentials {
         std::string tokens;
         bool is_for_http = true;  // false: the tokens never travel in a header
         net::TlsFiles tls;
+        core::Duration token_overlap{0};
     };
 
     Credentials(Files files, const Tokens& tokens, std::unique_ptr<net::TlsSource> tls)
-        : files_(std::move(files)), tokens_(tokens), tls_(std::move(tls)) {}
+        : files_(std::move(files)), tokens_(tokens, files_.token_overlap), tls_(std::move(tls)) {}
 
     static base::Result<Tokens> read_tokens(const Files& files);
 

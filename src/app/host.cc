@@ -110,6 +110,11 @@ Host::Host(const ServeOptions& options, service::Clock& clock, Foundation founda
       host_names_(HostNames::of_this_machine(options.host_names)),
       origins_(options.files.origins),
       main_loop_(std::move(foundation.main_loop)),
+      overlap_timer_(*main_loop_,
+                     [this] {
+                         credentials_->end_replaced_tokens();
+                         on_rights_changed();
+                     }),
       node_(std::move(foundation.node)),
       main_executor_(std::make_unique<LoopExecutor>(*main_loop_)),
       event_feed_(service::first_number()),
@@ -354,6 +359,24 @@ void Host::run() {
     }
     main_loop_->run();
     for (std::thread& thread : threads) thread.join();
+}
+
+base::Result<void> Host::reload() {
+    TRY(credentials_->read_again());
+    on_rights_changed();
+    return {};
+}
+
+// In the same turn: nothing is granted between the change of rights and the end of the waits that have
+// lost theirs.
+void Host::on_rights_changed() {
+    if (const std::size_t ended = service_->end_waits_without_right(); ended > 0) {
+        base::log(base::LogLevel::info, "requests that waited have lost their right to the lock",
+                  {{"count", std::uint64_t{ended}}});
+    }
+    if (const auto next = credentials_->tokens().current()->next_end()) {
+        overlap_timer_.call_at(*next);
+    }
 }
 
 void Host::stop_serving_states() {

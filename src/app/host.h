@@ -57,8 +57,9 @@ class Host {
     // Why the server has shut itself down; empty: it was told to. After run().
     [[nodiscard]] const std::string& failure() const { return failure_; }
 
-    // Reads tokens, certificates and the password of etcd again; they hold for new requests and new
-    // connections. If one of the files is not good, everything stays as it was. From any thread.
+    // Reads tokens, certificates and the password of etcd again. The tokens hold for everything that
+    // happens after this, certificates and password for new connections. If one of the files is not
+    // good, everything stays as it was. REQUIRES: this is the thread of the main loop.
     [[nodiscard]] base::Result<void> reload();
 
     // Ends the server in two steps. First everybody who waits for a lock is told to ask again
@@ -92,6 +93,7 @@ class Host {
     [[nodiscard]] SharedParts shared_parts();
     LoopParts& parts_of(const net::EventLoop& loop);
     [[nodiscard]] std::vector<net::EventLoop*> loops() const;
+    void on_rights_changed();
     void stop_serving_states();
     void close_doors();
     void close_one();
@@ -107,6 +109,7 @@ class Host {
     doors::hengdang::Origins origins_;
     std::unique_ptr<FilesKeeper> files_;  // null: the file door is switched off
     const std::unique_ptr<net::EventLoop> main_loop_;
+    net::LoopTimer overlap_timer_;             // when the next token ends that was replaced
     const std::unique_ptr<ClusterNode> node_;  // null: the server stands alone
     const ClusterControl alone_;               // what can be asked of the cluster then: nothing
     std::unique_ptr<service::Executor> main_executor_;

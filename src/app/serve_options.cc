@@ -168,6 +168,9 @@ void declare_tokens(const options::Command& command, ServeOptions& options) {
     command.add_file("--tokens", options.tokens_file,
                      "many tokens, each with rights of its own (`holdfast token new` makes one); "
                      "read again on SIGHUP");
+    command.add_duration("--token-overlap", options.token_overlap,
+                         "how long the old secret of a token is still right after SIGHUP has "
+                         "brought a new one");
 }
 
 void declare_tls(const options::Command& command, ServeOptions& options) {
@@ -382,6 +385,10 @@ base::Result<void> check(const ServeOptions& options) {
     }
     if (options.tls.certificate_file.empty() != options.tls.key_file.empty()) {
         return base::fail("--tls-cert and --tls-key belong together: give both or neither");
+    }
+    if (options.token_overlap < core::Duration::zero() ||
+        options.token_overlap > std::chrono::days{30}) {
+        return base::fail("--token-overlap must be at most 30 days");
     }
     if (options.homelab.default_ttl <= core::Duration::zero()) {
         return base::fail("--default-ttl must be longer than zero");

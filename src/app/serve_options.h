@@ -63,6 +63,7 @@ struct ServeOptions {
     std::string auth_token_file;          // empty: nobody is asked for a token
     std::string admin_token_file;         // empty: with an auth token, nobody is an admin
     std::string tokens_file;              // many tokens, each with its rights; empty: none
+    core::Duration token_overlap{0};      // a secret that was replaced is right for so long
     net::TlsFiles tls;                    // both empty: plain
     // The command line's default is default_data_folder().
     std::string data_folder = data_folder_here;

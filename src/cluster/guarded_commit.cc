@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cluster/records/lease_record.h"
+#include "service/ports/port.h"
 
 namespace holdfast::cluster {
 
@@ -40,7 +41,11 @@ std::vector<Operation> operations_of(const Keys& keys, const service::CommitEffe
     std::move(history.operations.begin(), history.operations.end(), std::back_inserter(operations));
     for (const auto& put : effect.puts()) {
         const std::uint64_t fence = fence_of(*put.change);
-        std::string record = to_record(*put.change, epoch, history.begin_of(fence));
+        service::HoldBegin begin = history.begin_of(fence);
+        // Without a history, it says to which token an id belongs.
+        const bool has_id = !put.change->lease.notes.request_id.empty();
+        if (begin.by.empty() && put.is_new && has_id) begin.by = service::access_token_in(put.by);
+        std::string record = to_record(*put.change, epoch, begin);
         if (written.is_known(fence, record)) continue;
         operations.push_back(Operation::put(keys.lease(fence), std::move(record)));
     }

@@ -13,6 +13,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "rights/token.h"
 
@@ -46,6 +47,10 @@ struct Denial {
     if (client == nullptr || client->may(need.right, need.door, need.scope)) return std::nullopt;
     return refuse(*client, need);
 }
+
+// What a client is told whose right to a lock has ended while its request waited for the lock, or was on
+// its way to the service (core::Refusal::denied).
+inline constexpr std::string_view right_lost = "the token has lost its right to this lock";
 
 // Adds `"right":..,"on":..` to the JSON object that a body consists of; without `on` if the client may
 // not know it. The line end behind the object, if there is one, stays. REQUIRES: the object is not empty.

@@ -47,6 +47,8 @@ class Token : public std::enable_shared_from_this<Token> {
     }
 
     void set_grants(Grants grants);
+    // It may do what the other token may do.
+    void set_grants_of(const Token& other);
 
     // How often it was denied this right.
     void count_denial(Right right) const {
@@ -67,6 +69,8 @@ class Token : public std::enable_shared_from_this<Token> {
         return grants_;
     }
 
+    void set_grants(std::shared_ptr<const Grants> grants);
+
     const std::string name_;
     const Digest digest_;
     mutable std::mutex mutex_;
@@ -86,5 +90,10 @@ using TokenPtr = std::shared_ptr<const Token>;
 
 // The locks that a listing shows to this client. Null: all of them.
 [[nodiscard]] std::shared_ptr<const core::ScopeFilter> readable_by(const Token* client, Door door);
+
+// The scopes that the client has this right on, as its token says whenever it is asked. Null for a null
+// client, which has no limits.
+[[nodiscard]] std::shared_ptr<const core::ScopeFilter> allowed_to(const Token* client, Right right,
+                                                                  Door door);
 
 }  // namespace holdfast::rights

@@ -19,10 +19,9 @@ std::string_view bytes_of(const Digest& digest) {
 
 }  // namespace
 
-TokenTable::TokenTable(const Tokens& tokens, const TokenTable* before)
+TokenTable::TokenTable(const Tokens& tokens, const TokenTable* before, const Overlap& overlap)
     : wrong_secrets_(before != nullptr ? before->wrong_secrets_ : std::make_shared<WrongSecrets>()),
-      is_open_(tokens.auth.empty() && !tokens.lines),
-      is_of_file_(tokens.lines.has_value()) {
+      is_open_(tokens.auth.empty() && !tokens.lines) {
     if (!tokens.auth.empty()) {
         add(auth_token_name, base::sha256(tokens.auth), Grants::everything(Right::lock), before);
     }
@@ -42,13 +41,32 @@ TokenTable::TokenTable(const Tokens& tokens, const TokenTable* before)
     std::stable_sort(tokens_.begin(), tokens_.end(),
                      [](const auto& a, const auto& b) { return a->digest() < b->digest(); });
     if (before == nullptr) return;
-    // A connection that a token of a flag has admitted stays admitted when that token changes, as it
-    // always did: there is only one of its kind, so clients cannot change to the next one before.
+    for (const Replaced& old : before->replaced_) end_or_keep(old, overlap.now);
     for (const auto& token : before->tokens_) {
-        const bool is_of_flag =
-            token->name() == auth_token_name || token->name() == admin_token_name;
-        if (!is_of_flag && find_digest(token->digest()) != token) token->set_grants({});
+        end_or_keep({.token = token, .until = overlap.now + overlap.length}, overlap.now);
     }
+}
+
+TokenTable::TokenTable(const TokenTable& before, TokenClock::time_point now) : TokenTable(before) {
+    std::erase_if(replaced_, [now](const Replaced& old) {
+        if (old.until > now) return false;
+        old.token->set_grants(Grants());
+        return true;
+    });
+}
+
+// A token of the table before: if it is not in this one, its rights end now or later.
+void TokenTable::end_or_keep(const Replaced& old, TokenClock::time_point now) {
+    const auto same_secret = find_digest(old.token->digest());
+    if (same_secret == old.token) return;
+    const auto successor = std::find_if(tokens_.begin(), tokens_.end(), [&](const auto& token) {
+        return token->name() == old.token->name();
+    });
+    if (same_secret || successor == tokens_.end() || old.until <= now) {
+        return old.token->set_grants(Grants());
+    }
+    old.token->set_grants_of(**successor);
+    replaced_.push_back(old);
 }
 
 void TokenTable::add(std::string_view name, const Digest& digest, Grants grants,
@@ -65,11 +83,15 @@ void TokenTable::add(std::string_view name, const Digest& digest, Grants grants,
 // The search shows at most how many bits of the *hash* agree with that of a token. That helps nobody:
 // the secret cannot be found from its hash, and not from a part of it either.
 std::shared_ptr<Token> TokenTable::find_digest(const Digest& digest) const {
+    const auto is_same = [&](const Token& token) {
+        return base::equal_in_constant_time(bytes_of(token.digest()), bytes_of(digest));
+    };
     const auto found = std::lower_bound(tokens_.begin(), tokens_.end(), digest, has_smaller_digest);
-    if (found == tokens_.end()) return nullptr;
-    const bool is_same =
-        base::equal_in_constant_time(bytes_of((*found)->digest()), bytes_of(digest));
-    return is_same ? *found : nullptr;
+    if (found != tokens_.end() && is_same(**found)) return *found;
+    for (const Replaced& old : replaced_) {
+        if (is_same(*old.token)) return old.token;
+    }
+    return nullptr;
 }
 
 TokenPtr TokenTable::find(std::string_view secret) const {
@@ -77,10 +99,10 @@ TokenPtr TokenTable::find(std::string_view secret) const {
     return find_digest(base::sha256(secret));
 }
 
-TokenPtr TokenTable::find_name(std::string_view name) const {
-    const auto found = std::find_if(tokens_.begin(), tokens_.end(),
-                                    [&](const auto& token) { return token->name() == name; });
-    return found == tokens_.end() ? nullptr : *found;
+std::optional<TokenClock::time_point> TokenTable::next_end() const {
+    std::optional<TokenClock::time_point> next;
+    for (const Replaced& old : replaced_) next = next ? std::min(*next, old.until) : old.until;
+    return next;
 }
 
 std::shared_ptr<const TokenTable> TokenSource::current() const {
@@ -88,9 +110,16 @@ std::shared_ptr<const TokenTable> TokenSource::current() const {
     return table_;
 }
 
-void TokenSource::replace(const Tokens& tokens) {
+void TokenSource::replace(const Tokens& tokens, TokenClock::time_point now) {
     const std::lock_guard guard(mutex_);
-    table_ = std::make_shared<const TokenTable>(tokens, table_.get());
+    const TokenTable::Overlap overlap{.now = now, .length = overlap_};
+    table_ = std::make_shared<const TokenTable>(tokens, table_.get(), overlap);
+    version_.fetch_add(1, std::memory_order_release);
+}
+
+void TokenSource::end_replaced(TokenClock::time_point now) {
+    const std::lock_guard guard(mutex_);
+    table_ = std::make_shared<const TokenTable>(*table_, now);
     version_.fetch_add(1, std::memory_order_release);
 }
 

@@ -56,9 +56,7 @@ TEST(TokenTable, FindsTheTokensOfAFileByTheirSecrets) {
     for (const char* name : {"ci", "ui", "z"}) {
         EXPECT_EQ(table.find(std::string(name) + "!")->name(), name);
         EXPECT_EQ(table.find(name), nullptr);
-        EXPECT_EQ(table.find_name(name)->name(), name);
     }
-    EXPECT_EQ(table.find_name("y"), nullptr);
     const TokenTable none({.lines = lines({})}, nullptr);
     EXPECT_FALSE(none.is_open()) << "a file without tokens lets nobody in";
 }
@@ -94,12 +92,97 @@ TEST(TokenSource, TakesTheRightsFromASecretThatHasChanged) {
     EXPECT_FALSE(may_lock(ci, "x"));
 }
 
-TEST(TokenSource, LeavesConnectionsOfTheFlagsTokenAsTheyAre) {
-    TokenSource source({.auth = "one"});
-    const auto token = source.current()->find("one");
-    source.replace({.auth = "two"});
+TEST(TokenSource, TakesTheRightsFromTheFlagsTokensThatHaveChanged) {
+    TokenSource source({.auth = "one", .admin = "root"});
+    const auto token = source.current()->find("one"), admin = source.current()->find("root");
+    source.replace({.auth = "two", .admin = "root2"});
     EXPECT_EQ(source.current()->find("one"), nullptr);
-    EXPECT_TRUE(may_lock(token, "x"));
+    EXPECT_FALSE(may_lock(token, "x"));
+    EXPECT_FALSE(may_lock(admin, "x"));
+    EXPECT_TRUE(may_lock(source.current()->find("two"), "x"));
+}
+
+// Tokens overlap for a minute.
+class OverlapTest : public ::testing::Test {
+  protected:
+    static TokenClock::time_point at(int seconds) {
+        return TokenClock::time_point(std::chrono::seconds(seconds));
+    }
+    static std::vector<TokenLine> with_secret(const char* text, std::string_view secret) {
+        auto file = lines({text});
+        file[0].digest = base::sha256(secret);
+        return file;
+    }
+    TokenSource source_{
+        {.auth = "one", .admin = "root", .lines = with_secret("ci lock deploy/*", "old")},
+        std::chrono::minutes{1}};
+    TokenPtr find(std::string_view secret) { return source_.current()->find(secret); }
+};
+
+TEST_F(OverlapTest, AReplacedSecretIsRightForAWhile) {
+    const auto one = find("one"), old = find("old");
+    source_.replace({.auth = "two", .admin = "root", .lines = with_secret("ci lock prod", "new")},
+                    at(0));
+    EXPECT_EQ(find("one"), one);
+    EXPECT_EQ(find("old"), old);
+    EXPECT_TRUE(may_lock(one, "x"));
+    EXPECT_TRUE(may_lock(old, "prod")) << "with the new rights";
+    EXPECT_FALSE(may_lock(old, "deploy/x"));
+    EXPECT_EQ(source_.current()->tokens().size(), 3U);
+    EXPECT_EQ(source_.current()->next_end(), at(60));
+    const auto version = source_.version();
+    source_.end_replaced(at(59));
+    EXPECT_TRUE(may_lock(one, "x"));
+    source_.end_replaced(at(60));
+    EXPECT_GT(source_.version(), version + 1);
+    EXPECT_FALSE(may_lock(one, "x"));
+    EXPECT_FALSE(may_lock(old, "prod"));
+    EXPECT_EQ(find("one"), nullptr);
+    EXPECT_EQ(find("old"), nullptr);
+    EXPECT_EQ(source_.current()->next_end(), std::nullopt);
+    EXPECT_TRUE(may_lock(find("two"), "x"));
+}
+
+TEST_F(OverlapTest, ATokenThatIsGoneHasNoRightsAtOnce) {
+    const auto one = find("one"), root = find("root"), old = find("old");
+    source_.replace({.auth = "two", .lines = lines({"ui read *"})}, at(0));
+    EXPECT_TRUE(may_lock(one, "x"));
+    EXPECT_FALSE(may_lock(root, "x"));
+    EXPECT_FALSE(may_lock(old, "deploy/x"));
+    EXPECT_EQ(find("root"), nullptr);
+    // Also if it was replaced before.
+    source_.replace({.lines = lines({"ui read *"})}, at(1));
+    EXPECT_FALSE(may_lock(one, "x"));
+    EXPECT_EQ(find("one"), nullptr);
+}
+
+TEST_F(OverlapTest, AnotherChangeMakesItNoLonger) {
+    const auto one = find("one");
+    source_.replace({.auth = "two"}, at(0));
+    const auto two = find("two");
+    source_.replace({.auth = "three"}, at(30));
+    EXPECT_TRUE(may_lock(one, "x"));
+    EXPECT_TRUE(may_lock(two, "x"));
+    EXPECT_EQ(source_.current()->next_end(), at(60));
+    source_.replace({.auth = "three"}, at(60));
+    EXPECT_FALSE(may_lock(one, "x"));
+    EXPECT_TRUE(may_lock(two, "x"));
+    EXPECT_EQ(source_.current()->next_end(), at(90));
+}
+
+TEST_F(OverlapTest, ASecretThatComesBackIsTheSameToken) {
+    const auto one = find("one");
+    source_.replace({.auth = "two"}, at(0));
+    const auto two = find("two");
+    source_.replace({.auth = "one"}, at(30));
+    EXPECT_EQ(find("one"), one);
+    source_.end_replaced(at(60));
+    EXPECT_TRUE(may_lock(one, "x"));
+    EXPECT_EQ(source_.current()->next_end(), at(90)) << "that of the other one";
+    // A secret that goes to another name is another token.
+    source_.replace({.auth = "three", .admin = "two"}, at(40));
+    EXPECT_FALSE(may_lock(two, "x"));
+    EXPECT_EQ(find("two")->name(), "admin");
 }
 
 TEST(Denial, SaysWhichRightIsMissingOnWhatAndIsCounted) {

@@ -82,17 +82,18 @@ LockService::LockService(const core::TableOptions& options, ServiceParts parts)
     store_.on_lost([this](const StoreFailure& why) { executor_.post([this, why] { lose(why); }); });
 }
 
-const Response* LockService::take(Request& request, std::string_view by) {
+const Response* LockService::take(Request& request, const Asker& asker) {
     CHECK(!unclaimed_);
     Progress progress;
-    if (run(request, by, progress)) return conclude(request, std::nullopt);
-    keep_for_later(request, by, progress);
+    if (run(request, asker, progress)) return conclude(request, asker, std::nullopt);
+    keep_for_later(request, asker, progress);
     return nullptr;
 }
 
 // The request was run, and response_ is what came of it: returns it if it may be given at once.
 // Otherwise it is promised: to `promised`, or to a new promise that await() claims.
-const Response* LockService::conclude(const Request& request, std::optional<PromiseId> promised) {
+const Response* LockService::conclude(const Request& request, const Asker& asker,
+                                      std::optional<PromiseId> promised) {
     const Operation operation = operation_of(request);
     const auto give_now = [&] {
         if (!promised) figures_.on_answer(operation, response_, core::Duration::zero());
@@ -100,6 +101,7 @@ const Response* LockService::conclude(const Request& request, std::optional<Prom
     };
     if (!response_.failure.empty()) return give_now();
     if (absorb_changes()) statement_.has_changes = true;
+    if (response_.outcome.kind == core::Outcome::Kind::queued) keep_right(request, asker.allowed);
     const bool waits = is_waiting(request, response_.outcome);
     const CommitNumber commit = pipeline_.rests_on(statement_, response_.outcome);
     if (statement_.about == Statement::About::fence) tell_if_stale(request, commit);
@@ -210,6 +212,7 @@ void LockService::tell() {
 // Somebody's wait is over.
 void LockService::resolve_waiter(const core::Event& event, bool is_uncommitted) {
     if (event.kind == core::EventKind::queued) return;
+    wait_rights_.forget(event.waiter);
     const bool is_granted = event.kind == core::EventKind::granted;
     const auto id = take_promise_of(event.waiter);
     if (!id) {  // nobody waits there at the moment; perhaps its place is kept

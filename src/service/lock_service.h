@@ -37,6 +37,7 @@
 #include "service/books/fence.h"
 #include "service/books/kept_places.h"
 #include "service/books/request_memory.h"
+#include "service/books/wait_rights.h"
 #include "service/commit_pipeline.h"
 #include "service/events/figures.h"
 #include "service/events/texts.h"
@@ -120,6 +121,11 @@ class LockService final : public Port {
     // asks for a lock from now on. Renewals, releases and looks are answered as before.
     void begin_stop();
 
+    // Ends the waits of clients that have lost the right to what they wait for, and returns how many
+    // these were. They are answered as `denied`. REQUIRES: called in the turn in which rights have
+    // changed, after the change; then no wait without a right is granted.
+    std::size_t end_waits_without_right();
+
     // Nobody heard that this wait was answered as `still_waiting`: its place is not kept. Does
     // nothing if somebody has taken the place.
     void give_up_place(core::WaiterId waiter);
@@ -145,10 +151,10 @@ class LockService final : public Port {
     };
     struct Recovery;
 
-    [[nodiscard]] const Response* take(Request& request, std::string_view by) override;
+    [[nodiscard]] const Response* take(Request& request, const Asker& asker) override;
 
     // lock_service_run.cc
-    [[nodiscard]] bool run(Request& request, std::string_view by, Progress& progress);
+    [[nodiscard]] bool run(Request& request, const Asker& asker, Progress& progress);
 
     // lock_service_parts.cc: requests that take several turns
     struct LongRequest {
@@ -156,17 +162,19 @@ class LockService final : public Port {
         Request request;
         Texts texts;  // of the request
         std::string by;
+        std::shared_ptr<const core::ScopeFilter> allowed;  // see Asker
         Progress progress;
         bool has_begun = false;  // otherwise it waits until the table is not behind
     };
     [[nodiscard]] bool must_wait_for_table(const Request& request) const;
-    void keep_for_later(const Request& request, std::string_view by, const Progress& progress);
+    void keep_for_later(const Request& request, const Asker& asker, const Progress& progress);
     void go_on_with_long_requests();
     void go_on_in_next_turn();
     [[nodiscard]] bool advance(core::Time now);
     void log_sweep(core::Time began, std::uint64_t expired);
     void measure();
-    bool answer_repeated(const core::AcquireRequest& request);
+    bool refuse_denied(const Request& request, const core::ScopeFilter& allowed);
+    bool answer_repeated(const core::AcquireRequest& request, std::string_view by);
     void supersede(core::WaiterId waiter);
     [[nodiscard]] bool is_refused_while_stopping(Request& request) const;
     [[nodiscard]] bool asks_for_new_lock(const Request& request) const;
@@ -202,11 +210,12 @@ class LockService final : public Port {
     void leave_place(const KeptPlace& place);
     void end_waits(const Response& refusal);
     void end_waits_without_growth();
+    void keep_right(const Request& request, const AllowedScopes& allowed);
     [[nodiscard]] std::optional<core::Time> next_deadline() const;
     void erase_promise(core::Slot slot);
 
     // lock_service.cc
-    [[nodiscard]] const Response* conclude(const Request& request,
+    [[nodiscard]] const Response* conclude(const Request& request, const Asker& asker,
                                            std::optional<PromiseId> promised);
     void sweep();
     bool absorb_changes();
@@ -273,6 +282,7 @@ class LockService final : public Port {
     core::GrowingMap<std::uint64_t, PromiseId> promises_by_waiter_;  // by serial
     core::DeadlineHeap answer_deadlines_;  // of promises: those that are told to ask again
     KeptPlaces places_;
+    WaitRights wait_rights_;
     bool is_stopping_ = false;
     std::list<LongRequest> long_requests_;  // in the order in which they came
     bool is_going_on_ = false;              // the next turn has another part of long work

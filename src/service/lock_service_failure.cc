@@ -157,6 +157,7 @@ void LockService::fail(const StoreFailure& why) {
     table_->clear_changes();
     absorbed_ = 0;
     places_.clear();
+    wait_rights_.clear();
     if (why.kind == StoreFailure::Kind::unknown) {
         // A store that fails again and again is not read all the time.
         const core::Duration pause = next_recovery_ - clock_.now();

@@ -1,5 +1,5 @@
-// Waits that are longer than a client may go without an answer, and the end of all waits when the
-// server stops or the store is full.
+// Waits that are longer than a client may go without an answer, and the end of waits: of all of them when
+// the server stops or the store is full, and of those whose clients have lost the right to the lock.
 
 #include <algorithm>
 #include <utility>
@@ -133,6 +133,36 @@ void LockService::end_waits(const Response& refusal) {
         cancel_wait(now, waiter);
     }
     absorb_changes();
+}
+
+// The request waits from now on, or its place is taken by a client that asks again.
+void LockService::keep_right(const Request& request, const AllowedScopes& allowed) {
+    const core::WaiterId waiter = response_.outcome.waiter;
+    if (!allowed) return wait_rights_.forget(waiter);
+    wait_rights_.keep(waiter, allowed, wanted_by(request));
+}
+
+// What was due before this moment happens first, as it would have without the change of rights.
+std::size_t LockService::end_waits_without_right() {
+    executor_.at_end_of_turn();
+    if (!is_serving() || wait_rights_.size() == 0) return 0;
+    const core::Time now = clock_.now();
+    table_->advance(now);
+    absorb_changes();
+    const std::vector<WaitRights::Lost> lost = wait_rights_.take_lost();
+    for (const WaitRights::Lost& wait : lost) {
+        if (const auto id = take_promise_of(wait.waiter)) {
+            promises_[id->slot].waiter = {};
+            Response response{.now = now, .outcome = core::Outcome::refuse(core::Refusal::denied)};
+            if (const auto scope = core::parse_scope(wait.scope)) {
+                response.outcome.lease.scope = *scope;
+            }
+            owe(*id, response, no_commit);
+        }
+        cancel_wait(now, wait.waiter);
+    }
+    absorb_changes();
+    return lost.size();
 }
 
 std::optional<core::Time> LockService::next_deadline() const {

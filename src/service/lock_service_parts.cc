@@ -92,7 +92,7 @@ bool LockService::must_wait_for_table(const Request& request) const {
 }
 
 // The request, which was just run, is not finished: it goes on in later turns.
-void LockService::keep_for_later(const Request& request, std::string_view by,
+void LockService::keep_for_later(const Request& request, const Asker& asker,
                                  const Progress& progress) {
     absorb_changes();
     unclaimed_ = make_promise(operation_of(request));
@@ -100,7 +100,8 @@ void LockService::keep_for_later(const Request& request, std::string_view by,
     kept.promise = *unclaimed_;
     kept.request = request;
     kept.texts.keep_texts_of(kept.request);
-    kept.by = by;
+    kept.by = asker.by;
+    kept.allowed = asker.allowed;
     kept.progress = progress;
     kept.has_begun = std::holds_alternative<ForceRelease>(request) ||
                      std::holds_alternative<EndSession>(request);
@@ -115,11 +116,12 @@ void LockService::go_on_with_long_requests() {
         LongRequest& next = waiting.front();
         const bool has_client = find_promise(next.promise) != nullptr;
         if (has_client || next.has_begun) {
-            const bool is_finished = run(next.request, next.by, next.progress);
+            const Asker asker{.by = next.by, .allowed = next.allowed};
+            const bool is_finished = run(next.request, asker, next.progress);
             absorb_changes();
             if (!is_finished) break;
             const Response* const response =
-                has_client ? conclude(next.request, next.promise) : nullptr;
+                has_client ? conclude(next.request, asker, next.promise) : nullptr;
             if (response != nullptr) owe(next.promise, *response, no_commit);
         }
         waiting.pop_front();

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "service/events/event_scopes.h"
 #include "service/lock_service.h"
 
 namespace holdfast::service {
@@ -18,6 +19,28 @@ bool covers(const core::LeaseView& lease, const core::Scope& scope) {
                        [&](const core::SetMember& member) { return member.scope.covers(scope); });
 }
 
+// The first scope of a lease on this lock that the client may not end.
+std::optional<core::Scope> find_denied_holder(const core::LockTable& table,
+                                              const core::Scope& scope,
+                                              const core::ScopeFilter& allowed) {
+    const auto lock = table.inspect(scope, 0, {.limit = SIZE_MAX});
+    if (!lock) return std::nullopt;
+    for (const core::LeaseView& holder : lock->holders) {
+        const auto is_meant = [&](const core::Scope& one) { return is_same_lock(one, scope); };
+        if (!is_any_scope(holder, is_meant)) continue;
+        for (const core::Scope& each : scopes_of(holder)) {
+            if (!allowed.includes(each)) return each;
+        }
+    }
+    return std::nullopt;
+}
+
+core::Outcome refuse_as_denied(const core::Scope& scope) {
+    core::Outcome outcome = core::Outcome::refuse(core::Refusal::denied);
+    outcome.lease.scope = scope;
+    return outcome;
+}
+
 // Runs a request on the table and puts the answer into `response`; the outcome, if it has one, is
 // returned.
 struct Runner {
@@ -28,6 +51,7 @@ struct Runner {
     Response& response;
     Statement& statement;
     std::string_view why_no_grant;
+    const core::ScopeFilter* allowed;  // Asker::allowed
     Progress& progress;
     bool& is_finished;
 
@@ -61,15 +85,27 @@ struct Runner {
     }
     core::Outcome operator()(const ForceRelease& request) const {
         if (!progress.is_on_other_scope) {
-            is_finished = table.force_release_part(response.now, request.scope, progress.forced);
+            if (const auto denied = force(request.scope)) return refuse_as_denied(*denied);
             if (!is_finished) return {};
             progress.is_on_other_scope = progress.forced.count == 0 && request.or_else;
+            if (progress.is_on_other_scope) progress.forced = {};
         }
         if (progress.is_on_other_scope) {
-            is_finished = table.force_release_part(response.now, *request.or_else, progress.forced);
+            if (const auto denied = force(*request.or_else)) return refuse_as_denied(*denied);
         }
         response.count = progress.forced.count;
         return {};
+    }
+    // Ends a part of the leases on the scope. If the client may not end one of them, which is asked
+    // before the first part, that ends nothing and returns the scope.
+    [[nodiscard]] std::optional<core::Scope> force(const core::Scope& scope) const {
+        const bool is_first = progress.forced.until == core::Fence{};
+        if (is_first && allowed != nullptr) {
+            table.advance(response.now);
+            if (auto denied = find_denied_holder(table, scope, *allowed)) return denied;
+        }
+        is_finished = table.force_release_part(response.now, scope, progress.forced);
+        return std::nullopt;
     }
     core::Outcome operator()(const OpenSession& request) const {
         response.session = table.open_session(response.now, request.owner);
@@ -167,7 +203,7 @@ struct Runner {
 }  // namespace
 
 // False if more parts follow, or if nothing was done yet (lock_service_parts.cc).
-bool LockService::run(Request& request, std::string_view by, Progress& progress) {
+bool LockService::run(Request& request, const Asker& asker, Progress& progress) {
     // Read after the request has come in, so that no lease begins before it was asked for.
     if (executor_.has_fresh_input()) input_time_ = clock_.now();
     response_.now = input_time_;
@@ -186,7 +222,8 @@ bool LockService::run(Request& request, std::string_view by, Progress& progress)
     statement_.has_changes = advance(response_.now);
     if (must_wait_for_table(request)) return false;
     const auto* const acquire = std::get_if<core::AcquireRequest>(&request);
-    if (acquire != nullptr && answer_repeated(*acquire)) return true;
+    if (asker.allowed && refuse_denied(request, *asker.allowed)) return true;
+    if (acquire != nullptr && answer_repeated(*acquire, asker.by)) return true;
     if (is_stopping_ && is_refused_while_stopping(request)) {
         response_.outcome = core::Outcome::refuse(core::Refusal::stopping);
         return true;
@@ -195,10 +232,11 @@ bool LockService::run(Request& request, std::string_view by, Progress& progress)
     std::string why_no_grant;
     if (std::holds_alternative<RunStep>(request)) why_no_grant = why_no_growth();
     bool is_finished = true;
-    table_->on_behalf_of(by);
-    response_.outcome = std::visit(Runner{*table_, fences_, pipeline_, random_, response_,
-                                          statement_, why_no_grant, progress, is_finished},
-                                   request);
+    table_->on_behalf_of(asker.by);
+    response_.outcome =
+        std::visit(Runner{*table_, fences_, pipeline_, random_, response_, statement_, why_no_grant,
+                          asker.allowed.get(), progress, is_finished},
+                   request);
     table_->on_behalf_of({});
     return is_finished;
 }
@@ -221,15 +259,26 @@ void LockService::measure() {
         Details{.figures = std::make_shared<const ServiceFigures>(std::move(seen))});
 }
 
+// Refuses a request for a lock that the client has no right to. The door has asked before, but the
+// request may have been on its way from another thread when the right ended.
+bool LockService::refuse_denied(const Request& request, const core::ScopeFilter& allowed) {
+    auto denied = find_denied(allowed, wanted_by(request));
+    if (!denied) return false;
+    refusal_ = denied->name;
+    denied->name = refusal_;
+    response_.outcome = refuse_as_denied(*denied);
+    return true;
+}
+
 // Whether the request was made before, and its answer is what that one got.
-bool LockService::answer_repeated(const core::AcquireRequest& request) {
+bool LockService::answer_repeated(const core::AcquireRequest& request, std::string_view by) {
     if (request.notes.request_id.empty()) return false;
     give_up_due_places(response_.now);
-    const RequestMemory::Known* known = requests_.find(request, response_.now);
+    const RequestMemory::Known* known = requests_.find(request, by, response_.now);
     if (known != nullptr && known->state == RequestMemory::Known::State::held) {
         table_->settle(known->token);
         absorb_changes();
-        known = requests_.find(request, response_.now);
+        known = requests_.find(request, by, response_.now);
     }
     if (known == nullptr) return false;
     if (!RequestMemory::asks_for_the_same(request, *known)) {

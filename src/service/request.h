@@ -41,7 +41,8 @@ struct ReleaseOwn {
     core::Owner owner;
 };
 
-// Ends what anybody has on the scope; if nobody has anything there, on the other one.
+// Ends what anybody has on the scope; if nobody has anything there, on the other one. Ends nothing and
+// is refused as `denied` if a lease there is also on something that the client may not end.
 struct ForceRelease {
     core::Scope scope;
     std::optional<core::Scope> or_else;

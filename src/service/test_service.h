@@ -9,6 +9,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -102,6 +103,15 @@ inline ReleaseOwn give_back(std::string_view owner, std::string_view job = "job"
 
 enum class Durability { none, full };
 
+// The rights of a client, which has them on everything until it loses some.
+class TestRights final : public core::ScopeFilter {
+  public:
+    [[nodiscard]] bool includes(const core::Scope& scope) const override {
+        return !lost.contains(core::to_text(scope));
+    }
+    std::set<std::string> lost;
+};
+
 // A service of which the test holds every part.
 struct TestService {
     explicit TestService(Durability durability, CommitLimits limits = {},
@@ -118,8 +128,11 @@ struct TestService {
     }
 
     // The response as a note, or `later`; then notes will say `<prefix><note>`.
-    std::string ask(const Request& request, const std::string& prefix = "") {
-        if (const Response* response = service.submit(request)) return to_note(*response);
+    std::string ask(const Request& request, const std::string& prefix = "",
+                    const Asker& asker = {}) {
+        if (const Response* response = service.submit(request, asker.by, asker.allowed)) {
+            return to_note(*response);
+        }
         promise = service.await(std::make_unique<NotedAnswer>(notes, prefix));
         return "later";
     }

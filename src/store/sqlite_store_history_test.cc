@@ -267,6 +267,36 @@ TEST_F(StoreHistory, SaysWhoHasAskedForTheGrantAndForTheEnd) {
     EXPECT_THAT(fences_after_crash(), ElementsAre(4, 3, 2, 1));
 }
 
+// The id belongs to the token, also where nobody keeps a history.
+TEST_F(StoreHistory, IsNotNeededForTheTokenOfARequestId) {
+    for (const bool has_history : {true, false}) {
+        const std::string path = folder_ / (has_history ? "with.db" : "without.db");
+        const SqliteStoreOptions options{
+            .fold_after = 1h,
+            .history = has_history ? a_week : service::HistoryLimits{.age_max = 0h}};
+        auto store = open_store(path, options);
+        recover(*store);
+        std::vector<LeaseRow> rows{lease(1), lease(2), lease(3)};
+        rows[0].request_id = rows[1].request_id = "r1";
+        ASSERT_TRUE(testing::commit(
+            *store, changes_of({by("ci", event_of(EventKind::granted, rows[0])),
+                                by("http@192.0.2.7", event_of(EventKind::granted, rows[1])),
+                                by("ci", event_of(EventKind::granted, rows[2]))})));
+        // A renewal on other terms does not know who has asked for the lease.
+        ASSERT_TRUE(testing::commit(*store, changes_of({event_of(EventKind::renewed, rows[0])})));
+        for (const char* when : {"from the journal", "from the table"}) {
+            const auto read = open_store(copy_as_if_crashed(path, folder_ / "copy.db"), options);
+            const Leases leases = recover(*read).leases;
+            EXPECT_EQ(leases.at(1).granted_by, "ci") << when;
+            EXPECT_EQ(leases.at(2).granted_by, has_history ? "http@192.0.2.7" : "") << when;
+            EXPECT_EQ(leases.at(3).granted_by, has_history ? "ci" : "") << when;
+            store.reset();  // which folds
+            store = open_store(path, options);
+            recover(*store);
+        }
+    }
+}
+
 TEST_F(StoreHistory, WritesNoNamesWhereThereAreNone) {
     open();
     commit({granted(1)});

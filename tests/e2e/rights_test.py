@@ -7,6 +7,7 @@ The token `ci` may lock `deploy/*` and the paths below `/shared/deploy`, and not
 every door. `root` may do everything, `ui` may read everything.
 """
 
+import atexit
 import base64
 import hashlib
 import http.client
@@ -39,6 +40,7 @@ class Server:
         doors = [word for door in self.DOORS for word in (f"--{door}", "127.0.0.1:0")]
         self.process = subprocess.Popen([program, "serve", *doors, "--data", str(folder / "data"), *flags],
                                         stdout=subprocess.PIPE, stderr=self.log, text=True)
+        atexit.register(self.process.kill)  # of a test that fails
         self.ports = {}
         for _ in self.DOORS:
             words = self.process.stdout.readline().split()

@@ -288,6 +288,7 @@ core::RestoreRequest to_request(const LeaseRecord& record, std::span<const core:
     request.acquired_at = now + (record.acquired_at - clock.wall(now));
     request.version = record.version;
     request.revision = record.revision;
+    request.by = record.granted_by;
     return request;
 }
 

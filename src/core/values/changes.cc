@@ -71,6 +71,7 @@ std::string_view to_text(Refusal refusal) {
         case Refusal::still_waiting: return "still_waiting";
         case Refusal::stopping: return "stopping";
         case Refusal::scope_mismatch: return "scope_mismatch";
+        case Refusal::denied: return "denied";
     }
     return "";
 }

@@ -97,6 +97,7 @@ struct RestoreRequest : AcquireRequest {
     Time acquired_at;
     std::uint64_t version = 0;
     std::uint64_t revision = 0;  // see LeaseView
+    std::string_view by = {};    // Event::by of the grant; empty: nobody, or it was not stored
 };
 
 // Why something happens to a lease or a waiter.
@@ -240,6 +241,8 @@ enum class Refusal : std::uint8_t {
     stopping,  // the server is about to end: ask again when it is back
     // By the service, when a token is checked for a scope:
     scope_mismatch,  // the lease is live, but does not cover the scope
+    // By the service, when the client has no right to what a request is about, or none any more:
+    denied,  // `lease.scope` is the first scope that the right is missing on
 };
 
 [[nodiscard]] std::string_view to_text(Refusal refusal);

@@ -200,6 +200,10 @@ void append_answer(std::string& out, Verb verb, const service::Response& respons
         out.append(refusal_line(core::Refusal::waiters_per_lock_max));
         return;
     }
+    if (outcome.refusal == core::Refusal::denied) {
+        out.append("error_denied lock ").append(core::to_text(outcome.lease.scope)).append("\n");
+        return;
+    }
     const bool is_late = verb == Verb::wait && outcome.refusal == core::Refusal::lease_ended;
     out.append(is_late ? "error_lease_expired\n" : refusal_line(outcome.refusal));
 }

@@ -153,7 +153,7 @@ bool DflockdProtocol::ask(const DflockdRequest& request) {
             return answer(fault_line), true;
         }
     }
-    if (const service::Response* response = port_.submit(to_service(request), by())) {
+    if (const service::Response* response = port_.submit(to_service(request), by(), allowed())) {
         const bool is_next = owed_.empty();
         std::string& out = is_next ? channel_.output() : owed_.emplace_back(*this).text;
         append(out, request.verb, *response);
@@ -176,6 +176,14 @@ std::string_view DflockdProtocol::by() {
                           net::ClientHost(channel_).text());
     }
     return by_;
+}
+
+// What the peer may lock. REQUIRES: as by().
+const service::AllowedScopes& DflockdProtocol::allowed() {
+    if (client_ && !allowed_) {
+        allowed_ = rights::allowed_to(client_.get(), rights::Right::lock, rights::Door::dflockd);
+    }
+    return allowed_;
 }
 
 // A connection that is about to close waits for nothing.

@@ -105,6 +105,7 @@ class DflockdProtocol final : public net::Protocol {
     void on_gate_timer();
     [[nodiscard]] bool ask(const DflockdRequest& request);
     [[nodiscard]] std::string_view by();
+    [[nodiscard]] const service::AllowedScopes& allowed();
     [[nodiscard]] core::Duration patience(const DflockdRequest& request) const;
     [[nodiscard]] core::AcquireRequest to_acquire(const DflockdRequest& request) const;
     [[nodiscard]] service::Request to_service(const DflockdRequest& request) const;
@@ -126,8 +127,9 @@ class DflockdProtocol final : public net::Protocol {
     const std::string owner_;
 
     Admission admission_ = Admission::pending;
-    rights::TokenPtr client_;  // null: the peer is not admitted yet, or needs no secret
-    std::string by_;           // by(), once it was called
+    rights::TokenPtr client_;         // null: the peer is not admitted yet, or needs no secret
+    std::string by_;                  // by(), once it was called
+    service::AllowedScopes allowed_;  // of client_, once allowed() was called
     // While the admission is pending: the end of the time in which the peer may show the secret.
     // While it is refused: the time at which the peer is told.
     std::unique_ptr<net::LoopTimer> gate_timer_;

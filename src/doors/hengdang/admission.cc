@@ -28,30 +28,32 @@ Parsed<Visitor> find_visitor(HengdangDoor& door, const net::HttpRequest& request
     return tl::unexpected(refuse(NoSession::unknown));
 }
 
-// The owner of a session that began with the token of --auth-token-file.
-constexpr std::string_view secret_owner = "secret";
-// ... with another token: its name and the beginning of its hash follow, so that the session ends when
-// the secret changes.
+// The owner of a session that began with a token: the token's name and the beginning of its hash follow,
+// so that the session ends when the secret changes.
 constexpr std::string_view token_owner_prefix = "token:";
 constexpr std::size_t shown_digest_bytes = 4;
+// Earlier versions did not note with which secret of --auth-token-file a session began. So these sessions
+// are over.
+constexpr std::string_view former_owner = "secret";
 
-// The token that a session began with; null if it began otherwise, or the server has no --tokens, and
-// so the session has no limits. Refuses a session whose token is no longer in force.
+// The token that a session began with; null if it began otherwise, and so has no limits. Refuses a session
+// whose token is no longer in force.
 Parsed<rights::TokenPtr> find_client(HengdangDoor& door, const files::Session& session) {
     const std::string_view owner = session.owner;
     const bool is_of_token = owner.starts_with(token_owner_prefix);
-    if (!is_of_token && owner != secret_owner) return nullptr;
-    const auto tokens = door.parts().tokens.current();
-    if (!is_of_token && !tokens->is_of_file()) return nullptr;
-    const std::string_view name =
-        is_of_token ? owner.substr(token_owner_prefix.size()) : rights::auth_token_name;
-    auto token = tokens->find_name(name.substr(0, name.find('#')));
-    if (!token || session_owner_of(*token) != owner)
-        return tl::unexpected(refuse(NoSession::unknown));
+    if (!is_of_token && owner != former_owner) return nullptr;
+    if (!is_of_token) return tl::unexpected(refuse(NoSession::unknown));
+    std::string_view name = owner.substr(token_owner_prefix.size());
+    name = name.substr(0, name.find('#'));
+    auto token = door.parts().tokens.current()->find_if([&](const rights::Token& each) {
+        return each.name() == name && session_owner_of(each) == owner;
+    });
+    if (!token) return tl::unexpected(refuse(NoSession::unknown));
     return token;
 }
 
-// A directory on the way to what the client may read can be listed, though it is not covered itself.
+}  // namespace
+
 std::optional<rights::Denial> deny_path(const rights::Token* client, Deed deed,
                                         const files::FilePath& path) {
     constexpr rights::Door door = rights::Door::files;
@@ -61,10 +63,7 @@ std::optional<rights::Denial> deny_path(const rights::Token* client, Deed deed,
     return rights::deny(client, {right, door, core::Scope::path(path.text())});
 }
 
-}  // namespace
-
 std::string session_owner_of(const rights::Token& token) {
-    if (token.name() == rights::auth_token_name) return std::string(secret_owner);
     return std::string(token_owner_prefix) + token.name() + '#' +
            base::to_hex(std::span(token.digest()).first(shown_digest_bytes));
 }
@@ -85,7 +84,6 @@ Parsed<Visitor> admit(HengdangDoor& door, const net::HttpRequest& request, Deed 
     TRY(auto visitor, find_visitor(door, request));
     TRY(visitor.client, find_client(door, visitor.session));
     rights::set_asker(visitor.by, visitor.client.get(), rights::Door::files, request.client_host());
-    if (visitor.session.owner == secret_owner) visitor.by = rights::auth_token_name;
     if (path != nullptr) {
         if (const auto denial = deny_path(visitor.client.get(), deed, *path)) {
             return tl::unexpected(refuse(*denial));

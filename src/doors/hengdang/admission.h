@@ -2,6 +2,7 @@
 
 // Who sends a request, and whether they may do what it asks for.
 
+#include <optional>
 #include <string>
 
 #include "doors/hengdang/hengdang_door.h"
@@ -36,6 +37,11 @@ enum class Deed {
 // read or to change the path (403); no path: the request is about none.
 [[nodiscard]] Parsed<Visitor> admit(HengdangDoor& door, const net::HttpRequest& request, Deed deed,
                                     const files::FilePath* path = nullptr);
+
+// Why the client may not do this with the path; no value if it may. A directory on the way to what it may
+// read can be listed, though no right covers it.
+[[nodiscard]] std::optional<rights::Denial> deny_path(const rights::Token* client, Deed deed,
+                                                      const files::FilePath& path);
 
 // Whether the client may read something below this path. Then it may list the directory, which shows it
 // what it may read, and what is on the way to that.

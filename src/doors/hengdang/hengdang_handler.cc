@@ -121,6 +121,7 @@ std::unique_ptr<net::BodySink> HengdangHandler::receive(const net::HttpRequest& 
         return nullptr;
     }
     write->session_name = visitor->session.name;
+    write->client = visitor->client;
     write->by = visitor->by;
     return begin_writing(context_, std::move(*write), reply, source);
 }
@@ -165,7 +166,6 @@ void HengdangHandler::handle_file(const net::HttpRequest& request, const files::
     const Deed deed = is_look(request) && !is_lock_change ? Deed::look : Deed::change;
     const auto visitor = admit(*context_.door, request, deed, &path);
     if (!visitor) return answer(operation_of(request, path), visitor.error(), reply);
-    const files::Session& session = visitor->session;
     if (!wish) return answer(FileOperation::lock, wish.error(), reply);
     if (*wish && request.method != "GET") {
         return answer(FileOperation::lock, refuse_method("GET"), reply);
@@ -176,12 +176,15 @@ void HengdangHandler::handle_file(const net::HttpRequest& request, const files::
         if (const auto denial = rights::deny(visitor->client.get(), need)) {
             return answer(FileOperation::lock, refuse(*denial), reply);
         }
-        return run_lock_request(
-            defer(FileOperation::lock, reply),
-            {.wish = **wish, .path = path, .session_name = session.name, .by = visitor->by});
+        return run_lock_request(defer(FileOperation::lock, reply),
+                                {.wish = **wish,
+                                 .path = path,
+                                 .session_name = visitor->session.name,
+                                 .client = visitor->client,
+                                 .by = visitor->by});
     }
     if (is_delete) return remove(*visitor, request, path, reply);
-    if (is_post) return make_directory(session, path, reply);
+    if (is_post) return make_directory(*visitor, path, reply);
     look_at_file(*visitor, request, path, reply);
 }
 
@@ -203,23 +206,27 @@ void HengdangHandler::look_at_file(const Visitor& visitor, const net::HttpReques
                   reply);
 }
 
-// Makes a change that needs no lock on a thread of the disk, if the session is still live then.
-void HengdangHandler::run_change(FileOperation operation, const files::Session& session,
-                                 net::HttpReply& reply, std::function<FileAnswer()> change) const {
+// Makes a change of a directory, which needs no lock, on a thread of the disk. The session must still be
+// live then, and have the right to the path.
+void HengdangHandler::run_change(const DirectoryChange& change, net::HttpReply& reply,
+                                 std::function<FileAnswer()> make) const {
     HengdangDoor& door = *context_.door;
-    answer_from(door.writers(), defer(operation, reply),
-                [&door, name = session.name, change = std::move(change)] {
+    answer_from(door.writers(), defer(change.operation, reply),
+                [&door, name = change.visitor.session.name, client = change.visitor.client,
+                 path = change.path, make = std::move(make)] {
                     const auto begun = door.sessions().begin_change(name, door.wall_now());
-                    return begun ? change() : refuse(NoSession::unknown);
+                    if (!begun) return refuse(NoSession::unknown);
+                    const auto denial = deny_path(client.get(), Deed::change, path);
+                    return denial ? refuse(*denial) : make();
                 });
 }
 
 // Also without a slash at the end of its path: not all clients send it.
-void HengdangHandler::make_directory(const files::Session& session, const files::FilePath& path,
+void HengdangHandler::make_directory(const Visitor& visitor, const files::FilePath& path,
                                      net::HttpReply& reply) {
     run_change(
-        FileOperation::make_directory, session, reply,
-        [&door = *context_.door, path, owner = session.owner] {
+        {FileOperation::make_directory, visitor, path}, reply,
+        [&door = *context_.door, path, owner = visitor.session.owner] {
             const auto done = door.tree().make_directory(path);
             if (!done) return refuse(done.error());
             return tell_made({.path = path, .owner = owner, .created_ms = door.wall_now_ms()});
@@ -228,23 +235,22 @@ void HengdangHandler::make_directory(const files::Session& session, const files:
 
 void HengdangHandler::remove(const Visitor& visitor, const net::HttpRequest& request,
                              const files::FilePath& path, net::HttpReply& reply) {
-    const files::Session& session = visitor.session;
     if (!path.ends_in_slash()) {
         auto conditions = read_conditions(request);
         if (!conditions) return answer(FileOperation::remove, conditions.error(), reply);
         RemoveRequest removal{.path = path,
                               .conditions = std::move(*conditions),
                               .lock_token = read_lock_token(request),
-                              .session_name = session.name,
+                              .session_name = visitor.session.name,
+                              .client = visitor.client,
                               .by = visitor.by};
         return begin_removing(context_, std::move(removal), reply);
     }
-    run_change(FileOperation::remove_directory, session, reply, [&door = *context_.door, path] {
-        if (const auto done = door.tree().remove_directory(path); !done) {
-            return refuse(done.error());
-        }
-        return FileAnswer{.status = 204, .content_type = ""};
-    });
+    run_change(
+        {FileOperation::remove_directory, visitor, path}, reply, [&door = *context_.door, path] {
+            const auto done = door.tree().remove_directory(path);
+            return done ? FileAnswer{.status = 204, .content_type = ""} : refuse(done.error());
+        });
 }
 
 void HengdangHandler::watch(const net::HttpRequest& request, net::HttpReply& reply) {

@@ -50,12 +50,16 @@ class HengdangHandler final : public net::HttpHandler {
                      net::HttpReply& reply);
     void look_at_file(const Visitor& visitor, const net::HttpRequest& request,
                       const files::FilePath& path, net::HttpReply& reply);
-    void make_directory(const files::Session& session, const files::FilePath& path,
-                        net::HttpReply& reply);
+    struct DirectoryChange {
+        FileOperation operation;
+        const Visitor& visitor;
+        const files::FilePath& path;
+    };
+    void make_directory(const Visitor& visitor, const files::FilePath& path, net::HttpReply& reply);
     void remove(const Visitor& visitor, const net::HttpRequest& request,
                 const files::FilePath& path, net::HttpReply& reply);
-    void run_change(FileOperation operation, const files::Session& session, net::HttpReply& reply,
-                    std::function<FileAnswer()> change) const;
+    void run_change(const DirectoryChange& change, net::HttpReply& reply,
+                    std::function<FileAnswer()> make) const;
     void handle_reserved(const net::HttpRequest& request, const files::FilePath& path,
                          net::HttpReply& reply);
     void watch(const net::HttpRequest& request, net::HttpReply& reply);

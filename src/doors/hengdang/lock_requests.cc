@@ -53,7 +53,7 @@ void acquire(const ExchangePtr& exchange, const LockRequest& lock) {
             door.holds().keep({.session = lock.session_name, .path = lock.path.text()});
             answer_acquired(exchange, lock, outcome.lease.token);
         },
-        lock.by);
+        lock.by, rights::allowed_to(lock.client.get(), rights::Right::lock, rights::Door::files));
 }
 
 void release(const ExchangePtr& exchange, const LockRequest& lock) {

@@ -41,7 +41,8 @@ void begin_reading(const HengdangContext& context, ReadRequest request, net::Htt
 // first thing that goes wrong is the answer, and the file stays as it was.
 //
 // At the commit the session and its lock are checked again (WritePermit, BlockingLocks): a session
-// that has ended or has lost the lock meanwhile changes nothing. A request with a Lock-Token asks
+// that has ended or has lost the lock meanwhile changes nothing, and so does a session whose token has
+// lost the right to the path. A request with a Lock-Token asks
 // for no lock before its commit; the lease of the token is checked instead.
 //
 // writing/writing.cc opens with the states of the request.
@@ -52,8 +53,9 @@ struct WriteRequest {
     std::optional<std::uint64_t> length;    // of the body, if it is known
     std::optional<core::Token> lock_token;  // a malformed one is a token that no lease has
     std::string session_name;
-    std::string by = {};          // Visitor::by
-    bool is_asked_first = false;  // the client sends the body only after `100 Continue`
+    rights::TokenPtr client = {};  // Visitor::client
+    std::string by = {};           // Visitor::by
+    bool is_asked_first = false;   // the client sends the body only after `100 Continue`
 };
 
 // Returns the sink for the body.
@@ -68,7 +70,8 @@ struct RemoveRequest {
     Conditions conditions;
     std::optional<core::Token> lock_token;
     std::string session_name;
-    std::string by;  // Visitor::by
+    rights::TokenPtr client;  // Visitor::client
+    std::string by;           // Visitor::by
 };
 void begin_removing(const HengdangContext& context, RemoveRequest request, net::HttpReply& reply);
 
@@ -77,6 +80,7 @@ struct LockRequest {
     LockWish wish;
     files::FilePath path;
     std::string session_name;  // of a live session
+    rights::TokenPtr client;   // Visitor::client
     std::string by;            // Visitor::by
 };
 void run_lock_request(const std::shared_ptr<Exchange>& exchange, const LockRequest& lock);

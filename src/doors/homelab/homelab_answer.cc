@@ -5,6 +5,7 @@
 #include "base/json/json.h"
 #include "base/text/append_all.h"
 #include "base/text/rfc3339.h"
+#include "rights/denial.h"
 
 namespace holdfast::doors::homelab {
 
@@ -69,6 +70,7 @@ Answer refused_by_limit(core::Refusal refusal) {
             return {.status = 409, .error = "this name is a semaphore at the moment"};
         case core::Refusal::stopping:
             return {.status = 503, .error = "the server is shutting down; ask again later"};
+        case core::Refusal::denied: return {.status = 403, .error = rights::right_lost};
         default: return {.status = 500, .error = core::to_text(refusal)};
     }
 }

@@ -70,7 +70,9 @@ void HomelabHandler::handle(const net::RoutedRequest& routed, net::HttpReply& re
             routed.client, {right, rights::Door::http, core::Scope::named(request->job)})) {
         return send_denied(request->job, *denial, reply);
     }
-    if (const service::Response* response = port_.submit(to_service(*request), routed.by)) {
+    const auto allowed = rights::allowed_to(routed.client, right, rights::Door::http);
+    if (const service::Response* response =
+            port_.submit(to_service(*request), routed.by, allowed)) {
         const int status = append_answer(body_, *request, *response, clock_);
         answers::send_json(reply, status, body_);
         return;

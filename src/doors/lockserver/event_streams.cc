@@ -40,7 +40,8 @@ struct Seen {
         std::erase_if(scopes, [client](const core::SetMember& member) {
             return !may_read(client, member.scope);
         });
-        if (scopes.empty() || scopes.front().scope == lease.scope) return;
+        is_visible = !scopes.empty();
+        if (!is_visible || scopes.front().scope == lease.scope) return;
         lease.scope = scopes.front().scope;
         lease.mode = scopes.front().mode;
         limit = scopes.front().limit;
@@ -50,14 +51,15 @@ struct Seen {
     core::LeaseView lease;
     std::uint32_t limit;
     std::vector<core::SetMember> scopes = {};  // of a lease on one scope: none
+    // False: the client may read none of several scopes. It has lost the right to them just now.
+    bool is_visible = true;
     // Whether the client sees the first scope. The queue and the owner before are those of that one.
     bool is_of_first = true;
 };
 
-void append_data(base::JsonWriter& json, const core::Event& event, const rights::Token* client,
+void append_data(base::JsonWriter& json, const core::Event& event, const Seen& seen,
                  const service::Clock& clock) {
     using core::EventKind;
-    const Seen seen(event, client);
     const core::LeaseView& lease = seen.lease;
     const bool is_of_session =
         event.kind == EventKind::session_opened || event.kind == EventKind::session_ended;
@@ -148,6 +150,8 @@ bool may_hear(const rights::Token* client, const service::FeedEvent& event) {
 
 void append_event(std::string& out, const service::FeedEvent& event, const rights::Token* client,
                   const service::Clock& clock) {
+    const Seen seen(event.event, client);
+    if (!seen.is_visible) return;
     fmt::format_to(std::back_inserter(out), FMT_COMPILE("id: {}\nevent: {}\ndata: "), event.id,
                    event.refused_fence ? "fence_refused" : core::to_text(event.event.kind));
     base::JsonWriter json(out);
@@ -159,7 +163,7 @@ void append_event(std::string& out, const service::FeedEvent& event, const right
         const auto readable = rights::readable_by(client, rights::Door::http);
         answers::ShownCycle(event.event.cycle, readable.get()).append(json);
     } else {
-        append_data(json, event.event, client, clock);
+        append_data(json, event.event, seen, clock);
     }
     json.end_object();
     out += "\n\n";

@@ -113,6 +113,14 @@ TEST_F(LimitedEventStreamsTest, OfALeaseWithAHiddenFirstScopeOnlyTheOtherIsToldO
     }
 }
 
+// The client may lose its rights between two questions for one event.
+TEST_F(LimitedEventStreamsTest, OfALeaseThatIsHiddenAltogetherNothingIsWritten) {
+    const rights::Token nothing("ci", rights::Digest{}, rights::Grants());
+    std::string text;
+    append_event(text, service::FeedEvent(1, of_set(), std::nullopt), &nothing, clock_);
+    EXPECT_EQ(text, "");
+}
+
 TEST_F(LimitedEventStreamsTest, AFilterForAHiddenNameIsNotAnsweredByTheEventsOfOthers) {
     EXPECT_THAT(heard({.scope = "deploy/x"}, of_set()), HasSubstr("deploy/x"));
     EXPECT_THAT(heard({.prefix = "deploy/"}, of_set()), HasSubstr("deploy/x"));

@@ -3,6 +3,7 @@
 #include "base/json/json_writer.h"
 #include "doors/answers/retry_hint.h"
 #include "doors/lockserver/lock_json.h"
+#include "rights/denial.h"
 
 namespace holdfast::doors::lockserver {
 
@@ -168,6 +169,7 @@ struct Writer {
                 return append_not_acquired(body, request, "REQUEST_ENDED");
             case core::Refusal::request_superseded:
                 return append_not_acquired(body, request, "REQUEST_SUPERSEDED");
+            case core::Refusal::denied: append_error(body, rights::right_lost); return 403;
             default: return refuse_by_limit(body, response.outcome.refusal);
         }
         const core::LeaseView& lease = response.outcome.lease;

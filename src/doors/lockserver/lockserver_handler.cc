@@ -206,12 +206,44 @@ void LockserverHandler::handle(const net::RoutedRequest& routed, net::HttpReply&
     if (const auto* const watch = std::get_if<WatchEvents>(&*request)) {
         return streams_.open(*watch, client, reply);
     }
-    if (const auto* response = port_.submit(std::visit(Translator{}, *request), routed.by)) {
+    const bool has_limits = client != nullptr && !routed.is_admin();
+    if (const auto* const force = std::get_if<ForceRelease>(&*request); force && has_limits) {
+        return force_release(*force, routed, reply);
+    }
+    const auto allowed = std::holds_alternative<Acquire>(*request)
+                             ? rights::allowed_to(client, rights::Right::lock, rights::Door::http)
+                             : nullptr;
+    if (const auto* response =
+            port_.submit(std::visit(Translator{}, *request), routed.by, allowed)) {
         body_.clear();
         const int status = append_answer(body_, *request, *response, clock_);
         return answers::send_json(reply, status, body_);
     }
     answers::answer_later<Acquire>(std::move(*request), reply, port_, clock_);
+}
+
+// The client has limits. What holds the lock may also be on something that the client may not end: then
+// nothing ends.
+void LockserverHandler::force_release(const ForceRelease& request, const net::RoutedRequest& routed,
+                                      net::HttpReply& reply) {
+    constexpr rights::Right right = rights::Right::admin;
+    constexpr rights::Door door = rights::Door::http;
+    const auto later = std::make_shared<net::DeferredReply>(reply.defer());
+    auto answer = [this, request, later,
+                   client = rights::keep(routed.client)](const service::Response& response) {
+        std::string body;
+        const core::Outcome& outcome = response.outcome;
+        if (!response.failure.empty() || outcome.refusal != core::Refusal::denied) {
+            const int status = append_answer(body, request, response, clock_);
+            return answers::send_json(*later, status, body);
+        }
+        const auto denial = rights::refuse_lease(*client, {right, door, outcome.lease.scope});
+        append_error(body, denial.sentence);
+        rights::add_to_json(body, denial);
+        later->send(403, json, body.append("\n"));
+    };
+    service::ask(port_, Translator{}(request), std::move(answer), routed.by,
+                 rights::allowed_to(routed.client, right, door));
 }
 
 }  // namespace holdfast::doors::lockserver

@@ -26,6 +26,8 @@ Reply acquired_reply(const core::Outcome& outcome) {
         case core::Refusal::other_kind: return Reply::null();
         case core::Refusal::stopping:
             return Reply::error("ERR the server is about to end: ask again when it is back");
+        case core::Refusal::denied:
+            return Reply::error(fmt::format("NOPERM {}", rights::right_lost));
         default: return explain(outcome.refusal, "holdfast.acquire");
     }
 }

@@ -179,7 +179,8 @@ void RedisProtocol::acquire(Words words) {
                                        .ttl = std::chrono::milliseconds{*ttl_ms},
                                        .wait = wait,
                                        .is_only_kind = true};
-    const service::Response* const response = port_.submit(request, by());
+    const service::Response* const response = port_.submit(
+        request, by(), rights::allowed_to(client, rights::Right::lock, rights::Door::redis));
     Owed& owed = owed_.emplace_back(*this);
     owed.is_wait = true;
     if (response != nullptr) {

@@ -5,8 +5,18 @@
 
 #include "doors/answers/late_answer.h"
 #include "doors/scoped/scoped_answer.h"
+#include "rights/denial.h"
 
 namespace holdfast::doors::scoped {
+
+namespace {
+
+// A reader may have lost the right since it has begun to watch.
+rights::Need need_to_read(const std::string& name) {
+    return {rights::Right::read, rights::Door::http, core::Scope::named(name)};
+}
+
+}  // namespace
 
 ElectionWatches::ElectionWatches(const service::ElectionReader::Parts& parts, net::EventLoop& loop,
                                  const service::Clock& clock)
@@ -19,13 +29,17 @@ ElectionWatches::ElectionWatches(const service::ElectionReader::Parts& parts, ne
 void ElectionWatches::open(const LookAtElection& request, const rights::Token* client,
                            net::HttpReply& reply) {
     if (request.is_stream) return open_stream(request, client, reply);
-    open_poll(request, reply);
+    open_poll(request, client, reply);
 }
 
-void ElectionWatches::open_poll(const LookAtElection& request, net::HttpReply& reply) {
+void ElectionWatches::open_poll(const LookAtElection& request, const rights::Token* client,
+                                net::HttpReply& reply) {
     const auto wait = is_stopping_ ? std::chrono::milliseconds{0} : request.wait;
-    const auto poll =
-        polls_.insert(polls_.end(), Poll{.reply = {}, .due = loop_.now() + wait, .open = {}});
+    const auto poll = polls_.insert(polls_.end(), Poll{.name = request.name,
+                                                       .client = rights::keep(client),
+                                                       .reply = {},
+                                                       .due = loop_.now() + wait,
+                                                       .open = {}});
     poll->reply = reply.defer([this, poll] { polls_.erase(poll); });
     const bool has_seen_state = request.after.has_value();
     service::ElectionReader::Listener listener;
@@ -54,9 +68,13 @@ void ElectionWatches::open_poll(const LookAtElection& request, net::HttpReply& r
 void ElectionWatches::answer(Polls::iterator poll) {
     // As it is now: a client that comes back with this position asks for little.
     std::string body;
-    poll->open.reader->election().append_json(body, clock_);
-    body += '\n';
-    answers::send_json(poll->reply, 200, body);
+    const auto denial = rights::deny(poll->client.get(), need_to_read(poll->name));
+    const int status = denial ? append_denial(body, *denial) : 200;
+    if (!denial) {
+        poll->open.reader->election().append_json(body, clock_);
+        body += '\n';
+    }
+    answers::send_json(poll->reply, status, body);
     polls_.erase(poll);
 }
 
@@ -98,6 +116,8 @@ void ElectionWatches::open_stream(const LookAtElection& request, const rights::T
 
 // A reader that does not keep up hears of the next change when everything sent so far has left.
 void ElectionWatches::send_state(Streams::Stream& stream, const service::Election& election) {
+    const Listening& listening = stream.reader;
+    if (rights::deny(listening.client.get(), need_to_read(listening.name))) return end(stream);
     std::string text = "id: " + std::to_string(election.position()) + "\nevent: leader\ndata: ";
     election.append_json(text, clock_);
     stream.reply.send(text + "\n\n");
@@ -115,10 +135,7 @@ void ElectionWatches::end(Streams::Stream& stream) {
 void ElectionWatches::keep_alive() {
     streams_.visit_all([](Streams::Stream& stream) {
         const Listening& reader = stream.reader;
-        const bool is_withdrawn =
-            reader.client && !reader.client->may(rights::Right::read, rights::Door::http,
-                                                 core::Scope::named(reader.name));
-        if (is_withdrawn) return false;
+        if (rights::deny(reader.client.get(), need_to_read(reader.name))) return false;
         if (!stream.reply.is_congested()) stream.reply.send(streams::keep_alive_text);
         return true;
     });

@@ -50,6 +50,8 @@ class ElectionWatches {
         }
     };
     struct Poll {
+        std::string name;
+        rights::TokenPtr client;  // null: it has no limits
         net::DeferredReply reply;
         net::EventLoop::TimePoint due;
         bool has_state = false;  // of the election, to answer with
@@ -63,7 +65,8 @@ class ElectionWatches {
     using Polls = std::list<Poll>;
     using Streams = streams::SseStreams<Listening>;
 
-    void open_poll(const LookAtElection& request, net::HttpReply& reply);
+    void open_poll(const LookAtElection& request, const rights::Token* client,
+                   net::HttpReply& reply);
     void open_stream(const LookAtElection& request, const rights::Token* client,
                      net::HttpReply& reply);
     void answer(Polls::iterator poll);

@@ -351,6 +351,9 @@ struct Writer {
                 return append_problem(
                     body, {409, "RequestSuperseded", "a later request of this request_id waits"},
                     scope);
+            case core::Refusal::denied:
+                return append_problem(body, {403, "Forbidden", rights::right_lost},
+                                      response.outcome.lease.scope);
             default: return refuse();
         }
     }
@@ -443,6 +446,12 @@ int append_cancelled(std::string& body, const Acquire& request) {
 void append_fault(std::string& body, const Fault& fault) {
     append_problem(body, {fault.status, fault.code, fault.message});
     body += '\n';
+}
+
+int append_denial(std::string& body, const rights::Denial& denial) {
+    append_fault(body, {.status = 403, .code = "Forbidden", .message = denial.sentence});
+    rights::add_to_json(body, denial);
+    return 403;
 }
 
 }  // namespace holdfast::doors::scoped

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "doors/scoped/scoped_request.h"
+#include "rights/denial.h"
 #include "service/ports/clock.h"
 #include "service/request.h"
 
@@ -20,5 +21,8 @@ namespace holdfast::doors::scoped {
 [[nodiscard]] int append_cancelled(std::string& body, const Acquire& request);
 
 void append_fault(std::string& body, const Fault& fault);
+
+// The client has no right to this: 403.
+[[nodiscard]] int append_denial(std::string& body, const rights::Denial& denial);
 
 }  // namespace holdfast::doors::scoped

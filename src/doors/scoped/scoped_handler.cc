@@ -158,9 +158,6 @@ struct OfLease {
     core::Token token;
     Right right;
 };
-Fault fault_of(const rights::Denial& denial) {
-    return {.status = 403, .code = "Forbidden", .message = denial.sentence};
-}
 
 // A lease on several scopes needs the right on all of them. The client has named none of them.
 std::optional<rights::Denial> deny_lease(const rights::Token* client, Right right,
@@ -259,7 +256,9 @@ void ScopedHandler::handle(const net::RoutedRequest& routed, net::HttpReply& rep
     if (!request) return send_fault(request.error(), reply);
     const rights::Token* const client = routed.client;
     if (const auto denial = find_denial(client, *request)) {
-        return send_fault(fault_of(*denial), reply, {}, &*denial);
+        body_.clear();
+        const int status = append_denial(body_, *denial);
+        return reply.send(status, json, body_);
     }
     set_readable(*request, client);
     if (const auto* const election = std::get_if<LookAtElection>(&*request)) {
@@ -269,7 +268,10 @@ void ScopedHandler::handle(const net::RoutedRequest& routed, net::HttpReply& rep
         client != nullptr && client->everywhere(rights::Door::http) < rights::Right::lock;
     if (has_limits && of_lease(*request)) return find_lease(std::move(*request), routed, reply);
     Translator translator{client};
-    if (const auto* response = port_.submit(std::visit(translator, *request), routed.by)) {
+    const auto allowed = std::holds_alternative<Acquire>(*request)
+                             ? rights::allowed_to(client, Right::lock, rights::Door::http)
+                             : nullptr;
+    if (const auto* response = port_.submit(std::visit(translator, *request), routed.by, allowed)) {
         body_.clear();
         const int status = append_answer(body_, *request, *response, clock_);
         return answers::send_json(reply, status, body_);
@@ -292,9 +294,8 @@ void ScopedHandler::find_lease(ScopedRequest request, const net::RoutedRequest& 
                      : std::nullopt;
         if (denial) {
             std::string body;
-            append_fault(body, fault_of(*denial));
-            rights::add_to_json(body, *denial);
-            return later.send(403, json, body);
+            const int status = append_denial(body, *denial);
+            return later.send(status, json, body);
         }
         Translator translator{kept.get()};
         if (const auto* response = port_.submit(std::visit(translator, request), by)) {

@@ -141,7 +141,7 @@ class Saving final : public OpenUpload, public std::enable_shared_from_this<Savi
         auto store = context_.door.store();
         if (!store) return store.error();
         store_ = std::move(*store);
-        if (auto objection = context_.door.locks().check(request_.name, request_.lock_id)) {
+        if (auto objection = context_.door.locks().check(request_.writer)) {
             return objection;
         }
         auto upload = store_->begin_upload(request_.length.value_or(0));
@@ -167,18 +167,18 @@ class Saving final : public OpenUpload, public std::enable_shared_from_this<Savi
         Objection objection;
         files::VersionUpload upload = std::move(*upload_);
         upload_.reset();
-        const auto version = store_->commit(request_.name, std::move(upload), [&] {
-            objection = context_.door.locks().check(request_.name, request_.lock_id);
+        const auto version = store_->commit(request_.writer.name, std::move(upload), [&] {
+            objection = context_.door.locks().check(request_.writer);
             return !objection;
         });
         if (objection) return objection;
         if (!version) return refuse(version.error());
         base::log(base::LogLevel::info, "a state was written",
-                  {{"state", request_.name},
+                  {{"state", request_.writer.name},
                    {"version", version->number},
                    {"bytes", version->size_bytes},
-                   {"id", request_.lock_id}});
-        return tell_written(request_.name, *version);
+                   {"id", request_.writer.id}});
+        return tell_written(request_.writer.name, *version);
     }
 
     const TerraformContext context_;

@@ -70,6 +70,12 @@ StateAnswer refuse(const files::FileError& error) {
     return refuse(status_of(error.fault), error.message);
 }
 
+StateAnswer refuse(const rights::Denial& denial, std::string_view sentence) {
+    StateAnswer answer = refuse(403, sentence);
+    rights::add_to_json(answer.body, denial);
+    return answer;
+}
+
 StateAnswer refuse_failed(const service::Response& response) {
     CHECK(!response.failure.empty());
     return refuse(503, response.failure);

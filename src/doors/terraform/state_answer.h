@@ -11,6 +11,7 @@
 #include "files/path/file_error.h"
 #include "files/versions/version_store.h"
 #include "net/http/http_reply.h"
+#include "rights/denial.h"
 #include "service/request.h"
 
 namespace holdfast::doors::terraform {
@@ -28,6 +29,8 @@ void send(net::DeferredReply& reply, const StateAnswer& answer);
 
 [[nodiscard]] StateAnswer refuse(int status, std::string_view sentence);
 [[nodiscard]] StateAnswer refuse(const files::FileError& error);
+// 403: the client has no right to this.
+[[nodiscard]] StateAnswer refuse(const rights::Denial& denial, std::string_view sentence);
 // 503: the service cannot be asked now.
 [[nodiscard]] StateAnswer refuse_failed(const service::Response& response);
 // The sentence, and the JSON of the lock that is in the way.

@@ -22,26 +22,33 @@ const core::LeaseView* holder_in(const service::Response& response) {
     return &response.locks().front().holders.front();
 }
 
+Objection deny(const StateLocks::Request& request, rights::Right right) {
+    const rights::Need need{right, rights::Door::http, core::Scope::named(request.name)};
+    const auto denial = rights::deny(request.client.get(), need);
+    return denial ? Objection(refuse(*denial, denial->sentence)) : Objection();
+}
+
 }  // namespace
 
 StateLocks::StateLocks(const Parts& parts)
     : parts_(parts),
       questions_(parts.executor, refuse(503, "the server is shutting down; nothing was changed")) {}
 
-Objection StateLocks::lock(const std::string& name, const LockInfo& info, const std::string& by) {
-    return questions_.ask([this, name, info, by](const QuestionPtr& question) {
-        const core::AcquireRequest request{.scope = core::Scope::named(name),
+Objection StateLocks::lock(const Request& request, const LockInfo& info) {
+    return questions_.ask([this, request, info](const QuestionPtr& question) {
+        const core::AcquireRequest acquire{.scope = core::Scope::named(request.name),
                                            .owner = owner_of(info.id),
                                            .ttl = parts_.ttl,
                                            .renew_own = true,
                                            .is_only_kind = true,
                                            .notes = {.request_id = {}, .metadata = info.json}};
         service::ask(
-            parts_.port, request,
+            parts_.port, acquire,
             [this, question](const service::Response& response) {
                 question->finish(judge_lock(response));
             },
-            by);
+            request.by,
+            rights::allowed_to(request.client.get(), rights::Right::lock, rights::Door::http));
     });
 }
 
@@ -61,18 +68,21 @@ Objection StateLocks::judge_lock(const service::Response& response) const {
             return refuse(413, "the JSON of the lock is longer than 1024 bytes");
         case core::Refusal::owner_length_max:
             return refuse(413, "the ID of the lock is longer than 1024 bytes");
+        case core::Refusal::denied: return refuse(403, rights::right_lost);
         default:
             return refuse(
                 503, "no lock can be granted now: " + std::string(core::to_text(outcome.refusal)));
     }
 }
 
-Objection StateLocks::unlock(const Unlock& unlock) {
-    return questions_.ask([this, unlock](const QuestionPtr& question) {
+Objection StateLocks::unlock(const Request& request) {
+    return questions_.ask([this, request](const QuestionPtr& question) {
         service::ask(
-            parts_.port, look_at(unlock.name),
-            [this, unlock, question](const service::Response& response) {
-                const std::string& id = unlock.id;
+            parts_.port, look_at(request.name),
+            [this, request, question](const service::Response& response) {
+                const std::string& id = request.id;
+                const rights::Right right = id.empty() ? rights::Right::admin : rights::Right::lock;
+                if (auto denied = deny(request, right)) return question->finish(std::move(denied));
                 if (!response.failure.empty()) return question->finish(refuse_failed(response));
                 const core::LeaseView* const holder = holder_in(response);
                 if (holder == nullptr) return question->finish({});
@@ -80,11 +90,11 @@ Objection StateLocks::unlock(const Unlock& unlock) {
                 if (is_ours && (id.empty() || holder->owner.name == id)) {
                     if (id.empty()) {
                         base::log(base::LogLevel::warning, "the lock of a state was forced open",
-                                  {{"state", unlock.name},
+                                  {{"state", request.name},
                                    {"id", holder->owner.name},
-                                   {"by", unlock.by}});
+                                   {"by", request.by}});
                     }
-                    return release(question, *holder, unlock);
+                    return release(question, *holder, request);
                 }
                 const std::string_view why =
                     is_ours ? "the lock has another ID"
@@ -97,22 +107,24 @@ Objection StateLocks::unlock(const Unlock& unlock) {
 
 // A lock that has ended meanwhile is as good as one that is released now.
 void StateLocks::release(const QuestionPtr& question, const core::LeaseView& lease,
-                         const Unlock& unlock) {
-    const core::Cause cause = unlock.id.empty() ? core::Cause::force : core::Cause::request;
+                         const Request& request) {
+    const core::Cause cause = request.id.empty() ? core::Cause::force : core::Cause::request;
     service::ask(
         parts_.port, core::ReleaseRequest{.token = lease.token, .cause = cause},
         [question](const service::Response& response) {
             question->finish(response.failure.empty() ? Objection{} : refuse_failed(response));
         },
-        unlock.by);
+        request.by);
 }
 
-Objection StateLocks::check(const std::string& name, const std::string& id) {
-    return questions_.ask([this, name, id](const QuestionPtr& question) {
-        service::ask(parts_.port, look_at(name),
-                     [this, id, question](const service::Response& response) {
-                         question->finish(judge_write(response, id));
-                     });
+Objection StateLocks::check(const Request& request) {
+    return questions_.ask([this, request](const QuestionPtr& question) {
+        service::ask(
+            parts_.port, look_at(request.name),
+            [this, request, question](const service::Response& response) {
+                auto denied = deny(request, rights::Right::lock);
+                question->finish(denied ? std::move(denied) : judge_write(response, request.id));
+            });
     });
 }
 

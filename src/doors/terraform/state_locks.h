@@ -14,6 +14,9 @@
 //
 //     (*) Only a lock that was taken at this door. Others are for `holdfast force-unlock`.
 //
+// Each also asks whether the client has the right to it at this moment: it may have lost the right since
+// its request began.
+//
 // Thread safety: any thread but the service's. All functions wait for the service.
 
 #include <string>
@@ -37,18 +40,19 @@ class StateLocks {
     };
     explicit StateLocks(const Parts& parts);
 
-    // `by`: see service/ports/port.h.
-    [[nodiscard]] Objection lock(const std::string& name, const LockInfo& info,
-                                 const std::string& by);
-    // An empty ID ends the lock of whoever has it.
-    struct Unlock {
-        std::string name;
-        std::string id;
-        std::string by;
+    // Who asks for something about a state.
+    struct Request {
+        std::string name;              // of the state
+        std::string id = {};           // of the lock, as the client shows it; empty: none
+        rights::TokenPtr client = {};  // null: it has no limits
+        std::string by = {};           // service::Asker::by
     };
-    [[nodiscard]] Objection unlock(const Unlock& unlock);
-    // Whether a client that shows this ID may write the state. An empty ID is none.
-    [[nodiscard]] Objection check(const std::string& name, const std::string& id);
+    // `info` has the ID.
+    [[nodiscard]] Objection lock(const Request& request, const LockInfo& info);
+    // Without an ID it ends the lock of whoever has it.
+    [[nodiscard]] Objection unlock(const Request& request);
+    // Whether a client that shows this ID may write the state.
+    [[nodiscard]] Objection check(const Request& request);
 
     // REQUIRES: the service's thread has stopped.
     void close() { questions_.close(); }
@@ -57,7 +61,7 @@ class StateLocks {
     using Questions = service::BlockingQuestions<Objection>;
     using QuestionPtr = Questions::QuestionPtr;
 
-    void release(const QuestionPtr& question, const core::LeaseView& lease, const Unlock& unlock);
+    void release(const QuestionPtr& question, const core::LeaseView& lease, const Request& request);
     [[nodiscard]] Objection judge_lock(const service::Response& response) const;
     [[nodiscard]] Objection judge_write(const service::Response& response,
                                         const std::string& id) const;

@@ -43,8 +43,7 @@ struct TerraformContext {
 // is limited. At the end its MD5 is compared, if the client sent one. Whatever goes wrong, the state
 // stays as it was.
 struct SaveRequest {
-    std::string name;
-    std::string lock_id;                  // empty: none
+    StateLocks::Request writer;
     std::optional<std::string> md5;       // 16 bytes
     std::optional<std::uint64_t> length;  // of the body, if it is known
 };

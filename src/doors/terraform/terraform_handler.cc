@@ -45,17 +45,11 @@ constexpr net::Route all_routes[] = {
      Action::roll_back, Reach::asked},
 };
 
-StateAnswer refuse_denied(const rights::Denial& denial, std::string_view sentence) {
-    StateAnswer answer = terraform::refuse(403, sentence);
-    rights::add_to_json(answer.body, denial);
-    return answer;
-}
-
 // Why the client may not do this to a state. A state is the named lock of the same name.
 Objection deny(const net::RoutedRequest& request, rights::Right right, const std::string& name) {
     const rights::Need need{right, rights::Door::http, core::Scope::named(name)};
     const auto denial = rights::deny(request.client, need);
-    return denial ? Objection(refuse_denied(*denial, denial->sentence)) : Objection();
+    return denial ? Objection(terraform::refuse(*denial, denial->sentence)) : Objection();
 }
 
 rights::Right right_of(const net::Route& route) {
@@ -90,9 +84,9 @@ base::Result<std::optional<std::uint64_t>> read_version(std::string_view query) 
 
 base::Result<SaveRequest> read_save_request(const net::RoutedRequest& routed) {
     const net::HttpRequest& http = routed.http;
-    SaveRequest request;
-    TRY(request.name, read_name(routed.parameter));
-    TRY(request.lock_id, read_lock_id(http.query));
+    SaveRequest request{.writer = {.name = {}, .client = rights::keep(routed.client)}};
+    TRY(request.writer.name, read_name(routed.parameter));
+    TRY(request.writer.id, read_lock_id(http.query));
     if (const auto text = http.header("Content-MD5")) {
         request.md5 = base::decode_base64(*text);
         if (!request.md5 || request.md5->size() != md5_bytes) {
@@ -141,24 +135,23 @@ StateAnswer list_states(const files::VersionStore& store, const core::ScopeFilte
 
 // Changes the state by `change` if the lock allows that.
 template <class Change>
-StateAnswer change_state(TerraformDoor& door, const std::string& name, const std::string& lock_id,
-                         Change change) {
+StateAnswer change_state(TerraformDoor& door, const StateLocks::Request& writer, Change change) {
     Objection objection;
     const files::FileResult<files::Version> version = change([&] {
-        objection = door.locks().check(name, lock_id);
+        objection = door.locks().check(writer);
         return !objection;
     });
     if (objection) return *objection;
     if (!version) return terraform::refuse(version.error());
-    return tell_written(name, *version);
+    return tell_written(writer.name, *version);
 }
 
 // Whatever ended the lock before this one, a write that was allowed by it is done before the new
 // holder is told, or does not happen.
-StateAnswer lock_state(TerraformDoor& door, files::VersionStore& store, const std::string& name,
-                       const LockInfo& info, const std::string& by) {
-    if (auto objection = door.locks().lock(name, info, by)) return std::move(*objection);
-    store.wait_for_writes(name);
+StateAnswer lock_state(TerraformDoor& door, files::VersionStore& store,
+                       const StateLocks::Request& request, const LockInfo& info) {
+    if (auto objection = door.locks().lock(request, info)) return std::move(*objection);
+    store.wait_for_writes(request.name);
     return {.status = 200, .body = info.json + "\n"};
 }
 
@@ -180,7 +173,7 @@ void TerraformHandler::refuse(const net::HttpRequest& /*request*/, const net::Ro
                           {{"Allow", refusal.allowed_methods}});
     }
     if (refusal.denial != nullptr) {
-        return send(reply, refuse_denied(*refusal.denial, refusal.reason));
+        return send(reply, terraform::refuse(*refusal.denial, refusal.reason));
     }
     send(reply, terraform::refuse(404,
                                   "no such path; a state is at /v1/terraform/NAME, with a slash in "
@@ -207,6 +200,8 @@ void TerraformHandler::handle(const net::RoutedRequest& request, net::HttpReply&
     if (const auto denied = deny(request, right_of(request.route), *name)) {
         return send(reply, *denied);
     }
+    StateLocks::Request writer{
+        .name = *name, .id = *lock_id, .client = rights::keep(request.client)};
     switch (action) {
         case Action::lock: return lock(request, *name, reply);
         case Action::unlock: return unlock(request, *name, reply);
@@ -222,9 +217,9 @@ void TerraformHandler::handle(const net::RoutedRequest& request, net::HttpReply&
         case Action::remove:
             return begin_work(
                 context_,
-                [name = *name, id = *lock_id](TerraformDoor& door, files::VersionStore& store) {
-                    return change_state(door, name, id, [&](const auto& check) {
-                        return store.remove(name, check);
+                [writer = std::move(writer)](TerraformDoor& door, files::VersionStore& store) {
+                    return change_state(door, writer, [&](const auto& check) {
+                        return store.remove(writer.name, check);
                     });
                 },
                 reply);
@@ -232,10 +227,10 @@ void TerraformHandler::handle(const net::RoutedRequest& request, net::HttpReply&
             if (!*version) return send(reply, terraform::refuse(400, "version is missing"));
             return begin_work(
                 context_,
-                [name = *name, id = *lock_id, number = **version](TerraformDoor& door,
-                                                                  files::VersionStore& store) {
-                    return change_state(door, name, id, [&](const auto& check) {
-                        return store.restore(name, number, check);
+                [writer = std::move(writer), number = **version](TerraformDoor& door,
+                                                                 files::VersionStore& store) {
+                    return change_state(door, writer, [&](const auto& check) {
+                        return store.restore(writer.name, number, check);
                     });
                 },
                 reply);
@@ -250,9 +245,12 @@ void TerraformHandler::lock(const net::RoutedRequest& request, const std::string
     if (!info) return send(reply, terraform::refuse(400, info.error().message));
     begin_work(
         context_,
-        [name, info = std::move(*info), by = std::string(request.by)](TerraformDoor& door,
-                                                                      files::VersionStore& store) {
-            return lock_state(door, store, name, info, by);
+        [locker = StateLocks::Request{.name = name,
+                                      .id = info->id,
+                                      .client = rights::keep(request.client),
+                                      .by = std::string(request.by)},
+         info = *info](TerraformDoor& door, files::VersionStore& store) {
+            return lock_state(door, store, locker, info);
         },
         reply);
 }
@@ -266,7 +264,7 @@ void TerraformHandler::unlock(const net::RoutedRequest& request, const std::stri
             "a lock that is ended without its ID, as by force-unlock, needs the admin token";
         const rights::Need need{rights::Right::admin, rights::Door::http, core::Scope::named(name)};
         if (const auto denial = rights::deny(request.client, need)) {
-            return send(reply, refuse_denied(*denial, why));
+            return send(reply, terraform::refuse(*denial, why));
         }
     } else {
         const auto info = read_lock_info(request.http.body);
@@ -275,8 +273,11 @@ void TerraformHandler::unlock(const net::RoutedRequest& request, const std::stri
     }
     begin_work(
         context_,
-        [unlock = StateLocks::Unlock{.name = name, .id = id, .by = std::string(request.by)}](
-            TerraformDoor& door, files::VersionStore&) {
+        [unlock = StateLocks::Request{.name = name,
+                                      .id = id,
+                                      .client = rights::keep(request.client),
+                                      .by = std::string(request.by)}](TerraformDoor& door,
+                                                                      files::VersionStore&) {
             auto objection = door.locks().unlock(unlock);
             return objection ? std::move(*objection) : StateAnswer{.status = 200, .body = "{}\n"};
         },
@@ -288,7 +289,7 @@ std::unique_ptr<net::BodySink> TerraformHandler::receive(const net::RoutedReques
                                                          net::BodySource& source) {
     auto save = read_save_request(request);
     if (!save) return send(reply, terraform::refuse(400, save.error().message)), nullptr;
-    if (const auto denied = deny(request, rights::Right::lock, save->name)) {
+    if (const auto denied = deny(request, rights::Right::lock, save->writer.name)) {
         return send(reply, *denied), nullptr;
     }
     return begin_saving(context_, std::move(*save), reply, source);

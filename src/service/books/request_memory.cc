@@ -1,7 +1,10 @@
 #include "service/books/request_memory.h"
 
+#include <algorithm>
 #include <random>
 #include <utility>
+
+#include "service/ports/port.h"
 
 namespace holdfast::service {
 
@@ -46,12 +49,45 @@ std::uint32_t RequestMemory::KeyHash::operator()(std::string_view key) const {
 }
 
 const RequestMemory::Known* RequestMemory::find(const core::AcquireRequest& request,
-                                                core::Time now) const {
+                                                std::string_view by, core::Time now) const {
     if (request.notes.request_id.empty()) return nullptr;
-    const Known* const known = known_.find(key_of(request));
-    if (known == nullptr) return nullptr;
-    if (known->state == State::ended && now - known->ended_at >= ended_kept) return nullptr;
-    return known;
+    const std::vector<Known>* const all = known_.find(key_of(request));
+    if (all == nullptr) return nullptr;
+    const std::string_view token_name = access_token_in(by);
+    const Known* of_no_token = nullptr;
+    for (const Known& known : *all) {
+        if (known.state == State::ended && now - known.ended_at >= ended_kept) continue;
+        if (known.token_name == token_name) return &known;
+        if (known.token_name.empty()) of_no_token = &known;
+    }
+    return of_no_token;
+}
+
+template <class Predicate>
+RequestMemory::Known* RequestMemory::find_if(const std::string& key, Predicate is_meant) {
+    std::vector<Known>* const all = known_.find(key);
+    if (all == nullptr) return nullptr;
+    const auto found = std::find_if(all->begin(), all->end(), is_meant);
+    return found == all->end() ? nullptr : &*found;
+}
+
+template <class Predicate>
+void RequestMemory::erase_if(const std::string& key, Predicate is_meant) {
+    std::vector<Known>* const all = known_.find(key);
+    if (all == nullptr) return;
+    std::erase_if(*all, is_meant);
+    if (all->empty()) known_.erase(key);
+}
+
+// Replaces what was known of the request of the same token.
+void RequestMemory::put(const std::string& key, Known known) {
+    Known* const found =
+        find_if(key, [&](const Known& other) { return other.token_name == known.token_name; });
+    if (found != nullptr) {
+        *found = std::move(known);
+    } else {
+        known_[key].push_back(std::move(known));
+    }
 }
 
 bool RequestMemory::asks_for_the_same(const core::AcquireRequest& request, const Known& known) {
@@ -68,14 +104,20 @@ void RequestMemory::on_event(const core::Event& event) {
     switch (event.kind) {
         case core::EventKind::queued:
             known.token = {};
-            known_[key_of(lease)] = known;
+            known.token_name = access_token_in(event.by);
+            put(key_of(lease), std::move(known));
             break;
         case core::EventKind::granted:
             known.state = State::held;
-            known_[key_of(lease)] = known;
+            known.token_name = access_token_in(event.by);
+            put(key_of(lease), std::move(known));
             break;
         case core::EventKind::wait_timed_out:
-        case core::EventKind::wait_cancelled: known_.erase(key_of(lease)); break;
+        case core::EventKind::wait_cancelled:
+            erase_if(key_of(lease), [&](const Known& other) {
+                return other.state == State::waiting && other.waiter == event.waiter;
+            });
+            break;
         case core::EventKind::released:
         case core::EventKind::expired: end(key_of(lease), event); break;
         case core::EventKind::renewed:
@@ -89,22 +131,31 @@ void RequestMemory::on_event(const core::Event& event) {
 }
 
 void RequestMemory::forget(const core::Event& event) {
-    known_.erase(key_of(event.lease));
+    erase_if(key_of(event.lease),
+             [&](const Known& known) { return known.token == event.lease.token; });
 }
 
 void RequestMemory::on_restored(const core::RestoreRequest& lease) {
     if (lease.notes.request_id.empty() || lease.is_in_grace) return;
-    known_[key_of(lease)] = {
-        .state = State::held, .token = lease.token, .mode = lease.mode, .limit = lease.limit};
+    put(key_of(lease), {.state = State::held,
+                        .token = lease.token,
+                        .mode = lease.mode,
+                        .limit = lease.limit,
+                        .token_name = std::string(access_token_in(lease.by))});
 }
 
 void RequestMemory::end(std::string key, const core::Event& event) {
     const core::Token token = event.lease.token;
-    known_[key] = {.state = State::ended,
-                   .token = token,
-                   .ended_at = event.at,
-                   .mode = event.lease.mode,
-                   .limit = event.limit};
+    Known known{.state = State::ended,
+                .token = token,
+                .ended_at = event.at,
+                .mode = event.lease.mode,
+                .limit = event.limit};
+    // The event says who has ended the lease. What is known says who was granted it.
+    const Known* const found =
+        find_if(key, [&](const Known& other) { return other.token == token; });
+    if (found != nullptr) known.token_name = found->token_name;
+    put(key, std::move(known));
     ended_bytes_ += bytes_of(key);
     ended_.push_back({.key = std::move(key), .token = token, .at = event.at});
     while (ended_.size() > ended_max || ended_bytes_ > ended_bytes_max) forget_oldest();
@@ -126,10 +177,9 @@ std::optional<core::Time> RequestMemory::next_removal() const {
 // REQUIRES: there is one.
 void RequestMemory::forget_oldest() {
     const Ended& oldest = ended_.front();
-    const Known* const found = known_.find(oldest.key);
-    const bool is_the_same =
-        found != nullptr && found->state == State::ended && found->token == oldest.token;
-    if (is_the_same) known_.erase(oldest.key);
+    erase_if(oldest.key, [&](const Known& known) {
+        return known.state == State::ended && known.token == oldest.token;
+    });
     ended_bytes_ -= bytes_of(oldest.key);
     ended_.pop_front();
 }

@@ -7,7 +7,9 @@
 // the queue, the lease, or the news that the lease is over already. So a request has one effect,
 // however often it arrives.
 //
-// An id belongs to its owner and its lock, or its set of locks. Who uses it again for another mode, or
+// An id belongs to its owner, to its lock or set of locks, and to the name of the access token that the
+// request came with: another token cannot learn by it what this one was granted. Leases that a store
+// has kept without such a name belong to every token. Who uses it again for another mode, or
 // for a semaphore with another limit, asks for something else (asks_for_the_same()). It is known while its request waits
 // or holds, and for ten minutes after its lease has ended: find() compares the times, so that this
 // holds also on a server on which nothing else happens. What waited in vain is forgotten, so that
@@ -52,12 +54,14 @@ class RequestMemory {
         core::Time ended_at;    // ended
         // What was asked for, as far as it is not part of the key.
         core::Mode mode = core::Mode::exclusive;
-        std::uint32_t limit = 1;  // of a semaphore
+        std::uint32_t limit = 1;      // of a semaphore
+        std::string token_name = {};  // of the access token; empty: none, or it is not known
     };
 
     // What is known of a request at this time, if it has an id and was made before; good until the
-    // next call.
-    [[nodiscard]] const Known* find(const core::AcquireRequest& request, core::Time now) const;
+    // next call. `by`: Asker::by of the request.
+    [[nodiscard]] const Known* find(const core::AcquireRequest& request, std::string_view by,
+                                    core::Time now) const;
 
     // Whether the request asks for what the one with its id has asked for.
     [[nodiscard]] static bool asks_for_the_same(const core::AcquireRequest& request,
@@ -86,6 +90,12 @@ class RequestMemory {
         core::Time at;
     };
 
+    // What is known by this key and is meant by `is_meant`; null if there is nothing.
+    template <class Predicate>
+    [[nodiscard]] Known* find_if(const std::string& key, Predicate is_meant);
+    template <class Predicate>
+    void erase_if(const std::string& key, Predicate is_meant);
+    void put(const std::string& key, Known known);
     void end(std::string key, const core::Event& event);
     void forget_oldest();
 
@@ -94,7 +104,8 @@ class RequestMemory {
         [[nodiscard]] std::uint32_t operator()(std::string_view key) const;
     };
 
-    core::GrowingMap<std::string, Known, KeyHash> known_;
+    // By what was asked for: an entry for each access token.
+    core::GrowingMap<std::string, std::vector<Known>, KeyHash> known_;
     std::deque<Ended> ended_;  // the first to end first
     std::size_t ended_bytes_ = 0;
 };

@@ -31,33 +31,81 @@ core::Event happen(EventKind kind, const core::AcquireRequest& request, core::Ti
 
 TEST(RequestMemory, FollowsARequestFromItsQueueToItsEnd) {
     RequestMemory memory;
-    EXPECT_EQ(memory.find(ask("r1"), now), nullptr);
+    EXPECT_EQ(memory.find(ask("r1"), {}, now), nullptr);
     memory.on_event(happen(EventKind::queued, ask("r1")));
-    ASSERT_NE(memory.find(ask("r1"), now), nullptr);
-    EXPECT_EQ(memory.find(ask("r1"), now)->state, State::waiting);
-    EXPECT_EQ(memory.find(ask("r1"), now)->waiter.serial, 3U);
+    ASSERT_NE(memory.find(ask("r1"), {}, now), nullptr);
+    EXPECT_EQ(memory.find(ask("r1"), {}, now)->state, State::waiting);
+    EXPECT_EQ(memory.find(ask("r1"), {}, now)->waiter.serial, 3U);
     memory.on_event(happen(EventKind::granted, ask("r1")));
-    EXPECT_EQ(memory.find(ask("r1"), now)->state, State::held);
-    EXPECT_EQ(memory.find(ask("r1"), now)->token.fence, core::Fence{7});
+    EXPECT_EQ(memory.find(ask("r1"), {}, now)->state, State::held);
+    EXPECT_EQ(memory.find(ask("r1"), {}, now)->token.fence, core::Fence{7});
     memory.on_event(happen(EventKind::released, ask("r1")));
-    EXPECT_EQ(memory.find(ask("r1"), now)->state, State::ended);
+    EXPECT_EQ(memory.find(ask("r1"), {}, now)->state, State::ended);
 }
 
 TEST(RequestMemory, KnowsAnIdOnlyOfItsOwnerAndLock) {
     RequestMemory memory;
     memory.on_event(happen(EventKind::granted, ask("r1")));
-    EXPECT_EQ(memory.find(ask("r1", "b"), now), nullptr);
-    EXPECT_EQ(memory.find(ask("r1", "a", "other"), now), nullptr);
-    EXPECT_EQ(memory.find(ask("r2"), now), nullptr);
-    EXPECT_EQ(memory.find(ask(""), now), nullptr);
+    EXPECT_EQ(memory.find(ask("r1", "b"), {}, now), nullptr);
+    EXPECT_EQ(memory.find(ask("r1", "a", "other"), {}, now), nullptr);
+    EXPECT_EQ(memory.find(ask("r2"), {}, now), nullptr);
+    EXPECT_EQ(memory.find(ask(""), {}, now), nullptr);
+}
+
+TEST(RequestMemory, KnowsAnIdOnlyOfItsAccessToken) {
+    RequestMemory memory;
+    const auto by = [](core::Event event, std::string_view token, std::uint64_t number) {
+        event.by = token;
+        event.lease.token.fence = core::Fence{number};
+        event.waiter.serial = number;
+        return event;
+    };
+    const auto fence_of = [&](std::string_view token) {
+        const RequestMemory::Known* const known = memory.find(ask("r1"), token, now);
+        return known == nullptr ? 0 : core::as_number(known->token.fence);
+    };
+    memory.on_event(by(happen(EventKind::granted, ask("r1")), "ci", 1));
+    EXPECT_EQ(fence_of("ci"), 1U);
+    EXPECT_EQ(fence_of("cd"), 0U);
+    EXPECT_EQ(fence_of("http@192.0.2.7"), 0U) << "a client without a token";
+    memory.on_event(by(happen(EventKind::queued, ask("r1")), "cd", 2));
+    memory.on_event(by(happen(EventKind::granted, ask("r1")), "cd", 2));
+    EXPECT_EQ(memory.size(), 2U);
+    EXPECT_EQ(fence_of("cd"), 2U);
+    EXPECT_EQ(fence_of("ci"), 1U);
+    // Whoever ends a lease: the id stays that of the token that was granted it.
+    memory.on_event(by(happen(EventKind::released, ask("r1")), "cd", 1));
+    EXPECT_EQ(memory.find(ask("r1"), "ci", now)->state, State::ended);
+    EXPECT_EQ(memory.find(ask("r1"), "cd", now)->state, State::held);
+    memory.on_event(by(happen(EventKind::queued, ask("r2")), "cd", 3));
+    memory.on_event(by(happen(EventKind::queued, ask("r2")), "ci", 4));
+    memory.on_event(by(happen(EventKind::wait_cancelled, ask("r2")), "", 3));
+    EXPECT_EQ(memory.find(ask("r2"), "cd", now), nullptr);
+    EXPECT_EQ(memory.find(ask("r2"), "ci", now)->waiter.serial, 4U);
+}
+
+TEST(RequestMemory, AnIdOfNoAccessTokenBelongsToEverybody) {
+    RequestMemory memory;
+    core::Event grant = happen(EventKind::granted, ask("r1"));
+    grant.by = "http@192.0.2.7";
+    memory.on_event(grant);
+    for (const char* by : {"", "http@192.0.2.8", "ci"}) {
+        EXPECT_NE(memory.find(ask("r1"), by, now), nullptr) << by;
+    }
+    core::RestoreRequest restored{ask("r2")};
+    restored.by = "ci";
+    memory.on_restored(restored);
+    EXPECT_NE(memory.find(ask("r2"), "ci", now), nullptr);
+    EXPECT_EQ(memory.find(ask("r2"), "cd", now), nullptr);
+    EXPECT_EQ(memory.find(ask("r2"), "", now), nullptr);
 }
 
 // Texts chosen so that they would run together.
 TEST(RequestMemory, TellsNamesApartThatLookAlikeWhenJoined) {
     RequestMemory memory;
     memory.on_event(happen(EventKind::granted, ask("r", "a:named:b", "c")));
-    EXPECT_EQ(memory.find(ask("r", "a", "b:named:c"), now), nullptr);
-    EXPECT_EQ(memory.find(ask("c:r", "a:named:b", "c"), now), nullptr);
+    EXPECT_EQ(memory.find(ask("r", "a", "b:named:c"), {}, now), nullptr);
+    EXPECT_EQ(memory.find(ask("c:r", "a:named:b", "c"), {}, now), nullptr);
 }
 
 TEST(RequestMemory, ForgetsWhatWaitedInVain) {
@@ -65,7 +113,7 @@ TEST(RequestMemory, ForgetsWhatWaitedInVain) {
     for (const EventKind end : {EventKind::wait_timed_out, EventKind::wait_cancelled}) {
         memory.on_event(happen(EventKind::queued, ask("r1")));
         memory.on_event(happen(end, ask("r1")));
-        EXPECT_EQ(memory.find(ask("r1"), now), nullptr);
+        EXPECT_EQ(memory.find(ask("r1"), {}, now), nullptr);
     }
     EXPECT_EQ(memory.size(), 0U);
 }
@@ -75,9 +123,9 @@ TEST(RequestMemory, ForgetsAnEndedRequestAfterTenMinutesWhateverHappensMeanwhile
     RequestMemory memory;
     memory.on_event(happen(EventKind::granted, ask("r2")));
     memory.on_event(happen(EventKind::expired, ask("r1"), core::Time{1s}));
-    EXPECT_NE(memory.find(ask("r1"), core::Time{10min + 1s - 1us}), nullptr);
-    EXPECT_EQ(memory.find(ask("r1"), core::Time{10min + 1s}), nullptr);
-    EXPECT_NE(memory.find(ask("r2"), core::Time{24h}), nullptr) << "it is held";
+    EXPECT_NE(memory.find(ask("r1"), {}, core::Time{10min + 1s - 1us}), nullptr);
+    EXPECT_EQ(memory.find(ask("r1"), {}, core::Time{10min + 1s}), nullptr);
+    EXPECT_NE(memory.find(ask("r2"), {}, core::Time{24h}), nullptr) << "it is held";
 }
 
 TEST(RequestMemory, SaysWhenThereIsSomethingToRemove) {
@@ -105,8 +153,8 @@ TEST(RequestMemory, ARemovalDoesNotTouchANewerRequestOfTheSameId) {
     again.lease.token = {.fence = core::Fence{8}};
     memory.on_event(again);
     memory.forget_old(core::Time{24h});
-    ASSERT_NE(memory.find(ask("r1"), core::Time{24h}), nullptr);
-    EXPECT_EQ(memory.find(ask("r1"), core::Time{24h})->state, State::held);
+    ASSERT_NE(memory.find(ask("r1"), {}, core::Time{24h}), nullptr);
+    EXPECT_EQ(memory.find(ask("r1"), {}, core::Time{24h})->state, State::held);
 }
 
 TEST(RequestMemory, KeepsNoMoreBytesOfEndedRequestsThanItMay) {
@@ -119,8 +167,8 @@ TEST(RequestMemory, KeepsNoMoreBytesOfEndedRequestsThanItMay) {
     }
     EXPECT_LE(memory.ended_bytes(), RequestMemory::ended_bytes_max);
     EXPECT_LE(memory.size(), RequestMemory::ended_bytes_max / 10'000);
-    EXPECT_EQ(memory.find(ask("0", owner, job), now), nullptr);
-    EXPECT_NE(memory.find(ask(std::to_string(count - 1), owner, job), now), nullptr);
+    EXPECT_EQ(memory.find(ask("0", owner, job), {}, now), nullptr);
+    EXPECT_NE(memory.find(ask(std::to_string(count - 1), owner, job), {}, now), nullptr);
 }
 
 TEST(RequestMemory, KeepsNoMoreEndedRequestsThanItMay) {
@@ -130,8 +178,8 @@ TEST(RequestMemory, KeepsNoMoreEndedRequestsThanItMay) {
         memory.on_event(happen(EventKind::released, ask(id)));
     }
     EXPECT_EQ(memory.size(), RequestMemory::ended_max);
-    EXPECT_EQ(memory.find(ask("4"), now), nullptr);
-    EXPECT_NE(memory.find(ask("5"), now), nullptr);
+    EXPECT_EQ(memory.find(ask("4"), {}, now), nullptr);
+    EXPECT_NE(memory.find(ask("5"), {}, now), nullptr);
 }
 
 // A key is made of all texts of a lease. Most events are renewals: one that changes nothing must not pay for that.
@@ -155,12 +203,12 @@ TEST(RequestMemory, KnowsRestoredLeases) {
     lease.token.fence = core::Fence{9};
     lease.notes.request_id = "r1";
     memory.on_restored(lease);
-    ASSERT_NE(memory.find(ask("r1"), now), nullptr);
-    EXPECT_EQ(memory.find(ask("r1"), now)->token.fence, core::Fence{9});
+    ASSERT_NE(memory.find(ask("r1"), {}, now), nullptr);
+    EXPECT_EQ(memory.find(ask("r1"), {}, now)->token.fence, core::Fence{9});
     lease.notes.request_id = "r2";
     lease.is_in_grace = true;
     memory.on_restored(lease);
-    EXPECT_EQ(memory.find(ask("r2"), now), nullptr);
+    EXPECT_EQ(memory.find(ask("r2"), {}, now), nullptr);
 }
 
 }  // namespace

@@ -11,8 +11,8 @@
 //         port.await(std::make_unique<MyAnswer>(...));
 //     }
 //
-// `by` says who asks, for logs, events and the history: the name of the client's access token; without
-// one, the door and the client's address (rights/asker.h). Empty: nobody, or the server itself.
+// Every request has an Asker. The doors ask for rights before they submit a request; the service asks
+// once more when it runs a request for a lock, and for as long as the request waits.
 //
 // Thread safety: a port belongs to one thread; answers are called there, never inside submit().
 
@@ -25,6 +25,25 @@
 #include "service/request.h"
 
 namespace holdfast::service {
+
+// The scopes that a client has a right to, as its token says at the moment of the question. Null: all
+// of them. It is kept while a request waits. Thread safety: asked on the thread of the service.
+using AllowedScopes = std::shared_ptr<const core::ScopeFilter>;
+
+// Who asks.
+struct Asker {
+    // For logs, events and the history: the name of the client's access token; without one, the door
+    // and the client's address (rights/asker.h). Empty: nobody, or the server itself.
+    std::string_view by = {};
+    // What the client may acquire; for ForceRelease: what it may end. A request for anything else is
+    // refused as `denied`. Other requests do not look at it.
+    AllowedScopes allowed = {};
+};
+
+// The name of the access token in Asker::by; empty if it names none.
+[[nodiscard]] inline std::string_view access_token_in(std::string_view by) {
+    return by.find('@') == std::string_view::npos ? by : std::string_view();
+}
 
 // Something that a response is owed to. One of these is called, once, and is the last that a port
 // does with it. The response is good during the call.
@@ -87,12 +106,14 @@ class Port {
     virtual ~Port() = default;
 
     // Runs `request`. The response, good until the next call; or nullptr when it will come later.
-    [[nodiscard]] const Response* submit(Request&& request, std::string_view by = {}) {
-        return take(request, by);
+    [[nodiscard]] const Response* submit(Request&& request, std::string_view by = {},
+                                         AllowedScopes allowed = {}) {
+        return take(request, {.by = by, .allowed = std::move(allowed)});
     }
-    [[nodiscard]] const Response* submit(const Request& request, std::string_view by = {}) {
+    [[nodiscard]] const Response* submit(const Request& request, std::string_view by = {},
+                                         AllowedScopes allowed = {}) {
         Request copy = request;
-        return take(copy, by);
+        return take(copy, {.by = by, .allowed = std::move(allowed)});
     }
 
     // Who the last request's response goes to. REQUIRES: submit() has just returned nullptr.
@@ -105,14 +126,15 @@ class Port {
 
   private:
     // What submit() does; with the request it may do as it likes.
-    [[nodiscard]] virtual const Response* take(Request& request, std::string_view by) = 0;
+    [[nodiscard]] virtual const Response* take(Request& request, const Asker& asker) = 0;
 };
 
 // Asks the service and calls `then` with the response: at once, or when the service has responded. If
 // the service never does, because it ends, `then` is destroyed uncalled. On the thread of the port.
 inline void ask(Port& port, const Request& request, std::function<void(const Response&)> then,
-                std::string_view by = {}) {
-    if (const Response* const response = port.submit(request, by)) return then(*response);
+                std::string_view by = {}, AllowedScopes allowed = {}) {
+    const Response* const response = port.submit(request, by, std::move(allowed));
+    if (response != nullptr) return then(*response);
     port.await(answer_by(std::move(then)));
 }
 

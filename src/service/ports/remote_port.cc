@@ -28,11 +28,12 @@ RemotePort::RemotePort(Executor& here, Executor& there, LockService& service)
     here_.bind([this] { send(); }, [] {});
 }
 
-const Response* RemotePort::take(Request& request, std::string_view by) {
+const Response* RemotePort::take(Request& request, const Asker& asker) {
     outgoing_.texts.keep_texts_of(request);
-    outgoing_.items.push_back({.promise = {.number = next_promise_++},
-                               .request = request,
-                               .by = outgoing_.texts.keep(by)});
+    outgoing_.items.push_back(
+        {.promise = {.number = next_promise_++},
+         .request = request,
+         .asker = {.by = outgoing_.texts.keep(asker.by), .allowed = asker.allowed}});
     here_.at_end_of_turn();
     return nullptr;
 }
@@ -99,7 +100,8 @@ void RemotePort::run(const Outgoing& outgoing) {
             give_up(item.promise);
         } else if (item.unheard) {
             service_.give_up(item.unheard->lease, item.unheard->naming);
-        } else if (const Response* response = service_.submit(item.request, item.by)) {
+        } else if (const Response* response =
+                       service_.submit(item.request, item.asker.by, item.asker.allowed)) {
             return_later(item.promise, LockService::naming_of(item.request), *response);
         } else {
             const PromiseId there = service_.await(std::make_unique<Forward>(*this, item));

@@ -39,7 +39,7 @@ class RemotePort final : public Port {
         bool is_abandoned = false;         // no request: give up an earlier one,
         std::optional<Unheard> unheard{};  // or what came of it
         Request request;
-        std::string_view by = {};
+        Asker asker = {};
     };
     struct Outgoing {
         Texts texts;
@@ -61,7 +61,7 @@ class RemotePort final : public Port {
     };
     class Forward;
 
-    [[nodiscard]] const Response* take(Request& request, std::string_view by) override;
+    [[nodiscard]] const Response* take(Request& request, const Asker& asker) override;
 
     // Here.
     [[nodiscard]] AnswerPointer take_awaited(PromiseId promise);

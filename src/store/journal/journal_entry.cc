@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <limits>
 
+#include "service/ports/port.h"
 #include "store/journal/entry_bytes.h"
 
 namespace holdfast::store {
@@ -220,7 +221,10 @@ void JournalEntry::set(const service::CommitEffect& effect, service::WallTime ep
     for (const service::CommitEffect::Put& put : effect.puts()) {
         puts.push_back(
             {.row = to_row<LeaseRowView>(*put.change, epoch, start), .is_new = put.is_new});
-        if (has_history) puts.back().row.granted_by = put.by;
+        // Without a history, it says to which token an id belongs.
+        const bool has_id = !puts.back().row.request_id.empty();
+        const bool is_needed = has_history || (has_id && !service::access_token_in(put.by).empty());
+        if (is_needed) puts.back().row.granted_by = put.by;
         if (has_history && put.waited > core::Duration::zero()) {
             waits.push_back({.fence = puts.back().row.fence, .waited = put.waited});
         }

@@ -301,6 +301,7 @@ core::RestoreRequest to_request(const LeaseRow& row, std::span<const core::SetMe
     request.acquired_at = now + (row.acquired_at - clock.wall(now));
     request.version = row.version;
     request.revision = row.revision;
+    request.by = row.granted_by;
     return request;
 }
 

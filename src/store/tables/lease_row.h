@@ -51,7 +51,7 @@ struct BasicLeaseRow {
     Text value;
     std::uint64_t revision = 0;
     Text waiter;
-    Text granted_by;  // core::Event::by of the grant; only if there is a history
+    Text granted_by;  // core::Event::by of the grant; only if there is a history or a request id
 
     bool operator==(const BasicLeaseRow&) const = default;
 };

@@ -230,7 +230,8 @@ inline LeaseRow row_of(const core::RestoreRequest& request) {
             .members = core::set_to_text(request.members),
             .value = std::string(request.value),
             .revision = request.revision,
-            .waiter = std::string(request.notes.waiter)};
+            .waiter = std::string(request.notes.waiter),
+            .granted_by = std::string(request.by)};
 }
 
 // Random but possible changes, and the leases that must be found after them.

@@ -280,7 +280,7 @@ TEST_P(HengdangSession, IsListedAndEndedByName) {
     FilesClient a = FilesClient::logged_in(host_), b = FilesClient::logged_in(host_);
     EXPECT_EQ(a.get("/x?lock=acquire").status, 200);
     const std::string list = b.get("/auth/sessions").body;
-    EXPECT_THAT(list, HasSubstr(R"("name":")" + a.name + R"(","owner":"secret")"));
+    EXPECT_THAT(list, HasSubstr(R"("name":")" + a.name + R"(","owner":"token:auth#86bebd44")"));
     EXPECT_THAT(list, HasSubstr(R"("current":true)"));
     EXPECT_THAT(list, Not(HasSubstr(a.id)));
     EXPECT_EQ(b.ask({.line = "DELETE /auth/sessions/nobody"}).status, 404);

@@ -383,7 +383,7 @@ const std::vector<Row> file_rows{
       with(Step{"a", {.line = "PATCH /x", .body = "X"}, 423}, {"Content-Range: bytes 0-0/*"}),
       get("a", "/x", 200, "01XY45678XYZ")}},
     {"DirectoriesAreMadeListedAndRemoved",
-     {plain("a", "POST /d/", 201, R"({"path":"/d/","owner":"secret","created":@0})",
+     {plain("a", "POST /d/", 201, R"({"path":"/d/","owner":"token:auth#86bebd44","created":@0})",
             "Location: /d/\r\n"),
       plain("a", "POST /d/", 409),
       plain("a", "POST /no/d/", 400),

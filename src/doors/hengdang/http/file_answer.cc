@@ -6,6 +6,7 @@
 #include "base/json/json_writer.h"
 #include "doors/hengdang/http/conditions.h"
 #include "net/client/url.h"
+#include "rights/denial.h"
 
 namespace holdfast::doors::hengdang {
 
@@ -247,6 +248,8 @@ FileAnswer refuse_lock(const service::Response& response, const LockTimes& times
         case core::Refusal::key_length_max:
             return refuse(400, "Invalid path", "The path is too long to be locked");
         case core::Refusal::stopping: return refuse_stopping();
+        case core::Refusal::denied:
+            return refuse(403, "Insufficient permissions", rights::right_lost);
         default: return refuse(503, "Lock not available", core::to_text(response.outcome.refusal));
     }
 }

@@ -31,8 +31,11 @@ FileAnswer refuse_token(core::Refusal refusal) {
     return refuse(404, "LockNotFound", "no lease has this Lock-Token");
 }
 
-FileAnswer refuse_scope(const core::LeaseView& lease) {
-    const std::string what = core::to_text(lease.scope);
+// The client has shown a token, and has not named what its lease is on. It may not be allowed to read that.
+FileAnswer refuse_scope(const core::LeaseView& lease, const rights::Token* client) {
+    const bool is_shown =
+        client == nullptr || client->may(rights::Right::read, rights::Door::files, lease.scope);
+    const std::string what = is_shown ? core::to_text(lease.scope) : "something else";
     const bool is_shared = lease.mode == core::Mode::shared;
     return refuse(409, "LockScopeMismatch",
                   is_shared ? "the lease on " + what + " is shared: it is for reading"
@@ -106,7 +109,8 @@ BlockingLocks::Objection BlockingLocks::check(const TokenClaim& claim) {
 void BlockingLocks::check_scope(const QuestionPtr& question, const TokenClaim& claim,
                                 const core::LeaseView& lease) {
     const bool is_by_bytes = lease.scope.is_of_inode();
-    if (is_by_bytes && claim.inode_number == 0) return question->finish(refuse_scope(lease));
+    if (is_by_bytes && claim.inode_number == 0)
+        return question->finish(refuse_scope(lease, claim.client.get()));
     const core::Scope wanted = is_by_bytes ? core::Scope::of_range(claim.inode_number, claim.range)
                                            : core::Scope::path(claim.path);
     const service::CheckToken check{.token = claim.token, .scope = wanted};
@@ -119,7 +123,7 @@ void BlockingLocks::check_scope(const QuestionPtr& question, const TokenClaim& c
                 return question->finish(refuse_token(outcome.refusal));
             }
             if (!is_live || outcome.lease.mode == core::Mode::shared) {
-                return question->finish(refuse_scope(outcome.lease));
+                return question->finish(refuse_scope(outcome.lease, claim.client.get()));
             }
             const bool is_long = outcome.lease.expires_at - response.now >= extension_time;
             const auto go_on = [this, question, token = core::Token(outcome.lease.token),

@@ -22,6 +22,7 @@
 #include "doors/hengdang/http/file_answer.h"
 #include "doors/hengdang/http/request_parts.h"
 #include "doors/hengdang/writing/session_locks.h"
+#include "rights/token.h"
 #include "service/ports/blocking_questions.h"
 #include "service/ports/port.h"
 
@@ -55,7 +56,8 @@ class BlockingLocks {
     struct TokenClaim {
         core::Token token;
         std::string session_name;
-        std::string by = {};  // Visitor::by
+        rights::TokenPtr client = {};  // Visitor::client
+        std::string by = {};           // Visitor::by
         std::string path;
         std::uint64_t inode_number = 0;  // 0: the path has no file
         core::Range range;               // the bytes; by default, all of them

@@ -100,6 +100,27 @@ TEST_F(BlockingLocksTest, ExtendsALeaseThatIsAboutToEnd) {
     EXPECT_EQ(ask_locks([&] { return locks_.check(claim); }), 410);
 }
 
+TEST_F(BlockingLocksTest, ARefusalNamesTheLeaseOfATokenOnlyToThoseWhoMayReadIt) {
+    const core::Token hidden = acquire(core::Scope::path("/hidden/x"), 5s);
+    const auto refusal_to = [&](const char* right) {
+        const std::string_view words[] = {"lock", "path:/pub/*", "read", right};
+        const auto client = std::make_shared<const rights::Token>(
+            "ci", rights::Digest{}, rights::Grants::parse(words).value());
+        BlockingLocks::Objection objection;
+        EXPECT_EQ(ask_locks([&] {
+                      objection =
+                          locks_.check({.token = hidden, .client = client, .path = "/pub/a"});
+                      return objection;
+                  }),
+                  409);
+        return objection->body;
+    };
+    EXPECT_NE(refusal_to("path:/hidden/*").find("the lease is on path:/hidden/x"),
+              std::string::npos);
+    EXPECT_NE(refusal_to("path:/other").find("the lease is on something else"), std::string::npos);
+    EXPECT_EQ(refusal_to("path:/other").find("hidden"), std::string::npos);
+}
+
 // A lease of bytes of the inode 7, which is at /x, shown by the session `s`.
 class BlockingLocksBytesTest : public BlockingLocksTest {
   protected:

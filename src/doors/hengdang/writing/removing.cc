@@ -18,6 +18,7 @@ class Removing : public std::enable_shared_from_this<Removing> {
         : context_(context),
           path_(request.path),
           permit_(context, {.session_name = std::move(request.session_name),
+                            .client = std::move(request.client),
                             .by = std::move(request.by),
                             .path = std::move(request.path),
                             .lock_token = request.lock_token,

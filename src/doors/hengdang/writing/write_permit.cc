@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "doors/hengdang/admission.h"
 #include "service/doors.h"
 
 namespace holdfast::doors::hengdang {
@@ -38,12 +39,14 @@ void WritePermit::ask_for(std::function<void(Objection)> then) {
             const bool is_live = door.sessions().is_live(terms_.session_name, door.wall_now());
             then(is_live ? Objection{} : refuse(NoSession::unknown));
         },
-        terms_.by);
+        terms_.by,
+        rights::allowed_to(terms_.client.get(), rights::Right::lock, rights::Door::files));
 }
 
 BlockingLocks::TokenClaim WritePermit::claim_on(const files::FileInfo* current) const {
     return {.token = *terms_.lock_token,
             .session_name = terms_.session_name,
+            .client = terms_.client,
             .by = terms_.by,
             .path = terms_.path.text(),
             .inode_number = current == nullptr ? 0 : current->inode_number,
@@ -62,6 +65,9 @@ WritePermit::Objection WritePermit::check(const files::FileInfo* current) const 
     HengdangDoor& door = *context_.door;
     if (!door.sessions().is_live(terms_.session_name, door.wall_now())) {
         return refuse(NoSession::unknown);
+    }
+    if (const auto denial = deny_path(terms_.client.get(), Deed::change, terms_.path)) {
+        return refuse(*denial);
     }
     if (auto objection = judge_version(current); objection || terms_.lock_token) return objection;
     return door.locks().keep({.token = *lock_, .path = terms_.path.text()});

@@ -5,7 +5,8 @@
 // The right is either the session's lock on the path, which all requests of the session on that
 // path share (WriteHolds), or the lease of the Lock-Token that the request carries. That lease
 // belongs to somebody else and is only looked at. Either way, at the moment of the change the
-// session must be live, and nobody else may hold the lock on the path.
+// session must be live, its token must have the right to the path, and nobody else may hold the lock on
+// the path.
 
 #include <functional>
 #include <optional>
@@ -20,7 +21,8 @@ class WritePermit {
   public:
     struct Terms {
         std::string session_name;
-        std::string by;  // Visitor::by
+        rights::TokenPtr client;  // Visitor::client
+        std::string by;           // Visitor::by
         files::FilePath path;
         std::optional<core::Token> lock_token;
         core::Range range;  // the bytes that are written
@@ -46,7 +48,7 @@ class WritePermit {
     // in the way; perhaps before it returns.
     void ask_for(std::function<void(Objection)> then);
 
-    // On a thread of the disk: conditions, token, session and lock. REQUIRES: ask_for() has found
+    // On a thread of the disk: session, right, conditions, token and lock. REQUIRES: ask_for() has found
     // nothing in the way.
     [[nodiscard]] Objection check(const files::FileInfo* current) const;
 

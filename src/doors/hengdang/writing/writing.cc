@@ -59,6 +59,7 @@ WritePermit::Terms terms_of(const WriteRequest& request) {
     core::Range range;
     if (request.region) range = {.start = request.region->start, .end = request.region->end};
     return {.session_name = request.session_name,
+            .client = request.client,
             .by = request.by,
             .path = request.path,
             .lock_token = request.lock_token,

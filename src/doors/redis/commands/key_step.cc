@@ -139,8 +139,20 @@ Reply KeyStep::run_call(const KeyContext& context, const KeyCall& call) {
         commands, context.budget);
 }
 
-// Nothing is done if a watched key is not as it was.
+// Why the client may not run all that it has queued; no value if it may.
+std::optional<Reply> KeyStep::deny_any_call() const {
+    for (const KeyCall& call : calls_) {
+        auto denied = call.command == nullptr
+                          ? deny_everything(client_.get())
+                          : deny(client_.get(), *call.command, call.words, database_);
+        if (denied) return denied;
+    }
+    return std::nullopt;
+}
+
+// Nothing is done if the client may not run all of it, or if a watched key is not as it was.
 Reply KeyStep::run_exec(const KeyContext& context) {
+    if (auto denied = deny_any_call()) return std::move(*denied);
     Keyspace& keys = context.keys;
     for (const auto& watch : watches_) {
         for (const Watched& watched : watch->seen) {

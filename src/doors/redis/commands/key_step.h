@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -53,9 +54,11 @@ class KeyStep final : public service::Step {
     explicit KeyStep(const RedisDoor& door) : door_(door) {}
 
     // Prepares a step of one command, which the caller fills in. The words may be views until the
-    // step was run. What a script does is asked of the client, whose commands have been asked before.
+    // step was run. The door has asked whether the client may run a command; what a script does is asked
+    // in the step.
     KeyCall& begin(unsigned database, const rights::TokenPtr& client);
-    // Prepares the step of an EXEC.
+    // Prepares the step of an EXEC. Whether the client may run the commands is asked once more: it may
+    // have lost rights since it has queued them.
     void begin_exec(std::vector<KeyCall> calls, std::vector<std::shared_ptr<WatchStep>> watches,
                     unsigned database, const rights::TokenPtr& client);
 
@@ -74,6 +77,7 @@ class KeyStep final : public service::Step {
   private:
     [[nodiscard]] Reply run_call(const KeyContext& context, const KeyCall& call);
     [[nodiscard]] Reply run_exec(const KeyContext& context);
+    [[nodiscard]] std::optional<Reply> deny_any_call() const;
     void forget_calls();
 
     const RedisDoor& door_;

@@ -35,15 +35,10 @@ LockTable::InTheWay LockTable::find_in_the_way(const Resource& resource, const R
     return {.lease = holder};
 }
 
-std::optional<LeaseView> LockTable::find_in_the_way(const Scope& scope, Mode mode) const {
+std::optional<Outcome> LockTable::find_in_the_way(const Scope& scope, Mode mode) const {
     const Slot slot = find_resource(scope);
-    if (slot == no_slot) return std::nullopt;
-    const Resource& resource = resources_[slot];
-    const bool is_free = resource.kind != ResourceKind::inode && resource.waiter_count == 0 &&
-                         has_room_for(resource, mode);
-    if (is_free) return std::nullopt;
-    const Slot holder = find_in_the_way(resource, scope.range, mode).lease;
-    return holder == no_slot ? std::nullopt : std::optional(view(leases_[holder]));
+    if (slot == no_slot || is_free_for(slot, scope.range, mode)) return std::nullopt;
+    return refuse_held(slot, scope.range, mode);
 }
 
 // The refusal names a holder that is in the way or, if there is none, a waiter.

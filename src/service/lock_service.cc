@@ -227,9 +227,12 @@ void LockService::resolve_waiter(const core::Event& event, bool is_uncommitted) 
         response.outcome.refusal = core::Refusal::timed_out;
         response.outcome.queue_length = event.queue_length;
         const auto blocker = find_in_the_way(event.lease);
-        // The answer waits for no commit, so it names only what is on disk.
-        const bool is_told = blocker && pipeline_.is_done(pipeline_.rests_on(*blocker));
-        if (is_told) response.outcome.lease = *blocker;
+        // The answer waits for no commit, so it names only what is on disk. Waiters never are.
+        const bool is_told = blocker && pipeline_.is_done(pipeline_.rests_on(blocker->lease));
+        if (is_told) {
+            response.outcome.lease = blocker->lease;
+            response.outcome.is_behind_waiter = blocker->is_behind_waiter;
+        }
     } else {
         response.outcome.refusal = core::Refusal::unknown_session;
     }
@@ -242,14 +245,18 @@ void LockService::resolve_waiter(const core::Event& event, bool is_uncommitted) 
     }
 }
 
-// A live lease that was in the way of a waiter; of a set, in the way of one of its members.
-std::optional<core::LeaseView> LockService::find_in_the_way(const core::LeaseView& wanted) const {
+// What was in the way of a waiter, as it is now; of a set, in the way of one of its members: a lease
+// or, if there is none, another waiter.
+std::optional<core::Outcome> LockService::find_in_the_way(const core::LeaseView& wanted) const {
     const auto members = core::parse_set(wanted.members);
     if (!members || members->empty()) return table_->find_in_the_way(wanted.scope, wanted.mode);
+    std::optional<core::Outcome> found;
     for (const core::SetMember& member : *members) {
-        if (auto lease = table_->find_in_the_way(member.scope, member.mode)) return lease;
+        auto refusal = table_->find_in_the_way(member.scope, member.mode);
+        if (refusal && !refusal->is_behind_waiter) return refusal;
+        if (!found) found = refusal;
     }
-    return std::nullopt;
+    return found;
 }
 
 // Nothing if the promise was fulfilled or abandoned.

@@ -211,8 +211,7 @@ class LockService final : public Port {
     void sweep();
     bool absorb_changes();
     void resolve_waiter(const core::Event& event, bool is_uncommitted);
-    [[nodiscard]] std::optional<core::LeaseView> find_in_the_way(
-        const core::LeaseView& wanted) const;
+    [[nodiscard]] std::optional<core::Outcome> find_in_the_way(const core::LeaseView& wanted) const;
     [[nodiscard]] std::uint64_t newest_fence() const;
     [[nodiscard]] PromiseId make_promise(Operation operation);
     [[nodiscard]] Promise* find_promise(PromiseId id);

@@ -299,8 +299,8 @@ struct Outcome {
     // also as timed_out, if there is one.
     // Otherwise empty.
     LeaseView lease;
-    // refused as held, and no lease on what was asked for is in the way: a waiter is ahead, which may
-    // wait for something else. `lease` is what this waiter asks for: its scope, owner and mode, and
+    // refused as held (by the service also as timed_out), and no lease on what was asked for is in the
+    // way: a waiter is ahead, which may wait for something else. `lease` is what this waiter asks for: its scope, owner and mode, and
     // since when it waits (acquired_at). It has no token and no end.
     bool is_behind_waiter = false;
     // granted: the owner before this one, if its name is still remembered.

@@ -381,7 +381,10 @@ struct Writer {
 
     [[nodiscard]] int timed_out(const Acquire& request) const {
         constexpr std::string_view message = "it was not granted within wait_ms";
-        if (core::as_number(response.outcome.lease.token.fence) == 0) {  // it is free by now
+        const core::Outcome& outcome = response.outcome;
+        const bool is_anything_told =
+            outcome.is_behind_waiter || core::as_number(outcome.lease.token.fence) > 0;
+        if (!is_anything_told) {  // it is free by now, or about to be given to another client
             return append_problem(body, {409, "WaitTimedOut", message}, refused_scope(request));
         }
         append_blocker("WaitTimedOut", message, request);

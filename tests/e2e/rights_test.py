@@ -233,11 +233,16 @@ def http_doors(server, ci, root):
     require(server.ask("POST", "/v1/fence/deploy%2Fbucket", ci, {"fencing_token": 5})[0] == 200, "a fence of its own")
     # the server itself
     for method, path, right in (("GET", "/metrics", "read"), ("GET", "/v1/sessions", "read"), ("GET", "/v1/backup", "admin"),
+                                ("GET", "/v1/cluster", "read"),
                                 ("DELETE", "/v1/sessions/1-1", "admin"), ("POST", "/v1/cluster/resign", "admin")):
         denied(server.ask(method, path, ci), right, "*")
     status, told = server.ask("GET", "/v1/status", ci)
     require(status == 200 and "figures" not in told and not told["admin"], "figures count what it may not see:", told)
-    require("figures" in server.ask("GET", "/v1/status", root)[1], "root sees the figures")
+    require([sorted(each) for each in told["listeners"]] == [["address", "name", "tls"]] and
+            told["listeners"][0]["name"] == "files" and told["configuration"] == {"files-url": ""},
+            "how the server was started:", told)
+    told = server.ask("GET", "/v1/status", root)[1]
+    require("figures" in told and told["listeners"] and "data" in told["configuration"], "root sees all of it")
     require(server.ask("GET", "/lock", "wrong")[0] == 401, "a wrong secret")
 
 

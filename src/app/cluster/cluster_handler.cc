@@ -16,8 +16,7 @@ using net::Reach;
 using Body = net::BodyPolicy;
 
 constexpr net::Route cluster_routes[] = {
-    {"GET, HEAD", "/v1/cluster", Privilege::read, Body::ignored, "cluster", ClusterAction::show,
-     Reach::anything},
+    {"GET, HEAD", "/v1/cluster", Privilege::read, Body::ignored, "cluster", ClusterAction::show},
     {"POST", "/v1/cluster/resign", Privilege::administer, Body::ignored, "clusterResign",
      ClusterAction::resign, Reach::everything, "handing over needs the admin token"},
     {"POST", "/v1/cluster/new-epoch", Privilege::administer, Body::ignored, "clusterNewEpoch",

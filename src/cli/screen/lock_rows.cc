@@ -89,6 +89,7 @@ Asked<void> add_other_holders(LockRow& lock, const GetJson& get) {
         const auto page = get(lock_target(lock.name, lock.kind) +
                               "&holders_after=" + net::percent_encode(lock.holders_next));
         if (!page) return tl::unexpected(page.error());
+        TRY(next_page((*page)["holders_next"], lock.holders_next));
         add_holders(lock, *page);
     }
     return {};

@@ -33,6 +33,7 @@ inline std::string to_note(const FenceOutcome& outcome) {
         case FenceOutcome::Kind::unknown: return "unknown";
         case FenceOutcome::Kind::resources_max: return "resources_max";
         case FenceOutcome::Kind::resource_length_max: return "resource_length_max";
+        case FenceOutcome::Kind::resource_not_utf8: return "resource_not_utf8";
     }
     return "";
 }

@@ -72,6 +72,15 @@ TEST(LockRows, SayWhyHoldersCouldNotBeAdded) {
     EXPECT_EQ(all.error().message, "gone");
 }
 
+TEST(LockRows, KnowANameByItsBytesIfItIsNotUtf8) {
+    const LockRow lock = read_listed_lock(
+        json(R"({"lock_name":"\ufffdbad","name_bytes":"%FFbad","kind":"path","holders":[]})"));
+    EXPECT_EQ(lock.name,
+              "\xff"
+              "bad");
+    EXPECT_EQ(lock_target(lock.name, lock.kind), "/v1/locks/%FFbad?kind=path");
+}
+
 TEST(LockRows, DoNotAskForEverForAPageThatLeadsToItself) {
     LockRow lock{.name = "x", .holders_next = "7"};
     int asked = 0;

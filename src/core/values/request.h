@@ -214,6 +214,7 @@ enum class Refusal : std::uint8_t {
     waiters_per_lock_max,
     sessions_max,
     key_length_max,
+    name_not_utf8,  // only of a new lease: those of earlier versions may be renewed
     owner_length_max,
     request_id_length_max,
     metadata_length_max,
@@ -241,6 +242,7 @@ enum class Refusal : std::uint8_t {
     // By the service, when a token is checked for a scope:
     scope_mismatch,  // the lease is live, but does not cover the scope
 };
+inline constexpr Refusal last_refusal = Refusal::scope_mismatch;
 
 [[nodiscard]] std::string_view to_text(Refusal refusal);
 

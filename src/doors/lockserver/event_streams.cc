@@ -63,18 +63,14 @@ void append_data(base::JsonWriter& json, const core::Event& event, const rights:
         event.kind == EventKind::session_opened || event.kind == EventKind::session_ended;
     json.field("at_ms", unix_ms(event.at, clock));
     if (!is_of_session) {
-        json.field("lock_name", shown_name(lease.scope))
-            .field("kind", core::to_text(lease.scope.kind))
+        answers::append_name(json, "lock_name", shown_name(lease.scope));
+        json.field("kind", core::to_text(lease.scope.kind))
             .field("mode", core::to_text(lease.mode));
         if (lease.scope.kind == core::ScopeKind::range) {
             json.field("scope", core::to_text(lease.scope));
         }
         if (lease.scope.kind == core::ScopeKind::semaphore) json.field("limit", seen.limit);
-        if (!seen.scopes.empty()) {
-            json.begin_array("scopes");
-            for (const auto& member : seen.scopes) json.element(core::to_text(member.scope));
-            json.end_array();
-        }
+        if (!seen.scopes.empty()) answers::append_scope_texts(json, seen.scopes);
     }
     json.field("owner_id", lease.owner.name).field("door", service::to_text(lease.owner.door));
     if (lease.session) json.field("session", lease.session.serial);
@@ -106,10 +102,9 @@ void append_data(base::JsonWriter& json, const core::Event& event, const rights:
 
 void append_data(base::JsonWriter& json, const service::FenceRefusal& refusal,
                  const service::Clock& clock) {
-    json.field("at_ms", unix_ms(refusal.at, clock))
-        .field("resource", refusal.resource)
-        .field("fencing_token", refusal.number)
-        .field("highest", refusal.highest);
+    json.field("at_ms", unix_ms(refusal.at, clock));
+    answers::append_name(json, "resource", refusal.resource);
+    json.field("fencing_token", refusal.number).field("highest", refusal.highest);
 }
 
 // Whether `is_meant` is true of a scope that the event is about and that the client may read: whether

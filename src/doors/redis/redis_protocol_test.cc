@@ -146,6 +146,9 @@ TEST_F(RedisProtocolTest, AnswersMistakesAsRedisDoes) {
     EXPECT_EQ(line.say("SELECT x"), "-ERR invalid DB index|");
     EXPECT_THAT(line.send({"SET", "", "v", "NX"}), StartsWith("-ERR the key is empty"));
     EXPECT_THAT(line.send({"SET", std::string(5000, 'k'), "v", "NX"}), StartsWith("-ERR the key"));
+    EXPECT_EQ(line.send({"SET", "\xffk", "v", "NX"}), "-ERR the key is not UTF-8|");
+    EXPECT_EQ(line.send({"SET", "bytes", "\xff\n", "NX"}), "+OK|") << "a value may be any bytes";
+    EXPECT_EQ(line.send({"DELIFEQ", "bytes", "\xff\n"}), ":1|");
     EXPECT_THAT(line.send({"SET", "k", std::string(5000, 'v'), "NX"}),
                 StartsWith("-ERR the value"));
     EXPECT_EQ(at_.service.counts().leases, 0U);

@@ -246,6 +246,8 @@ FileAnswer refuse_lock(const service::Response& response, const LockTimes& times
             return refuse_locked(note_of(response.outcome.lease, times, clock));
         case core::Refusal::key_length_max:
             return refuse(400, "Invalid path", "The path is too long to be locked");
+        case core::Refusal::name_not_utf8:
+            return refuse(400, "Invalid path", "The path is not UTF-8");
         case core::Refusal::stopping: return refuse_stopping();
         default: return refuse(503, "Lock not available", core::to_text(response.outcome.refusal));
     }

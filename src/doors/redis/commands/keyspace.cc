@@ -42,6 +42,7 @@ Reply explain(core::Refusal refusal, std::string_view command) {
                 "ERR nobody holds the lock, but another client has asked for it earlier");
         case core::Refusal::empty_key: return Reply::error("ERR the key is empty");
         case core::Refusal::key_length_max: return Reply::error("ERR the key is too long");
+        case core::Refusal::name_not_utf8: return Reply::error("ERR the key is not UTF-8");
         case core::Refusal::owner_length_max: return Reply::error("ERR the value is too long");
         case core::Refusal::locks_max: return Reply::error("ERR too many locks on this server");
         case core::Refusal::leases_max:

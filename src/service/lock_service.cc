@@ -68,6 +68,7 @@ LockService::LockService(const core::TableOptions& options, ServiceParts parts)
       on_changes_(std::move(parts.on_changes)),
       take_changes_(std::move(parts.take_changes)),
       on_fence_refused_(std::move(parts.on_fence_refused)),
+      on_act_(std::move(parts.on_act)),
       on_events_lost_(std::move(parts.on_events_lost)),
       on_deposed_(std::move(parts.on_deposed)),
       is_volatile_(parts.store.is_volatile()),
@@ -105,7 +106,7 @@ const Response* LockService::conclude(const Request& request, std::optional<Prom
     if (statement_.about == Statement::About::fence) tell_if_stale(request, commit);
     if (first_event_ > 0 && is_snapshot(request)) response_.position = position();
     if (!waits && pipeline_.is_done(commit)) {
-        if (response_.position > 0) response_.position += told_refusals_;
+        if (response_.position > 0) response_.position += told_asides_;
         if (!has_authority()) refuse_unconfirmed(request);
         return give_now();
     }
@@ -291,11 +292,11 @@ void LockService::tell_if_stale(const Request& request, CommitNumber commit) {
 }
 
 void LockService::tell_refusal(const FenceRefusal& refusal) {
-    ++told_refusals_;
+    ++told_asides_;
     on_fence_refused_(refusal);
 }
 
-// The number of the last event of the table, without the refused fences that are told before it.
+// The number of the last event of the table, without the refused fences and acts before it.
 std::uint64_t LockService::position() const {
     return first_event_ + told_events_ + pipeline_.count_pending(*table_) - 1;
 }
@@ -358,6 +359,7 @@ void LockService::finish_commit(const StoreResult<void>& result) {
         deliver(done.answers, done.changes);
         is_delivering_ = false;
         if (take_changes_) take_changes_(done.changes);
+        for (const auto& tell_late : std::exchange(late_acts_, {})) tell_late();
         fail_if_lost();
     } else {
         fail(result.error());
@@ -378,7 +380,7 @@ void LockService::deliver(const Answers& answers, const core::Changes& changes) 
             give(owed.promise, kept, now);
         } else {
             Response placed = kept;
-            placed.position += told_refusals_;
+            placed.position += told_asides_;
             give(owed.promise, placed, now);
         }
     }

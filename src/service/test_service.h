@@ -163,6 +163,11 @@ struct TestService {
                                   std::to_string(refusal.number) + " " +
                                   std::to_string(refusal.highest));
              },
+         .on_act =
+             [this](const AdminAct& act) {
+                 events.push_back(std::string(to_text(act.action)) + " " + std::string(act.what));
+                 askers.emplace_back(act.by);
+             },
          .on_deposed = [this](const StoreFailure& why) { deposed.push_back(why.message); }}};
 };
 

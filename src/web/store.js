@@ -326,6 +326,8 @@ export function applyEvent(state, type, data, id = null) {
   } else if (type === 'fence_refused') {
     const owner = `number ${data.fencing_token}`;
     remember(state, { at: data.at_ms, type, key: '', name: data.resource, owner, set: [], data });
+  } else if (type === 'audit') {
+    remember(state, { at: data.at_ms, type, key: '', name: data.what, owner: '', set: [], data });
   }
 }
 

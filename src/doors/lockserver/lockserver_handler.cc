@@ -206,12 +206,34 @@ void LockserverHandler::handle(const net::RoutedRequest& routed, net::HttpReply&
     if (const auto* const watch = std::get_if<WatchEvents>(&*request)) {
         return streams_.open(*watch, client, reply);
     }
+    if (const auto* const force = std::get_if<ForceRelease>(&*request)) {
+        return end_by_force(*force, routed.by, reply);
+    }
     if (const auto* response = port_.submit(std::visit(Translator{}, *request), routed.by)) {
         body_.clear();
         const int status = append_answer(body_, *request, *response, clock_);
         return answers::send_json(reply, status, body_);
     }
     answers::answer_later<Acquire>(std::move(*request), reply, port_, clock_);
+}
+
+void LockserverHandler::end_by_force(const ForceRelease& request, std::string_view by,
+                                     net::HttpReply& reply) {
+    const auto later = std::make_shared<net::DeferredReply>(reply.defer());
+    service::ask(
+        port_, Translator{}(request),
+        [&port = port_, &clock = clock_, request, later,
+         by = std::string(by)](const service::Response& response) {
+            const bool is_done = response.failure.empty() && response.count > 0;
+            std::string body;
+            const int status = append_answer(body, request, response, clock);
+            if (is_done) {
+                const std::string what = core::to_text(scope_of(request));
+                service::tell(port, {service::AdminAction::force_release, what}, by);
+            }
+            answers::send_json(*later, status, body);
+        },
+        by);
 }
 
 }  // namespace holdfast::doors::lockserver

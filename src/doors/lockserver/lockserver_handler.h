@@ -31,6 +31,7 @@ class LockserverHandler final : public net::RouteHandler {
                 net::HttpReply& reply) override;
 
   private:
+    void end_by_force(const ForceRelease& request, std::string_view by, net::HttpReply& reply);
     void send_fault(const Fault& fault, net::HttpReply& reply,
                     std::string_view allowed_methods = {}, const rights::Denial* denial = nullptr);
 

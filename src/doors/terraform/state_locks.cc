@@ -1,6 +1,5 @@
 #include "doors/terraform/state_locks.h"
 
-#include "base/log/log.h"
 #include "service/doors.h"
 #include "service/ports/port.h"
 
@@ -78,12 +77,6 @@ Objection StateLocks::unlock(const Unlock& unlock) {
                 if (holder == nullptr) return question->finish({});
                 const bool is_ours = holder->owner.door == service::terraform_door;
                 if (is_ours && (id.empty() || holder->owner.name == id)) {
-                    if (id.empty()) {
-                        base::log(base::LogLevel::warning, "the lock of a state was forced open",
-                                  {{"state", unlock.name},
-                                   {"id", holder->owner.name},
-                                   {"by", unlock.by}});
-                    }
                     return release(question, *holder, unlock);
                 }
                 const std::string_view why =
@@ -101,10 +94,26 @@ void StateLocks::release(const QuestionPtr& question, const core::LeaseView& lea
     const core::Cause cause = unlock.id.empty() ? core::Cause::force : core::Cause::request;
     service::ask(
         parts_.port, core::ReleaseRequest{.token = lease.token, .cause = cause},
-        [question](const service::Response& response) {
-            question->finish(response.failure.empty() ? Objection{} : refuse_failed(response));
+        [this, question, unlock](const service::Response& response) {
+            Objection objection;
+            if (!response.failure.empty()) objection = refuse_failed(response);
+            const bool is_forced =
+                unlock.id.empty() && response.outcome.kind == core::Outcome::Kind::released;
+            if (!objection && is_forced) {
+                const std::string what = core::to_text(core::Scope::named(unlock.name));
+                service::tell(parts_.port, {service::AdminAction::force_release, what}, unlock.by);
+            }
+            question->finish(std::move(objection));
         },
         unlock.by);
+}
+
+void StateLocks::tell_rolled_back(const std::string& what, const std::string& by) {
+    const Objection ignored = questions_.ask([this, what, by](const QuestionPtr& question) {
+        service::tell(parts_.port, {service::AdminAction::roll_back, what}, by);
+        question->finish({});
+    });
+    static_cast<void>(ignored);  // the server ends
 }
 
 Objection StateLocks::check(const std::string& name, const std::string& id) {

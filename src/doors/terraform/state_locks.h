@@ -47,6 +47,8 @@ class StateLocks {
         std::string by;
     };
     [[nodiscard]] Objection unlock(const Unlock& unlock);
+    // Tells observers that a state is an earlier version again: `web, version 3`.
+    void tell_rolled_back(const std::string& what, const std::string& by);
     // Whether a client that shows this ID may write the state. An empty ID is none.
     [[nodiscard]] Objection check(const std::string& name, const std::string& id);
 

@@ -232,11 +232,17 @@ void TerraformHandler::handle(const net::RoutedRequest& request, net::HttpReply&
             if (!*version) return send(reply, terraform::refuse(400, "version is missing"));
             return begin_work(
                 context_,
-                [name = *name, id = *lock_id, number = **version](TerraformDoor& door,
-                                                                  files::VersionStore& store) {
-                    return change_state(door, name, id, [&](const auto& check) {
+                [name = *name, id = *lock_id, number = **version, by = std::string(request.by)](
+                    TerraformDoor& door, files::VersionStore& store) {
+                    StateAnswer answer = change_state(door, name, id, [&](const auto& check) {
                         return store.restore(name, number, check);
                     });
+                    if (answer.status == 200) {
+                        const std::string scope = core::to_text(core::Scope::named(name));
+                        door.locks().tell_rolled_back(scope + ", version " + std::to_string(number),
+                                                      by);
+                    }
+                    return answer;
                 },
                 reply);
         case Action::list:

@@ -36,7 +36,7 @@ void Election::begin(const Response& response) {
 }
 
 bool Election::is_about(const FeedEvent& event) const {
-    if (event.refused_fence) return false;
+    if (!event.is_transition()) return false;
     const core::Scope scope = core::Scope::named(name_);
     return is_any_scope(event.event.lease, [&](const core::Scope& one) { return one == scope; });
 }

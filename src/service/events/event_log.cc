@@ -138,6 +138,11 @@ void EventLog::on_fence_refused(const FenceRefusal& refusal) {
                {"highest", refusal.highest}});
 }
 
+void EventLog::on_act(const AdminAct& act) {
+    base::log(base::LogLevel::warning, "audit",
+              {{"action", to_text(act.action)}, {"what", act.what}, {"by", act.by}});
+}
+
 bool EventLog::may_write(core::Time now) {
     if (now - second_began_ >= std::chrono::seconds{1}) {
         if (left_out_ > 0) {
